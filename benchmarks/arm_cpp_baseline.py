@@ -220,7 +220,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
 
 def humanoid_call(kind: NumberKind) -> tuple[Call, int]:
     """Tree FK of the sample humanoid with five goals and a free root, and how many joints move in it."""
-    skeleton = poise.load(samples.path("humanoid.bvh")).skeleton.limited({"*": None})
+    skeleton = poise.load(samples.path("humanoid.bvh")).skeleton.with_limits({"*": None})
     goals = [poise.Place(name, [0, 0, 0], [1, 0, 0, 0], root=skeleton.names[0]) for name in LIMBS]
     problem = Problem(poise.Pose(skeleton, skeleton.rest_q), tuple(goals), free_root=True)
     u = np.repeat(problem.starts, PROBLEMS // 8, axis=0)

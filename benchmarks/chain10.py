@@ -100,7 +100,7 @@ def main(limit: int | None = None) -> int:
     start = chain(document["n_bones"], document["bone_length"])
     rows, missing = [], []
     for label, name, options in CASES:
-        solver = name if name == "auto" else solvers.named(name, **options)
+        solver = name if name == "auto" else solvers.make_solver(name, **options)
         try:
             solve_all(start, sets["ball"][:2], solver)  # compiles, or loads the compiled kernels
         except poise.UnsupportedError as error:  # an extra that is not installed

@@ -127,7 +127,7 @@ def in_another_guise(rig: poise.Rig, *, scale: float = 1.0, up: str = "y", named
     """
     s, turn = rig.skeleton, UPS[up]
     points = scale * rotations.rotate(turn, rig.rest.world.positions)
-    frames = rotations.normalised(np.random.default_rng(3).normal(size=(len(s), 4)))
+    frames = rotations.normalise(np.random.default_rng(3).normal(size=(len(s), 4)))
     own: list[Floats] = []
     offsets: list[Floats] = []
     for row, parent in enumerate(s.parents.tolist()):

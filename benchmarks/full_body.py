@@ -34,7 +34,7 @@ SEED = 5
 def skeletons() -> dict[str, poise.Skeleton]:
     """The humanoid without limits, and with the ranges of its knees and elbows."""
     limited = poise.load(samples.path("humanoid.bvh")).skeleton
-    return {"no limits": limited.limited({"*": None}), "knees and elbows limited": limited}
+    return {"no limits": limited.with_limits({"*": None}), "knees and elbows limited": limited}
 
 
 def random_poses(skeleton: poise.Skeleton, count: int) -> poise.Pose:

@@ -35,7 +35,7 @@ def poses_of(data: Path, rig: str, clip: str) -> tuple[poise.Clip, list[Pose]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         skeleton, source = poise.load(data / rig).skeleton, poise.load(data / clip).clips[0]
-    moved = np.array(source.resampled(1 / STEP).poses.q)
+    moved = np.array(source.resample(1 / STEP).poses.q)
     clip_here = poise.Clip.at_rate(Pose(skeleton, moved), 1 / STEP)
     return clip_here, [clip_here.poses[i % len(moved)] for i in range(FRAMES)]
 

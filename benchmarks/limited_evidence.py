@@ -41,7 +41,7 @@ def run(name: str, arm: poise.Rig, goal: poise.Place) -> harness.Row:
     result, solving = harness.quickest(lambda: poise.solve(arm.rest, goal, threads=1))
     codes, reading = result.codes, _reading(arm, goal)
     missed = np.flatnonzero(codes != poise.Status.reached)
-    free = arm.skeleton.limited({"*": None})
+    free = arm.skeleton.with_limits({"*": None})
     part = goal.with_target(goal.rows()[missed])
     found = np.zeros(len(codes), dtype=np.bool_)
     found[missed] = poise.solve(poise.Pose(free, free.rest_q), part, prefer="closest", seeds=STARTS).reached

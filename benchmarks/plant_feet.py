@@ -47,7 +47,7 @@ def clip_of(path: Path, rate: float | None) -> poise.Clip:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clip = poise.load(path).clips[0]
-    clip = clip if rate is None else clip.resampled(rate)
+    clip = clip if rate is None else clip.resample(rate)
     rows = np.arange(FRAMES) % len(clip)
     return poise.Clip.at_rate(clip.poses.with_q(clip.poses.q)[rows], rate or round(clip.fps))
 

@@ -44,7 +44,7 @@ def leg() -> poise.Skeleton:
     kinds = [poise.Kind.BALL, poise.Kind.HINGE, poise.Kind.FIXED]
     offsets, axes = [[0, 0, 0], [0, -0.4, 0], [0, -0.4, 0]], [[0, 1, 0], [1, 0, 0], [0, 1, 0]]
     skeleton = poise.Skeleton.build(["hip", "knee", "tip"], [-1, 0, 1], kinds, offsets=offsets, axes=axes)
-    return skeleton.limited({"knee": poise.Range.degrees(0, 150)})
+    return skeleton.with_limits({"knee": poise.Range.degrees(0, 150)})
 
 
 def chains() -> dict[str, tuple[poise.Skeleton, float]]:

@@ -68,7 +68,7 @@ def random_poses(start: poise.Pose, limb: Limb, count: int, rng: np.random.Gener
     q = np.tile(start.q, (count, 1))
     for name in (*s.chain(limb.root, limb.tip), limb.tip):
         if s[name].kind is poise.Kind.BALL:
-            q[:, s.q_slice(name)] = rotations.normalised(rng.normal(size=(count, 4)))
+            q[:, s.q_slice(name)] = rotations.normalise(rng.normal(size=(count, 4)))
     return s.legal(q)[0]
 
 

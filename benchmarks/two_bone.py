@@ -85,7 +85,7 @@ def batch(start: poise.Pose, solver: poise.TwoBone, wanted: Floats) -> Callable[
 def measure(count: int, of_batch: int, rounds: int) -> list[harness.Row]:
     """Time all in turn; a row each."""
     start, wanted = leg(), targets(count)
-    hinged = poise.Pose(start.skeleton.limited({"knee": KNEE}), start.q)
+    hinged = poise.Pose(start.skeleton.with_limits({"knee": KNEE}), start.q)
     theirs, ours, other = (np.empty((count, 12)) for _ in range(3))
     thigh, row = kernel(start, poise.TwoBone(bend="thigh"), wanted, ours)
     turn, _ = kernel(start, poise.TwoBone(), wanted, other)

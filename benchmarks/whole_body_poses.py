@@ -121,7 +121,7 @@ def forbidden(body: Body, requested: RequestedProblem) -> str:
         return (
             f"reached with the hips kept upright, torso {float(judge.Posed(body, result.pose).lean()):.0f} degrees off"
         )
-    free = poise.Pose(body.rest.skeleton.limited(dict.fromkeys(body.rest.skeleton.names)), body.rest.q)
+    free = poise.Pose(body.rest.skeleton.with_limits(dict.fromkeys(body.rest.skeleton.names)), body.rest.q)
     without = poise.solve(free, goals, free_root=True).reached
     return f"hips kept upright: {result.message()}" + ("" if without else "; missed without limits, too")
 

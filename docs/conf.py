@@ -57,8 +57,9 @@ suppress_warnings = ["misc.highlighting_failure"]  # recipes show single lines o
 
 
 def _skip(_app: Sphinx, _kind: str, _name: str, value: Any, *_: Any) -> bool | None:
-    """Leave out what Python itself writes as the docstring of a NamedTuple's field."""
-    return True if str(value.__doc__).startswith("Alias for field number") else None
+    """Leave out old names, and what Python itself writes as the docstring of a NamedTuple's field."""
+    is_old = getattr(getattr(value, "__func__", value), "is_alias", False)
+    return True if is_old or str(value.__doc__).startswith("Alias for field number") else None
 
 
 def setup(app: Sphinx) -> None:

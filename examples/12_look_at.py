@@ -20,4 +20,4 @@ print(result)
 assert result.reached
 
 quarter = np.linspace(0, 1, 5)
-print("hand on its way:", result.blended(quarter).world["LeftHand"].positions.round(2).tolist())
+print("hand on its way:", result.blend(quarter).world["LeftHand"].positions.round(2).tolist())

@@ -18,6 +18,6 @@ found.save(out / "compared.html")
 
 for method in found.compared:
     print(f"{method.name}: jerk along the path {method.smooth('path').jerk:.2f}")
-assert all(method.solved() > 0.9 for method in found.compared)
+assert all(method.compute_solved_share() > 0.9 for method in found.compared)
 assert not found.refused
 assert (out / "compared.html").is_file()

@@ -55,7 +55,7 @@ def draw_limits(rest: poise.Pose) -> None:
     """A solve with limits, the way of the tip, and the error after each sweep."""
     elbow = poise.Range.degrees(-150, 0, axis=(0, 1, 0))
     shoulder = poise.SwingTwist.degrees((1, 0, 0), swing=((-50, 30), (-70, 90)), twist=(-40, 40))
-    start = poise.Pose(rest.skeleton.limited({"LeftForeArm": elbow, "LeftArm": shoulder}), rest.q)
+    start = poise.Pose(rest.skeleton.with_limits({"LeftForeArm": elbow, "LeftArm": shoulder}), rest.q)
     goal = poise.Position("LeftHand", [0.3, 1.2, 0.3], root="LeftArm")
     result = poise.solve(start, goal, solver=poise.CCD(order="tip-first", finish=False), trace=True).require()
     plot.draw_solve(IMAGES / "solve.png", start, result, target=goal.target)

@@ -37,7 +37,7 @@ MOST_FILES_ON_TOP, MOST_LINES = 9, 900
 REGISTRIES = ("solvers", "problem/goals", "io/formats", "viewer/scenes", "comparison/peers/adapters")
 
 # A pose is made in every step of a loop: its fields are set all at once.
-OWN_FIELDS = {"model/pose.py": "unchecked", "solving/result.py": "Result"}
+OWN_FIELDS = {"model/pose.py": "make_unchecked", "solving/result.py": "Result"}
 
 
 class Source(NamedTuple):

@@ -133,7 +133,7 @@ def limited_figure() -> poise.Rig:
         "Head": poise.SwingTwist((0, 1, 0), swing=0.6, twist=(-0.9, 0.9)),
         "RightHand": None,
     }
-    return rig.with_skeleton(rig.skeleton.limited(limits))
+    return rig.with_skeleton(rig.skeleton.with_limits(limits))
 
 
 def soft_figure() -> poise.Rig:
@@ -143,7 +143,7 @@ def soft_figure() -> poise.Rig:
         "LeftArm": poise.SwingTwist((1, 0, 0), swing=0.4, twist=(-0.3, 0.3), soft=0.1),
         "LeftForeArm": poise.Range(0.1, 1.2, axis=(0, -1, 0), soft=0.5),
     }
-    return rig.with_skeleton(rig.skeleton.limited(limits))
+    return rig.with_skeleton(rig.skeleton.with_limits(limits))
 
 
 RIGS = {

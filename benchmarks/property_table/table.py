@@ -123,7 +123,7 @@ def properties(comparisons: Mapping[str, Comparison], close: Comparison | None =
         raise InputError("properties() needs at least one comparison")
     every = tuple(comparisons.values())
     names = [name for name in solvers.names() if any(_of(one, name) is not None for one in every)]
-    made: dict[str, Any] = {name: solvers.named(name) for name in names}
+    made: dict[str, Any] = {name: solvers.make_solver(name) for name in names}
     lines = sizes(made.values())
     methods = tuple(
         Property(
@@ -167,7 +167,11 @@ def _on_chain(comparison: Comparison, name: str) -> OnChain | None:
         return None
     call = NAN if found.calls is None else float(np.nanmedian(np.nanmin(found.calls, axis=0)))
     batch = float(np.nanmin(found.batches[max(found.batches)])) if found.batches else NAN
-    shares = found.solved(), found.solved(name="singular"), found.solved(name="stretched")
+    shares = (
+        found.compute_solved_share(),
+        found.compute_solved_share(name="singular"),
+        found.compute_solved_share(name="stretched"),
+    )
     return OnChain(*shares, call, batch, found.violation, found.smooth("leaving").step)
 
 

@@ -36,7 +36,7 @@ def traced(name: str) -> tuple[NUMBERS, NUMBERS]:
     goal = poise.Position("tip", TARGET)
     result = poise.solve(rope(BONES), goal, solver=CLASSIC[name], tolerance=TOLERANCE, trace=True)
     assert result.trace is not None
-    return result.problem.posed(result.trace.q).world.positions[..., :2], result.trace.errors
+    return result.problem.make_pose(result.trace.q).world.positions[..., :2], result.trace.errors
 
 
 def _frame(traces: dict[str, tuple[NUMBERS, NUMBERS]], iteration: int, ghosts: tuple[int, ...] = ()) -> str:

@@ -20,7 +20,7 @@ LEG = ("LeftUpLeg", "LeftLeg", "LeftFoot")
 def draw(path: Path) -> None:
     """Ask for every point of a grid through the leg, from the side."""
     skeleton = poise.load(samples.path("humanoid.glb")).skeleton
-    knee = skeleton.limited({"LeftLeg": poise.Range.degrees(-5, 110, axis=(1, 0, 0))})
+    knee = skeleton.with_limits({"LeftLeg": poise.Range.degrees(-5, 110, axis=(1, 0, 0))})
     start = poise.Pose(knee, knee.rest_q)
     hip = start.world["LeftUpLeg"].positions
     z, y = np.meshgrid(Z, Y)

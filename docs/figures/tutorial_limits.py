@@ -18,7 +18,7 @@ def draw(path: Path) -> None:
     """Solve with and without the limit of the knee, and draw the leg from the side."""
     skeleton = poise.load(samples.path("humanoid.glb")).skeleton
     drawing, boards = figure(columns=3, height=2.9, sharex=True, sharey=True)
-    loose = skeleton.limited({"LeftLeg": None})
+    loose = skeleton.with_limits({"LeftLeg": None})
     for board, (title, knee) in zip(
         boards[1:], {"no limit": loose, "a hinge, 0 to 150 degrees": skeleton}.items(), strict=True
     ):

@@ -25,7 +25,7 @@ _SETS = {
 
 def options(name: str) -> str:
     """What a solver handles, in a list, and its options in a table."""
-    made: Any = solvers.named(name)
+    made: Any = solvers.make_solver(name)
     handles = made.handles
     together = "several at once" if handles.several else "one at a time"
     if handles.one_joint:

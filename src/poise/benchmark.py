@@ -146,7 +146,7 @@ def measure_character(size: BenchSize) -> list[Measurement]:
     It is without limits, root included: hands, feet and head, from rest.
     """
     rig = load(samples.path("humanoid.bvh"))
-    skeleton = rig.skeleton.limited(dict.fromkeys(_list_limited_joints(rig.skeleton)))
+    skeleton = rig.skeleton.with_limits(dict.fromkeys(_list_limited_joints(rig.skeleton)))
     start = Pose(skeleton, skeleton.rest_q)
     poses = Pose(skeleton, _perturb_poses(start, size.character))
     goals = [_build_place_goal(poses, joint) for joint in _HUMANOID_TIPS]

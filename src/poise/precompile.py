@@ -148,7 +148,7 @@ def _compile_limit_names() -> None:
     """Solve an arm at its limits and format the message."""
     arm = _load_arm()
     moving = [name for name in arm.skeleton.names if arm.skeleton[name].kind == Kind.HINGE]
-    tight = arm.skeleton.limited({name: Range(-0.05, 0.05) for name in moving})
+    tight = arm.skeleton.with_limits({name: Range(-0.05, 0.05) for name in moving})
     solve(Pose(tight, tight.legal(arm.q)[0]), Position("tool", _REACHABLE_TARGET)).message()
 
 
@@ -166,7 +166,7 @@ def _compile_ccd() -> None:
 
 def _compile_fabrik() -> None:
     limited, goal = _load_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35))
-    free = Pose(limited.skeleton.limited({"*": None}), limited.q)
+    free = Pose(limited.skeleton.with_limits({"*": None}), limited.q)
     for pose in (free, limited):
         solve(pose, goal, solver="fabrik")
         solve(pose, goal.with_target(np.array([goal.target, _UNREACHABLE_TARGET])), solver="fabrik")
@@ -239,13 +239,13 @@ def _compile_live_feet() -> None:
 
 def _build_hinged_pose(skeleton: Skeleton) -> Pose:
     """Build a character pose with a hinge knee."""
-    hinged = skeleton.limited({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
+    hinged = skeleton.with_limits({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
     return Pose(hinged, hinged.rest_q)
 
 
 def _build_limited_pose(skeleton: Skeleton) -> Pose:
     """Build a character pose with bounded twist of a ball joint. Kernels have a separate branch for it."""
-    cramped = skeleton.limited({"LeftArm": SwingTwist((1, 0, 0), 1.5, (-1.5, 1.5))})
+    cramped = skeleton.with_limits({"LeftArm": SwingTwist((1, 0, 0), 1.5, (-1.5, 1.5))})
     return Pose(cramped, cramped.rest_q)
 
 

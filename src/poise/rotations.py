@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, broadcast_together, finite
-from poise.maths.rotations import IDENTITY, check_rotation_matrices, normalised, rotation_between, split_transforms
+from poise.maths.old_names import make_alias
+from poise.maths.rotations import IDENTITY, check_rotation_matrices, normalise, rotation_between, split_transforms
 
 __all__ = [
     "IDENTITY",
@@ -26,7 +27,7 @@ __all__ = [
     "from_vector",
     "inverse",
     "multiply",
-    "normalised",
+    "normalise",
     "rotate",
     "rotation_between",
     "rotation_part",
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 _MAX_COORDINATE = 1e100  # no length and no angle is meant beyond this, and squares stay finite
+
+normalised = make_alias("poise.rotations.normalised", normalise)
 
 
 def unit(q: ArrayLike) -> Floats:

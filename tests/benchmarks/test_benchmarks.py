@@ -56,7 +56,7 @@ def test_the_chain_judge_agrees_with_the_library():
     import classic_ccd
 
     start = classic_ccd.chain(10, 1.5)
-    q = rotations.normalised(np.random.default_rng(3).normal(size=(7, 10, 4)))
+    q = rotations.normalise(np.random.default_rng(3).normal(size=(7, 10, 4)))
     pose = poise.Pose(start.skeleton, q.reshape(7, 40))
     np.testing.assert_allclose(classic_ccd.tips(3.0 * q, 1.5), pose.world["tip"].positions, atol=1e-12)
     np.testing.assert_allclose(classic_ccd.tips(q * 0.0, 1.5)[0], [0, 15, 0])  # a zero quaternion turns nothing
@@ -384,7 +384,7 @@ def test_auto_solves_chains_with_limits(monkeypatch):
     import fabrik_limits
 
     monkeypatch.setattr(fabrik_limits, "SOLVERS", {"auto": "auto"})
-    rows, refused = fabrik_limits.limited(8)
+    rows, refused = fabrik_limits.with_limits(8)
     assert not refused
     assert [row["solved [%]"] for row in rows] == [100] * 4
     assert [row["outside by > 1e-9"] for row in rows] == [0] * 4

@@ -25,7 +25,7 @@ class Hostile:
     handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
-        found = solvers.named("levenberg_marquardt").run(problem, targets, tolerance, request)
+        found = solvers.make_solver("levenberg_marquardt").run(problem, targets, tolerance, request)
         q = np.where((targets[:, :1] > 0), found.q, problem.start.q)
         return answer(q, met=False)
 

@@ -37,7 +37,7 @@ class TestJudge:
         liar = found["liar"]
         at = ARM.rest.world["tool"].positions
         true = np.linalg.norm(found.task.main.rows[:, :3] - at, axis=1)
-        assert liar.solved(100.0) == 0.0
+        assert liar.compute_solved_share(100.0) == 0.0
         assert liar.wrong_claims == 1.0
         np.testing.assert_allclose(np.sort(liar.left(is_position=True)), np.sort(true), atol=1e-12)
         row = next(row for row in found.rows() if row["method"] == "liar")
@@ -74,7 +74,7 @@ class TestJudge:
         json.dumps(found.document(), allow_nan=False)
 
     def test_what_leaves_its_limits_solves_nothing(self, found):
-        assert found["outlaw"].solved(100.0) == 0.0
+        assert found["outlaw"].compute_solved_share(100.0) == 0.0
         assert found["outlaw"].ranks.solved > found.best.ranks.solved
 
     def test_a_part_of_the_targets_is_reported_as_one_and_ties_none(self):
@@ -124,7 +124,7 @@ class TestJudge:
         found = compare(ARM.rest, PLACE, solvers=[Lost(), Sleeper(0.001)], effort="quick")
         lost = found["lost"]
         assert "lost: InputError: q must be finite" in found.verdict
-        assert lost.solved(100.0) == 0.0
+        assert lost.compute_solved_share(100.0) == 0.0
         assert math.isnan(lost.travel)
         assert json.dumps(lost.wrong_claims) == "0.0"
 
@@ -214,7 +214,7 @@ class TestTargets:
     def test_a_path_can_be_ranked_by(self):
         found = compare(ARM.rest, PLACE, solvers=["ccd"], targets="path", effort="quick")
         assert found.task.main.name == "path"
-        assert found["ccd"].solved() == found["ccd"].solved(name="path")
+        assert found["ccd"].compute_solved_share() == found["ccd"].compute_solved_share(name="path")
 
     def test_an_orientation_has_no_distances(self):
         found = compare(ARM.rest, poise.Orientation("tool", (1, 0, 0, 0)), solvers=["ccd"], effort="quick")

@@ -18,7 +18,7 @@ def task_of(kinds, limits=None, length=2.0):
     axes = [(0.0, 0.0, 1.0)] * len(names)
     offsets = [[0.0, 0.0, 0.0], *([[0.0, length, 0.0]] * len(kinds))]
     skeleton = Skeleton.build(names, range(-1, len(kinds)), [*kinds, Kind.FIXED], offsets=offsets, axes=axes)
-    skeleton = skeleton.limited(limits or {})
+    skeleton = skeleton.with_limits(limits or {})
     start = poise.Pose(skeleton, skeleton.rest_q)
     goal = poise.Position("tip", (0, 0, 0), root="j0")
     problem = Problem(start, (goal,))

@@ -46,7 +46,7 @@ OUTSIDE = 1e-9  # [rad] what our judge allows
 
 def here(name):
     """The adapter, or a skip with how to install its library."""
-    peer = peers.named(name)
+    peer = peers.load_adapter(name)
     sentence = peer.missing()
     if sentence is not None:
         pytest.skip(sentence)
@@ -193,24 +193,24 @@ def test_slides_are_solved_and_refused_by_what_only_turns():
     solved = {}
     for name in peers.find_installed()[0]:
         if name not in ("optik", "three"):
-            solved[name] = Scores(peers.named(name), start, goal, 5).share
+            solved[name] = Scores(peers.load_adapter(name), start, goal, 5).share
     assert all(share >= 90 for share in solved.values()), solved
     for name in ("optik", "three"):
         with pytest.raises(UnsupportedError, match="turns (bones|joints); 'slide' is a slide"):
-            peers.named(name)(build_serial_chain(start, goal), "Position", CLOSE)
+            peers.load_adapter(name)(build_serial_chain(start, goal), "Position", CLOSE)
 
 
 def test_the_folder_is_the_registry():
     assert peers.names() == NAMES
     for name in NAMES:
-        peer = peers.named(name)
+        peer = peers.load_adapter(name)
         assert peer.name == name
         assert set(peer.goals) <= {"Position", "Place"}
         assert name in peer.label
         assert len(peer.notes) > 20
         assert "install" in peer.source
     with pytest.raises(UnknownNameError, match="no peer 'ikpi'; did you mean 'ikpy'"):
-        peers.named("ikpi")
+        peers.load_adapter("ikpi")
 
 
 def test_adapters_are_read_without_their_libraries():
@@ -239,7 +239,7 @@ def test_without_the_libraries_each_says_how_to_get_it(monkeypatch, tmp_path, ar
     for name, sentence in missing.items():
         assert "npm install three" in sentence if name == "three" else "pip install" in sentence
         with pytest.raises(NotInstalledError) as caught:
-            peers.named(name)(arm, "Position", CLOSE)
+            peers.load_adapter(name)(arm, "Position", CLOSE)
         assert str(caught.value) == sentence
     assert missing["mink"].endswith("pip install mink daqp")
 
@@ -250,17 +250,17 @@ def test_a_library_that_cannot_be_imported_says_so(monkeypatch, arm):
     monkeypatch.setitem(sys.modules, "optik", None)
     monkeypatch.setattr(importlib.util, "find_spec", anything)  # which looks into sys.modules first
     with pytest.raises(NotInstalledError, match="optik-py cannot be imported .*: pip install optik-py"):
-        peers.named("optik")(arm, "Position", CLOSE)
+        peers.load_adapter("optik")(arm, "Position", CLOSE)
 
 
 def test_three_without_node_says_so(monkeypatch, tmp_path):
     (tmp_path / "node_modules" / "three").mkdir(parents=True)
     (tmp_path / "node_modules" / "three" / "package.json").write_text("{}", encoding="utf-8")
     monkeypatch.setenv("POISE_THREE", str(tmp_path))
-    assert peers.named("three").missing() is None or "node" in peers.named("three").missing()
+    assert peers.load_adapter("three").missing() is None or "node" in peers.load_adapter("three").missing()
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(importlib.util, "find_spec", nothing)
-    assert "needs node" in peers.named("three").missing()
+    assert "needs node" in peers.load_adapter("three").missing()
 
 
 @pytest.mark.long
@@ -270,7 +270,7 @@ def test_three_that_breaks_says_why(monkeypatch, tmp_path, arm):
     (tmp_path / "node_modules" / "three" / "package.json").write_text("{}", encoding="utf-8")
     monkeypatch.setenv("POISE_THREE", str(tmp_path))
     with pytest.raises(PoiseError, match="three.js ended in node: Error .*three.module.js"):
-        peers.named("three")(arm, "Position", CLOSE)
+        peers.load_adapter("three")(arm, "Position", CLOSE)
 
 
 @pytest.mark.long
@@ -283,7 +283,7 @@ def test_three_that_is_gone_says_so_and_a_place_is_refused(arm):
         made.solve(np.zeros(3), np.zeros(6))
     made.close()
     with pytest.raises(UnsupportedError, match="solves Position goals, not Place"):
-        peers.named("three")(arm, "Place", CLOSE)
+        peers.load_adapter("three")(arm, "Place", CLOSE)
 
 
 @pytest.mark.long

@@ -72,7 +72,7 @@ def test_imports_of_type_checkers_do_not_count():
 
 
 def test_sizes_leave_out_what_all_need():
-    found = sources.sizes([solvers.named(name) for name in solvers.names()])
+    found = sources.sizes([solvers.make_solver(name) for name in solvers.names()])
     assert set(found) == set(solvers.names())
     for name, size in found.items():
         source = (ROOT / "src" / "poise" / "solvers" / f"{name}.py").read_text(encoding="utf-8")
@@ -130,7 +130,7 @@ def test_figures_are_those_of_the_comparison():
     assert ccd.handles == poise.CCD().handles
     assert two_bone.chains == {}  # it refuses three joints
     measured = comparison["ccd"]
-    assert ccd.chains["three"].solved == measured.solved()
+    assert ccd.chains["three"].solved == measured.compute_solved_share()
     assert ccd.chains["three"].call == np.median(measured.calls.min(axis=0))
     assert ccd.chains["three"].batch == measured.batches[10].min()
     assert ccd.chains["three"].violation == measured.violation
@@ -141,7 +141,7 @@ def test_figures_are_those_of_the_comparison():
     assert [row["method"] for row in rows] == ["`ccd`", "`two_bone`"]
     assert rows[0]["joint limits"].endswith(": held")
     assert rows[1]["number of joints"] == "-"
-    assert words.figures(table)[0]["solved [%]"] == 100 * measured.solved()
+    assert words.figures(table)[0]["solved [%]"] == 100 * measured.compute_solved_share()
     assert [row["joints"] for row in words.growth_rows(table)] == [2, 10]
 
 

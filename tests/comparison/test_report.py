@@ -126,7 +126,11 @@ class TestPage:
         """Before any table: bars of all methods, best first, as long as their figures."""
         head = page[: page.index("<table")]
         assert head.index(escape(comparison.verdict)) < head.index("<svg")
-        solved = {one.name: one.solved() for one in comparison.compared if one.main is not None and len(one.main)}
+        solved = {
+            one.name: one.compute_solved_share()
+            for one in comparison.compared
+            if one.main is not None and len(one.main)
+        }
         timed = {one.name: float(np.median(one.call_times)) for one in comparison.compared if one.call_times.size}
         for drawing, values in zip(drawings(head)[:2], (solved, timed), strict=True):
             bars = [bar for bar in drawing.iter("rect") if bar.get("class") == "length"]
@@ -212,7 +216,7 @@ class TestTables:
         assert "n best" in text
 
     def test_what_is_supported_is_what_solvers_declare(self, comparison):
-        ability, handles = comparison["ccd"].does, solvers.named("ccd").handles
+        ability, handles = comparison["ccd"].does, solvers.make_solver("ccd").handles
         assert {name for name in GOALS if ability[name]} == set(handles.goals)
         assert ability["soft"] == handles.soft
         assert set(ability) == {name for _, group in list_ability_groups() for name in group}
@@ -292,7 +296,7 @@ class TestDrawings:
         comparison = dataclasses.replace(comparison, methods=tuple(methods))
         text = diagrams.draw_miss_maps(comparison, build_styles(comparison.compared))
         panels = re.findall(r'<figure class="m m\d+">.*?</figure>', text, re.DOTALL)
-        worse = [m for m in comparison.compared if m.solved() < 1]
+        worse = [m for m in comparison.compared if m.compute_solved_share() < 1]
         assert len(panels) == len(worse) >= 3
         for method, panel in zip(worse, panels, strict=True):
             found = [(int(a), int(b)) for a, b in re.findall(r"<title>(\d+) of (\d+) missed", panel)]
@@ -303,7 +307,7 @@ class TestDrawings:
     def test_bins_of_the_reach_hold_every_target_once(self, comparison):
         text = diagrams.draw_reach_charts(comparison, build_styles(comparison.compared))
         for method in comparison.compared:
-            if method.solved() < 1:
+            if method.compute_solved_share() < 1:
                 panel = next(p for p in text.split("<figure") if escape(method.name)[:9] in p.replace("<wbr>", ""))
                 found = [(int(a), int(b)) for a, b in re.findall(r"<title>(\d+) of (\d+) solved", panel)]
                 assert sum(b for _, b in found) == 20

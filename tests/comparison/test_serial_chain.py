@@ -108,7 +108,7 @@ def test_any_chain_with_scales_of_either_sign(seed):
 
 
 def test_limits_of_balls_become_hinges_with_ranges():
-    s = straight_chain(3).limited({
+    s = straight_chain(3).with_limits({
         "j0": Range(-0.5, 1.0, axis=(0.6, 0.0, 0.8)),
         "j1": EulerBox("ZXY", x=(-2.6, 2.5), y=(-0.4, 0.2), z=(-1.0, -0.3)),
     })  # fmt: skip
@@ -123,13 +123,13 @@ def test_limits_of_balls_become_hinges_with_ranges():
 
 
 def test_joints_of_one_value_are_reported_as_fixed():
-    s = straight_chain(4).limited({"j1": Range(0.3, 0.3, axis=(1, 0, 0))})
+    s = straight_chain(4).with_limits({"j1": Range(0.3, 0.3, axis=(1, 0, 0))})
     arm = assert_same_chain(Pose(s, s.rest_q), Place("tip", NOWHERE, UNTURNED))
     assert len(arm.links) == 9
     held = straight_chain(2, Kind.HINGE, axes=[(0, 0, 1)] * 2, limits=[Range(0.2, 0.2), Range(-1, 1)])
     arm = assert_same_chain(Pose(held, held.rest_q), Position("tip", NOWHERE))
     assert [link.name for link in arm.links] == ["j1"]
-    box = straight_chain(2).limited({"j0": EulerBox("XYZ", y=(0.1, 0.1))})
+    box = straight_chain(2).with_limits({"j0": EulerBox("XYZ", y=(0.1, 0.1))})
     assert "'j0' has an angle of one value only" in refusal(box, Position("tip", NOWHERE))
 
 
@@ -213,8 +213,8 @@ def refusal(skeleton, goal):
 def test_what_cannot_be_reported_is_refused_with_its_name():
     s = figure(free=False)
     goal = Position("l_foot", NOWHERE, root="l_leg")
-    assert "'l_leg' has a SwingTwist" in refusal(s.limited({"l_leg": SwingTwist((0, 1, 0), 0.5)}), goal)
-    assert "'l_knee' has a soft limit" in refusal(s.limited({"l_knee": Range(0, 1, soft=1.0)}), goal)
+    assert "'l_leg' has a SwingTwist" in refusal(s.with_limits({"l_leg": SwingTwist((0, 1, 0), 0.5)}), goal)
+    assert "'l_knee' has a soft limit" in refusal(s.with_limits({"l_knee": Range(0, 1, soft=1.0)}), goal)
     assert "no joint moves for 'hip'" in refusal(s, Position("hip", NOWHERE))
     scaled = poise.Skeleton.build(
         ["a", "b", "c"], [-1, 0, 1], [3, 3, 0], offsets=[(0, 0, 0), (0, 1, 0), (0, 1, 0)],

@@ -134,7 +134,7 @@ def test_a_folded_chain_is_stretched_too():
 @pytest.mark.parametrize("limit", [poise.EulerBox("ZXY", x=(-0.8, 0.8), y=(-0.8, 0.8), z=(-0.8, 0.8)),
                                    poise.SwingTwist((1, 0, 0), swing=(0.8, 0.6), twist=(-0.5, 0.5))])  # fmt: skip
 def test_random_poses_fill_the_limits_of_balls(limit):
-    skeleton = FIGURE.skeleton.limited({"LeftArm": limit})
+    skeleton = FIGURE.skeleton.with_limits({"LeftArm": limit})
     goal = poise.Position("LeftHand", (0, 0, 0), root="LeftArm")
     problem = Problem(poise.Pose(skeleton, skeleton.legal(skeleton.rest_q[None])[0][0]), (goal,))
     q = TargetSource(problem, goal, np.random.default_rng(0)).sample_poses(300)

@@ -42,7 +42,7 @@ CHAINS = [
 
 def handles_of(name: str) -> Capabilities:
     """What a solver says it can do; `auto` ends at the engine."""
-    return solvers.named("levenberg_marquardt" if name == "auto" else name).handles
+    return solvers.make_solver("levenberg_marquardt" if name == "auto" else name).handles
 
 
 def chain(joints: str, limits: str, n: int, unit: float = 1.0, scales=None) -> poise.Skeleton:

@@ -234,7 +234,7 @@ REQUESTED = {
     "seconds": (lambda array: walk().at(array).q, lambda: _targets(9, 1)[:, 0]),
     "contacts": (_stood, lambda: _targets(2, 2)),
     "the weight of a blend": (
-        lambda array: values.solved().blended(np.clip(np.asarray(array, dtype=float), 0, 1)).q,
+        lambda array: values.solved().blend(np.clip(np.asarray(array, dtype=float), 0, 1)).q,
         lambda: _targets(9, 1)[:, 0],
     ),
     **{f"terrain: {kind}": (_landscape(kind), lambda: _targets(9, 3)) for kind in ("map", "mesh", "noise", "flat")},

@@ -55,9 +55,9 @@ class TestTargets:
         """Attempts that end at once: the next one begins, alone as in a batch."""
         if not accepted(problem, name) or name == "auto":
             return
-        options = {field.name for field in fields(solvers.named(name))}
+        options = {field.name for field in fields(solvers.make_solver(name))}
         for few in ({"iterations": 1, "restarts": 1}, {"iterations": 2, "restarts": 3}):
-            solver = solvers.named(name, **{option: few[option] for option in few if option in options})
+            solver = solvers.make_solver(name, **{option: few[option] for option in few if option in options})
             whole = PROBLEMS[problem].solved(solver, slice(None))
             for row in (0, 3, 5):
                 same_bits(PROBLEMS[problem].solved(solver, row), rows_of(whole, row), ("q", "iterations", "codes"))

@@ -65,10 +65,10 @@ class TestExamples:
     def test_it_is_for_joints_that_it_can_bound(self, name):
         limit = LIMITS[name]
         with pytest.raises(poise.InputError, match="tip"):
-            poise.Skeleton.build(["root", "tip"], [-1, 0], [3, 0]).limited({"tip": limit})
+            poise.Skeleton.build(["root", "tip"], [-1, 0], [3, 0]).with_limits({"tip": limit})
         wrong = Kind.BALL if bound(limit).kinds[1] == Kind.HINGE else Kind.HINGE
         with pytest.raises(poise.InputError, match="lower"):
-            limb(wrong).limited({"lower": limit})
+            limb(wrong).with_limits({"lower": limit})
 
     def test_the_nearest_legal_pose_is_legal(self, name):
         """It stays as it is, bit for bit, and its joint alone has moved; what was legal has not moved at all."""

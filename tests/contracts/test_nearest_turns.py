@@ -14,7 +14,7 @@ COUNT = 24
 
 
 def wide_arm(limit=WIDE):
-    return generic_arm().limited({"*": limit})
+    return generic_arm().with_limits({"*": limit})
 
 
 def problem_of(skeleton, seed):
@@ -70,7 +70,7 @@ def test_in_every_mode_and_prepared(prefer):
 
 def test_a_range_that_holds_the_far_turn_only_keeps_it():
     start, place, _ = problem_of(wide_arm(), 4)
-    narrow = start.skeleton.limited({name: poise.Range(4.0, 9.9) for name in start.skeleton.names[1:3]})
+    narrow = start.skeleton.with_limits({name: poise.Range(4.0, 9.9) for name in start.skeleton.names[1:3]})
     found = poise.solve(poise.Pose(narrow, narrow.legal(start.q)[0]), place)
     assert found.reached.any()
     low, high = narrow.value_ranges.T

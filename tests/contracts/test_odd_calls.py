@@ -90,11 +90,11 @@ def _solved(goal):
 
 
 def _posed(skeleton):
-    return poise.Pose(skeleton, skeleton.rest_q).world, skeleton == odd_calls.BODY, skeleton.limited({})
+    return poise.Pose(skeleton, skeleton.rest_q).world, skeleton == odd_calls.BODY, skeleton.with_limits({})
 
 
 def _limited(limit):
-    return odd_calls.BODY.limited({"LeftArm": limit})
+    return odd_calls.BODY.with_limits({"LeftArm": limit})
 
 
 USES = {

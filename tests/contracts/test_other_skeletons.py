@@ -94,7 +94,7 @@ REQUESTED = {
     ]),
     "reset": lambda change: poise.Tracker(arm(same), Position("tool", THERE)).reset(arm(change)),
     "step": lambda change: live().step(clip(change).poses[0], 0.01),
-    "blended": lambda change: arm(same).blended(arm(change), 0.5),
+    "blended": lambda change: arm(same).blend(arm(change), 0.5),
     "Clip.on": lambda change: clip(same).on(change(RIG.skeleton)),
     "KeyedClip.on": lambda change: keyed(same).on(change(walk(".glb").skeleton)),
     "a rig's pose": lambda change: dataclasses.replace(RIG, pose=clip(change).poses[0]),

@@ -52,7 +52,7 @@ def sheared(joints="balls", limits="none", seed=3, most=0.03):
 
 def within(s, seed):
     """A legal pose half way from rest to a random one, so that not every joint stands at an end of its limit."""
-    legal = rest(s).blended(posed(s, seed), 0.5)
+    legal = rest(s).blend(posed(s, seed), 0.5)
     return poise.Pose(s, s.legal(legal.q)[0])
 
 
@@ -273,10 +273,10 @@ def test_a_free_root_pins_and_a_near_go_together():
 def test_a_tracker_and_a_baked_clip_follow():
     _, poses = sheared()
     here, there = poses[0], poses[1]
-    points = here.blended(there, np.linspace(0, 1, 8)).world["tip"].positions
+    points = here.blend(there, np.linspace(0, 1, 8)).world["tip"].positions
     track = poise.Tracker(here, Position("tip", points[0]))
     assert all(track(point, dt=1 / 60).reached for point in points)
-    clip = poise.Clip(np.arange(8) / 30, here.blended(there, np.linspace(0, 1, 8)))
+    clip = poise.Clip(np.arange(8) / 30, here.blend(there, np.linspace(0, 1, 8)))
     baked = poise.bake(clip, Position("tip", points[::-1]))
     assert baked.result.reached.all()
 

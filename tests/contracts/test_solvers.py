@@ -38,7 +38,7 @@ def test_it_is_found_where_people_look(name):
     """By the name of its file, with a sentence for each option."""
     if name == "auto":
         return
-    solver = solvers.named(name)
+    solver = solvers.make_solver(name)
     assert solver.name == name
     for parameter in list_parameters(type(solver)):
         assert parameter.text, f"the docstring of {type(solver).__name__}: {parameter.name}"
@@ -87,7 +87,7 @@ def test_errors_are_those_of_forward_kinematics_and_limits_hold(name, seed):
             bound = LIMITS[rng.choice(["hinge", "SwingTwist", "EulerBox"])]
             low, high = np.sort(rng.uniform(-4, 4, size=2))
             limits[joint] = Range(low, high) if s[joint].kind < Kind.BALL else bound
-    s = s.limited(limits)
+    s = s.with_limits(limits)
     start = poise.Pose(s, random_q(rng, s))
     offset = rng.normal(size=3) if rng.random() < 0.5 else np.zeros(3)
     target = rng.normal(size=3) * 2
@@ -305,7 +305,7 @@ def test_soft_limits_are_a_cost_or_refused(name, soft):
     assert result.reached
     assert result.violation <= 1e-9
     assert "soft limits cost" in str(result)
-    hard = s.limited({"lower": type(soft)(**{**vars(soft), "soft": 0.0})})
+    hard = s.with_limits({"lower": type(soft)(**{**vars(soft), "soft": 0.0})})
     inside = hard.legal(result.pose.q)[0][s.q_slice("lower")]
     excess = 2 * np.arccos(min(1.0, abs(inside @ result.pose.q[s.q_slice("lower")])))
     if isinstance(soft, Range):  # turned about another axis than its own it would not be a hinge

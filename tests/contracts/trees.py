@@ -61,7 +61,7 @@ def some_limits(rng, s, q):
             value = q[s.q_start[joint.row]]
             limits[name] = Range(value - rng.uniform(0, 1), value + rng.uniform(0, 1))
     coupled = {name for name in s.names if s[name].coupling}
-    return s.limited({name: limit for name, limit in limits.items() if name not in coupled})
+    return s.with_limits({name: limit for name, limit in limits.items() if name not in coupled})
 
 
 def any_problem(rng, **options):

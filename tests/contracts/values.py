@@ -61,7 +61,7 @@ def solved(**how):
 
 
 def _solver(name):
-    return solvers.named(name)
+    return solvers.make_solver(name)
 
 
 def _goal(kind):

@@ -33,12 +33,12 @@ def shared(a, b):
 def turned_rig():
     """A figure whose joints have rest rotations, a scaled node above them, and a clip."""
     rng = np.random.default_rng(5)
-    turns = rotations.normalised(rng.normal(size=(6, 4)))
+    turns = rotations.normalise(rng.normal(size=(6, 4)))
     skeleton = Skeleton.build(
         ["Armature", "Hips", "Spine", "Head", "Arm", "Hand"], [-1, 0, 1, 2, 2, 4], [Kind.FIXED] + [Kind.BALL] * 5,
         offsets=rng.normal(size=(6, 3)) * 50, rotations=turns, scales=[[0.01] * 3] + [[1] * 3] * 5,
     )  # fmt: skip
-    q = rotations.normalised(rng.normal(size=(40, 5, 4))).reshape(40, 20)
+    q = rotations.normalise(rng.normal(size=(40, 5, 4))).reshape(40, 20)
     translations = np.broadcast_to(skeleton.A[:, :3], (40, 6, 3)).copy()
     translations[:, 1] += rng.normal(size=(40, 3))
     clip = Clip.at_rate(Pose(skeleton, q, translations), 30, "move")

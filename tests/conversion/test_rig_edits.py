@@ -33,7 +33,7 @@ def scene():
     q = rng.normal(size=(20, skeleton.nq))
     places = rng.normal(size=(20, 6, 3))
     clip = Clip.at_rate(Pose(skeleton, q, places), 30, "move")
-    turns = rotations.normalised(rng.normal(size=(4, 4)))
+    turns = rotations.normalise(rng.normal(size=(4, 4)))
     keys = (
         Track(1, "translation", "LINEAR", np.arange(4.0), rng.normal(size=(4, 3))),
         Track(4, "rotation", "LINEAR", np.arange(4.0), turns),

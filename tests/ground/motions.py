@@ -31,7 +31,7 @@ def motion(path, clip=None, fps=None):
     """The legs of a clip, at its own rate or another."""
     rig = load(path)
     found = rig.clips[0] if clip is None else rig.clip(clip)
-    found = found.resampled(fps) if fps else found
+    found = found.resample(fps) if fps else found
     return motion_of(found, figure_of(found))
 
 

@@ -164,7 +164,7 @@ class TestChanges:
 
     def test_other_times_are_refused(self, walk, figure):
         with pytest.raises(poise.errors.InputError, match="the same times"):
-            changes_of(walk, walk.resampled(50), figure)
+            changes_of(walk, walk.resample(50), figure)
 
     def _moved(self, walk: poise.Clip, offset) -> poise.Clip:
         translations = walk.poses.local_positions.copy()

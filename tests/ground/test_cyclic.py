@@ -32,7 +32,7 @@ def planted_on(data, name, kind, in_place="travel"):
 def slow_clip(data, name):
     """The clip of a short name; captured ones at 30 frames a second."""
     rig, clip = clip_of(data, name)
-    return rig, clip if len(clip) < 100 else clip.resampled(30.0)
+    return rig, clip if len(clip) < 100 else clip.resample(30.0)
 
 
 def gap(clip, metre, along=0.0):

@@ -29,7 +29,7 @@ def climbed(clip, aside):
     live = Grounder(clip, Terrain.stairs(STEP, 0.30))
     moved = clip.poses.q.copy()
     moved[:, [0, 2]] += aside * live.figure.metre
-    source = Clip(clip.times, Pose(clip.skeleton, moved)).resampled(RATE)
+    source = Clip(clip.times, Pose(clip.skeleton, moved)).resample(RATE)
     shown = [live.step(pose, 1.0 / RATE).q for pose in source.poses]
     return live, source, Clip(source.times, Pose(clip.skeleton, np.array(shown)))
 
@@ -181,7 +181,7 @@ def test_hips_on_level_ground_are_drawn_down_by_5_mm_a_frame_at_most(data, name,
     clip = clip_of(data, name)[1]
     q = clip.poses.q.copy()
     q[:, [0, 2]] *= longer  # the way: locked feet are left behind
-    source = Clip(clip.times / fast, clip.poses.with_q(q)).resampled(RATE)
+    source = Clip(clip.times / fast, clip.poses.with_q(q)).resample(RATE)
     live = Grounder(clip, Terrain.flat())
     shown = Clip(source.times, Pose(clip.skeleton, np.array([live.step(pose, 1.0 / RATE).q for pose in source.poses])))
     before, after = (motion_of(each, live.figure).places[:, :, HIP, 2].mean(axis=1) for each in (source, shown))

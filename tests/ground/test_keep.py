@@ -121,7 +121,7 @@ class TestStretches:
     """Only frames near to what pops are worked out anew: as if all had been."""
 
     def test_calmer_knees_are_the_same(self, data, monkeypatch):
-        clip = load(data / "bvh/jesse_dance_rokoko.bvh").clips[0].resampled(60.0)
+        clip = load(data / "bvh/jesse_dance_rokoko.bvh").clips[0].resample(60.0)
         q, parts = clip.poses.q, []
         clip = Clip.at_rate(clip.poses.with_q(np.concatenate([q, q[:300]])), 60.0)  # a knee pops beside its seam
         part = reach.Reaching.part

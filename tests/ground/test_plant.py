@@ -132,7 +132,7 @@ class TestWhatMustNotMatter:
     def test_the_frame_rate(self, data, name, fps):
         clip = clip_of(data, name)[1]
         clip = Clip(clip.times[1:] - clip.times[1], clip.poses[1:])  # without the T-pose: it would be blended in
-        fine, coarse = (plant_feet(c, Terrain.flat(up="y")) for c in (clip, clip.resampled(fps)))
+        fine, coarse = (plant_feet(c, Terrain.flat(up="y")) for c in (clip, clip.resample(fps)))
         assert off_path(fine, coarse) <= 0.01
 
 

@@ -167,12 +167,12 @@ class TestClips:
         assert planted.times[-1] == pytest.approx(times[-1], abs=planted.times[1])
 
     def test_a_few_frames_a_second_are_sampled_more_often_and_that_is_reported(self, walk):
-        planted = plant_feet(walk.resampled(10), FLAT)
+        planted = plant_feet(walk.resample(10), FLAT)
         assert planted.notes[0] == "sampled at 30 frames a second: its frames are few"
 
     @pytest.mark.parametrize(("rate", "sampled"), [(22.0, 30), (23.9, 30), (23.976, 0), (24.0, 0), (25.0, 0)])
     def test_below_24_frames_a_second_30_are_taken(self, walk, rate, sampled):
-        clip, notes = even(walk.resampled(rate))
+        clip, notes = even(walk.resample(rate))
         assert notes == ((f"sampled at {sampled} frames a second: its frames are few",) if sampled else ())
         assert clip.fps == pytest.approx(sampled or rate)
 

@@ -211,14 +211,14 @@ class TestSpread:
     @pytest.mark.parametrize("fps", [24.0, 60.0, 120.0])
     def test_at_any_rate(self, data, monkeypatch, fps):
         rig, clip, stairs = walk_up(data)
-        before, after, repeats = spread_of(monkeypatch, clip.resampled(fps), rig, stairs)
+        before, after, repeats = spread_of(monkeypatch, clip.resample(fps), rig, stairs)
         assert left(before, repeats).max() > 10.0
         assert left(after, repeats).sum() <= 0.5 * left(before, repeats).sum()  # stances that end sooner do the rest
 
     def test_not_above_180_frames_a_second(self, data, monkeypatch):
         """Changes of step are looked at over two frames there: those in between would shake."""
         rig, clip, stairs = walk_up(data)
-        before, after, repeats = spread_of(monkeypatch, clip.resampled(240.0), rig, stairs)
+        before, after, repeats = spread_of(monkeypatch, clip.resample(240.0), rig, stairs)
         assert left(before, repeats).max() > 10.0
         assert after is before
 
@@ -245,7 +245,7 @@ class TestSpread:
 
     def test_nothing_moves_across_a_cut(self, data, monkeypatch):
         rig, clip, stairs = walk_up(data)
-        part = clip.resampled(60.0).poses
+        part = clip.resample(60.0).poses
         q = np.concatenate([part.q[20:100], part.q[120:200]])
         before, after, repeats = spread_of(monkeypatch, poise.Clip.at_rate(part.with_q(q), 60.0), rig, stairs)
         shots = steps_of(before.motion).first

@@ -132,7 +132,7 @@ def turned(pose: Pose, seed: int = 0) -> Pose:
     """Every ball joint turned at random."""
     s, q = pose.skeleton, pose.q.copy()
     rows = np.flatnonzero(s.kinds == Kind.BALL)
-    turns = rotations.normalised(np.random.default_rng(seed).normal(size=(len(rows), 4)))
+    turns = rotations.normalise(np.random.default_rng(seed).normal(size=(len(rows), 4)))
     q[s.q_start[rows][:, None] + np.arange(4)] = turns
     return pose.with_q(q)
 

@@ -126,7 +126,7 @@ class TestRealTakes:
     def test_a_hand_is_moved_and_what_was_solved_is_saved(self, data, tmp_path, suffix):
         rig = poise.load(data / "asf" / "02_01.amc")
         start = rig.clips[0].poses[100]
-        free = rig.skeleton.limited({"*": None})
+        free = rig.skeleton.with_limits({"*": None})
         target = start.world["lwrist"].positions + np.array([0.5, 1.0, 0.5])
         for skeleton in (rig.skeleton, free):
             result = poise.solve(start.on(skeleton), poise.Position("leftHand", target))

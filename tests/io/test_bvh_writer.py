@@ -230,7 +230,7 @@ def motions(draw):
     kinds += [draw(st.sampled_from([Kind.BALL, Kind.HINGE, Kind.SLIDE, Kind.FIXED, Kind.FREE])) for _ in range(1, n)]
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
-    turns = [rotations.normalised(rng.normal(size=4)) if kind == Kind.HINGE else rotations.IDENTITY for kind in kinds]
+    turns = [rotations.normalise(rng.normal(size=4)) if kind == Kind.HINGE else rotations.IDENTITY for kind in kinds]
     skeleton = Skeleton.build(
         [f"joint_{i}" for i in range(n)], parents, kinds, offsets=rng.normal(size=(n, 3)), rotations=turns,
         axes=rng.normal(size=(n, 3)), euler=[draw(st.sampled_from((*euler.ORDERS, ""))) for _ in range(n)],
@@ -239,7 +239,7 @@ def motions(draw):
     q = rng.normal(size=(frames, skeleton.nq)) * draw(st.sampled_from([0.01, 1.0, 50.0]))
     for i in np.flatnonzero(skeleton.kinds >= Kind.BALL):
         start = skeleton.q_start[i] + (3 if skeleton.kinds[i] == Kind.FREE else 0)
-        q[:, start : start + 4] = rotations.normalised(q[:, start : start + 4])
+        q[:, start : start + 4] = rotations.normalise(q[:, start : start + 4])
     return Pose(skeleton, q)
 
 

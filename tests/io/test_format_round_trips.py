@@ -18,7 +18,7 @@ from tests.io.gltf_samples import content, saved_arm
 @pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
 def test_a_clip_goes_through_bvh_and_back_into_its_glb(data, tmp_path, name):
     rig = poise.load(data / "glb" / name)
-    clip = rig.clips[0].resampled(30)
+    clip = rig.clips[0].resample(30)
     poise.save(clip, tmp_path / "a.bvh")
     through = poise.load(tmp_path / "a.bvh")
     poise.save(through.clips[0], tmp_path / "b.glb", like=rig)

@@ -50,7 +50,7 @@ def _limited_robot() -> Skeleton:
         [-1, 0, 1, 2, 3],
         [Kind.FREE, Kind.HINGE, Kind.SLIDE, Kind.HINGE, Kind.BALL],
         offsets=[[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 2]],
-        rotations=rotations.normalised([[1, 0, 0, 0], [1, 2, 3, 4], [4, 3, 2, 1], [1, -1, 1, 1], [0, 1, 0, 0.1]]),
+        rotations=rotations.normalise([[1, 0, 0, 0], [1, 2, 3, 4], [4, 3, 2, 1], [1, -1, 1, 1], [0, 1, 0, 0.1]]),
         axes=[[0, 0, 0], [1, 2, 3], [0, 1, 1], [0, 0, 1], [0, 0, 0]],
         scales=[[1, 1, 1], [1, 1, 1], [2, 2, 2], [1, 1, 1], [-1, 1, 1]],
         limits=[None, Range(0.5, 9), Range(-1, np.inf), Range(-20, 0), Range(-1, 1, (0.6, 0, 0.8))],
@@ -61,7 +61,7 @@ def _limited_robot() -> Skeleton:
 def _robot_poses(s: Skeleton, count: int) -> np.ndarray:
     rng = np.random.default_rng(3)
     q = np.cumsum(rng.normal(size=(count, s.nq)) * 0.3, axis=0) + s.rest_q
-    q[:, 3:7] = rotations.normalised(q[:, 3:7])
+    q[:, 3:7] = rotations.normalise(q[:, 3:7])
     q[:, -4:] = rotations.about(np.array([0.6, 0, 0.8]), rng.uniform(-1, 1, count))
     return s.legal(q)[0]
 

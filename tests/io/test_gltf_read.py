@@ -155,7 +155,7 @@ def test_kinds_with_a_skin(tmp_path):
 
 
 def test_matrices(tmp_path):
-    turn = rotations.as_matrix(rotations.normalised([0.3, -0.2, 0.9, 0.1]))
+    turn = rotations.as_matrix(rotations.normalise([0.3, -0.2, 0.9, 0.1]))
     whole = np.eye(4)
     whole[:3, :3], whole[:3, 3] = turn @ np.diag([-2.0, 3, 0.5]), [4, 5, 6]
     shear = np.eye(4)

@@ -52,7 +52,7 @@ def errors(*paths: Path) -> list[list[str]]:
 def moved(skeleton, seed: int) -> Pose:
     q = skeleton.rest_q.copy()
     rows = np.flatnonzero(skeleton.kinds == Kind.BALL)
-    turns = rotations.normalised(np.random.default_rng(seed).normal(size=(len(rows), 4)))
+    turns = rotations.normalise(np.random.default_rng(seed).normal(size=(len(rows), 4)))
     q[skeleton.q_start[rows][:, None] + np.arange(4)] = turns
     return Pose(skeleton, q)
 

@@ -121,16 +121,16 @@ def test_limits_read_back_bit_for_bit(data, tmp_path):
     names = rig.skeleton.names
     axis = (0.1, -0.7, 0.3)
     limits = {names[4]: Range(0.1, 1 / 3, axis), names[6]: Range(-np.inf, 0.2, axis), names[7]: Range(-1, 1, axis)}
-    limited = rig.with_skeleton(rig.skeleton.limited(limits))
+    limited = rig.with_skeleton(rig.skeleton.with_limits(limits))
     second = again(limited, tmp_path / "a.glb", limited.skeleton)
     assert second.skeleton == limited.skeleton
     assert {limit.source for limit in second.skeleton.limits if limit} == {"extras"}
     assert np.array_equal(second.pose.q, rig.pose.q)
-    fewer = second.skeleton.limited({names[4]: None, names[7]: Range(-2, 2, axis)})
+    fewer = second.skeleton.with_limits({names[4]: None, names[7]: Range(-2, 2, axis)})
     third = again(Pose(fewer, fewer.rest_q), tmp_path / "b.glb", fewer)
     assert third.skeleton == fewer  # its rest is still where the first limit put it
     assert np.abs(third.pose.q - fewer.rest_q).max() < 1e-15
-    none = third.skeleton.limited(dict.fromkeys(names))
+    none = third.skeleton.with_limits(dict.fromkeys(names))
     fourth = again(third.with_skeleton(none), tmp_path / "c.glb", none)
     assert fourth.skeleton == none
 
@@ -147,7 +147,7 @@ def test_turns_of_a_hinge_beyond_a_whole_one_are_kept_in_its_document(tmp_path):
 
 def test_matrix_nodes_get_parts_when_posed_and_shear_is_refused(tmp_path):
     whole = np.eye(4)
-    whole[:3, :3] = rotations.as_matrix(rotations.normalised([0.3, -0.2, 0.9, 0.1])) @ np.diag([-2.0, 3, 0.5])
+    whole[:3, :3] = rotations.as_matrix(rotations.normalise([0.3, -0.2, 0.9, 0.1])) @ np.diag([-2.0, 3, 0.5])
     document = {"asset": {"version": "2.0"}, "nodes": [{"matrix": whole.T.ravel().tolist(), "children": [1]}, {}]}
     rig = gltf.read(saved(tmp_path / "a.gltf", document))
     second = again(rig, tmp_path / "b.gltf", rig.skeleton)
@@ -249,7 +249,7 @@ def test_a_spline_of_one_key_becomes_a_key(tmp_path):
 @pytest.mark.parametrize("kept", [False, True])
 def test_components_of_quaternions_stay_within_one(tmp_path, kept):
     """The product of a rotation and its inverse has 1.0000000000000002, which the specification forbids."""
-    turns = rotations.normalised(np.random.default_rng(3).normal(size=(40, 4)))
+    turns = rotations.normalise(np.random.default_rng(3).normal(size=(40, 4)))
     names = [f"joint_{i}" for i in range(40)]
     skeleton = Skeleton.build(names, [-1, *range(39)], [Kind.BALL] * 40, rotations=turns)
     pose = Pose(skeleton, rotations.inverse(turns).reshape(160))

@@ -27,7 +27,7 @@ SKELETON = Skeleton.build(
     axes=np.tile([0, 0, 1.0], (6, 1)),
     couplings=[None] * 5 + [Coupling(1, -2.0, 0.5)],
 )
-TURN = rotations.normalised([1, 2, 3, 4.0])
+TURN = rotations.normalise([1, 2, 3, 4.0])
 POSE = Pose(SKELETON, np.array([1, 2, 3, *TURN, 0.1, 1 / 3, *rotations.inverse(TURN)]))
 
 
@@ -39,7 +39,7 @@ def written(thing, path):
 def random_poses(shape, seed=3):
     q = np.random.default_rng(seed).normal(size=(*shape, SKELETON.nq))
     for start in (3, 9):
-        q[..., start : start + 4] = rotations.normalised(q[..., start : start + 4])
+        q[..., start : start + 4] = rotations.normalise(q[..., start : start + 4])
     return Pose(SKELETON, q)
 
 

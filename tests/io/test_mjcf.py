@@ -39,7 +39,7 @@ def qpos_of(skeleton, qpos):
     q = qpos.copy()
     for i in np.flatnonzero(skeleton.kinds >= Kind.BALL):
         at = int(skeleton.q_start[i]) + (3 if skeleton.kinds[i] == Kind.FREE else 0)
-        q[..., at : at + 4] = rotations.normalised(q[..., at : at + 4])
+        q[..., at : at + 4] = rotations.normalise(q[..., at : at + 4])
     return q
 
 
@@ -213,7 +213,7 @@ def test_a_keyframe_by_name(parsed):
     np.testing.assert_array_equal(rig.named_pose("home").q, [0.1, 0.8, 0.2, -0.1, 0.05])
     with pytest.raises(poise.UnknownNameError, match=r"no pose 'hom'; did you mean 'home'\?"):
         rig.named_pose("hom")
-    wide = rig.with_skeleton(rig.skeleton.limited({"turn": None}))
+    wide = rig.with_skeleton(rig.skeleton.with_limits({"turn": None}))
     assert wide.named_pose("home").skeleton is wide.skeleton
 
 

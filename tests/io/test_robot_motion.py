@@ -33,7 +33,7 @@ def clip_of(skeleton=ROBOT, frames=20, fps=30.0, seed=1):
     q = rng.normal(size=(frames, skeleton.nq))
     for i in np.flatnonzero(skeleton.kinds >= Kind.BALL):
         at = int(skeleton.q_start[i]) + (3 if skeleton.kinds[i] == Kind.FREE else 0)
-        q[:, at : at + 4] = rotations.normalised(q[:, at : at + 4])
+        q[:, at : at + 4] = rotations.normalise(q[:, at : at + 4])
     return Clip.at_rate(Pose(skeleton, q), fps, "walk")
 
 
@@ -125,7 +125,7 @@ def test_a_robot_that_moves_along_one_axis_alone_does_not_stand(tmp_path):
 
 
 def test_a_root_with_a_frame_of_its_own_is_in_the_world(tmp_path):
-    turn = rotations.normalised([1, 2, 3, 4.0])
+    turn = rotations.normalise([1, 2, 3, 4.0])
     skeleton = Skeleton.build(
         "abc", [-1, 0, 1], [0, 4, 1], offsets=np.eye(3), rotations=[turn, turn, turn], axes=np.eye(3)
     )

@@ -148,7 +148,7 @@ def test_states(read):
         "arm.srdf: state 'up': joint 'p' is no hinge or slide, and its value is not read",
         "arm.srdf: state 'up' has another value for 'l' than its coupling gives",
     )
-    free = rig.with_skeleton(rig.skeleton.limited({"j": None}))
+    free = rig.with_skeleton(rig.skeleton.with_limits({"j": None}))
     assert free.named_pose("up").q[0] == -0.5
 
 

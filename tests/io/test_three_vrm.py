@@ -88,6 +88,6 @@ def test_bones_are_and_turn_as_here(file, data, tmp_path):
     assert set(bones) == set(model.humanoid)
     where, how = wanted(own, model, rest, bones, times)
     assert np.abs(places - where).max() < 1e-5  # [m] of a figure of 1.4 m; numbers of 32 bits
-    apart = rotations.multiply(rotations.inverse(rotations.normalised(turns)), rotations.normalised(how))
+    apart = rotations.multiply(rotations.inverse(rotations.normalise(turns)), rotations.normalise(how))
     assert 2.0 * np.linalg.norm(apart[..., 1:], axis=-1).max() < 1e-5  # [rad]
     assert np.abs((how * rotations.IDENTITY).sum(axis=-1)).min() < 0.99  # something turns

@@ -315,7 +315,7 @@ def test_changed_limits_change_their_numbers_only(tmp_path, parsed):
         joint("j3", "revolute", "c", "d", '<limit upper="1"/>'),
     )  # fmt: skip
     rig = parsed(text)
-    changed = rig.with_skeleton(rig.skeleton.limited({"j2": Range(-0.25, 0.5), "j3": Range(-1, 1)}))
+    changed = rig.with_skeleton(rig.skeleton.with_limits({"j2": Range(-0.25, 0.5), "j3": Range(-1, 1)}))
     path = tmp_path / "changed.urdf"
     urdf.write(changed, path, changed.skeleton)
     new = odd.replace("'2'", '"0.5"').replace('"-1"', '"-0.25"')
@@ -327,7 +327,7 @@ def test_changed_limits_change_their_numbers_only(tmp_path, parsed):
 
 def test_changed_limits_of_a_real_robot_come_back(data, tmp_path):
     rig = urdf.read(data / "urdf" / "panda.urdf")
-    changed = rig.with_skeleton(rig.skeleton.limited({"panda_joint?": Range(-1.5, -0.25)}))
+    changed = rig.with_skeleton(rig.skeleton.with_limits({"panda_joint?": Range(-1.5, -0.25)}))
     urdf.write(changed, tmp_path / "tight.urdf", changed.skeleton)
     again = urdf.read(tmp_path / "tight.urdf")
     assert again.skeleton.limits == changed.skeleton.limits
@@ -348,7 +348,7 @@ def test_changed_limits_of_a_real_robot_come_back(data, tmp_path):
 )
 def test_limits_that_the_file_cannot_take_are_refused(tmp_path, parsed, limits, match):
     rig = parsed(robot(joint("j1", "revolute", "a", "b", LIMIT), joint("j2", "continuous", "b", "c")))
-    changed = rig.with_skeleton(rig.skeleton.limited(limits))
+    changed = rig.with_skeleton(rig.skeleton.with_limits(limits))
     with pytest.raises(UnsupportedError, match=match):
         urdf.write(changed, tmp_path / "no.urdf", changed.skeleton)
     assert not (tmp_path / "no.urdf").exists()

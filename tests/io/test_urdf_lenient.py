@@ -125,7 +125,7 @@ def test_what_other_readers_take_loads_with_a_note(parsed, tmp_path, fault):
     assert rig.skeleton["j"].limit == poise.Range(-1, 2)
     assert rig.skeleton.nq == (8 if "floating" in fault else 1)
     assert set(parse_visuals(tmp_path / "robot.urdf", text.encode()).children) == {"j", "k"}
-    narrower = rig.with_skeleton(rig.skeleton.limited({"j": poise.Range(-0.5, 0.5)}))
+    narrower = rig.with_skeleton(rig.skeleton.with_limits({"j": poise.Range(-0.5, 0.5)}))
     urdf.write(narrower, tmp_path / "again.urdf", rig.skeleton)
     written = (tmp_path / "again.urdf").read_bytes()
     assert written == text.replace('lower="-1"', 'lower="-0.5"', 1).replace('upper="2"', 'upper="0.5"', 1).encode()
@@ -140,7 +140,7 @@ def test_lower_above_upper_is_no_range(parsed, tmp_path, ends, low, high):
     assert rig.skeleton["j"].limit is None
     (note,) = rig.notes
     assert note == f"the range of joint 'j' is ignored: its lower limit {low} is above its upper limit {high}"
-    mended = rig.with_skeleton(rig.skeleton.limited({"j": poise.Range(-1, 1)}))
+    mended = rig.with_skeleton(rig.skeleton.with_limits({"j": poise.Range(-1, 1)}))
     urdf.write(mended, tmp_path / "mended.urdf", rig.skeleton)
     assert urdf.read(tmp_path / "mended.urdf").skeleton["j"].limit == poise.Range(-1, 1)
 

@@ -20,7 +20,9 @@ def ball_and_hinges(low, high, axis=(1, 0, 0), *, soft=0.0):
     """A hinge, a slide and a ball with this range, and a ball with a cone."""
     s = poise.Skeleton.build("abcde", range(-1, 4), [1, 2, 3, 3, 3], axes=[(0, 0, 1)] * 5)
     plain, turned = Range(low, high, soft=soft), Range(low, high, axis=axis, soft=soft)
-    return s.limited({"a": plain, "b": plain, "c": turned, "d": SwingTwist((0, 0, 1), swing=0.8, twist=(-0.4, 0.7))})
+    return s.with_limits(
+        {"a": plain, "b": plain, "c": turned, "d": SwingTwist((0, 0, 1), swing=0.8, twist=(-0.4, 0.7))}
+    )
 
 
 def both(skeleton, q):
@@ -59,7 +61,7 @@ class TestTwin:
 
 def test_soft_limits_and_free_joints_are_never_violated():
     rng = rng_of(3)
-    for skeleton in (ball_and_hinges(-0.1, 0.1, soft=1.0), ball_and_hinges(-0.1, 0.1).limited({"*": None})):
+    for skeleton in (ball_and_hinges(-0.1, 0.1, soft=1.0), ball_and_hinges(-0.1, 0.1).with_limits({"*": None})):
         q = random_q(rng, skeleton, 4)
         q[:, 6:10] = (1, 0, 0, 0)
         q[:, 2:6] = [1, 0, 0, 0]
@@ -67,7 +69,7 @@ def test_soft_limits_and_free_joints_are_never_violated():
 
 
 def test_a_knee_off_its_axis_is_measured():
-    skeleton = ball_and_hinges(-0.5, 1.2).limited({"d": None})
+    skeleton = ball_and_hinges(-0.5, 1.2).with_limits({"d": None})
     q = np.array([skeleton.rest_q])
     q[0, 2:6] = unit_quaternions(rng_of(4))
     assert compute_max_violation(skeleton, q) > 0.1

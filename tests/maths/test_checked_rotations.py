@@ -9,7 +9,7 @@ import poise
 from poise.maths import rotations as plain
 
 R = poise.rotations
-A, B = plain.normalised([0.1, -0.7, 0.3, 0.5]), plain.normalised([0.9, 0.1, -0.2, 0.4])
+A, B = plain.normalise([0.1, -0.7, 0.3, 0.5]), plain.normalise([0.9, 0.1, -0.2, 0.4])
 V = np.array([0.3, -2.0, 0.7])
 AXIS = np.array([0.0, 0.6, 0.8])
 M = plain.as_matrix(A)
@@ -25,7 +25,7 @@ RIGHT = {
     "from_vector": (V,),
     "twist_angle": (A, AXIS),
     "rotation_part": (2.0 * M,),
-    "normalised": (A,),
+    "normalise": (A,),
     "unit": (A,),
     "rotation_between": (V, AXIS),
 }
@@ -97,5 +97,5 @@ def test_quaternions_and_axes_of_any_length_but_zero():
 
 def test_results_share_no_memory_with_what_was_given():
     q = A.copy()
-    for name in ("unit", "normalised", "inverse"):
+    for name in ("unit", "normalise", "inverse"):
         assert not np.shares_memory(getattr(R, name)(q), q)

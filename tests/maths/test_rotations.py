@@ -139,9 +139,9 @@ class TestRotationBetween:
 
 def test_a_quaternion_of_zero_length_is_refused():
     with pytest.raises(poise.InputError, match="zero length"):
-        rotations.normalised([[1, 0, 0, 0], [0, 0, 0, 0]])
+        rotations.normalise([[1, 0, 0, 0], [0, 0, 0, 0]])
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e160, 1e300])
 def test_normalised_at_any_length(size):
-    np.testing.assert_allclose(rotations.normalised([size, 0, -size, 0]), [0.5**0.5, 0, -(0.5**0.5), 0], rtol=1e-15)
+    np.testing.assert_allclose(rotations.normalise([size, 0, -size, 0]), [0.5**0.5, 0, -(0.5**0.5), 0], rtol=1e-15)

@@ -134,6 +134,6 @@ def test_joints_that_are_not_surely_known_are_named(data):
 def test_limits_that_move_the_rest_do_not_move_the_axes(data):
     rig = load(data, "samples/humanoid.glb")
     limit = poise.Range.degrees(40, 60, axis=(1, 0, 0))
-    assert not np.array_equal(rig.skeleton.limited({"LeftUpLeg": limit}).rest_q, rig.skeleton.rest_q)
-    moved = find_joint_axes(rig.skeleton.limited({"LeftUpLeg": limit}))["LeftLeg"]
+    assert not np.array_equal(rig.skeleton.with_limits({"LeftUpLeg": limit}).rest_q, rig.skeleton.rest_q)
+    moved = find_joint_axes(rig.skeleton.with_limits({"LeftUpLeg": limit}))["LeftLeg"]
     np.testing.assert_array_equal(moved.bone, find_joint_axes(rig.skeleton)["LeftLeg"].bone)

@@ -82,7 +82,7 @@ def test_thighs_are_lifted_forward_by_120_degrees_from_straight_down(data, name)
 def test_rest_poses_are_legal_and_the_limits_hold(data, name):
     rig = load(data, name)
     limits = poise.humanoid(rig).limits()
-    limited = rig.skeleton.limited(limits)
+    limited = rig.skeleton.with_limits(limits)
     np.testing.assert_array_equal(limited.rest_q, rig.skeleton.rest_q)
     assert {one.source for one in limits.values()} == {"anatomy"}
     assert all(one.bounded for one in limits.values())
@@ -150,7 +150,7 @@ def test_people_who_walk_stay_inside(data, name):
     rig = poise.load(data / name)
     found = poise.humanoid(rig)
     beyond = []
-    for one in found.explained():
+    for one in found.explain_limits():
         if one.part in LIMBS:
             start = rig.skeleton.q_slice(one.joint).start
             turns = rig.clips[0].poses.q[:, start : start + 4]
@@ -194,7 +194,7 @@ def test_joints_with_position_channels_have_the_same_limits(data, tmp_path):
 
 
 def test_a_joint_that_the_clips_have_outside_gets_no_limit(data):
-    found = {one.joint: one for one in poise.humanoid(poise.load(data / "bvh/rest/walk_rolled.bvh")).explained()}
+    found = {one.joint: one for one in poise.humanoid(poise.load(data / "bvh/rest/walk_rolled.bvh")).explain_limits()}
     assert found["LeftUpLeg"].limit is None
     assert found["LeftUpLeg"].reason.startswith("clips of the file leave it in 100 % of their frames: extension 30")
 
@@ -210,10 +210,10 @@ def test_an_end_is_moved_to_a_rest_that_is_a_little_outside():
     """An elbow that stands 20 degrees beyond straight; people's go to 10."""
     back = 0.25 * np.tan(np.radians(20.0)) + 0.01
     skeleton = made(lambda name, p: p - [0, 0, back] if name == "leftHand" else p)
-    one = next(one for one in poise.humanoid(skeleton).explained() if one.role == "leftLowerArm")
+    one = next(one for one in poise.humanoid(skeleton).explain_limits() if one.role == "leftLowerArm")
     assert "; widened by " in one.reason
     assert min(one.limit.sides[0]) == 0.0
-    np.testing.assert_array_equal(skeleton.limited({"leftLowerArm": one.limit}).rest_q, skeleton.rest_q)
+    np.testing.assert_array_equal(skeleton.with_limits({"leftLowerArm": one.limit}).rest_q, skeleton.rest_q)
 
 
 def test_a_joint_that_rests_far_outside_gets_no_limit():
@@ -223,7 +223,7 @@ def test_a_joint_that_rests_far_outside_gets_no_limit():
             return np.array([side * (0.1 + 0.95 - point[1]), 0.9, point[2]])
         return point
 
-    found = {one.role: one for one in poise.humanoid(made(split)).explained()}
+    found = {one.role: one for one in poise.humanoid(made(split)).explain_limits()}
     assert found["leftUpperLeg"].limit is None
     assert found["leftUpperLeg"].reason.startswith("rests ")
     assert "leftUpperLeg" not in poise.humanoid(made(split)).limits()
@@ -277,7 +277,7 @@ def test_a_sidecar_that_says_the_roles_makes_them_sure(data):
 def test_solves_keep_them(data):
     """A foot asked to the front above the hip: the knee does not give way forward."""
     rig = load(data, "samples/humanoid.glb")
-    limited = rig.with_skeleton(rig.skeleton.limited(poise.humanoid(rig).limits()))
+    limited = rig.with_skeleton(rig.skeleton.with_limits(poise.humanoid(rig).limits()))
     hip = rig.rest.world["LeftUpLeg"].positions
     targets = hip + np.random.default_rng(2).normal(scale=0.4, size=(40, 3))
     result = poise.solve(limited.rest, poise.Position("LeftFoot", targets, root="LeftUpLeg"))

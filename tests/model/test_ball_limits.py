@@ -171,12 +171,12 @@ class TestSkeleton:
 
     def test_what_is_no_limit_is_refused(self):
         with pytest.raises(poise.InputError, match="SwingTwist"):
-            straight_chain(1).limited({"j0": (-1, 1)})
+            straight_chain(1).with_limits({"j0": (-1, 1)})
 
     @given(seeds)
     @settings(max_examples=20)
     def test_legal_ends_legal_and_leaves_legal_alone(self, seed):
-        s = figure().limited({"hip": BOX, "spine": CONE, "head": HINGE, "l_leg": BOX, "r_leg": CONE})
+        s = figure().with_limits({"hip": BOX, "spine": CONE, "head": HINGE, "l_leg": BOX, "r_leg": CONE})
         q = random_q(rng_of(seed), s, 5)
         once, names = s.legal(q)
         assert "spine" in names
@@ -193,7 +193,7 @@ LIMITS = {
 
 class TestFiles:
     def test_glb_keeps_them_bit_for_bit(self, tmp_path):
-        s = straight_chain(3).limited(LIMITS)
+        s = straight_chain(3).with_limits(LIMITS)
         poise.save(rest_of(s), tmp_path / "a.glb")
         back = poise.load(tmp_path / "a.glb").skeleton
         for name, limit in LIMITS.items():
@@ -250,7 +250,7 @@ class TestFiles:
 
         from poise.cli import app
 
-        poise.save(rest_of(straight_chain(3).limited(LIMITS)), tmp_path / "a.glb")
+        poise.save(rest_of(straight_chain(3).with_limits(LIMITS)), tmp_path / "a.glb")
         text = CliRunner().invoke(app, ["info", str(tmp_path / "a.glb")]).output
         assert "ZXY Z -5.73..171.9 deg X up to 8.185 deg Y free" in text
         assert "twist from -114.6 deg soft 0.25" in text

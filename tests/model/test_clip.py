@@ -44,12 +44,12 @@ class TestClip:
     def test_figures(self, clip):
         assert (len(clip), clip.duration, clip.fps) == (3, 2.0, 1.0)
 
-    def test_resampled(self, clip):
-        finer = clip.resampled(4)
+    def test_resample(self, clip):
+        finer = clip.resample(4)
         assert len(finer) == 9
         assert finer.poses.q[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3]
         with pytest.raises(poise.InputError, match="above zero"):
-            clip.resampled(0)
+            clip.resample(0)
 
     def test_one_frame_and_none(self, skeleton):
         one = poise.Clip.at_rate(poise.Pose(skeleton, skeleton.rest_q[None]), 30)

@@ -96,5 +96,5 @@ def test_the_size_is_that_of_what_moves_and_no_camera_far_away(count):
 def test_rates_that_are_meaningless():
     with pytest.raises(InputError, match="above zero"):
         find_frame_grid(clip_at([0.0, 1.0]), 0)
-    with pytest.raises(UnsupportedError, match="are too many; call resampled"):
+    with pytest.raises(UnsupportedError, match="are too many; call resample"):
         find_frame_grid(clip_at([0.0, 1e6]), 1000)

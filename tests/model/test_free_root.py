@@ -133,5 +133,5 @@ def test_clips_go_along():
 def test_blending_takes_both(weight):
     rig = sample("humanoid.glb")
     pose = moved(rig.rest.on(rig.skeleton.with_free_root()), np.random.default_rng(3))
-    one, other = rig.rest.blended(pose, weight), pose.blended(rig.rest, 1.0 - weight)
+    one, other = rig.rest.blend(pose, weight), pose.blend(rig.rest, 1.0 - weight)
     assert np.abs(one.world.affine - other.world.affine).max() < 1e-12

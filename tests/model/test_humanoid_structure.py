@@ -94,7 +94,7 @@ def test_z_up_as_blender_has_it():
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4).filter(lambda q: np.linalg.norm(q) > 0.1))
 def test_a_file_that_says_no_up_may_stand_any_way(quaternion):
-    turn = rotations.normalised(np.array(quaternion))
+    turn = rotations.normalise(np.array(quaternion))
     points = rotations.rotate(turn, np.array(figure(CONVENTIONS["vrm"]).points))
     s, roles = body(points=points, up=None)
     assert poise.humanoid(s).joints == roles

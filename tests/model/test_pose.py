@@ -190,11 +190,11 @@ def test_blending_meets_both_ends_and_halves_rotations():
     s = poise.Skeleton.build("ab", [-1, 0], [4, 3])
     a = poise.Pose(s, s.rest_q)
     b = a.replace({"a": [2, 0, 0, 1, 0, 0, 0], "b": [0.5**0.5, 0.5**0.5, 0, 0]})
-    np.testing.assert_array_equal(a.blended(b, 0).q, a.q)
-    np.testing.assert_allclose(a.blended(b, 1).q, b.q, atol=1e-15)
-    half = a.blended(b, 0.5)
+    np.testing.assert_array_equal(a.blend(b, 0).q, a.q)
+    np.testing.assert_allclose(a.blend(b, 1).q, b.q, atol=1e-15)
+    half = a.blend(b, 0.5)
     np.testing.assert_allclose(half.q, [1, 0, 0, 1, 0, 0, 0, np.cos(np.pi / 8), np.sin(np.pi / 8), 0, 0], atol=1e-15)
-    assert a.blended(b, np.linspace(0, 1, 5)).shape == (5,)
+    assert a.blend(b, np.linspace(0, 1, 5)).shape == (5,)
 
 
 @pytest.mark.parametrize("q", [[1, 2], [[1, 2, 3]], np.full(5, np.nan), "abc"])

@@ -92,7 +92,7 @@ def test_the_file_s_map_and_the_sidecar_count(data, tmp_path):
     (tmp_path / "a.ik.toml").write_text('[humanoid]\nleftToes = "LeftFoot"\nleftFoot = "LeftLeg"')
     skeleton = poise.load(tmp_path / "a.glb").skeleton
     assert skeleton["leftToes"].name == "LeftFoot"
-    assert skeleton.limited({}).roles == skeleton.roles == {"leftToes": "LeftFoot", "leftFoot": "LeftLeg"}
+    assert skeleton.with_limits({}).roles == skeleton.roles == {"leftToes": "LeftFoot", "leftFoot": "LeftLeg"}
     assert skeleton == dataclasses.replace(skeleton, roles={}, faces="-z")  # what is said of joints is not compared
 
 

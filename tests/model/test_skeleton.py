@@ -116,25 +116,25 @@ class TestChain:
 class TestLimited:
     def test_by_name_and_glob(self, body):
         limit = poise.Range(0, 1, axis=(1, 0, 0))
-        s = body.limited({"elbow.*": limit})
+        s = body.with_limits({"elbow.*": limit})
         assert [name for name, row in zip(s.names, s.limits, strict=True) if row] == ["elbow.L", "elbow.R"]
-        assert s.limited({"elbow.L": None})["elbow.L"].limit is None
+        assert s.with_limits({"elbow.L": None})["elbow.L"].limit is None
         with pytest.raises(poise.UnknownNameError):
-            body.limited({"knee*": limit})
+            body.with_limits({"knee*": limit})
 
     def test_the_kind_decides_what_a_range_needs(self, body):
         with pytest.raises(poise.InputError, match="needs axis"):
-            body.limited({"spine": poise.Range(0, 1)})
+            body.with_limits({"spine": poise.Range(0, 1)})
         s = straight_chain(2, kind=HINGE, axes=[(0, 0, 1)] * 2)
         with pytest.raises(poise.InputError, match="has its axis already"):
-            s.limited({"j0": poise.Range(0, 1, axis=(1, 0, 0))})
+            s.with_limits({"j0": poise.Range(0, 1, axis=(1, 0, 0))})
         with pytest.raises(poise.InputError, match="fixed"):
-            s.limited({"tip": poise.Range(0, 1)})
+            s.with_limits({"tip": poise.Range(0, 1)})
         with pytest.raises(poise.InputError, match="must be a poise.Range"):
-            s.limited({"j0": (0, 1)})
+            s.with_limits({"j0": (0, 1)})
 
     def test_rest_moves_inside(self):
-        s = straight_chain(2, kind=HINGE, axes=[(0, 0, 1)] * 2).limited({"j0": poise.Range(0.5, 1)})
+        s = straight_chain(2, kind=HINGE, axes=[(0, 0, 1)] * 2).with_limits({"j0": poise.Range(0.5, 1)})
         np.testing.assert_array_equal(s.rest_q, [0.5, 0])
 
     def test_a_coupled_range_bounds_its_leader(self):
@@ -144,7 +144,7 @@ class TestLimited:
         )  # fmt: skip
         np.testing.assert_array_equal(s.value_ranges, [[-2, 2]])
         with pytest.raises(poise.InputError, match="'b' and 'a' leave no legal value"):
-            s.limited({"a": poise.Range(3, 4)})
+            s.with_limits({"a": poise.Range(3, 4)})
 
     def test_a_coupling_that_moves_nothing_bounds_nothing(self):
         s = poise.Skeleton.build(
@@ -153,7 +153,7 @@ class TestLimited:
         )  # fmt: skip
         np.testing.assert_array_equal(s.value_ranges, [[-np.inf, np.inf]])
         with pytest.raises(poise.InputError, match="'b' and 'a' leave no legal value"):
-            s.limited({"b": poise.Range(1, 2)})
+            s.with_limits({"b": poise.Range(1, 2)})
 
 
 class TestLegal:
@@ -162,21 +162,21 @@ class TestLegal:
         rng = rng_of(seed)
         s = random_skeleton(rng)
         limits = {n: poise.Range(-3, 3, axis=(0, 1, 0) if s[n].kind >= BALL else None) for n in s.names if s[n].kind}
-        s = s.limited(limits)
+        s = s.with_limits(limits)
         legal, _ = s.legal(random_q(rng, s, 4))
         again, moved = s.legal(legal)
         np.testing.assert_array_equal(legal, again)
         assert moved == ()
 
     def test_it_names_what_moved(self, body):
-        s = body.limited({"elbow.L": poise.Range.degrees(0, 90, axis=(0, 0, 1))})
+        s = body.with_limits({"elbow.L": poise.Range.degrees(0, 90, axis=(0, 0, 1))})
         q = poise.Pose(s, s.rest_q).replace({"elbow.L": [math.cos(1), 0, 0, math.sin(1)]}).q  # 2 rad, beyond 90 deg
         legal, moved = s.legal(q)
         assert moved == ("elbow.L",)
         np.testing.assert_allclose(legal[s.q_slice("elbow.L")], [0.5**0.5, 0, 0, 0.5**0.5], atol=1e-15)
 
     def test_a_ball_off_its_hinge_axis_comes_back_to_it(self, body):
-        s = body.limited({"elbow.L": poise.Range(-1, 1, axis=(0, 0, 1))})
+        s = body.with_limits({"elbow.L": poise.Range(-1, 1, axis=(0, 0, 1))})
         q = poise.Pose(s, s.rest_q).replace({"elbow.L": [1, 0.3, 0, 0.2]}).q
         legal, moved = s.legal(q)
         w, x, y, z = legal[s.q_slice("elbow.L")]
@@ -186,7 +186,7 @@ class TestLegal:
 
     @pytest.mark.parametrize("sign", [1, -1])
     def test_both_signs_of_a_quaternion_are_the_same_rotation(self, body, sign):
-        s = body.limited({"elbow.L": poise.Range(-1, 1, axis=(0, 0, 1))})
+        s = body.with_limits({"elbow.L": poise.Range(-1, 1, axis=(0, 0, 1))})
         q = s.rest_q.copy()
         q[s.q_slice("elbow.L")] *= sign
         assert s.legal(q)[1] == ()
@@ -198,14 +198,14 @@ def test_skeletons_compare_by_value_and_pickle_without_their_source(body):
     assert other == s == body
     assert other.source is None
     assert hash(other) == hash(s)
-    assert s != s.limited({"spine": poise.Range(0, 1, axis=(1, 0, 0))})
+    assert s != s.with_limits({"spine": poise.Range(0, 1, axis=(1, 0, 0))})
     with pytest.raises(ValueError, match="read-only"):
         other.A[0, 0] = 1
 
 
 def test_what_is_worked_out_of_limits_cannot_be_changed(body):
     """It is worked out once, and solvers read it."""
-    s = body.limited({"spine": poise.Range(0, 1, axis=(1, 0, 0)), "elbow.L": poise.SwingTwist((0, 1, 0), 0.5)})
+    s = body.with_limits({"spine": poise.Range(0, 1, axis=(1, 0, 0)), "elbow.L": poise.SwingTwist((0, 1, 0), 0.5)})
     for array in (s.value_ranges, *s.ball_hinges[1:], *s.ball_limits[1:]):
         assert not array.flags.writeable
 

@@ -122,7 +122,7 @@ def test_a_pose_of_another_skeleton_is_reported(other):
 
 def test_poses_of_the_same_joints_are_taken():
     own = forked(HINGE)
-    for other in (own, forked(HINGE), own.limited({"hip": poise.Range(-1, 1)})):
+    for other in (own, forked(HINGE), own.with_limits({"hip": poise.Range(-1, 1)})):
         check_same_skeleton(own, other, "it")
     with pytest.raises(poise.InputError, match="another skeleton"):
         check_same_skeleton(figure(), generic_arm(), "it")

@@ -177,7 +177,7 @@ def test_a_limit_of_ones_own_is_kept(solver, figure):
     goal = poise.Position("LeftHand", [0.3, 1.3, 0.3], root="LeftShoulder")
     answers = []
     for limit in (Cone((0, 2, 0), 0.3), poise.SwingTwist((0, 1, 0), swing=0.3)):
-        skeleton = figure.skeleton.limited({"LeftShoulder": limit, "LeftArm": limit})
+        skeleton = figure.skeleton.with_limits({"LeftShoulder": limit, "LeftArm": limit})
         answers.append(poise.solve(poise.Pose(skeleton, skeleton.rest_q), goal, solver=solver))
     assert (answers[0].q == answers[1].q).all()
     assert answers[0].violation <= 1e-9

@@ -62,7 +62,7 @@ def test_a_type_checker_finds_a_name_where_python_does(name):
 
 
 def test_what_the_folders_hold_is_public():
-    found = [*(type(poise.solvers.named(name)) for name in poise.solvers.names()), *GOALS, *LIMITS]
+    found = [*(type(poise.solvers.make_solver(name)) for name in poise.solvers.names()), *GOALS, *LIMITS]
     assert [kind for kind in found if getattr(poise, kind.__name__, None) is not kind] == []
 
 

@@ -43,7 +43,7 @@ def values():
         poise.Pin("LeftFoot"), poise.Near(walk.poses), poise.Balance(masses=poise.masses(rig)),
         poise.Range.degrees(0, 150, axis=(1, 2, 3)), poise.SwingTwist.degrees((1, 2, 3), (45, 30), (-20, 20)),
         poise.EulerBox.degrees("YXZ", x=(-1, 1), y=(-60, 60), z=(0, 1), soft=0.3),
-        *(poise.solvers.named(name) for name in poise.solvers.names() if name != "autodiff"),
+        *(poise.solvers.make_solver(name) for name in poise.solvers.names() if name != "autodiff"),
         poise.solve(rest, hand), poise.solve(rest, hand).status, poise.Status.stalled, poise.prepare(rest, hand),
         poise.Tracker(rest, poise.Position("LeftHand", [0, 1, 0])), poise.bake(walk, poise.LookAt("Head", [2, 1.6, 2])),
         poise.solve(rest, poise.Position("LeftHand", [0, 1, 0]), solver="ccd", trace=True).trace,

@@ -187,7 +187,7 @@ class TestSolve:
         elbow = poise.Range.degrees(0, 150, axis=(0, 1, 0))
         shoulder = poise.SwingTwist.degrees((1, 0, 0), swing=(60, (-30, 45)), twist=(-20, 20))
         neck = poise.EulerBox.degrees("XYZ", x=(-30, 30), y=(-60, 60), z=(-20, 20))
-        skeleton = figure.skeleton.limited({"LeftForeArm": elbow, "LeftArm": shoulder, "Neck": neck})
+        skeleton = figure.skeleton.with_limits({"LeftForeArm": elbow, "LeftArm": shoulder, "Neck": neck})
         return poise.Pose(skeleton, figure.rest.q)
 
     def test_the_error_falls_on_a_logarithmic_axis(self, figure, tmp_path, words):

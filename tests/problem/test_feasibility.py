@@ -111,7 +111,7 @@ def limits_of_slides(rng, skeleton):
             low, high = np.sort(rng.uniform(-2, 2, size=2))
             one_sided = joint.kind == Kind.SLIDE and rng.random() < 0.2
             limits[name] = Range(-np.inf if one_sided else low, high)
-    return skeleton.limited(limits)
+    return skeleton.with_limits(limits)
 
 
 def moving(skeleton, root, tip, offset):
@@ -229,7 +229,7 @@ def test_a_base_that_another_goal_speaks_of(seed):
         range(-1, 3),
         [Kind.FIXED, Kind.BALL, Kind.SLIDE, Kind.BALL],
         offsets=rng.normal(size=(4, 3)),
-        rotations=rotations.normalised(rng.normal(size=(4, 4))),
+        rotations=rotations.normalise(rng.normal(size=(4, 4))),
         axes=[[0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]],
     )
     pose = rest(skeleton).with_q(random_q(rng, skeleton))

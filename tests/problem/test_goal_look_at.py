@@ -77,7 +77,7 @@ def test_all_that_stands_behind_is_looked_at():
 
 
 def test_what_a_limit_does_not_let_a_joint_turn_goes_on_to_the_others():
-    s = FIGURE.skeleton.limited({"Neck": Range(-0.1, 0.1, axis=(0, 1, 0))})
+    s = FIGURE.skeleton.with_limits({"Neck": Range(-0.1, 0.1, axis=(0, 1, 0))})
     result = poise.solve(Pose(s, s.rest_q), LookAt("Head", HEAD + np.array([2, 0, 1]), over=OVER))
     assert result.reached
     assert result.violation <= 1e-9

@@ -42,7 +42,7 @@ def test_the_error_is_the_angle_about_the_line(seed):
 @pytest.mark.parametrize("count", [2, 5])
 def test_of_many_each_has_the_status_it_has_alone(count):
     """A foot that is turned, and a knee whose side its limit keeps away: what holds it is found for all at once."""
-    s = LEG.limited({"j0": poise.SwingTwist((0, 1, 0), swing=0.3, twist=(-0.1, 0.1))})
+    s = LEG.with_limits({"j0": poise.SwingTwist((0, 1, 0), swing=0.3, twist=(-0.1, 0.1))})
     sides = rotations.rotate(
         rotations.about(np.array([0.0, 1.0, 0.0]), np.linspace(0.0, 3.0, count)), np.array([3.0, 0.5, 0.0])
     )

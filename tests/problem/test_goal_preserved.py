@@ -51,7 +51,7 @@ class TestPinOfARotation:
 class TestDirectionKept:
     def test_a_torso_stays_upright(self):
         """What of the chest points up at rest does so afterwards, and the chest may turn about it."""
-        upright = poise.Direction.kept("Chest", 3 * UP, FIGURE.rest, root="Spine")
+        upright = poise.Direction.from_pose("Chest", 3 * UP, FIGURE.rest, root="Spine")
         chest = FIGURE.rest.world["Chest"].rotations
         np.testing.assert_allclose(rotations.rotate(chest, np.array(upright.axis)), UP, atol=1e-12)
         free = poise.solve(FIGURE.rest, HAND, natural=False)
@@ -66,12 +66,12 @@ class TestDirectionKept:
 
     def test_what_cannot_be_kept_is_reported(self):
         with pytest.raises(poise.InputError, match="single pose"):
-            poise.Direction.kept("Chest", UP, FIGURE.clips[0].poses)
+            poise.Direction.from_pose("Chest", UP, FIGURE.clips[0].poses)
         with pytest.raises(poise.InputError, match="needs a Pose"):
-            poise.Direction.kept("Chest", UP, FIGURE)
+            poise.Direction.from_pose("Chest", UP, FIGURE)
         with pytest.raises(poise.InputError, match="one direction"):
-            poise.Direction.kept("Chest", [UP, UP], FIGURE.rest)
+            poise.Direction.from_pose("Chest", [UP, UP], FIGURE.rest)
         with pytest.raises(poise.InputError, match="Chest"):
-            poise.Direction.kept("Chest", [0, 0, 0], FIGURE.rest)
+            poise.Direction.from_pose("Chest", [0, 0, 0], FIGURE.rest)
         with pytest.raises(poise.UnknownNameError):
-            poise.Direction.kept("Nobody", UP, FIGURE.rest)
+            poise.Direction.from_pose("Nobody", UP, FIGURE.rest)

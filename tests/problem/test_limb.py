@@ -36,10 +36,10 @@ def limb(rng, middle="ball", first=3, above=4, offsets=None, scales=True):
         scales=rng.choice([-1.0, 0.5, 1.0, 2.0], size=(7, 1)) * np.ones(3) if scales else None,
     )  # fmt: skip
     if middle == "limited hinge":
-        return skeleton.limited({"middle": RANGES["range"]})
+        return skeleton.with_limits({"middle": RANGES["range"]})
     if middle in RANGES:
         bounds = RANGES[middle]
-        return skeleton.limited({"middle": Range(bounds.low, bounds.high, axis=unit(rng.normal(size=3)))})
+        return skeleton.with_limits({"middle": Range(bounds.low, bounds.high, axis=unit(rng.normal(size=3)))})
     return skeleton
 
 
@@ -105,11 +105,11 @@ class TestRows:
     def test_a_limb_at_the_root_of_the_skeleton_and_a_place(self, seed, middle, batch):
         rng = rng_of(seed)
         whole = limb(rng, middle)
-        at_root = whole.limited({name: None for name in NAMES if name != "middle"})
+        at_root = whole.with_limits({name: None for name in NAMES if name != "middle"})
         sub = poise.Skeleton.build(
             NAMES[1:], range(-1, 5), at_root.kinds[1:], offsets=at_root.A[1:, :3], rotations=at_root.A[1:, 3:],
             axes=[axis if np.any(axis) else (1, 0, 0) for axis in at_root.axes[1:]],
-        ).limited({"middle": whole.limits[3]})  # fmt: skip
+        ).with_limits({"middle": whole.limits[3]})  # fmt: skip
         pose = posed(rng, sub, *((2,) if batch else ()))
         assert_same(problem_of(pose, Place("tip", (0, 0, 0), (1, 0, 0, 0), root="first")))
 
@@ -183,8 +183,8 @@ def arm(rng, kind="hinge", slant=0.0):
         axes=[axis, axis, axis, other, axis, axis, axis],
     )  # fmt: skip
     if kind == "hinge":
-        return skeleton.limited({"first": Range(-3.0, 1.0)})
-    return skeleton.limited({"first": Range(-2.0, 1.0, axis=axis), "middle": Range(-1.0, 2.0, axis=other)})
+        return skeleton.with_limits({"first": Range(-3.0, 1.0)})
+    return skeleton.with_limits({"first": Range(-2.0, 1.0, axis=axis), "middle": Range(-1.0, 2.0, axis=other)})
 
 
 class TestPlan:

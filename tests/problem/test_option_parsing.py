@@ -92,7 +92,7 @@ def test_sentences_come_from_the_docstring():
 
 @pytest.mark.parametrize("name", solvers.names())
 def test_every_option_of_every_solver_has_a_sentence_and_a_type(name):
-    found = list_parameters(type(solvers.named(name)))
+    found = list_parameters(type(solvers.make_solver(name)))
     assert found
     for parameter in found:
         assert parameter.text, f"{name} does not say what {parameter.name} is"
@@ -101,7 +101,7 @@ def test_every_option_of_every_solver_has_a_sentence_and_a_type(name):
 
 @pytest.mark.parametrize("name", solvers.names())
 def test_a_default_that_is_written_out_is_read_back(name):
-    solver = solvers.named(name)
+    solver = solvers.make_solver(name)
     for parameter in list_parameters(type(solver)):
         if isinstance(parameter.default, bool | int | float | str):
             text = repr(parameter.default) if isinstance(parameter.default, float) else str(parameter.default)

@@ -137,7 +137,7 @@ def test_a_limb_with_limits_follows_its_pole():
         "LeftArm": poise.SwingTwist((1, 0, 0), swing=2.5, twist=(-3.0, 3.0)),
         "LeftForeArm": poise.SwingTwist((1, 0, 0), swing=2.6, twist=(-0.4, 0.4)),
     }
-    rig = RIG.with_skeleton(RIG.skeleton.limited(limits))
+    rig = RIG.with_skeleton(RIG.skeleton.with_limits(limits))
     limb, targets, poles = task("LeftHand", 12)
     result = poise.solve(rig.rest, [Position("LeftHand", targets), Pole(limb[1], poles, tip="LeftHand")])
     reached = result.reached

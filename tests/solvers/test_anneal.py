@@ -45,7 +45,7 @@ def test_every_solver_can_be_started_again(name):
     """Each takes a batch of starts, and what it reaches alone is left bit for bit."""
     chain = straight_chain(2 if name == "two_bone" else 3)
     goal = Position("tip", rng_of(2).uniform(-1.7, 1.7, size=(9, 3)))
-    inner = solvers.named(name)
+    inner = solvers.make_solver(name)
     alone = poise.solve(zero(chain), goal, solver=inner)
     found = poise.solve(zero(chain), goal, solver=poise.Anneal(solver=name, restarts=3))
     np.testing.assert_array_equal(found.q[alone.reached], alone.q[alone.reached])
@@ -151,7 +151,7 @@ class TestScattered:
             low, high = np.sort(rng.uniform(-3, 3, size=2))
             if s[name].kind:
                 limits[name] = Range(low, high, axis=(0, 0, 1) if s[name].kind >= 3 else None)
-        s = s.limited({name: limit for name, limit in limits.items() if rng.random() < 0.5})
+        s = s.with_limits({name: limit for name, limit in limits.items() if rng.random() < 0.5})
         q = s.legal(random_q(rng, s, 5))[0]
         rows, share = tuple(i for i in range(1, 6) if s.kinds[i]), float(rng.uniform(0.01, 1))
         away = draw_random_starts(

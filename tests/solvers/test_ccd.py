@@ -29,7 +29,7 @@ def rest(skeleton):
 def test_exact_sweeps_never_raise_the_error(seed, order, max_turn):
     rng = rng_of(seed)
     s = random_skeleton(rng, 7, couple=False, kinds=(1, 2, 3))
-    s = s.limited(
+    s = s.with_limits(
         {n: Range(-1, 1.5, axis=(0, 1, 0) if s[n].kind == 3 else None) for n in s.names if rng.random() < 0.5}
     )
     solver = CCD(order=order, bend=0, restarts=0, max_turn=max_turn, iterations=30)
@@ -96,7 +96,7 @@ class TestStraightChain:
 
     def test_hinges_bend_into_their_range(self):
         for low, high in ((0, 2), (-2, 0)):
-            s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3).limited(
+            s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3).with_limits(
                 {"j1": Range(low, high), "j2": Range(low, high)}
             )
             result = poise.solve(rest(s), Position("tip", [0, 2, 0]), tolerance=1e-3)
@@ -143,7 +143,7 @@ def test_a_bend_that_meets_the_goal_is_the_answer(solver):
 def test_a_kick_that_meets_the_goal_is_the_answer(make):
     from poise.kernels.chain_restarts import perturb
 
-    s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3).limited({"j*": Range(-0.1, 2.5)})
+    s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3).with_limits({"j*": Range(-0.1, 2.5)})
     kicked = np.zeros((3, 4))
     entered(perturb)(np.ones(3, dtype=int), np.array([[-0.1, 2.5]] * 3), np.zeros((3, 4)), 1, kicked)
     at = poise.Pose(s, kicked[:, 0]).world["tip"]
@@ -179,7 +179,7 @@ def test_max_turn_caps_every_step():
 
 def test_a_limit_in_the_way_is_gone_round_by_a_restart():
     """One joint at its limit must first open: a coordinate method alone stalls and would blame the limits."""
-    s = straight_chain(3, kind=1, axes=[(0, 0, 1), (0, 0, 1), (0, 0, 1)]).limited({"j*": Range(-0.1, 2.5)})
+    s = straight_chain(3, kind=1, axes=[(0, 0, 1), (0, 0, 1), (0, 0, 1)]).with_limits({"j*": Range(-0.1, 2.5)})
     goal = Position("tip", poise.Pose(s, [2.4, 0.9, 2.0]).world["tip"].positions)
     alone = poise.solve(rest(s), goal, solver=CCD(restarts=0), tolerance=1e-4)
     assert poise.solve(rest(s), goal, solver=CCD(iterations=200), tolerance=1e-4).reached

@@ -60,7 +60,7 @@ def test_the_finish_comes_after_sweeps():
 def test_no_step_raises_the_error_and_limits_hold(seed, order, kinds, limit, stiffness, finish):
     rng = rng_of(seed)
     s = random_skeleton(rng, 6, couple=False, kinds=(1, 2, 3), scale=False)
-    s = s.limited({n: (LIMITS[limit] if s[n].kind == 3 else Range(-1, 1.5)) for n in s.names if rng.random() < 0.7})
+    s = s.with_limits({n: (LIMITS[limit] if s[n].kind == 3 else Range(-1, 1.5)) for n in s.names if rng.random() < 0.7})
     start = poise.Pose(s, s.legal(random_q(rng, s))[0])
     solver = CCD(order=order, bend=0, restarts=0, iterations=25, stiffness=stiffness, finish=finish)
     result = poise.solve(start, goals_of(rng, "j5", kinds), solver=solver, tolerance=0, angle_tolerance=0, trace=True)
@@ -252,7 +252,7 @@ def test_goals_of_two_joints_are_refused():
 @pytest.mark.parametrize("limit", ["swing-twist", "box"])
 @pytest.mark.parametrize("finish", [True, False])
 def test_targets_inside_limits_of_balls_are_reached(limit, finish):
-    s = straight_chain(12).limited({"j*": LIMITS[limit]})
+    s = straight_chain(12).with_limits({"j*": LIMITS[limit]})
     q, _ = s.legal(random_q(rng_of(1), s, 150))
     goal = Position("tip", poise.Pose(s, q).world["tip"].positions)
     result = poise.solve(rest(s), goal, solver=CCD(finish=finish, iterations=200), tolerance=1e-3)
@@ -262,7 +262,7 @@ def test_targets_inside_limits_of_balls_are_reached(limit, finish):
 
 def test_what_the_limits_of_balls_forbid_ends_as_near_as_they_allow():
     """Three bones, each at most 0.2 rad further over than the one before."""
-    s = straight_chain(3).limited({"j*": SwingTwist((0, 1, 0), swing=0.2)})
+    s = straight_chain(3).with_limits({"j*": SwingTwist((0, 1, 0), swing=0.2)})
     result = poise.solve(rest(s), Position("tip", [2, 0, 0]), solver="ccd")
     angles = 0.2 * np.arange(1, 4)
     nearest = np.hypot(2 - np.sin(angles).sum(), np.cos(angles).sum())

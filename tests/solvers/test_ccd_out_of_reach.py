@@ -11,7 +11,7 @@ import poise
 from poise.io import samples
 
 FIGURE = poise.load(samples.path("humanoid.glb"))
-FREE = FIGURE.skeleton.limited(dict.fromkeys(FIGURE.skeleton.names))
+FREE = FIGURE.skeleton.with_limits(dict.fromkeys(FIGURE.skeleton.names))
 ARM = ("LeftShoulder", "LeftArm", "LeftForeArm", "LeftHand")
 
 

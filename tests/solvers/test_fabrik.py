@@ -218,7 +218,7 @@ class TestLimits:
     @pytest.mark.parametrize("finish", [True, False])
     @pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
     def test_targets_of_legal_poses(self, limit, finish):
-        s = straight_chain(8).limited({"j*": limit})
+        s = straight_chain(8).with_limits({"j*": limit})
         q = s.legal(unit_quaternions(rng_of(3), 60, 8).reshape(60, -1))[0]
         targets = poise.Pose(s, q).world["tip"].positions
         found = poise.solve(rest(s), Position("tip", targets), solver=FABRIK(finish=finish), tolerance=1e-3)
@@ -229,14 +229,14 @@ class TestLimits:
 
     def test_hinges_whose_axes_differ(self):
         axes = [(math.cos(a), 0, math.sin(a)) for a in np.radians(50) * np.arange(12)]
-        s = straight_chain(12, kind=1, axes=axes).limited({"j*": Range(-1.2, 1.2)})
+        s = straight_chain(12, kind=1, axes=axes).with_limits({"j*": Range(-1.2, 1.2)})
         targets = poise.Pose(s, rng_of(5).uniform(-1.2, 1.2, size=(200, 12))).world["tip"].positions
         found = poise.solve(rest(s), Position("tip", targets), solver="fabrik", tolerance=1e-3)
         assert found.reached.mean() >= 0.99
         assert found.violation <= 0
 
     def test_hinges_of_one_axis_need_no_finish(self):
-        s = straight_chain(8, kind=1, axes=[(0, 0, 1)] * 8).limited({"j*": Range(-1, 1)})
+        s = straight_chain(8, kind=1, axes=[(0, 0, 1)] * 8).with_limits({"j*": Range(-1, 1)})
         found = poise.solve(rest(s), Position("tip", [[4, 4], [-3, 5]]), solver=FABRIK(finish=False), tolerance=1e-3)
         assert found.reached.all()
 
@@ -246,7 +246,7 @@ class TestLimits:
         rng = rng_of(seed)
         pose = random_chain(rng, 5)
         goal = Position("tip", within(pose, rng, 0.4, 0.8), root="j0")
-        wide = pose.skeleton.limited({"j*": SwingTwist((0, 0, 1))})
+        wide = pose.skeleton.with_limits({"j*": SwingTwist((0, 0, 1))})
         solver = FABRIK(finish=False, bend=0, iterations=6)
         traces = [
             poise.solve(poise.Pose(s, pose.q), goal, solver=solver, tolerance=0, trace=True).trace.errors
@@ -262,7 +262,7 @@ class TestLimits:
         traces = []
         for shift in range(3):
             side, way, axis = np.roll(np.eye(3), shift, axis=1)
-            s = straight_chain(5, direction=way).limited({"j*": SwingTwist(way, swing=0.4, twist=(-0.1, 0.1))})
+            s = straight_chain(5, direction=way).with_limits({"j*": SwingTwist(way, swing=0.4, twist=(-0.1, 0.1))})
             bent = rest(s).replace({f"j{i}": rotations.about(-axis, 0.1) for i in range(5)})
             goal = Position("tip", target[0] * side + target[1] * way)
             traces.append(poise.solve(bent, goal, solver="fabrik", tolerance=1e-6, trace=True).trace.errors)
@@ -271,12 +271,12 @@ class TestLimits:
         assert len(traces[0]) < 10
 
     def test_an_iteration_is_a_sweep_over_every_joint(self):
-        s = straight_chain(8).limited({"j*": LIMITS["round cone"]})
+        s = straight_chain(8).with_limits({"j*": LIMITS["round cone"]})
         found = poise.solve(rest(s), Position("tip", [3, 5, 1]), solver=FABRIK(finish=False, iterations=7), tolerance=0)
         assert (found.iterations, found.joint_updates) == (7, 7 * 8)
 
     def test_a_few_sweeps_come_before_the_finish(self):
-        s = straight_chain(8).limited({"j*": LIMITS["round cone"]})
+        s = straight_chain(8).with_limits({"j*": LIMITS["round cone"]})
         goal = Position("tip", [3, 5, 1])
         swept, finished = (
             poise.solve(rest(s), goal, solver=FABRIK(finish=finish, iterations=20), tolerance=1e-9, trace=True).trace.q
@@ -289,7 +289,7 @@ class TestLimits:
         for seed in range(20):
             rng = rng_of(seed)
             s = random_skeleton(rng, 7, couple=False, kinds=(0, 1, 3))
-            s = s.limited(
+            s = s.with_limits(
                 {
                     name: Range(*np.sort(rng.uniform(-4, 4, size=2)), axis=(0, 1, 0) if s[name].kind == 3 else None)
                     for name in s.names
@@ -374,7 +374,7 @@ class TestSeveral:
             poise.solve(rest(tree()), [Pin("r_hand", root="hip")], solver="fabrik")
 
     def test_limits_hold(self):
-        s = figure(free=False).limited({"spine": SwingTwist.degrees((0, 1, 0), swing=15, twist=(-5, 5))})
+        s = figure(free=False).with_limits({"spine": SwingTwist.degrees((0, 1, 0), swing=15, twist=(-5, 5))})
         rng = rng_of(2)
         q = s.legal(random_q(rng, s, 40))[0]
         world = poise.Pose(s, q).world
@@ -428,7 +428,7 @@ SCRIPT = """
 import json, numpy as np, poise
 from tests.strategies import straight_chain
 from tests.solvers.test_fabrik import LIMITS, TestSeveral, rest, tree
-free, kept = straight_chain(4), straight_chain(4).limited({"j*": LIMITS["round cone"], "j2": LIMITS["hinge"]})
+free, kept = straight_chain(4), straight_chain(4).with_limits({"j*": LIMITS["round cone"], "j2": LIMITS["hinge"]})
 goals = [poise.Position("tip", t) for t in ([1, 2, 0.5], [0, 2, 0], [0, -9, 0], [0.5, 3.4, 0.3])]
 found = [poise.solve(rest(s), goal, solver=poise.FABRIK(iterations=20)) for s in (free, kept) for goal in goals]
 goals = TestSeveral().goals(TestSeveral().poses(1)[0])

@@ -134,7 +134,7 @@ LIMITS = {
 @every
 @pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
 def test_limits_hold_and_what_they_allow_is_reached(method, limit):
-    skeleton = straight_chain(6).limited({f"j{i}": limit for i in range(1, 6)})
+    skeleton = straight_chain(6).with_limits({f"j{i}": limit for i in range(1, 6)})
     rng = rng_of(0)
     q, _ = skeleton.legal(random_q(rng, skeleton, 30))
     targets = poise.Pose(skeleton, q).world["tip"].positions

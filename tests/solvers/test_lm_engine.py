@@ -173,7 +173,7 @@ def test_where_no_error_is_a_number_the_start_is_the_answer():
 def test_a_trace_has_a_row_for_every_iteration(few, target):
     """Preferences take more iterations than an attempt was allowed; each attempt has a row for where it begins."""
     s = straight_chain(3)
-    softly = s.limited({"j*": poise.SwingTwist.degrees((0, 1, 0), swing=5, twist=(-5, 5), soft=0.1)})
+    softly = s.with_limits({"j*": poise.SwingTwist.degrees((0, 1, 0), swing=5, twist=(-5, 5), soft=0.1)})
     for skeleton, near in ((s, [Near(rest(s))]), (softly, [])):
         solver = poise.LevenbergMarquardt(**few)
         found = poise.solve(rest(skeleton), [Position("tip", target), *near], solver=solver, trace=True)

@@ -76,7 +76,7 @@ class TestArms:
         assert np.degrees(turned(result, "LeftShoulder")) > 1
 
     def test_beyond_all_reach_the_arm_is_a_line_without_twist(self):
-        free = poise.load(samples.path("humanoid.glb")).skeleton.limited(dict.fromkeys(FIGURE.skeleton.names))
+        free = poise.load(samples.path("humanoid.glb")).skeleton.with_limits(dict.fromkeys(FIGURE.skeleton.names))
         start = poise.Pose(free, FIGURE.rest.q)
         collar = FIGURE.rest.world["LeftShoulder"].positions
         goal = poise.Position(HAND, collar + np.array([3.0, 2.0, 3.0]), root="LeftShoulder")
@@ -237,7 +237,7 @@ class TestWhatItLeavesAlone:
             "LeftArm": poise.SwingTwist((1, 0, 0), swing=1.2, twist=(-0.6, 0.6)),
             "LeftForeArm": poise.SwingTwist((1, 0, 0), swing=2.4, twist=(-0.3, 0.3)),
         }
-        skeleton = tight.skeleton.limited(limits)
+        skeleton = tight.skeleton.with_limits(limits)
         start = poise.Pose(skeleton, skeleton.rest_q)
         targets = reaches(100, np.random.default_rng(4), (0.6, 0.9))
         found, engine = (

@@ -333,7 +333,7 @@ class TestArmsThatAreBuiltBent:
 @pytest.mark.parametrize("pole", [UP, -UP, FORWARD, -FORWARD])
 def test_an_arm_that_is_stretched_out_and_helped_by_the_collar_bone_is_not_twisted(pole):
     """Where its elbow pointed before it was straight says how it is twisted, whatever side its own would be."""
-    free = FIGURE.skeleton.limited(dict.fromkeys(FIGURE.skeleton.names))
+    free = FIGURE.skeleton.with_limits(dict.fromkeys(FIGURE.skeleton.names))
     rest, world = poise.Pose(free, FIGURE.rest.q), FIGURE.rest.world
     shoulder, elbow, hand = (world[name].positions for name in ("LeftArm", "LeftForeArm", "LeftHand"))
     length = np.linalg.norm(elbow - shoulder) + np.linalg.norm(hand - elbow)

@@ -309,7 +309,7 @@ def test_of_a_ball_that_nothing_else_turns_the_nearest_pose_within_its_limit_is_
     """From there no small legal turn leads nearer to the pose beyond the limit."""
     limit = poise.SwingTwist((0, 1, 0), swing=0.4, twist=(-0.2, 0.2))
     free = poise.Skeleton.build("ab", [-1, 0], [3, 0])
-    skeleton, rng = free.limited({"a": limit}), rng_of(seed)
+    skeleton, rng = free.with_limits({"a": limit}), rng_of(seed)
     way = rng.normal(size=3)
     near = rotations.about(way / np.linalg.norm(way), 1.2)
     goals = [Position("b", [0, 0, 0], root="a"), Near(poise.Pose(free, near))]

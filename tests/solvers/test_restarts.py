@@ -115,7 +115,7 @@ def test_every_corner_of_the_limits_is_found(limit):
 
 def test_only_seeds_of_bounded_joints_stand_at_ends():
     limits = {"j0": poise.Range(-1, 0.5), "j1": None, "j2": poise.Range(0.2, np.inf)}
-    skeleton = generic_arm().limited(limits)
+    skeleton = generic_arm().with_limits(limits)
     problem = Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Place("tool", [0, 0, 0], [1, 0, 0, 0])])
     arm = find_arm(problem)
     assert np.isfinite(arm.seeds).all()
@@ -133,7 +133,7 @@ def test_seeds_of_joints_without_an_end_go_once_around():
         "j2": None,
         "j3": poise.Range(7, np.inf),
     }
-    skeleton = generic_arm().limited(limits)
+    skeleton = generic_arm().with_limits(limits)
     seeds = find_arm(Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Position("tool", [0, 0, 0])])).seeds
     for column, (low, high) in enumerate(
         [(-0.5, 2 * np.pi - 0.5), (0.5 - 2 * np.pi, 0.5), (-np.pi, np.pi), (7, 7 + 2 * np.pi)]

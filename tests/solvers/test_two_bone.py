@@ -28,7 +28,7 @@ def leg(thigh=KNEE, shin=(0.0, -0.9, -0.15), knee=None, **more):
     """Hip, knee, foot and toe, all balls; slightly bent."""
     s = poise.Skeleton.build(["hip", "knee", "foot", "toe"], range(-1, 3), [3, 3, 3, 0],
         offsets=[(0.3, 2, 0.1), thigh, shin, (0, 0, 0.2)], **more)  # fmt: skip
-    return rest(s.limited({"knee": knee}) if knee else s)
+    return rest(s.with_limits({"knee": knee}) if knee else s)
 
 
 def solved(start, target, joint="foot", root=None, tolerance=1e-9, **options):
@@ -354,7 +354,7 @@ class TestTip:
 
     def test_a_tip_that_cannot_turn_is_refused(self):
         with pytest.raises(poise.UnsupportedError, match="'foot' is not"):
-            solved(rest(leg().skeleton.limited({"foot": Range(0, 1, axis=(1, 0, 0))})), [0, 0, 0], keep_tip=True)
+            solved(rest(leg().skeleton.with_limits({"foot": Range(0, 1, axis=(1, 0, 0))})), [0, 0, 0], keep_tip=True)
 
 
 class TestPlanar:
@@ -397,7 +397,7 @@ class TestPlanar:
     def test_balls_made_hinges_and_any_plane(self, seed):
         rng = rng_of(seed)
         axis = unit(rng.normal(size=3))
-        s = straight_chain(2, direction=tuple(rng.normal(size=3))).limited({"j*": Range(-3, 3, axis=axis)})
+        s = straight_chain(2, direction=tuple(rng.normal(size=3))).with_limits({"j*": Range(-3, 3, axis=axis)})
         turns = {name: rotations.about(axis, rng.uniform(-2.9, 2.9)) for name in ("j0", "j1")}
         target = rest(s).replace(turns).world["tip"].positions
         result = solved(rest(s), target, joint="tip")
@@ -438,7 +438,7 @@ class TestLimbs:
 
     def test_what_does_not_fit_is_refused_in_one_sentence(self):
         with pytest.raises(poise.UnsupportedError, match="'hip'"):
-            solved(rest(leg().skeleton.limited({"hip": Range(0, 1, axis=(1, 0, 0))})), [0, 0, 0])
+            solved(rest(leg().skeleton.with_limits({"hip": Range(0, 1, axis=(1, 0, 0))})), [0, 0, 0])
         with pytest.raises(poise.UnsupportedError, match="slide"):
             solved(rest(straight_chain(2, kind=2, axes=[(0, 1, 0)] * 2)), [0, 0, 0], joint="tip")
         with pytest.raises(poise.UnsupportedError, match="'foot' has an offset"):
@@ -460,7 +460,7 @@ class TestLimbs:
         scales = rng.choice([-2.0, -1.0, 0.5, 1.0, 3.0], size=(5, 1)) * np.ones(3)
         s = poise.Skeleton.build(["root", "hip", "knee", "foot", "toe"], range(-1, 4), [0, 3, 3, 3, 0],
             offsets=rng.normal(size=(5, 3)), rotations=unit_quaternions(rng, 5), scales=scales)  # fmt: skip
-        s = s.limited({"knee": Range(-2, 3, axis=(1, 0.3, 0))})
+        s = s.with_limits({"knee": Range(-2, 3, axis=(1, 0.3, 0))})
         start = rest(s)
         knee = start.replace({"knee": rotations.about(unit(np.array([1, 0.3, 0])), 1.0)})
         target = rotations.rotate(unit_quaternions(rng), bones(knee)[2] - bones(knee)[0]) + bones(knee)[0]
@@ -485,7 +485,7 @@ class TestNumbers:
 
         def q(unit_):
             s = poise.Skeleton.build(["hip", "knee", "foot"], range(-1, 2), [3] * 3, offsets=offsets * unit_)
-            s = s.limited({"knee": Range(-1, 2, axis=(1, 0, 0))}) if seed % 2 else s
+            s = s.with_limits({"knee": Range(-1, 2, axis=(1, 0, 0))}) if seed % 2 else s
             return solved(rest(s), target * unit_, tolerance=1e-9 * unit_, pole=pole * unit_, soft=0.1).pose.q
 
         np.testing.assert_array_equal(q(2.0**power), q(1.0))

@@ -17,14 +17,14 @@ REST = Pose(CHAIN, CHAIN.rest_q)
 class TestBlended:
     def test_the_ends_are_the_start_and_the_pose_found(self):
         result = poise.solve(REST, Position("tip", [1, 2, 1]))
-        np.testing.assert_array_equal(result.blended(0).q, REST.q)
-        np.testing.assert_array_equal(result.blended(1.0).q, result.q)
+        np.testing.assert_array_equal(result.blend(0).q, REST.q)
+        np.testing.assert_array_equal(result.blend(1.0).q, result.q)
 
     def test_rotations_turn_by_their_share(self):
         result = poise.solve(REST, Position("tip", [1, 2, 1]))
         for weight in (0.25, 0.5, 0.9):
             for name in ("j0", "j2"):
-                part, whole = (p.q[..., CHAIN.q_slice(name)] for p in (result.blended(weight), result.pose))
+                part, whole = (p.q[..., CHAIN.q_slice(name)] for p in (result.blend(weight), result.pose))
                 angles = 2 * np.arccos(np.clip(np.abs([part[0], whole[0]]), 0, 1))
                 np.testing.assert_allclose(angles[0], weight * angles[1], atol=1e-9)
 
@@ -32,41 +32,41 @@ class TestBlended:
         targets = rng_of(0).normal(size=(5, 3)) * 2
         batch = poise.solve(REST, Position("tip", targets))
         weights = np.linspace(0, 1, 5)
-        blended = batch.blended(weights)
+        blended = batch.blend(weights)
         assert blended.shape == (5,)
         for i in range(5):
-            np.testing.assert_array_equal(blended.q[i], batch.blended(weights[i]).q[i])
+            np.testing.assert_array_equal(blended.q[i], batch.blend(weights[i]).q[i])
         single = poise.solve(REST, Position("tip", targets[0]))
-        assert single.blended(np.linspace(0, 1, 7)).shape == (7,)
+        assert single.blend(np.linspace(0, 1, 7)).shape == (7,)
         starts = Pose(CHAIN, np.repeat(REST.q[None], 5, axis=0))
-        np.testing.assert_allclose(poise.solve(starts, Position("tip", targets)).blended(weights).q, blended.q)
+        np.testing.assert_allclose(poise.solve(starts, Position("tip", targets)).blend(weights).q, blended.q)
 
     def test_what_lies_between_is_legal(self):
         """From 170 degrees to -170 the shorter way leads through half a turn, which the range forbids."""
-        s = straight_chain(1).limited({"j0": Range.degrees(-170, 170, axis=(0, 0, 1))})
+        s = straight_chain(1).with_limits({"j0": Range.degrees(-170, 170, axis=(0, 0, 1))})
         start = Pose(s, s.rest_q).replace({"j0": rotations.about(np.array([0, 0, 1.0]), np.radians(169))})
         wanted = Pose(s, s.rest_q).replace({"j0": rotations.about(np.array([0, 0, 1.0]), np.radians(-169))})
         result = poise.solve(start, Position("tip", wanted.world["tip"].positions))
         assert result.reached
-        between = result.blended(np.linspace(0, 1, 11))
+        between = result.blend(np.linspace(0, 1, 11))
         assert s.legal(between.q)[1] == ()
         assert np.degrees(np.ptp(np.arctan2(*between.world["tip"].positions.T[:2]))) > 300
 
     def test_translations_and_scales_of_the_start_go_along(self):
         given = CHAIN.A[:, :3] * 1.5
         start = Pose(CHAIN, CHAIN.rest_q, translations=given)
-        blended = poise.solve(start, Position("tip", [1, 2, 1])).blended([0.2, 0.7])
+        blended = poise.solve(start, Position("tip", [1, 2, 1])).blend([0.2, 0.7])
         np.testing.assert_array_equal(blended.translations, np.broadcast_to(given, (2, *given.shape)))
 
     @pytest.mark.parametrize("weight", [-0.1, 1.1, np.nan, "half", [0.5, 2]])
     def test_a_weight_is_0_to_1(self, weight):
         with pytest.raises(InputError, match="weight"):
-            poise.solve(REST, Position("tip", [1, 2, 1])).blended(weight)
+            poise.solve(REST, Position("tip", [1, 2, 1])).blend(weight)
 
     def test_weights_go_with_the_batch(self):
         batch = poise.solve(REST, Position("tip", np.ones((5, 3))))
         with pytest.raises(InputError, match=r"^weights of shape \(3,\) do not go with a result of shape \(5,\)"):
-            batch.blended([0, 0.5, 1])
+            batch.blend([0, 0.5, 1])
 
 
 class TestNearWithJointWeights:

@@ -116,7 +116,7 @@ class TestWhatStays:
         )
         assert (whole.q != alone.q).any()
         np.testing.assert_array_equal(whole.reached, alone.reached)
-        np.testing.assert_array_equal(whole.reached, whole.problem.met(whole.errors, whole.tolerances))
+        np.testing.assert_array_equal(whole.reached, whole.problem.is_met(whole.errors, whole.tolerances))
         np.testing.assert_allclose(
             np.linalg.norm(whole.pose.world["LeftHand"].positions - target, axis=-1), whole.errors[:, 0], atol=1e-12
         )

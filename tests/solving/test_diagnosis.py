@@ -117,7 +117,7 @@ class TestLimited:
         assert not any(f"{n} at its " in message for n in free)
 
     def test_of_several_goals(self):
-        s = figure().limited({"l_knee": Range(0, 0.2)})
+        s = figure().with_limits({"l_knee": Range(0, 0.2)})
         start = rest(s)
         goals = [
             Position("l_foot", start.world["l_foot"].positions + np.array((0, 0.5, 0))),
@@ -138,7 +138,7 @@ class TestLimited:
         on = np.cross((0, 0, 1), tip)
         targets = np.array([0.7 * tip + 0.005 * on, tip + 0.5 * on])
         kept = measure_local_optimality(
-            Problem(pose, (Position("tip", targets),)).spread((2,)), np.tile(pose.q, (2, 1)), targets
+            Problem(pose, (Position("tip", targets),)).broadcast((2,)), np.tile(pose.q, (2, 1)), targets
         )
         named = [{s.names[row] for row in np.array(kept.rows)[blocks]} for blocks in kept.blocks]
         assert named == [{"hinge"}, {"ball"}]
@@ -148,7 +148,7 @@ class TestLimited:
         s = straight_chain(1, kind=1, axes=[(0, 0, 1)], limits=[Range(-1, 1)], direction=(1, 0, 0))
         near, ways = 1 - 1e-9, np.array([-1.0, 1.0])
         q, targets = ways[:, None] * near, np.stack([np.full(2, np.cos(1.5)), ways * np.sin(1.5), 0 * ways], axis=1)
-        kept = measure_local_optimality(Problem(rest(s), (Position("tip", targets),)).spread((2,)), q, targets)
+        kept = measure_local_optimality(Problem(rest(s), (Position("tip", targets),)).broadcast((2,)), q, targets)
         assert kept.blocks.all()
 
 
@@ -219,7 +219,7 @@ class TestNothingToMove:
 def test_a_status_agrees_with_the_errors(seed):
     """Whatever the goals and the batch: reached exactly where every error is within the tolerance."""
     rng = rng_of(seed)
-    s = figure().limited({"l_knee": Range(0, 1), "spine": Range(-0.2, 0.2, axis=(1, 0, 0))})
+    s = figure().with_limits({"l_knee": Range(0, 1), "spine": Range(-0.2, 0.2, axis=(1, 0, 0))})
     goals = [
         Position("l_foot", rng.normal(size=(5, 3))),
         Place("head", rng.normal(size=(5, 3)) + np.array((0, 1.5, 0)), unit_quaternions(rng, 5)),
@@ -242,7 +242,7 @@ def test_the_range_that_stops_a_follower_is_its_leaders():
         "abt", [-1, 0, 1], [1, 1, 0], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)], axes=[(0, 0, 1), (0, 0, 1), (0, 0, 0)],
         limits=[poise.Range(-0.3, 0.4), poise.Range(-3, 3), None], couplings=[None, poise.Coupling(0, 2.0, 0.1), None],
     )  # fmt: skip
-    beyond = poise.Pose(s.limited({"*": None}), [0.7]).world["t"].positions
+    beyond = poise.Pose(s.with_limits({"*": None}), [0.7]).world["t"].positions
     found = poise.solve(poise.Pose(s, [0.0]), poise.Position("t", beyond), solver="levenberg_marquardt")
     assert found.status is poise.Status.limited
     assert "a at its highest, 0.4 rad" in found.message()

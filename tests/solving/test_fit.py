@@ -173,7 +173,7 @@ class TestTwist:
         assert not is_independent_pair(pair(still)[[0, 1, 1]], pair(still + apart)[None, [0, 1, 1]])
 
     def test_limits_are_kept(self):
-        chain = straight_chain(3).limited({"j1": Range(-0.3, 0.3, axis=(0, 0, 1))})
+        chain = straight_chain(3).with_limits({"j1": Range(-0.3, 0.3, axis=(0, 0, 1))})
         wanted = poise.Pose(straight_chain(3), random_q(rng_of(1), chain, 8)).world.positions
         fitted = poise.fit(chain, wanted)
         assert chain.legal(fitted.poses.q)[1] == ()

@@ -49,7 +49,7 @@ def limited(rng, skeleton):
         if rng.random() < 0.5 and kind and not skeleton[name].coupling and name not in leaders:
             on_balls = [Range(low, high, axis=AXIS, soft=soft), CONE, BOX]
             limits[name] = Range(low, high, soft=soft) if kind < 3 else on_balls[rng.integers(3)]
-    return skeleton.limited(limits)
+    return skeleton.with_limits(limits)
 
 
 def towards(rng, skeleton, q):
@@ -63,7 +63,7 @@ def towards(rng, skeleton, q):
         goal[hinges] += 2 * np.pi * rng.integers(-3, 4, size=len(hinges))
     elif way == 3:
         goal = 1e-7 * random_q(rng, skeleton) + q
-        goal[skeleton.turn_columns] = rotations.normalised(goal[skeleton.turn_columns])
+        goal[skeleton.turn_columns] = rotations.normalise(goal[skeleton.turn_columns])
     elif way == 4:
         goal = random_q(rng, skeleton)
         goal[skeleton.q_start[skeleton.kinds == 1]] *= 5
@@ -157,7 +157,7 @@ class TestFlow:
     def test_two_steps_of_every_kind_of_joint_are_one(self, seed, half_life, speed):
         """Not where limits stand between: a pose that is moved inside them is somewhere else."""
         rng = rng_of(seed)
-        s = random_skeleton(rng, 8).limited({})
+        s = random_skeleton(rng, 8).with_limits({})
         q, goal = random_q(rng, s), random_q(rng, s)
         step = SpeedLimitedMotion(s, half_life, speed)
         once, twice = step(q, goal, 0.5), step(step(q, goal, 0.2), goal, 0.3)
@@ -174,7 +174,7 @@ class TestLimits:
     def test_what_slerp_leads_out_of_a_cone_is_moved_inside(self):
         """Beyond a right angle a cone is not convex: the shortest way between two of its rotations leaves it."""
         narrow = SwingTwist((0, 0, 1), swing=((-0.1, 0.1), (-2.9, 2.9)), twist=(-1.5, 1.5))
-        s = straight_chain(1).limited({"j0": narrow})
+        s = straight_chain(1).with_limits({"j0": narrow})
         rng, left = rng_of(5), 0.0
         for _ in range(40):
             q, goal = s.legal(random_q(rng, s))[0], s.legal(random_q(rng, s))[0]
@@ -187,20 +187,20 @@ class TestLimits:
 
     @pytest.mark.parametrize("side", [1.0, -1.0])
     def test_a_ball_on_a_hinge_without_ends_goes_the_shorter_way_however_it_is_written(self, side):
-        s = straight_chain(1).limited({"j0": Range(-1, 1, axis=AXIS, soft=1.0)})
+        s = straight_chain(1).with_limits({"j0": Range(-1, 1, axis=AXIS, soft=1.0)})
         q, goal = (rotations.about(np.array(AXIS), side * angle) for angle in (0.2, 0.4))
         for sign in (1.0, -1.0):
             shown = SpeedLimitedMotion(s, 0.0, 1.0)(q, sign * goal, 0.1)
             assert rotations.twist_angle(shown, np.array(AXIS)) == pytest.approx(side * 0.3)
 
     def test_a_ball_on_a_hinge_goes_along_a_range_beyond_half_a_turn(self):
-        s = straight_chain(1).limited({"j0": Range(2.5, 3.8, axis=AXIS)})
+        s = straight_chain(1).with_limits({"j0": Range(2.5, 3.8, axis=AXIS)})
         q, goal = (rotations.about(np.array(AXIS), angle) for angle in (3.7, 2.6))
         shown = SpeedLimitedMotion(s, 0.0, 1.0)(q, goal, 0.5)
         assert rotation_angle(shown, rotations.about(np.array(AXIS), 3.2)) < 1e-9
 
     def test_what_is_hardly_outside_is_left_alone(self):
-        s = straight_chain(1, kind=1, axes=[(0, 0, 1)]).limited({"j0": Range(-1, 1)})
+        s = straight_chain(1, kind=1, axes=[(0, 0, 1)]).with_limits({"j0": Range(-1, 1)})
         off = 1.0 + 4e-10
         assert SpeedLimitedMotion(s, 0.0, None)(np.array([0.5]), np.array([off]), 1.0)[0] == off
         assert SpeedLimitedMotion(s, 0.0, None)(np.array([0.5]), np.array([1.0 + 2e-9]), 1.0)[0] == 1.0
@@ -224,7 +224,7 @@ class TestLimits:
             if joint.kind and not joint.coupling and rng.random() < 0.5:
                 limits[name] = Range(*np.sort(rng.uniform(-3, 3, size=2)), axis=None if joint.kind < 3 else (0, 1, 0))
         leaders = {s.names[c.leader] for c in s.couplings if c}
-        s = s.limited({name: limit for name, limit in limits.items() if name not in leaders})
+        s = s.with_limits({name: limit for name, limit in limits.items() if name not in leaders})
         q, goal = s.legal(random_q(rng, s))[0], s.legal(random_q(rng, s))[0]
         speed, dt = float(rng.uniform(0.1, 3)), float(rng.uniform(0.01, 1))
         step = SpeedLimitedMotion(s, half_life, speed)
@@ -238,7 +238,7 @@ class TestLimits:
 
     def test_a_bent_ball_goes_along_its_range_not_across_what_it_forbids(self):
         axis = np.array([0.0, 0.0, 1.0])
-        s = straight_chain(1).limited({"j0": Range.degrees(-170, 170, axis=axis)})
+        s = straight_chain(1).with_limits({"j0": Range.degrees(-170, 170, axis=axis)})
         q, goal = (rotations.about(axis, math.radians(angle)) for angle in (-160, 160))
         step, angles = SpeedLimitedMotion(s, 0, math.radians(100)), []
         for _ in range(4):
@@ -249,5 +249,5 @@ class TestLimits:
     def test_a_hinge_without_ends_takes_the_shorter_way(self):
         s = straight_chain(1, kind=1, axes=[(0, 0, 1)])
         assert SpeedLimitedMotion(s, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([3.1])
-        limited = s.limited({"j0": Range(-3.1, 3.1)})
+        limited = s.with_limits({"j0": Range(-3.1, 3.1)})
         assert SpeedLimitedMotion(limited, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([2.9])

@@ -50,7 +50,7 @@ def requested(skeleton, count, stretch=1.0):
 def test_a_search_from_64_starts_without_limits_never_contradicts_limited(make, stretch):
     skeleton = made(make)
     result = requested(skeleton, 100, stretch)
-    free = skeleton.limited({"*": None})
+    free = skeleton.with_limits({"*": None})
     goal = result.goals[0]
     without = poise.solve(poise.Pose(free, free.rest_q), goal, prefer="closest", seeds=64)
     assert not ((result.codes == Status.limited) & ~without.reached).any()
@@ -76,7 +76,7 @@ def test_a_miss_at_a_limit_that_is_not_the_reason_names_the_joint():
 
 def test_a_target_that_only_a_limit_keeps_away_is_limited():
     skeleton = straight_chain(2, kind=1, axes=[(0, 0, 1)] * 2, limits=[Range(-0.2, 0.2), Range(0, 1)])
-    free = skeleton.limited({"*": None})
+    free = skeleton.with_limits({"*": None})
     beyond = poise.Pose(free, [0.2, 1.3]).world["tip"].positions
     result = poise.solve(poise.Pose(skeleton, skeleton.rest_q), Position("tip", beyond))
     assert result.status is Status.limited
@@ -157,7 +157,7 @@ def test_a_status_hangs_on_its_own_row_only(make):
 
 def test_limits_of_a_figure_are_the_reason_where_its_free_joints_reach():
     rig = poise.load(poise.sample("humanoid"))
-    knee = rig.skeleton.limited({"LeftLeg": Range.degrees(0, 60, axis=(1, 0, 0))})
+    knee = rig.skeleton.with_limits({"LeftLeg": Range.degrees(0, 60, axis=(1, 0, 0))})
     hip = rig.rest.world["LeftUpLeg"].positions
     result = poise.solve(
         poise.Pose(knee, knee.rest_q), Position("LeftFoot", hip - np.array([0, 0.3, 0]), root="LeftUpLeg")

@@ -157,7 +157,7 @@ class TestData:
         s = fourbar()
         for other in (
             pickle.loads(pickle.dumps(s)),  # noqa: S301
-            s.limited({"a": poise.Range(-1, 1)}),
+            s.with_limits({"a": poise.Range(-1, 1)}),
             s.with_free_root(),
             s.with_free_root().bound,
         ):

@@ -167,7 +167,7 @@ def test_a_result_knows_the_start_that_was_given(made, solver):
     assert np.array_equal(found.q, fresh.q)
     for result in (found, fresh):
         assert np.array_equal(result.problem.start.q, start.q)
-        assert np.array_equal(result.blended(0.0).q, start.q)
+        assert np.array_equal(result.blend(0.0).q, start.q)
 
 
 def test_what_near_prefers_is_not_kept():

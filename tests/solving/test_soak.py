@@ -40,7 +40,7 @@ def one_solve(rng, n):
         low, high = np.sort(rng.uniform(-8, 8, size=2))
         if s[joint].kind and rng.random() < 0.5:
             limits[joint] = poise.Range(low, high, axis=None if s[joint].kind < 3 else tuple(rng.normal(size=3)))
-    s = s.limited(limits)
+    s = s.with_limits(limits)
     unit = 10 ** rng.uniform(-6, 6)
     target = rng.normal(size=3) * unit
     start = poise.Pose(s, random_q(rng, s))

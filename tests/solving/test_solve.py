@@ -60,7 +60,7 @@ class TestStatus:
         assert "0.5 inside the shortest reach of 2" in result.message()
 
     def test_limited_names_joint_and_end(self):
-        s = arm().limited({"elbow": Range(0, 0.1), "rail": Range(0, 0)})
+        s = arm().with_limits({"elbow": Range(0, 0.1), "rail": Range(0, 0)})
         result = poise.solve(rest(s), Position("tool", [0.5, 0.5, 0]))
         assert result.status is Status.limited
         assert "elbow at its highest, 0.1 rad (5.73 deg)" in result.message()
@@ -179,7 +179,7 @@ class TestChains:
 
     def test_a_ball_made_a_hinge_moves_as_one(self):
         limit = Range.degrees(0, 150, axis=(1, 0, 0))
-        s = straight_chain(2).limited({"j1": limit})
+        s = straight_chain(2).with_limits({"j1": limit})
         result = poise.solve(rest(s), Position("tip", [0.5, 0.5, 1.0]))
         assert result.reached
         w, x, y, z = result.pose.q[s.q_slice("j1")]

@@ -124,7 +124,7 @@ def test_what_is_a_billionth_beyond_a_tolerance_is_rounding(tolerance):
         for share, met in ((BELOW, True), (ABOVE, False)):
             errors = np.zeros((1, 2))
             errors[0, column] = tolerance * (1 + 1e-9 * share)
-            assert problem.met(errors, Tolerance(tolerance, tolerance))[0] == met
+            assert problem.is_met(errors, Tolerance(tolerance, tolerance))[0] == met
 
 
 def test_default_tolerances():

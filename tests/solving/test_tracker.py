@@ -209,7 +209,7 @@ class TestFrames:
         follow = poise.Tracker(start, Position(joint, [0, 0, 0]))
         follow.reset(poise.Pose(bent_chain()[0].skeleton, start.skeleton.rest_q))
         np.testing.assert_array_equal(follow.pose.q, start.skeleton.rest_q)
-        limited = start.skeleton.limited({"j2": poise.SwingTwist((0, 1, 0), swing=0.5)})
+        limited = start.skeleton.with_limits({"j2": poise.SwingTwist((0, 1, 0), swing=0.5)})
         follow.reset(zero(limited))  # its numbers mean the same
         follow.reset(poise.Pose(start.skeleton, start.skeleton.rest_q))
         renamed = poise.Skeleton.build([*"abcdef", "tip"], range(-1, 6), [3] * 6 + [0], offsets=[np.ones(3)] * 7)
@@ -407,16 +407,16 @@ class TestErrorsOfThePoseShown:
         targets = problem.targets([g.with_target(_other(rng, g)) if g.width else g for g in goals], 1)
         tolerance = problem.tolerance(*rng.uniform(0.1, 3.0, size=2))
         wanted = problem.errors(q[None], targets)
-        errors, is_met = compute_single_errors(problem.paths, problem.allowed(tolerance), q, targets)
+        errors, is_met = compute_single_errors(problem.paths, problem.compute_max_errors(tolerance), q, targets)
         np.testing.assert_allclose(errors, wanted[0], rtol=1e-9, atol=1e-9)
-        assert is_met == bool(problem.met(wanted, tolerance)[0])
+        assert is_met == bool(problem.is_met(wanted, tolerance)[0])
 
     def test_at_the_target_nothing_is_left_and_nan_is_not_met(self):
         skeleton = figure()
         start = zero(skeleton)
         problem = poise.prepare(start, [poise.Pin("l_foot"), poise.Aim("head", [0, 1, 0])]).problem
         targets = problem.targets(problem.goals, 1)
-        allowed = problem.allowed(problem.tolerance(1e-9, 1e-7))
+        allowed = problem.compute_max_errors(problem.tolerance(1e-9, 1e-7))
         targets[:, -3:] = start.world["head"].positions
         errors, is_met = compute_single_errors(problem.paths, allowed, start.q.copy(), targets)
         np.testing.assert_allclose(errors, 0.0, atol=1e-7)

@@ -25,7 +25,7 @@ def arm_outside(by=0.6):
 
 def chain_outside(limit):
     """A chain of balls, the second of which a limit does not let turn as it does, and the columns of that one."""
-    chain = straight_chain(3).limited({"j1": limit})
+    chain = straight_chain(3).with_limits({"j1": limit})
     start = poise.Pose(chain, chain.rest_q).replace({"j1": rotations.about(np.array([0.6, 0.0, 0.8]), 1.5)})
     return start, chain.q_slice("j1")
 

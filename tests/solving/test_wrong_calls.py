@@ -24,14 +24,14 @@ CALLS = {
     "two numbers, many": (lambda: poise.solve(REST, poise.Position("LeftHand", [[0.4, 1.2]])), "[0.4, 1.2, z]"),
     "two numbers, prepared": (lambda: poise.prepare(REST, poise.Position("LeftHand", [0, 1])), "[0, 1, z]"),
     "degrees": (
-        lambda: BONES.limited({"LeftLeg": poise.Range(0, 150, axis=(1, 0, 0))}),
+        lambda: BONES.with_limits({"LeftLeg": poise.Range(0, 150, axis=(1, 0, 0))}),
         "write Range.degrees(0, 150, axis=(1.0, 0.0, 0.0))",
     ),
     "degrees of a hinge": (
-        lambda: ARM.skeleton.limited({"shoulder*": poise.Range(-90, 90)}), "write Range.degrees(-90, 90)"
+        lambda: ARM.skeleton.with_limits({"shoulder*": poise.Range(-90, 90)}), "write Range.degrees(-90, 90)"
     ),
     "degrees of a box": (
-        lambda: BONES.limited({"Neck": poise.EulerBox("YXZ", y=(-60, 60))}),
+        lambda: BONES.with_limits({"Neck": poise.EulerBox("YXZ", y=(-60, 60))}),
         "write EulerBox.degrees('YXZ', y=(-60, 60))",
     ),
     "degrees of a swing": (lambda: poise.SwingTwist((1, 0, 0), (45, 30), (-20, 20)), "SwingTwist.degrees(...)"),
@@ -112,7 +112,7 @@ def test_names_that_people_type_are_suggested(name, meant):
 def test_what_is_right_stays_right():
     plane = poise.Skeleton.build("abc", range(-1, 2), [1, 1, 0], offsets=[(1, 0, 0)] * 3, axes=[(0, 0, 1)] * 3)
     assert poise.solve(poise.Pose(plane, plane.rest_q), poise.Position("c", (2.0, 1.0))).reached
-    assert ARM.skeleton.limited({"shoulder*": poise.Range(-12.5, 12.5)})
+    assert ARM.skeleton.with_limits({"shoulder*": poise.Range(-12.5, 12.5)})
     assert poise.solve(REST, HAND, prefer="closest", seeds=2).reached
 
 

@@ -16,7 +16,7 @@ from poise.viewer.session.downloads import build_download
 from tests.viewer.action_cases import everything, rig
 from tests.viewer.watcher import watched
 
-TURN = rotations.normalised([0.9, 0.1, 0.3, 0.2])
+TURN = rotations.normalise([0.9, 0.1, 0.3, 0.2])
 
 
 def turned(document, joint, shown=None, **args):
@@ -37,7 +37,7 @@ class TestStartPose:
     @pytest.mark.parametrize("joint", ["Hips", "Spine", "RightArm", "RightForeArm", "Head"])
     def test_a_bone_has_the_rotation_that_was_requested(self, joint):
         document = build_document(rig(), pose=everything().start).replace(
-            skeleton=rig().skeleton.limited({joint: None})
+            skeleton=rig().skeleton.with_limits({joint: None})
         )
         after = turned(document, joint, rotation=TURN.tolist())
         assert angle(after.solver_start.world[joint].rotations, TURN) < 1e-9
@@ -50,7 +50,7 @@ class TestStartPose:
     def test_limits_are_kept(self):
         document = build_document(rig())
         joint, limit = "LeftForeArm", poise.Range(-0.2, 0.3, axis=(0, 1, 0))
-        document = document.replace(skeleton=document.skeleton.limited({joint: limit}))
+        document = document.replace(skeleton=document.skeleton.with_limits({joint: limit}))
         for wanted in (TURN, rotations.about(np.array([0.0, 1.0, 0.0]), 2.0)):
             pose = turned(document, joint, rotation=wanted.tolist()).start
             assert pose.skeleton.legal(pose.q)[1] == ()
@@ -132,7 +132,7 @@ class TestKeys:
     @pytest.fixture(params=["humanoid.glb", "humanoid.bvh"])
     def document(self, request):
         loaded = poise.load(samples.path(request.param))
-        free = loaded.skeleton.limited(dict.fromkeys(loaded.skeleton.names))
+        free = loaded.skeleton.with_limits(dict.fromkeys(loaded.skeleton.names))
         return build_document(loaded, clip=loaded.clips[0].name, chains=()).replace(skeleton=free)
 
     def test_without_key_a_clip_is_left_alone(self, document):
@@ -166,7 +166,7 @@ class TestKeys:
     def test_neighbours_keep_their_poses(self, document, apart):
         clip = document.rig.clip(document.clip)
         times = [float(list_frame_times(clip)[np.abs(list_frame_times(clip) - t).argmin()]) for t in (0.3, 0.3 + apart)]
-        other = rotations.normalised([0.8, -0.4, 0.1, 0.0])
+        other = rotations.normalise([0.8, -0.4, 0.1, 0.0])
         for order in ((0, 1), (1, 0), (0, 1, 0)):
             after = document
             for i in order:

@@ -148,7 +148,7 @@ class TestChoices:
 
     def test_options_are_checked_by_the_solver(self):
         choice = SolverChoice("ccd").with_option("iterations", 7).with_option("order", "tip-first")
-        assert choice.build_solver() == poise.solvers.named("ccd", iterations=7, order="tip-first")
+        assert choice.build_solver() == poise.solvers.make_solver("ccd", iterations=7, order="tip-first")
         assert choice.with_option("iterations", 9).options == (("order", "tip-first"), ("iterations", 9))
         with pytest.raises(poise.PoiseError):
             choice.with_option("iterations", -1)

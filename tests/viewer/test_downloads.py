@@ -70,7 +70,7 @@ def test_a_glb_keeps_its_document_and_shows_the_pose(tmp_path):
 def test_limits_that_were_set_are_in_the_glb(tmp_path):
     rig = poise.load(samples.path("humanoid.glb"))
     limit = poise.SwingTwist((0, 1, 0), 0.5)
-    pose = poise.Pose(rig.skeleton.limited({"Neck": limit}), rig.rest.q)
+    pose = poise.Pose(rig.skeleton.with_limits({"Neck": limit}), rig.rest.q)
     assert loaded(tmp_path, save_pose(rig, pose, "glb")).skeleton["Neck"].limit == limit
 
 
@@ -86,7 +86,7 @@ def test_a_urdf_keeps_its_bytes_and_takes_changed_limits(tmp_path):
     rig = poise.load(samples.path("arm.urdf"))
     assert save_pose(rig, rig.rest, "urdf").data == samples.path("arm.urdf").read_bytes()
     name = next(n for n, limit in zip(rig.skeleton.names, rig.skeleton.limits, strict=True) if limit)
-    pose = poise.Pose(rig.skeleton.limited({name: poise.Range(-0.25, 0.5)}), rig.rest.q)
+    pose = poise.Pose(rig.skeleton.with_limits({name: poise.Range(-0.25, 0.5)}), rig.rest.q)
     assert loaded(tmp_path, save_pose(rig, pose, "urdf")).skeleton[name].limit == poise.Range(-0.25, 0.5)
 
 
@@ -172,7 +172,7 @@ def figure(tmp_path) -> poise.Rig:
 
 def test_the_sidecar_loads_beside_the_rig_as_it_was_edited(figure, tmp_path):
     limit = poise.EulerBox("YXZ", x=(-0.5, 0.5), soft=0.25)
-    skeleton = figure.skeleton.limited({"Neck": limit, "LeftForeArm": None})
+    skeleton = figure.skeleton.with_limits({"Neck": limit, "LeftForeArm": None})
     file = save_sidecar(figure, skeleton, {"reach": ("Spine", "LeftHand")})
     assert file.name == "figure.ik.toml"
     (tmp_path / file.name).write_bytes(file.data)

@@ -27,7 +27,7 @@ LABEL = "window.poise.viewports[0].label.element.hidden ? '' : window.poise.view
 def limited(joint, limit, name="humanoid.glb"):
     rig = poise.load(samples.path(name))
     document = build_document(rig, chains=())
-    return document.replace(skeleton=document.skeleton.limited({joint: limit}))
+    return document.replace(skeleton=document.skeleton.with_limits({joint: limit}))
 
 
 def shown(served, document, joint):

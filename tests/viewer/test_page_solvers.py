@@ -32,7 +32,7 @@ def arm(**more):
 def known(solver):
     """Whether the solver's extra is installed."""
     try:
-        solvers.named(solver)
+        solvers.make_solver(solver)
     except UnsupportedError:
         return False
     return True
@@ -73,7 +73,7 @@ def test_every_option_is_set_and_undone(served, name):
     tab.unfold()
     tab.key("s")  # nothing is solved while options are set: that they count is shown at the end
     tab.until_state("state.run === 'step'")
-    for parameter in list_parameters(type(solvers.named(name))):
+    for parameter in list_parameters(type(solvers.make_solver(name))):
         for typed in values(parameter):
             choose(tab, parameter, typed)
             assert dict(tab.studio.document.solvers[1].options)[parameter.name] == parameter.read(typed)

@@ -138,7 +138,7 @@ class TestFromWhere:
 
     def test_new_limits_move_what_is_shown_inside(self, stage):
         aim(stage, HAND)
-        narrow = stage.document.skeleton.limited({"LeftArm": poise.Range(-0.1, 0.1, axis=(0, 0, 1))})
+        narrow = stage.document.skeleton.with_limits({"LeftArm": poise.Range(-0.1, 0.1, axis=(0, 0, 1))})
         stage.set_document(stage.document.replace(skeleton=narrow))
         for q in stage.shown:
             assert narrow.legal(q)[1] == ()

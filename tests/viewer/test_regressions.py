@@ -26,7 +26,7 @@ from tests.viewer.watcher import watched
 
 
 def limited(**limits):
-    skeleton = rig().skeleton.limited(limits)
+    skeleton = rig().skeleton.with_limits(limits)
     return everything().replace(skeleton=skeleton)
 
 

@@ -60,7 +60,7 @@ class TestAPose:
         from poise.viewer.document.document import build_document
 
         document = build_document(arm)
-        narrow = document.replace(skeleton=document.skeleton.limited({"elbow": poise.Range(-0.25, 0.5)}))
+        narrow = document.replace(skeleton=document.skeleton.with_limits({"elbow": poise.Range(-0.25, 0.5)}))
         made = build_download(narrow, narrow.solver_start, None, "urdf")
         again = poise.load(written(made, tmp_path))
         limit = again.skeleton["elbow"].limit
@@ -81,7 +81,7 @@ class TestTheSidecar:
     def test_chains_and_limits_come_back_with_the_rig(self, pose, tmp_path):
         document = reaching()
         hinge = poise.Range(-0.5, 0.75, axis=(0, 0, 1))
-        document = document.replace(skeleton=document.skeleton.limited({"LeftArm": hinge}))
+        document = document.replace(skeleton=document.skeleton.with_limits({"LeftArm": hinge}))
         made = build_download(document, pose, None, "toml")
         assert (made.name, made.mime) == ("humanoid.ik.toml", MIMES["toml"])
         (tmp_path / "humanoid.glb").write_bytes(samples.path("humanoid.glb").read_bytes())

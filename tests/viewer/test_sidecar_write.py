@@ -61,7 +61,7 @@ def test_limits_and_chains_come_back_as_they_were(tmp_path_factory, skeleton, hi
     chains = {"an odd.name": (a, c), b: (b, c)}
     limited = skeleton
     for name, limit in ((a, hinge), (b, first), (c, second)):
-        limited = limited.limited({name: limit})
+        limited = limited.with_limits({name: limit})
     back = read(tmp_path_factory.mktemp("sidecar"), skeleton, format_sidecar(limited, chains=chains))
     assert back.limits == limited.limits
     assert dict(back.chains) == chains
@@ -69,7 +69,7 @@ def test_limits_and_chains_come_back_as_they_were(tmp_path_factory, skeleton, hi
 
 def test_a_name_that_is_a_glob_means_itself_alone(tmp_path):
     skeleton = Skeleton.build(["j[0]", "j0", "*"], [-1, 0, 1], [Kind.BALL] * 3)
-    limited = skeleton.limited({"j[0]": poise.SwingTwist((0, 1, 0), 0.5)})
+    limited = skeleton.with_limits({"j[0]": poise.SwingTwist((0, 1, 0), 0.5)})
     back = read(tmp_path, skeleton, format_sidecar(limited))
     assert [limit is not None for limit in back.limits] == [True, False, False]
 
@@ -77,7 +77,7 @@ def test_a_name_that_is_a_glob_means_itself_alone(tmp_path):
 def test_what_a_sidecar_took_away_stays_away(tmp_path):
     rig = poise.load(samples.path("arm.urdf"))
     name = next(n for n, limit in zip(rig.skeleton.names, rig.skeleton.limits, strict=True) if limit)
-    freed = rig.skeleton.limited({name: None})
+    freed = rig.skeleton.with_limits({name: None})
     back = read(tmp_path, rig.skeleton, format_sidecar(freed, [name]))
     assert not back[name].limit.bounded
     assert sum(limit is not None for limit in back.limits) == sum(limit is not None for limit in rig.skeleton.limits)

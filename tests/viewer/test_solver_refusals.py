@@ -39,7 +39,7 @@ def test_who_is_greyed_refuses_and_no_other(name):
     q = document.solver_start.q[None]
     for solver in solvers.names():
         try:
-            solvers.named(solver)
+            solvers.make_solver(solver)
         except UnsupportedError:
             assert solver not in reported
             continue

@@ -53,7 +53,7 @@ class TestWelcome:
     @pytest.mark.parametrize("name", solvers.names())
     def test_options_are_the_solvers_own_parameters(self, greeting, name):
         (solver,) = (solver for solver in greeting["solvers"] if solver["name"] == name)
-        own = list_parameters(type(solvers.named(name)))
+        own = list_parameters(type(solvers.make_solver(name)))
         assert [option["name"] for option in solver["options"]] == [parameter.name for parameter in own]
         for option, parameter in zip(solver["options"], own, strict=True):
             assert option["type"] in ("integer", "number", "truth", "choice", "text")
@@ -73,14 +73,14 @@ class TestWelcome:
             for value in [option["default"], *(option["choices"] or [])]:
                 args = {"view": 0, "name": option["name"], "value": value}
                 changed = ACTIONS["option"].apply(document, args)
-                assert changed.solvers[0].build_solver().__class__ is type(solvers.named(name))
+                assert changed.solvers[0].build_solver().__class__ is type(solvers.make_solver(name))
                 reported(changed)
 
     def test_a_solver_whose_extra_is_missing_says_so(self, monkeypatch):
         def named(name, **_):
             raise poise.UnsupportedError(f"{name} needs the package jax")
 
-        monkeypatch.setattr(solvers, "named", named)
+        monkeypatch.setattr(solvers, "make_solver", named)
         (jax,) = (solver for solver in build_welcome("", "")["solvers"] if solver["name"] == "autodiff")
         assert jax["missing"]
         assert "needs the package jax" in jax["text"]
@@ -130,7 +130,7 @@ class TestState:
                 if limit is not None:
                     read = read_limit(state["limits"][joint])
                     assert type(read) is type(limit)
-                    again = document.replace(skeleton=document.skeleton.limited({joint: read}))
+                    again = document.replace(skeleton=document.skeleton.with_limits({joint: read}))
                     assert reported(again)["limits"] == state["limits"]
 
     def test_outlines_are_those_of_the_limits_that_count(self):
@@ -181,7 +181,7 @@ class TestState:
     def test_every_option_takes_nonsense_or_says_why_not(self, name):
         document = ACTIONS["solver"].apply(everything(), {"view": 0, "name": name})
         nonsense = ("", "abc", "a,b,c", "a=1", "a=b", "1e400", "nan", -1, 0.5, 10**30, True, [1], {"a": 1}, "x" * 400)
-        for option in list_parameters(type(solvers.named(name))):
+        for option in list_parameters(type(solvers.make_solver(name))):
             for value in nonsense:
                 args = {"view": 0, "name": option.name, "value": value}
                 sentence = refusal(lambda args=args: reported(ACTIONS["option"].apply(document, args)))

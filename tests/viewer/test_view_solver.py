@@ -41,7 +41,7 @@ def goals_of(document):
 
 
 def one_at_a_time(name):
-    handles = solvers.named(name).handles
+    handles = solvers.make_solver(name).handles
     return handles.one_joint or not handles.several
 
 

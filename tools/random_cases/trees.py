@@ -86,7 +86,7 @@ def skeleton_of(rng: Rng, unit: float) -> poise.Skeleton:
         else:
             limit = range_of(rng, unit if kind == Kind.SLIDE else 1.0, soft=soft)
         try:
-            s = s.limited({name: limit})
+            s = s.with_limits({name: limit})
         except poise.PoiseError:
             continue  # of two that are coupled no value would be left
     return s

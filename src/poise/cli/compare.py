@@ -173,7 +173,7 @@ def _parse_solvers(words: str) -> Any:
     chosen: list[solvers.Solver] = []
     for word in words.split(","):
         name, *options = word.strip().split(":")
-        chosen.append(solvers.named(name, **parse_options(type(solvers.named(name)), options, name)))
+        chosen.append(solvers.make_solver(name, **parse_options(type(solvers.make_solver(name)), options, name)))
     return chosen
 
 

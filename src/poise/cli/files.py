@@ -47,7 +47,7 @@ def apply_limits(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
     s = rig.skeleton
     if no_limits:
         return rig.with_skeleton(
-            s.limited({name: None for name, limit in zip(s.names, s.limits, strict=True) if limit})
+            s.with_limits({name: None for name, limit in zip(s.names, s.limits, strict=True) if limit})
         )
     return rig if limits is None else rig.with_skeleton(apply_sidecar(s, limits))
 

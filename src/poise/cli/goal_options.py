@@ -230,13 +230,13 @@ def make_solver(
     if name != "auto":
         choose_solver(name, start, goals, prefer, natural=natural)  # raises if natural poses are not available
         _check_option_names(name, values)
-        return solvers.named(name, **_merge_options(name, options, values))
+        return solvers.make_solver(name, **_merge_options(name, options, values))
     if options:
         raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
     default_solver = choose_solver("auto", start, goals, prefer, free_root=free_root, natural=natural)
     for candidate in (default_solver.name, "levenberg_marquardt", "ccd", *solvers.names()):
         if values.keys() <= _list_option_names(candidate):
-            return replace_finisher(default_solver, solvers.named(candidate, **values))
+            return replace_finisher(default_solver, solvers.make_solver(candidate, **values))
     raise InputError(
         f"no solver has all of {_format_flags(values)}; name one with --solver: {', '.join(solvers.names())}"
     )
@@ -244,7 +244,7 @@ def make_solver(
 
 def _merge_options(name: str, options: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:
     """Merge both kinds of options. InputError for an option given twice."""
-    read = parse_options(type(solvers.named(name)), options, name)
+    read = parse_options(type(solvers.make_solver(name)), options, name)
     twice = sorted(read.keys() & flags.keys())
     if twice:
         raise InputError(f"the option {twice[0]} is given twice: as --{twice[0]} and as --option {twice[0]}=...")
@@ -258,7 +258,7 @@ def _check_option_names(name: str, flags: dict[str, Any]) -> None:
 
 
 def _list_option_names(name: str) -> set[str]:
-    return {parameter.name for parameter in list_parameters(type(solvers.named(name)))}
+    return {parameter.name for parameter in list_parameters(type(solvers.make_solver(name)))}
 
 
 def _format_flags(names: Any) -> str:

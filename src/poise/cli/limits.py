@@ -85,7 +85,7 @@ def limits(
 def plan_change(rig: Rig, file: Path) -> SidecarChange:
     """Plan the sidecar of a file with anatomical limits added."""
     s = rig.skeleton
-    joint_limits = humanoid(rig).explained()
+    joint_limits = humanoid(rig).explain_limits()
     with_own_limit = tuple(entry.joint for entry in joint_limits if s.limits[s.index(entry.joint)] is not None)
     added = tuple(entry for entry in joint_limits if entry.limit is not None and entry.joint not in with_own_limit)
     without_limit = tuple(entry for entry in joint_limits if entry.limit is None and entry.joint not in with_own_limit)

@@ -31,7 +31,7 @@ def list_solvers(
 
 
 def _describe_solver(name: str) -> dict[str, Any]:
-    solver: Any = solvers.named(name)
+    solver: Any = solvers.make_solver(name)
     handles = solver.handles
     return {
         "name": name,

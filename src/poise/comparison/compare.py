@@ -341,7 +341,7 @@ def _build_timed_method(ready: PreparedMethod, one: MethodMetrics, task: Task) -
     run = one.main
     assert run is not None
     begins = list(run.begins) if task.main.follows else [None] * len(run)
-    return TimedMethod(ready, task.main.rows[: len(run)], begins, one.solved())
+    return TimedMethod(ready, task.main.rows[: len(run)], begins, one.compute_solved_share())
 
 
 def _compute_sort_key(metrics: MethodMetrics) -> tuple[int, float]:

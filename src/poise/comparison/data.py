@@ -38,7 +38,7 @@ class Column:
 
 
 def _make_solved_share(level: float) -> Callable[[MethodMetrics], float]:
-    return lambda method: _to_percent(method.solved(level))
+    return lambda method: _to_percent(method.compute_solved_share(level))
 
 
 def _compute_quantile(values: Floats, share: float) -> float:
@@ -88,7 +88,7 @@ _OTHER_COLUMNS: tuple[Column, ...] = (
     Column("travel", "travel", "rad", "median distance of a solution from the start: root of the sum of squared angles",
            lambda m: m.travel),
     Column("path", "path", "%", "frames of the path solved, each from the previous answer",
-           lambda m: _to_percent(m.solved(name="path"))),
+           lambda m: _to_percent(m.compute_solved_share(name="path"))),
     Column("step", "step", "rad", "largest rotation of a joint between two frames of the path",
            lambda m: m.smooth("path").step),
     Column("acceleration", "acceleration", "rad", "largest second difference of joint rotation along the path",
@@ -96,9 +96,9 @@ _OTHER_COLUMNS: tuple[Column, ...] = (
     Column("jerk", "jerk", "rad", "largest third difference of joint rotation along the path",
            lambda m: m.smooth("path").jerk),
     Column("singular", "singular", "%", "targets of nearly singular poses solved",
-           lambda m: _to_percent(m.solved(name="singular"))),
+           lambda m: _to_percent(m.compute_solved_share(name="singular"))),
     Column("stretched", "stretched", "%", "targets of nearly extended poses solved",
-           lambda m: _to_percent(m.solved(name="stretched"))),
+           lambda m: _to_percent(m.compute_solved_share(name="stretched"))),
     Column("stretched_iterations", "iterations stretched", "", "median for nearly extended poses",
            lambda m: m.iterations("stretched")),
     Column("leaving_step", "step beyond reach", "rad",
@@ -337,10 +337,10 @@ def format_verdict(data: ComparisonData) -> str:
 
 def _describe_first(data: ComparisonData) -> str:
     top = [m for m in data.compared if m.ranks is not None and m.ranks.overall == 1]
-    if not any(m.solved() > 0 for m in data.compared):
+    if not any(m.compute_solved_share() > 0 for m in data.compared):
         return f"No method solves any of {len(data.task.main)} targets."
     target_counts = sorted({len(m.main) for m in top if m.main is not None})
-    solved = sorted({_format_percent(m.solved()).removesuffix(" %") for m in top}, key=float)
+    solved = sorted({_format_percent(m.compute_solved_share()).removesuffix(" %") for m in top}, key=float)
     times = sorted(float(np.median(m.call_times)) for m in top if m.call_times.size)
     spent = f", {_format_range([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call" if times else ""
     ranks = "ranks first" if len(top) == 1 else "share rank one"
@@ -357,7 +357,11 @@ def _format_range(words: Sequence[str]) -> str:
 
 def _describe_batches(data: ComparisonData) -> str:
     """Name the fastest methods in large batches."""
-    honest = [m for m in data.compared if m.ranks is not None and m.ranks.batch and m.solved() >= _MIN_SOLVED_SHARE]
+    honest = [
+        m
+        for m in data.compared
+        if m.ranks is not None and m.ranks.batch and m.compute_solved_share() >= _MIN_SOLVED_SHARE
+    ]
     best = min((m.ranks.batch or 0 for m in honest if m.ranks is not None), default=0)
     first = [m for m in honest if m.ranks is not None and m.ranks.batch == best]
     times = sorted(m.batch_time for m in first)
@@ -373,7 +377,9 @@ def _describe_smoothness(data: ComparisonData) -> str:
 
     Only methods that follow the path count; "" without a clear difference.
     """
-    jerks = {m.name: m.smooth("path").jerk for m in data.compared if m.solved(name="path") >= _MIN_SOLVED_SHARE}
+    jerks = {
+        m.name: m.smooth("path").jerk for m in data.compared if m.compute_solved_share(name="path") >= _MIN_SOLVED_SHARE
+    }
     jerks = {name: jerk for name, jerk in jerks.items() if math.isfinite(jerk)}
     if len(jerks) < 2 or max(jerks.values()) <= _EQUAL_RATIO * min(jerks.values()):  # noqa: PLR2004
         return ""
@@ -386,8 +392,8 @@ def _describe_smoothness(data: ComparisonData) -> str:
 
 
 def _describe_unsolved(data: ComparisonData) -> str:
-    few = [m for m in data.compared if m.solved() < _MIN_SOLVED_SHARE]
-    parts = [f"{m.name} {_format_percent(m.solved())}" for m in few]
+    few = [m for m in data.compared if m.compute_solved_share() < _MIN_SOLVED_SHARE]
+    parts = [f"{m.name} {_format_percent(m.compute_solved_share())}" for m in few]
     return f"Fewer are solved by {join_words(parts)}." if parts else ""
 
 

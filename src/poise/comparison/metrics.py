@@ -27,6 +27,7 @@ from poise.comparison.runs import MAX_VIOLATION, MethodRun, ScalingPoint, measur
 from poise.comparison.task import Task
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.old_names import make_alias
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION
 
@@ -341,7 +342,7 @@ class MethodMetrics:
     ranks: MethodRanks | None = None
 
     def __repr__(self) -> str:
-        text = self.refused or f"{100 * self.solved():.3g} % solved"
+        text = self.refused or f"{100 * self.compute_solved_share():.3g} % solved"
         return f"Measured({self.name}: {text})"
 
     @property
@@ -349,10 +350,12 @@ class MethodMetrics:
         """The run on the main set, or None."""
         return self.runs.get(self.task.main.name)
 
-    def solved(self, level: float = 1.0, name: str | None = None) -> float:
+    def compute_solved_share(self, level: float = 1.0, name: str | None = None) -> float:
         """Return the share of a set's targets solved at a level. NaN where the set was not run."""
         run = self.main if name is None else self.runs.get(name)
         return NAN if run is None or not len(run) else float(run.find_solved(level).mean())
+
+    solved = make_alias("MethodMetrics.solved", compute_solved_share)
 
     @cached_property
     def call_times(self) -> Floats:
@@ -395,7 +398,7 @@ class MethodMetrics:
         NaN for an incomplete run or a method that does not follow the path: standing still would count as smooth.
         """
         run = self.runs.get(name)
-        if run is None or len(run) < run.target_count or not self.solved(name="path") >= MIN_PATH_SHARE:
+        if run is None or len(run) < run.target_count or not self.compute_solved_share(name="path") >= MIN_PATH_SHARE:
             return Smoothness(NAN, NAN, NAN)
         return compute_smoothness(self.task, run.q)
 

@@ -106,7 +106,7 @@ class Task:
     @cached_property
     def allowed(self) -> Floats:
         """The largest error (c,) of a solved target. It is that of the finest level: a distance, an angle, or both."""
-        return self.problem.allowed(self.tolerance)
+        return self.problem.compute_max_errors(self.tolerance)
 
     def compute_reach_shares(self, rows: Floats) -> Floats | None:
         """Compute target distances as a share of the longest reach.
@@ -205,7 +205,7 @@ class TargetSource(NamedTuple):
 
     def compute_rows(self, q: Floats) -> Floats:
         """Compute target rows (k, W) from poses q (k, nq). Each of them can be reached."""
-        pose = self.problem.posed(q)
+        pose = self.problem.make_pose(q)
         measures = {m.kind: m for m in self.problem.measures}
         turns = pose.world_of(self.goal.joint).rotations
         if isinstance(self.goal, Orientation):
@@ -219,7 +219,7 @@ class TargetSource(NamedTuple):
         offset = getattr(self.goal, "offset", (0.0, 0.0, 0.0))
         slices = [skeleton.v_slice(skeleton.names[row]) for row in self.moving_rows]
         columns = np.concatenate([np.arange(max(one.start, one.stop - 3), one.stop) for one in slices])
-        whole = self.problem.posed(q).jacobian(self.goal.joint, offset)[..., columns]
+        whole = self.problem.make_pose(q).jacobian(self.goal.joint, offset)[..., columns]
         whole[:, :3] /= self.length
         if isinstance(self.goal, Position):
             return whole[:, :3]

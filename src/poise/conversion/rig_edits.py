@@ -64,7 +64,7 @@ def _change_skeleton(s: Skeleton, change: UnitChange) -> Skeleton:
         limits=tuple(_scale_limit(s, i, change.scale) for i in range(len(s))),
         couplings=tuple(_scale_coupling(s, i, change.scale) for i in range(len(s))),
         motors={name: _scale_motor(s, name, motor, change.scale) for name, motor in s.motors.items()},
-        loops=tuple(loop.scaled(change.scale).turned(change.rotation) for loop in s.loops),
+        loops=tuple(loop.scale(change.scale).rotate(change.rotation) for loop in s.loops),
         up=change.up,
         metres_per_unit=change.metres,
         faces=_rotate_facing(s.faces, change.rotation),

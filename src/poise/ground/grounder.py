@@ -215,7 +215,7 @@ class Grounder:
             self.reset()
             raise
         moved = translations.reshape(*self._shape, *translations.shape[1:]) if translations.shape[1] else None
-        return Pose.unchecked(pose.skeleton, q, moved, pose.scales)
+        return Pose.make_unchecked(pose.skeleton, q, moved, pose.scales)
 
     def _run(self, dt: float, given: Floats, q: Floats, translations: Floats, scales: Floats) -> None:
         """Move q and translations on by a frame."""

@@ -272,7 +272,7 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
         return clip, ()
     rate = float(np.clip(1.0 / middle if middle > 0 else _ENOUGH, _ENOUGH, 120.0))
     why = "its frames are few" if regular else "its frames lie unevenly in time"
-    return clip.resampled(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
+    return clip.resample(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
 
 
 def _fitted(

@@ -229,7 +229,7 @@ def _align_rest_to_world(parts: _HierarchyData) -> _HierarchyData:
     world_from_parent: Floats = np.zeros_like(rest)
     for i, parent in enumerate(skeleton.parents.tolist()):
         world_from_parent[i] = world_from_joint[parent] if parent >= 0 else turning.IDENTITY
-        world_from_joint[i] = turning.normalised(turning.multiply(world_from_parent[i], rest[i]))
+        world_from_joint[i] = turning.normalise(turning.multiply(world_from_parent[i], rest[i]))
     parent_rotations = np.broadcast_to(world_from_parent, parts.rotations.shape)
     inverse_rotations = np.broadcast_to(turning.inverse(world_from_joint), parts.rotations.shape)
     return dataclasses.replace(

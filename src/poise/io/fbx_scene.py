@@ -74,7 +74,7 @@ def build_skeleton(
 ) -> Skeleton:
     """Build the skeleton at rest (n, 10). `rotating_rows` are the rows rotated by a take."""
     kinds = _choose_kinds(nodes, _find_joints(reply, nodes), rotating_rows)
-    rest_rotations = rotations.normalised(rest[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
+    rest_rotations = rotations.normalise(rest[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
     names = _choose_names(nodes, notes)
     limits = _parse_limits(reply, nodes, kinds)
     frames = rest_rotations.copy()  # rotations of A; with a limit, the frame of its angles
@@ -166,7 +166,7 @@ def _parse_limit(entry: dict[str, Any], nodes: list[SceneNode]) -> _RowLimit:
     None for an empty limit, or one without a frame of its own.
     """
     row = range(len(nodes))[entry["row"]]
-    pre, post = (rotations.normalised(np.array(entry[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post"))
+    pre, post = (rotations.normalise(np.array(entry[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post"))
     ends: list[tuple[float, float]] = []
     for axis in range(3):
         low = math.radians(entry["low"][axis]) if entry["on"][axis] else -math.inf
@@ -185,7 +185,7 @@ def _apply_limits(skeleton: Skeleton, row_limits: dict[int, _RowLimit], notes: l
     """Apply limits satisfied by the rest pose. The rest pose does not change."""
     limits = {skeleton.names[row]: row_limit.limit for row, row_limit in row_limits.items()}
     legal: dict[str, Limit | None] = {name: limit for name, limit in limits.items() if limit is not None}
-    change = np.abs(skeleton.limited(legal).rest_q - skeleton.rest_q)
+    change = np.abs(skeleton.with_limits(legal).rest_q - skeleton.rest_q)
     legal = {name: limit for name, limit in legal.items() if change[skeleton.q_slice(name)].max() <= _REST_TOLERANCE}
     left_out = [name for name in limits if name not in legal]
     if left_out:
@@ -193,7 +193,7 @@ def _apply_limits(skeleton: Skeleton, row_limits: dict[int, _RowLimit], notes: l
             f"rotation limits were left out because they are empty, the rest pose breaks them or they have a "
             f"post-rotation: {join_names(left_out)}"
         )
-    return skeleton.limited(legal)
+    return skeleton.with_limits(legal)
 
 
 # --- units ---------------------------------------------------------------------------------------

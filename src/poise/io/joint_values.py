@@ -293,4 +293,4 @@ class _ValueReader:
         if zero.any():
             self._fail(f"{name!r} has a quaternion of zero length", places[int(zero.argmax())])
         is_off = np.abs((q * q).sum(axis=1, keepdims=True) - 1.0) > UNIT_SLACK
-        return np.where(is_off, rotations.normalised(q), q)  # unit quaternions to rounding stay bit for bit
+        return np.where(is_off, rotations.normalise(q), q)  # unit quaternions to rounding stay bit for bit

@@ -260,7 +260,7 @@ def _read_q(qpos: Floats, m: Any, skeleton: Skeleton, joints: MjcfJoints) -> Flo
             start, kind = int(m.jnt_qposadr[joint]), Kind(skeleton.kinds[index])
             part = qpos[start : start + kind.nq].copy()
             if kind in (Kind.BALL, Kind.FREE):
-                part[-4:] = rotations.normalised(part[-4:]) if part[-4:].any() else (1.0, 0.0, 0.0, 0.0)
+                part[-4:] = rotations.normalise(part[-4:]) if part[-4:].any() else (1.0, 0.0, 0.0, 0.0)
             at = int(skeleton.q_start[index])
             q[at : at + kind.nq] = part
     return q

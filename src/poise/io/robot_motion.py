@@ -664,7 +664,7 @@ def _find_rate(times: Floats) -> float:
     steps = np.diff(times)
     step = float(steps.mean()) if len(steps) else 0.0
     if not step > 0.0 or (np.abs(steps - step) > _MAX_STEP_DEVIATION * step).any():
-        message = "a motion file has two frames or more, evenly spaced; save clip.resampled(30), for example"
+        message = "a motion file has two frames or more, evenly spaced; save clip.resample(30), for example"
         raise UnsupportedError(message)
     rate = 1.0 / step
     rounded = round(rate, 3)

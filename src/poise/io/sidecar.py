@@ -59,7 +59,7 @@ def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
     for pattern, table in _list_tables(document, "joints", path):
         place = f"joints.{pattern!r}"
         try:
-            skeleton = skeleton.limited({pattern: _parse_limit(table, place, path)})
+            skeleton = skeleton.with_limits({pattern: _parse_limit(table, place, path)})
         except FileError:
             raise
         except PoiseError as error:

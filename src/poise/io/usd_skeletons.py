@@ -214,7 +214,7 @@ def _build_clip(
 
 
 def _build_track(row: int, path: Any, times: Floats, values: Floats) -> Track:
-    values = rotations.normalised(values) if path == "rotation" else values.copy()
+    values = rotations.normalise(values) if path == "rotation" else values.copy()
     freeze_array(values)
     return Track(row, path, "LINEAR", times, values)
 
@@ -447,7 +447,7 @@ class PhysicsTree:
             raise FileError(
                 self.answer.path, "its frame is not finite, or its rotation has no length", place=joint["path"]
             )
-        return at * self.body_transforms[joint["bodies"][side]][2], rotations.normalised(quaternion)
+        return at * self.body_transforms[joint["bodies"][side]][2], rotations.normalise(quaternion)
 
     def _split_motions(self, joint: dict[str, Any], *, is_reversed: bool) -> list[_RowMotion]:
         """Split a joint into motions, from its first body's frame on.

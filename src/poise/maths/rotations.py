@@ -22,7 +22,7 @@ _OPPOSITE_SQUARED = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicul
 _UNIFORM_TOLERANCE = 1e-12  # relative difference of equal lengths
 
 
-def normalised(q: ArrayLike) -> Floats:
+def normalise(q: ArrayLike) -> Floats:
     """Scale quaternions (..., 4) to unit length.
 
     Parameters
@@ -62,7 +62,7 @@ def unit(q: Floats) -> Floats:
     is_off = is_off_unit(q)
     if not is_off.any():
         return q
-    return np.where(is_off, normalised(np.where(is_off, q, IDENTITY)), q)
+    return np.where(is_off, normalise(np.where(is_off, q, IDENTITY)), q)
 
 
 def multiply(a: Floats, b: Floats) -> Floats:
@@ -140,7 +140,7 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     q = np.concatenate([0.5 * square, np.cross(a, m)], axis=-1)
     half_turn = np.concatenate([np.zeros_like(square), _find_perpendicular(a)], axis=-1)
     q = np.where(square < _OPPOSITE_SQUARED, half_turn, q)
-    return normalised(np.where(a_is_zero | b_is_zero, IDENTITY, q))
+    return normalise(np.where(a_is_zero | b_is_zero, IDENTITY, q))
 
 
 def _normalise_nonzero(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -189,7 +189,7 @@ def from_matrix(m: Floats) -> Floats:
         axis=-2,
     )
     best = squares.argmax(axis=-1)[..., None, None]
-    q = normalised(np.take_along_axis(candidates, best, axis=-2)[..., 0, :])
+    q = normalise(np.take_along_axis(candidates, best, axis=-2)[..., 0, :])
     return np.where(q[..., :1] < 0, -q, q)
 
 
@@ -207,7 +207,7 @@ def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
     safe = np.where(small, 1.0, np.sin(h))
     weight_a = np.where(small, 1 - t, np.sin((1 - t) * h) / safe)
     weight_b = np.where(small, t, np.sin(t * h) / safe)
-    return normalised(weight_a * a + weight_b * b)
+    return normalise(weight_a * a + weight_b * b)
 
 
 def as_vector(q: Floats) -> Floats:

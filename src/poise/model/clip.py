@@ -19,6 +19,7 @@ from poise.maths.arguments import check_entries, check_text, describe_value, one
 from poise.maths.arrays import Floats, abbreviate, finite, freeze_array, real
 from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_count, format_fields
+from poise.maths.old_names import make_alias
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
 
@@ -53,7 +54,7 @@ class Track(NamedTuple):
 
     Notes
     -----
-    It is a plain record: `checked`, `at` and the clip validate its fields.
+    It is a plain record: `check`, `at` and the clip validate its fields.
     """
 
     joint: int
@@ -65,7 +66,7 @@ class Track(NamedTuple):
     def __repr__(self) -> str:
         return format_fields(self)
 
-    def checked(self) -> Track:
+    def check(self) -> Track:
         """Check the fields; return a track with read-only arrays.
 
         Writeable arrays are copied.
@@ -100,14 +101,16 @@ class Track(NamedTuple):
             raise InputError(message)
         return self if times is self.times and values is self.values else self._replace(times=times, values=values)
 
+    checked = make_alias("Track.checked", check)
+
     def at(self, t: ArrayLike) -> Floats:
         """Return the values at times t [s].
 
         Before the first key and after the last one their values hold.
         """
-        return self.checked().sampled(finite(t, "the times"))
+        return self.check().sample(finite(t, "the times"))
 
-    def sampled(self, t: Floats) -> Floats:
+    def sample(self, t: Floats) -> Floats:
         """Sample a valid track without checking it.
 
         A clip may have thousands of tracks; see `at`.
@@ -122,6 +125,8 @@ class Track(NamedTuple):
         a, b = self.values[lower], self.values[upper]
         return rotations.slerp(a, b, weight) if self.path == "rotation" else a + weight[..., None] * (b - a)
 
+    sampled = make_alias("Track.sampled", sample)
+
     def _spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
         """Sample a cubic Hermite spline.
 
@@ -132,7 +137,7 @@ class Track(NamedTuple):
         p1, m1 = self.values[upper, 1], self.values[upper, 0] * span
         s2, s3 = s * s, s * s * s
         value = (2 * s3 - 3 * s2 + 1) * p0 + (s3 - 2 * s2 + s) * m0 + (3 * s2 - 2 * s3) * p1 + (s3 - s2) * m1
-        return rotations.normalised(value) if self.path == "rotation" else value
+        return rotations.normalise(value) if self.path == "rotation" else value
 
 
 def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
@@ -141,10 +146,10 @@ def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
     Raises
     ------
     InputError
-        As `Track.checked`, for a row outside the skeleton, and for rotations of a joint without a quaternion in q.
+        As `Track.check`, for a row outside the skeleton, and for rotations of a joint without a quaternion in q.
     """
     entries = check_entries(tracks, "the tracks of a clip", "[poise.Track(...)]")
-    checked = tuple([require(track, Track, "each track of a clip").checked() for track in entries])
+    checked = tuple([require(track, Track, "each track of a clip").check() for track in entries])
     last = max([track.joint for track in checked], default=0)
     if checked and last >= len(skeleton):
         message = f"a track moves row {last}; the skeleton has {len(skeleton)} joints, rows 0 to {len(skeleton) - 1}"
@@ -281,7 +286,7 @@ class Clip(FrozenValue):
         lower, weight = bracket_times(self.times, t)
         if not weight.any():
             return self.poses[lower]
-        return self.poses[lower].blended(self.poses[np.minimum(lower + 1, len(self.times) - 1)], weight)
+        return self.poses[lower].blend(self.poses[np.minimum(lower + 1, len(self.times) - 1)], weight)
 
     def on(self, skeleton: Skeleton) -> Clip:
         """Return the same motion on a compatible skeleton.
@@ -291,7 +296,7 @@ class Clip(FrozenValue):
         check_same_skeleton(skeleton, self.skeleton, f"clip {self.name!r}")
         return Clip(self.times, self.poses.on(skeleton), self.name)
 
-    def resampled(self, fps: float) -> Clip:
+    def resample(self, fps: float) -> Clip:
         """Resample the clip at a constant rate [frames/s].
 
         Both ends of its time are kept as near as the rate allows.
@@ -302,6 +307,8 @@ class Clip(FrozenValue):
             raise InputError(message)
         frames = round(frames) + 1
         return Clip.at_rate(self.at(np.arange(frames) / fps), fps, self.name)
+
+    resampled = make_alias("Clip.resampled", resample)
 
 
 def _find_steady_rate(times: Floats, rate: float) -> float:
@@ -380,7 +387,7 @@ class KeyedClip(Clip):
     _skeleton: Skeleton
 
     @classmethod
-    def unchecked(cls, skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> KeyedClip:
+    def make_unchecked(cls, skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> KeyedClip:
         """Make a clip of valid tracks without checking them.
 
         A file may have thousands of tracks.
@@ -389,6 +396,8 @@ class KeyedClip(Clip):
         for field, value in (("_skeleton", skeleton), ("tracks", tracks), ("name", name)):
             object.__setattr__(clip, field, value)
         return clip
+
+    unchecked = make_alias("KeyedClip.unchecked", make_unchecked)
 
     @property
     def skeleton(self) -> Skeleton:
@@ -419,7 +428,7 @@ class KeyedClip(Clip):
         Limits and proportions may differ; InputError for other joints.
         """
         check_same_skeleton(skeleton, self.skeleton, f"clip {self.name!r}")
-        return KeyedClip.unchecked(skeleton, self.tracks, self.name)
+        return KeyedClip.make_unchecked(skeleton, self.tracks, self.name)
 
     def at(self, seconds: ArrayLike) -> Pose:
         """Return the pose at a time [s], or a batch."""
@@ -429,7 +438,7 @@ class KeyedClip(Clip):
         translations, scales = _get_rest_arrays(s, t.shape)
         animated = {"translation": False, "scale": False}
         for track in self.tracks:
-            values = track.sampled(t)
+            values = track.sample(t)
             if track.path == "rotation":
                 _store_rotation(s, q, track.joint, values)
             elif track.path == "translation":
@@ -518,7 +527,7 @@ def find_frame_grid(clip: Clip, fps: float | None = None) -> FrameGrid:
     frames = float(keys[-1]) / step
     if frames > _MAX_GRID_FRAMES:
         description = f"a steady {1 / step:g} frames per second over {float(keys[-1]):g} s"
-        raise UnsupportedError(f"{description} are too many; call resampled(fps) first")
+        raise UnsupportedError(f"{description} are too many; call resample(fps) first")
     times: Floats = begins + step * np.arange(round(frames) + 1, dtype=np.float64)
     counts = np.round(keys / step).astype(int)
     hit = np.abs(keys - step * counts) <= _compute_tolerance(keys, step)

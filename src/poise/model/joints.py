@@ -18,7 +18,8 @@ from poise.maths import rotations
 from poise.maths.arguments import check_entries, check_integer, check_text, describe_value, require
 from poise.maths.arguments import check_names as check_texts
 from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, real
-from poise.maths.rotations import normalised
+from poise.maths.old_names import make_alias
+from poise.maths.rotations import normalise
 from poise.model.limits import LIMIT_NAMES, Limit, Range, SwingTwist, find_hinge_axis, unit_axis
 
 # --- Motors of joints: largest speed and force, from robot descriptions ----------------------------------------------
@@ -349,9 +350,7 @@ def build_rigid_transforms(n: int, offsets: Any, rotations: Any) -> Floats:
     if rotations is not None:
         quaternions = _check_array(n, rotations, "rotations", 4)
         is_scaled = np.abs((quaternions**2).sum(axis=-1, keepdims=True) - 1.0) > UNIT_SLACK
-        A[:, 3:] = np.where(
-            is_scaled, normalised(quaternions), quaternions
-        )  # unit length to rounding stays bit for bit
+        A[:, 3:] = np.where(is_scaled, normalise(quaternions), quaternions)  # unit length to rounding stays bit for bit
     return A
 
 
@@ -620,13 +619,15 @@ class Loop:
             raise InputError(f"a loop ties two joints by two frames, not {len(self.joints)} by {len(self.frames)}")
         object.__setattr__(self, "frames", tuple(map(_check_frame, self.frames)))
 
-    def scaled(self, factor: float) -> Loop:
+    def scale(self, factor: float) -> Loop:
         """Return the loop in other units, lengths times a factor."""
         factor = real(factor, "the factor of a loop's size")
         frames = [(x * factor, y * factor, z * factor, *turn) for x, y, z, *turn in self.frames]
         return replace(self, frames=tuple(frames))
 
-    def turned(self, turn: Floats) -> Loop:
+    scaled = make_alias("Loop.scaled", scale)
+
+    def rotate(self, turn: Floats) -> Loop:
         """Return the loop in a world rotated about its origin.
 
         The rotation is a quaternion (4,).
@@ -637,6 +638,8 @@ class Loop:
             for joint, frame in zip(self.joints, self.frames, strict=True)
         ]
         return replace(self, frames=tuple(frames))
+
+    turned = make_alias("Loop.turned", rotate)
 
     def is_within(self, joints: Container[str]) -> bool:
         """Return whether the loop ties only joints of a container. The world is allowed."""
@@ -674,7 +677,7 @@ def _check_frame(values: ArrayLike) -> LoopFrame:
     numbers = finite(values, "the frame of a loop")
     if numbers.shape != (_FRAME_SIZE,):
         raise InputError(f"the frame of a loop has 7 numbers (x y z, w x y z), not {abbreviate(values)}")
-    x, y, z, *quaternion = [*numbers[:3].tolist(), *rotations.normalised(numbers[3:]).tolist()]
+    x, y, z, *quaternion = [*numbers[:3].tolist(), *rotations.normalise(numbers[3:]).tolist()]
     return (x, y, z, quaternion[0], quaternion[1], quaternion[2], quaternion[3])
 
 

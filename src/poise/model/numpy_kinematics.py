@@ -221,5 +221,5 @@ def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
             joint = tree.names[np.flatnonzero(tree.kinds >= Kind.BALL)[row]]
             message = f"the rotation of {joint!r} in q has zero length; the identity is (1, 0, 0, 0)"
             raise InputError(message)
-        q[..., columns] = np.where(is_scaled[..., None], rotations.normalised(quaternions), quaternions)
+        q[..., columns] = np.where(is_scaled[..., None], rotations.normalise(quaternions), quaternions)
     return q

@@ -20,6 +20,7 @@ from poise.maths.arguments import check_bool, require
 from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, finite, freeze_array, prepare_for_kernel
 from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
+from poise.maths.old_names import make_alias
 from poise.model import kinematics, numpy_kinematics
 from poise.model.joint_tree import compute_root_motion, compute_root_translation, insert_root_q, remove_root_q
 from poise.model.joints import Kind
@@ -211,7 +212,7 @@ class Pose(FrozenValue):
                 object.__setattr__(self, name, _broadcast_to_joints(value, name, shape))
 
     @classmethod
-    def unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
+    def make_unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
         """Make a pose of valid arrays without checking or copying them.
 
         The caller must not write to them afterwards.
@@ -222,6 +223,8 @@ class Pose(FrozenValue):
             if array is not None:
                 freeze_array(array)
         return pose
+
+    unchecked = make_alias("Pose.unchecked", make_unchecked)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -252,7 +255,7 @@ class Pose(FrozenValue):
         if q.shape[-1:] != (self.skeleton.nq,):
             finite(q, "q", last=self.skeleton.nq)  # it raises the error
         parts = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
-        return Pose.unchecked(self.skeleton, q, *parts)
+        return Pose.make_unchecked(self.skeleton, q, *parts)
 
     def __repr__(self) -> str:
         batch = f", batch {self.shape}" if self.shape else ""
@@ -451,7 +454,7 @@ class Pose(FrozenValue):
             if joint.kind in (Kind.HINGE, Kind.SLIDE):
                 numbers = numbers[..., None]
             elif numbers.shape[-1:] == (joint.kind.nq,):
-                quaternions = rotations.normalised(numbers[..., -4:])
+                quaternions = rotations.normalise(numbers[..., -4:])
                 numbers = np.concatenate([numbers[..., :-4], quaternions], axis=-1)
             else:
                 message = f"the value of {name!r} ({joint.kind.name.lower()}) needs {joint.kind.nq} numbers"
@@ -466,7 +469,7 @@ class Pose(FrozenValue):
                 raise InputError(message) from error
         return self.with_q(q)
 
-    def blended(self, other: Pose, weight: ArrayLike) -> Pose:
+    def blend(self, other: Pose, weight: ArrayLike) -> Pose:
         """Blend towards another pose.
 
         Parameters
@@ -492,6 +495,8 @@ class Pose(FrozenValue):
             _blend_arrays(self._get_translations(), to._get_translations(), weight, self.translations, to.translations),
             _blend_arrays(self._get_scales(), to._get_scales(), weight, self.scales, to.scales),
         )
+
+    blended = make_alias("Pose.blended", blend)
 
     def _get_translations(self) -> Floats:
         return self.skeleton.A[:, :3] if self.translations is None else self.translations

@@ -22,6 +22,7 @@ from poise.maths.arguments import check_entries, check_integer, require
 from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, is_equal
 from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_count
+from poise.maths.old_names import make_alias
 from poise.model import joints
 from poise.model.joint_tree import (
     FLAT_MESSAGE,
@@ -189,7 +190,7 @@ class Skeleton(JointTree):
                 f"rest_q is one configuration of {skeleton.nq} numbers, not an array of shape {rest.shape}"
             )
         skeleton = dataclasses.replace(skeleton, rest_q=rest)
-        return skeleton.limited({name: limit for name, limit in zip(names, rows, strict=True) if limit is not None})
+        return skeleton.with_limits({name: limit for name, limit in zip(names, rows, strict=True) if limit is not None})
 
     def __post_init__(self) -> None:
         joints.check_rows(self)
@@ -389,7 +390,7 @@ class Skeleton(JointTree):
 
     # --- limits ----------------------------------------------------------------------------------
 
-    def limited(self, limits: Mapping[str, Limit | None]) -> Skeleton:
+    def with_limits(self, limits: Mapping[str, Limit | None]) -> Skeleton:
         """Return the skeleton with other limits. rest_q is moved inside them.
 
         Parameters
@@ -408,6 +409,8 @@ class Skeleton(JointTree):
                 rows[i] = joints.check_limit(self.names[i], Kind(self.kinds[i]), limit)
         skeleton = dataclasses.replace(self, limits=tuple(rows))
         return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
+
+    limited = make_alias("Skeleton.limited", with_limits)
 
     @cached_property
     def bounds(self) -> Bounds:

@@ -73,7 +73,7 @@ def find_tip_trail(result: Result, joint: str) -> Floats | None:
     rows = _find_best_restart(trace, _find_restarts(trace, int(result.iterations)))
     errors = trace.errors[rows]
     q = trace.q[rows][errors <= np.minimum.accumulate(errors)]
-    return result.problem.posed(q).world_of(joint).positions
+    return result.problem.make_pose(q).world_of(joint).positions
 
 
 def _find_restarts(trace: Trace, iterations: int) -> Bools:

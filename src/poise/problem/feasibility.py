@@ -247,7 +247,7 @@ def _measure_bodies(problem: Problem, q: Floats) -> list[Floats]:
 
     Measures of other kinds give the rotation of their joint.
     """
-    transforms, values = WorldTransforms(problem.posed_as(np.array(q))), list[Floats]()
+    transforms, values = WorldTransforms(problem.make_pose_unchecked(np.array(q))), list[Floats]()
     for measure in problem.measures:
         goal = problem.goals[measure.goal]
         if measure.kind == POSITION:
@@ -322,7 +322,7 @@ def measure_gaps(problem: Problem, q: Floats) -> list[LoopGap]:
     q = np.array(q)
     return [
         gap._replace(rest_gap=rest_gap)
-        for gap, rest_gap in zip(_measure_pose_gaps(problem.posed_as(q), q), rest_gaps, strict=True)
+        for gap, rest_gap in zip(_measure_pose_gaps(problem.make_pose_unchecked(q), q), rest_gaps, strict=True)
     ]
 
 

@@ -49,7 +49,7 @@ def compute_balance_error(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
     points = np.stack(
         [maps[:, row, :, :3] @ np.array(offset) + maps[:, row, :, 3] for row, offset in goal.support(skeleton)], 1
     )
-    centre = geometry.dot(goal.carried(skeleton).compute_centre(maps)[:, None], plane_axes)
+    centre = geometry.dot(goal.compute_mass_shares(skeleton).compute_centre(maps)[:, None], plane_axes)
     corners = geometry.dot(points[:, :, None], plane_axes)
     shares = find_nearest_shares(shrink_polygon(corners, goal.margin), centre)
     mean = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / corners.shape[1]
@@ -116,7 +116,7 @@ def compute_balance_jacobian(
     """
     skeleton, maps, plane_axes = plan.skeleton, pose.world.affine, compute_plane_axes(goal, plan.skeleton)
     error, shares = compute_balance_error(pose, goal)
-    jacobian = _compute_com_jacobian(plan, goal.carried(skeleton), maps, columns)
+    jacobian = _compute_com_jacobian(plan, goal.compute_mass_shares(skeleton), maps, columns)
     for i, (row, offset) in enumerate(goal.support(skeleton)):
         arm = maps[:, row, :, :3] @ np.array(offset)
         point_jacobian = columns[row][:, :3] + np.cross(columns[row][:, 3:], arm[:, :, None], axis=1)

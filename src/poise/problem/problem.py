@@ -20,6 +20,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, finite, prepare_for_kernel
 from poise.maths.caching import get_or_compute, select_own_fields
 from poise.maths.formatting import format_fields
+from poise.maths.old_names import make_alias
 from poise.maths.rotations import rotation_part
 from poise.model.joint_tree import is_robot
 from poise.model.kinematics import compute_world_maps
@@ -105,14 +106,18 @@ class Problem:
         """Return the problem with other starts. `goals` may replace the goals by others of the same kinds."""
         plan_serves = not len(self.plan.layout.fixed_columns) and start.translations is None and start.scales is None
         return (
-            self.moved(start, goals) if plan_serves else Problem(start, goals or self.goals, self.free_root, self.kinds)
+            self.with_start_unchecked(start, goals)
+            if plan_serves
+            else Problem(start, goals or self.goals, self.free_root, self.kinds)
         )
 
-    def spread(self, shape: tuple[int, ...]) -> Problem:
+    def broadcast(self, shape: tuple[int, ...]) -> Problem:
         """Return the problem with preferred poses broadcast to a batch shape."""
         return self.at(self.start, broadcast_goals(self.goals, shape)) if find_preferred_shape(self.goals) else self
 
-    def moved(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
+    spread = make_alias("Problem.spread", broadcast)
+
+    def with_start_unchecked(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts and the same plan.
 
         The caller knows that the plan serves every start. `goals` may replace the goals by others of the same kinds.
@@ -120,6 +125,8 @@ class Problem:
         other = Problem(start, goals or self.goals, self.free_root, self.kinds)
         object.__setattr__(other, "plan", self.plan)  # sets the cached property
         return other
+
+    moved = make_alias("Problem.moved", with_start_unchecked)
 
     @property
     def batched(self) -> bool:
@@ -234,7 +241,7 @@ class Problem:
         return self.plan.q_to_u(self.start_rows)
 
     def q_of(self, u: Floats, moved: Bools, *, traced: bool = False) -> Floats:
-        """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep the start's q bit for bit.
+        """Convert u (k, nu) into q (k, nq). Rows with `with_start_unchecked` (k,) False keep the start's q bit for bit.
 
         Hinges are moved by whole turns as near to the start as possible, except with a preferred pose or soft limits,
         and in traces.
@@ -305,25 +312,29 @@ class Problem:
         if not self.measures:
             return np.zeros((len(q), 0))
         if self.paths is None:
-            pose = Pose.unchecked(
+            pose = Pose.make_unchecked(
                 self.skeleton, q.view(), *self._broadcast_local_transforms(len(q))
             )  # unchanged q, as for the paths
             return goal_errors.compute_world_errors(pose, self.goals, targets, prepare_for_kernel(q), self.measures)
         return goal_errors.compute_path_errors(self.paths, prepare_for_kernel(q), prepare_for_kernel(targets))
 
-    def posed(self, q: Floats) -> Pose:
+    def make_pose(self, q: Floats) -> Pose:
         """Return the start pose with other values q (k, nq). Translations and scales are kept."""
         checked_q = finite(q, "q", last=self.skeleton.nq).copy()
-        return Pose.unchecked(
+        return Pose.make_unchecked(
             self.skeleton, normalise_rotations(self.skeleton, checked_q), *self._broadcast_local_transforms(len(q))
         )
 
-    def posed_as(self, q: Floats) -> Pose:
+    posed = make_alias("Problem.posed", make_pose)
+
+    def make_pose_unchecked(self, q: Floats) -> Pose:
         """Return the start pose with unchecked values q (k, nq).
 
         They must be finite, with unit quaternions, and are not copied.
         """
-        return Pose.unchecked(self.skeleton, q, *self._broadcast_local_transforms(len(q)))
+        return Pose.make_unchecked(self.skeleton, q, *self._broadcast_local_transforms(len(q)))
+
+    posed_as = make_alias("Problem.posed_as", make_pose_unchecked)
 
     def _broadcast_local_transforms(self, k: int) -> list[Floats | None]:
         """Broadcast the starts' translations and scales to (k, n, 3)."""
@@ -362,7 +373,7 @@ class Problem:
         rest = Pose(self.skeleton, self.skeleton.rest_q)
         return build_plan(rest, self.goals, self.kinds, free_root=self.free_root)
 
-    def allowed(self, tolerance: Tolerance) -> Floats:
+    def compute_max_errors(self, tolerance: Tolerance) -> Floats:
         """Return the largest reached errors (c,), infinite for optional goals."""
 
         def make() -> Floats:
@@ -373,21 +384,27 @@ class Problem:
 
         return get_or_compute(self.plan, "allowed", tolerance, make)
 
-    def bounds(self, tolerance: Tolerance) -> Floats:
-        """Return `allowed` (c,) enlarged by rounding. Kernels and forward kinematics may differ by that much."""
-        return get_or_compute(self.plan, "bounds", tolerance, lambda: self.allowed(tolerance) * (1 + TOLERANCE_SLACK))
+    allowed = make_alias("Problem.allowed", compute_max_errors)
 
-    def met(self, errors: Floats, tolerance: Tolerance) -> Bools:
+    def bounds(self, tolerance: Tolerance) -> Floats:
+        """Return the largest errors (c,) enlarged by rounding: kernels and forward kinematics differ by that much."""
+        return get_or_compute(
+            self.plan, "bounds", tolerance, lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK)
+        )
+
+    def is_met(self, errors: Floats, tolerance: Tolerance) -> Bools:
         """Return whether all errors of each row (k, c) are within tolerance."""
         return np.asarray((errors <= self.bounds(tolerance)).all(axis=-1))
 
-    def corrected(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
+    met = make_alias("Problem.met", is_met)
+
+    def shift_targets(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
         """Shift aims (k, W) by the errors of poses q (k, nq).
 
         This compensates shear, which the kernels do not model.
         """
         aims = aims.copy()
-        pose = self.posed(q)
+        pose = self.make_pose(q)
         transforms = goal_errors.WorldTransforms(pose)
         for measure in self.measures:
             if measure.kind == dof_layout.BALANCE:
@@ -400,7 +417,7 @@ class Problem:
             elif measure.kind == dof_layout.ROTATION:
                 rotation = pose.world[self.skeleton.names[measure.row]].rotations
                 correction = rotations.multiply(target, rotations.inverse(rotation))
-                aims[:, columns] = rotations.normalised(rotations.multiply(correction, aim))
+                aims[:, columns] = rotations.normalise(rotations.multiply(correction, aim))
             elif measure.kind == dof_layout.POLE:
                 side, first = transforms.compute_pole_side(measure, target), pose.world.positions[:, measure.limb[0]]
                 aims[:, columns] = first + rotations.rotate(rotations.about(side.line, side.angle), aim - first)
@@ -411,6 +428,8 @@ class Problem:
                 origin = transforms.compute_point(measure, goal) if measure.kind == dof_layout.AIM else np.zeros(3)
                 aims[:, columns] = origin + rotations.rotate(correction, aim - origin)
         return aims
+
+    corrected = make_alias("Problem.corrected", shift_targets)
 
 
 def _broadcast_rows(value: Floats | None, k: int) -> Floats | None:

@@ -80,7 +80,7 @@ def compute_residual(problem: Problem, q: Floats, targets: Floats, *, weighted: 
     A column is a velocity per unit of a degree of freedom: of a value in u, or of a ball's rotation [rad] about an axis
     of its parent frame.
     """
-    pose = problem.posed(q)
+    pose = problem.make_pose(q)
     blocks: list[Floats] = []
     errors: list[Floats] = []
     for measure in problem.measures:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from poise.errors import UnknownNameError, UnsupportedError
 from poise.maths.caching import get_or_compute
+from poise.maths.old_names import make_alias
 
 if TYPE_CHECKING:
     from poise.maths.arrays import Floats
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from poise.solvers.base.interface import Answer, Capabilities, Request
 
 
-__all__ = ["Solver", "check", "named", "names"]
+__all__ = ["Solver", "check", "make_solver", "names"]
 
 
 class Solver(Protocol):
@@ -92,7 +93,7 @@ def names() -> tuple[str, ...]:
     return tuple(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
-def named(name: str, **options: Any) -> Solver:
+def make_solver(name: str, **options: Any) -> Solver:
     """Make a solver from its name.
 
     Parameters
@@ -115,6 +116,9 @@ def named(name: str, **options: Any) -> Solver:
     if not isinstance(name, str) or name not in names():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UnknownNameError("solver", name, names(), means=_SYNONYMS)
     return importlib.import_module(f"{__name__}.{name}").Solver(**options) if options else _build_default(name)
+
+
+named = make_alias("poise.solvers.named", make_solver)
 
 
 @cache

@@ -68,7 +68,7 @@ class Anneal:
     def __post_init__(self) -> None:
         interface.check_solver(self.solver)
         if isinstance(self.solver, str):
-            object.__setattr__(self, "solver", solvers.named(self.solver))
+            object.__setattr__(self, "solver", solvers.make_solver(self.solver))
         one_of("schedule", self.schedule, ("growing", "cooling"))
         object.__setattr__(self, "restarts", count("restarts", self.restarts))
         object.__setattr__(self, "seed", count("seed", self.seed))
@@ -143,7 +143,7 @@ class Anneal:
         starts = draw_random_starts(
             skeleton, q, rows, self.share(attempt), draws, length=length, translates=problem.free_root
         )  # fmt: skip
-        return problem.at(problem.posed(starts))
+        return problem.at(problem.make_pose(starts))
 
 
 def _find_worth_retrying(problem: Problem, targets: Floats, tolerance: Tolerance, done: Bools) -> Ints:
@@ -167,7 +167,7 @@ def _measure_costs(
     goals, measures = problem.goals, problem.measures
     gains = [read_weight(goals[m.goal], m.kind) / (size if m.kind in LENGTH_KINDS else 1.0) for m in measures]
     costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
-    return costs, answer.met if problem.plan.is_sheared else problem.met(errors, tolerance)
+    return costs, answer.met if problem.plan.is_sheared else problem.is_met(errors, tolerance)
 
 
 def _merge_best(best: interface.Answer, rows: Ints, better: Bools, new_answer: interface.Answer) -> interface.Answer:

@@ -205,7 +205,7 @@ def _restore_met_starts(
 ) -> None:
     """Restore starts with target and pole already met."""
     start_rows = np.ascontiguousarray(np.broadcast_to(starts, q.shape))
-    is_met = problem.met(problem.errors(start_rows, targets), tolerance)
+    is_met = problem.is_met(problem.errors(start_rows, targets), tolerance)
     q[is_met], moved_and_met[is_met, 0], moved_and_met[is_met, 1] = start_rows[is_met], False, True
 
 

@@ -45,7 +45,9 @@ def check_arguments(
 def make_unknown_argument_error(function: Callable[..., Any], unknown: Iterable[str]) -> Exception:
     """Make the error for an unknown keyword argument."""
     names = [name for name, one in inspect.signature(function).parameters.items() if one.kind != one.VAR_KEYWORD]
-    options = {parameter.name for name in solvers.names() for parameter in list_parameters(type(solvers.named(name)))}
+    options = {
+        parameter.name for name in solvers.names() for parameter in list_parameters(type(solvers.make_solver(name)))
+    }
     return make_argument_error(function.__name__, unknown, names, options)
 
 

@@ -184,9 +184,9 @@ def _find_smoother(frames: ClipFrames, rows: Ints, measured: MeasuredFrames, ret
     (answer, errors), (other, new_errors) = measured, retried
     before = answer.q[rows - 1]
     old_jumps, new_jumps = (_compute_jump(frames, rows, q, before) for q in (answer.q[rows], other.q))
-    met = frames.problem.met(errors[rows], frames.tolerance)
+    met = frames.problem.is_met(errors[rows], frames.tolerance)
     as_good = np.where(
-        met, frames.problem.met(new_errors, frames.tolerance), (new_errors <= errors[rows] + frames.allowed).all(-1)
+        met, frames.problem.is_met(new_errors, frames.tolerance), (new_errors <= errors[rows] + frames.allowed).all(-1)
     )
     return as_good & (new_jumps < MAX_REMAINING_SHARE * old_jumps)
 
@@ -197,7 +197,7 @@ def _solve_frames_again(frames: ClipFrames, rows: Ints, q: Floats) -> MeasuredFr
     These are first moved by the clip's own motion between the two frames.
     """
     part = frames.problem.part(rows)
-    start = part.at(part.posed(_propagate_poses(frames.problem, rows, q)))
+    start = part.at(part.make_pose(_propagate_poses(frames.problem, rows, q)))
     return solve_and_measure(start, frames.targets[rows], frames.solver, frames.tolerance, Request())
 
 
@@ -216,7 +216,7 @@ def _propagate_poses(problem: Problem, rows: Ints, q: Floats) -> Floats:
         poses[:, straight] += q[rows - 1][:, straight] - before[:, straight]
         if len(turns):
             on = rotations.multiply(rotations.inverse(before[:, turns]), poses[:, turns])
-            poses[:, turns] = rotations.normalised(rotations.multiply(q[rows - 1][:, turns], on))
+            poses[:, turns] = rotations.normalise(rotations.multiply(q[rows - 1][:, turns], on))
     return s.legal(poses)[0]
 
 
@@ -314,7 +314,7 @@ def _apply_jump_removal(result: Result, solver: solvers.Solver, began: float) ->
     if frames is None:
         return result
     answer, errors = frames
-    reached = result.problem.met(errors, result.tolerances)
+    reached = result.problem.is_met(errors, result.tolerances)
     if result.problem.skeleton.loops:
         reached &= has_closed_loops(result.problem, answer.q, result.tolerances)
     counts = {"iterations": answer.iterations, "joint_updates": answer.joint_updates}

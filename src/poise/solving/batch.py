@@ -95,7 +95,7 @@ def solve_prioritized(
     check_priority_request(request)
     silent, every = replace(request, trace=False, progress=None), require_all_goals(problem)
     answer = solve(every, targets, solver, tolerance, silent).answer
-    missed = np.flatnonzero(~every.met(every.errors(answer.q, targets), tolerance))
+    missed = np.flatnonzero(~every.is_met(every.errors(answer.q, targets), tolerance))
     if len(missed) and not problem.spared.all():
         part = problem.part(missed)
         refined = _reduce_optional_goals(part, targets[missed], solver, tolerance, silent, solve, answer.q[missed])
@@ -127,9 +127,11 @@ def _reduce_optional_goals(
         steps.append((alone, required_targets[rows], build_local_refinement(solver, with_preferences=False)))
         iterations = updates = np.zeros(len(rows), dtype=np.int64)
         for step, aims, engine in steps:
-            output = solve(step.at(step.posed(q)), aims, engine, tolerance, request).answer
+            output = solve(step.at(step.make_pose(q)), aims, engine, tolerance, request).answer
             q, iterations, updates = output.q, iterations + output.iterations, updates + output.joint_updates
-        return interface.Answer(q, alone.met(alone.errors(q, required_targets[rows]), tolerance), iterations, updates)
+        return interface.Answer(
+            q, alone.is_met(alone.errors(q, required_targets[rows]), tolerance), iterations, updates
+        )
 
     answer = descend(np.arange(len(q)), q, _WEIGHT_SHARES)
     missed_rows = np.flatnonzero(~answer.met)
@@ -154,7 +156,7 @@ def check_priority_request(request: interface.Request) -> None:
 
 def _compute_miss(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
     """Compute the errors (k,) of poses q (k, nq), in tolerances."""
-    allowed = problem.allowed(tolerance)
+    allowed = problem.compute_max_errors(tolerance)
     return np.sqrt(((problem.errors(q, targets) / np.where(allowed > 0.0, allowed, 1.0)) ** 2).sum(axis=1))
 
 

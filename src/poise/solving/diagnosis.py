@@ -91,7 +91,7 @@ def search_without_limits(
         low, high = problem.skeleton.value_ranges.T
         inside = np.clip(problem.skeleton.legal(poses[rows])[0], low, high)  # legal() leaves excess below 1e-9 alone
         part = problem if len(rows) == len(q) else problem.part(rows)
-        legal[rows] = part.met(part.errors(inside, targets[rows]), tolerance)
+        legal[rows] = part.is_met(part.errors(inside, targets[rows]), tolerance)
     return UnlimitedSearch(is_met, legal)
 
 
@@ -122,7 +122,7 @@ def find_restraints(solver: Any, problem: Problem, targets: Floats, tolerance: T
         errors = solve_and_measure(
             problem, targets, _remove_restraints(solver, option_names), tolerance, Request()
         ).errors
-        for row in np.flatnonzero(problem.met(errors, tolerance)).tolist():
+        for row in np.flatnonzero(problem.is_met(errors, tolerance)).tolist():
             names_by_row[row] = names_by_row[row] or option_names
     return names_by_row
 
@@ -146,7 +146,9 @@ def _remove_limits(problem: Problem) -> Problem:
     free = get_or_compute(skeleton, "without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin))
     goals = tuple([goal for goal in problem.goals if not isinstance(goal, Near)])
     kinds = problem.kinds if len(goals) == len(problem.goals) else ()
-    return Problem(Pose.unchecked(free, start.q, start.translations, start.scales), goals, problem.free_root, kinds)
+    return Problem(
+        Pose.make_unchecked(free, start.q, start.translations, start.scales), goals, problem.free_root, kinds
+    )
 
 
 def _build_unlimited_skeleton(skeleton: Skeleton, margin: float) -> Skeleton:
@@ -168,10 +170,10 @@ def _search_poses(
     poses, is_met = np.array(q), np.zeros(len(q), dtype=np.bool_)
     key = problem.kinds, problem.free_root
     if get_or_compute(problem.skeleton, "closed form", key, lambda: _has_closed_form(problem, targets, tolerance)):
-        poses, is_met = _run_attempt(problem, targets, solvers.named(_CLOSED_FORM_SOLVER), tolerance)
+        poses, is_met = _run_attempt(problem, targets, solvers.make_solver(_CLOSED_FORM_SOLVER), tolerance)
     if is_met.all():
         return poses, is_met
-    pose = Pose.unchecked(problem.skeleton, np.array(q), *_repeat_local_parts(problem.start, len(q)))
+    pose = Pose.make_unchecked(problem.skeleton, np.array(q), *_repeat_local_parts(problem.start, len(q)))
     problem = problem.at(pose)
     restarts = np.minimum(_round_to_powers_of_two(work // _ITERATIONS_PER_RESTART), _MAX_RESTARTS)
     steps = np.where(
@@ -196,7 +198,7 @@ def _build_engine(iterations: int, restarts: int) -> _SearchEngine:
 
 def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) -> bool:
     """Return whether the two-bone closed form applies."""
-    closed = solvers.named(_CLOSED_FORM_SOLVER)
+    closed = solvers.make_solver(_CLOSED_FORM_SOLVER)
     if closed.handles.refusal(closed.name, problem, Request()) is not None:
         return False
     try:
@@ -213,7 +215,7 @@ def _run_attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Tole
     else:
         answer = solver.run(problem, targets, tolerance, Request())
         errors = problem.errors(answer.q, targets)
-    return answer.q, problem.met(errors, tolerance)
+    return answer.q, problem.is_met(errors, tolerance)
 
 
 def _repeat_local_parts(start: Pose, count: int) -> list[Floats | None]:

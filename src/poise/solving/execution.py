@@ -86,7 +86,7 @@ def solve_batch(
     `goals` hold the targets, if the caller supplied goals.
     """
     measured = solve_and_measure(problem, targets, solver, tolerance, request)
-    answer, reached = measured.answer, problem.met(measured.errors, tolerance)
+    answer, reached = measured.answer, problem.is_met(measured.errors, tolerance)
     if problem.skeleton.loops:
         reached &= has_closed_loops(problem, answer.q, tolerance)
     reached = reached.reshape(shape)
@@ -172,7 +172,7 @@ def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tol
     if (len(paths.q_columns) + 7) * find_simd_width() > REACH_WORK:
         return None
     settings = pack_arm_settings(arm, plan.unit, tolerance, solver.arm_options)
-    packed = pack_for_q(problem, arm, settings, paths, problem.allowed(tolerance))
+    packed = pack_for_q(problem, arm, settings, paths, problem.compute_max_errors(tolerance))
     solve = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
     bases = problem.rigid_bases if _is_base_fixed(plan) else None
     serves_any_start = set(paths.q_columns.tolist()) <= {node.q_start for node in plan.layout.nodes}

@@ -185,7 +185,7 @@ class _RotationFit:
         local = rotations.multiply(rotations.multiply(rotations.inverse(stand), own), stand)
         first = int(self.skeleton.q_start[row]) + (3 if self.skeleton.kinds[row] == Kind.FREE else 0)
         still = np.broadcast_to(self.base.q[first : first + 4], own.shape)
-        self.q[:, first : first + 4] = rotations.normalised(rotations.multiply(local, still))
+        self.q[:, first : first + 4] = rotations.normalise(rotations.multiply(local, still))
 
 
 def find_best_rotations(rests: Floats, aims: Floats) -> tuple[Floats, Floats]:

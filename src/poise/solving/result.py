@@ -19,6 +19,7 @@ from poise.maths import late_binding
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
 from poise.maths.caching import FrozenValue, freeze_arrays
 from poise.maths.formatting import format_number, format_time
+from poise.maths.old_names import make_alias
 from poise.model.joints import OpenLoop
 from poise.model.limits import is_soft
 from poise.model.pose import Pose, blend_q
@@ -171,11 +172,11 @@ class Result(FrozenValue):
     @cached_property
     def pose(self) -> Pose:
         """The best pose. It equals the start where the start already meets the goals."""
-        pose = self.problem.posed(_flatten_q(self))
+        pose = self.problem.make_pose(_flatten_q(self))
         parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
-        return Pose.unchecked(pose.skeleton, pose.q.reshape(self.q.shape), *parts)
+        return Pose.make_unchecked(pose.skeleton, pose.q.reshape(self.q.shape), *parts)
 
-    def blended(self, weight: ArrayLike) -> Pose:
+    def blend(self, weight: ArrayLike) -> Pose:
         """Blend the start towards the pose found.
 
         Parameters
@@ -211,6 +212,8 @@ class Result(FrozenValue):
         parts = [None if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in self._local_parts]
         return Pose(skeleton, q, *parts)
 
+    blended = make_alias("Result.blended", blend)
+
     @property
     def _local_parts(self) -> tuple[Floats | None, Floats | None]:
         return self.pose.translations, self.pose.scales
@@ -220,7 +223,7 @@ class Result(FrozenValue):
         """The distinct solutions of prefer="all" as a batch of poses. The one nearest to the start comes first."""
         if self.solutions_q is None:
             raise InputError('a result has solutions only with prefer="all"')
-        return self.problem.posed(self.solutions_q)
+        return self.problem.make_pose(self.solutions_q)
 
     @property
     def position_errors(self) -> Floats:
@@ -407,12 +410,12 @@ def _compute_codes_of_rows(result: Result, rows: Ints) -> Ints:
     q = _flatten_q(result) if pace is None else pace.solved[None]
     whole = result.problem
     if whole.skeleton.loops and len(missed):
-        met = whole.met(result.errors.reshape(len(codes), -1)[missed], result.tolerances)
+        met = whole.is_met(result.errors.reshape(len(codes), -1)[missed], result.tolerances)
         met &= ~has_closed_loops(whole.part(missed), _flatten_q(result)[missed], result.tolerances)
         codes[missed[met]], missed = Status.open_loop, missed[~met]
     if pace is not None and len(missed):
         errors = np.stack([result.errors, whole.errors(q, result.targets)[0]])  # of the shown and the solved pose
-        if whole.met(errors, result.tolerances).any():
+        if whole.is_met(errors, result.tolerances).any():
             codes[missed], missed = Status.on_the_way, missed[:0]
     missed = missed[~_find_held_back(result, missed, codes)]
     problem, targets = whole, result.targets

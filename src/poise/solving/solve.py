@@ -123,7 +123,7 @@ class Prepared:
             return self.single.solve(problem, row, moved_inside, began)
         rows = arguments.parse_targets(self.problem.goals, target)
         shape = _find_target_shape(problem, rows)
-        problem = problem.spread(shape)
+        problem = problem.broadcast(shape)
         targets = problem.target_rows(rows, shape)
         if not shape:
             return self.single.solve(problem, targets, moved_inside, began)
@@ -163,7 +163,7 @@ class Prepared:
         """Move the problem to another start, clamped to its limits. Also returns the names of the clamped joints."""
         q = self._check_start(start)
         if self.single.serves_any_start and can_start(self.problem.skeleton, q):
-            return self.problem.moved(Pose.unchecked(self.problem.skeleton, q, None, None)), ()
+            return self.problem.with_start_unchecked(Pose.make_unchecked(self.problem.skeleton, q, None, None)), ()
         pose, moved_inside = clamp_start(self.problem.start.with_q(q))
         return self.problem.at(pose), moved_inside
 
@@ -367,7 +367,9 @@ def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, 
     problem = single.problem
     if problem.start is not start or problem.goals is not goals:
         problem = (
-            problem.moved(start, goals) if single.serves_any_start else Problem(start, goals, options.free_root, kinds)
+            problem.with_start_unchecked(start, goals)
+            if single.serves_any_start
+            else Problem(start, goals, options.free_root, kinds)
         )
     if len(goals) == 1 and goals[0].width:
         targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for writable arrays
@@ -552,7 +554,7 @@ def _flatten_start(start: Pose, shape: tuple[int, ...]) -> Pose:
         return start
     rows = [_flatten_parts(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
     assert rows[0] is not None
-    return Pose.unchecked(start.skeleton, rows[0][:, 0], rows[1], rows[2])
+    return Pose.make_unchecked(start.skeleton, rows[0][:, 0], rows[1], rows[2])
 
 
 def _flatten_parts(value: Any, shape: tuple[int, ...]) -> Any:

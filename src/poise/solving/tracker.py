@@ -387,7 +387,7 @@ class Tracker:
         for i in range(frames[0]):
             self([row[i] for row in rows] if len(rows) > 1 else rows[0][i].copy(), 1 / rate)
             poses.append(self._shown[None])
-        return Clip.at_rate(self._prepared.problem.posed(np.concatenate(poses)), fps, name)
+        return Clip.at_rate(self._prepared.problem.make_pose(np.concatenate(poses)), fps, name)
 
     def _parse_target(self, target: Any) -> Floats:
         """Parse the target into a row (1, W)."""
@@ -448,7 +448,7 @@ class Tracker:
 
     def _compute_error(self, result: Result) -> float:
         """Compute the error of all goals, in tolerances."""
-        allowed = self._prepared.problem.allowed(self._prepared.tolerance)
+        allowed = self._prepared.problem.compute_max_errors(self._prepared.tolerance)
         return float(np.sqrt(((result.errors / np.where(allowed > 0, allowed, 1.0)) ** 2).sum()))
 
     def _measure_result(self, result: Result, q: Floats, targets: Floats, began: float, **changes: Any) -> Result:
@@ -457,9 +457,9 @@ class Tracker:
         paths = problem.paths
         if paths is None:
             errors = problem.errors(q[None], targets)[0]
-            reached = bool(problem.met(errors, tolerance))
+            reached = bool(problem.is_met(errors, tolerance))
         else:
-            errors, reached = compute_single_errors(paths, problem.allowed(tolerance), q, targets)
+            errors, reached = compute_single_errors(paths, problem.compute_max_errors(tolerance), q, targets)
         if problem.skeleton.loops:
             reached = reached and bool(has_closed_loops(problem, q[None], tolerance)[0])
         reached = reached and not self._joints_outside

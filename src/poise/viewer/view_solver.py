@@ -349,7 +349,7 @@ def _mark_undone(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome
     for result in results[:-1]:
         problem, shape = result.problem, (len(outcome.q), result.targets.shape[1])
         errors = problem.errors(outcome.q, np.ascontiguousarray(np.broadcast_to(result.targets, shape)))
-        if not problem.met(errors, result.tolerances).all():
+        if not problem.is_met(errors, result.tolerances).all():
             lengths = [column for column, measure in enumerate(problem.measures) if measure.kind in LENGTH_KINDS]
             error = max(error, float(errors[:, lengths].max(initial=math.ulp(0.0))))
     if error == 0.0:
@@ -408,7 +408,7 @@ def _compute_solver_refusals(document: Document) -> dict[str, str]:
 
 def _find_solver_refusal(document: Document, name: str) -> str | None:
     try:
-        solver = solvers.named(name)
+        solver = solvers.make_solver(name)
     except UnsupportedError:  # a missing extra: the list of solvers reports it already
         return None
     try:

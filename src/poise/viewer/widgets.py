@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, abbreviate, finite, freeze_array, real
-from poise.maths.rotations import normalised
+from poise.maths.rotations import normalise
 from poise.viewer.document.document import Control, ControlValue, Document, Gizmo, PointCloud
 
 DocumentChange: TypeAlias = Callable[[Document], Document]
@@ -104,7 +104,7 @@ def _check_rotation(rotation: ArrayLike) -> Floats:
     values = finite(rotation, "the rotation of a handle", last=4)
     if values.shape != (4,) or not np.any(values):
         raise InputError("the rotation of a handle is a quaternion w x y z of nonzero length")
-    quaternion = normalised(values)
+    quaternion = normalise(values)
     freeze_array(quaternion)
     return quaternion
 

@@ -95,7 +95,7 @@ def names() -> tuple[str, ...]:
     return tuple(module.name for module in pkgutil.iter_modules(adapters.__path__))
 
 
-def named(name: str) -> type[LibraryAdapter]:
+def load_adapter(name: str) -> type[LibraryAdapter]:
     """Return the adapter class of a peer. Raises UnknownNameError with the known names for another one."""
     if name not in names():
         raise UnknownNameError("peer", name, names())
@@ -105,6 +105,6 @@ def named(name: str) -> type[LibraryAdapter]:
 
 def find_installed(requested: Sequence[str] | None = None) -> tuple[tuple[str, ...], dict[str, str]]:
     """Find installed peers and installation hints of the others. All peers are searched, or only the requested ones."""
-    sentences = {name: named(name).missing() for name in (names() if requested is None else requested)}
+    sentences = {name: load_adapter(name).missing() for name in (names() if requested is None else requested)}
     here = tuple(name for name, sentence in sentences.items() if sentence is None)
     return here, {name: sentence for name, sentence in sentences.items() if sentence is not None}

@@ -27,7 +27,10 @@ def build_peer_methods(chosen: str | Iterable[str]) -> list[Method]:
         raise InputError(
             f'peers is a list of names, or "all", not {quote_value(chosen)}; there are: {", ".join(peers.names())}'
         )
-    return [LibraryMethod(peers.named(name)) for name in (peers.names() if chosen == "all" else dict.fromkeys(chosen))]
+    return [
+        LibraryMethod(peers.load_adapter(name))
+        for name in (peers.names() if chosen == "all" else dict.fromkeys(chosen))
+    ]
 
 
 class LibraryMethod:

@@ -53,7 +53,7 @@ def _draw_solved(styles: Sequence[MethodStyle]) -> str:
     if not some:
         return ""
     axis = make_row_axis(0.0, 100.0, log=False)
-    shares = [look.method.solved() for look in some]
+    shares = [look.method.compute_solved_share() for look in some]
     drawn = [
         _draw_bar(look, 0.0, 100.0 * share, axis, f"{format_percent(share)} %")
         for look, share in zip(some, shares, strict=True)
@@ -224,7 +224,8 @@ def draw_errors(styles: Sequence[MethodStyle]) -> str:
         np.clip(np.r_[finite, min(TOLERANCE_LEVELS), max(TOLERANCE_LEVELS)], _MIN_SHOWN_ERROR, _MAX_SHOWN_ERROR)
     )
     drawn = [
-        _draw_distribution(look, scores, axis, f"{format_percent(look.method.solved())} %") for look, scores in some
+        _draw_distribution(look, scores, axis, f"{format_percent(look.method.compute_solved_share())} %")
+        for look, scores in some
     ]
     words = ChartLabels("error left", "error left, in units of the tolerance", "solved")
     caption = (
@@ -340,7 +341,7 @@ _AXIS_NAMES = "xyz"
 def _split_by_misses(styles: Sequence[MethodStyle]) -> tuple[list[MethodStyle], list[MethodStyle]]:
     """Split methods by whether they missed targets."""
     some = [look for look in styles if look.method.main is not None and len(look.method.main)]
-    worse = [look for look in some if look.method.solved() < 1]
+    worse = [look for look in some if look.method.compute_solved_share() < 1]
     return worse, [look for look in some if look not in worse]
 
 
@@ -434,7 +435,7 @@ def _draw_success(style: MethodStyle, shares: Floats, edges: Floats) -> str:
     parts.append(draw_polyline("line", *np.array(points).T))
     parts += [f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2"/>' for x, y in points]
     svg = "".join(parts) + "</g></svg>"
-    caption = f"{format_method(style)}: {format_percent(style.method.solved())} % of {len(run):,} solved"
+    caption = f"{format_method(style)}: {format_percent(style.method.compute_solved_share())} % of {len(run):,} solved"
     return f'<figure class="{style.css_class}">{svg}<figcaption>{caption}</figcaption></figure>'
 
 

@@ -100,7 +100,7 @@ def _describe_quicker(data: ComparisonData) -> str:
     ranked = [m for m in data.compared if m.ranks is not None]
     first = min((m.ranks.call for m in ranked if m.ranks and m.ranks.overall == 1), default=0)
     quick = [
-        f"{m.name} ({format_time(float(np.median(m.call_times)))}, {format_percent(m.solved())} % solved)"
+        f"{m.name} ({format_time(float(np.median(m.call_times)))}, {format_percent(m.compute_solved_share())} % solved)"
         for m in ranked
         if m.ranks and m.ranks.call < first
     ]
@@ -312,7 +312,7 @@ def _select_able(methods: Sequence[MethodMetrics]) -> list[MethodMetrics]:
 
     A method that never moves would otherwise have the best smoothness.
     """
-    return [method for method in methods if method.solved() >= _MIN_SOLVED_SHARE] or list(methods)
+    return [method for method in methods if method.compute_solved_share() >= _MIN_SOLVED_SHARE] or list(methods)
 
 
 def _find_best(column: Column, able: Sequence[MethodMetrics]) -> str | None:

@@ -96,7 +96,7 @@ def _choose_targets(runs: Sequence[MethodRun]) -> list[int]:
 
 
 def _make_pose(task: Task, q: Floats) -> Pose | None:
-    return task.problem.posed(q[None])[0] if np.isfinite(q).all() else None
+    return task.problem.make_pose(q[None])[0] if np.isfinite(q).all() else None
 
 
 def _draw_methods(task: Task, ended: Sequence[_MethodPose], row: int, unit: str) -> str:
@@ -189,7 +189,7 @@ def _find_tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
     """Project the goal's point of a pose, offset included."""
     measures = {measure.kind: measure for measure in task.problem.measures}
     if POSITION in measures:
-        point = compute_goal_point(task.problem.posed(pose.q[None]), measures[POSITION], task.goal)[0]
+        point = compute_goal_point(task.problem.make_pose(pose.q[None]), measures[POSITION], task.goal)[0]
     else:
         point = pose.world[task.goal.joint].positions
     return crop.to_drawing(project_points(point[find_z_up_order(pose)]))

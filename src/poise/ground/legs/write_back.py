@@ -76,7 +76,7 @@ def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
     """The new pose; translations that did not change stay what they were."""
     same = np.array_equal(translations, _translations(poses))
     kept = poses.translations if same else finite(translations, "translations")
-    return Pose.unchecked(poses.skeleton, normalise_rotations(poses.skeleton, finite(q, "q")), kept, poses.scales)
+    return Pose.make_unchecked(poses.skeleton, normalise_rotations(poses.skeleton, finite(q, "q")), kept, poses.scales)
 
 
 def _maps_above(poses: Pose, joint: str) -> Floats:

@@ -330,10 +330,10 @@ def build_clip(skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> Clip
     single = set(np.flatnonzero((skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)).tolist())
     sampled = [track for track in tracks if track.joint in single and track.path != "scale"]
     if not sampled:
-        return KeyedClip.unchecked(skeleton, tracks, name)
+        return KeyedClip.make_unchecked(skeleton, tracks, name)
     times = np.unique(np.concatenate([track.times for track in tracks]))
     other_tracks = tuple(track for track in tracks if not any(track is other for other in sampled))
-    poses = KeyedClip.unchecked(skeleton, other_tracks, name).at(times)
+    poses = KeyedClip.make_unchecked(skeleton, other_tracks, name).at(times)
     q = poses.q.copy()
     for row in sorted({track.joint for track in sampled}):
         if skeleton.couplings[row] is None:

@@ -321,7 +321,7 @@ def _apply_limits(skeleton: Skeleton, extras: dict[int, NodeExtras], notes: Note
         else:
             limits[skeleton.names[row]] = entry.limit
     try:
-        return skeleton.limited(limits)
+        return skeleton.with_limits(limits)
     except InputError as error:
         notes.add(f"the limits in extras.poise contradict each other and were ignored: {error}")
         return skeleton

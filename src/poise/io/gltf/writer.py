@@ -296,7 +296,7 @@ def _compute_default_rest(s: Skeleton) -> Floats:
 def _strip_limits(pose: Pose) -> Pose:
     """Strip the limits of a pose's skeleton. All of them are then written as new."""
     s = pose.skeleton
-    return type(pose)(s.limited(dict.fromkeys(s.names)), pose.q, pose.translations, pose.scales)
+    return type(pose)(s.with_limits(dict.fromkeys(s.names)), pose.q, pose.translations, pose.scales)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

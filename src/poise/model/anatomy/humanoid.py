@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from poise.errors import InputError, join_names
 from poise.maths.formatting import format_fields
+from poise.maths.old_names import make_alias
 from poise.model.anatomy.joint_limits import JointLimit, compute_joint_limits
 from poise.model.anatomy.rest_geometry import find_confident_joints, find_joint_axes
 from poise.model.clip import Clip
@@ -73,9 +74,9 @@ class Humanoid(Roles):
         may use 1.5 / n of the whole range. A joint more than 15 degrees outside in most frames of the rig's clips gets
         no limit: then the rest pose does not show the rotation of its bone.
         """
-        return {one.joint: one.limit for one in self.explained() if one.limit is not None}
+        return {one.joint: one.limit for one in self.explain_limits() if one.limit is not None}
 
-    def explained(self) -> tuple[JointLimit, ...]:
+    def explain_limits(self) -> tuple[JointLimit, ...]:
         """Explain `limits()` joint by joint.
 
         Each entry has the role, the limit or None, and the reason with degrees and sources. It raises the same errors.
@@ -89,6 +90,8 @@ class Humanoid(Roles):
             message = "anatomical limits need ball joints; this skeleton has hinges, as robots have"
             raise InputError(f"{message} them, and its file gives their ranges")
         return compute_joint_limits(self.skeleton, find_joint_axes(self.skeleton, joints).values(), self.clips)
+
+    explained = make_alias("Humanoid.explained", explain_limits)
 
     def _describe_missing(self, missing: list[str]) -> str:
         """List the missing roles and the uncertain joints."""

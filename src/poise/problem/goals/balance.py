@@ -13,6 +13,7 @@ from poise.errors import InputError
 from poise.maths.arguments import check_entries, check_names, require
 from poise.maths.arrays import Floats, abbreviate, real
 from poise.maths.formatting import format_fields
+from poise.maths.old_names import make_alias
 from poise.model.anatomy.rest_geometry import find_trunk_rows
 from poise.model.limits import unit_axis
 from poise.model.mass import BodyMass, MassShares, check_masses, compute_mass_shares
@@ -132,9 +133,11 @@ class Balance:
         except KeyError:  # no limbs to find the trunk between
             return set()
 
-    def carried(self, skeleton: Skeleton) -> MassShares:
+    def compute_mass_shares(self, skeleton: Skeleton) -> MassShares:
         """Return the masses of the skeleton's rows. Raises InputError where they are unknown."""
         return compute_mass_shares(require(skeleton, Skeleton, "the skeleton"), self.masses)
+
+    carried = make_alias("Balance.carried", compute_mass_shares)
 
     def upward(self, skeleton: Skeleton) -> Floats:
         """Return the unit vector (3,) up."""

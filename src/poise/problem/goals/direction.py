@@ -12,6 +12,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, abbreviate, freeze_array
 from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
+from poise.maths.old_names import make_alias
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
 from poise.problem.goal_base import checked_weight, copy_optional_flag, directions, set_fields
@@ -76,7 +77,7 @@ class Direction(FrozenValue):
         set_fields(self, direction=rows)
 
     @classmethod
-    def kept(
+    def from_pose(
         cls,
         joint: str,
         direction: ArrayLike,
@@ -107,14 +108,16 @@ class Direction(FrozenValue):
             For a joint that does not exist.
         """
         if not isinstance(pose, Pose):
-            raise InputError(f"kept() needs a Pose, such as rig.rest, not {abbreviate(pose)}")
+            raise InputError(f"from_pose() needs a Pose, such as rig.rest, not {abbreviate(pose)}")
         if pose.shape:
-            raise InputError(f"kept() takes a single pose, not a batch of shape {pose.shape}")
+            raise InputError(f"from_pose() takes a single pose, not a batch of shape {pose.shape}")
         world_direction = directions(direction, f"the direction of {quote_value(joint)}")
         if world_direction.ndim != 1:
-            raise InputError(f"kept() takes one direction (3,), not an array of shape {world_direction.shape}")
+            raise InputError(f"from_pose() takes one direction (3,), not an array of shape {world_direction.shape}")
         axis = rotations.rotate(rotations.inverse(pose.world[joint].rotations), world_direction)
         return cls(joint, world_direction, axis=axis, root=root, weight=weight, optional=optional)
+
+    kept = make_alias("Direction.kept", from_pose)
 
     @property
     def shape(self) -> tuple[int, ...]:

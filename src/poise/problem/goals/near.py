@@ -85,7 +85,7 @@ class Near:
             v if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in (pose.translations, pose.scales)
         ]
         rows = [v if v is None else v.reshape(k, *v.shape[-2:]) for v in arrays]
-        return self._replace_pose(Pose.unchecked(pose.skeleton, q, *rows))
+        return self._replace_pose(Pose.make_unchecked(pose.skeleton, q, *rows))
 
     def _replace_pose(self, pose: Pose) -> Near:
         other = object.__new__(type(self))

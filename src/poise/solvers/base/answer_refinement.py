@@ -164,7 +164,7 @@ def run_lm(
     k, plan, u = len(u), problem.plan, u.copy()
     q = problem.q_of(u, np.ones(k, dtype=bool))
     jacobian, error = compute_residual(problem, q, targets)
-    costs, met = (error**2).sum(axis=1), problem.met(problem.errors(q, targets), tolerance)
+    costs, met = (error**2).sum(axis=1), problem.is_met(problem.errors(q, targets), tolerance)
     damping_factor, idle, steps = np.ones(k), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
     before = costs.copy()
     for i in range(_MAX_STEPS):
@@ -192,7 +192,7 @@ def run_lm(
             new_u[better], new_jacobian[better], new_error[better], new_costs[better],
         )  # fmt: skip
         if len(improved):  # an empty problem has no plan
-            met[improved] = problem.met(part.part(better).errors(q[better], targets[improved]), tolerance)
+            met[improved] = problem.is_met(part.part(better).errors(q[better], targets[improved]), tolerance)
     return LmResult(u, costs, met, steps)
 
 
@@ -312,7 +312,7 @@ def correct_shear(
         return _refine_solutions(problem, targets, tolerance, answer)
     answer = _restore_solved_starts(problem, targets, tolerance, answer)
     answer = _solve_corrected_targets(problem, solver, targets, tolerance, request, answer)
-    missed = np.flatnonzero(~problem.met(problem.errors(answer.q, targets), tolerance))
+    missed = np.flatnonzero(~problem.is_met(problem.errors(answer.q, targets), tolerance))
     if not len(missed):
         return answer
     solver_missed = missed[~answer.met[missed]]
@@ -335,10 +335,10 @@ def _solve_corrected_targets(
     """Solve again for targets shifted by the remaining errors. This is repeated while the solver reports success."""
     aims = targets.copy()
     for _ in range(_MAX_CORRECTIONS):
-        missed = answer.met & ~problem.met(problem.errors(answer.q, targets), tolerance)
+        missed = answer.met & ~problem.is_met(problem.errors(answer.q, targets), tolerance)
         if not missed.any():
             break
-        aims[missed] = problem.corrected(aims, targets, answer.q)[missed]
+        aims[missed] = problem.shift_targets(aims, targets, answer.q)[missed]
         answer = interface.merge_rows(
             answer, missed, interface.run_solver(solver, problem.part(missed), aims[missed], tolerance, request)
         )
@@ -350,7 +350,7 @@ def _restore_solved_starts(
 ) -> interface.Answer:
     """Restore starts with met targets. The solver's tree may miss the targets there."""
     starts = np.array(np.broadcast_to(problem.start.flat_q, answer.q.shape))
-    is_solved = problem.met(problem.errors(starts, targets), tolerance)
+    is_solved = problem.is_met(problem.errors(starts, targets), tolerance)
     if problem.prefers or not is_solved.any():
         return answer
     q, met = np.where(is_solved[:, None], starts, answer.q), answer.met | is_solved
@@ -406,13 +406,13 @@ def solve_with_balance(
 ) -> interface.Answer:
     """Solve for targets (k, W) with a Balance goal. `solver` solves for the other goals."""
     answer = _solve_other_goals(solver, problem, targets, tolerance, replace(request, trace=False))
-    unbalanced = np.flatnonzero(~problem.met(problem.errors(answer.q, targets), tolerance))
+    unbalanced = np.flatnonzero(~problem.is_met(problem.errors(answer.q, targets), tolerance))
     if len(unbalanced):
         refined = refine_by_lm(
             problem.part(unbalanced), answer.q[unbalanced], targets[unbalanced], tolerance, restarts=0
         )
         answer = interface.merge_rows(answer, unbalanced, refined)
-    met = problem.met(problem.errors(answer.q, targets), tolerance)
+    met = problem.is_met(problem.errors(answer.q, targets), tolerance)
     trace = interface.build_end_trace(problem, answer.q, targets) if request.trace else None
     return answer._replace(met=met, trace=trace)
 
@@ -431,7 +431,7 @@ def _solve_other_goals(
     """
     k, starts = len(targets), problem.start_rows
     q, zeros = np.array(np.broadcast_to(starts, (k, starts.shape[1]))), np.zeros(k, dtype=np.int64)
-    met = problem.met(problem.errors(q, targets), tolerance)
+    met = problem.is_met(problem.errors(q, targets), tolerance)
     answer, other_goals, missed = (
         interface.Answer(q, met, zeros, zeros),
         remove_balance_goals(problem),

@@ -455,7 +455,7 @@ def solve_out_of_reach(
     solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, is_far: Bools
 ) -> Answer:
     """Solve with straight lines for targets out of reach. `is_far` (k,) marks them among targets (k, W)."""
-    line = solvers.named("fabrik")
+    line = solvers.make_solver("fabrik")
     if is_far.all():
         return line.run(problem, targets, tolerance, request)
     silent, none = replace(request, progress=None), np.zeros(len(targets), dtype=np.int64)

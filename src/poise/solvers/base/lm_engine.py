@@ -440,7 +440,7 @@ def answer_with_start(problem: Problem, targets: Floats, tolerance: Tolerance, r
     none = np.zeros(k, dtype=np.int64)
     q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
     errors = problem.errors(q, targets)
-    met = problem.met(errors, tolerance)
+    met = problem.is_met(errors, tolerance)
     history = Trace(np.linalg.norm(errors[:1], axis=-1), q[:1]) if request.trace else None
     return Answer(q, met, none, none, history, q[met] if request.prefer == "all" else None)
 
@@ -490,7 +490,7 @@ def draw_random_starts(
             q[:, first : first + 4] = rotations.about(np.array(limit.axis), new_angle)
         else:
             rotation = np.broadcast_to(_draw_rotation(share * np.pi, numbers), quaternions.shape)
-            q[:, first : first + 4] = rotations.normalised(rotations.multiply(rotation, quaternions))
+            q[:, first : first + 4] = rotations.normalise(rotations.multiply(rotation, quaternions))
     return skeleton.legal(q)[0]
 
 

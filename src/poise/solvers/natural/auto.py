@@ -34,10 +34,10 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
             f"natural=True is for figures whose arms and legs are known: {_unknown(problem.skeleton)}"
         )
     if solver != "auto":
-        return solvers.named(solver) if isinstance(solver, str) else solver
+        return solvers.make_solver(solver) if isinstance(solver, str) else solver
     limb = prefer == "first" and not problem.free_root and _bends_two(problem)
     poled = limb and any(isinstance(goal, Pole) for goal in problem.goals)
-    plain = solvers.named("two_bone" if limb else "levenberg_marquardt")
+    plain = solvers.make_solver("two_bone" if limb else "levenberg_marquardt")
     if natural is False or poled or prefer != "first" or not is_figure(problem.skeleton):
         return plain  # the closed form meets a pole
     sided = _sided(problem) if limb else ""

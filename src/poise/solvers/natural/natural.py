@@ -105,7 +105,7 @@ class Natural:
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
     ) -> Answer:
         """Where scale is not uniform: the engine alone knows what is met in its own tree; others correct the rest."""
-        found = run_solver_by_group(self.finisher, problem.at(problem.posed(q)), targets, tolerance, request)
+        found = run_solver_by_group(self.finisher, problem.at(problem.make_pose(q)), targets, tolerance, request)
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
     def _engine(
@@ -128,7 +128,7 @@ class Natural:
         held, silent = Problem(staged.start, (*staged.goals, turned), staged.free_root), replace(request, progress=None)
         turns = np.broadcast_to(staged.start.world[root].rotations, (len(targets), 4))
         found = run_solver_by_group(few, held, np.concatenate([targets, turns], axis=1), tolerance, silent)
-        missed = np.flatnonzero(~staged.met(staged.errors(found.q, targets), tolerance))
+        missed = np.flatnonzero(~staged.is_met(staged.errors(found.q, targets), tolerance))
         if not len(missed):
             return found
         there = staged.part(missed)
@@ -146,7 +146,7 @@ class Natural:
         """The same, where the engine did what the stages could not."""
         rows = np.flatnonzero(~answer.met)
         there = problem.part(rows)
-        staged = there.at(there.posed(answer.q[rows]))
+        staged = there.at(there.make_pose(answer.q[rows]))
         found = self._engine(staged, stages, targets[rows], tolerance, request)
         q = _turned_back(there, stages, targets[rows], tolerance, found.q)
         return merge_rows(answer, rows, found._replace(q=q))
@@ -174,7 +174,7 @@ def _turned_back(
     stretched out is twisted does not show in its bend.
     """
     limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.closed)
-    met = np.flatnonzero(problem.met(problem.errors(q, targets), tolerance))
+    met = np.flatnonzero(problem.is_met(problem.errors(q, targets), tolerance))
     if not len(met) or not limbs:
         return q
     there = problem.part(met)
@@ -183,8 +183,8 @@ def _turned_back(
         assert stage.bends is not None
         own = numbers_of(there.skeleton, stage.bends.limb)
         bent[:, own] = np.broadcast_to(there.start_rows, bent.shape)[:, own]
-    turned, _ = _staged(there.at(there.posed(bent)), limbs, targets[met], tolerance, Request())
-    still = there.met(there.errors(turned, targets[met]), tolerance)
+    turned, _ = _staged(there.at(there.make_pose(bent)), limbs, targets[met], tolerance, Request())
+    still = there.is_met(there.errors(turned, targets[met]), tolerance)
     found = q.copy()
     found[met[still]] = turned[still]
     return found
@@ -223,12 +223,12 @@ def _started(
     silent = request if request.progress is None else replace(request, progress=None)
     starts = problem.start_rows
     q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
-    updates, met = np.zeros(len(q), dtype=np.int64), problem.met(problem.errors(q, targets), tolerance)
+    updates, met = np.zeros(len(q), dtype=np.int64), problem.is_met(problem.errors(q, targets), tolerance)
     moved = ~met
     if moved.any():
         there, wanted = problem.part(moved), targets[moved]
         q[moved], updates[moved] = _staged(there, stages, wanted, tolerance, silent)
-        met[moved] = there.met(there.errors(q[moved], wanted), tolerance)
+        met[moved] = there.is_met(there.errors(q[moved], wanted), tolerance)
     return _Started(q, updates, met)
 
 
@@ -237,7 +237,7 @@ def _lowered(bends: Bends, problem: Problem, targets: Floats, tolerance: Toleran
 
     A start that was left as it is stays so.
     """
-    found = lower_poles(bends, problem.posed_as(answer.q), answer.iterations > 0)
+    found = lower_poles(bends, problem.make_pose_unchecked(answer.q), answer.iterations > 0)
     if found is None or bends.plan is None:
         return answer
     rows, poles_below = found
@@ -273,7 +273,7 @@ def _staged(
             turned = found[:, 0]
         else:
             q, turned = _by_engine(stage, pose, rows, sides, tolerance, request, lean)
-        updates, pose = updates + turned, problem.posed_as(q)
+        updates, pose = updates + turned, problem.make_pose_unchecked(q)
     return pose.flat_q, updates
 
 
@@ -320,7 +320,7 @@ def _bent_first(
 
     The engine does not bend a straight limb whose target lies on its own line.
     """
-    missed = np.flatnonzero(~part.met(part.errors(answer.q, rows), tolerance))
+    missed = np.flatnonzero(~part.is_met(part.errors(answer.q, rows), tolerance))
     if not len(missed):
         return answer
     there, own = part.part(missed), rows[missed]
@@ -330,9 +330,9 @@ def _bent_first(
         q, _ = bent_to_poles(plan, there.start, tips, sides, tolerance)
     else:
         q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned)
-    there_first = there.at(there.posed(part.skeleton.legal(q)[0]))
+    there_first = there.at(there.make_pose(part.skeleton.legal(q)[0]))
     found = run_solver_by_group(_ONCE, there_first, own, _sharp(tolerance), Request())
-    better = there.met(there.errors(found.q, own), tolerance)
+    better = there.is_met(there.errors(found.q, own), tolerance)
     if not better.any():
         return answer
     return merge_rows(answer, missed[better], select_rows(found, better))
@@ -347,7 +347,7 @@ def _carried(
     assert isinstance(root, Place)
     found = carried(limbs, start, root.joint, stage.spine, tips)
     part = Problem(start, stage.goals, stage.free_root)
-    after = problem.posed_as(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
+    after = problem.make_pose_unchecked(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
     if found.bend.any():
-        after = problem.posed_as(bent_spine(found, start, after, stage.spine))
+        after = problem.make_pose_unchecked(bent_spine(found, start, after, stage.spine))
     return after, found.lean

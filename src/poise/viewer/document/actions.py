@@ -55,7 +55,7 @@ def choose_solver(document: Document, args: dict[str, Any]) -> Document:
     """Choose the solver of a view, with default options."""
     name = read_text(args, "name")
     if name != AUTO:
-        solvers.named(name)
+        solvers.make_solver(name)
     return _replace_choice(document, args, SolverChoice(name))
 
 
@@ -63,7 +63,9 @@ def set_option(document: Document, args: dict[str, Any]) -> Document:
     """Set an option of a view's solver. It is written as on the command line; null restores the default."""
     choice, name = document.solvers[_read_view(args)], read_text(args, "name")
     parameters_by_name = (
-        {} if choice.name == AUTO else {one.name: one for one in list_parameters(type(solvers.named(choice.name)))}
+        {}
+        if choice.name == AUTO
+        else {one.name: one for one in list_parameters(type(solvers.make_solver(choice.name)))}
     )
     if name not in parameters_by_name:
         raise UnknownNameError(
@@ -150,18 +152,18 @@ def set_limit(document: Document, args: dict[str, Any]) -> Document:
     old = document.skeleton[joint].limit
     if new_limit is not None and old is not None:
         new_limit = dataclasses.replace(new_limit, soft=old.soft)  # the page edits the ends only, not their softness
-    return document.replace(skeleton=document.skeleton.limited({joint: new_limit}))
+    return document.replace(skeleton=document.skeleton.with_limits({joint: new_limit}))
 
 
 def switch_anatomical_limits(document: Document, args: dict[str, Any]) -> Document:
     """Add or remove human limits on joints without own limits. Other limits stay."""
     if not read_bool(args, "on"):
         gone = dict.fromkeys(_list_anatomical_joints(document))
-        return document.replace(skeleton=document.skeleton.limited(gone))
+        return document.replace(skeleton=document.skeleton.with_limits(gone))
     obstacle = describe_anatomical_limits(document)["why"]
     if obstacle is not None:
         raise InputError(obstacle)
-    return document.replace(skeleton=document.skeleton.limited(_find_missing_limits(document)), mode="limits")
+    return document.replace(skeleton=document.skeleton.with_limits(_find_missing_limits(document)), mode="limits")
 
 
 def describe_anatomical_limits(document: Document) -> dict[str, Any]:
@@ -499,7 +501,7 @@ def _compute_local_rotation(
     world_from_motion = rotations.multiply(world_from_frame, own)
     file_rotation = rotations.multiply(rotations.inverse(world_from_motion), displayed_pose.world.rotations[row])
     world = rotations.multiply(np.array(world_rotation), rotations.inverse(file_rotation))
-    return rotations.normalised(rotations.multiply(rotations.inverse(world_from_frame), world))
+    return rotations.normalise(rotations.multiply(rotations.inverse(world_from_frame), world))
 
 
 def _compute_frame_rotation(displayed_pose: Pose, row: int) -> Floats:

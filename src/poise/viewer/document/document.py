@@ -126,7 +126,7 @@ def _compute_offset(skeleton: Skeleton, joint: str, own: Floats, target: Floats)
 def _apply_offset(skeleton: Skeleton, joint: str, own: Floats, added: Floats) -> Floats:
     result = own + added
     if _is_rotational(skeleton, joint):
-        result[:, -4:] = rotations.normalised(rotations.multiply(own[:, -4:], added[:, -4:]))
+        result[:, -4:] = rotations.normalise(rotations.multiply(own[:, -4:], added[:, -4:]))
     return result
 
 
@@ -372,7 +372,7 @@ class SolverChoice:
 
     def build_solver(self) -> solvers.Solver | str:
         """Build the solver, or return "auto". Raise InputError for invalid options."""
-        return self.name if self.name == AUTO else solvers.named(self.name, **dict(self.options))
+        return self.name if self.name == AUTO else solvers.make_solver(self.name, **dict(self.options))
 
     def with_option(self, name: str, value: Any) -> SolverChoice:
         """Return the choice with one option set. The solver checks it."""

@@ -191,7 +191,7 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
     if clip is None or not len(clip):
         times, rows = np.zeros(1), pack_frame_rows(pose, find_row_width(pose))[None]
     else:
-        shown = solve_clip(document, clip.resampled(MAX_FPS) if clip.fps > MAX_FPS else clip)
+        shown = solve_clip(document, clip.resample(MAX_FPS) if clip.fps > MAX_FPS else clip)
         times, rows = shown.times, pack_frame_rows(shown.poses, find_row_width(shown.poses))
     if rows.ndim == 3:  # noqa: PLR2004  (frames of one character)
         rows = rows[:, None]

@@ -119,7 +119,7 @@ def build_welcome(key: str, version: str) -> dict[str, Any]:
 
 def _describe_solver(name: str) -> dict[str, Any]:
     try:
-        solver: Any = solvers.named(name)
+        solver: Any = solvers.make_solver(name)
     except UnsupportedError as error:  # a missing extra
         return {"name": name, "title": name, "text": str(error), "goals": [], "options": [], "missing": True}
     options = [_describe_option(parameter) for parameter in list_parameters(type(solver))]

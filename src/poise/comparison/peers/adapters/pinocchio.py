@@ -120,7 +120,7 @@ class Pinocchio(InProcessAdapter):
         result = np.empty(self.model.nq)
         result[self.columns] = self.rng.uniform(*self.sample_ranges)
         for column in self.turn_columns:
-            result[column : column + 4] = rotations.normalised(self.rng.normal(size=4))
+            result[column : column + 4] = rotations.normalise(self.rng.normal(size=4))
         return result
 
 

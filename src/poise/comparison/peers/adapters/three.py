@@ -161,7 +161,7 @@ class Three:
         rotations_wxyz = np.roll(
             np.where((quaternions == 0.0).all(axis=1, keepdims=True), [0.0, 0.0, 0.0, 1.0], quaternions), 1, axis=1
         )
-        for bone, rotation in zip(self.bones, rotations.normalised(rotations_wxyz), strict=True):
+        for bone, rotation in zip(self.bones, rotations.normalise(rotations_wxyz), strict=True):
             i = bone.first
             if bone.hinge:
                 link = self.arm.links[i]

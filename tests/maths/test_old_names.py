@@ -1,0 +1,43 @@
+"""Old names work for one version: they warn, name the new one and do the same."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import poise
+
+RIG = poise.load(poise.samples.path("humanoid.glb"))
+REST = RIG.rest
+CALLS = {
+    "Pose.blended": lambda call: call(REST, REST, 0.5).q,
+    "Pose.unchecked": lambda call: call(REST.skeleton, REST.q, None, None).q,
+    "Skeleton.limited": lambda call: call(REST.skeleton, {"Head": None}).rest_q,
+    "Direction.kept": lambda call: call("Head", [0.0, 1.0, 0.0], REST).direction,
+    "rotations.normalised": lambda call: call([2.0, 0.0, 0.0, 0.0]),
+}
+NEW = {
+    "Pose.blended": poise.Pose.blend,
+    "Pose.unchecked": poise.Pose.make_unchecked,
+    "Skeleton.limited": poise.Skeleton.with_limits,
+    "Direction.kept": poise.Direction.from_pose,
+    "rotations.normalised": poise.rotations.normalise,
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_old_name_warns_and_does_the_same(name):
+    owner, _, old = name.rpartition(".")
+    alias, new = getattr(getattr(poise, owner), old), NEW[name]
+    with pytest.warns(DeprecationWarning, match=f"{name} was renamed to {new.__name__};") as caught:
+        result = CALLS[name](alias)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(result, CALLS[name](new))
+    assert inspect.signature(alias) == inspect.signature(new)
+
+
+def test_a_solver_by_its_old_function():
+    with pytest.warns(DeprecationWarning, match=r"poise\.solvers\.named was renamed to make_solver"):
+        assert poise.solvers.named("ccd", iterations=7) == poise.solvers.make_solver("ccd", iterations=7)
