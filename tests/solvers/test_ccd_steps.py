@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from hypothesis import assume, given
@@ -20,16 +19,10 @@ from tests.kernels.kernel_entries import entered
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 
-class Room(NamedTuple):
-    """What a ball's step needs of the scratch."""
-
-    davenport: np.ndarray
-
-
 @kernel
-def compiled_ball_turn(now, wanted, weights, ease, room):
+def compiled_ball_turn(now, wanted, weights, ease, davenport):
     """`compute_ball_rotation` for Python: it is a part of kernels, which only kernels may call."""
-    return compute_ball_rotation(now, wanted, weights, ease, room)
+    return compute_ball_rotation(now, wanted, weights, ease, davenport)
 
 
 def aims(rng, kinds):
@@ -72,7 +65,7 @@ def test_the_hinge_step_is_the_minimiser_of_all_goals_inside_its_range(seed, kin
 
 
 def best_turn(now, wanted, weights, ease=1.0):
-    return np.array(compiled_ball_turn(now, wanted, weights, ease, Room(np.empty((2, 4, 4)))))
+    return np.array(compiled_ball_turn(now, wanted, weights, ease, np.empty((2, 4, 4))))
 
 
 @given(seeds, KINDS)

@@ -1,3 +1,4 @@
+# pyright: standard
 """Cyclic coordinate descent for any goals of one joint. They respect stiffness, limits and roles.
 
 The error of kernels/chain_kinematics.py, as a function of one hinge angle alone, is const - 2 [k21 cos phi + k3 sin
@@ -21,13 +22,15 @@ import numpy as np
 from poise.kernels import matrices
 from poise.kernels.ccd_position import LAG_SHARE, MAX_HALVINGS, halve_rotation
 from poise.kernels.chain_kinematics import (
+    ChainOutput,
+    GoalChain,
     GoalWeights,
-    WeightedChain,
     compute_motion,
     compute_rotation_error,
     compute_squared_error,
     compute_tip_in_base,
     is_met,
+    read_joint,
     read_link_offset,
     read_link_rotation,
     read_target,
@@ -36,11 +39,13 @@ from poise.kernels.chain_kinematics import (
     to_parent,
     write_target,
 )
-from poise.kernels.chain_polish import polish_goals
+from poise.kernels.chain_polish import MAX_RESIDUAL_ROWS, GoalPolishWorkspace, polish_goals
 from poise.kernels.chain_restarts import (
+    ChainProblem,
     bend_if_straight,
     clamp_balls,
     descend_with_restarts,
+    is_within_reach,
     store_if_best,
     store_initial,
 )
@@ -111,8 +116,8 @@ def compute_hinge_step(axis, value, low, high, joint_weight, max_turn, current, 
 
 
 @device_function
-def compute_ball_rotation(current, target, weights, joint_weight, workspace):
-    """Compute the best rotation of a ball joint, with stiffness."""
+def compute_ball_rotation(current, target, weights, joint_weight, davenport):
+    """Compute the best rotation of a ball joint, with stiffness. davenport (2, 4, 4): see kernels/matrices.py."""
     stiffness = 1.0 / joint_weight - 1.0
     if stiffness == 0.0 and weights.turn == 0.0:
         if weights.axis == 0.0:
@@ -122,7 +127,7 @@ def compute_ball_rotation(current, target, weights, joint_weight, workspace):
     rotation_error = compute_rotation_error(current.turn, target.turn)
     if stiffness == 0.0 and weights.point == 0.0 and weights.axis == 0.0:
         return rotation_error
-    K = workspace.davenport[0]
+    K = davenport[0]
     matrices.reset_davenport(K)
     matrices.add_vector_pair(K, weights.point, current.point, target.point)
     matrices.add_vector_pair(K, weights.axis, current.axis, target.axis)
@@ -130,7 +135,7 @@ def compute_ball_rotation(current, target, weights, joint_weight, workspace):
     amplitude = weights.point * norm(current.point) * norm(target.point) + weights.axis + weights.turn
     # K[0, 0] is the gain of the identity: stiffness favours no rotation.
     K[0, 0] += 2.0 * stiffness * amplitude
-    return matrices.find_best_rotation(K, workspace.davenport[1])
+    return matrices.find_best_rotation(K, davenport[1])
 
 
 @inline
@@ -140,11 +145,11 @@ def rotate_target(effector, q):
 
 
 @device_function
-def step_ball(links, i, max_turn, weights, tip, target, x, workspace):
+def step_ball(chain, i, max_turn, weights, tip, target, x, davenport):
     """Step ball i. A step whose clamped rotation would raise the error is halved, or not taken."""
-    q, limit = read_quat(x, i), links.limits[i]
+    q, limit = read_quat(x, i), chain.limits[i]
     current = rotate_target(tip, q)
-    rotation = compute_ball_rotation(current, target, weights, links.ease[i], workspace)
+    rotation = compute_ball_rotation(current, target, weights, chain.joint_weights[i], davenport)
     if max_turn < math.pi:
         rotation = cap_rotation(rotation, max_turn)
     if limit[LIMIT_KIND] == NO_LIMIT:
@@ -161,111 +166,106 @@ def step_ball(links, i, max_turn, weights, tip, target, x, workspace):
 
 
 @inline
-def step_slide(links, i, weights, tip, target, x):
+def step_slide(joint, i, joint_weight, weights, tip, target, x):
     """Step slide i to bring the point nearest."""
-    axis, low, high = read_vec(links.axes, i), links.ranges[i, 0], links.ranges[i, 1]
+    axis = joint.axis
     length = dot(axis, axis)
     if length > 0.0 and weights.point > 0.0:
         current = add(tip.point, scale(axis, x[i, 0]))
-        displacement = links.ease[i] * dot(axis, sub(target.point, current)) / length
-        x[i, 0] = clamp(x[i, 0] + displacement, low, high)
+        displacement = joint_weight * dot(axis, sub(target.point, current)) / length
+        x[i, 0] = clamp(x[i, 0] + displacement, joint.low, joint.high)
 
 
 @device_function
-def step_joint(links, i, max_turn, weights, tip, target, x, workspace):
+def step_joint(chain, i, max_turn, weights, tip, target, x, davenport):
     """Step joint i to bring the tip nearest. `tip` is in its moved frame, `target` in its frame."""
-    kind, axis = links.kinds[i], read_vec(links.axes, i)
+    joint, joint_weight = read_joint(chain, i), chain.joint_weights[i]
     if weights.point + weights.turn + weights.axis == 0.0:  # no goal for this joint
         return
-    if kind == BALL:
-        step_ball(links, i, max_turn, weights, tip, target, x, workspace)
-    elif kind == HINGE:
-        current = rotate_target(tip, from_axis_angle(axis, x[i, 0]))
-        low, high = links.ranges[i, 0], links.ranges[i, 1]
-        x[i, 0] = compute_hinge_step(axis, x[i, 0], low, high, links.ease[i], max_turn, current, target, weights)
-    elif kind == SLIDE:
-        step_slide(links, i, weights, tip, target, x)
+    if joint.kind == BALL:
+        step_ball(chain, i, max_turn, weights, tip, target, x, davenport)
+    elif joint.kind == HINGE:
+        current = rotate_target(tip, from_axis_angle(joint.axis, x[i, 0]))
+        x[i, 0] = compute_hinge_step(
+            joint.axis, x[i, 0], joint.low, joint.high, joint_weight, max_turn, current, target, weights
+        )
+    elif joint.kind == SLIDE:
+        step_slide(joint, i, joint_weight, weights, tip, target, x)
     elif weights.point > 0.0:
         translation = read_vec(x, i)
-        write_vec(x, i, add(translation, scale(sub(target.point, add(tip.point, translation)), links.ease[i])))
+        write_vec(x, i, add(translation, scale(sub(target.point, add(tip.point, translation)), joint_weight)))
 
 
 @inline
-def select_weights(weights, shares, i):
-    """Select the weights of joint i; `shares` (m, 3) of all joints."""
+def select_weights(chain, weights, i):
+    """Select the weights of joint i."""
+    shares = chain.shares
     return GoalWeights(weights.point * shares[i, 0], weights.turn * shares[i, 1], weights.axis * shares[i, 2])
 
 
+@inline
+def parent_target_to_link(chain, i, target):
+    """Transform a target from the previous moved frame to link i's frame."""
+    return to_local(target, read_link_offset(chain.frames, i), read_link_rotation(chain.frames, i))
+
+
+@inline
+def link_target_to_moved(chain, i, target, x):
+    """Transform a target from link i's frame to its moved frame."""
+    offset, rotation = compute_motion(chain.kinds[i], read_vec(chain.axes, i), x, i)
+    return to_local(target, offset, rotation)
+
+
+@inline
+def moved_target_to_parent(chain, i, target, x):
+    """Transform a target from link i's moved frame to the previous moved frame."""
+    offset, rotation = compute_motion(chain.kinds[i], read_vec(chain.axes, i), x, i)
+    target = to_parent(target, offset, rotation)
+    return to_parent(target, read_link_offset(chain.frames, i), read_link_rotation(chain.frames, i))
+
+
 @device_function
-def sweep_from_tip(links, tip, target, weights, shares, max_turn, first, x, workspace):
+def sweep_from_tip(chain, target, options, first, x, workspace):
     """Sweep over the joints from the last down to `first`."""
-    m, local_target = links.kinds.shape[0], target
+    m, targets_in_links, local_target = chain.kinds.shape[0], workspace.targets_in_links, target
     for i in range(m):
-        local_target = to_local(local_target, read_link_offset(links.frames, i), read_link_rotation(links.frames, i))
-        write_target(workspace.held[i], local_target)
-        offset, rotation = compute_motion(links.kinds[i], read_vec(links.axes, i), x, i)
-        local_target = to_local(local_target, offset, rotation)
-    local_tip = tip
+        local_target = parent_target_to_link(chain, i, local_target)
+        write_target(targets_in_links[i], local_target)
+        local_target = link_target_to_moved(chain, i, local_target, x)
+    local_tip = chain.tip
     for k in range(m - first):
         i = m - 1 - k
-        step_joint(
-            links,
-            i,
-            max_turn,
-            select_weights(weights, shares, i),
-            local_tip,
-            read_target(workspace.held[i]),
-            x,
-            workspace,
-        )
-        offset, rotation = compute_motion(links.kinds[i], read_vec(links.axes, i), x, i)
-        local_tip = to_parent(
-            to_parent(local_tip, offset, rotation),
-            read_link_offset(links.frames, i),
-            read_link_rotation(links.frames, i),
-        )
+        weights, local_target = select_weights(chain, options.weights, i), read_target(targets_in_links[i])
+        step_joint(chain, i, options.max_turn, weights, local_tip, local_target, x, workspace.davenport)
+        local_tip = moved_target_to_parent(chain, i, local_tip, x)
 
 
 @device_function
-def sweep_from_base(links, tip, target, weights, shares, max_turn, x, workspace):
+def sweep_from_base(chain, target, options, x, workspace):
     """Sweep over the joints from the first up."""
-    m, local_tip = links.kinds.shape[0], tip
+    m, tips_in_links, local_tip = chain.kinds.shape[0], workspace.targets_in_links, chain.tip
     for k in range(m):
         i = m - 1 - k
-        write_target(workspace.held[i], local_tip)
-        offset, rotation = compute_motion(links.kinds[i], read_vec(links.axes, i), x, i)
-        local_tip = to_parent(
-            to_parent(local_tip, offset, rotation),
-            read_link_offset(links.frames, i),
-            read_link_rotation(links.frames, i),
-        )
+        write_target(tips_in_links[i], local_tip)
+        local_tip = moved_target_to_parent(chain, i, local_tip, x)
     local_target = target
     for i in range(m):
-        local_target = to_local(local_target, read_link_offset(links.frames, i), read_link_rotation(links.frames, i))
-        step_joint(
-            links,
-            i,
-            max_turn,
-            select_weights(weights, shares, i),
-            read_target(workspace.held[i]),
-            local_target,
-            x,
-            workspace,
-        )
-        offset, rotation = compute_motion(links.kinds[i], read_vec(links.axes, i), x, i)
-        local_target = to_local(local_target, offset, rotation)
+        local_target = parent_target_to_link(chain, i, local_target)
+        weights, local_tip = select_weights(chain, options.weights, i), read_target(tips_in_links[i])
+        step_joint(chain, i, options.max_turn, weights, local_tip, local_target, x, workspace.davenport)
+        local_target = link_target_to_moved(chain, i, local_target, x)
 
 
 @device_function
-def sweep_growing_window(links, tip, target, weights, shares, max_turn, width, x, workspace):
+def sweep_growing_window(chain, target, options, width, x, workspace):
     """Sweep from the tip with a window of growing size.
 
     It starts with the last `width` joints. Returns the number of steps.
     """
-    m, steps = links.kinds.shape[0], 0
+    m, steps = chain.kinds.shape[0], 0
     # Joints near the tip move first; lower ones only reduce the remaining error.
     for first in range(m - width, -1, -1):
-        sweep_from_tip(links, tip, target, weights, shares, max_turn, first, x, workspace)
+        sweep_from_tip(chain, target, options, first, x, workspace)
         steps += m - first
     return steps
 
@@ -282,7 +282,6 @@ def sweep_growing_window(links, tip, target, weights, shares, max_turn, width, x
 # lower the error is rejected and repeated with more damping.
 INITIAL_DAMPING, MIN_DAMPING, MAX_DAMPING = 0.04, 1e-3, 1e3
 DAMPING_DECAY, DAMPING_GROWTH = 0.3, 8.0  # factors of the damping after successful and failed steps
-MAX_RESIDUAL_ROWS = 9  # maximum residual rows: point, rotation, direction
 
 
 class CcdGoalOptions(NamedTuple):
@@ -294,137 +293,96 @@ class CcdGoalOptions(NamedTuple):
     bend: float  # [rad] initial bend of a straight chain; 0: none
     max_turn: float  # [rad] maximum rotation of a joint in one step
     restarts: int
-    finish: bool  # whether to polish where sweeps converge slowly
+    has_polish: bool  # whether to polish where sweeps converge slowly
     chord: float  # 2 sin(angle / 2) of the angle tolerance
     weights: GoalWeights
-    shares: Any  # (m, 3) 1 or 0: whether a joint is used for the point, the rotation, the direction
 
 
 class CcdGoalWorkspace(NamedTuple):
-    """Workspace of one problem.
-
-    Not created in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
-    """
+    """Workspace of one problem."""
 
     best: Any  # (m, 4) best motions
-    previous: Any  # (m, 4) trial of the polish
-    origins: Any  # (m, 4) origins of links
-    rotations: Any  # (m, 4) rotations of links
-    held: Any  # (m, CHAIN_TARGET) the target, or the tip, in each link's frame
-    columns: Any  # (3 m, MAX_RESIDUAL_ROWS) Jacobian of the polish, a row per degree of freedom
-    steps: Any  # (m, 3) polish step of each link
-    normal: Any  # (MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS) normal matrix of the polish
-    vectors: Any  # (4, MAX_RESIDUAL_ROWS) residual, reciprocal pivots, unused, multipliers
+    best_error: Any  # (2,) their error, and 1 if they meet the goals
+    targets_in_links: Any  # (m, CHAIN_TARGET) the target, or the tip, in each link's frame
     davenport: Any  # (2, 4, 4) see kernels/matrices.py
+    polish: GoalPolishWorkspace
+
+
+@inline
+def read_options(options):
+    """Read the options from an array (11,), see `CCD._pack_options` in solvers/ccd.py."""
+    return CcdGoalOptions(
+        tolerance=options[0],
+        iterations=int(options[1]),
+        order=int(options[2]),
+        bend=options[3],
+        max_turn=options[4],
+        restarts=int(options[5]),
+        has_polish=options[6] > 0.0,
+        chord=options[7],
+        weights=GoalWeights(options[8], options[9], options[10]),
+    )
 
 
 @kernel
 def solve(
     kinds, axes, ranges, limits, joint_weights, shares, frames, tips, reach, starts, targets, options, x_out, errors,
-    counts,
-    trace_x, trace_error,
+    counts, trace_x, trace_error,
 ):  # fmt: skip
     """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
 
-    joint_weights (m,): 1 / (1 + stiffness). options, shares: see `CcdGoalOptions`. errors (k, 2): the error, and 1
-    where the goals are met. The rest: see kernels/ccd_position.py.
+    joint_weights, shares: see `GoalChain`. options: see `read_options`. errors (k, 2): the error, and 1 where the goals
+    are met. The rest: see kernels/ccd_position.py.
     """
-    m = kinds.shape[0]
-    motions, targets_in_links, columns, steps = (
-        np.empty((4, m, 4)),
-        np.empty((m, CHAIN_TARGET)),
-        np.empty((3 * m, MAX_RESIDUAL_ROWS)),
-        np.empty((m, 3)),
-    )
-    normal, vectors, davenport = (
-        np.empty((MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS)),
-        np.empty((4, MAX_RESIDUAL_ROWS)),
-        np.empty((2, 4, 4)),
-    )
+    m, settings, motions = kinds.shape[0], read_options(options), np.empty((5, kinds.shape[0], 4))
+    targets_in_links, davenport = np.empty((m, CHAIN_TARGET)), np.empty((2, 4, 4))
+    columns, vectors = np.empty((3 * m, MAX_RESIDUAL_ROWS)), np.empty((3, MAX_RESIDUAL_ROWS))
+    normal = np.empty((MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS))
+    polish = GoalPolishWorkspace(motions[1], motions[2], motions[3], motions[4], columns, normal, vectors)
     for k in range(targets.shape[0]):
-        solve_one(
-            kinds, axes, ranges, limits, joint_weights, shares, frames[min(k, frames.shape[0] - 1)],
-            tips[min(k, tips.shape[0] - 1)], reach[min(k, reach.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)],
-            targets[k], options, x_out[k], errors[k], counts[k], motions, targets_in_links, columns, steps, normal,
-            vectors,
-            davenport, trace_x, trace_error,
-        )  # fmt: skip
+        tip, target = read_target(tips[min(k, tips.shape[0] - 1)]), read_target(targets[k])
+        chain = GoalChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], joint_weights, shares, tip)
+        is_reachable = is_within_reach(chain, target.point, reach[min(k, reach.shape[0] - 1)])
+        problem = ChainProblem(target, starts[min(k, starts.shape[0] - 1)], is_reachable)
+        output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
+        workspace = CcdGoalWorkspace(motions[0], errors[k], targets_in_links, davenport, polish)
+        solve_one(settings, chain, problem, output, workspace)
 
 
 @device_function
-def solve_one(
-    kinds, axes, ranges, limits, joint_weights, shares, frames, tip_row, reach, start, target_row, options, x,
-    best_error, count,
-    motions, targets_in_links, columns, steps, normal, vectors, davenport, trace_x, trace_error,
-):  # fmt: skip
+def solve_one(options, chain, problem, output, workspace):
     """Solve one target."""
-    links = WeightedChain(kinds, axes, ranges, limits, frames, joint_weights)
-    settings = CcdGoalOptions(
-        options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]), options[6] > 0.0,
-        options[7], GoalWeights(options[8], options[9], options[10]), shares,
-    )  # fmt: skip
-    workspace = CcdGoalWorkspace(
-        motions[0], motions[1], motions[2], motions[3], targets_in_links, columns, steps, normal, vectors, davenport
-    )
-    tip, target = read_target(tip_row), read_target(target_row)
-    is_reachable = kinds.shape[0] > 0 and reach[0] <= norm(sub(target.point, read_link_offset(frames, 0))) <= reach[1]
-    descend_with_restarts(
-        descend,
-        measure,
-        links,
-        tip,
-        target,
-        settings,
-        is_reachable,
-        start,
-        x,
-        best_error,
-        count,
-        workspace,
-        trace_x,
-        trace_error,
-    )
+    descend_with_restarts(descend, measure, chain, problem, options, output, workspace)
 
 
 @device_function
-def measure(links, tip, target, settings, x):
+def measure(chain, target, options, x):
     """Measure the error, and whether all goals are met."""
-    current = compute_tip_in_base(links, tip, x)
-    met = is_met(current, target, settings.weights, (settings.tolerance, settings.chord))
-    return math.sqrt(compute_squared_error(current, target, settings.weights)), met
+    current = compute_tip_in_base(chain, x)
+    met = is_met(current, target, options.weights, (options.tolerance, options.chord))
+    return math.sqrt(compute_squared_error(current, target, options.weights)), met
 
 
 @device_function
-def descend(links, tip, target, settings, min_gain, x, best_error, count, workspace, trace_x, trace_error):
-    """Sweep until converged, stalled or out of sweeps. `best_error` and workspace.best hold the best pose."""
+def descend(chain, target, options, min_gain, output, workspace):
+    """Sweep until converged, stalled or out of sweeps. The workspace holds the best pose."""
+    x, counts, m = output.x, output.counts, chain.kinds.shape[0]
     # A straight chain is singular for a point on its own line only; rotations and directions turn it.
-    m, bends = links.kinds.shape[0], settings.bend > 0.0 and settings.weights.point > 0.0
-    if bends and bend_if_straight(
-        links.kinds,
-        links.axes,
-        links.ranges,
-        links.frames,
-        tip.point,
-        settings.bend,
-        x,
-        workspace.origins,
-        workspace.rotations,
-    ):
-        clamp_balls(links.kinds, links.limits, x)
-        count[1] += m
-    error, is_met = measure(links, tip, target, settings, x)
-    store_initial(x, error, is_met, best_error, count, workspace.best, trace_x, trace_error)
+    bends = options.bend > 0.0 and options.weights.point > 0.0
+    if bends and bend_if_straight(chain, chain.tip.point, options.bend, x, workspace.polish):
+        clamp_balls(chain.kinds, chain.limits, x)
+        counts[1] += m
+    error, is_met = measure(chain, target, options, x)
+    store_initial(error, is_met, output, workspace)
     slow, is_lagging, damping = 0, False, INITIAL_DAMPING
-    while count[0] < settings.iterations and not is_met and slow < 3 and error < math.inf:
-        before, is_polishing = error, is_lagging and settings.finish
+    while counts[0] < options.iterations and not is_met and slow < 3 and error < math.inf:
+        before, is_polishing = error, is_lagging and options.has_polish
         if is_polishing:
-            polish_goals(
-                links, tip, target, settings.weights, settings.max_turn, damping, x, workspace.previous, workspace
-            )
-            count[1] += m
+            polish_goals(chain, target, options, damping, x, workspace.polish)
+            counts[1] += m
         else:
-            count[1] += sweep(links, tip, target, settings, x, workspace)
-        error, is_met = measure(links, tip, target, settings, x)
+            counts[1] += sweep(chain, target, options, x, workspace)
+        error, is_met = measure(chain, target, options, x)
         if is_polishing:
             # A failed step was rejected: the next one is shorter and nearer to steepest descent.
             damping = (
@@ -434,19 +392,17 @@ def descend(links, tip, target, settings, min_gain, x, best_error, count, worksp
             )
         # A successful polish step is followed by another one, an unsuccessful one by a sweep.
         is_lagging = before - error < LAG_SHARE * before if not is_polishing else before - error >= LAG_SHARE * before
-        count[0] += 1
+        counts[0] += 1
         slow = slow + 1 if before - error <= min_gain * before else 0
-        store_if_best(x, error, is_met, best_error, workspace.best)
-        record_trace(trace_x, trace_error, count[0], x, error)
+        store_if_best(x, error, is_met, workspace)
+        record_trace(output, error)
 
 
 @inline
-def sweep(links, tip, target, settings, x, workspace):
+def sweep(chain, target, options, x, workspace):
     """Sweep once; return the number of visited joints."""
-    m, weights, shares, max_turn = links.kinds.shape[0], settings.weights, settings.shares, settings.max_turn
-    if settings.order == BASE_FIRST:
-        sweep_from_base(links, tip, target, weights, shares, max_turn, x, workspace)
+    m = chain.kinds.shape[0]
+    if options.order == BASE_FIRST:
+        sweep_from_base(chain, target, options, x, workspace)
         return m
-    return sweep_growing_window(
-        links, tip, target, weights, shares, max_turn, 1 if settings.order == WINDOW else m, x, workspace
-    )
+    return sweep_growing_window(chain, target, options, 1 if options.order == WINDOW else m, x, workspace)

@@ -1,3 +1,4 @@
+# pyright: standard
 """Cyclic coordinate descent for a position goal, with O(n) sweeps.
 
 A step of CCD (`step_joint`: `step_hinge`, `step_ball`, or a slide) moves one joint so that the tip comes nearest to the
@@ -13,7 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.kernels.chain_kinematics import (
-    KernelChain,
+    ChainLinks,
+    ChainOutput,
+    LinkJoint,
+    PositionChain,
     cache_all_sincos,
     cache_sincos,
     compute_tip_position,
@@ -22,15 +26,17 @@ from poise.kernels.chain_kinematics import (
     moved_to_link,
     parent_to_link,
     propagate_target,
-    read_link_offset,
+    read_joint,
     record_trace,
 )
-from poise.kernels.chain_polish import polish_position
+from poise.kernels.chain_polish import PositionPolishWorkspace, polish_position
 from poise.kernels.chain_restarts import (
+    ChainProblem,
     bend_if_straight,
     clamp_balls,
     descend_with_restarts,
     extrapolate_sweep,
+    is_within_reach,
     store_if_best,
     store_initial,
 )
@@ -71,6 +77,17 @@ from poise.kernels.vec_quat import (
 )
 
 MAX_HALVINGS = 3  # maximum halvings of a ball's step at its limit
+
+
+# Numba passes tuples of arrays and numbers at no cost. A kernel may create them, but must not receive arrays from a
+# device function: those count no references, and the kernel would free the arrays too soon.
+
+
+class JointStepRule(NamedTuple):
+    """Options of the step of one joint."""
+
+    hinge: int  # EXACT or PROJECT
+    max_turn: float  # [rad] maximum rotation in one step
 
 
 @inline
@@ -151,14 +168,14 @@ def step_ball(x, i, max_turn, point, d):
 
 
 @inline
-def step_hinge(axis, low, high, hinge_rule, max_turn, x, sincos, i, point, d):
+def step_hinge(joint, rule, x, sincos, i, point, d):
     """Step a hinge."""
-    value = x[i, 0]
+    axis, value = joint.axis, x[i, 0]
     h = rotate_about_axis(axis, sincos[i, 0], sincos[i, 1], point)
-    if hinge_rule == EXACT:
-        best = compute_best_hinge_angle(axis, value, low, high, max_turn, h, d)
+    if rule.hinge == EXACT:
+        best = compute_best_hinge_angle(axis, value, joint.low, joint.high, rule.max_turn, h, d)
     else:
-        best = compute_projected_hinge_angle(axis, value, low, high, max_turn, h, d)
+        best = compute_projected_hinge_angle(axis, value, joint.low, joint.high, rule.max_turn, h, d)
     # Many hinges stay at an end of their range, with known cosine and sine.
     if best != value:
         x[i, 0] = best
@@ -169,22 +186,23 @@ def step_hinge(axis, low, high, hinge_rule, max_turn, x, sincos, i, point, d):
 
 
 @inline
-def step_joint(kind, axis, low, high, limit, hinge_rule, max_turn, x, sincos, i, point, d):
+def step_joint(joint, rule, x, sincos, i, point, d):
     """Step joint i to bring the point nearest to d. `point` is in its moved frame, d in its frame.
 
     Returns both after the step: the point in the joint's frame, d in the moved frame.
     """
-    if kind == BALL:
-        if limit[LIMIT_KIND] == NO_LIMIT:
-            return step_ball(x, i, max_turn, point, d)
-        return step_limited_ball(limit, x, i, max_turn, point, d)
-    if kind == HINGE:
-        return step_hinge(axis, low, high, hinge_rule, max_turn, x, sincos, i, point, d)
-    if kind == SLIDE:
+    if joint.kind == BALL:
+        if joint.limit[LIMIT_KIND] == NO_LIMIT:
+            return step_ball(x, i, rule.max_turn, point, d)
+        return step_limited_ball(joint.limit, x, i, rule.max_turn, point, d)
+    if joint.kind == HINGE:
+        return step_hinge(joint, rule, x, sincos, i, point, d)
+    if joint.kind == SLIDE:
+        axis = joint.axis
         length = dot(axis, axis)
         if length > 0.0:
             h = add(point, scale(axis, x[i, 0]))
-            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, h)) / length, low, high)
+            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, h)) / length, joint.low, joint.high)
         shift = scale(axis, x[i, 0])
     else:
         shift = sub(d, point)
@@ -204,48 +222,42 @@ def step_joint(kind, axis, low, high, limit, hinge_rule, max_turn, x, sincos, i,
 
 
 @never_inline
-def sweep_from_tip(links, tip, target, hinge_rule, max_turn, x, sincos, points):
+def sweep_from_tip(chain, target, rule, x, sincos, points):
     """Sweep tip to base; return the remaining distance.
 
     `points` holds the target in each link's frame.
     """
-    kinds, axes, ranges, limits, frames = links
-    m = kinds.shape[0]
-    propagate_target(kinds, axes, frames, target, x, sincos, points)
-    point = tip
+    m = chain.kinds.shape[0]
+    propagate_target(chain, target, x, sincos, points)
+    point = chain.tip
     for k in range(m):
         i = m - 1 - k
-        low, high, d = ranges[i, 0], ranges[i, 1], read_vec(points, i)
         # `points` has the target in the joint's frame, before the joint's own rotation.
-        point, _ = step_joint(
-            kinds[i], read_vec(axes, i), low, high, limits[i], hinge_rule, max_turn, x, sincos, i, point, d
-        )
-        point = link_to_parent(frames, i, point)
+        d = read_vec(points, i)
+        point, _ = step_joint(read_joint(chain, i), rule, x, sincos, i, point, d)
+        point = link_to_parent(chain.frames, i, point)
     return norm(sub(target, point))
 
 
 @never_inline
-def sweep_from_base(links, tip, target, hinge_rule, max_turn, x, sincos, points):
+def sweep_from_base(chain, target, rule, x, sincos, points):
     """Sweep base to tip; return the remaining distance.
 
     `points` holds the tip in each moved frame.
     """
-    kinds, axes, ranges, limits, frames = links
-    m = kinds.shape[0]
-    point = tip
+    m, frames = chain.kinds.shape[0], chain.frames
+    point = chain.tip
     for k in range(m):
         i = m - 1 - k
         write_vec(points, i, point)
-        point = link_to_parent(frames, i, moved_to_link(kinds[i], read_vec(axes, i), x, sincos, i, point))
+        point = link_to_parent(frames, i, moved_to_link(chain.kinds[i], read_vec(chain.axes, i), x, sincos, i, point))
     d = target
     for i in range(m):
         d = parent_to_link(frames, i, d)
-        low, high, point = ranges[i, 0], ranges[i, 1], read_vec(points, i)
         # The joints towards the tip have not moved yet: `points` has the tip from before the sweep.
-        _, d = step_joint(
-            kinds[i], read_vec(axes, i), low, high, limits[i], hinge_rule, max_turn, x, sincos, i, point, d
-        )
-    return norm(sub(d, tip))
+        point = read_vec(points, i)
+        _, d = step_joint(read_joint(chain, i), rule, x, sincos, i, point, d)
+    return norm(sub(d, chain.tip))
 
 
 # --- Sweeps, polish and restarts until the target is met -------------------------------------------------------------
@@ -268,24 +280,34 @@ class CcdPositionOptions(NamedTuple):
     iterations: int  # maximum of sweeps and polish steps, over all attempts
     order: int  # TIP_FIRST or BASE_FIRST
     bend: float  # [rad] initial bend of a straight chain; 0: none
-    max_turn: float  # [rad] maximum rotation of a joint in one step
+    rule: JointStepRule
     restarts: int
-    finish: bool  # whether to polish where sweeps converge slowly
-    hinge: int  # EXACT or PROJECT
+    has_polish: bool  # whether to polish where sweeps converge slowly
 
 
 class CcdPositionWorkspace(NamedTuple):
-    """Workspace of one problem, (m, 4) each.
+    """Workspace of one problem."""
 
-    Not created in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
-    """
+    best: Any  # (m, 4) best motions
+    best_error: Any  # (2,) their error, and 1 if it is within tolerance
+    sincos: Any  # (m, 4) cosine and sine of hinges, see kernels/chain_kinematics.py
+    polish: PositionPolishWorkspace  # trial also holds the motions before the last sweep, origins a point of each link
 
-    best: Any  # best motions
-    previous: Any  # motions before the last sweep; trial of the polish
-    origins: Any  # origins of links, or a point in each link's frame
-    rotations: Any  # rotations of links
-    turns: Any  # cosine and sine of hinges, see kernels/chain_kinematics.py
-    walls: Any  # normals of the active limits of balls, see kernels/chain_polish.py
+
+@inline
+def read_options(options):
+    """Read the options from an array (8,), see `CCD._pack_options` in solvers/ccd.py."""
+    max_turn = options[4]
+    return CcdPositionOptions(
+        tolerance=options[0],
+        iterations=int(options[1]),
+        order=int(options[2]),
+        bend=options[3],
+        rule=JointStepRule(int(options[7]), max_turn),
+        restarts=int(options[5]),
+        # The polish has no maximum rotation.
+        has_polish=options[6] > 0.0 and max_turn >= math.pi,
+    )
 
 
 @kernel
@@ -296,126 +318,86 @@ def solve(
     """Solve k position targets (k, 3). Each has its own start (1|k, m, 4).
 
     limits: (m, LIMIT_ROW) of balls. reach (1|k, 2): min and max distance of the tip from the first link's frame; there
-    are no restarts for targets outside. options: see `CcdPositionOptions`. errors (k, 2): the error, and 1 if met.
+    are no restarts for targets outside. options: see `read_options`. errors (k, 2): the error, and 1 if met.
     counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the
     last target.
     """
-    scratch = np.empty((6, kinds.shape[0], 4))
+    scratch, settings = np.empty((6, kinds.shape[0], 4)), read_options(options)
+    polish = PositionPolishWorkspace(scratch[1], scratch[2], scratch[3], scratch[5])
     for k in range(targets.shape[0]):
-        solve_one(
-            kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], read_vec(tips, min(k, tips.shape[0] - 1)),
-            reach[min(k, reach.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)], read_vec(targets, k), options,
-            x_out[k], errors[k], counts[k], scratch, trace_x, trace_error,
-        )  # fmt: skip
+        tip = read_vec(tips, min(k, tips.shape[0] - 1))
+        chain = PositionChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
+        target, start = read_vec(targets, k), starts[min(k, starts.shape[0] - 1)]
+        # Outside the reachable shell no restart can meet the target: one attempt finds the nearest pose.
+        problem = ChainProblem(target, start, is_within_reach(chain, target, reach[min(k, reach.shape[0] - 1)]))
+        output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
+        workspace = CcdPositionWorkspace(scratch[0], errors[k], scratch[4], polish)
+        solve_one(chain, problem, settings, output, workspace)
 
 
 @device_function
-def solve_one(
-    kinds, axes, ranges, limits, frames, tip, reach, start, target, options, x, best_error, count, scratch, trace_x,
-    trace_error,
-):  # fmt: skip
+def solve_one(chain, problem, options, output, workspace):
     """Solve one target."""
-    links = KernelChain(kinds, axes, ranges, limits, frames)
-    settings = CcdPositionOptions(
-        options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]),
-        options[6] > 0.0 and options[4] >= math.pi, int(options[7]),
-    )  # fmt: skip
-    workspace = CcdPositionWorkspace(scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5])
-    # Outside the reachable shell no restart can meet the target: one attempt finds the nearest pose.
-    is_reachable = kinds.shape[0] > 0 and reach[0] <= norm(sub(target, read_link_offset(frames, 0))) <= reach[1]
-    descend_with_restarts(
-        descend,
-        measure,
-        links,
-        tip,
-        target,
-        settings,
-        is_reachable,
-        start,
-        x,
-        best_error,
-        count,
-        workspace,
-        trace_x,
-        trace_error,
-    )
+    descend_with_restarts(descend, measure, chain, problem, options, output, workspace)
 
 
 @inline
-def measure(links, tip, target, settings, x):
+def measure(chain, target, options, x):
     """Measure the error, and whether it is within tolerance."""
-    error = norm(sub(target, compute_tip_position(links.kinds, links.axes, links.frames, tip, x)))
-    return error, error <= settings.tolerance
+    error = norm(sub(target, compute_tip_position(chain, x)))
+    return error, error <= options.tolerance
 
 
 @inline
-def descend(links, tip, target, settings, min_gain, x, best_error, count, workspace, trace_x, trace_error):
-    """Sweep until converged, stalled or out of sweeps. `best_error` and workspace.best hold the best pose.
+def descend(chain, target, options, min_gain, output, workspace):
+    """Sweep until converged, stalled or out of sweeps. The workspace holds the best pose.
 
     After a sweep with a small decrease the polish runs as long as it converges.
     """
-    m = links.kinds.shape[0]
-    if settings.bend > 0.0 and bend_if_straight(
-        links.kinds,
-        links.axes,
-        links.ranges,
-        links.frames,
-        tip,
-        settings.bend,
-        x,
-        workspace.origins,
-        workspace.rotations,
-    ):
-        clamp_balls(links.kinds, links.limits, x)
-        count[1] += m
-    error, is_met = measure(links, tip, target, settings, x)
-    store_initial(x, error, is_met, best_error, count, workspace.best, trace_x, trace_error)
-    cache_all_sincos(links.kinds, x, workspace.turns)
+    x, counts, m = output.x, output.counts, chain.kinds.shape[0]
+    if options.bend > 0.0 and bend_if_straight(chain, chain.tip, options.bend, x, workspace.polish):
+        clamp_balls(chain.kinds, chain.limits, x)
+        counts[1] += m
+    error, is_met = measure(chain, target, options, x)
+    store_initial(error, is_met, output, workspace)
+    cache_all_sincos(chain.kinds, x, workspace.sincos)
     # slow: consecutive iterations with a small decrease; is_lagging: whether the last sweep had one; extrapolation: in
     # changes of the last sweep.
     slow, is_lagging, extrapolation = 0, False, 1.0
-    while count[0] < settings.iterations and error > settings.tolerance and slow < 3 and error < math.inf:
+    while counts[0] < options.iterations and error > options.tolerance and slow < 3 and error < math.inf:
         before, iterations = error, 1
         # The polish counts its own iterations. Without progress it counts twice, because the sweep before it was slow.
-        if is_lagging and settings.finish:
-            error = polish_position(
-                links.kinds, links.axes, links.ranges, links.limits, links.frames, tip, target, settings.tolerance,
-                settings.iterations, x, count, workspace.previous, workspace.origins, workspace.rotations,
-                workspace.walls, trace_x,
-                trace_error,
-            )  # fmt: skip
-            cache_all_sincos(links.kinds, x, workspace.turns)
+        if is_lagging and options.has_polish:
+            error = polish_position(chain, target, options, output, workspace.polish)
+            cache_all_sincos(chain.kinds, x, workspace.sincos)
             is_lagging, iterations = False, 2
         else:
-            error, extrapolation = sweep(links, tip, target, settings, is_lagging, extrapolation, x, workspace)
+            error, extrapolation = sweep(chain, target, options, is_lagging, extrapolation, x, workspace)
             is_lagging = before - error < LAG_SHARE * before
-            count[0] += 1
-            count[1] += m
-            record_trace(trace_x, trace_error, count[0], x, error)
+            counts[0] += 1
+            counts[1] += m
+            record_trace(output, error)
         slow = slow + iterations if before - error <= min_gain * before else 0
-        store_if_best(x, error, error <= settings.tolerance, best_error, workspace.best)
+        store_if_best(x, error, error <= options.tolerance, workspace)
 
 
 @inline
-def sweep(links, tip, target, settings, is_lagging, extrapolation, x, workspace):
+def sweep(chain, target, options, is_lagging, extrapolation, x, workspace):
     """Sweep once. A base-first sweep that lags is followed by one from the tip, and by an extrapolation of its change.
 
     Returns the error and the next extrapolation.
     """
-    copy_motions(x, workspace.previous)
+    previous, points, sincos, rule = workspace.polish.trial, workspace.polish.origins, workspace.sincos, options.rule
+    copy_motions(x, previous)
     # Sweeps from the base unroll a chain of 20 balls in 2.5 iterations, those from the tip in 41; where they converge
     # slowly, the other order often helps.
-    if settings.order == TIP_FIRST or is_lagging:
-        error = sweep_from_tip(
-            links, tip, target, settings.hinge, settings.max_turn, x, workspace.turns, workspace.origins
-        )
+    if options.order == TIP_FIRST or is_lagging:
+        error = sweep_from_tip(chain, target, rule, x, sincos, points)
     else:
-        error = sweep_from_base(
-            links, tip, target, settings.hinge, settings.max_turn, x, workspace.turns, workspace.origins
-        )
-    if settings.order == BASE_FIRST and is_lagging and settings.max_turn >= math.pi:
+        error = sweep_from_base(chain, target, rule, x, sincos, points)
+    if options.order == BASE_FIRST and is_lagging and rule.max_turn >= math.pi:
         # A successful extrapolation is doubled the next time, a failed one is reset to the last change.
-        new_error = extrapolate_sweep(links, tip, target, extrapolation, error, workspace.previous, x, workspace.turns)
+        new_error = extrapolate_sweep(chain, target, extrapolation, error, previous, x, sincos)
         return new_error, min(2.0 * extrapolation, MAX_EXTRAPOLATION) if new_error < error else 1.0
     return error, extrapolation
 
@@ -427,22 +409,32 @@ def measure_joint_leverage(kinds, axes, ranges, frames, tips, targets, x, errors
     errors is (k, m, 2): with the joint's range, and without one.
     """
     m = kinds.shape[0]
-    points, sincos = np.empty((m, 3)), np.empty((m, 2))
-    one, one_sincos, free_ball = np.empty((1, 4)), np.empty((1, 2)), np.zeros(LIMIT_ROW)
+    points, sincos, scratch = np.empty((m, 3)), np.empty((m, 2)), np.zeros((3, LIMIT_ROW))
     for k in range(targets.shape[0]):
-        chain_frames = frames[min(k, frames.shape[0] - 1)]
+        tip = read_vec(tips, min(k, tips.shape[0] - 1))
+        chain = ChainLinks(kinds, axes, frames[min(k, frames.shape[0] - 1)], tip)
         cache_all_sincos(kinds, x[k], sincos)
-        propagate_target(kinds, axes, chain_frames, read_vec(targets, k), x[k], sincos, points)
-        point = read_vec(tips, min(k, tips.shape[0] - 1))
+        propagate_target(chain, read_vec(targets, k), x[k], sincos, points)
+        point = tip
         for j in range(m):
             i = m - 1 - j
-            axis, d = read_vec(axes, i), read_vec(points, i)
-            for free in range(2):
-                low, high = (-math.inf, math.inf) if free == 1 else (ranges[i, 0], ranges[i, 1])
-                write_quat(one, 0, read_quat(x[k], i))
-                cache_all_sincos(kinds[i : i + 1], one, one_sincos)
-                nearest, _ = step_joint(
-                    kinds[i], axis, low, high, free_ball, EXACT, math.inf, one, one_sincos, 0, point, d
-                )
-                errors[k, i, free] = norm(sub(d, nearest))
-            point = link_to_parent(chain_frames, i, moved_to_link(kinds[i], axis, x[k], sincos, i, point))
+            axis, d, motion = read_vec(axes, i), read_vec(points, i), read_quat(x[k], i)
+            low, high = ranges[i, 0], ranges[i, 1]
+            errors[k, i, 0] = measure_step(kinds[i], axis, low, high, motion, point, d, scratch)
+            errors[k, i, 1] = measure_step(kinds[i], axis, -math.inf, math.inf, motion, point, d, scratch)
+            point = link_to_parent(chain.frames, i, moved_to_link(kinds[i], axis, x[k], sincos, i, point))
+
+
+@device_function
+def measure_step(kind, axis, low, high, motion, point, d, scratch):
+    """Measure the distance of a point from d after the best step of one joint. Balls have no limit.
+
+    scratch (3, LIMIT_ROW): the joint's motion, its cosine and sine, and a row of zeros, the limit of a free ball.
+    """
+    x, sincos = scratch[0:1], scratch[1:2]
+    write_quat(x, 0, motion)
+    if kind == HINGE:
+        cache_sincos(sincos, 0, motion.w)
+    joint = LinkJoint(kind, axis, low, high, scratch[2])
+    nearest, _ = step_joint(joint, JointStepRule(EXACT, math.inf), x, sincos, 0, point, d)
+    return norm(sub(d, nearest))

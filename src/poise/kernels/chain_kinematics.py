@@ -1,3 +1,4 @@
+# pyright: standard
 """Kinematics and effector targets of a chain of links.
 
 Each link is a fixed transform, then a motion, from the base to the tip.
@@ -41,14 +42,49 @@ from poise.kernels.vec_quat import (
 )
 
 
-class KernelChain(NamedTuple):
-    """Chain of one problem. limits: (m, LIMIT_ROW) of balls, see kernels/limits.py."""
+class PositionChain(NamedTuple):
+    """Chain of one problem, for a position goal."""
+
+    kinds: Any  # (m,) BALL, HINGE, SLIDE or MOVE
+    axes: Any  # (m, 3)
+    ranges: Any  # (m, 2) min and max value of hinges [rad] and slides
+    limits: Any  # (m, LIMIT_ROW) of balls, see kernels/limits.py
+    frames: Any  # (m, 7) from the previous link's moved frame to each link's frame
+    tip: Vec  # in the last link's moved frame [chain sizes]
+
+
+class ChainLinks(NamedTuple):
+    """Links and tip of a chain, as far as forward kinematics reads them. Fields as in `PositionChain`."""
 
     kinds: Any
     axes: Any
-    ranges: Any
-    limits: Any
     frames: Any
+    tip: Vec
+
+
+class LinkJoint(NamedTuple):
+    """Joint of one link."""
+
+    kind: int  # BALL, HINGE, SLIDE or MOVE
+    axis: Vec  # hinge: unit axis; slide: displacement per unit of its value
+    low: float  # min value of a hinge [rad] or slide
+    high: float  # max value of a hinge [rad] or slide
+    limit: Any  # (LIMIT_ROW,) of a ball
+
+
+class ChainOutput(NamedTuple):
+    """Output arrays of one problem."""
+
+    x: Any  # (m, 4) current motions; at the end the best ones
+    counts: Any  # (2,) iterations and single joint updates
+    trace_x: Any  # (iterations + 1 or 0, m, 4) motions after each iteration
+    trace_error: Any  # (iterations + 1 or 0,) error after each iteration
+
+
+@inline
+def read_joint(chain, i):
+    """Read the joint of link i."""
+    return LinkJoint(chain.kinds[i], read_vec(chain.axes, i), chain.ranges[i, 0], chain.ranges[i, 1], chain.limits[i])
 
 
 @inline
@@ -154,37 +190,44 @@ def link_to_moved(kind, axis, x, sincos, i, point):
 
 
 @device_function
-def compute_tip_position(kinds, axes, frames, tip, x):
+def compute_tip_position(chain, x):
     """Compute the tip position in the base frame. The point is transformed from link to link down to the base."""
-    point = tip
-    for k in range(kinds.shape[0]):
+    point = chain.tip
+    for k in range(chain.kinds.shape[0]):
         # Transforming one point from the tip down is less work than computing every frame from the base up.
-        i = kinds.shape[0] - 1 - k
-        point = move_point(kinds[i], read_vec(axes, i), x, i, point)
-        point = link_to_parent(frames, i, point)
+        i = chain.kinds.shape[0] - 1 - k
+        point = move_point(chain.kinds[i], read_vec(chain.axes, i), x, i, point)
+        point = link_to_parent(chain.frames, i, point)
     return point
 
 
-@device_function
-def store_frames(kinds, axes, frames, tip, x, origins, rotations):
-    """Store origin and rotation of every link's frame, before its motion. Returns the tip position."""
+@inline
+def store_frames(chain, x, origins, rotations):
+    """Store origin and rotation of every link's frame, before its motion. Returns those of the tip's frame."""
     origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
-    for i in range(kinds.shape[0]):
-        origin, rotation = compose_link_frame(frames, i, origin, rotation)
+    for i in range(chain.kinds.shape[0]):
+        origin, rotation = compose_link_frame(chain.frames, i, origin, rotation)
         write_vec(origins, i, origin)
         write_quat(rotations, i, rotation)
-        origin, rotation = move_frame(kinds[i], read_vec(axes, i), x, i, origin, rotation)
-    return add(origin, rotate(rotation, tip))
+        origin, rotation = move_frame(chain.kinds[i], read_vec(chain.axes, i), x, i, origin, rotation)
+    return origin, rotation
 
 
 @device_function
-def propagate_target(kinds, axes, frames, target, x, sincos, points):
+def store_frames_and_point(chain, point, x, origins, rotations):
+    """Store the link frames; return a point of the tip's frame in the base frame."""
+    origin, rotation = store_frames(chain, x, origins, rotations)
+    return add(origin, rotate(rotation, point))
+
+
+@device_function
+def propagate_target(chain, target, x, sincos, points):
     """Store the target in every link's frame."""
     d = target
-    for i in range(kinds.shape[0]):
-        d = parent_to_link(frames, i, d)
+    for i in range(chain.kinds.shape[0]):
+        d = parent_to_link(chain.frames, i, d)
         write_vec(points, i, d)
-        d = link_to_moved(kinds[i], read_vec(axes, i), x, sincos, i, d)
+        d = link_to_moved(chain.kinds[i], read_vec(chain.axes, i), x, sincos, i, d)
 
 
 @kernel
@@ -192,7 +235,8 @@ def compute_tips(kinds, axes, frames, tip, x, out):
     """Compute tip positions (k, 3) in the base frame. Motions x are (k, m, 4)."""
     for k in range(x.shape[0]):
         local = read_vec(tip, min(k, tip.shape[0] - 1))
-        write_vec(out, k, compute_tip_position(kinds, axes, frames[min(k, frames.shape[0] - 1)], local, x[k]))
+        chain = ChainLinks(kinds, axes, frames[min(k, frames.shape[0] - 1)], local)
+        write_vec(out, k, compute_tip_position(chain, x[k]))
 
 
 @inline
@@ -203,11 +247,12 @@ def copy_motions(source, destination):
 
 
 @inline
-def record_trace(trace_x, trace_error, row, x, error):
+def record_trace(output, error):
     """Record the state after an iteration, if there is a trace."""
-    if row < trace_error.shape[0]:
-        copy_motions(x, trace_x[row])
-        trace_error[row] = error
+    row = output.counts[0]
+    if row < output.trace_error.shape[0]:
+        copy_motions(output.x, output.trace_x[row])
+        output.trace_error[row] = error
 
 
 # --- Effector targets: a point, a rotation and a direction -----------------------------------------------------------
@@ -237,15 +282,17 @@ class GoalWeights(NamedTuple):
     axis: float
 
 
-class WeightedChain(NamedTuple):
-    """Chain of one problem with joint weights; see `KernelChain`. `ease` (m,) is 1 / (1 + stiffness) of each joint."""
+class GoalChain(NamedTuple):
+    """Chain of one problem, for all goals of its tip. Arrays as in `PositionChain`."""
 
     kinds: Any
     axes: Any
     ranges: Any
     limits: Any
     frames: Any
-    ease: Any
+    joint_weights: Any  # (m,) 1 / (1 + stiffness)
+    shares: Any  # (m, 3) 1 or 0: whether a joint is used for the point, the rotation, the direction
+    tip: EffectorTarget  # in the last link's moved frame
 
 
 @inline
@@ -345,30 +392,22 @@ def is_met(current, target, weights, tolerances):
 
 
 @device_function
-def compute_tip_in_base(links, tip, x):
+def compute_tip_in_base(chain, x):
     """Compute the tip in the base frame."""
-    effector = tip
-    for k in range(links.kinds.shape[0]):
-        i = links.kinds.shape[0] - 1 - k
-        offset, rotation = compute_motion(links.kinds[i], read_vec(links.axes, i), x, i)
+    effector = chain.tip
+    for k in range(chain.kinds.shape[0]):
+        i = chain.kinds.shape[0] - 1 - k
+        offset, rotation = compute_motion(chain.kinds[i], read_vec(chain.axes, i), x, i)
         effector = to_parent(
             to_parent(effector, offset, rotation),
-            read_link_offset(links.frames, i),
-            read_link_rotation(links.frames, i),
+            read_link_offset(chain.frames, i),
+            read_link_rotation(chain.frames, i),
         )
     return effector
 
 
 @device_function
-def compute_tip_and_frames(links, tip, x, origins, rotations):
-    """Compute the tip and all link frames.
-
-    The tip is in the base frame; stores origin and rotation of every link's frame, before its motion.
-    """
-    origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
-    for i in range(links.kinds.shape[0]):
-        origin, rotation = compose_link_frame(links.frames, i, origin, rotation)
-        write_vec(origins, i, origin)
-        write_quat(rotations, i, rotation)
-        origin, rotation = move_frame(links.kinds[i], read_vec(links.axes, i), x, i, origin, rotation)
-    return to_parent(tip, origin, rotation)
+def store_frames_and_tip(chain, x, origins, rotations):
+    """Store the link frames; return the tip in the base frame."""
+    origin, rotation = store_frames(chain, x, origins, rotations)
+    return to_parent(chain.tip, origin, rotation)

@@ -1,3 +1,4 @@
+# pyright: standard
 """Gauss-Newton polish of chains: position goals (3 x 3) and all goals of one joint.
 
 Damped steps of all joints at once, where sweeps from joint to joint converge slowly.
@@ -12,16 +13,17 @@ rejected; more caution makes a shorter one, nearer to steepest descent.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from poise.kernels.chain_kinematics import (
     compute_rotation_error,
     compute_squared_error,
-    compute_tip_and_frames,
     compute_tip_position,
     copy_motions,
+    read_joint,
     record_trace,
-    store_frames,
+    store_frames_and_point,
+    store_frames_and_tip,
 )
 from poise.kernels.jit import device_function, inline
 from poise.kernels.layout import BALL, HINGE, MOVE, SLIDE
@@ -54,6 +56,15 @@ DAMPING_FLOOR = 1e-14  # fraction of the trace: regularises the system where no 
 WALL_TOLERANCE_RAD = 1e-12  # [rad] a limit correcting a ball by less is not counted as a wall
 STEP_PASSES = 2  # passes of a step: one meets walls, one follows them
 STALL_SHARE = 1e-2  # fraction of the error: three consecutive smaller decreases end the polish
+
+
+class PositionPolishWorkspace(NamedTuple):
+    """Workspace of a polish for a position goal."""
+
+    trial: Any  # (m, 4) motions after the step
+    origins: Any  # (m, 3+) origins of links
+    rotations: Any  # (m, 4) rotations of links
+    walls: Any  # (m, 3+) normals of the active limits of balls, 0 where none is active
 
 
 class Sym3(NamedTuple):
@@ -117,36 +128,43 @@ def compute_column(kind, axis, h, rotation):
 
 
 @inline
-def is_blocked(ranges, x, i, push):
-    """Return whether a limit blocks hinge or slide i. It stands at an end of its range and is pushed out of it."""
-    return (x[i, 0] <= ranges[i, 0] and push < 0.0) or (x[i, 0] >= ranges[i, 1] and push > 0.0)
+def is_blocked(joint, value, push):
+    """Return whether a limit blocks a hinge or slide. It is at an end of its range and is pushed out of it."""
+    return (value <= joint.low and push < 0.0) or (value >= joint.high and push > 0.0)
 
 
 @inline
-def build_normal_matrix(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
+def build_normal_matrix(chain, x, tip_at, e, workspace):
     """Build J J^T without blocked columns. Rotations of a ball about its wall's normal are removed."""
     a = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for i in range(kinds.shape[0]):
-        h = sub(tip_at, read_vec(origins, i))
-        if kinds[i] == BALL:
-            wall = rotate(read_quat(rotations, i), read_vec(walls, i))
+    for i in range(chain.kinds.shape[0]):
+        kind, h = chain.kinds[i], sub(tip_at, read_vec(workspace.origins, i))
+        if kind == BALL:
+            wall = rotate(read_quat(workspace.rotations, i), read_vec(workspace.walls, i))
             # Rotations about the normal of a wall are blocked: that direction is removed from the three.
             a = subtract_rank1(add_ball(a, h), cross(wall, h))
-        elif kinds[i] == MOVE:
+        elif kind == MOVE:
             a = Sym3(a.xx + 1.0, a.yy + 1.0, a.zz + 1.0, a.xy, a.xz, a.yz)
         else:
-            column = compute_column(kinds[i], read_vec(axes, i), h, read_quat(rotations, i))
+            joint = read_joint(chain, i)
+            column = compute_column(kind, joint.axis, h, read_quat(workspace.rotations, i))
             # Blocked values are left out, so that the others make the whole step, see `apply_damped_step` in
             # kernels/arm_lm.py.
-            if not is_blocked(ranges, x, i, dot(column, e)):
+            if not is_blocked(joint, x[i, 0], dot(column, e)):
                 a = add_rank1(a, column)
     return a
 
 
 @inline
+def make_unscaled_rotation(v):
+    """Make the rotation about v by 2 atan(|v| / 2), not normalised. Nearly |v|, and never more than half a turn."""
+    return Quat(1.0, 0.5 * v.x, 0.5 * v.y, 0.5 * v.z)
+
+
+@inline
 def make_small_rotation(v):
-    """Make the rotation about v by 2 atan(|v| / 2). Nearly |v|, and never more than half a turn."""
-    return normalise(Quat(1.0, 0.5 * v.x, 0.5 * v.y, 0.5 * v.z))
+    """Make the rotation about v by 2 atan(|v| / 2)."""
+    return normalise(make_unscaled_rotation(v))
 
 
 @inline
@@ -173,75 +191,72 @@ def step_ball(limit, x, i, step, walls, trial):
 
 
 @inline
-def write_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, walls, trial):
-    """Write the motions after the step J^T y. Returns whether it met new walls."""
-    met_wall = False
-    for i in range(kinds.shape[0]):
-        h, rotation = sub(tip_at, read_vec(origins, i)), read_quat(rotations, i)
-        if kinds[i] == BALL:
+def write_step(chain, x, tip_at, e, y, workspace):
+    """Write the motions after the step J^T y to workspace.trial. Returns whether it met new walls."""
+    met_wall, trial = False, workspace.trial
+    for i in range(chain.kinds.shape[0]):
+        kind, h = chain.kinds[i], sub(tip_at, read_vec(workspace.origins, i))
+        rotation = read_quat(workspace.rotations, i)
+        if kind == BALL:
             step = rotate(conjugate(rotation), cross(h, y))
-            met_wall = step_ball(limits[i], x, i, step, walls, trial) or met_wall
-        elif kinds[i] == MOVE:
+            met_wall = step_ball(chain.limits[i], x, i, step, workspace.walls, trial) or met_wall
+        elif kind == MOVE:
             write_vec(trial, i, add(read_vec(x, i), rotate(conjugate(rotation), y)))
         else:
-            column = compute_column(kinds[i], read_vec(axes, i), h, rotation)
-            is_at_limit = is_blocked(ranges, x, i, dot(column, e))
-            step = 0.0 if is_at_limit else dot(column, y)
-            if kinds[i] == SLIDE:
-                step /= norm(read_vec(axes, i))
-            trial[i, 0] = clamp(x[i, 0] + step, ranges[i, 0], ranges[i, 1])
+            joint = read_joint(chain, i)
+            column = compute_column(kind, joint.axis, h, rotation)
+            step = 0.0 if is_blocked(joint, x[i, 0], dot(column, e)) else dot(column, y)
+            if kind == SLIDE:
+                step /= norm(joint.axis)
+            trial[i, 0] = clamp(x[i, 0] + step, joint.low, joint.high)
     return met_wall
 
 
 @inline
-def take_damped_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotations, walls, trial):
+def take_damped_step(chain, x, tip_at, e, caution, workspace):
     """Write the motions after a damped step. Where balls meet walls, the step is repeated along them."""
-    for i in range(kinds.shape[0]):
-        write_vec(walls, i, Vec(0.0, 0.0, 0.0))
+    for i in range(chain.kinds.shape[0]):
+        write_vec(workspace.walls, i, Vec(0.0, 0.0, 0.0))
     for _ in range(STEP_PASSES):
-        a = build_normal_matrix(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls)
+        a = build_normal_matrix(chain, x, tip_at, e, workspace)
         damping = caution * dot(e, e) + DAMPING_FLOOR * (a.xx + a.yy + a.zz)
         # No joint moves the tip, or the error is NaN.
         if not damping > 0.0:
             return False
-        y = solve_sym3(a, damping, e)
-        if not write_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, walls, trial):
+        if not write_step(chain, x, tip_at, e, solve_sym3(a, damping, e), workspace):
             break
     return True
 
 
 @device_function
-def polish_position(
-    kinds, axes, ranges, limits, frames, tip, target, tolerance, max_iterations, x, count, trial, origins, rotations,
-    walls,
-    trace_x, trace_error,
-):  # fmt: skip
+def polish_position(chain, target, options, output, workspace):
     """Polish until the tip is within tolerance.
 
-    Ends also after `max_iterations` iterations, or when steps reduce the error little.
+    Ends also after `options.iterations` iterations, or when steps reduce the error little.
 
-    x becomes the best motions; returns their error. count: iterations and single joint updates, increased, also by
-    rejected steps. Each joint must start inside its limits, and stays there.
+    output.x becomes the best motions; returns their error. Rejected steps count as iterations, too. Each joint must
+    start inside its limits, and stays there. workspace: see `PositionPolishWorkspace`.
     """
-    tip_at = store_frames(kinds, axes, frames, tip, x, origins, rotations)
+    x, counts = output.x, output.counts
+    tip_at = store_frames_and_point(chain, chain.tip, x, workspace.origins, workspace.rotations)
     e = sub(target, tip_at)
     error, caution, slow_steps = norm(e), MIN_CAUTION, 0
-    while count[0] < max_iterations and error > tolerance and slow_steps < 3 and caution < MAX_CAUTION:
-        if not take_damped_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotations, walls, trial):
+    while counts[0] < options.iterations and error > options.tolerance and slow_steps < 3 and caution < MAX_CAUTION:
+        if not take_damped_step(chain, x, tip_at, e, caution, workspace):
             break
-        new_error = norm(sub(target, compute_tip_position(kinds, axes, frames, tip, trial)))
-        count[0] += 1
-        count[1] += kinds.shape[0]
+        new_error = norm(sub(target, compute_tip_position(chain, workspace.trial)))
+        counts[0] += 1
+        counts[1] += chain.kinds.shape[0]
         if new_error < error:
             slow_steps = slow_steps + 1 if error - new_error <= STALL_SHARE * error else 0
             # Reduce the damping by factors of ten, not at once: after one failed step the next ones may fail.
             error, caution = new_error, max(MIN_CAUTION, CAUTION_DECAY * caution)
-            copy_motions(trial, x)
-            tip_at = store_frames(kinds, axes, frames, tip, x, origins, rotations)
+            copy_motions(workspace.trial, x)
+            tip_at = store_frames_and_point(chain, chain.tip, x, workspace.origins, workspace.rotations)
             e = sub(target, tip_at)
         else:
             caution *= CAUTION_GROWTH
-        record_trace(trace_x, trace_error, count[0], x, error)
+        record_trace(output, error)
     return error
 
 
@@ -254,8 +269,21 @@ def polish_position(
 # Levenberg, Q. Appl. Math. 2, 1944; in its dual form Nakamura and Hanafusa, J. Dyn. Sys. 108, 1986.
 
 
+MAX_RESIDUAL_ROWS = 9  # maximum residual rows: point, rotation, direction
 REGULARIZATION = 1e-13  # regularises the system where no joint changes a residual row
 MAX_JOINT_STEP = 1.0  # [rad, chain sizes] maximum joint motion of one step
+
+
+class GoalPolishWorkspace(NamedTuple):
+    """Workspace of a polish for all goals."""
+
+    trial: Any  # (m, 4) motions after the step
+    origins: Any  # (m, 4) origins of links
+    rotations: Any  # (m, 4) rotations of links
+    steps: Any  # (m, 4) polish step of each link
+    columns: Any  # (3 m, MAX_RESIDUAL_ROWS) Jacobian, a row per degree of freedom
+    normal: Any  # (MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS) normal matrix
+    vectors: Any  # (3, MAX_RESIDUAL_ROWS) residual, reciprocal pivots, multipliers
 
 
 @inline
@@ -329,31 +357,24 @@ def find_dof_axis(kind, axis, rotation, j):
 
 
 @inline
-def is_blocked_by_limit(kind, value, low, high, push):
-    """Return whether the gradient pushes a value out of its range."""
-    return (kind == HINGE or kind == SLIDE) and ((value <= low and push < 0.0) or (value >= high and push > 0.0))
-
-
-@inline
-def build_system(links, current, weights, rows, x, workspace):
+def build_system(chain, current, weights, rows, x, workspace):
     """Build the columns and J W J^T, lower triangle."""
     normal, columns, e = workspace.normal, workspace.columns, workspace.vectors[0]
     for r in range(rows):
         for s in range(r + 1):
             normal[r, s] = 0.0
-    for i in range(links.kinds.shape[0]):
-        kind, rotation = links.kinds[i], read_quat(workspace.rotations, i)
+    for i in range(chain.kinds.shape[0]):
+        joint, rotation = read_joint(chain, i), read_quat(workspace.rotations, i)
         lever = sub(current.point, read_vec(workspace.origins, i))
-        is_rotation = kind == BALL or kind == HINGE
-        for j in range(count_dofs(kind)):
-            column, joint_weight = columns[3 * i + j], links.ease[i]
-            write_column(
-                column, is_rotation, find_dof_axis(kind, read_vec(links.axes, i), rotation, j), lever, current, weights
-            )
+        is_rotation = joint.kind == BALL or joint.kind == HINGE
+        for j in range(count_dofs(joint.kind)):
+            column, joint_weight = columns[3 * i + j], chain.joint_weights[i]
+            axis = find_dof_axis(joint.kind, joint.axis, rotation, j)
+            write_column(column, is_rotation, axis, lever, current, weights)
             push = 0.0
             for r in range(rows):
                 push += column[r] * e[r]
-            if is_blocked_by_limit(kind, x[i, 0], links.ranges[i, 0], links.ranges[i, 1], push):
+            if (joint.kind == HINGE or joint.kind == SLIDE) and is_blocked(joint, x[i, 0], push):
                 joint_weight = 0.0
             for r in range(rows):
                 # W in one of the two factors only; a blocked joint has weight 0 and an empty column, so that it does
@@ -365,69 +386,64 @@ def build_system(links, current, weights, rows, x, workspace):
 
 
 @inline
-def compute_dof_step(links, i, j, workspace, rows):
+def compute_dof_step(chain, i, j, workspace, rows):
     """Compute the step of column j of link i."""
-    y, column, step = workspace.vectors[3], workspace.columns[3 * i + j], 0.0
+    y, column, step = workspace.vectors[2], workspace.columns[3 * i + j], 0.0
     for r in range(rows):
         step += column[r] * y[r]
-    return links.ease[i] * step
+    return chain.joint_weights[i] * step
 
 
 @inline
-def apply_goal_step(links, workspace, rows, max_step, x, destination):
-    """Apply the step, with limits. It is shortened as a whole so that nothing moves farther than `max_step`."""
-    largest = 0.0
-    for i in range(links.kinds.shape[0]):
+def apply_goal_step(chain, workspace, rows, max_step, x):
+    """Write the motions after the step to workspace.trial, inside limits.
+
+    The step is shortened as a whole so that nothing moves farther than `max_step` [rad, chain sizes].
+    """
+    largest, trial = 0.0, workspace.trial
+    for i in range(chain.kinds.shape[0]):
         step = Vec(0.0, 0.0, 0.0)
-        if count_dofs(links.kinds[i]) > 1:
+        if count_dofs(chain.kinds[i]) > 1:
             step = Vec(
-                compute_dof_step(links, i, 0, workspace, rows),
-                compute_dof_step(links, i, 1, workspace, rows),
-                compute_dof_step(links, i, 2, workspace, rows),
+                compute_dof_step(chain, i, 0, workspace, rows),
+                compute_dof_step(chain, i, 1, workspace, rows),
+                compute_dof_step(chain, i, 2, workspace, rows),
             )
         else:
-            step = Vec(compute_dof_step(links, i, 0, workspace, rows), 0.0, 0.0)
+            step = Vec(compute_dof_step(chain, i, 0, workspace, rows), 0.0, 0.0)
         largest = max(largest, norm(step))
-        workspace.steps[i, 0], workspace.steps[i, 1], workspace.steps[i, 2] = step.x, step.y, step.z
+        write_vec(workspace.steps, i, step)
     # Scaled as a whole: limiting each joint separately would change the direction of the step.
     share = 1.0 if largest <= max_step else max_step / largest
-    for i in range(links.kinds.shape[0]):
-        kind, step = links.kinds[i], scale(read_vec(workspace.steps, i), share)
-        write_quat(destination, i, read_quat(x, i))
-        if kind == BALL:
-            step = rotate(conjugate(read_quat(workspace.rotations, i)), scale(step, 0.5))
-            # A rotation by 2 atan(|step|): at most half a turn, and equal to the exponential map to second order.
-            rotated = normalise(multiply(Quat(1.0, step.x, step.y, step.z), read_quat(x, i)))
-            write_quat(destination, i, clamp_rotation(links.limits[i], rotated))
-        elif kind == MOVE:
-            destination[i, 0], destination[i, 1], destination[i, 2] = (
-                x[i, 0] + step.x,
-                x[i, 1] + step.y,
-                x[i, 2] + step.z,
-            )
+    for i in range(chain.kinds.shape[0]):
+        joint, step = read_joint(chain, i), scale(read_vec(workspace.steps, i), share)
+        write_quat(trial, i, read_quat(x, i))
+        if joint.kind == BALL:
+            step = rotate(conjugate(read_quat(workspace.rotations, i)), step)
+            rotated = normalise(multiply(make_unscaled_rotation(step), read_quat(x, i)))
+            write_quat(trial, i, clamp_rotation(joint.limit, rotated))
+        elif joint.kind == MOVE:
+            write_vec(trial, i, add(read_vec(x, i), step))
         else:
-            length = norm(read_vec(links.axes, i)) if kind == SLIDE else 1.0
+            length = norm(joint.axis) if joint.kind == SLIDE else 1.0
             if length > 0.0:
-                destination[i, 0] = clamp(x[i, 0] + step.x / length, links.ranges[i, 0], links.ranges[i, 1])
+                trial[i, 0] = clamp(x[i, 0] + step.x / length, joint.low, joint.high)
 
 
 @inline
-def polish_goals(links, tip, target, weights, max_turn, damping, x, trial, workspace):
-    """Take one damped step if it lowers the error; return the error."""
-    current = compute_tip_and_frames(links, tip, x, workspace.origins, workspace.rotations)
+def polish_goals(chain, target, options, damping, x, workspace):
+    """Take one damped step if it lowers the error. workspace: see `GoalPolishWorkspace`."""
+    weights, vectors = options.weights, workspace.vectors
+    current = store_frames_and_tip(chain, x, workspace.origins, workspace.rotations)
     error = compute_squared_error(current, target, weights)
-    rows = write_residual(current, target, weights, workspace.vectors[0])
-    build_system(links, current, weights, rows, x, workspace)
+    rows = write_residual(current, target, weights, vectors[0])
+    build_system(chain, current, weights, rows, x, workspace)
     for r in range(rows):
         # Damping in proportion to the squared error: none at the goal, where Gauss-Newton converges quadratically.
         workspace.normal[r, r] += damping * error + REGULARIZATION
-    factor_ldl(workspace.normal, workspace.vectors[1], rows)
-    solve_ldl(workspace.normal, workspace.vectors[1], workspace.vectors[0], workspace.vectors[3], rows)
-    apply_goal_step(links, workspace, rows, min(max_turn, MAX_JOINT_STEP), x, trial)
-    new_error = compute_squared_error(
-        compute_tip_and_frames(links, tip, trial, workspace.origins, workspace.rotations), target, weights
-    )
-    if new_error < error:
-        copy_motions(trial, x)
-        return math.sqrt(new_error)
-    return math.sqrt(error)
+    factor_ldl(workspace.normal, vectors[1], rows)
+    solve_ldl(workspace.normal, vectors[1], vectors[0], vectors[2], rows)
+    apply_goal_step(chain, workspace, rows, min(options.max_turn, MAX_JOINT_STEP), x)
+    new = store_frames_and_tip(chain, workspace.trial, workspace.origins, workspace.rotations)
+    if compute_squared_error(new, target, weights) < error:
+        copy_motions(workspace.trial, x)

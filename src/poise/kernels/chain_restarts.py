@@ -1,3 +1,4 @@
+# pyright: standard
 """Restarts, bends and extrapolation for stalled chain descents.
 
 Straight chains are bent, restarts perturbed, sweeps extrapolated along narrow valleys.
@@ -6,13 +7,15 @@ Straight chains are bent, restarts perturbed, sweeps extrapolated along narrow v
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from poise.kernels.chain_kinematics import (
     cache_all_sincos,
     compute_tip_position,
     copy_motions,
+    read_link_offset,
     record_trace,
-    store_frames,
+    store_frames_and_point,
 )
 from poise.kernels.jit import device_function, inline
 from poise.kernels.layout import BALL, HINGE, LIMIT_KIND, NO_LIMIT, SLIDE
@@ -89,12 +92,17 @@ def bend_chain(kinds, ranges, line, rotations, bend, x):
 
 
 @device_function
-def bend_if_straight(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
-    """Bend a chain if it is straight; return whether it was."""
-    tip_at = store_frames(kinds, axes, frames, tip, x, origins, rotations)
+def bend_if_straight(chain, point, bend, x, frames):
+    """Bend a chain if it is straight; return whether it was.
+
+    `point` is the tip in its frame; `frames` has workspace for `origins` (m, 4) and `rotations` (m, 4) of links.
+    """
+    kinds, origins, rotations = chain.kinds, frames.origins, frames.rotations
+    tip_at = store_frames_and_point(chain, point, x, origins, rotations)
     was_straight = is_straight(kinds, tip_at, origins, bend)
     if was_straight:
-        bend_chain(kinds, ranges, sub(tip_at, read_vec(origins, find_first_rotating_joint(kinds))), rotations, bend, x)
+        line = sub(tip_at, read_vec(origins, find_first_rotating_joint(kinds)))
+        bend_chain(kinds, chain.ranges, line, rotations, bend, x)
     return was_straight
 
 
@@ -156,12 +164,12 @@ def sample_low_discrepancy(g, dimension, n):
 
 
 @device_function
-def extrapolate_sweep(links, tip, target, share, error, previous, x, sincos):
+def extrapolate_sweep(chain, target, share, error, previous, x, sincos):
     """Extrapolate the last sweep by `share`. Undone where it does not lower the error; returns the error.
 
     It speeds up sweeps along a narrow valley: the pattern move of Hooke and Jeeves, J. ACM 8, 1961.
     """
-    kinds, axes, ranges, limits, frames = links
+    kinds, ranges, limits = chain.kinds, chain.ranges, chain.limits
     for i in range(kinds.shape[0]):
         current, before = read_quat(x, i), read_quat(previous, i)
         # `previous` becomes the current pose, restored if the extrapolation fails.
@@ -173,7 +181,7 @@ def extrapolate_sweep(links, tip, target, share, error, previous, x, sincos):
                 x[i, j] += share * (x[i, j] - before[j])
             if kinds[i] == BALL:
                 write_quat(x, i, clamp_rotation(limits[i], normalise(read_quat(x, i))))
-    new_error = norm(sub(target, compute_tip_position(kinds, axes, frames, tip, x)))
+    new_error = norm(sub(target, compute_tip_position(chain, x)))
     if new_error < error:
         cache_all_sincos(kinds, x, sincos)
         return new_error
@@ -191,76 +199,75 @@ STALL_SHARE = 1e-6  # of the last descent
 SLOW_SHARE = 1e-2  # of a descent before a restart, because another start is likely to converge faster
 
 
-@inline
-def store_if_best(x, error, is_met, best_error, best):
-    """Store x if it is the best so far."""
-    if is_met or error < best_error[0]:
-        best_error[0], best_error[1] = error, 1.0 if is_met else 0.0
-        copy_motions(x, best)
+class ChainProblem(NamedTuple):
+    """Target and start of one descent."""
+
+    target: Any  # Vec or EffectorTarget in the base frame
+    start: Any  # (m, 4) motions of the first attempt
+    is_reachable: bool  # whether the target is within reach of the chain: else there are no restarts
 
 
 @inline
-def store_initial(x, error, is_met, best_error, count, best, trace_x, trace_error):
+def is_within_reach(chain, point, reach):
+    """Return whether a point is within reach of the tip. reach (2,): min and max distance from the first link."""
+    return chain.kinds.shape[0] > 0 and reach[0] <= norm(sub(point, read_link_offset(chain.frames, 0))) <= reach[1]
+
+
+@inline
+def store_if_best(x, error, is_met, workspace):
+    """Store x if it is the best so far. Sets `best` (m, 4) and `best_error` (2,) of the workspace."""
+    if is_met or error < workspace.best_error[0]:
+        workspace.best_error[0], workspace.best_error[1] = error, 1.0 if is_met else 0.0
+        copy_motions(x, workspace.best)
+
+
+@inline
+def store_initial(error, is_met, output, workspace):
     """Store the first pose of a descent, bent or perturbed. If it meets the goals, the descent is done."""
-    store_if_best(x, error, is_met, best_error, best)
+    store_if_best(output.x, error, is_met, workspace)
     # Count an iteration: zero iterations would mean the start.
     if is_met:
-        count[0] += 1
-        record_trace(trace_x, trace_error, count[0], x, error)
+        output.counts[0] += 1
+        record_trace(output, error)
 
 
 @inline
-def descend_with_restarts(
-    descend,
-    measure,
-    links,
-    tip,
-    target,
-    options,
-    is_reachable,
-    start,
-    x,
-    best_error,
-    count,
-    workspace,
-    trace_x,
-    trace_error,
-):
+def descend_with_restarts(descend, measure, chain, problem, options, output, workspace):
     """Descend from the start pose, with restarts after stalls.
 
-    x becomes the best pose found.
+    output.x becomes the best pose found.
 
-    is_reachable  whether the target is within reach of the chain: else there are no restarts
-    descend       (links, tip, target, options, min_gain, x, best_error, count, workspace, trace_x, trace_error): moves
-                  x downhill, counts iterations, and stores the best in best_error and workspace.best
-    measure       (links, tip, target, options, x): the error, and whether the goals are met
-    best_error    (2,) out: error of the best pose, and 1 where it meets the goals
-    options       has `iterations`, of all descents together, and `restarts`
+    descend    (chain, target, options, min_gain, output, workspace): moves output.x downhill, counts iterations, and
+               stores the best pose in the workspace
+    measure    (chain, target, options, x): the error, and whether the goals are met
+    options    has `iterations`, of all descents together, and `restarts`
+    workspace  has `best` (m, 4) and `best_error` (2,): the best pose, its error, and 1 where it meets the goals
     """
-    restarts = options.restarts if is_reachable else 0
-    count[0], count[1] = 0, 0
-    copy_motions(start, x)
-    error, is_met = measure(links, tip, target, options, x)
-    record_trace(trace_x, trace_error, 0, x, error)
+    x, counts, best, best_error = output.x, output.counts, workspace.best, workspace.best_error
+    restarts = options.restarts if problem.is_reachable else 0
+    counts[0], counts[1] = 0, 0
+    copy_motions(problem.start, x)
+    error, is_met = measure(chain, problem.target, options, x)
+    record_trace(output, error)
     best_error[0], best_error[1] = error, 1.0 if is_met else 0.0
     # A start with a NaN error is returned unchanged.
-    if is_met or not error < math.inf or links.kinds.shape[0] == 0:
+    if is_met or not error < math.inf or chain.kinds.shape[0] == 0:
         return
-    copy_motions(x, workspace.best)
+    copy_motions(x, best)
     # The start, the restarts, and a last descent from the best.
     for attempt in range(restarts + 2 if restarts > 0 else 1):
-        if count[0] >= options.iterations or best_error[1] > 0.0:
+        if counts[0] >= options.iterations or best_error[1] > 0.0:
             break
         # Attempts before the last were stopped while still decreasing slowly: the best of them is now continued.
         if attempt > restarts:
-            copy_motions(workspace.best, x)
+            copy_motions(best, x)
         elif attempt > 0:
-            perturb(links.kinds, links.ranges, start, attempt, x)
-            clamp_balls(links.kinds, links.limits, x)
+            perturb(chain.kinds, chain.ranges, problem.start, attempt, x)
+            clamp_balls(chain.kinds, chain.limits, x)
         min_gain = SLOW_SHARE if attempt < restarts else STALL_SHARE
-        descend(links, tip, target, options, min_gain, x, best_error, count, workspace, trace_x, trace_error)
-    copy_motions(workspace.best, x)
+        descend(chain, problem.target, options, min_gain, output, workspace)
+    copy_motions(best, x)
     # Products of many unit quaternions drift by rounding. An unmoved start stays bit for bit.
-    for i in range(links.kinds.shape[0]):
-        if links.kinds[i] == BALL and count[0] > 0:
+    for i in range(chain.kinds.shape[0]):
+        if chain.kinds[i] == BALL and counts[0] > 0:
             write_quat(x, i, normalise(read_quat(x, i)))

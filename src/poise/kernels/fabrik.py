@@ -1,3 +1,4 @@
+# pyright: standard
 """FABRIK for chains of balls, and for chains with hinges and limits.
 
 The joints are points; each sweep drags them from the tip to the base and back.
@@ -13,21 +14,25 @@ with hinges or limits use `solve_limited`, several effectors kernels/fabrik_tree
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise.kernels.ccd_position import compute_best_hinge_angle
 from poise.kernels.chain_kinematics import (
+    ChainOutput,
+    PositionChain,
     compute_motion_rotation,
     compute_tip_position,
     copy_motions,
+    read_joint,
     read_link_offset,
     read_link_rotation,
     record_trace,
-    store_frames,
+    store_frames_and_point,
 )
-from poise.kernels.chain_polish import STALL_SHARE, polish_position
-from poise.kernels.chain_restarts import bend_chain, clamp_balls, is_straight, perturb
+from poise.kernels.chain_polish import STALL_SHARE, PositionPolishWorkspace, polish_position
+from poise.kernels.chain_restarts import bend_chain, clamp_balls, is_straight, perturb, store_if_best
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.layout import HINGE
 from poise.kernels.limits import clamp_rotation
@@ -53,6 +58,22 @@ from poise.kernels.vec_quat import (
 
 MIN_SQUARED_LENGTH = 1e-290  # smaller squared lengths have no direction
 SLOW_SHARE = 0.7  # fraction of the error: with a polish, a sweep with a larger remainder is the last
+
+
+class FabrikOptions(NamedTuple):
+    """Solver options, equal for every problem."""
+
+    tolerance: float  # distance, chain sizes
+    iterations: int  # maximum of sweeps and polish steps
+    bend: float  # [rad] initial bend of a straight chain; 0: none
+    has_polish: bool  # whether to polish where sweeps converge slowly
+    restarts: int  # of limited chains
+
+
+@inline
+def read_options(options):
+    """Read the options from an array (5,), see `FABRIK._pack` in solvers/fabrik.py."""
+    return FabrikOptions(options[0], int(options[1]), options[2], options[3] > 0.0, int(options[4]))
 
 
 @inline
@@ -99,29 +120,30 @@ def sweep(lengths, target, points):
 
 
 @inline
-def read_bone(frames, tip, i):
+def read_bone(chain, i):
     """Return the bone of joint i in its moved frame. It is the position of the next joint, or of the tip."""
-    return read_link_offset(frames, i + 1) if i + 1 < frames.shape[0] else tip
+    return read_link_offset(chain.frames, i + 1) if i + 1 < chain.frames.shape[0] else chain.tip
 
 
 @device_function
-def compute_lengths(frames, tip, lengths):
+def compute_lengths(chain, lengths):
     """Compute the bone lengths; return their sum and maximum."""
     total, longest = 0.0, 0.0
     for i in range(lengths.shape[0]):
-        lengths[i] = norm(read_bone(frames, tip, i))
+        lengths[i] = norm(read_bone(chain, i))
         total += lengths[i]
         longest = max(longest, lengths[i])
     return total, longest
 
 
 @device_function
-def straighten_towards(lengths, target, longest, is_too_far, points):
+def straighten_towards(target, longest, is_too_far, workspace):
     """Straighten the chain towards an unreachable target. It comes as near as lengths allow.
 
     The chain is extended towards a target that is too far. For one that is too near, the longest bone points towards it
     and all others back: the tip comes as near to the base as possible, on the target's side.
     """
+    lengths, points = workspace.lengths, workspace.polish.origins
     base = read_vec(points, 0)
     direction = sub(target, base)
     if not dot(direction, direction) > MIN_SQUARED_LENGTH:
@@ -137,33 +159,51 @@ def straighten_towards(lengths, target, longest, is_too_far, points):
 
 
 @device_function
-def compute_rotations(frames, tip, points, start, x):
+def compute_rotations(chain, points, start, x):
     """Compute ball rotations from the points. Shortest arcs from the start, in the parent's new frame, align the bones.
 
     A shortest arc adds no rotation about the bone, so that each bone keeps its twist.
     """
     frame = Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(x.shape[0]):
-        frame = multiply(frame, read_link_rotation(frames, i))
+        frame = multiply(frame, read_link_rotation(chain.frames, i))
         # Arcs from the start pose, not from the last sweep: the result depends on the points, not on the number of
         # sweeps.
         before = read_quat(start, i)
         target = rotate(conjugate(frame), sub(read_vec(points, i + 1), read_vec(points, i)))
-        arc = rotation_between(rotate(before, read_bone(frames, tip, i)), target)
+        arc = rotation_between(rotate(before, read_bone(chain, i)), target)
         rotated = normalise(multiply(arc, before))
         write_quat(x, i, rotated)
         frame = multiply(frame, rotated)
 
 
 @device_function
-def compute_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations):
+def compute_points(chain, bend, x, points, rotations):
     """Compute the points of the motions x. A chain that is straight within `bend` is bent by it first."""
-    m = kinds.shape[0]
-    tip_at = store_frames(kinds, axes, frames, tip, x, points, rotations)
+    kinds = chain.kinds
+    tip_at = store_frames_and_point(chain, chain.tip, x, points, rotations)
     if bend > 0.0 and is_straight(kinds, tip_at, points, bend):
-        bend_chain(kinds, ranges, sub(tip_at, read_vec(points, 0)), rotations, bend, x)
-        tip_at = store_frames(kinds, axes, frames, tip, x, points, rotations)
-    write_vec(points, m, tip_at)
+        bend_chain(kinds, chain.ranges, sub(tip_at, read_vec(points, 0)), rotations, bend, x)
+        tip_at = store_frames_and_point(chain, chain.tip, x, points, rotations)
+    write_vec(points, kinds.shape[0], tip_at)
+
+
+class FreeStart(NamedTuple):
+    """Start of a chain of free balls, often the same for many targets."""
+
+    x: Any  # (m, 4) motions
+    tip_at: Vec  # position of the tip
+    home: Any  # (m + 1, 3) initial points of sweeps, after a bend
+    total: float  # sum of the bone lengths
+    longest: float  # maximum of the bone lengths
+
+
+class FreeWorkspace(NamedTuple):
+    """Workspace of a chain of free balls."""
+
+    lengths: Any  # (m,) bone lengths
+    twists: Any  # (m, 4) motions from which the shortest arcs of bones start
+    polish: PositionPolishWorkspace  # its origins are the points (m + 1, 3)
 
 
 @kernel
@@ -172,94 +212,77 @@ def solve(
 ):  # fmt: skip
     """Solve k targets (k, 3) for a chain of free balls. Each has its own start (1|k, m, 4).
 
-    options: tolerance, iterations, bend, finish. counts (k, 2): iterations, single joint updates.
+    options: see `read_options`. counts (k, 2): iterations, single joint updates.
     trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
     """
-    m = kinds.shape[0]
+    m, settings = kinds.shape[0], read_options(options)
     scratch, points, home, lengths = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty((m + 1, 3)), np.empty(m)
+    workspace = FreeWorkspace(lengths, scratch[0], PositionPolishWorkspace(scratch[2], points, scratch[1], scratch[3]))
     total, longest, tip_at = 0.0, 0.0, Vec(0.0, 0.0, 0.0)
     for k in range(targets.shape[0]):
-        chain_frames = frames[min(k, frames.shape[0] - 1)]
-        start = starts[min(k, starts.shape[0] - 1)]
-        tip = read_vec(tips, min(k, tips.shape[0] - 1))
+        tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), starts[min(k, starts.shape[0] - 1)]
+        chain = PositionChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
         if k == 0 or frames.shape[0] > 1 or starts.shape[0] > 1:  # otherwise the start is the same for all
-            total, longest = compute_lengths(chain_frames, tip, lengths)
-            tip_at = compute_tip_position(kinds, axes, chain_frames, tip, start)
+            total, longest = compute_lengths(chain, lengths)
+            tip_at = compute_tip_position(chain, start)
             copy_motions(start, scratch[0])
-            compute_points(kinds, axes, ranges, chain_frames, tip, options[2], scratch[0], home, scratch[1])
-        errors[k] = solve_one(
-            kinds, axes, ranges, limits, chain_frames, tip, read_vec(targets, k), tip_at, total, longest, home, start,
-            options, x_out[k], counts[k], lengths, points, scratch[0], scratch[1], scratch[2], scratch[3], trace_x,
-            trace_error,
-        )  # fmt: skip
+            compute_points(chain, settings.bend, scratch[0], home, scratch[1])
+        free_start = FreeStart(start, tip_at, home, total, longest)
+        output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
+        errors[k] = solve_one(chain, read_vec(targets, k), free_start, settings, output, workspace)
 
 
 @device_function
-def solve_one(
-    kinds, axes, ranges, limits, frames, tip, target, tip_at, total, longest, home, start, options, x, count, lengths,
-    points, twists, rotations, trial, walls, trace_x, trace_error,
-):  # fmt: skip
-    """Solve one target and return the error of x.
+def solve_one(chain, target, start, options, output, workspace):
+    """Solve one target and return the error of output.x.
 
-    Closed form where the target is out of reach, else sweeps and the polish. tip_at is the tip of the start, home the
-    initial points of sweeps; total and longest are the sum and maximum of lengths.
+    Closed form where the target is out of reach, else sweeps and the polish.
     """
-    m, tolerance = kinds.shape[0], options[0]
-    count[0] = 0
-    count[1] = 0
-    copy_motions(start, x)
-    start_error = norm(sub(target, tip_at))
-    record_trace(trace_x, trace_error, 0, x, start_error)
-    if start_error <= tolerance or not start_error < math.inf or m == 0 or options[1] < 1.0:
+    m, tolerance, x, counts = chain.kinds.shape[0], options.tolerance, output.x, output.counts
+    points = workspace.polish.origins
+    counts[0], counts[1] = 0, 0
+    copy_motions(start.x, x)
+    start_error = norm(sub(target, start.tip_at))
+    record_trace(output, start_error)
+    if start_error <= tolerance or not start_error < math.inf or m == 0 or options.iterations < 1:
         return start_error
     for i in range(m + 1):
-        write_vec(points, i, read_vec(home, i))
-    copy_motions(start, twists)
+        write_vec(points, i, read_vec(start.home, i))
+    copy_motions(start.x, workspace.twists)
     distance = norm(sub(target, read_vec(points, 0)))
     # Reach of a chain without limits: from the longest bone minus all others to the sum of all bones.
-    is_too_far, is_too_near = distance >= total - tolerance, distance <= 2.0 * longest - total + tolerance
+    is_too_far = distance >= start.total - tolerance
+    is_too_near = distance <= 2.0 * start.longest - start.total + tolerance
     if is_too_far or is_too_near:
-        straighten_towards(lengths, target, longest, is_too_far, points)
-        compute_rotations(frames, tip, points, twists, x)
-        count[0] = 1
-        count[1] = m
-        record_trace(trace_x, trace_error, 1, x, norm(sub(target, read_vec(points, m))))
+        straighten_towards(target, start.longest, is_too_far, workspace)
+        compute_rotations(chain, points, workspace.twists, x)
+        counts[0], counts[1] = 1, m
+        record_trace(output, norm(sub(target, read_vec(points, m))))
     else:
-        sweep_and_polish(
-            kinds, axes, ranges, limits, frames, tip, target, options, x, count, lengths, points, twists, rotations,
-            trial, walls, trace_x, trace_error,
-        )  # fmt: skip
-    error = norm(sub(target, compute_tip_position(kinds, axes, frames, tip, x)))
+        sweep_and_polish(chain, target, options, output, workspace)
+    error = norm(sub(target, compute_tip_position(chain, x)))
     # Without progress the start is returned.
     if error >= start_error:
-        copy_motions(start, x)
+        copy_motions(start.x, x)
         return start_error
     return error
 
 
 @device_function
-def sweep_and_polish(
-    kinds, axes, ranges, limits, frames, tip, target, options, x, count, lengths, points, twists, rotations, trial,
-    walls, trace_x, trace_error,
-):  # fmt: skip
+def sweep_and_polish(chain, target, options, output, workspace):
     """Alternate sweeps and polish. A folded chain that stalls the polish unfolds in a sweep."""
-    tolerance, iterations, has_polish = options[0], int(options[1]), options[3] > 0.0
-    error = sweep_until_slow(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
-    while has_polish and error > tolerance and count[0] < iterations:
+    tolerance, x, counts, polish = options.tolerance, output.x, output.counts, workspace.polish
+    error = sweep_until_slow(chain, target, options, output, workspace)
+    while options.has_polish and error > tolerance and counts[0] < options.iterations:
         before = error
-        error = polish_position(
-            kinds, axes, ranges, limits, frames, tip, target, tolerance, iterations, x, count, trial, points,
-            rotations, walls, trace_x, trace_error,
-        )  # fmt: skip
-        if error > tolerance and count[0] < iterations:
+        error = polish_position(chain, target, options, output, polish)
+        if error > tolerance and counts[0] < options.iterations:
             # The polish has changed the twist of the bones: arcs now start from its motions.
-            copy_motions(x, twists)
-            compute_points(kinds, axes, ranges, frames, tip, 0.0, x, points, rotations)
-            swept_error = sweep_until_slow(
-                frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error
-            )
+            copy_motions(x, workspace.twists)
+            compute_points(chain, 0.0, x, polish.origins, polish.rotations)
+            swept_error = sweep_until_slow(chain, target, options, output, workspace)
             if swept_error > error:
-                copy_motions(twists, x)
+                copy_motions(workspace.twists, x)
             error = min(swept_error, error)
         # Neither the polish nor the sweeps reduced the error by one per cent: both stall.
         if error > (1.0 - STALL_SHARE) * before:
@@ -267,23 +290,27 @@ def sweep_and_polish(
 
 
 @device_function
-def sweep_until_slow(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error):
+def sweep_until_slow(chain, target, options, output, workspace):
     """Sweep until the tip is within tolerance or sweeps are slow. Also ends when the iterations are used up.
 
-    x becomes the motions; returns the remaining distance.
+    output.x becomes the motions; returns the remaining distance.
     """
-    tolerance, iterations, has_polish = options[0], int(options[1]), options[3] > 0.0
+    counts, points = output.counts, workspace.polish.origins
     error, before = math.inf, math.inf
-    while count[0] < iterations and error > tolerance and not (has_polish and error > SLOW_SHARE * before):
+    while (
+        counts[0] < options.iterations
+        and error > options.tolerance
+        and not (options.has_polish and error > SLOW_SHARE * before)
+    ):
         before = error
-        error = sweep(lengths, target, points)
-        count[0] += 1
-        count[1] += lengths.shape[0]
-        if count[0] < trace_error.shape[0]:
+        error = sweep(workspace.lengths, target, points)
+        counts[0] += 1
+        counts[1] += workspace.lengths.shape[0]
+        if counts[0] < output.trace_error.shape[0]:
             # Sweeps need points only; motions are computed at the end, or for a trace.
-            compute_rotations(frames, tip, points, twists, x)
-            record_trace(trace_x, trace_error, count[0], x, error)
-    compute_rotations(frames, tip, points, twists, x)
+            compute_rotations(chain, points, workspace.twists, output.x)
+            record_trace(output, error)
+    compute_rotations(chain, points, workspace.twists, output.x)
     return error
 
 
@@ -302,68 +329,77 @@ SWEEPS_BEFORE_POLISH = 3  # sweeps before a polish
 
 
 @inline
-def rotate_towards(kind, axis, low, high, limit, x, i, bone, target):
+def rotate_towards(joint, x, i, bone, target):
     """Compute joint i's motion pointing `bone` towards `target`.
 
     The bone is in its moved frame, `target` in its frame; the result is a row of x.
     """
-    h = rotate(compute_motion_rotation(kind, axis, x, i), bone)
-    if kind == HINGE:
-        return Quat(compute_best_hinge_angle(axis, x[i, 0], low, high, math.inf, h, target), 0.0, 0.0, 0.0)
+    h = rotate(compute_motion_rotation(joint.kind, joint.axis, x, i), bone)
+    if joint.kind == HINGE:
+        angle = compute_best_hinge_angle(joint.axis, x[i, 0], joint.low, joint.high, math.inf, h, target)
+        return Quat(angle, 0.0, 0.0, 0.0)
     q = read_quat(x, i)
-    return clamp_rotation(limit, normalise(multiply(rotation_between(h, target), q)))
+    return clamp_rotation(joint.limit, normalise(multiply(rotation_between(h, target), q)))
 
 
 @inline
-def motion_to_rotation(kind, axis, row):
+def motion_to_rotation(joint, row):
     """Convert a row of x to a rotation."""
-    return from_axis_angle(axis, row.w) if kind == HINGE else row
+    return from_axis_angle(joint.axis, row.w) if joint.kind == HINGE else row
 
 
 @device_function
-def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, points):
+def drag_to_target(chain, target, x, last, points):
     """Drag the chain by its tip to the target, bone by bone.
 
     x stays; `last` is the last bone's current rotation.
     """
-    m = kinds.shape[0]
+    m = chain.kinds.shape[0]
     # Start with the last bone, which no joint beyond the tip limits.
-    bone = rotate(last, tip)
+    bone = rotate(last, chain.tip)
     rotation = multiply(rotation_between(bone, sub(target, read_vec(points, m - 1))), last)
-    point = sub(target, rotate(rotation, tip))
+    point = sub(target, rotate(rotation, chain.tip))
     for k in range(m - 1):
         i = m - 1 - k
-        axis, parent_from_link = read_vec(axes, i), conjugate(read_link_rotation(frames, i))
-        parent = rotate(parent_from_link, scale(read_link_offset(frames, i), -1.0))
+        joint, parent_from_link = read_joint(chain, i), conjugate(read_link_rotation(chain.frames, i))
+        parent = rotate(parent_from_link, scale(read_link_offset(chain.frames, i), -1.0))
         direction = rotate(conjugate(rotation), sub(read_vec(points, i - 1), point))
         write_vec(points, i, point)
         # The child's bone is fixed: compute the motion aligning the direction to the parent's target point with the
         # parent's offset in the joint's own frame.
-        row = rotate_towards(kinds[i], axis, ranges[i, 0], ranges[i, 1], limits[i], x, i, direction, parent)
-        frame = multiply(rotation, conjugate(motion_to_rotation(kinds[i], axis, row)))
+        row = rotate_towards(joint, x, i, direction, parent)
+        frame = multiply(rotation, conjugate(motion_to_rotation(joint, row)))
         point = add(point, rotate(frame, parent))
         rotation = multiply(frame, parent_from_link)
     write_vec(points, m, target)
 
 
 @device_function
-def drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points):
+def drag_to_base(chain, x, points):
     """Drag the chain by its base back to its position.
 
     x becomes its motions. Returns the last bone's rotation.
     """
-    point, frame, rotation = read_vec(points, 0), read_link_rotation(frames, 0), Quat(1.0, 0.0, 0.0, 0.0)
-    for i in range(kinds.shape[0]):
-        axis, bone = read_vec(axes, i), read_bone(frames, tip, i)
+    point, frame, rotation = read_vec(points, 0), read_link_rotation(chain.frames, 0), Quat(1.0, 0.0, 0.0, 0.0)
+    for i in range(chain.kinds.shape[0]):
+        joint, bone = read_joint(chain, i), read_bone(chain, i)
         direction = rotate(conjugate(frame), sub(read_vec(points, i + 1), point))
-        row = rotate_towards(kinds[i], axis, ranges[i, 0], ranges[i, 1], limits[i], x, i, bone, direction)
+        row = rotate_towards(joint, x, i, bone, direction)
         write_quat(x, i, row)
-        rotation = multiply(frame, motion_to_rotation(kinds[i], axis, row))
+        rotation = multiply(frame, motion_to_rotation(joint, row))
         point = add(point, rotate(rotation, bone))
         write_vec(points, i + 1, point)
-        if i + 1 < kinds.shape[0]:
-            frame = multiply(rotation, read_link_rotation(frames, i + 1))
+        if i + 1 < chain.kinds.shape[0]:
+            frame = multiply(rotation, read_link_rotation(chain.frames, i + 1))
     return rotation
+
+
+class LimitedWorkspace(NamedTuple):
+    """Workspace of a limited chain."""
+
+    best: Any  # (m, 4) best motions
+    best_error: Any  # (2,) their error, and 1 if it is within tolerance
+    polish: PositionPolishWorkspace  # its origins are the points (m + 1, 3)
 
 
 @kernel
@@ -374,90 +410,63 @@ def solve_limited(
 
     It has balls and hinges. Each target has its own start (1|k, m, 4), inside the limits.
 
-    options: tolerance, iterations, bend, finish, restarts. The rest: see kernels/fabrik.py.
+    options: see `read_options`. The rest: see `solve`.
     """
-    m = kinds.shape[0]
-    scratch, points = np.empty((4, m, 4)), np.empty((m + 1, 3))
+    m, settings = kinds.shape[0], read_options(options)
+    scratch, points, best_error = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty(2)
+    polish = PositionPolishWorkspace(scratch[1], points, scratch[0], scratch[2])
+    workspace = LimitedWorkspace(scratch[3], best_error, polish)
     for k in range(targets.shape[0]):
-        chain_frames = frames[min(k, frames.shape[0] - 1)]
-        start = starts[min(k, starts.shape[0] - 1)]
-        tip = read_vec(tips, min(k, tips.shape[0] - 1))
-        errors[k] = solve_one_limited(
-            kinds, axes, ranges, limits, chain_frames, tip, read_vec(targets, k), start, options, x_out[k], counts[k],
-            points, scratch[0], scratch[1], scratch[2], scratch[3], trace_x, trace_error,
-        )  # fmt: skip
+        tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), starts[min(k, starts.shape[0] - 1)]
+        chain = PositionChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
+        output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
+        solve_one_limited(chain, read_vec(targets, k), start, settings, output, workspace)
+        errors[k] = best_error[0]
 
 
 @device_function
-def solve_one_limited(
-    kinds, axes, ranges, limits, frames, tip, target, start, options, x, count, points, rotations, trial, walls, best,
-    trace_x, trace_error,
-):  # fmt: skip
-    """Solve one target, with restarts; return the error of x.
+def solve_one_limited(chain, target, start, options, output, workspace):
+    """Solve one target, with restarts.
 
-    Sweeps and polishes from the start, then from perturbed poses. x becomes the best pose.
+    Sweeps and polishes from the start, then from perturbed poses. output.x becomes the best pose.
     """
-    tolerance, iterations, bend, has_polish = options[0], int(options[1]), options[2], options[3] > 0.0
-    restarts = int(options[4]) if has_polish else 0
-    count[0] = 0
-    count[1] = 0
+    x, counts, best_error, polish = output.x, output.counts, workspace.best_error, workspace.polish
+    restarts = options.restarts if options.has_polish else 0
+    counts[0], counts[1] = 0, 0
     copy_motions(start, x)
-    copy_motions(start, best)
-    best_error = norm(sub(target, compute_tip_position(kinds, axes, frames, tip, x)))
-    record_trace(trace_x, trace_error, 0, x, best_error)
+    copy_motions(start, workspace.best)
+    best_error[0] = norm(sub(target, compute_tip_position(chain, x)))
+    record_trace(output, best_error[0])
     # A chain without joints, or a start whose error is not finite: no attempt at all.
-    attempt = 0 if kinds.shape[0] > 0 and best_error < math.inf else restarts + 1
-    while attempt <= restarts and count[0] < iterations and best_error > tolerance:
+    attempt = 0 if chain.kinds.shape[0] > 0 and best_error[0] < math.inf else restarts + 1
+    while attempt <= restarts and counts[0] < options.iterations and best_error[0] > options.tolerance:
         if attempt > 0:
-            perturb(kinds, ranges, start, attempt, x)
+            perturb(chain.kinds, chain.ranges, start, attempt, x)
         # Bends a straight chain; bends and perturbations ignore limits, so balls are clamped afterwards.
-        compute_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations)
-        clamp_balls(kinds, limits, x)
+        compute_points(chain, options.bend, x, polish.origins, polish.rotations)
+        clamp_balls(chain.kinds, chain.limits, x)
         attempt += 1
-        best_error = sweep_limited(
-            kinds, axes, ranges, limits, frames, tip, target, options, best_error, x, count, points, rotations, best,
-            trace_x, trace_error,
-        )  # fmt: skip
-        if has_polish and best_error > tolerance:
-            error = polish_position(
-                kinds, axes, ranges, limits, frames, tip, target, tolerance, iterations, x, count, trial, points,
-                rotations, walls, trace_x, trace_error,
-            )  # fmt: skip
-            best_error = store_if_best(x, error, best, best_error)
-    copy_motions(best, x)
-    return best_error
-
-
-@inline
-def store_if_best(x, error, best, best_error):
-    """Store x if it is better; return the least error."""
-    if error < best_error:
-        copy_motions(x, best)
-        return error
-    return best_error
+        sweep_limited(chain, target, options, output, workspace)
+        if options.has_polish and best_error[0] > options.tolerance:
+            error = polish_position(chain, target, options, output, polish)
+            store_if_best(x, error, error <= options.tolerance, workspace)
+    copy_motions(workspace.best, x)
 
 
 @device_function
-def sweep_limited(
-    kinds, axes, ranges, limits, frames, tip, target, options, best_error, x, count, points, rotations, best, trace_x,
-    trace_error,
-):  # fmt: skip
-    """Sweep a few times before a polish, else until done.
-
-    `best` stores the best pose. Returns its error.
-    """
-    m, tolerance, iterations = kinds.shape[0], options[0], int(options[1])
-    last = count[0] + SWEEPS_BEFORE_POLISH if options[3] > 0.0 else iterations
-    compute_points(kinds, axes, ranges, frames, tip, 0.0, x, points, rotations)
-    i = m - 1
-    rotation = multiply(read_quat(rotations, i), compute_motion_rotation(kinds[i], read_vec(axes, i), x, i))
-    while count[0] < min(last, iterations) and best_error > tolerance:
-        drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, rotation, points)
-        rotation = drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points)
+def sweep_limited(chain, target, options, output, workspace):
+    """Sweep a few times before a polish, else until done. The workspace holds the best pose."""
+    x, counts, points, rotations = output.x, output.counts, workspace.polish.origins, workspace.polish.rotations
+    last = counts[0] + SWEEPS_BEFORE_POLISH if options.has_polish else options.iterations
+    compute_points(chain, 0.0, x, points, rotations)
+    m, i = chain.kinds.shape[0], chain.kinds.shape[0] - 1
+    rotation = multiply(read_quat(rotations, i), compute_motion_rotation(chain.kinds[i], read_vec(chain.axes, i), x, i))
+    while counts[0] < min(last, options.iterations) and workspace.best_error[0] > options.tolerance:
+        drag_to_target(chain, target, x, rotation, points)
+        rotation = drag_to_base(chain, x, points)
         error = norm(sub(target, read_vec(points, m)))
-        count[0] += 1
-        count[1] += m
+        counts[0] += 1
+        counts[1] += m
         # With limits a sweep may raise the error, so the best pose is stored.
-        best_error = store_if_best(x, error, best, best_error)
-        record_trace(trace_x, trace_error, count[0], x, error)
-    return best_error
+        store_if_best(x, error, error <= options.tolerance, workspace)
+        record_trace(output, error)
