@@ -205,6 +205,33 @@ def names_have_no_forbidden_words(package: Path) -> list[str]:
     return [f"{source.name}:{line} {name}" for source in sources for line, name in source.forbidden_names]
 
 
+def function_names_are_not_participles(package: Path) -> list[str]:
+    """Forbid function names of one participle: `moved`. Functions begin with a verb."""
+    functions = (each for source in find_done_sources(package) for each in source.functions)
+    return [f"{each.path}:{each.line} {each.name}" for each in functions if each.is_bare_participle]
+
+
+def first_sentences_are_plain(package: Path) -> list[str]:
+    """Allow at most 12 words and no relative clause in the first sentence of a docstring."""
+    sentences = ((source.name, *each) for source in find_done_sources(package) for each in source.sentences)
+    return [
+        f"{path}:{line} {text}"
+        for path, line, text in sentences
+        if len(text.split()) > style.MAX_WORDS or style.RELATIVE.search(text)
+    ]
+
+
+def functions_take_few_parameters(package: Path) -> list[str]:
+    """Allow at most 12 parameters. Public functions, commands and kernel entries keep theirs."""
+    public = style.find_public_names(package)
+    functions = (each for source in find_done_sources(package) for each in source.functions)
+    return [
+        f"{each.path}:{each.line} {each.name} has {each.parameters} parameters"
+        for each in functions
+        if each.parameters > style.MAX_PARAMETERS and not style.has_own_parameters(each, public)
+    ]
+
+
 def packages_have_docstrings(package: Path) -> list[str]:
     """Every `__init__.py` describes its package."""
     packages = (each for each in sources(package) if Path(each.path).name == "__init__.py")
@@ -221,6 +248,9 @@ RULES: tuple[Callable[[Path], list[str]], ...] = (
     numbers_are_not_copied,
     modules_are_not_imported_by_a_literal_name,
     names_have_no_forbidden_words,
+    function_names_are_not_participles,
+    first_sentences_are_plain,
+    functions_take_few_parameters,
     packages_have_docstrings,
 )
 
@@ -262,8 +292,33 @@ BREACHES: list[tuple[Callable[[Path], list[str]], dict[str, str], str]] = [
     (names_have_no_forbidden_words, {"io/a.py": "\nSOONER_S = 1.0"}, "io/a.py:2 SOONER_S"),
     (names_have_no_forbidden_words, {"io/a.py": "def f(x):\n    x.is_already = 1"}, "io/a.py:2 is_already"),
     (names_have_no_forbidden_words, {"io/a.py": "import re as said"}, "io/a.py:1 said"),
+    (function_names_are_not_participles, {"io/a.py": "def moved(): ..."}, "io/a.py:1 moved"),
+    (function_names_are_not_participles, {"io/a.py": "class A:\n    def _kept(self): ..."}, "io/a.py:2 _kept"),
+    (
+        first_sentences_are_plain,
+        {"io/a.py": f'"""{"Read the words of a file. " * 2}"""\ndef f():\n    """{"Read " * 13}."""'},
+        "io/a.py:2 Read Read",
+    ),
+    (first_sentences_are_plain, {"io/a.py": '"""A file that moves."""'}, "io/a.py:1 A file that moves."),
+    (
+        functions_take_few_parameters,
+        {"kernels/a.py": f"def f({', '.join(f'x{i}' for i in range(13))}): ..."},
+        "kernels/a.py:1 f has 13 parameters",
+    ),
     (packages_have_docstrings, {"io/__init__.py": "from poise.io.registry import load"}, "io/__init__.py has no"),
 ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@kernel\ndef f({}): ...",  # an entry
+        "class A:\n    def __init__(self, {}): ...",
+    ],
+)
+def test_entries_and_constructors_keep_their_parameters(text, tmp_path):
+    (tmp_path / "a.py").write_text(text.format(", ".join(f"x{i}" for i in range(13))), encoding="utf-8")
+    assert functions_take_few_parameters(tmp_path) == []
 
 
 @pytest.mark.parametrize("folder", style.LATER)
