@@ -1,5 +1,5 @@
 # pyright: standard
-"""Numba kernels, one module per problem: functions on numbers, compiled on first use.
+"""Numba kernels: functions on numbers, compiled on first use. There is one module per problem.
 
 Modules are imported on first access, so that `import poise` and commands without a solve do not load Numba. Python
 packs arrays as `layout` describes them. `kinematics` computes world maps and Jacobians; `goal_errors` and `limits`

@@ -189,7 +189,7 @@ def load_lane(problems, flat, w, l, k):
 
 @inline
 def start_with_preference(problems, flat, w, l, k):
-    """Start an attempt of lane l at problem k from its start, with the preferences."""
+    """Start an attempt of lane l at problem k, with the preferences."""
     start, settings = problems.starts[min(k, problems.starts.shape[0] - 1)], problems.settings
     restart_lane(flat, w, l, start, settings[layout.TREE_ITERATIONS], 0.0, settings[layout.TREE_PREFERENCE], 0.0)
 
