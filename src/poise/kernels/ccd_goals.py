@@ -218,7 +218,7 @@ def link_target_to_moved(chain, i, target, x):
 
 @inline
 def moved_target_to_parent(chain, i, target, x):
-    """Transform a target from link i's moved frame to the previous moved frame."""
+    """Transform a target from link i's moved frame to the previous one."""
     offset, rotation = compute_motion(chain.kinds[i], read_vec(chain.axes, i), x, i)
     target = to_parent(target, offset, rotation)
     return to_parent(target, read_link_offset(chain.frames, i), read_link_rotation(chain.frames, i))

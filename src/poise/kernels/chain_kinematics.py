@@ -54,7 +54,7 @@ class PositionChain(NamedTuple):
 
 
 class ChainLinks(NamedTuple):
-    """Links and tip of a chain, as far as forward kinematics reads them. Fields as in `PositionChain`."""
+    """Links and tip of a chain for forward kinematics. Fields as in `PositionChain`."""
 
     kinds: Any
     axes: Any
@@ -215,7 +215,7 @@ def store_frames(chain, x, origins, rotations):
 
 @device_function
 def store_frames_and_point(chain, point, x, origins, rotations):
-    """Store the link frames; return a point of the tip's frame in the base frame."""
+    """Store the link frames; return a point of the tip in base frame."""
     origin, rotation = store_frames(chain, x, origins, rotations)
     return add(origin, rotate(rotation, point))
 

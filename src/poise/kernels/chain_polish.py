@@ -1,5 +1,5 @@
 # pyright: standard
-"""Gauss-Newton polish of chains: position goals (3 x 3) and all goals of one joint.
+"""Gauss-Newton polish of chains. Goals are a position (3 x 3) or all goals of one joint.
 
 Damped steps of all joints at once, where sweeps from joint to joint converge slowly.
 

@@ -189,7 +189,7 @@ def compute_points(chain, bend, x, points, rotations):
 
 
 class FreeStart(NamedTuple):
-    """Start of a chain of free balls, often the same for many targets."""
+    """Start of a chain of free balls, shared by many targets."""
 
     x: Any  # (m, 4) motions
     tip_at: Vec  # position of the tip

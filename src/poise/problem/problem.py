@@ -387,7 +387,7 @@ class Problem:
     allowed = make_alias("Problem.allowed", compute_max_errors)
 
     def bounds(self, tolerance: Tolerance) -> Floats:
-        """Return the largest errors (c,) enlarged by rounding: kernels and forward kinematics differ by that much."""
+        """Return the largest errors (c,) enlarged by rounding. Kernels and forward kinematics differ by that much."""
         return get_or_compute(
             self.plan, "bounds", tolerance, lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK)
         )
