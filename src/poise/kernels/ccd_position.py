@@ -427,7 +427,7 @@ def measure_joint_leverage(kinds, axes, ranges, frames, tips, targets, x, errors
 
 @device_function
 def measure_step(kind, axis, low, high, motion, point, d, scratch):
-    """Measure the distance of a point from d after a joint's best step. Balls have no limit.
+    """Measure a point's distance from d after a joint's best step. Balls have no limit.
 
     scratch (3, LIMIT_ROW): the joint's motion, its cosine and sine, and a row of zeros, the limit of a free ball.
     """

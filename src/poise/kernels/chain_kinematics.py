@@ -215,7 +215,7 @@ def store_frames(chain, x, origins, rotations):
 
 @device_function
 def store_frames_and_point(chain, point, x, origins, rotations):
-    """Store the link frames; return a point of the tip in base frame."""
+    """Store the link frames; return a tip point in base frame."""
     origin, rotation = store_frames(chain, x, origins, rotations)
     return add(origin, rotate(rotation, point))
 
