@@ -7,7 +7,7 @@ and an output path in a worker process. The call returns the table row.
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Protocol
 
@@ -212,13 +212,15 @@ def build_batch_options(
 
 def reject_single_file_options(verb: str, **options: object) -> None:
     """Reject single-file options in a batch. Each keyword is the name of an option."""
-    wrong = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
-    if wrong:
-        raise InputError(f"poise {verb} with many files takes no {' or '.join(wrong)}: that is for one file")
+    _reject_options(f"poise {verb} with many files", "that is for one file", options)
 
 
 def reject_batch_options(verb: str, **options: object) -> None:
     """Reject batch options for a single file."""
+    _reject_options(f"poise {verb} with one file", "give several, or a folder", options)
+
+
+def _reject_options(call: str, advice: str, options: Mapping[str, object]) -> None:
     wrong = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
     if wrong:
-        raise InputError(f"poise {verb} with one file takes no {' or '.join(wrong)}: give several, or a folder")
+        raise InputError(f"{call} takes no {' or '.join(wrong)}: {advice}")

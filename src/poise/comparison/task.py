@@ -11,6 +11,7 @@ import numpy as np
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.smoothing import smoothstep
 from poise.model.clip import Clip
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.pose import Pose, blend_q
@@ -293,8 +294,7 @@ def _build_random_path(source: TargetSource, count: int) -> Floats:
     )
     along = np.linspace(0.0, len(stops) - 1, count, endpoint=False)
     leg = along.astype(np.int64)
-    s = along - leg
-    q = blend_q(source.problem.skeleton, stops[leg], stops[leg + 1], s * s * (3 - 2 * s))
+    q = blend_q(source.problem.skeleton, stops[leg], stops[leg + 1], smoothstep(along - leg))
     return source.problem.skeleton.legal(q)[0]
 
 

@@ -24,6 +24,7 @@ from poise.io.bvh_reader import BvhDocument
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
+from poise.maths.smoothing import smoothstep
 from poise.model.clip import Clip, KeyedClip, bracket_times
 from poise.model.limits import Limit, Range, find_hinge_axis
 from poise.model.pose import Pose
@@ -98,7 +99,7 @@ def _interpolate_keys(skeleton: Skeleton, joint: str, keys: Sequence[Key], times
     knot_rows = [(t, row) for t, row in rows if t in offsets or not _is_between_near(t, key_times)]
     knots, values = np.array([t for t, _ in knot_rows]), np.array([row for _, row in knot_rows])
     lower, weight = bracket_times(knots, times)
-    smooth = weight * weight * (3.0 - 2.0 * weight)
+    smooth = smoothstep(weight)
     lower_values, upper_values = values[lower], values[np.minimum(lower + 1, len(knots) - 1)]
     mixed = lower_values + smooth[:, None] * (upper_values - lower_values)
     if _is_rotational(skeleton, joint):
