@@ -246,7 +246,7 @@ class SingleTargetSolve:
             self.paths is not None or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
         )
         self.shape = 1, problem.skeleton.nq
-        # A solver that wraps another may pass on its answer unchecked. (`is_own` would cost another call.)
+        # A solver that wraps another may pass on its answer unchecked. (`is_builtin` would cost another call.)
         self._is_own = type(solver).__module__.startswith(BUILTIN_PREFIX) and not hasattr(solver, "inner")
         start = problem.start
         self.serves_any_start = (
