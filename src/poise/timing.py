@@ -92,5 +92,5 @@ def get_pauses() -> Pauses:
 
 
 def share_pauses(pauses: Pauses) -> None:
-    """Record this thread's pauses in those of another thread."""
+    """Use another thread's record of pauses for this thread."""
     _THREAD_PAUSES.pauses = pauses

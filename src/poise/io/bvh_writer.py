@@ -364,7 +364,7 @@ _MAX_TIME_DEVIATION = 0.01  # [frames] maximum deviation of evenly spaced times
 def encode_bvh(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     """Encode a BVH file of a rig, clip, pose or batch. A rig has one clip at most; a batch of poses becomes frames.
 
-    With `remainder` "zero" a new hierarchy has its rest pose where all angles are zero; a source document has it there
+    With `rest` "zero" a new hierarchy has its rest pose where all angles are zero; a source document has it there
     already. Names that BVH cannot hold are changed, with a WriteWarning; see `find_file_names`. UnsupportedError for
     several clips, for motion without channels in the document, and for non-uniform scale.
     """

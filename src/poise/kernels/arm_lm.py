@@ -246,7 +246,7 @@ def update_caution(caution, last_error, error):
 
 @inline
 def compute_damping(caution, error, factor, floor):
-    """Compute the damping. It is `factor_ldl` times the squared error, plus a floor, times the caution if any."""
+    """Compute the damping. It is `factor` times the squared error, plus a floor, times the caution if any."""
     # The damping is large far away, where the linearisation is inaccurate, and vanishes at the goal. Steps are never
     # rejected: 17.7 iterations for a pose of a Panda, 25.2 with the textbook damping, which adapts to success.
     return select(caution > 0.0, caution, 1.0 + 0.0 * error) * (error * factor + floor)

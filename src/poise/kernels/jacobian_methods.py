@@ -252,7 +252,7 @@ def solve_selective(kind, tree, lanes, vectors, goal_motions, max_step):
         wanted_motion = sum_block_lengths(kind, vectors[i], 0, lanes.d.shape[0])
         limit = max_step * minimum(
             wanted_motion * square / maximum(total_motion, zero + MIN_DIVISOR), zero + 1.0
-        )  # swung is s_i^2 M_i
+        )  # total_motion is s_i^2 M_i
         share = project_error(kind, lanes, vectors, i) / square
         angle = maximum(share, -share) * widest
         # The whole error along u_i, or the share at which the largest joint angle equals its limit.

@@ -93,7 +93,7 @@ class LimbSettings(NamedTuple):
     soft: float  # share of the reach over which the distance is softened
     swivel: Quat  # half-angle cosine and sine of the offset; y above 0: move even a start at its target
     weight: float
-    mode: float  # BEND_LEAST, BEND_THIGH or BEND_AXIS: the rule for the swivel about the chord
+    mode: float  # BEND_MIN, BEND_THIGH or BEND_AXIS: the rule for the swivel about the chord
 
 
 class LimbProblems(NamedTuple):

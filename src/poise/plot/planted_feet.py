@@ -42,7 +42,7 @@ class StraightView(NamedTuple):
         return np.stack([(points[..., :2] - self.origin) @ self.direction, points[..., 2]], axis=-1)
 
     def find_ground_points(self, motion: Motion, along: Floats) -> Floats:
-        """Find ground positions (L, k, 2) on the line of each foot. They lie at the distances `direction` (k,)."""
+        """Find ground positions (L, k, 2) on the line of each foot. They lie at the distances `along` (k,)."""
         left_direction = np.array([-self.direction[1], self.direction[0]])
         ankles = motion.places[:, :, ANKLE, :2] - self.origin
         aside = np.median(ankles @ left_direction, axis=0)
@@ -78,7 +78,7 @@ class UnrolledView(NamedTuple):
     def find_ground_points(self, motion: Motion, along: Floats) -> Floats:
         """Find ground positions (L, k, 2) beside the path.
 
-        They are offset as far as each foot, at the distances `direction` (k,).
+        They are offset as far as each foot, at the distances `along` (k,).
         """
         path_positions, path_directions = self._interpolate_path(self.distances)
         offsets = motion.places[:, :, ANKLE, :2] - path_positions[:, None]

@@ -1,6 +1,6 @@
 """Layout of a picture: characters, ground grid, error curve, projection.
 
-Everything has z up and is computed before drawing.
+Scenes have z up and are computed before drawing; `draw_curve` draws the error curve of a solve.
 """
 
 from __future__ import annotations

@@ -272,7 +272,7 @@ def checked_weight(weight: float, what: str = "", *, joint: str | None = None) -
     what
         Owner of the weight, for the message.
     joint
-        Name of the joint that owns it, in place of `label`; quoted only where the weight is wrong.
+        Name of the joint that owns it, in place of `what`; quoted only where the weight is wrong.
 
     Raises
     ------

@@ -77,7 +77,7 @@ def shrink_polygon(corners: Floats, margin: float) -> Floats:
 def find_nearest_shares(corners: Floats, point: Floats) -> Floats:
     """Compute the shares (k, b) of corners in the nearest hull point.
 
-    It is the point of the hull of `corners` (k, b, 2) nearest to `point_jacobian` (k, 2); inside the hull all shares
+    It is the point of the hull of `corners` (k, b, 2) nearest to `point` (k, 2); inside the hull all shares
     are 0. All pairs of corners are tried, as the nearest point is on a segment between two of them.
     """
     k, b = corners.shape[:2]

@@ -241,7 +241,7 @@ class Problem:
         return self.plan.q_to_u(self.start_rows)
 
     def q_of(self, u: Floats, moved: Bools, *, traced: bool = False) -> Floats:
-        """Convert u (k, nu) into q (k, nq). Rows with `with_start_unchecked` (k,) False keep the start's q bit for bit.
+        """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep the start's q bit for bit.
 
         Hinges are moved by whole turns as near to the start as possible, except with a preferred pose or soft limits,
         and in traces.

@@ -133,7 +133,7 @@ def _build_html(page: Path, title: str, elements: str) -> str:
 
 
 def _inline_modules(folder: Path, imports: dict[str, str], first: str) -> dict[str, str]:
-    """Build the import map of `entry_name` with data: URLs."""
+    """Build the import map of `first` with data: URLs."""
     modules: dict[str, str] = {}
     waiting = [first]
     while waiting:

@@ -261,7 +261,7 @@ class JointAxes(NamedTuple):
         return self._replace(**{name: getattr(self, name) @ frame for name in _VECTORS})
 
     def bend_towards(self, flexes: Floats, source: str) -> JointAxes:
-        """Replace the plane of bending. The end of the bone then moves towards `flexed` (3,) when the joint bends."""
+        """Replace the plane of bending. The end of the bone then moves towards `flexes` (3,) when the joint bends."""
         angle = compute_signed_angle(
             np.cross(self.bend, self.bone), project_perpendicular(flexes, self.bone), self.bone
         )

@@ -48,7 +48,7 @@ class JobQueue:
     def add(self, work: Callable[[], Any], ended: JobCallback) -> None:
         """Queue a job.
 
-        `is_ended` gets its outcome or its exception. Raise InputError where too many jobs wait.
+        `ended` gets its outcome or its exception. Raise InputError where too many jobs wait.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="poise-jobs", daemon=True)
@@ -385,7 +385,7 @@ class SessionThread:
     ) -> None:
         """Run a job in the background.
 
-        `done` gets the outcome on the session's thread; after an exception `mark_failed` is called, and the message is
+        `done` gets the outcome on the session's thread; after an exception `failed` is called, and the message is
         shown.
         """
         self._job_count += 1
