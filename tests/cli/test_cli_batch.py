@@ -138,7 +138,7 @@ class TestRefused:
             (("takes/a.bvh", "other/a.bvh", "-o", "new", "--format", "glb"), "would both be written to new/a.glb"),
             (("takes/a.bvh", "takes/no.bvh", "-o", "new", "--format", "glb"), "takes/no.bvh: there is no such file"),
             (("empty", "-o", "new", "--format", "glb"), "no file to work on in empty"),
-            (("takes", "-o", "old", "--format", "glb"), "there already: old/a.glb; --overwrite writes them anew"),
+            (("takes", "-o", "old", "--format", "glb"), "these outputs exist: old/a.glb; --overwrite replaces them"),
             (("takes", "-o", "takes/a.bvh", "--format", "glb"), "-o takes/a.bvh is a file"),
             (("takes/a.bvh", "b.glb", "--overwrite"), "with one file takes no --overwrite"),
         ],

@@ -167,7 +167,9 @@ def _check_distinct_outputs(file_pairs: list[FilePair]) -> None:
     for file, out in file_pairs:
         other = taken.setdefault(str(out).casefold(), file)
         if other is not file:
-            raise InputError(f"{other} and {file} would both be written to {out}: rename one, or give them apart")
+            raise InputError(
+                f"{other} and {file} would both be written to {out}: rename one, or process them separately"
+            )
         if out.resolve() in inputs:
             raise InputError(f"{out} is one of the files to work on: give another folder with -o")
 
@@ -179,7 +181,7 @@ def check_outputs_absent(file_pairs: Sequence[FilePair], resumed: Iterable[Path]
     if existing and not overwrite:
         names = join_names(map(str, existing[:3]))
         more = f" and {len(existing) - 3} more" if len(existing) > 3 else ""  # noqa: PLR2004
-        raise InputError(f"there already: {names}{more}; --overwrite writes them anew")
+        raise InputError(f"these outputs exist: {names}{more}; --overwrite replaces them")
 
 
 # --- Options of batch processing, common to all commands -------------------------------------------------------------

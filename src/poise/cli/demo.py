@@ -92,7 +92,7 @@ def list_next_steps(files: Path, *, posed: str, walk: str) -> list[tuple[str, st
     ]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Command ---------------------------------------------------------------------------------------------------------
 
 
 _TABLE_WIDTH = 124  # [characters] table width for output other than a terminal

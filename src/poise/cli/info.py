@@ -373,7 +373,7 @@ def _format_gaps(gaps: Bools) -> str:
     return f"  {len(lengths)} gaps, {sum(lengths):,} frames in all, the longest {max(lengths):,}"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Command ---------------------------------------------------------------------------------------------------------
 
 
 _MAX_INDENT_LEVELS = 24  # levels of indentation; deeper levels are not indented further

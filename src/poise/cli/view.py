@@ -83,7 +83,7 @@ def _wait() -> None:
         say()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Command ---------------------------------------------------------------------------------------------------------
 
 
 _PAGE_SUFFIXES = (".html", ".htm")
@@ -210,7 +210,7 @@ def _resolve_terrain_text(document: Document, options: ViewOptions) -> str | Non
 def _find_travel_direction(document: Document, direction: str) -> Floats:
     """Compute the travel direction of the playing clip. InputError without a clip."""
     if document.clip is None:
-        raise InputError(f"--terrain-direction {direction} is about the way of a clip: give one with --clip")
+        raise InputError(f"--terrain-direction {direction} is the travel direction of a clip: give one with --clip")
     return travel_direction(document.rig.clip(document.clip), rig=document.rig)
 
 

@@ -111,7 +111,7 @@ class Comparison(ComparisonData):
         return f"Comparison({self.task.title}: {', '.join(method.name for method in self.methods)})"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Comparison ------------------------------------------------------------------------------------------------------
 
 
 Targets = Literal["reachable", "path", "given"]

@@ -343,7 +343,7 @@ class MethodMetrics:
 
     def __repr__(self) -> str:
         text = self.refused or f"{100 * self.compute_solved_share():.3g} % solved"
-        return f"Measured({self.name}: {text})"
+        return f"MethodMetrics({self.name}: {text})"
 
     @property
     def main(self) -> MethodRun | None:

@@ -155,7 +155,7 @@ def _has_scale_keys(clip: Clip) -> bool:
     return clip.poses.scales is not None and bool((np.abs(clip.poses.scales - 1.0) > _UNIT_SCALE_TOLERANCE).any())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Conversion ------------------------------------------------------------------------------------------------------
 
 
 Rest = Literal["keep", "zero"]

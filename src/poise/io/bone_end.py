@@ -170,7 +170,7 @@ def _read_numbers(attributes: Attributes, name: str, count: int, default: str = 
     return [parse_number(word) for word in words]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Public entry ----------------------------------------------------------------------------------------------------
 
 
 _MIN_ALONG_COSINE = 0.5  # cosine of the angle between bone line and geometry; below it the geometry gives the direction

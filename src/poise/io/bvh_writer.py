@@ -351,7 +351,7 @@ def _compute_motion_values(parts: _HierarchyData, order: list[int]) -> Floats:
     return values
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Writing of BVH files --------------------------------------------------------------------------------------------
 
 
 _MAX_DROPPED_ANGLE_RAD = 1e-6  # [rad] smaller rotations about an axis without a channel are dropped

@@ -336,9 +336,6 @@ def _read_times(path: Path, arrays: NpzArrays, hints: CallerHints, frames: int) 
     return build_frame_times(path, frames, fps)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-
-
 # --- Floating base of a skeleton, and its frame in the world ---------------------------------------------------------
 
 
@@ -406,7 +403,7 @@ def find_motion_root(skeleton: Skeleton) -> MotionRoot | None:
     return MotionRoot(free, row, frame)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Loading and saving ----------------------------------------------------------------------------------------------
 
 
 QuaternionOrder = Literal["xyzw", "wxyz"]

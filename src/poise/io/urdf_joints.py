@@ -62,7 +62,7 @@ def _read_finite(joint: JointElement, attributes: Attributes, name: str, notes: 
     return value if math.isfinite(value) and abs(value) <= MAX_NUMBER else None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Joints of a URDF robot ------------------------------------------------------------------------------------------
 
 
 KINDS_BY_TYPE = {

@@ -200,9 +200,6 @@ def _find_hand_end(skeleton: Skeleton, row: int) -> int:
     return max(lengths, key=lambda child: lengths[child], default=row)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-
-
 # --- Retargeting of a clip to rotations from the T pose --------------------------------------------------------------
 #
 # Losses in the VRM animation are described.
@@ -327,7 +324,7 @@ def _describe_losses(poses: Pose, errors: Floats, names: list[str], pose: TPose)
     return "; ".join(messages)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Writing ---------------------------------------------------------------------------------------------------------
 
 
 _MAX_TRACK_CHANGE = 1e-6  # [file units] maximum change of a track equal to the document's

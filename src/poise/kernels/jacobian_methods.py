@@ -379,7 +379,7 @@ def write_result(problems, flat, extra, w, l, is_met):
     )
     problems.counts[k, 2] = 1 if is_met else 0
     problems.errors[k] = flat.book[LANE_BEST * w + l]
-    # Still HUGE: the residual was never a number, and the start remains the result.
+    # Still HUGE_ERROR: the residual was never a number, and the start remains the result.
     if problems.errors[k] < HUGE_ERROR:
         for i in range(problems.u.shape[1]):
             problems.u[k, i] = get_lane(extra.best[i], l)
@@ -455,7 +455,7 @@ def undo_steps(kind, lanes, error, settings):
     can_undo, factor, max_gain = lanes.book[IS_LAST_ATTEMPT] > 0.0, GAIN_FACTOR, 1.0
     if settings[layout.METHOD_RULE] == ADAPTIVE:
         can_undo, factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND], HUGE_ERROR
-    # Before the first step the last error is HUGE, and neither holds.
+    # Before the first step the last error is HUGE_ERROR, and neither holds.
     rose, fell = can_undo & (error > before), can_undo & (error < before) & (before < HUGE_ERROR)
     lanes.book[STEP_GAIN] = minimum(
         lanes.book[STEP_GAIN] * select(rose, one / factor, select(fell, one * factor, one)), one * max_gain

@@ -100,10 +100,8 @@ METHOD_SETTINGS = 9
 METHOD_RULE, METHOD_NUMERIC = 0, 1  # one of the rules below; 1: Jacobian by finite differences
 METHOD_ITERATIONS, METHOD_RESTARTS = 2, 3  # maximum steps of all attempts together; maximum restarts
 METHOD_PATIENCE = 4  # steps without progress before an attempt ends
-METHOD_BEND, METHOD_MAX_TURN = (
-    5,
-    6,
-)  # [rad] initial bend of a straight chain; maximum rotation of a joint in one step
+METHOD_BEND = 5  # [rad] initial bend of a straight chain
+METHOD_MAX_TURN = 6  # [rad] maximum rotation of a joint in one step
 METHOD_FIRST, METHOD_SECOND = 7, 8  # two settings of the rule
 ADAPTIVE = 0  # transpose; initial gain, and its growth and decay
 OPTIMAL = 1  # transpose; no settings
@@ -111,8 +109,7 @@ PSEUDO_INVERSE = 2  # smallest singular value used, as a fraction of the largest
 DAMPED = 3  # damping; damping per squared error
 SELECTIVE = 4  # maximum joint rotation of one singular direction [rad]
 
-# --- a serial arm: problem/chain.py, kernels/arm_lm.py
-# ------------------------------------------------------------------
+# --- a serial arm: problem/chain.py, kernels/arm_lm.py ------------------------------------------------------------------
 
 LONG_PATH_JOINTS = 16.0  # joints of a path; longer paths get smaller steps and more damping, in proportion
 MAX_ARM_LINKS = 16  # maximum links of an arm, kept on the stack; longer chains are solved as trees

@@ -94,11 +94,11 @@ def measure_time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
 def compute_fade(times: Floats, marked: Bools, seconds: float) -> Floats:
     """Compute weights fading from marked frames.
 
-    (F, ...): 0 in marked frames, 1 from so many seconds before and after on, smoothly between.
+    (F, ...): 0 in marked frames, 1 from `seconds` before and after on, smoothly between.
     """
     return smoothstep(np.minimum(*measure_time_from(times, marked)) / seconds)
 
 
 def find_frames_near(times: Floats, marked: Bools, seconds: float) -> Bools:
-    """Find frames near marked frames. Up to so many seconds; both are (F,)."""
+    """Find frames (F,) within `seconds` of a marked frame (F,)."""
     return np.minimum(*measure_time_from(times, marked[:, None]))[:, 0] <= seconds

@@ -276,7 +276,7 @@ def _measure_chord(p: Floats, q: Floats) -> Floats:
     return np.sqrt(np.minimum(((p - q) ** 2).sum(axis=-1), ((p + q) ** 2).sum(axis=-1)))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Bounds of all joints of a skeleton ------------------------------------------------------------------------------
 
 
 # [rad, file units] tolerance of hard limits; a q within it is not changed, bit for bit

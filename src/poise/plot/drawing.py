@@ -56,7 +56,7 @@ def encode_figure(figure: Any, kind: str) -> bytes:
     return file.getvalue()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Drawing of scenes -----------------------------------------------------------------------------------------------
 
 
 # Okabe and Ito's palette: distinguishable for colour-blind readers and in grey print.

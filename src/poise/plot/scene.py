@@ -150,7 +150,7 @@ def _draw_tolerance(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str])
     axes.annotate(note, at, xycoords=measured, xytext=(3, 3), textcoords="offset points", ha="left", size=8, color=goal)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Scene of poses --------------------------------------------------------------------------------------------------
 
 
 _AZIMUTH_RAD, _ELEVATION_RAD = math.radians(38.0), math.radians(14.0)

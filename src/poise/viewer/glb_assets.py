@@ -411,9 +411,6 @@ def _find_picture_type(content: bytes) -> str:
     return next((kind for magic, kind in _PICTURE_TYPES.items() if content.startswith(magic)), "")
 
 
-# --- Visual shapes of a URDF robot as one GLB ------------------------------------------------------------------------
-
-
 # --- Find and read mesh files of a robot with trimesh ----------------------------------------------------------------
 #
 # They lie beside its URDF file or in the named folders, nowhere else.
@@ -545,7 +542,7 @@ def _read_mesh_colour(part: Any) -> Colour:
     return red, green, blue, opacity
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Mesh and texture of a source file -------------------------------------------------------------------------------
 
 
 _MAX_NAMED_MESHES = 3  # meshes named in a note

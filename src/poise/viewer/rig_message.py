@@ -214,7 +214,7 @@ def pack_frame_rows(pose: Pose, width: int | None = None) -> Singles:
     return rows.reshape(*affine.shape[:-2], ROTATION_WIDTH)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Rig message -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

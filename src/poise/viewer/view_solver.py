@@ -148,7 +148,7 @@ def _find_refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTar
     return None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Solver of a view ------------------------------------------------------------------------------------------------
 
 
 _SEQUENTIAL_NOTE = "chain after chain: this solver takes one at a time, and joints that chains share stay still"
@@ -161,12 +161,14 @@ class ViewOutcome:
 
     q           (characters, nq)
     start       (characters, nq) initial q of the solve
-    status      a code of poise.Status, REFUSED or NOTHING
+    status      a code of poise.Status, STATUS_REFUSED or STATUS_NOTHING
     sentence    the status with numbers, or the refusal of the solver
+    solver      name of the solver
+    iterations  of the solve
+    seconds     of the solve
     left        largest position error [file units]; NaN without position goals
     note        remark on the solve, or None
     left_out    chains rejected by the solver, each with the reason
-    moved       whether q differs from the start
     """
 
     q: Floats

@@ -175,7 +175,7 @@ _WXYZ = [3, 0, 1, 2]
 
 class _AnimationChannel(NamedTuple):
     node: int
-    path: Any  # a key of _COMPONENTS
+    path: Any  # a key of _PATH_COMPONENTS
     interpolation: Any  # one of _INTERPOLATIONS
     input: int
     output: int
@@ -375,7 +375,7 @@ def _restore_slide_translations(skeleton: Skeleton, q: Floats, translations: Flo
     return result
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Reading of rigs -------------------------------------------------------------------------------------------------
 
 
 _DRACO_EXTENSION = "KHR_draco_mesh_compression"

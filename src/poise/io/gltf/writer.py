@@ -299,7 +299,7 @@ def _strip_limits(pose: Pose) -> Pose:
     return type(pose)(s.with_limits(dict.fromkeys(s.names)), pose.q, pose.translations, pose.scales)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Writing of rigs and clips ---------------------------------------------------------------------------------------
 
 
 def encode_gltf(thing: Saveable, path: Path, like: Skeleton) -> bytes:

@@ -313,7 +313,7 @@ def _read_rotations(skeleton: Skeleton, frames: Floats, row: int) -> Floats:
     return frames[:, start : start + 4]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Anatomical limits of a rig --------------------------------------------------------------------------------------
 
 
 LIMIT_SOURCE = "anatomy"

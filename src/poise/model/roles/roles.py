@@ -179,7 +179,7 @@ def _measure_leg(tree: CharacterTree, limbs: Mapping[str, Role]) -> float:
     return max((2.0 * tree.measure_distance(a.row, b.row) for a, b in ends if a and b), default=0.0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Search for all roles --------------------------------------------------------------------------------------------
 
 
 _MANY_LEGS_MESSAGE = "more than two pairs of limbs are named as legs, and these do not stand on the ground"

@@ -288,7 +288,7 @@ def find_face_joints(tree: CharacterTree, head: int) -> dict[str, int]:
     return rows_by_role
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Roles by joint names --------------------------------------------------------------------------------------------
 
 
 # confidence in names of a known convention, in clear words, and in words among unknown ones

@@ -114,7 +114,7 @@ def _weld_corners(corners: Floats) -> tuple[Floats, Ints]:
     return points, rows.reshape(-1, 3)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Terrain of a document -------------------------------------------------------------------------------------------
 
 
 _GROUND_EXTENT_HEIGHTS = 6.0  # half-width of the terrain mesh, in heights of the character

@@ -281,7 +281,7 @@ class _UploadGuard:
             self._session.outbox.send({"kind": "upload", "id": self._number, "go": False})
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Commands of the page --------------------------------------------------------------------------------------------
 
 
 def greet_page(session: Session, args: dict[str, Any]) -> None:

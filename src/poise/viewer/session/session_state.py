@@ -292,7 +292,7 @@ def describe_joint(pose: Pose, joint: str) -> dict[str, Any]:
     return {"joint": name, "values": values, "position": pose.world[name].positions.tolist()}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Shown pose, playing and solving ---------------------------------------------------------------------------------
 
 
 _FRAME_INTERVAL_S = 1 / 60  # [s] between frames of playing and iterating
@@ -640,7 +640,7 @@ class PoseState:
 
 
 def _stack_rows(poses: list[Pose]) -> NDArray[np.float32]:
-    """(views, characters, joints, width)."""
+    """Stack the rows of poses: (views, characters, joints, width)."""
     width = max(find_row_width(pose) for pose in poses)
     rows = [pack_frame_rows(pose, width) for pose in poses]
     return np.stack([row if row.ndim == 3 else row[None] for row in rows])  # noqa: PLR2004

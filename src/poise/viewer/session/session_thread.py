@@ -149,7 +149,7 @@ def _run_tasks(tasks: queue.SimpleQueue[CancellableTask[Any] | None]) -> None:
         task.run()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --- Session thread --------------------------------------------------------------------------------------------------
 
 
 _STATE_INTERVAL_S = 1 / 30  # [s] between two state messages
