@@ -211,7 +211,7 @@ class TestRefused:
         (tmp_path / "new" / "a_c.bvh").write_bytes(b"old")
         code, _, errors = run(*self.ALL, cwd=tmp_path)
         assert code == 2
-        assert "there already: new/a_c.bvh; --overwrite" in errors
+        assert "this output exists: new/a_c.bvh; --overwrite" in errors
         assert [path.name for path in (tmp_path / "new").iterdir()] == ["a_c.bvh"]
         assert run(*self.ALL, "--overwrite", cwd=tmp_path)[0] == 0
         assert poise.load(tmp_path / "new" / "a_c.bvh").clips[0].name == "a_c"
@@ -315,7 +315,7 @@ class TestInterrupted:
         kept = (tmp_path / "new" / "a.glb").stat().st_mtime_ns
         code, _, errors = run("convert", takes, "-o", tmp_path / "new", "--format", "glb", "--fps", "10")
         assert code == 2, "another job"
-        assert "there already" in errors
+        assert "this output exists" in errors
         monkeypatch.setattr(running, "iterate_completed", whole)
         code, _, errors = run(*new)
         assert code == 1

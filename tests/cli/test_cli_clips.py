@@ -160,7 +160,7 @@ class TestLibrary:
             }
             again = run(words[0], tmp_path / "in", "-o", out, "--format", "bvh", "--clip", "all", *words[1:])
             assert again.returncode == 2
-            assert "there already" in again.stderr
+            assert "this output exists" in again.stderr
 
     @pytest.mark.parametrize("verb", ["convert", "lock", "solve"])
     def test_names_that_clash_are_refused_before_any_work(self, tmp_path, verb):
@@ -182,7 +182,7 @@ class TestLibrary:
         words = ("lock", "in", "-o", "out", "--format", "bvh", "--clip", "all")
         code, _, errors = run(*words, cwd=tmp_path)
         assert code == 2
-        assert "there already: out/a_walk.bvh; --overwrite" in errors
+        assert "this output exists: out/a_walk.bvh; --overwrite" in errors
         assert (tmp_path / "out" / "a_walk.bvh").read_text() == "mine"
         assert run(*words, "--overwrite", cwd=tmp_path)[0] == 0
 

@@ -253,9 +253,11 @@ def check_batch_outputs(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) 
         for path in _list_file_outputs(file, out) if _build_name_key(out) in similar else [out]:
             other = taken.setdefault(str(path).casefold(), file)
             if other is not file:
-                raise InputError(f"{other} and {file} would both be written to {path}: rename one, or give them apart")
+                raise InputError(
+                    f"{other} and {file} would both be written to {path}: rename one, or process them separately"
+                )
             if path.exists() and not overwrite:
-                raise InputError(f"there already: {path}; --overwrite writes it anew")
+                raise InputError(f"this output exists: {path}; --overwrite replaces it")
 
 
 def _build_name_key(out: Path) -> tuple[str, str]:

@@ -109,7 +109,7 @@ PSEUDO_INVERSE = 2  # smallest singular value used, as a fraction of the largest
 DAMPED = 3  # damping; damping per squared error
 SELECTIVE = 4  # maximum joint rotation of one singular direction [rad]
 
-# --- a serial arm: problem/chain.py, kernels/arm_lm.py ------------------------------------------------------------------
+# --- a serial arm: problem/chain.py, kernels/arm_lm.py ---------------------------------------------------------------
 
 LONG_PATH_JOINTS = 16.0  # joints of a path; longer paths get smaller steps and more damping, in proportion
 MAX_ARM_LINKS = 16  # maximum links of an arm, kept on the stack; longer chains are solved as trees
