@@ -394,7 +394,7 @@ def test_no_file_outside_the_folder_is_opened(data):
     code = (
         "import sys, json\n"
         "import poise\nfrom poise.io import registry\n"
-        "registry.formats()\n"
+        "registry.list_formats()\n"
         "seen = []\n"
         "sys.addaudithook(lambda event, args: seen.append((event, str(args[0]))) "
         "if event in ('open', 'socket.__new__', 'socket.connect') else None)\n"

@@ -15,7 +15,7 @@ import pytest
 import poise
 from poise.io.formats import values
 from poise.maths import rotations
-from poise.solvers import named
+from poise.solvers import make_solver
 from tests.command_line import ARM, HUMANOID, run
 
 TOOL = ("solve", ARM, "--joint", "tool")
@@ -152,7 +152,7 @@ class TestSolver:
         goal = poise.Place("tool", place[:3], place[3:])
         counts = {}
         for damping in (0.04, 5.0):
-            solver = named("levenberg_marquardt", damping=damping)
+            solver = make_solver("levenberg_marquardt", damping=damping)
             counts[damping] = int(poise.solve(poise.load(ARM).pose, goal, solver=solver).iterations)
             answer = json.loads(run(*TOOL, *at, "--damping", damping).stdout)
             assert answer["iterations"] == counts[damping]

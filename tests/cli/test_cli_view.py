@@ -98,7 +98,7 @@ class TestWhatIsOpened:
         assert document.active_chains == ()  # they would hold hands and feet where they rest
 
     def test_a_clip_with_a_chain(self, opened):
-        assert len(document_of(opened, HUMANOID, "--clip", "walk", "--joint", "Head").active) == 1
+        assert len(document_of(opened, HUMANOID, "--clip", "walk", "--joint", "Head").active_chains) == 1
 
     def test_planted_feet(self, opened):
         document = document_of(opened, HUMANOID, "--plant", "--terrain", "stairs:0.15,0.30")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poise.solvers import named
+from poise.solvers import make_solver
 from poise.solvers.base.interface import Answer, Capabilities, Trace
 
 
@@ -44,7 +44,7 @@ class Outlaw:
     handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
-        found = named("levenberg_marquardt").run(problem, targets, tolerance, request)
+        found = make_solver("levenberg_marquardt").run(problem, targets, tolerance, request)
         q = found.q.copy()
         q[:, 0] = problem.skeleton.value_ranges[0, 1] + self.by
         return answer(q, met=True)
@@ -82,7 +82,7 @@ class Homebody:
     handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
-        found = named("levenberg_marquardt").run(problem, targets, tolerance, request)
+        found = make_solver("levenberg_marquardt").run(problem, targets, tolerance, request)
         at_rest = bool((problem.start.q == problem.skeleton.legal(problem.skeleton.rest_q)[0]).all())
         return found._replace(met=np.full(len(targets), at_rest))
 
@@ -95,6 +95,6 @@ class Murky:
     handles = Capabilities()
 
     def run(self, problem, targets, tolerance, request):
-        found = named("levenberg_marquardt").run(problem, targets, tolerance, request)
+        found = make_solver("levenberg_marquardt").run(problem, targets, tolerance, request)
         trace = Trace(np.full(2, np.nan), np.full((2, problem.skeleton.nq), np.nan)) if request.trace else None
         return found._replace(trace=trace)

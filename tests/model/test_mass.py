@@ -108,7 +108,7 @@ def test_a_robot_without_masses_says_so(tmp_path, inertial):
     ['<mass value="heavy"/>', '<mass value="nan"/>', '<mass value="-1"/>', '<origin xyz="1 2"/><mass value="1"/>'],
 )
 def test_an_inertial_that_cannot_be_read_is_a_note(tmp_path, inertial):
-    with pytest.warns(poise.PoiseWarning, match="link 'b': its <inertial> has no finite mass and place"):
+    with pytest.warns(poise.PoiseWarning, match="link 'b': its <inertial> has no finite mass and position"):
         lever(tmp_path, inertial)
 
 

@@ -116,7 +116,9 @@ def test_a_pose_of_another_skeleton_is_reported(other):
     goal = poise.Position("tool", start.world["tool"].positions + 0.1)
     with pytest.raises(poise.InputError, match=f"the pose of Near is a pose of another skeleton: {reported}"):
         poise.solve(start, [goal, poise.Near(pose)])
-    with pytest.raises(poise.InputError, match=f"what reset\\(\\) was given is a pose of another skeleton: {reported}"):
+    with pytest.raises(
+        poise.InputError, match=f"the argument of reset\\(\\) is a pose of another skeleton: {reported}"
+    ):
         poise.Tracker(start, goal).reset(pose)
 
 

@@ -38,7 +38,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.problem.goals import Goal, Orientation, Place, Position
 from poise.problem.problem import Problem
-from poise.solvers import Solver, named, names
+from poise.solvers import Solver, make_solver, names
 from poise.solvers.base.interface import check_solver
 from poise.solving.arguments import check_arguments
 from poise.solving.solve import check_goals
@@ -211,7 +211,7 @@ def _build_poise_methods(chosen: Any) -> list[Method]:
     """Build the methods of Poise's solvers. Two values of one solver differ by the options in their names."""
     values = names() if isinstance(chosen, str) and chosen == "all" else chosen
     all_solvers = [
-        named(one) if isinstance(one, str) else one
+        make_solver(one) if isinstance(one, str) else one
         for one in check_entries(values, 'solvers, or "all",', "['ccd', poise.CCD(iterations=50)]")
     ]
     methods: list[Method] = []

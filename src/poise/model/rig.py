@@ -76,7 +76,7 @@ class Rig(FrozenValue):
     poses
         Named poses: the keyframes of an MJCF file, the group states of an SRDF file. They need not be legal.
     disabled_pairs
-        Pairs of links excluded from collision checks by the file, as names for `skeleton.index`.
+        Pairs of links excluded from collision checks by the file, as names for `Skeleton.index`.
     """
 
     __repr__ = format_fields

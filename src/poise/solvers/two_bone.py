@@ -74,9 +74,9 @@ class TwoBone:
     pose: to continue an animation, start from its last frame. A target out of reach is approached as near as possible.
     A target within the soft zone does not count as reached, nor does one with a weight below 1.
 
-    A Pole goal must be for the middle joint of this limb. It replaces the option `pole_column`, is measured like any
+    A Pole goal must be for the middle joint of this limb. It replaces the option `pole`, is measured like any
     goal, and does not affect the tip; so the weights of both goals have no effect. A start with all goals met is
-    returned unchanged, unless the option `pole_column` or a swivel is set.
+    returned unchanged, unless the option `pole` or a swivel is set.
     """
 
     mid: str | None = None

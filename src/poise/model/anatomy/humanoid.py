@@ -25,7 +25,7 @@ _REQUIRED_ROLES = tuple(
 
 @dataclass(frozen=True)
 class Humanoid(Roles):
-    """Roles of a character's joints, with human joint limits. `search_roles` returns it.
+    """Roles of a character's joints, with human joint limits. `humanoid` returns it.
 
     Parameters
     ----------
