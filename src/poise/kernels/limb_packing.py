@@ -53,20 +53,20 @@ class LimbFrame(NamedTuple):
     """Position, frame rotation and motion of one posed joint."""
 
     position: Vec  # world
-    turn: Quat  # world rotation of its frame before its motion
+    rotation: Quat  # world rotation of its frame before its motion
     motion: Quat
 
 
 class TipCircle(NamedTuple):
     """The tip's circle about the middle joint; see LimbRow."""
 
-    still: Vec
-    across: Vec
-    around: Vec
+    centre: Vec
+    cos_vector: Vec
+    sin_vector: Vec
     shortest2: float
     longest2: float
-    gain: float
-    offset: float  # angle from the posed bend to the longest limb
+    sine2_gain: float
+    straight_offset: float  # angle from the posed bend to the longest limb
 
 
 # --- joints ------------------------------------------------------------------------------------------------------
@@ -81,9 +81,11 @@ def write_rotations(plan, maps, rotations):
     irregular, count = 0, 4 if plan[layout.POSED_TIP_ROTATES] > 0.0 else 2
     for i in range(maps.shape[0]):
         for j in range(count):
-            at, rotation = int(plan[layout.POSED_MAPS + j]), Quat(1.0, 0.0, 0.0, 0.0)
-            if at >= 0:
-                rotation, is_similar = similarity_to_quaternion(maps[i, 12 * at : 12 * at + 12], SIMILARITY_TOLERANCE)
+            map_index, rotation = int(plan[layout.POSED_MAPS + j]), Quat(1.0, 0.0, 0.0, 0.0)
+            if map_index >= 0:
+                rotation, is_similar = similarity_to_quaternion(
+                    maps[i, 12 * map_index : 12 * map_index + 12], SIMILARITY_TOLERANCE
+                )
                 irregular += 0 if is_similar else 1
             write_quat_at(rotations[i], 4 * j, rotation)
     return irregular
@@ -112,9 +114,9 @@ def compute_frame(plan, joint, maps, q, local_offsets, rotations, i):
         position = add(position, read_vec_at(local_offsets[i], 6 * int(row[layout.POSED_SUPPLIED])))
     if row[layout.POSED_TRANSLATION] >= 0.0:
         position = add(position, rotate(rotation, read_vec_at(values, int(row[layout.POSED_TRANSLATION]))))
-    at = int(plan[layout.POSED_MAPS + joint])
-    if at >= 0:
-        position = transform_point(maps[i, 12 * at :], position)
+    map_index = int(plan[layout.POSED_MAPS + joint])
+    if map_index >= 0:
+        position = transform_point(maps[i, 12 * map_index :], position)
     if row[layout.POSED_HAS_ANGLE] > 0.0:
         motion = from_axis_angle(read_vec_at(row, layout.POSED_AXIS), values[column])
     else:
@@ -132,8 +134,8 @@ def read_tip(plan, maps, i):
 @inline
 def read_range(plan, joint):
     """Return the lowest and the highest angle of a hinge."""
-    at = layout.POSED_JOINTS + layout.POSED_JOINT * joint + layout.POSED_RANGE
-    return plan[at], plan[at + 1]
+    offset = layout.POSED_JOINTS + layout.POSED_JOINT * joint + layout.POSED_RANGE
+    return plan[offset], plan[offset + 1]
 
 
 @inline
@@ -163,33 +165,38 @@ def read_angle(plan, joint, q, i):
 @device_function
 def compute_tip_circle(thigh, shin, axis):
     """Compute the tip's circle about the middle joint's axis."""
-    along = scale(axis, dot(shin, axis))
-    radius, ahead = sub(shin, along), cross(axis, shin)
-    cosine, sine = dot(thigh, radius), dot(thigh, ahead)
-    levered = math.hypot(cosine, sine) > NO_LEVER_SHARE * (dot(thigh, thigh) + dot(shin, shin))
-    offset = math.atan2(sine, cosine) if levered else 0.0
-    still, across = add(thigh, along), add(scale(radius, math.cos(offset)), scale(ahead, math.sin(offset)))
-    farthest, nearest = add(still, across), sub(still, across)
+    axial_part = scale(axis, dot(shin, axis))
+    radius, sideways_radius = sub(shin, axial_part), cross(axis, shin)
+    cosine, sine = dot(thigh, radius), dot(thigh, sideways_radius)
+    has_lever = math.hypot(cosine, sine) > NO_LEVER_SHARE * (dot(thigh, thigh) + dot(shin, shin))
+    straight_offset = math.atan2(sine, cosine) if has_lever else 0.0
+    centre, cos_vector = (
+        add(thigh, axial_part),
+        add(scale(radius, math.cos(straight_offset)), scale(sideways_radius, math.sin(straight_offset))),
+    )
+    farthest, nearest = add(centre, cos_vector), sub(centre, cos_vector)
     longest2, shortest2 = dot(farthest, farthest), dot(nearest, nearest)
-    gain = 1.0 / (longest2 - shortest2) if levered else 0.0
-    return TipCircle(still, across, cross(axis, across), shortest2, longest2, gain, offset)
+    sine2_gain = 1.0 / (longest2 - shortest2) if has_lever else 0.0
+    return TipCircle(centre, cos_vector, cross(axis, cos_vector), shortest2, longest2, sine2_gain, straight_offset)
 
 
 @inline
 def compute_reach(circle, straight, low, high):
     """Return the longest tip distance within the middle joint's range."""
     bend = clamp_angle(straight, low, high) - straight
-    return norm(add(circle.still, add(scale(circle.across, math.cos(bend)), scale(circle.around, math.sin(bend)))))
+    return norm(
+        add(circle.centre, add(scale(circle.cos_vector, math.cos(bend)), scale(circle.sin_vector, math.sin(bend))))
+    )
 
 
 @inline
-def choose_bend_sign(offset, straight, low, high, branch):
+def choose_bend_sign(straight_offset, straight, low, high, branch):
     """Choose the bend sign, 1 or -1. A straight limb bends towards the wider part of its range."""
     if branch != 0.0:
         return branch
-    if abs(offset) < MIN_BEND_RAD:
+    if abs(straight_offset) < MIN_BEND_RAD:
         return 1.0 if high - straight >= straight - low else -1.0
-    return 1.0 if offset < 0.0 else -1.0
+    return 1.0 if straight_offset < 0.0 else -1.0
 
 
 @inline
@@ -212,17 +219,17 @@ def find_bend_axis(thigh, shin):
     A bent limb defines its axis. A limb straight within 1e-3 rad does not: it is made exactly straight first. The last
     two results are its shin then, and the rotation used.
     """
-    normal, sizes, none = cross(thigh, shin), norm(thigh) * norm(shin), Quat(1.0, 0.0, 0.0, 0.0)
-    if norm(normal) > STRAIGHT_ANGLE_RAD * sizes:
-        return unit_vec(normal), 0.0, shin, none
-    along = unit_vec(shin)
-    if sizes > 0.0:
-        along = scale(unit_vec(thigh), -1.0 if dot(thigh, shin) < 0.0 else 1.0)
-    spare = along if norm(along) > 0.0 else Vec(0.0, 0.0, 1.0)
-    axis = find_perpendicular(spare)
-    if not sizes > 0.0:
-        return axis, 1.0, shin, none
-    straightened = scale(along, norm(shin))
+    normal, length_product, no_rotation = cross(thigh, shin), norm(thigh) * norm(shin), Quat(1.0, 0.0, 0.0, 0.0)
+    if norm(normal) > STRAIGHT_ANGLE_RAD * length_product:
+        return unit_vec(normal), 0.0, shin, no_rotation
+    bone_direction = unit_vec(shin)
+    if length_product > 0.0:
+        bone_direction = scale(unit_vec(thigh), -1.0 if dot(thigh, shin) < 0.0 else 1.0)
+    known_direction = bone_direction if norm(bone_direction) > 0.0 else Vec(0.0, 0.0, 1.0)
+    axis = find_perpendicular(known_direction)
+    if not length_product > 0.0:
+        return axis, 1.0, shin, no_rotation
+    straightened = scale(bone_direction, norm(shin))
     return axis, 1.0, straightened, rotation_between(shin, straightened)
 
 
@@ -232,29 +239,34 @@ def find_legal_interval(straight, low, high):
 
     They are of the bends b from 0 to pi with straight + b inside the range.
     """
-    size = high - low
-    if not size < TWO_PI:
+    range_size = high - low
+    if not range_size < TWO_PI:
         return 0.0, 1.0
     lowest_bend = low - straight
     lowest_bend -= TWO_PI * round_half_even(lowest_bend / TWO_PI)
-    a, b = max(lowest_bend, 0.0), min(lowest_bend + size, math.pi)
-    sine, cosine = math.sin(0.5 * a), math.sin(0.5 * b)
-    at_least = sine * sine + (RANGE_MARGIN if a > 0.0 else 0.0)
-    at_most = (cosine * cosine if b > 0.0 else -1.0) - (RANGE_MARGIN if b < math.pi else 0.0)
-    return at_least, at_most
+    min_bend, max_bend = max(lowest_bend, 0.0), min(lowest_bend + range_size, math.pi)
+    sine, cosine = math.sin(0.5 * min_bend), math.sin(0.5 * max_bend)
+    min_sine2 = sine * sine + (RANGE_MARGIN if min_bend > 0.0 else 0.0)
+    max_sine2 = (cosine * cosine if max_bend > 0.0 else -1.0) - (RANGE_MARGIN if max_bend < math.pi else 0.0)
+    return min_sine2, max_sine2
 
 
 @inline
-def compute_tip_fields(plan, maps, q, local_offsets, rotations, i, into):
+def compute_tip_fields(plan, maps, q, local_offsets, rotations, i, limb_from_world):
     """Compute the last four fields of a LimbRow."""
     if plan[layout.POSED_TIP_ROTATES] == 0.0:
-        none = Quat(1.0, 0.0, 0.0, 0.0)
-        return none, none, none, none
-    tip, world = (
+        no_rotation = Quat(1.0, 0.0, 0.0, 0.0)
+        return no_rotation, no_rotation, no_rotation, no_rotation
+    tip, tip_rotation = (
         compute_frame(plan, TIP_JOINT, maps, q, local_offsets, rotations, i),
         read_quat_at(rotations[i], 4 * TIP_MAP),
     )
-    return multiply(into, tip.turn), multiply(conjugate(world), multiply(tip.turn, tip.motion)), tip.motion, world
+    return (
+        multiply(limb_from_world, tip.rotation),
+        multiply(conjugate(tip_rotation), multiply(tip.rotation, tip.motion)),
+        tip.motion,
+        tip_rotation,
+    )
 
 
 @inline
@@ -264,39 +276,42 @@ def pack_limb(plan, maps, q, local_offsets, rotations, i):
         compute_frame(plan, FIRST_JOINT, maps, q, local_offsets, rotations, i),
         compute_frame(plan, MIDDLE_JOINT, maps, q, local_offsets, rotations, i),
     )
-    into = conjugate(first.turn)
-    thigh = rotate(into, sub(middle.position, first.position))
-    shin = rotate(into, sub(read_tip(plan, maps, i), middle.position))
-    tip, to_middle = add(thigh, shin), multiply(into, middle.turn)
+    limb_from_world = conjugate(first.rotation)
+    thigh = rotate(limb_from_world, sub(middle.position, first.position))
+    shin = rotate(limb_from_world, sub(read_tip(plan, maps, i), middle.position))
+    tip, limb_from_middle = add(thigh, shin), multiply(limb_from_world, middle.rotation)
     low, high = read_range(plan, MIDDLE_JOINT)
     if plan[layout.POSED_HINGE] > 0.0:
-        knee, posed, twists, branch = (
+        knee_axis, posed_angle, has_free_axis, branch = (
             read_axis(plan, MIDDLE_JOINT),
             read_angle(plan, MIDDLE_JOINT, q, i),
             0.0,
             plan[layout.POSED_BRANCH],
         )
-        axis, after = rotate(to_middle, knee), Quat(1.0, 0.0, 0.0, 0.0)
+        axis, straight_motion = rotate(limb_from_middle, knee_axis), Quat(1.0, 0.0, 0.0, 0.0)
     else:
-        axis, twists, shin, straightening = find_bend_axis(thigh, shin)
-        back = conjugate(to_middle)
-        knee, posed, branch = rotate(back, axis), 0.0, 0.0
-        after = multiply(back, multiply(straightening, multiply(to_middle, middle.motion)))
+        axis, has_free_axis, shin, straightening = find_bend_axis(thigh, shin)
+        middle_from_limb = conjugate(limb_from_middle)
+        knee_axis, posed_angle, branch = rotate(middle_from_limb, axis), 0.0, 0.0
+        straight_motion = multiply(middle_from_limb, multiply(straightening, multiply(limb_from_middle, middle.motion)))
     circle = compute_tip_circle(thigh, shin, axis)
-    straight = posed + circle.offset
-    side = choose_bend_sign(circle.offset, straight, low, high, branch)
+    straight_angle = posed_angle + circle.straight_offset
+    bend_sign = choose_bend_sign(circle.straight_offset, straight_angle, low, high, branch)
     min_sine2, max_sine2 = find_legal_interval(
-        side * straight, min(side * low, side * high), max(side * low, side * high)
+        bend_sign * straight_angle, min(bend_sign * low, bend_sign * high), max(bend_sign * low, bend_sign * high)
     )
-    to_tip, of_tip, tip_motion, last = compute_tip_fields(plan, maps, q, local_offsets, rotations, i, into)
-    bend_side = sub(scale(unit_vec(thigh), plan[layout.POSED_THIGH]), scale(unit_vec(shin), plan[layout.POSED_SHIN]))
+    limb_from_tip, tip_offset_inverse, tip_motion, tip_rotation = compute_tip_fields(
+        plan, maps, q, local_offsets, rotations, i, limb_from_world
+    )
+    bend_direction = sub(
+        scale(unit_vec(thigh), plan[layout.POSED_THIGH]), scale(unit_vec(shin), plan[layout.POSED_SHIN])
+    )
     return LimbRow(
-        first.position, into, thigh, tip, circle.still, circle.across, circle.around, axis, bend_side,
-        circle.shortest2, circle.longest2,
-        circle.gain, compute_reach(circle, straight, low, high), straight, posed, low, high, side, min_sine2,
-        max_sine2, twists,
-        Vec(math.cos(0.5 * straight), math.sin(0.5 * straight), 0.0), knee, after, first.motion, middle.motion,
-        to_middle, to_tip, of_tip, tip_motion, last,
+        first.position, limb_from_world, thigh, tip, circle.centre, circle.cos_vector, circle.sin_vector, axis,
+        bend_direction, circle.shortest2, circle.longest2, circle.sine2_gain, compute_reach(circle, straight_angle, low,
+        high), straight_angle, posed_angle, low, high, bend_sign, min_sine2, max_sine2, has_free_axis, Vec(math.cos(0.5
+        * straight_angle), math.sin(0.5 * straight_angle), 0.0), knee_axis, straight_motion, first.motion,
+        middle.motion, limb_from_middle, limb_from_tip, tip_offset_inverse, tip_motion, tip_rotation,
     )  # fmt: skip
 
 
@@ -328,26 +343,28 @@ def pack_planar_limb(plan, maps, q, local_offsets, rotations, i):
         compute_frame(plan, MIDDLE_JOINT, maps, q, local_offsets, rotations, i),
     )
     first_axis, middle_axis = read_axis(plan, FIRST_JOINT), read_axis(plan, MIDDLE_JOINT)
-    w, other = rotate(first.turn, first_axis), rotate(middle.turn, middle_axis)
-    off = cross(w, other)
-    parallel = max(abs(off.x), abs(off.y), abs(off.z)) <= PARALLEL_TOLERANCE
+    w, middle_world_axis = rotate(first.rotation, first_axis), rotate(middle.rotation, middle_axis)
+    axis_cross = cross(w, middle_world_axis)
+    is_parallel = max(abs(axis_cross.x), abs(axis_cross.y), abs(axis_cross.z)) <= PARALLEL_TOLERANCE
     u = scale(find_perpendicular(w), -1.0)
     v = cross(w, u)
-    to_middle, to_tip = sub(middle.position, first.position), sub(read_tip(plan, maps, i), middle.position)
-    thigh = Vec(dot(u, to_middle), dot(v, to_middle), dot(w, to_middle))
-    shin = Vec(dot(u, to_tip), dot(v, to_tip), dot(w, to_tip))
-    sense = 1.0 if dot(w, other) > 0.0 else -1.0
-    circle = compute_tip_circle(Vec(thigh.x, thigh.y, 0.0), Vec(shin.x, shin.y, 0.0), Vec(0.0, 0.0, sense))
+    middle_offset, tip_offset = sub(middle.position, first.position), sub(read_tip(plan, maps, i), middle.position)
+    thigh = Vec(dot(u, middle_offset), dot(v, middle_offset), dot(w, middle_offset))
+    shin = Vec(dot(u, tip_offset), dot(v, tip_offset), dot(w, tip_offset))
+    axis_sign = 1.0 if dot(w, middle_world_axis) > 0.0 else -1.0
+    circle = compute_tip_circle(Vec(thigh.x, thigh.y, 0.0), Vec(shin.x, shin.y, 0.0), Vec(0.0, 0.0, axis_sign))
     low, high = read_range(plan, FIRST_JOINT)
     middle_low, middle_high = read_range(plan, MIDDLE_JOINT)
-    angle, bent = read_angle(plan, FIRST_JOINT, q, i), read_angle(plan, MIDDLE_JOINT, q, i)
-    straight = bent + circle.offset
-    side = choose_bend_sign(circle.offset, straight, middle_low, middle_high, plan[layout.POSED_BRANCH])
+    first_angle, middle_angle = read_angle(plan, FIRST_JOINT, q, i), read_angle(plan, MIDDLE_JOINT, q, i)
+    straight_angle = middle_angle + circle.straight_offset
+    bend_sign = choose_bend_sign(
+        circle.straight_offset, straight_angle, middle_low, middle_high, plan[layout.POSED_BRANCH]
+    )
     return PlaneRow(
-        first.position, u, v, w, thigh, shin, circle.longest2, circle.shortest2, circle.gain,
-        compute_reach(circle, straight, middle_low, middle_high), sense, side, straight, Vec(angle, low, high),
-        Vec(bent, middle_low, middle_high), first_axis, middle_axis,
-    ), parallel  # fmt: skip
+        first.position, u, v, w, thigh, shin, circle.longest2, circle.shortest2, circle.sine2_gain,
+        compute_reach(circle, straight_angle, middle_low, middle_high), axis_sign, bend_sign, straight_angle,
+        Vec(first_angle, low, high), Vec(middle_angle, middle_low, middle_high), first_axis, middle_axis,
+    ), is_parallel  # fmt: skip
 
 
 @kernel
@@ -359,7 +376,7 @@ def pack_planar_limbs(plan, maps, q, local_offsets, has_rotations, rotations, ro
     """
     irregular, not_planar = 0 if has_rotations else write_rotations(plan, maps, rotations), 0
     for i in range(rows.shape[0]):
-        row, parallel = pack_planar_limb(plan, maps, q, local_offsets, rotations, i)
+        row, is_parallel = pack_planar_limb(plan, maps, q, local_offsets, rotations, i)
         write_plane(rows[i], row)
-        not_planar += 0 if parallel else 1
+        not_planar += 0 if is_parallel else 1
     return irregular, not_planar

@@ -35,13 +35,13 @@ class PlaneRow(NamedTuple):
     shin: Vec  # from there to the tip
     longest2: float  # largest squared in-plane distance of the tip from the first joint, ignoring limits
     shortest2: float  # smallest such squared distance, ignoring limits
-    gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
+    sine2_gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
     reach: float  # largest distance within the middle joint's range
-    sense: float  # 1 or -1: the middle joint's axis is parallel or opposite to the first one's
-    side: float  # 1 or -1: bend direction from straight
-    straight: float  # middle joint's angle of the longest limb
-    first: Vec  # angle in the start pose, lowest, highest
-    middle: Vec
+    axis_sign: float  # 1 or -1: the middle joint's axis is parallel or opposite to the first one's
+    bend_sign: float  # 1 or -1: bend direction from straight
+    straight_angle: float  # middle joint's angle of the longest limb
+    first_angles: Vec  # angle in the start pose, lowest, highest
+    middle_angles: Vec
     first_axis: Vec  # in the joint's frame before its motion
     middle_axis: Vec
 
@@ -66,10 +66,10 @@ def write_plane(r, limb):
     write_vec_at(r, 9, limb.w)
     write_vec_at(r, 12, limb.thigh)
     write_vec_at(r, 15, limb.shin)
-    r[18], r[19], r[20], r[21] = limb.longest2, limb.shortest2, limb.gain, limb.reach
-    r[22], r[23], r[24] = limb.sense, limb.side, limb.straight
-    write_vec_at(r, 25, limb.first)
-    write_vec_at(r, 28, limb.middle)
+    r[18], r[19], r[20], r[21] = limb.longest2, limb.shortest2, limb.sine2_gain, limb.reach
+    r[22], r[23], r[24] = limb.axis_sign, limb.bend_sign, limb.straight_angle
+    write_vec_at(r, 25, limb.first_angles)
+    write_vec_at(r, 28, limb.middle_angles)
     write_vec_at(r, 31, limb.first_axis)
     write_vec_at(r, 34, limb.middle_axis)
 
@@ -88,66 +88,72 @@ def angle_about_z(a, b):
 
 
 @inline
-def clamp_joint_angle(angle, joint):
+def clamp_joint_angle(angle, joint_angles):
     """Return the legal joint angle nearest to this one. Of equivalent angles use the one nearest to the posed angle."""
-    return clamp_angle(angle - TWO_PI * math.floor((angle - joint.x) / TWO_PI + 0.5), joint.y, joint.z)
+    return clamp_angle(
+        angle - TWO_PI * math.floor((angle - joint_angles.x) / TWO_PI + 0.5), joint_angles.y, joint_angles.z
+    )
 
 
 @inline
 def compute_chord(limb, middle):
     """Return first joint to tip with the first joint as posed."""
-    return add(limb.thigh, rotate_z(limb.shin, limb.sense * (middle - limb.middle.x)))
+    return add(limb.thigh, rotate_z(limb.shin, limb.axis_sign * (middle - limb.middle_angles.x)))
 
 
 @inline
 def measure_error(limb, first, middle, r):
     """Measure the in-plane distance from the tip to r for two angles."""
-    off = sub(r, rotate_z(compute_chord(limb, middle), first - limb.first.x))
-    return math.sqrt(off.x * off.x + off.y * off.y)
+    error_vector = sub(r, rotate_z(compute_chord(limb, middle), first - limb.first_angles.x))
+    return math.sqrt(error_vector.x * error_vector.x + error_vector.y * error_vector.y)
 
 
 @inline
 def aim_first_joint(limb, bend, r):
     """Bend the middle joint by `bend` and aim the tip at r."""
-    middle = clamp_joint_angle(limb.straight + bend, limb.middle)
-    return clamp_joint_angle(limb.first.x + angle_about_z(compute_chord(limb, middle), r), limb.first), middle
+    middle = clamp_joint_angle(limb.straight_angle + bend, limb.middle_angles)
+    return clamp_joint_angle(
+        limb.first_angles.x + angle_about_z(compute_chord(limb, middle), r), limb.first_angles
+    ), middle
 
 
 @inline
 def aim_middle_joint(limb, first, r):
     """Fix the first joint and find the best middle angle."""
-    wanted = sub(rotate_z(r, limb.first.x - first), limb.thigh)
-    return first, clamp_joint_angle(limb.middle.x + limb.sense * angle_about_z(limb.shin, wanted), limb.middle)
+    wanted_shin = sub(rotate_z(r, limb.first_angles.x - first), limb.thigh)
+    return first, clamp_joint_angle(
+        limb.middle_angles.x + limb.axis_sign * angle_about_z(limb.shin, wanted_shin), limb.middle_angles
+    )
 
 
 @device_function
 def find_best_angles(limb, r):
     """Find the legal angles of both joints nearest to r. The preferred side wins ties."""
     bend = 0.0
-    if limb.gain > 0.0:
+    if limb.sine2_gain > 0.0:
         d2 = r.x * r.x + r.y * r.y
-        sine2 = min(max((limb.longest2 - d2) * limb.gain, 0.0), 1.0)
-        cosine2 = min(max((d2 - limb.shortest2) * limb.gain, 0.0), 1.0)
-        bend = 2.0 * limb.side * math.atan2(math.sqrt(sine2), math.sqrt(cosine2))
-    tie = TIE_TOLERANCE * limb.reach
+        sine2 = min(max((limb.longest2 - d2) * limb.sine2_gain, 0.0), 1.0)
+        cosine2 = min(max((d2 - limb.shortest2) * limb.sine2_gain, 0.0), 1.0)
+        bend = 2.0 * limb.bend_sign * math.atan2(math.sqrt(sine2), math.sqrt(cosine2))
+    tie_distance = TIE_TOLERANCE * limb.reach
     first, middle = aim_first_joint(limb, bend, r)
     least_error = measure_error(limb, first, middle, r)
     # If the bend to the preferred side is illegal, try the other side and both ends of the first range. The best of all
     # is exact, because the distance is one cosine on each piece.
     for attempt in range(3):
-        if least_error <= tie:
+        if least_error <= tie_distance:
             break
         if attempt == 0:
-            a, b = aim_first_joint(limb, -bend, r)
+            other_first, other_middle = aim_first_joint(limb, -bend, r)
         else:
-            end = limb.first.y if attempt == 1 else limb.first.z
-            if not abs(end) < math.inf:
+            range_end = limb.first_angles.y if attempt == 1 else limb.first_angles.z
+            if not abs(range_end) < math.inf:
                 continue
-            a, b = aim_middle_joint(limb, end, r)
-        error = measure_error(limb, a, b, r)
+            other_first, other_middle = aim_middle_joint(limb, range_end, r)
+        error = measure_error(limb, other_first, other_middle, r)
         # The gain must exceed rounding, or targets on a symmetry line would flip the limb from frame to frame.
-        if error < least_error - tie:
-            first, middle, least_error = a, b, error
+        if error < least_error - tie_distance:
+            first, middle, least_error = other_first, other_middle, error
     return first, middle
 
 
@@ -169,22 +175,22 @@ def solve_one(limbs, targets, columns, settings, starts, q, outcome, i):
     start = starts[min(i, starts.shape[0] - 1)]
     for j in range(start.shape[0]):
         q[i, j] = start[j]
-    away = sub(read_vec_at(targets[i], 0), limb.hip)
-    r = Vec(dot(away, limb.u), dot(away, limb.v), dot(away, limb.w))
-    off = norm(sub(r, add(limb.thigh, limb.shin)))
-    outcome[i, 0], outcome[i, 1] = not off <= options.tolerance, True
+    target_offset = sub(read_vec_at(targets[i], 0), limb.hip)
+    r = Vec(dot(target_offset, limb.u), dot(target_offset, limb.v), dot(target_offset, limb.w))
+    start_error = norm(sub(r, add(limb.thigh, limb.shin)))
+    outcome[i, 0], outcome[i, 1] = not start_error <= options.tolerance, True
     if not outcome[i, 0]:
         return
     distance = math.sqrt(r.x * r.x + r.y * r.y)
-    soft_distance = soften_distance(distance, limb.reach, options.soft)
+    soft_distance = soften_distance(distance, limb.reach, options.soft_share)
     aim = r if soft_distance == distance else Vec(r.x * soft_distance / distance, r.y * soft_distance / distance, r.z)
     first, middle = find_best_angles(limb, aim)
     error = measure_error(limb, first, middle, r)
     # Parallel hinges never leave their plane: no angle changes the out-of-plane distance.
     height = limb.thigh.z + limb.shin.z - r.z
     outcome[i, 1] = error * error + height * height <= options.tolerance * options.tolerance and options.weight == 1.0
-    first = limb.first.x + options.weight * (first - limb.first.x)
-    middle = limb.middle.x + options.weight * (middle - limb.middle.x)
+    first = limb.first_angles.x + options.weight * (first - limb.first_angles.x)
+    middle = limb.middle_angles.x + options.weight * (middle - limb.middle_angles.x)
     write_angle(q[i], columns[0], columns[3] > 0, limb.first_axis, first)
     write_angle(q[i], columns[1], columns[4] > 0, limb.middle_axis, middle)
 
