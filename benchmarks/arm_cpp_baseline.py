@@ -22,7 +22,7 @@ from robots import models
 import poise
 from poise import kernels, samples
 from poise.kernels.lanes import LANES4, LANES8, SCALAR, NumberKind
-from poise.kernels.layout import REACH_RESULT, REACH_WORK_PER_TARGET
+from poise.kernels.layout import ARM_RESULT, ARM_WORK_PER_TARGET
 from poise.maths import rotations
 from poise.maths.arrays import allocate_aligned, find_simd_width
 from poise.problem.chain import Arm, find_arm, pack_for_u
@@ -191,7 +191,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     targets, options = case.problem.kernel_targets(goal.rows()), LevenbergMarquardt().arm_options
     numbers = pack_arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
     packed, m = pack_for_u(case.problem, arm, numbers), arm.link_count
-    found, work = np.zeros((count, m + REACH_RESULT)), np.zeros(count * (REACH_WORK_PER_TARGET + 2 * m))
+    found, work = np.zeros((count, m + ARM_RESULT)), np.zeros(count * (ARM_WORK_PER_TARGET + 2 * m))
     solve = kernels.arm_targets.solve_targets8 if w == 8 else kernels.arm_targets.solve_targets4
     start, rows, bases = case.start.q[None].copy(), goal.rows(), case.problem.rigid_bases
     public = lambda: poise.solve(case.start, goal, tolerance=TOLERANCE, angle_tolerance=TOLERANCE, threads=1)  # noqa: E731

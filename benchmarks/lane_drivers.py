@@ -70,7 +70,7 @@ def drivers(kind: NumberKind) -> tuple[Any, Any, Any]:
             apply_damped_step(links, v, tip, weights, damping, workspace)
 
     def tree_fk(tree, frames, work, rows, width_of_targets, x, out):  # noqa: ANN001, ANN202 - a kernel
-        n, nu, w = tree.nodes.shape[0], tree.near_u.shape[0], count_lanes(kind)
+        n, nu, w = tree.nodes.shape[0], tree.preferred_u.shape[0], count_lanes(kind)
         flat, lanes = make_views(kind, work, n, tree.dofs.shape[0], nu, rows, width_of_targets)
         for l in range(w):
             write_frames(flat, w, l, frames[0])

@@ -1,7 +1,7 @@
 # pyright: standard
 """Move a configuration towards another with speed limits per joint. One call handles all joints.
 
-    rows  (j, PACE_ROW)  independent joints; see the columns PACE_ of layout.py
+    rows  (j, SPEED_LIMIT_ROW)  independent joints; see the columns SPEED_LIMIT_ of layout.py
     q     (nq,)          current configuration
     goal  (nq,)          goal configuration
     out   (nq,)          configuration after the given seconds; numbers without a row are those of the goal
@@ -47,22 +47,22 @@ def compute_progress(distance, seconds, speed, half_life):
 @inline
 def step_scalar(row, q, goal, seconds, half_life, out):
     """Step a hinge or slide. A hinge takes the shorter direction where its range allows."""
-    column = int(row[layout.PACE_COLUMN])
+    column = int(row[layout.SPEED_LIMIT_COLUMN])
     a, b = q[column], goal[column]
-    if row[layout.PACE_KIND] == HINGE:
+    if row[layout.SPEED_LIMIT_KIND] == HINGE:
         equivalent = b + TWO_PI * round_half_even((a - b) / TWO_PI)
-        if row[layout.PACE_LOW] <= equivalent <= row[layout.PACE_HIGH]:
+        if row[layout.SPEED_LIMIT_LOW] <= equivalent <= row[layout.SPEED_LIMIT_HIGH]:
             b = equivalent
-    done = compute_progress(abs(b - a), seconds, row[layout.PACE_SPEED], half_life)
+    done = compute_progress(abs(b - a), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
     out[column] = b if done >= 1.0 else a + done * (b - a)
 
 
 @inline
 def step_translation(row, q, goal, seconds, half_life, out):
     """Step the translation of a free joint along a straight line."""
-    column = int(row[layout.PACE_COLUMN])
+    column = int(row[layout.SPEED_LIMIT_COLUMN])
     x, y, z = goal[column] - q[column], goal[column + 1] - q[column + 1], goal[column + 2] - q[column + 2]
-    done = compute_progress(math.sqrt(x * x + y * y + z * z), seconds, row[layout.PACE_SPEED], half_life)
+    done = compute_progress(math.sqrt(x * x + y * y + z * z), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
     if done < 1.0:
         out[column], out[column + 1], out[column + 2] = (
             q[column] + done * x,
@@ -77,13 +77,13 @@ def step_ball(row, q, goal, seconds, half_life):
 
     Returns its rotation, and whether it has arrived; then the goal's own numbers are used.
     """
-    a, b = read_quat_at(q, int(row[layout.PACE_COLUMN])), read_quat_at(goal, int(row[layout.PACE_COLUMN]))
+    a, b = read_quat_at(q, int(row[layout.SPEED_LIMIT_COLUMN])), read_quat_at(goal, int(row[layout.SPEED_LIMIT_COLUMN]))
     if a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z < 0.0:
         b = Quat(-b.w, -b.x, -b.y, -b.z)
     chord = (a.w - b.w) ** 2 + (a.x - b.x) ** 2 + (a.y - b.y) ** 2 + (a.z - b.z) ** 2
     both = (a.w + b.w) ** 2 + (a.x + b.x) ** 2 + (a.y + b.y) ** 2 + (a.z + b.z) ** 2
     h = 2.0 * math.atan2(math.sqrt(chord), math.sqrt(both))  # from chord lengths: exact near 0, and 0 for equal ones
-    done = compute_progress(2.0 * h, seconds, row[layout.PACE_SPEED], half_life)
+    done = compute_progress(2.0 * h, seconds, row[layout.SPEED_LIMIT_MAX], half_life)
     weight_start, weight_goal = 1.0 - done, done
     if h >= _SMALL_ANGLE_RAD:
         weight_start, weight_goal = math.sin(weight_start * h) / math.sin(h), math.sin(done * h) / math.sin(h)
@@ -99,21 +99,21 @@ def step_ball(row, q, goal, seconds, half_life):
 @inline
 def compute_hinge_angle(row, rotation):
     """Compute the angle of a hinged ball. It is the angle in its range nearest to the twist in (-pi, pi]."""
-    angle = twist_angle(rotation, read_vec_at(row, layout.PACE_AXIS))
+    angle = twist_angle(rotation, read_vec_at(row, layout.SPEED_LIMIT_AXIS))
     if angle > math.pi:
         angle -= TWO_PI
     elif angle <= -math.pi:
         angle += TWO_PI
-    return clamp_angle(angle, row[layout.PACE_LOW], row[layout.PACE_HIGH])
+    return clamp_angle(angle, row[layout.SPEED_LIMIT_LOW], row[layout.SPEED_LIMIT_HIGH])
 
 
 @inline
 def step_hinged_ball(row, q, goal, seconds, half_life):
     """Step a hinged ball along its range. It never crosses forbidden angles."""
-    column = int(row[layout.PACE_COLUMN])
+    column = int(row[layout.SPEED_LIMIT_COLUMN])
     a, b = compute_hinge_angle(row, read_quat_at(q, column)), compute_hinge_angle(row, read_quat_at(goal, column))
-    done = compute_progress(abs(b - a), seconds, row[layout.PACE_SPEED], half_life)
-    return from_axis_angle(read_vec_at(row, layout.PACE_AXIS), a + done * (b - a)), done >= 1.0
+    done = compute_progress(abs(b - a), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
+    return from_axis_angle(read_vec_at(row, layout.SPEED_LIMIT_AXIS), a + done * (b - a)), done >= 1.0
 
 
 @gil_kernel
@@ -123,7 +123,7 @@ def step_towards(rows, q, goal, seconds, half_life, out):
         out[i] = goal[i]
     for j in range(rows.shape[0]):
         row = rows[j]
-        kind, column = int(row[layout.PACE_KIND]), int(row[layout.PACE_COLUMN])
+        kind, column = int(row[layout.SPEED_LIMIT_KIND]), int(row[layout.SPEED_LIMIT_COLUMN])
         if kind == MOVE:
             step_translation(row, q, goal, seconds, half_life, out)
         elif kind != BALL and kind != HINGED_BALL:

@@ -130,22 +130,24 @@ def read_link_rotation(links, i):
 
 
 @inline
-def read_first_frame(kind, links):
+def read_first_frame(lane_kind, links):
     """Return the constant position and rotation of link 0's frame."""
     p, q = read_link_offset(links, 0), read_link_rotation(links, 0)
     # Constant in all lanes, which saves a product with the identity for the first link.
-    position = Vec(broadcast(kind, p.x), broadcast(kind, p.y), broadcast(kind, p.z))
-    return position, Quat(broadcast(kind, q.w), broadcast(kind, q.x), broadcast(kind, q.y), broadcast(kind, q.z))
+    position = Vec(broadcast(lane_kind, p.x), broadcast(lane_kind, p.y), broadcast(lane_kind, p.z))
+    return position, Quat(
+        broadcast(lane_kind, q.w), broadcast(lane_kind, q.x), broadcast(lane_kind, q.y), broadcast(lane_kind, q.z)
+    )
 
 
 @inline
-def compute_tip(kind, links, x, store_frames, axes, origins):
+def compute_tip(lane_kind, links, x, store_frames, axes, origins):
     """Compute position and rotation of the tip.
 
     They are in the base frame; axes and origins are filled if `store_frames` is set.
     """
     m = links.shape[0] - 1
-    position, rotation = read_first_frame(kind, links)
+    position, rotation = read_first_frame(lane_kind, links)
     for i in range(m):
         if i > 0:
             position = add(position, rotate(rotation, read_link_offset(links, i)))
@@ -295,9 +297,9 @@ def read_seed_value(seeds, number, i):
 
 
 @inline
-def compute_seed_cost(kind, poses, block, target, weights):
+def compute_seed_cost(lane_kind, poses, block, target, weights):
     """Compute squared tip errors of a block of seeds. The target has 7 numbers."""
-    at = view_lanes(kind, poses, block * 7 * count_lanes(kind), 7)
+    at = view_lanes(lane_kind, poses, block * 7 * count_lanes(lane_kind), 7)
     x, y, z = at[0] - target[0], at[1] - target[1], at[2] - target[2]
     cosine = at[3] * target[3] + at[4] * target[4] + at[5] * target[5] + at[6] * target[6]
     # 4 (1 - cos^2) of half the angle is (2 sin)^2 of it, as in the error.
@@ -306,11 +308,11 @@ def compute_seed_cost(kind, poses, block, target, weights):
 
 
 @device_function
-def compute_seed_costs(kind, poses, first, count, target, weights, costs):
+def compute_seed_costs(lane_kind, poses, first, count, target, weights, costs):
     """Compute costs (count,) of seeds from `first` on."""
-    w = count_lanes(kind)
+    w = count_lanes(lane_kind)
     for b in range(count // w):
-        cost = compute_seed_cost(kind, poses, first // w + b, target, weights)
+        cost = compute_seed_cost(lane_kind, poses, first // w + b, target, weights)
         for l in range(w):
             costs[b * w + l] = get_lane(cost, l)
 
@@ -330,14 +332,14 @@ def find_nth_best(costs, count, rank):
 
 
 @device_function
-def apply_seed(kind, seeds, poses, target, settings, values, l, number):
+def apply_seed(lane_kind, seeds, poses, target, settings, values, l, number):
     """Load the seed of restart `number`, counted from 0, into lane l."""
-    count, m, w = int(settings[layout.ARM_CANDIDATES]), seeds.shape[1], count_lanes(kind)
+    count, m, w = int(settings[layout.ARM_CANDIDATES]), seeds.shape[1], count_lanes(lane_kind)
     groups = seeds.shape[0] // count
     if number < groups * count:
         # Comparing four seeds at a restart raised the solved poses of a Panda from 99.95 to 99.98 %.
         costs, first = stack_array(SCALAR, ARM_MAX_CANDIDATES), (number % groups) * count
-        compute_seed_costs(kind, poses, first, count, target, settings[layout.ARM_WEIGHTS :], costs)
+        compute_seed_costs(lane_kind, poses, first, count, target, settings[layout.ARM_WEIGHTS :], costs)
         seed = first + find_nth_best(costs, count, number // groups)
         for i in range(m):
             values[i * w + l] = seeds[seed, i]
@@ -347,13 +349,16 @@ def apply_seed(kind, seeds, poses, target, settings, values, l, number):
 
 
 @device_function
-def apply_nearest_seeds(kind, seeds, poses, target, settings, values):
+def apply_nearest_seeds(lane_kind, seeds, poses, target, settings, values):
     """Load seeds into all lanes but the first. Each lane takes the best of its own seeds in eight blocks."""
-    w, m = count_lanes(kind), seeds.shape[1]
-    best, best_block = broadcast(kind, HUGE_ERROR), broadcast(kind, 0.0)
+    w, m = count_lanes(lane_kind), seeds.shape[1]
+    best, best_block = broadcast(lane_kind, HUGE_ERROR), broadcast(lane_kind, 0.0)
     for b in range(min(SEED_BLOCKS, seeds.shape[0] // w)):
-        cost = compute_seed_cost(kind, poses, b, target, settings[layout.ARM_WEIGHTS :])
-        best_block, best = select(cost < best, broadcast(kind, b * 1.0), best_block), select(cost < best, cost, best)
+        cost = compute_seed_cost(lane_kind, poses, b, target, settings[layout.ARM_WEIGHTS :])
+        best_block, best = (
+            select(cost < best, broadcast(lane_kind, b * 1.0), best_block),
+            select(cost < best, cost, best),
+        )
     for l in range(1, w):
         seed = int(get_lane(best_block, l)) * w + l
         for i in range(m):
@@ -493,8 +498,8 @@ def count_restarts(links, target, settings):
     squared_distance = squared_norm(sub(Vec(target[0], target[1], target[2]), read_link_offset(links, 0)))
     # Outside the reachable shell no seed succeeds; a few attempts still find the nearest pose.
     is_unreachable = (
-        squared_distance > settings[layout.ARM_LONGEST] * settings[layout.ARM_LONGEST]
-        or squared_distance < settings[layout.ARM_SHORTEST] * settings[layout.ARM_SHORTEST]
+        squared_distance > settings[layout.ARM_MAX_REACH] * settings[layout.ARM_MAX_REACH]
+        or squared_distance < settings[layout.ARM_MIN_REACH] * settings[layout.ARM_MIN_REACH]
     )
     return (
         min(settings[layout.ARM_RESTARTS], UNREACHABLE_RESTARTS)
@@ -577,9 +582,9 @@ def find_last_attempt(restarts, settings):
 
 
 @device_function
-def launch_attempt(kind, problems, lanes, l, number):
+def launch_attempt(lane_kind, problems, lanes, l, number):
     """Start attempt `number` of lane l. It starts from the start, from a seed, or as a final polish."""
-    w, m, settings = count_lanes(kind), problems.seeds.shape[1], problems.settings
+    w, m, settings = count_lanes(lane_kind), problems.seeds.shape[1], problems.settings
     k, allowed = int(lanes.state[LANE_PROBLEM * w + l]), lanes.state[LANE_RESTARTS * w + l]
     lanes.state[LANE_ATTEMPT * w + l] = number
     if number == 0.0:
@@ -598,7 +603,7 @@ def launch_attempt(kind, problems, lanes, l, number):
     # The nearest pose may be in another solution branch than the best attempt: later attempts polish other seeds.
     if number != allowed + 1.0:
         seed = int(number) - 1
-        apply_seed(kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values, l, seed)
+        apply_seed(lane_kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values, l, seed)
 
 
 @device_function
@@ -611,34 +616,34 @@ def write_start(starts, k, x, errors):
 
 
 @device_function
-def assign_problem(kind, problems, lanes, l, k):
+def assign_problem(lane_kind, problems, lanes, l, k):
     """Assign problem k to lane l."""
     target = problems.targets[k]
     restarts = count_restarts(problems.links, target, problems.settings)
-    load_problem(lanes.state, count_lanes(kind), l, k, target, restarts)
-    launch_attempt(kind, problems, lanes, l, 0.0)
+    load_problem(lanes.state, count_lanes(lane_kind), l, k, target, restarts)
+    launch_attempt(lane_kind, problems, lanes, l, 0.0)
     write_start(problems.starts, k, problems.x, problems.errors)
 
 
 @device_function
-def next_attempt(kind, problems, lanes, l, is_met, following, last):
+def next_attempt(lane_kind, problems, lanes, l, is_met, following, last):
     """Schedule lane l: next attempt, or problem number `following`.
 
     Returns whether it took that problem. Without further problems the lane becomes idle.
     """
-    w = count_lanes(kind)
+    w = count_lanes(lane_kind)
     next_number = lanes.state[LANE_ATTEMPT * w + l] + 1.0
     if (
         lanes.state[LANE_PROBLEM * w + l] >= 0.0
         and not is_met
         and next_number <= find_last_attempt(lanes.state[LANE_RESTARTS * w + l], problems.settings)
     ):
-        launch_attempt(kind, problems, lanes, l, next_number)
+        launch_attempt(lane_kind, problems, lanes, l, next_number)
         return False
     if following >= last:
         lanes.state[LANE_PROBLEM * w + l] = -1.0
         return False
-    assign_problem(kind, problems, lanes, l, following)
+    assign_problem(lane_kind, problems, lanes, l, following)
     return True
 
 
@@ -646,16 +651,16 @@ def next_attempt(kind, problems, lanes, l, is_met, following, last):
 
 
 @device_function
-def fill_lanes(kind, problems, lanes, race, k, restarts, max_starts):
+def fill_lanes(lane_kind, problems, lanes, race, k, restarts, max_starts):
     """Start the next attempts at problem k on idle lanes.
 
     Starts at most `max_starts`; returns the number of busy lanes.
     """
-    w, busy, started, last = count_lanes(kind), 0, 0, find_last_attempt(restarts, problems.settings)
+    w, busy, started, last = count_lanes(lane_kind), 0, 0, find_last_attempt(restarts, problems.settings)
     for l in range(w):
         if lanes.state[LANE_PROBLEM * w + l] < 0.0 and started < max_starts and can_start(race, restarts + 1.0, last):
             load_problem(lanes.state, w, l, k, problems.targets[k], restarts)
-            launch_attempt(kind, problems, lanes, l, race[RACE_NEXT])
+            launch_attempt(lane_kind, problems, lanes, l, race[RACE_NEXT])
             race[RACE_NEXT] += 1.0
             started += 1
         busy += 1 if lanes.state[LANE_PROBLEM * w + l] >= 0.0 else 0
@@ -663,26 +668,26 @@ def fill_lanes(kind, problems, lanes, race, k, restarts, max_starts):
 
 
 @device_function
-def fill_all_lanes(kind, problems, lanes, race, k, restarts):
+def fill_all_lanes(lane_kind, problems, lanes, race, k, restarts):
     """Start attempts on all lanes; return their number. Used where the first attempt to arrive wins."""
-    w, m, settings = count_lanes(kind), problems.seeds.shape[1], problems.settings
+    w, m, settings = count_lanes(lane_kind), problems.seeds.shape[1], problems.settings
     count = min(w, int(restarts) + 1)
     for l in range(count):
         load_problem(lanes.state, w, l, k, problems.targets[k], restarts)
         start_lane(lanes.state, lanes.values, w, l, problems.starts[k], m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
         lanes.state[LANE_ATTEMPT * w + l] = l
     if count > 1:
-        apply_nearest_seeds(kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values)
+        apply_nearest_seeds(lane_kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values)
     race[RACE_NEXT] = count
     return count
 
 
 @device_function
-def check_race_end(kind, problems, lanes, race, restarts, k):
+def check_race_end(lane_kind, problems, lanes, race, restarts, k):
     """Return whether the race for problem k is over. If so, write its counts."""
     settings, counts = problems.settings, problems.counts
     # Lane 0 runs the attempt from the start as long as that lasts.
-    start_error = lanes.state[LANE_LAST_ERROR * count_lanes(kind)]
+    start_error = lanes.state[LANE_LAST_ERROR * count_lanes(lane_kind)]
     over = is_race_over(race, find_last_attempt(restarts, settings), settings[layout.ARM_RACE] > 0.0, start_error)
     if over:
         counts[k, 0], counts[k, 1] = race[RACE_ITERATIONS], race[RACE_OLDEST]
@@ -691,12 +696,12 @@ def check_race_end(kind, problems, lanes, race, restarts, k):
 
 
 @device_function
-def store_raced(kind, problems, lanes, race, l, error, is_met, ends):
+def store_raced(lane_kind, problems, lanes, race, l, error, is_met, ends):
     """Store the result of lane l in a race.
 
     As `store_if_best` and `store_best`; a lane whose attempt ends becomes idle.
     """
-    w, m, state = count_lanes(kind), problems.links.shape[0] - 1, lanes.state
+    w, m, state = count_lanes(lane_kind), problems.links.shape[0] - 1, lanes.state
     k, number = int(state[LANE_PROBLEM * w + l]), state[LANE_ATTEMPT * w + l]
     is_candidate = ends or state[LANE_SPENT * w + l] == 1.0 or state[LANE_CAUTION * w + l] > 0.0
     is_winner = is_met and ends and number < race[RACE_WINNER]
@@ -719,7 +724,7 @@ def record_trace(trace, row, tested, w, m, error):
 
 
 @inline
-def solve_range(kind, problems, first, last, trace):
+def solve_range(lane_kind, problems, first, last, trace):
     """Solve problems first..last."""
     links, settings, x, errors, counts = (
         problems.links,
@@ -728,15 +733,15 @@ def solve_range(kind, problems, first, last, trace):
         problems.errors,
         problems.counts,
     )
-    m, w = links.shape[0] - 1, count_lanes(kind)
+    m, w = links.shape[0] - 1, count_lanes(lane_kind)
     workspace = ArmWorkspace(
-        stack_matrix(kind, MAX_FRAMES, 3),
-        stack_matrix(kind, MAX_FRAMES, 3),
-        stack_array(kind, 6),
-        stack_matrix(kind, MAX_FRAMES, 6),
-        stack_matrix(kind, 6, 6),
-        stack_array(kind, 6),
-        stack_array(kind, 6),
+        stack_matrix(lane_kind, MAX_FRAMES, 3),
+        stack_matrix(lane_kind, MAX_FRAMES, 3),
+        stack_array(lane_kind, 6),
+        stack_matrix(lane_kind, MAX_FRAMES, 6),
+        stack_matrix(lane_kind, 6, 6),
+        stack_array(lane_kind, 6),
+        stack_array(lane_kind, 6),
     )
     lanes = ArmLanes(
         stack_array(SCALAR, LANE_STATE_SIZE),
@@ -745,9 +750,9 @@ def solve_range(kind, problems, first, last, trace):
     )
     state = lanes.state
     rows, v, tested = (
-        view_lanes(kind, state, 0, LANE_ROWS),
-        view_lanes(kind, lanes.values, 0, m),
-        view_lanes(kind, lanes.tested, 0, m),
+        view_lanes(lane_kind, state, 0, LANE_ROWS),
+        view_lanes(lane_kind, lanes.values, 0, m),
+        view_lanes(lane_kind, lanes.tested, 0, m),
     )
     weights = settings[layout.ARM_WEIGHTS : layout.ARM_WEIGHTS + 2]
     takes_first = settings[layout.ARM_RACE] > 0.0
@@ -764,16 +769,16 @@ def solve_range(kind, problems, first, last, trace):
         restarts = count_restarts(links, problems.targets[first], settings)
         write_start(problems.starts, first, x, errors)
         if takes_first:
-            busy = fill_all_lanes(kind, problems, lanes, race, first, restarts)
+            busy = fill_all_lanes(lane_kind, problems, lanes, race, first, restarts)
     else:
         for l in range(busy):
-            assign_problem(kind, problems, lanes, l, first + l)
+            assign_problem(lane_kind, problems, lanes, l, first + l)
     while busy > 0:
         if is_lone:
-            busy = fill_lanes(kind, problems, lanes, race, first, restarts, max_starts)
+            busy = fill_lanes(lane_kind, problems, lanes, race, first, restarts, max_starts)
         # One forward pass serves both: the error belongs to the values before the step, which are stored when a lane
         # ends here.
-        tip, rotation = compute_tip(kind, links, v, True, workspace.axes, workspace.origins)
+        tip, rotation = compute_tip(lane_kind, links, v, True, workspace.axes, workspace.origins)
         position_error = sub(Vec(rows[0], rows[1], rows[2]), tip)
         rotation_error_vector = rotation_error(Quat(rows[3], rows[4], rows[5], rows[6]), rotation)
         distance, angle = squared_norm(position_error), squared_norm(rotation_error_vector)
@@ -795,9 +800,9 @@ def solve_range(kind, problems, first, last, trace):
             for l in range(w if has_events != 0 else 0):
                 if state[LANE_PROBLEM * w + l] >= 0.0:
                     arrived, over = (mask_to_bits(met) >> l) & 1 == 1, (ends >> l) & 1 == 1
-                    store_raced(kind, problems, lanes, race, l, get_lane(error, l), arrived, over)
+                    store_raced(lane_kind, problems, lanes, race, l, get_lane(error, l), arrived, over)
                     ended = ended or over
-            if ended and check_race_end(kind, problems, lanes, race, restarts, first):
+            if ended and check_race_end(lane_kind, problems, lanes, race, restarts, first):
                 break
         write_error(workspace.e, position_error, rotation_error_vector, weights)
         for i in range(m):
@@ -822,7 +827,7 @@ def solve_range(kind, problems, first, last, trace):
             if (ends >> l) & 1:
                 store_best(state, lanes.tested, w, l, m, get_lane(error, l), is_met, x, errors, counts)
                 # A finished lane takes its next problem at once, without waiting for the slowest lane.
-                if next_attempt(kind, problems, lanes, l, is_met, following, last):
+                if next_attempt(lane_kind, problems, lanes, l, is_met, following, last):
                     following += 1
                 elif state[LANE_PROBLEM * w + l] < 0.0:
                     busy -= 1

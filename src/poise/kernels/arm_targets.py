@@ -7,9 +7,9 @@ a microsecond for a tuple of eight, while solving takes two microseconds. Consta
 
     rows    (k, W)       world targets, W = 3, 4 or 7 numbers: x y z, w x y z
     bases   (1|k, 12)    world transforms of the arm's base, without scale
-    q       (k + t, nq + 4)  starts, then solutions, each followed by REACH_RESULT numbers. The last t rows are for a
+    q       (k + t, nq + 4)  starts, then solutions, each followed by ARM_RESULT numbers. The last t rows are for a
                          trace, see arm_lm.py
-    work    flat         REACH_WORK_PER_TARGET and two per link, for each target from `first` to `last`; a single target
+    work    flat         ARM_WORK_PER_TARGET and two per link, for each target from `first` to `last`; a single target
                          needs none
 """
 
@@ -22,15 +22,15 @@ from poise.kernels.goal_errors import measure_batch
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import LANES4, LANES8, SCALAR, stack_array, view_lanes
 from poise.kernels.layout import (
-    ARM_LINK,
+    ARM_LINK_ROW,
     ARM_SETTINGS,
+    ARM_WORK,
+    ARM_WORK_ONE_TARGET,
     INVALID_TARGET,
     MEASURE_KIND,
     MEASURE_ROW,
     PATH_ROW,
     POSITION,
-    REACH_WORK,
-    REACH_WORK_ONE_TARGET,
     START_OUTSIDE_LIMITS,
     TOLERANCE_SLACK,
     ArmLayout,
@@ -103,7 +103,7 @@ def measure_solution(numbers, layout, head, q, row):
     Also returns the two errors, measured along the skeleton's own path.
     """
     count = head.measures
-    work, out = stack_array(SCALAR, REACH_WORK), stack_array(SCALAR, 4)
+    work, out = stack_array(SCALAR, ARM_WORK), stack_array(SCALAR, 4)
     rows = view_lanes(SCALAR, numbers, head.table_at, head.rows, PATH_ROW)
     measures = view_lanes(SCALAR, numbers, head.measures_at, count, MEASURE_ROW)
     spans = layout[head.spans_at : head.spans_at + 2 * count].reshape(count, 2)
@@ -129,7 +129,7 @@ def measure_solution(numbers, layout, head, q, row):
 
 
 @inline
-def solve_targets(kind, numbers, layout, rows, bases, q, first, last, work):
+def solve_targets(lane_kind, numbers, layout, rows, bases, q, first, last, work):
     """Solve targets first..last. With measuring paths in the layout, there is one target and it is validated first.
 
     Returns for the first target: whether it is reached, or a negative status; its iterations; two errors.
@@ -142,7 +142,7 @@ def solve_targets(kind, numbers, layout, rows, bases, q, first, last, work):
         return INVALID_TARGET, 0, 0.0, 0.0
     if is_lone and not is_in_ranges(q[0, :nq], ranges):
         return START_OUTSIDE_LIMITS, 0, 0.0, 0.0
-    workspace = stack_array(SCALAR, REACH_WORK_ONE_TARGET) if n == 1 else work
+    workspace = stack_array(SCALAR, ARM_WORK_ONE_TARGET) if n == 1 else work
     targets = view_lanes(SCALAR, workspace, 0, n, 7)
     x, starts = view_lanes(SCALAR, workspace, 7 * n, n, m), view_lanes(SCALAR, workspace, (7 + m) * n, n, m)
     errors, counts = (
@@ -157,13 +157,13 @@ def solve_targets(kind, numbers, layout, rows, bases, q, first, last, work):
         counts[k, 0], counts[k, 1], counts[k, 2] = 0.0, 0.0, 0.0
         for i in range(m):
             starts[k, i] = q[first + k, columns[i]] * gains[i]
-    links = view_lanes(SCALAR, numbers, head.links_at, m + 1, ARM_LINK)
+    links = view_lanes(SCALAR, numbers, head.links_at, m + 1, ARM_LINK_ROW)
     seeds = view_lanes(SCALAR, numbers, head.seeds_at, head.seeds, m)
     poses = numbers[head.poses_at : head.poses_at + 7 * head.seeds]
     settings = numbers[head.settings_at : head.settings_at + ARM_SETTINGS]
     trace = q[rows.shape[0] :, : m + 1]
     problems = ArmProblems(links, seeds, poses, targets, starts, settings, x, errors, counts)
-    solve_range(kind, problems, 0, n, trace)
+    solve_range(lane_kind, problems, 0, n, trace)
     is_hinge = layout[head.is_hinge_at : head.is_hinge_at + m]
     for k in range(n):
         result = q[first + k]

@@ -53,16 +53,16 @@ from poise.kernels.vec_quat import (
 
 
 @inline
-def compute_transform(kind, table, first, last, numbers):
+def compute_transform(lane_kind, table, first, last, numbers):
     """Compute world position, rotation and scale at a path's end."""
-    zero = broadcast(kind, 0.0)
-    position, rotation, factor = Vec(zero, zero, zero), identity(kind), 1.0
+    zero = broadcast(lane_kind, 0.0)
+    position, rotation, factor = Vec(zero, zero, zero), identity(lane_kind), 1.0
     for i in range(first, last):
         row = table[i]
         position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_OFFSET), factor)))
         rotation = multiply(rotation, read_quat_at(row, layout.PATH_ROTATION))
         # Every path starts at the root, even where paths share rows: paths are few, and nothing need be stored.
-        motion, column = int(row[layout.PATH_KIND]), int(row[layout.PATH_START])
+        motion, column = int(row[layout.PATH_KIND]), int(row[layout.PATH_Q_START])
         if motion == HINGE:
             axis = read_vec_at(row, layout.PATH_AXIS)
             s, c = half_angle_sincos(numbers[column] * row[layout.PATH_RATIO] + row[layout.PATH_SHIFT])
@@ -76,15 +76,15 @@ def compute_transform(kind, table, first, last, numbers):
             position = add(position, rotate(rotation, scale(read_vec_at(numbers, column), factor)))
             rotation = multiply(rotation, read_quat_at(numbers, column + 3))
         # B has a uniform scale here; otherwise the caller uses the full transforms instead.
-        if row[layout.PATH_AFTER] > 0.0:
-            position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_AFTER_OFFSET), factor)))
-            rotation = multiply(rotation, read_quat_at(row, layout.PATH_AFTER_ROTATION))
-            factor = factor * row[layout.PATH_SCALE]
+        if row[layout.PATH_POST_TRANSFORM] > 0.0:
+            position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_POST_OFFSET), factor)))
+            rotation = multiply(rotation, read_quat_at(row, layout.PATH_POST_ROTATION))
+            factor = factor * row[layout.PATH_POST_SCALE]
     return position, rotation, factor
 
 
 @inline
-def measure_error(kind, measure, target, position, rotation, factor):
+def measure_error(goal_kind, measure, target, position, rotation, factor):
     """Measure the error of one goal term. Returns the two numbers of `out`."""
     # Most goals measure the joint's origin, with no offset to rotate.
     if (
@@ -93,11 +93,11 @@ def measure_error(kind, measure, target, position, rotation, factor):
         or measure[layout.MEASURE_POINT + 2] != 0.0
     ):
         position = add(position, rotate(rotation, scale(read_vec_at(measure, layout.MEASURE_POINT), factor)))
-    if kind == POSITION:
+    if goal_kind == POSITION:
         offset = sub(read_vec_at(target, 0), position)
         # Times zero gives a zero of the same type, number or lanes.
         return sqrt(dot(offset, offset)), dot(offset, offset) * 0.0
-    if kind == ROTATION:
+    if goal_kind == ROTATION:
         w = read_quat_at(target, 0)
         x = w.x * rotation.w - w.w * rotation.x + w.z * rotation.y - w.y * rotation.z
         y = w.y * rotation.w - w.w * rotation.y + w.x * rotation.z - w.z * rotation.x
@@ -106,7 +106,7 @@ def measure_error(kind, measure, target, position, rotation, factor):
         # q and -q are the same rotation: the absolute cosine gives the smaller angle.
         return sqrt(x * x + y * y + z * z), maximum(cosine, -cosine)
     target_vector = read_vec_at(target, 0)
-    if kind == AIM:
+    if goal_kind == AIM:
         away = sub(target_vector, position)
         is_at_target = dot(away, away) <= layout.SAME_POINT_RATIO * (
             dot(target_vector, target_vector) + dot(position, position)
@@ -125,14 +125,14 @@ def length(v):
 
 
 @device_function
-def measure_pole_error(kind, table, start, end, measure, numbers, target):
+def measure_pole_error(lane_kind, table, start, end, measure, numbers, target):
     """Measure the error of a pole.
 
     Returns the two numbers of `out`, of the angle about the line from the limb's first joint to its tip.
     """
-    first, _, _ = compute_transform(kind, table, start, start + int(measure[layout.MEASURE_VECTOR]), numbers)
-    middle, _, _ = compute_transform(kind, table, start, start + int(measure[layout.MEASURE_VECTOR + 1]), numbers)
-    tip, _, _ = compute_transform(kind, table, start, end, numbers)
+    first, _, _ = compute_transform(lane_kind, table, start, start + int(measure[layout.MEASURE_VECTOR]), numbers)
+    middle, _, _ = compute_transform(lane_kind, table, start, start + int(measure[layout.MEASURE_VECTOR + 1]), numbers)
+    tip, _, _ = compute_transform(lane_kind, table, start, end, numbers)
     line, bend, away = sub(tip, first), sub(middle, first), sub(read_vec_at(target, 0), first)
     reach, limb = length(line), length(bend) + length(sub(tip, middle))
     n = scale(line, 1.0 / maximum(reach, layout.MIN_DIVISOR))
@@ -145,11 +145,11 @@ def measure_pole_error(kind, table, start, end, measure, numbers, target):
 
 
 @inline
-def measure_batch(kind, table, spans, measures, q, used, targets, work, out):
+def measure_batch(lane_kind, table, spans, measures, q, used, targets, work, out):
     """Measure all errors. `work` holds (used + 7) values, aligned to 64 bytes."""
-    w, k = count_lanes(kind), q.shape[0]
-    numbers = view_lanes(kind, work, 0, used.shape[0])
-    target = view_lanes(kind, work, used.shape[0] * w, 7)
+    w, k = count_lanes(lane_kind), q.shape[0]
+    numbers = view_lanes(lane_kind, work, 0, used.shape[0])
+    target = view_lanes(lane_kind, work, used.shape[0] * w, 7)
     for block in range((k + w - 1) // w):
         gather_columns(work, 0, q, block, w, used)
         for c in range(spans.shape[0]):
@@ -159,9 +159,9 @@ def measure_batch(kind, table, spans, measures, q, used, targets, work, out):
                     i = min(block * w + l, k - 1, targets.shape[0] - 1)
                     work[(used.shape[0] + j) * w + l] = targets[i, int(measures[c, layout.MEASURE_COLUMN]) + j]
             if measures[c, layout.MEASURE_KIND] == POLE:
-                a, b = measure_pole_error(kind, table, spans[c, 0], spans[c, 1], measures[c], numbers, target)
+                a, b = measure_pole_error(lane_kind, table, spans[c, 0], spans[c, 1], measures[c], numbers, target)
             else:
-                position, rotation, factor = compute_transform(kind, table, spans[c, 0], spans[c, 1], numbers)
+                position, rotation, factor = compute_transform(lane_kind, table, spans[c, 0], spans[c, 1], numbers)
                 a, b = measure_error(
                     int(measures[c, layout.MEASURE_KIND]), measures[c], target, position, rotation, factor
                 )
@@ -190,12 +190,12 @@ def measure8(table, spans, measures, q, used, targets, work, out):
 
 
 @inline
-def compute_error(kind, a, b):
+def compute_error(goal_kind, a, b):
     """Compute a distance or angle from the two numbers of `out`."""
-    if kind == POSITION:
+    if goal_kind == POSITION:
         return a
     angle = 0.0 if a == 0.0 and b == 0.0 else math.atan2(abs(a), b)  # atan2(0, -0) is half a turn
-    return 2.0 * angle if kind == ROTATION else angle
+    return 2.0 * angle if goal_kind == ROTATION else angle
 
 
 @gil_kernel

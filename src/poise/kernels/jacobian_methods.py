@@ -54,34 +54,36 @@ DIFFERENCE_STEP = 2.0**-17  # step [rad or kernel units]; truncation and roundin
 
 
 @inline
-def perturb_dof(kind, tree, lanes, i, c, amount):
+def perturb_dof(lane_kind, tree, lanes, i, c, amount):
     """Move dof c of node i by a small amount, ignoring limits."""
     _, motion, at, _ = read_node(tree.nodes, i)
     if motion != BALL:
         lanes.u[at + c] = lanes.u[at + c] + amount
         return
-    half, zero = broadcast(kind, 0.5 * amount), broadcast(kind, 0.0)
-    rotation = Quat(broadcast(kind, 1.0), half if c == 0 else zero, half if c == 1 else zero, half if c == 2 else zero)
+    half, zero = broadcast(lane_kind, 0.5 * amount), broadcast(lane_kind, 0.0)
+    rotation = Quat(
+        broadcast(lane_kind, 1.0), half if c == 0 else zero, half if c == 1 else zero, half if c == 2 else zero
+    )
     q = multiply(rotation, read_quat_at(lanes.u, at))
     k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
     lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
 
 
 @device_function
-def measure_at_offset(kind, tree, limits, lanes, home, i, c, amount):
-    """Fill e with one dof offset, then restore `home`. It is dof c of node i."""
-    perturb_dof(kind, tree, lanes, i, c, amount)
+def measure_at_offset(lane_kind, tree, limits, lanes, unperturbed_u, i, c, amount):
+    """Fill e with one dof offset, then restore `unperturbed_u`. It is dof c of node i."""
+    perturb_dof(lane_kind, tree, lanes, i, c, amount)
     forward_kinematics(tree, lanes)
-    measure_residuals(kind, tree, limits, lanes)
-    for j in range(home.shape[0]):
-        lanes.u[j] = home[j]
+    measure_residuals(lane_kind, tree, limits, lanes)
+    for j in range(unperturbed_u.shape[0]):
+        lanes.u[j] = unperturbed_u[j]
 
 
 @device_function
-def measure_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
-    """Measure residuals, with J by central differences. home (nu,), ahead (m,) and slopes (nd, m) are scratch."""
-    for j in range(home.shape[0]):
-        home[j] = lanes.u[j]
+def measure_by_differences(lane_kind, tree, limits, lanes, unperturbed_u, perturbed_e, numeric_jacobian):
+    """Measure residuals, with J by central differences. The last three arrays are scratch."""
+    for j in range(unperturbed_u.shape[0]):
+        unperturbed_u[j] = lanes.u[j]
     next_dof = 0
     for i in range(tree.nodes.shape[0]):
         _, motion, _, dof = read_node(tree.nodes, i)
@@ -91,18 +93,18 @@ def measure_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
         next_dof = dof + count_dofs(motion)
         for c in range(count_dofs(motion)):
             step = DIFFERENCE_STEP * math.sqrt(tree.dofs[dof + c, layout.DOF_WEIGHT])
-            measure_at_offset(kind, tree, limits, lanes, home, i, c, step)
-            for r in range(ahead.shape[0]):
-                # The residual is wanted minus actual, so its rate has the opposite sign: behind minus ahead.
-                ahead[r] = lanes.e[r]
-            measure_at_offset(kind, tree, limits, lanes, home, i, c, -step)
-            for r in range(ahead.shape[0]):
-                slopes[dof + c, r] = (lanes.e[r] - ahead[r]) * (0.5 / step)
+            measure_at_offset(lane_kind, tree, limits, lanes, unperturbed_u, i, c, step)
+            for r in range(perturbed_e.shape[0]):
+                # The residual is wanted minus actual, so its rate has the opposite sign: backward minus forward step.
+                perturbed_e[r] = lanes.e[r]
+            measure_at_offset(lane_kind, tree, limits, lanes, unperturbed_u, i, c, -step)
+            for r in range(perturbed_e.shape[0]):
+                numeric_jacobian[dof + c, r] = (lanes.e[r] - perturbed_e[r]) * (0.5 / step)
     forward_kinematics(tree, lanes)
-    result = measure_residuals(kind, tree, limits, lanes)
+    result = measure_residuals(lane_kind, tree, limits, lanes)
     for d in range(tree.row_ranges.shape[0]):
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
-            lanes.J[d, r] = slopes[d, r]
+            lanes.J[d, r] = numeric_jacobian[d, r]
     return result
 
 
@@ -115,7 +117,7 @@ def measure_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
 # damped           y = (J J^T + l I)^-1 e
 # selective        y = sum_i k_i (u_i . e) / s_i^2 u_i, with s_i, u_i the singular values and vectors of J
 #
-# `lanes.rest` is the clamped e; J has its rows frozen and scaled by `freeze_dofs`. Each rule fills lanes.y. Sources:
+# `lanes.step_error` is the clamped e; J has its rows frozen and scaled by `freeze_dofs`. Each rule fills lanes.y. Sources:
 # Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods",
 # 2004; Buss and Kim, "Selectively damped least squares for inverse kinematics", J. Graphics Tools 10(3), 2005.
 
@@ -129,32 +131,32 @@ def clamp_errors(tree, lanes, max_errors):
     """Clamp each term's error in a step to max_errors (t,)."""
     for t in range(tree.terms.shape[0]):
         r = read_term(tree.terms, t).row
-        x, y, z = lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2]
+        x, y, z = lanes.step_error[r], lanes.step_error[r + 1], lanes.step_error[r + 2]
         length = sqrt(x * x + y * y + z * z)
         # Buss's D_max: a distant target would otherwise exceed the linear model and dominate the rows of other goals.
         share = minimum(max_errors[t] / maximum(length, MIN_DIVISOR + 0.0 * length), 1.0 + 0.0 * length)
-        lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2] = x * share, y * share, z * share
+        lanes.step_error[r], lanes.step_error[r + 1], lanes.step_error[r + 2] = x * share, y * share, z * share
 
 
 @device_function
 def solve_transpose(lanes, factor):
     """Fill y with the gradient step, scaled by a factor."""
     for r in range(lanes.y.shape[0]):
-        lanes.y[r] = factor * lanes.rest[r]
+        lanes.y[r] = factor * lanes.step_error[r]
 
 
 @device_function
-def compute_optimal_gain(kind, tree, lanes):
+def compute_optimal_gain(lane_kind, tree, lanes):
     """Compute the optimal gain a of a transpose step.
 
     J a J^T e is then nearest to e: e . J J^T e / |J J^T e|^2 (Buss, equation 8).
     """
-    zero, slope = broadcast(kind, 0.0), broadcast(kind, 0.0)
+    zero, slope = broadcast(lane_kind, 0.0), broadcast(lane_kind, 0.0)
     for r in range(lanes.y.shape[0]):
         lanes.y[r] = zero
     for d in range(tree.dofs.shape[0]):
         # J J^T e, dof by dof: the matrix itself is not needed.
-        g = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.rest)
+        g = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.step_error)
         slope = slope + g * g
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
             lanes.y[r] = lanes.y[r] + lanes.J[d, r] * g
@@ -165,107 +167,111 @@ def compute_optimal_gain(kind, tree, lanes):
 
 
 @device_function
-def solve_damped(kind, tree, lanes, damping):
+def solve_damped(lane_kind, tree, lanes, damping):
     """Solve the damped least-squares step."""
-    build_normal_matrix(kind, tree, lanes, damping)
+    build_normal_matrix(lane_kind, tree, lanes, damping)
     factor_ldl_blocks(lanes.A, lanes.d)
-    solve_ldl_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
+    solve_ldl_rows(lanes.A, lanes.d, lanes.step_error, lanes.y)
 
 
 @device_function
-def decompose_jacobian(kind, tree, lanes, vectors):
+def decompose_jacobian(lane_kind, tree, lanes, singular_vectors):
     """Decompose J into singular values and vectors.
 
-    lanes.d gets the squared values, the rows of `vectors` the u_i, y becomes zero. Returns the largest one.
+    lanes.d gets the squared values, the rows of `singular_vectors` the u_i, y becomes zero. Returns the largest one.
     """
     m = lanes.d.shape[0]
     # The eigenvectors of J J^T are the singular vectors of J in the space of the goals, its eigenvalues their squares:
     # one m x m problem for any number of joints.
-    build_normal_matrix(kind, tree, lanes, broadcast(kind, 0.0))
+    build_normal_matrix(lane_kind, tree, lanes, broadcast(lane_kind, 0.0))
     for r in range(m):
         for k in range(r + 1, m):
             # The factorization reads only the lower triangle, the rotations both.
             lanes.A[r, k] = lanes.A[k, r]
-    diagonalise(kind, lanes.A, vectors, lanes.d)
-    largest = broadcast(kind, 0.0)
+    diagonalise(lane_kind, lanes.A, singular_vectors, lanes.d)
+    largest = broadcast(lane_kind, 0.0)
     for i in range(m):
         largest = maximum(largest, lanes.d[i])
-        lanes.y[i] = broadcast(kind, 0.0)
+        lanes.y[i] = broadcast(lane_kind, 0.0)
     return largest
 
 
 @inline
-def add_singular_part(lanes, vectors, i, amount):
+def add_singular_part(lanes, singular_vectors, i, amount):
     """Add a multiple of singular vector i to y."""
     for r in range(lanes.y.shape[0]):
-        lanes.y[r] = lanes.y[r] + amount * vectors[i, r]
+        lanes.y[r] = lanes.y[r] + amount * singular_vectors[i, r]
 
 
 @inline
-def project_error(kind, lanes, vectors, i):
+def project_error(lane_kind, lanes, singular_vectors, i):
     """Return u_i . e, the component of the error along u_i."""
-    share = broadcast(kind, 0.0)
+    share = broadcast(lane_kind, 0.0)
     for r in range(lanes.y.shape[0]):
-        share = share + vectors[i, r] * lanes.rest[r]
+        share = share + singular_vectors[i, r] * lanes.step_error[r]
     return share
 
 
 @device_function
-def solve_pseudo_inverse(kind, tree, lanes, vectors, cut):
+def solve_pseudo_inverse(lane_kind, tree, lanes, singular_vectors, cut):
     """Solve the shortest step for e, without small singular values. Values below `cut` of the largest are left out."""
-    min_square = maximum(decompose_jacobian(kind, tree, lanes, vectors) * (cut * cut), broadcast(kind, MIN_DIVISOR))
+    min_square = maximum(
+        decompose_jacobian(lane_kind, tree, lanes, singular_vectors) * (cut * cut), broadcast(lane_kind, MIN_DIVISOR)
+    )
     for i in range(lanes.d.shape[0]):
         # lanes.d has squares, so the cut is squared too.
         is_kept = lanes.d[i] >= min_square
-        share = project_error(kind, lanes, vectors, i) / maximum(lanes.d[i], min_square)
-        add_singular_part(lanes, vectors, i, select(is_kept, share, 0.0 * share))
+        share = project_error(lane_kind, lanes, singular_vectors, i) / maximum(lanes.d[i], min_square)
+        add_singular_part(lanes, singular_vectors, i, select(is_kept, share, 0.0 * share))
 
 
 @inline
-def sum_block_lengths(kind, row, first, last):
+def sum_block_lengths(lane_kind, row, first, last):
     """Sum the lengths of a row's blocks of three."""
-    total = broadcast(kind, 0.0)
+    total = broadcast(lane_kind, 0.0)
     for r in range(first, last, 3):
         total = total + sqrt(row[r] * row[r] + row[r + 1] * row[r + 1] + row[r + 2] * row[r + 2])
     return total
 
 
 @device_function
-def solve_selective(kind, tree, lanes, vectors, goal_motions, max_step):
+def solve_selective(lane_kind, tree, lanes, singular_vectors, goal_motions, max_step):
     """Solve the selectively damped step (Buss and Kim, section 3).
 
     goal_motions (nd,) is scratch: the sum of all goals' motions per unit of a dof. Along u_i the part v_i / s_i of
     length u_i . e may rotate a joint by at most g_i = max_step min(1, N_i / M_i). N_i is the wanted motion of the goals
     along u_i, M_i the sum of their motions by all joints, without cancellation.
     """
-    zero = broadcast(kind, 0.0)
-    min_square = maximum(decompose_jacobian(kind, tree, lanes, vectors) * RANK_TOLERANCE, zero + MIN_DIVISOR)
+    zero = broadcast(lane_kind, 0.0)
+    min_square = maximum(
+        decompose_jacobian(lane_kind, tree, lanes, singular_vectors) * RANK_TOLERANCE, zero + MIN_DIVISOR
+    )
     for d in range(goal_motions.shape[0]):
-        goal_motions[d] = sum_block_lengths(kind, lanes.J[d], tree.row_ranges[d, 0], tree.row_ranges[d, 1])
+        goal_motions[d] = sum_block_lengths(lane_kind, lanes.J[d], tree.row_ranges[d, 0], tree.row_ranges[d, 1])
     for i in range(lanes.d.shape[0]):
         square = maximum(lanes.d[i], min_square)
         total_motion, widest = zero, zero
         for d in range(goal_motions.shape[0]):
-            v = multiply_jacobian_row(kind, tree, lanes.J, d, vectors[i])  # s_i v_i
+            v = multiply_jacobian_row(lane_kind, tree, lanes.J, d, singular_vectors[i])  # s_i v_i
             size = maximum(v, -v)
             total_motion, widest = total_motion + size * goal_motions[d], maximum(widest, size)
-        wanted_motion = sum_block_lengths(kind, vectors[i], 0, lanes.d.shape[0])
+        wanted_motion = sum_block_lengths(lane_kind, singular_vectors[i], 0, lanes.d.shape[0])
         limit = max_step * minimum(
             wanted_motion * square / maximum(total_motion, zero + MIN_DIVISOR), zero + 1.0
         )  # total_motion is s_i^2 M_i
-        share = project_error(kind, lanes, vectors, i) / square
+        share = project_error(lane_kind, lanes, singular_vectors, i) / square
         angle = maximum(share, -share) * widest
         # The whole error along u_i, or the share at which the largest joint angle equals its limit.
         share = share * minimum(limit / maximum(angle, zero + MIN_DIVISOR), zero + 1.0)
-        add_singular_part(lanes, vectors, i, select(lanes.d[i] >= min_square, share, zero))
+        add_singular_part(lanes, singular_vectors, i, select(lanes.d[i] >= min_square, share, zero))
 
 
 @device_function
-def cap_step(kind, tree, lanes, max_step, share):
+def cap_step(lane_kind, tree, lanes, max_step, share):
     """Shorten y to move each dof by at most `max_step`. Then scale it by a share; units are rad or kernel units."""
-    largest = broadcast(kind, MIN_DIVISOR)
+    largest = broadcast(lane_kind, MIN_DIVISOR)
     for d in range(tree.dofs.shape[0]):
-        step = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
+        step = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.y)
         largest = maximum(largest, maximum(step, -step))
     share = share * minimum(max_step / largest, 1.0 + 0.0 * largest)
     for r in range(lanes.y.shape[0]):
@@ -288,7 +294,7 @@ def cap_step(kind, tree, lanes, max_step, share):
 # The result is the best measured pose. A preferred configuration is ignored.
 
 
-# Rows of the book for these methods only:
+# Rows of the lane state for these methods only:
 STEP_GAIN = 3  # factor of the step
 HAS_BENT = 4  # 1 once the lane's chain was bent, because no dof decreased its error
 MARK_ERROR = 5  # squared error at the last progress
@@ -307,18 +313,18 @@ MAX_SCRATCH_LANES = 8  # most lanes of a kernel
 class ExtraWorkspace(NamedTuple):
     """Work memory beyond LaneView, as lanes.
 
-    best    (nu,)     best pose so far
-    home    (nu,), ahead (m,), slopes (nd, m): for finite differences
-    vectors (m, m)    singular vectors, one a row
-    sways   (nd,)     for the selective rule
+    best_u            (nu,)    best pose so far
+    unperturbed_u     (nu,)    and perturbed_e (m,), numeric_jacobian (nd, m): for differences
+    singular_vectors  (m, m)   one a row
+    goal_motions      (nd,)    for the selective rule
     """
 
-    best: Any
-    home: Any
-    ahead: Any
-    slopes: Any
-    vectors: Any
-    sways: Any
+    best_u: Any
+    unperturbed_u: Any
+    perturbed_e: Any
+    numeric_jacobian: Any
+    singular_vectors: Any
+    goal_motions: Any
 
 
 def compute_scratch_size(nd: int, nu: int, rows: int) -> int:
@@ -327,21 +333,21 @@ def compute_scratch_size(nd: int, nu: int, rows: int) -> int:
 
 
 @inline
-def make_extra_views(kind, scratch, nd, nu, m):
+def make_extra_views(lane_kind, scratch, nd, nu, m):
     """Return the scratch as lanes."""
-    w = count_lanes(kind)
-    home = nu * w
-    ahead = home + nu * w
-    slopes = ahead + m * w
-    vectors = slopes + nd * m * w
-    sways = vectors + m * m * w
+    w = count_lanes(lane_kind)
+    unperturbed_u = nu * w
+    perturbed_e = unperturbed_u + nu * w
+    numeric_jacobian = perturbed_e + m * w
+    singular_vectors = numeric_jacobian + nd * m * w
+    goal_motions = singular_vectors + m * m * w
     return ExtraWorkspace(
-        view_lanes(kind, scratch, 0, nu),
-        view_lanes(kind, scratch, home, nu),
-        view_lanes(kind, scratch, ahead, m),
-        view_lanes(kind, scratch, slopes, nd, m),
-        view_lanes(kind, scratch, vectors, m, m),
-        view_lanes(kind, scratch, sways, nd),
+        view_lanes(lane_kind, scratch, 0, nu),
+        view_lanes(lane_kind, scratch, unperturbed_u, nu),
+        view_lanes(lane_kind, scratch, perturbed_e, m),
+        view_lanes(lane_kind, scratch, numeric_jacobian, nd, m),
+        view_lanes(lane_kind, scratch, singular_vectors, m, m),
+        view_lanes(lane_kind, scratch, goal_motions, nd),
     )
 
 
@@ -353,10 +359,14 @@ def start_attempt(problems, flat, w, l, k):
     """Start an attempt of lane l at problem k from its start. The lane's previous state is cleared."""
     start = problems.starts[min(k, problems.starts.shape[0] - 1)]
     write_lane(flat.u, w, l, start)
-    write_lane(flat.tested, w, l, start)
-    flat.book[LAST_ERROR * w + l], flat.book[MARK_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
-    flat.book[LANE_STALL * w + l], flat.book[HAS_BENT * w + l], flat.book[IS_LAST_ATTEMPT * w + l] = 0.0, 0.0, 0.0
-    flat.book[STEP_GAIN * w + l] = (
+    write_lane(flat.tested_u, w, l, start)
+    flat.lane_state[LAST_ERROR * w + l], flat.lane_state[MARK_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
+    flat.lane_state[LANE_STALL * w + l], flat.lane_state[HAS_BENT * w + l], flat.lane_state[IS_LAST_ATTEMPT * w + l] = (
+        0.0,
+        0.0,
+        0.0,
+    )
+    flat.lane_state[STEP_GAIN * w + l] = (
         problems.settings[layout.METHOD_FIRST] if problems.settings[layout.METHOD_RULE] == ADAPTIVE else 1.0
     )
 
@@ -365,24 +375,24 @@ def start_attempt(problems, flat, w, l, k):
 def load_problem(problems, flat, w, l, k):
     """Load problem k into lane l, and start its first attempt."""
     load_lane(problems, flat, w, l, k)
-    flat.book[LANE_SPENT * w + l], flat.book[LANE_BEST * w + l] = 0.0, HUGE_ERROR
+    flat.lane_state[LANE_SPENT * w + l], flat.lane_state[LANE_BEST * w + l] = 0.0, HUGE_ERROR
     start_attempt(problems, flat, w, l, k)
 
 
 @device_function
 def write_result(problems, flat, extra, w, l, is_met):
     """Write the result of lane l to its problem."""
-    k = int(flat.book[LANE_PROBLEM * w + l])
+    k = int(flat.lane_state[LANE_PROBLEM * w + l])
     problems.counts[k, 0], problems.counts[k, 1] = (
-        int(flat.book[LANE_SPENT * w + l]),
-        int(flat.book[LANE_ATTEMPT * w + l]) + 1,
+        int(flat.lane_state[LANE_SPENT * w + l]),
+        int(flat.lane_state[LANE_ATTEMPT * w + l]) + 1,
     )
     problems.counts[k, 2] = 1 if is_met else 0
-    problems.errors[k] = flat.book[LANE_BEST * w + l]
-    # Still HUGE_ERROR: the residual was never a number, and the start remains the result.
+    problems.errors[k] = flat.lane_state[LANE_BEST * w + l]
+    # Still HUGE: the residual was never a number, and the start remains the result.
     if problems.errors[k] < HUGE_ERROR:
         for i in range(problems.u.shape[1]):
-            problems.u[k, i] = get_lane(extra.best[i], l)
+            problems.u[k, i] = get_lane(extra.best_u[i], l)
 
 
 @device_function
@@ -394,36 +404,36 @@ def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem
     Returns whether the lane took that problem; without any left it idles.
     """
     k, attempts, restarts = (
-        int(flat.book[LANE_PROBLEM * w + l]),
-        int(flat.book[LANE_ATTEMPT * w + l]) + 1,
+        int(flat.lane_state[LANE_PROBLEM * w + l]),
+        int(flat.lane_state[LANE_ATTEMPT * w + l]) + 1,
         problems.settings[layout.METHOD_RESTARTS],
     )
     spent, max_iterations, is_careful = (
-        flat.book[LANE_SPENT * w + l],
+        flat.lane_state[LANE_SPENT * w + l],
         problems.settings[layout.METHOD_ITERATIONS],
-        flat.book[IS_LAST_ATTEMPT * w + l] > 0.0,
+        flat.lane_state[IS_LAST_ATTEMPT * w + l] > 0.0,
     )
     if (
         not is_met
         and not is_careful
         and restarts > 0.0
         and spent < max_iterations
-        and flat.book[LANE_BEST * w + l] < HUGE_ERROR
+        and flat.lane_state[LANE_BEST * w + l] < HUGE_ERROR
     ):
-        flat.book[LANE_ATTEMPT * w + l] = attempts
+        flat.lane_state[LANE_ATTEMPT * w + l] = attempts
         start_attempt(problems, flat, w, l, k)
         if attempts <= restarts and spent < LAST_ATTEMPT_SHARE * max_iterations:
             randomize_lane(tree, limits, problems.seeds, attempts, flat, w, l)
             return False
-        flat.book[IS_LAST_ATTEMPT * w + l] = 1.0
+        flat.lane_state[IS_LAST_ATTEMPT * w + l] = 1.0
         for i in range(problems.u.shape[1]):
-            flat.u[i * w + l] = get_lane(extra.best[i], l)
+            flat.u[i * w + l] = get_lane(extra.best_u[i], l)
         return False
     write_result(problems, flat, extra, w, l, is_met)
     if next_problem < last:
         load_problem(problems, flat, w, l, next_problem)
         return True
-    flat.book[LANE_PROBLEM * w + l] = -1.0
+    flat.lane_state[LANE_PROBLEM * w + l] = -1.0
     return False
 
 
@@ -431,71 +441,74 @@ def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem
 
 
 @device_function
-def evaluate_lanes(kind, tree, limits, lanes, extra, numeric):
+def evaluate_lanes(lane_kind, tree, limits, lanes, extra, numeric):
     """Compute the residual and Jacobian of every lane.
 
     Returns the squared error, weighted, and whether every term is met.
     """
     if numeric:
         # Central differences compute forward kinematics themselves, twice for every dof.
-        return measure_by_differences(kind, tree, limits, lanes, extra.home, extra.ahead, extra.slopes)
+        return measure_by_differences(
+            lane_kind, tree, limits, lanes, extra.unperturbed_u, extra.perturbed_e, extra.numeric_jacobian
+        )
     forward_kinematics(tree, lanes)
-    return measure_residuals(kind, tree, limits, lanes)
+    return measure_residuals(lane_kind, tree, limits, lanes)
 
 
 @device_function
-def undo_steps(kind, lanes, error, settings):
+def undo_steps(lane_kind, lanes, error, settings):
     """Undo steps with an increased error.
 
     This applies to the adaptive rule and to a last attempt. Returns in which lanes.
 
     The step's gain grows where the error decreased and shrinks where it increased.
     """
-    one, before = broadcast(kind, 1.0), lanes.book[LAST_ERROR]
-    can_undo, factor, max_gain = lanes.book[IS_LAST_ATTEMPT] > 0.0, GAIN_FACTOR, 1.0
+    one, last_error = broadcast(lane_kind, 1.0), lanes.lane_state[LAST_ERROR]
+    can_undo, factor, max_gain = lanes.lane_state[IS_LAST_ATTEMPT] > 0.0, GAIN_FACTOR, 1.0
     if settings[layout.METHOD_RULE] == ADAPTIVE:
         can_undo, factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND], HUGE_ERROR
-    # Before the first step the last error is HUGE_ERROR, and neither holds.
-    rose, fell = can_undo & (error > before), can_undo & (error < before) & (before < HUGE_ERROR)
-    lanes.book[STEP_GAIN] = minimum(
-        lanes.book[STEP_GAIN] * select(rose, one / factor, select(fell, one * factor, one)), one * max_gain
+    # Before the first step the last error is HUGE, and neither holds.
+    has_risen, has_fallen = can_undo & (error > last_error), can_undo & (error < last_error) & (last_error < HUGE_ERROR)
+    lanes.lane_state[STEP_GAIN] = minimum(
+        lanes.lane_state[STEP_GAIN] * select(has_risen, one / factor, select(has_fallen, one * factor, one)),
+        one * max_gain,
     )
-    if mask_to_bits(rose) != 0:
+    if mask_to_bits(has_risen) != 0:
         for i in range(lanes.u.shape[0]):
-            lanes.u[i] = select(rose, lanes.tested[i], lanes.u[i])
-    return rose
+            lanes.u[i] = select(has_risen, lanes.tested_u[i], lanes.u[i])
+    return has_risen
 
 
 @device_function
 def store_best(lanes, extra, error, met):
     """Store the measured pose of each lane if it is the best.
 
-    `tested` gets the poses of all lanes, for comparison with the next ones.
+    `tested_u` gets the poses of all lanes, for comparison with the next ones.
     """
     # A pose within every tolerance beats one with a smaller weighted error.
-    better = met | (error < lanes.book[LANE_BEST])
-    lanes.book[LANE_BEST] = select(better, error, lanes.book[LANE_BEST])
+    is_better = met | (error < lanes.lane_state[LANE_BEST])
+    lanes.lane_state[LANE_BEST] = select(is_better, error, lanes.lane_state[LANE_BEST])
     for i in range(lanes.u.shape[0]):
-        lanes.tested[i] = lanes.u[i]
-        extra.best[i] = select(better, lanes.u[i], extra.best[i])
+        lanes.tested_u[i] = lanes.u[i]
+        extra.best_u[i] = select(is_better, lanes.u[i], extra.best_u[i])
 
 
 @device_function
-def find_stationary_lanes(kind, tree, lanes, error):
+def find_stationary_lanes(lane_kind, tree, lanes, error):
     """Find stationary lanes with a chain not yet bent. No dof lowers their error."""
-    steepest = broadcast(kind, 0.0)
+    steepest = broadcast(lane_kind, 0.0)
     for d in range(tree.dofs.shape[0]):
-        slope = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.e)
+        slope = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.e)
         steepest = maximum(steepest, slope * slope)
     # A stationary point without goals met, as for a straight chain with the target on its line. Bend once only, or a
     # chain out of reach of its target would bend forever.
-    return (steepest <= STATIONARY_SLOPE2 * error) & (lanes.book[HAS_BENT] <= 0.0)
+    return (steepest <= STATIONARY_SLOPE2 * error) & (lanes.lane_state[HAS_BENT] <= 0.0)
 
 
 @device_function
-def find_bend_axis(kind, tree, lanes):
+def find_bend_axis(lane_kind, tree, lanes):
     """Find an axis perpendicular to the largest residual. All balls bend about it."""
-    zero = broadcast(kind, 0.0)
+    zero = broadcast(lane_kind, 0.0)
     largest, largest_square = Vec(zero, zero, zero + 1.0), zero
     for t in range(tree.terms.shape[0]):
         residual = read_vec_at(lanes.e, read_term(tree.terms, t).row)
@@ -511,53 +524,61 @@ def find_bend_axis(kind, tree, lanes):
 
 
 @device_function
-def bend_chain(kind, tree, lanes, bends, bend):
+def bend_chain(lane_kind, tree, lanes, bends, bend):
     """Make the step bend the chains of the lanes `bends`.
 
     Hinges bend into the wider part of their range, balls to one common side.
     """
-    zero, angle = broadcast(kind, 0.0), select(bends, broadcast(kind, bend), broadcast(kind, 0.0))
+    zero, angle = broadcast(lane_kind, 0.0), select(bends, broadcast(lane_kind, bend), broadcast(lane_kind, 0.0))
     for r in range(lanes.y.shape[0]):
-        # Lanes that bend take no other step; the other lanes take theirs, without any pull.
+        # Lanes that bend take no other step; the other lanes take theirs, without a preference step.
         lanes.y[r] = select(bends, zero, lanes.y[r])
     for d in range(tree.dofs.shape[0]):
-        lanes.pull[d] = zero
-    side = find_bend_axis(kind, tree, lanes)
+        lanes.preference_step[d] = zero
+    side = find_bend_axis(lane_kind, tree, lanes)
     for i in range(tree.nodes.shape[0]):
         _, motion, at, d = read_node(tree.nodes, i)
         if motion == HINGE:
             value = lanes.u[at]
             # Into the wider part of its range, where the hinge can rotate further.
             opens_upwards = tree.dofs[d, layout.DOF_HIGH] - value >= value - tree.dofs[d, layout.DOF_LOW]
-            lanes.pull[d] = select(opens_upwards, angle, -angle)
+            lanes.preference_step[d] = select(opens_upwards, angle, -angle)
         elif motion == BALL:
             for c in range(3):
                 # All balls rotate about one axis of the base frame: rotations about their own axes would cancel.
-                lanes.pull[d + c] = angle * dot(side, read_vec(lanes.axes, 3 * i + c))
-    lanes.book[HAS_BENT] = select(bends, zero + 1.0, lanes.book[HAS_BENT])
+                lanes.preference_step[d + c] = angle * dot(side, read_vec(lanes.axes, 3 * i + c))
+    lanes.lane_state[HAS_BENT] = select(bends, zero + 1.0, lanes.lane_state[HAS_BENT])
     # A bend increases the error and must not be undone.
-    lanes.book[LAST_ERROR] = select(bends, zero + HUGE_ERROR, lanes.book[LAST_ERROR])
+    lanes.lane_state[LAST_ERROR] = select(bends, zero + HUGE_ERROR, lanes.lane_state[LAST_ERROR])
 
 
 @device_function
-def compute_step(kind, tree, lanes, extra, settings, error):
+def compute_step(lane_kind, tree, lanes, extra, settings, error):
     """Compute the step y by the rule and cap it. A last attempt scales it by its gain."""
-    rule, share = int(settings[layout.METHOD_RULE]), lanes.book[STEP_GAIN]
+    rule, share = int(settings[layout.METHOD_RULE]), lanes.lane_state[STEP_GAIN]
     if rule == ADAPTIVE:
         solve_transpose(lanes, share)
-        share = broadcast(kind, 1.0)
+        share = broadcast(lane_kind, 1.0)
     elif rule == OPTIMAL:
-        solve_transpose(lanes, compute_optimal_gain(kind, tree, lanes))
+        solve_transpose(lanes, compute_optimal_gain(lane_kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
-        cut = broadcast(kind, settings[layout.METHOD_FIRST])
+        cut = broadcast(lane_kind, settings[layout.METHOD_FIRST])
         # With goals out of reach, small singular values cause large useless steps, and the pose would not converge.
-        last_cut = maximum(cut, broadcast(kind, MIN_LAST_CUT))
-        solve_pseudo_inverse(kind, tree, lanes, extra.vectors, select(lanes.book[IS_LAST_ATTEMPT] > 0.0, last_cut, cut))
+        last_cut = maximum(cut, broadcast(lane_kind, MIN_LAST_CUT))
+        solve_pseudo_inverse(
+            lane_kind,
+            tree,
+            lanes,
+            extra.singular_vectors,
+            select(lanes.lane_state[IS_LAST_ATTEMPT] > 0.0, last_cut, cut),
+        )
     elif rule == DAMPED:
-        solve_damped(kind, tree, lanes, error * settings[layout.METHOD_SECOND] + settings[layout.METHOD_FIRST])
+        solve_damped(lane_kind, tree, lanes, error * settings[layout.METHOD_SECOND] + settings[layout.METHOD_FIRST])
     else:
-        solve_selective(kind, tree, lanes, extra.vectors, extra.sways, settings[layout.METHOD_FIRST])
-    cap_step(kind, tree, lanes, settings[layout.METHOD_MAX_TURN], share)
+        solve_selective(
+            lane_kind, tree, lanes, extra.singular_vectors, extra.goal_motions, settings[layout.METHOD_FIRST]
+        )
+    cap_step(lane_kind, tree, lanes, settings[layout.METHOD_MAX_ROTATION], share)
 
 
 @device_function
@@ -582,7 +603,7 @@ def update_progress(book, error, met, settings):
     return ends
 
 
-def make_kernel(kind, name="solve"):
+def make_kernel(lane_kind, name="solve"):
     """Make the kernel for lanes of this kind.
 
     It solves problems first..last; it is a closure with a name, see kernels/tree_lm.py.
@@ -595,52 +616,54 @@ def make_kernel(kind, name="solve"):
         tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
         problems = TreeProblems(frames, targets, starts, seeds, settings, u, errors, counts)
         w, nu, numeric, has_limits = (
-            count_lanes(kind),
+            count_lanes(lane_kind),
             starts.shape[1],
             settings[layout.METHOD_NUMERIC] > 0.0,
             has_ball_limits(limits),
         )
-        flat, lanes = make_views(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
-        extra = make_extra_views(kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
+        flat, lanes = make_views(
+            lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
+        )
+        extra = make_extra_views(lane_kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
         active = max(min(w, last - first), 0)
         next_problem = first + active
         for l in range(w if active > 0 else 0):
             write_frames(flat, w, l, frames[0])
             load_problem(problems, flat, w, l, first + min(l, active - 1))
             if l >= active:
-                flat.book[LANE_PROBLEM * w + l] = -1.0
+                flat.lane_state[LANE_PROBLEM * w + l] = -1.0
         while active > 0:
-            error, met = evaluate_lanes(kind, tree, limits, lanes, extra, numeric)
-            if mask_to_bits(undo_steps(kind, lanes, error, settings)) != 0:
+            error, met = evaluate_lanes(lane_kind, tree, limits, lanes, extra, numeric)
+            if mask_to_bits(undo_steps(lane_kind, lanes, error, settings)) != 0:
                 # A lane with an undone step needs its previous residual and Jacobian again. Measuring the other lanes
                 # twice changes nothing.
-                error, met = evaluate_lanes(kind, tree, limits, lanes, extra, numeric)
-            lanes.book[LAST_ERROR] = error
+                error, met = evaluate_lanes(lane_kind, tree, limits, lanes, extra, numeric)
+            lanes.lane_state[LAST_ERROR] = error
             store_best(lanes, extra, error, met)
             if has_limits:
-                freeze_balls(kind, tree, limits, lanes, False)
-            freeze_dofs(kind, tree, lanes, False)
-            bends = find_stationary_lanes(kind, tree, lanes, error)
+                freeze_balls(lane_kind, tree, limits, lanes, False)
+            freeze_dofs(lane_kind, tree, lanes, False)
+            bends = find_stationary_lanes(lane_kind, tree, lanes, error)
             # A lane at its end steps along with the others; its result is stored already.
-            ends, reached = mask_to_bits(update_progress(lanes.book, error, met, settings)), mask_to_bits(met)
-            if trace.shape[0] > 0 and flat.book[LANE_PROBLEM * w] == first:
-                row = int(flat.book[LANE_SPENT * w] + flat.book[LANE_ATTEMPT * w]) - 1 + (ends & 1)
-                record_trace(trace, row, flat.tested, w, nu, get_lane(error, 0))
+            ends, reached = mask_to_bits(update_progress(lanes.lane_state, error, met, settings)), mask_to_bits(met)
+            if trace.shape[0] > 0 and flat.lane_state[LANE_PROBLEM * w] == first:
+                row = int(flat.lane_state[LANE_SPENT * w] + flat.lane_state[LANE_ATTEMPT * w]) - 1 + (ends & 1)
+                record_trace(trace, row, flat.tested_u, w, nu, get_lane(error, 0))
             clamp_errors(tree, lanes, clamps)
-            compute_step(kind, tree, lanes, extra, settings, error)
-            # `apply_step` reads `pull` only where some lane bends, which is rare: other steps need not add zeros.
+            compute_step(lane_kind, tree, lanes, extra, settings, error)
+            # `apply_step` reads `preference_step` only where some lane bends, which is rare; others need not add zeros.
             bent = settings[layout.METHOD_BEND] > 0.0 and mask_to_bits(bends) != 0
             if bent:
-                bend_chain(kind, tree, lanes, bends, settings[layout.METHOD_BEND])
-            apply_step(kind, tree, lanes, bent)
+                bend_chain(lane_kind, tree, lanes, bends, settings[layout.METHOD_BEND])
+            apply_step(lane_kind, tree, lanes, bent)
             for l in range(w if has_limits else 0):
                 clamp_balls(tree, limits, flat.u, w, l)
             for l in range(w if ends != 0 else 0):
-                if (ends >> l) & 1 and flat.book[LANE_PROBLEM * w + l] >= 0.0:
+                if (ends >> l) & 1 and flat.lane_state[LANE_PROBLEM * w + l] >= 0.0:
                     is_met = (reached >> l) & 1 == 1
                     if next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem, last):
                         next_problem += 1
-                    elif flat.book[LANE_PROBLEM * w + l] < 0.0:
+                    elif flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
                         active -= 1
 
     solve.__qualname__ = name

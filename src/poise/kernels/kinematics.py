@@ -12,7 +12,7 @@ Several poses are computed side by side (kernels/lanes.py). The constants A and 
 
     table   (r, 41)     rows, parents first: see the columns. FK_PARENT is 0 for a root, else 1 + the row of the parent
     q       (k, nq)     poses
-    used    (u,)        the columns of q that the table needs; FK_START counts in these
+    used    (u,)        the columns of q that the table needs; FK_Q_START counts in these
     local_offsets (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; may be empty
     world   (k, 12 m)   affine 3 x 4 of the last m rows
 """
@@ -53,12 +53,12 @@ def wrap_angle(x):
 
 
 @inline
-def compute_sincos(kind, x):
+def compute_sincos(lane_kind, x):
     """Compute sine and cosine of any angle [rad]."""
     # Continuous joints may count turns; angles above a hundred thousand radians are rare and take the slow path.
     huge = mask_to_bits(maximum(x, -x) > MAX_EXACT_ANGLE_RAD)
     if huge != 0:
-        for l in range(count_lanes(kind)):
+        for l in range(count_lanes(lane_kind)):
             if (huge >> l) & 1:
                 x = set_lane(x, l, wrap_angle(get_lane(x, l)))
     s, c = half_angle_sincos(x)
@@ -87,16 +87,16 @@ def write_rotation(m, q):
 
 
 @inline
-def write_ball(kind, row, numbers, column, is_free, motion, before, m):
+def write_ball(lane_kind, row, numbers, column, is_free, motion, before, m):
     """Write the local map A . J . B of a ball or free joint. `motion` and `before` are workspace."""
     for j in range(3, 12, 4):
-        motion[j] = broadcast(kind, 0.0)
+        motion[j] = broadcast(lane_kind, 0.0)
     if is_free:
         motion[3], motion[7], motion[11] = numbers[column], numbers[column + 1], numbers[column + 2]
         column += 3
     write_rotation(motion, Quat(numbers[column], numbers[column + 1], numbers[column + 2], numbers[column + 3]))
     # Most rigs have no B, which saves a matrix product.
-    if row[layout.FK_AFTER] > 0.0:
+    if row[layout.FK_POST_TRANSFORM] > 0.0:
         compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, before)
         compose(before, row[layout.FK_SINE : layout.FK_COSINE], m)
     else:
@@ -104,11 +104,11 @@ def write_ball(kind, row, numbers, column, is_free, motion, before, m):
 
 
 @inline
-def write_local(kind, row, numbers, motion, before, m):
+def write_local(lane_kind, row, numbers, motion, before, m):
     """Write the local map A . J . B of one row. `motion` and `before` are workspace."""
-    kind_of_joint, column = int(row[layout.FK_KIND]), int(row[layout.FK_START])
+    kind_of_joint, column = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
     if kind_of_joint == HINGE:
-        s, c = compute_sincos(kind, numbers[column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT])
+        s, c = compute_sincos(lane_kind, numbers[column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT])
         for j in range(12):
             # Rodrigues' formula with A and B multiplied in beforehand: two products per number instead of two matrix
             # products.
@@ -119,16 +119,16 @@ def write_local(kind, row, numbers, motion, before, m):
             m[j] = x * row[layout.FK_SINE + j] + row[layout.FK_CONSTANT + j]
     elif kind_of_joint == FIXED:
         for j in range(12):
-            m[j] = broadcast(kind, row[layout.FK_CONSTANT + j])
+            m[j] = broadcast(lane_kind, row[layout.FK_CONSTANT + j])
     else:
-        write_ball(kind, row, numbers, column, kind_of_joint == FREE, motion, before, m)
+        write_ball(lane_kind, row, numbers, column, kind_of_joint == FREE, motion, before, m)
 
 
 @inline
-def write_identity(kind, m):
+def write_identity(lane_kind, m):
     """Write the identity map."""
     for j in range(12):
-        m[j] = broadcast(kind, 1.0 if j % 5 == 0 else 0.0)
+        m[j] = broadcast(lane_kind, 1.0 if j % 5 == 0 else 0.0)
 
 
 @inline
@@ -173,20 +173,24 @@ def scatter(work, start, first, count, w, out):
 
 
 @inline
-def compute_world_maps(kind, table, q, used, local_offsets, work, world):
+def compute_world_maps(lane_kind, table, q, used, local_offsets, work, world):
     """Compute world maps. `work` holds (u + 12 (r + 1) + 6 r) values, aligned to 64 bytes."""
-    w, k, r, u = count_lanes(kind), q.shape[0], table.shape[0], used.shape[0]
-    numbers, maps, end = view_lanes(kind, work, 0, u), view_lanes(kind, work, u * w, r + 1, 12), (u + 12 * (r + 1)) * w
-    extra = view_lanes(kind, work, end, 6 * r)
-    motion, before, local = stack_array(kind, 12), stack_array(kind, 12), stack_array(kind, 12)
-    write_identity(kind, maps[0])
+    w, k, r, u = count_lanes(lane_kind), q.shape[0], table.shape[0], used.shape[0]
+    numbers, maps, end = (
+        view_lanes(lane_kind, work, 0, u),
+        view_lanes(lane_kind, work, u * w, r + 1, 12),
+        (u + 12 * (r + 1)) * w,
+    )
+    extra = view_lanes(lane_kind, work, end, 6 * r)
+    motion, before, local = stack_array(lane_kind, 12), stack_array(lane_kind, 12), stack_array(lane_kind, 12)
+    write_identity(lane_kind, maps[0])
     for first in range(0, k, w):
         count = min(w, k - first)
         gather(work, 0, q, used, first, count, w)
         if local_offsets.shape[0] > 0:
             gather_all(work, end, local_offsets, first, count, w)
         for i in range(r):
-            write_local(kind, table[i], numbers, motion, before, local)
+            write_local(lane_kind, table[i], numbers, motion, before, local)
             if local_offsets.shape[0] > 0:
                 apply_local_offsets(extra, i, local)
             # Roots have parent 0, the identity, so that no row needs a branch.
@@ -210,17 +214,17 @@ def compute_world_maps8(table, q, used, local_offsets, work, world):
 
 
 @inline
-def compute_local_transform(kind, axis, A, i, q, start, ratio, offset):
+def compute_local_transform(joint_kind, axis, A, i, q, start, ratio, offset):
     """Compute position and rotation of A . J(q) in the parent's frame."""
     p = Vec(A[i, 0], A[i, 1], A[i, 2])
     r = Quat(A[i, 3], A[i, 4], A[i, 5], A[i, 6])
-    if kind == HINGE:
+    if joint_kind == HINGE:
         r = multiply(r, from_axis_angle(axis, ratio * q[start] + offset))
-    elif kind == SLIDE:
+    elif joint_kind == SLIDE:
         p = add(p, rotate(r, scale(axis, ratio * q[start] + offset)))
-    elif kind == BALL:
+    elif joint_kind == BALL:
         r = multiply(r, Quat(q[start], q[start + 1], q[start + 2], q[start + 3]))
-    elif kind == FREE:
+    elif joint_kind == FREE:
         p = add(p, rotate(r, Vec(q[start], q[start + 1], q[start + 2])))
         r = multiply(r, Quat(q[start + 3], q[start + 4], q[start + 5], q[start + 6]))
     return p, r
@@ -349,7 +353,7 @@ def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
     """
     kind, column, ratio, first = (
         int(row[layout.FK_KIND]),
-        int(row[layout.FK_START]),
+        int(row[layout.FK_Q_START]),
         row[layout.FK_RATIO],
         int(dof[layout.JACOBIAN_FIRST]),
     )
@@ -373,18 +377,18 @@ def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
 
 
 @inline
-def compute_jacobians(kind, table, dofs, q, used, local_offsets, gains, points, work, out):
+def compute_jacobians(lane_kind, table, dofs, q, used, local_offsets, gains, points, work, out):
     """Compute Jacobians. `work` holds (u + 12 + 6 nv + 31 r + 3) values, aligned to 64 bytes."""
-    w, k, r, u, nv = count_lanes(kind), q.shape[0], table.shape[0], used.shape[0], out.shape[1] // 6
-    numbers, at_maps = view_lanes(kind, work, 0, u), u * w
-    maps, at_locals = view_lanes(kind, work, at_maps, r + 1, 12), at_maps + 12 * (r + 1) * w
-    locals_, at_offsets = view_lanes(kind, work, at_locals, r, 12), at_locals + 12 * r * w
-    extra, at_gains = view_lanes(kind, work, at_offsets, 6 * r), at_offsets + 6 * r * w
-    gain, at_point = view_lanes(kind, work, at_gains, r), at_gains + r * w
-    point, at_columns = view_lanes(kind, work, at_point, 3), at_point + 3 * w
-    columns = view_lanes(kind, work, at_columns, 6 * nv)
-    motion, before = stack_array(kind, 12), stack_array(kind, 12)
-    write_identity(kind, maps[0])
+    w, k, r, u, nv = count_lanes(lane_kind), q.shape[0], table.shape[0], used.shape[0], out.shape[1] // 6
+    numbers, at_maps = view_lanes(lane_kind, work, 0, u), u * w
+    maps, at_locals = view_lanes(lane_kind, work, at_maps, r + 1, 12), at_maps + 12 * (r + 1) * w
+    locals_, at_offsets = view_lanes(lane_kind, work, at_locals, r, 12), at_locals + 12 * r * w
+    extra, at_gains = view_lanes(lane_kind, work, at_offsets, 6 * r), at_offsets + 6 * r * w
+    gain, at_point = view_lanes(lane_kind, work, at_gains, r), at_gains + r * w
+    point, at_columns = view_lanes(lane_kind, work, at_point, 3), at_point + 3 * w
+    columns = view_lanes(lane_kind, work, at_columns, 6 * nv)
+    motion, before = stack_array(lane_kind, 12), stack_array(lane_kind, 12)
+    write_identity(lane_kind, maps[0])
     for first in range(0, k, w):
         count = min(w, k - first)
         gather(work, 0, q, used, first, count, w)
@@ -393,12 +397,12 @@ def compute_jacobians(kind, table, dofs, q, used, local_offsets, gains, points, 
         gather_all(work, at_gains, gains, first, count, w)
         gather_all(work, at_point, points, first, count, w)
         for i in range(r):
-            write_local(kind, table[i], numbers, motion, before, locals_[i])
+            write_local(lane_kind, table[i], numbers, motion, before, locals_[i])
             if local_offsets.shape[0] > 0:
                 apply_local_offsets(extra, i, locals_[i])
             compose(maps[i], locals_[i], maps[i + 1])
         for j in range(6 * nv):
-            columns[j] = broadcast(kind, 0.0)
+            columns[j] = broadcast(lane_kind, 0.0)
         x = Vec(point[0], point[1], point[2])
         # From the joint to the root the point is transformed from frame to frame, without inverting a map.
         for i in range(r - 1, -1, -1):

@@ -336,9 +336,9 @@ def _lower_set_lane(_context, builder, sig, args):
 # --- operations on a NumberKind ----------------------------------------------------------------------------------
 
 
-def count_lanes(kind: NumberKind) -> int:
+def count_lanes(lane_kind: NumberKind) -> int:
     """Return the number of lanes."""
-    return kind.width
+    return lane_kind.width
 
 
 declare_signature(count_lanes, lambda kind: signature(types.intp, kind) if isinstance(kind, NumberKindType) else None)
@@ -349,9 +349,9 @@ def _lower_count_lanes(context, _builder, sig, _args):
     return context.get_constant(types.intp, sig.args[0].width)
 
 
-def broadcast(kind: NumberKind, number: float) -> Any:
+def broadcast(lane_kind: NumberKind, number: float) -> Any:
     """Broadcast the number to every lane."""
-    return number if kind.width == 1 else np.full(kind.width, number)
+    return number if lane_kind.width == 1 else np.full(lane_kind.width, number)
 
 
 declare_signature(
@@ -360,35 +360,37 @@ declare_signature(
 lower_builtin(broadcast, types.Any, types.Any)(lambda _c, _b, _s, args: args[1])
 
 
-def stack_array(kind: NumberKind, n: int) -> Any:
+def stack_array(lane_kind: NumberKind, n: int) -> Any:
     """Return n values on the caller's stack; n is a constant."""
-    return np.zeros(n) if kind.width == 1 else np.zeros((n, kind.width))
+    return np.zeros(n) if lane_kind.width == 1 else np.zeros((n, lane_kind.width))
 
 
-def stack_matrix(kind: NumberKind, n: int, m: int) -> Any:
+def stack_matrix(lane_kind: NumberKind, n: int, m: int) -> Any:
     """Return n x m values on the caller's stack; both are constants."""
-    return np.zeros((n, m)) if kind.width == 1 else np.zeros((n, m, kind.width))
+    return np.zeros((n, m)) if lane_kind.width == 1 else np.zeros((n, m, lane_kind.width))
 
 
-def view_lanes(kind: NumberKind, work: Any, start: int, *extents: int) -> Any:
+def view_lanes(lane_kind: NumberKind, work: Any, start: int, *extents: int) -> Any:
     """View part of a flat float64 work array as lanes. The view is (n,), (n, m) or (n, m, l), from element `start` on.
 
     Value i of lane l is `work[start + i * width + l]`, for writing single lanes. The work array and `start` must be
     aligned to 64 bytes: `count_lanes` times a multiple of the width.
     """
-    flat = work[start : start + math.prod(extents) * kind.width]
-    return flat.reshape(extents) if kind.width == 1 else flat.reshape(*extents, kind.width)
+    flat = work[start : start + math.prod(extents) * lane_kind.width]
+    return flat.reshape(extents) if lane_kind.width == 1 else flat.reshape(*extents, lane_kind.width)
 
 
-def _type_stack_array(kind: Any, *extents: Any) -> Any:
-    known = isinstance(kind, NumberKindType) and all(isinstance(n, types.IntegerLiteral) for n in extents)
-    return signature(types.Array(kind.value, len(extents), "C"), kind, *extents) if known else None
+def _type_stack_array(lane_kind: Any, *extents: Any) -> Any:
+    known = isinstance(lane_kind, NumberKindType) and all(isinstance(n, types.IntegerLiteral) for n in extents)
+    return signature(types.Array(lane_kind.value, len(extents), "C"), lane_kind, *extents) if known else None
 
 
-def _type_view(kind: Any, work: Any, _start: Any, *extents: Any) -> Any:
-    if not isinstance(kind, NumberKindType) or not isinstance(work, types.Array):
+def _type_view(lane_kind: Any, work: Any, _start: Any, *extents: Any) -> Any:
+    if not isinstance(lane_kind, NumberKindType) or not isinstance(work, types.Array):
         return None
-    return signature(types.Array(kind.value, len(extents), "C"), kind, work, *[types.intp] * (1 + len(extents)))
+    return signature(
+        types.Array(lane_kind.value, len(extents), "C"), lane_kind, work, *[types.intp] * (1 + len(extents))
+    )
 
 
 declare_signature(stack_array, _type_stack_array, literal=True)

@@ -50,9 +50,9 @@ MAX_BOX_SWEEPS = 8  # rounds over the angles of a box; usually 1 to 4
 # --- forward kinematics (r, FK_ROW): model/kinematics.py, kernels/kinematics.py ---------------------------------------
 
 FK_ROW = 41
-FK_KIND, FK_PARENT, FK_START, FK_RATIO, FK_SHIFT = 0, 1, 2, 3, 4  # kind, 1 + row of parent, first number, coupling
+FK_KIND, FK_PARENT, FK_Q_START, FK_RATIO, FK_SHIFT = 0, 1, 2, 3, 4  # kind, 1 + row of parent, first number, coupling
 FK_CONSTANT, FK_SINE, FK_COSINE = 5, 17, 29  # twelve numbers of an affine map each, row by row
-FK_AFTER = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B is the identity
+FK_POST_TRANSFORM = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B is the identity
 JACOBIAN_ROW = 13  # numbers of a row
 JACOBIAN_FIRST, JACOBIAN_ORIGIN, JACOBIAN_AXES = 0, 1, 4  # first column, A's translation, three axes
 
@@ -61,21 +61,21 @@ JACOBIAN_FIRST, JACOBIAN_ORIGIN, JACOBIAN_AXES = 0, 1, 4  # first column, A's tr
 PATH_ROW = 23
 PATH_KIND, PATH_AXIS = 0, 1  # kind of the joint, and its axis
 PATH_OFFSET, PATH_ROTATION = 4, 7  # A: x y z and w x y z
-PATH_START, PATH_RATIO, PATH_SHIFT = 11, 12, 13  # first number, and the coupling: value = ratio number + shift
-PATH_AFTER = 14  # 1 where B is not the identity
-PATH_AFTER_OFFSET, PATH_AFTER_ROTATION, PATH_SCALE = 15, 18, 22  # B: x y z, w x y z and uniform scale
+PATH_Q_START, PATH_RATIO, PATH_SHIFT = 11, 12, 13  # first number, and the coupling: value = ratio number + shift
+PATH_POST_TRANSFORM = 14  # 1 where B is not the identity
+PATH_POST_OFFSET, PATH_POST_ROTATION, PATH_POST_SCALE = 15, 18, 22  # B: x y z, w x y z and uniform scale
 MEASURE_ROW = 8
 MEASURE_KIND, MEASURE_COLUMN = 0, 1  # kind of term, and its first column in a target
 MEASURE_VECTOR = 2  # DIRECTION, AIM: the joint's axis; POLE: path lengths of the limb's first joint and middle joint
 MEASURE_POINT = 5  # POSITION, AIM: point in the joint's frame
 
-# --- speed-limited motion of joints (j, PACE_ROW): solving/tracker.py, kernels/approach.py ------------------------
+# --- speed-limited motion of joints (j, SPEED_LIMIT_ROW): solving/tracker.py, kernels/approach.py -----------------
 
-PACE_ROW = 8
-PACE_KIND = 0  # HINGE: shorter direction; SLIDE (also a leading hinge): straight; MOVE; BALL; hinged ball
-PACE_COLUMN, PACE_SPEED = 1, 2  # first column in q; maximum speed per second, or infinity
-PACE_LOW, PACE_HIGH = 3, 4  # range of a HINGE or hinged ball
-PACE_AXIS = 5  # of a hinged ball
+SPEED_LIMIT_ROW = 8
+SPEED_LIMIT_KIND = 0  # HINGE: shorter direction; SLIDE (also a leading hinge): straight; MOVE; BALL; hinged ball
+SPEED_LIMIT_COLUMN, SPEED_LIMIT_MAX = 1, 2  # first column in q; maximum speed per second, or infinity
+SPEED_LIMIT_LOW, SPEED_LIMIT_HIGH = 3, 4  # range of a HINGE or hinged ball
+SPEED_LIMIT_AXIS = 5  # of a hinged ball
 HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
 
 # --- a tree of motions: problem/plan.py, kernels/tree_arrays.py -------------------------------------------------------
@@ -100,8 +100,7 @@ METHOD_SETTINGS = 9
 METHOD_RULE, METHOD_NUMERIC = 0, 1  # one of the rules below; 1: Jacobian by finite differences
 METHOD_ITERATIONS, METHOD_RESTARTS = 2, 3  # maximum steps of all attempts together; maximum restarts
 METHOD_PATIENCE = 4  # steps without progress before an attempt ends
-METHOD_BEND = 5  # [rad] initial bend of a straight chain
-METHOD_MAX_TURN = 6  # [rad] maximum rotation of a joint in one step
+METHOD_BEND, METHOD_MAX_ROTATION = 5, 6  # [rad] initial bend of a straight chain; maximum joint rotation in one step
 METHOD_FIRST, METHOD_SECOND = 7, 8  # two settings of the rule
 ADAPTIVE = 0  # transpose; initial gain, and its growth and decay
 OPTIMAL = 1  # transpose; no settings
@@ -109,11 +108,11 @@ PSEUDO_INVERSE = 2  # smallest singular value used, as a fraction of the largest
 DAMPED = 3  # damping; damping per squared error
 SELECTIVE = 4  # maximum joint rotation of one singular direction [rad]
 
-# --- a serial arm: problem/chain.py, kernels/arm_lm.py ---------------------------------------------------------------
+# --- a serial arm: problem/chain.py, kernels/arm_lm.py ----------------------------------------------------------------
 
 LONG_PATH_JOINTS = 16.0  # joints of a path; longer paths get smaller steps and more damping, in proportion
 MAX_ARM_LINKS = 16  # maximum links of an arm, kept on the stack; longer chains are solved as trees
-ARM_LINK = 10  # numbers of a link: x y z, w x y z, and the three below
+ARM_LINK_ROW = 10  # numbers of a link: x y z, w x y z, and the three below
 ARM_LOW, ARM_HIGH, ARM_SLIDES = 7, 8, 9  # range; 1 for a slide, 0 for a hinge
 ARM_SETTINGS = 13
 ARM_DISTANCE, ARM_ANGLE = 0, 1  # squared tolerances: kernel units, and 2 sin(angle / 2)
@@ -121,16 +120,16 @@ ARM_WEIGHTS = 2  # two weights: position and rotation
 ARM_FACTOR, ARM_FLOOR = 4, 5  # damping = FACTOR |e|^2 + FLOOR
 ARM_ITERATIONS, ARM_RESTARTS = 6, 7  # maximum iterations of one attempt; maximum restarts
 ARM_CANDIDATES, ARM_MAX_CANDIDATES = 8, 16  # seeds compared at a restart (a multiple of lanes); their maximum
-ARM_SHORTEST, ARM_LONGEST = 9, 10  # reach of the tip from the first link; outside it, few restarts are made
+ARM_MIN_REACH, ARM_MAX_REACH = 9, 10  # reach of the tip from the first link; outside it, few restarts are made
 ARM_POLISH = 11  # polish iterations of the best attempt where none reached the target
 ARM_RACE = 12  # 1: the first attempt to arrive wins a lone problem
 
 # --- targets of an arm: problem/chain.py, kernels/arm_targets.py ------------------------------------------------------
 
-REACH_WORK = 2048  # float64 of workspace on the stack; larger problems take the general path
-REACH_WORK_PER_TARGET = 11  # float64 per target, plus two per link: position, two rows of values, error, three counts
-REACH_WORK_ONE_TARGET = REACH_WORK_PER_TARGET + 2 * MAX_ARM_LINKS  # maximum for one target
-REACH_RESULT = 4  # numbers behind each solution: iterations, attempts, is met, weighted squared error
+ARM_WORK = 2048  # float64 of workspace on the stack; larger problems take the general path
+ARM_WORK_PER_TARGET = 11  # float64 per target, plus two per link: position, two rows of values, error, three counts
+ARM_WORK_ONE_TARGET = ARM_WORK_PER_TARGET + 2 * MAX_ARM_LINKS  # maximum for one target
+ARM_RESULT = 4  # numbers behind each solution: iterations, attempts, is met, weighted squared error
 INVALID_TARGET, START_OUTSIDE_LIMITS = -1, -2  # statuses: invalid target; start outside its limits
 
 
@@ -171,10 +170,17 @@ LIMB_ROW, LIMB_SETTINGS, PLANE_ROW = 78, 8, 37
 LIMB_WORK = LIMB_ROW + 23  # workspace per lane: a row, a target (7), a pole (3) and a solution (13)
 # Natural bend of a character's limb: kernels/posture.py, solvers/natural/limbs.py. Five directions: the first two
 # and the last in the body frame, the others in the tip frame; two weights; length of the limb and of its first bone;
-# built-in offset of the middle joint from the line. SIDE_UP is zero for a limb whose middle joint may be above both
-# ends.
-SIDE_ALONG, SIDE_BEND, SIDE_STRAIGHT, SIDE_AHEAD, SIDE_UP = 0, 3, 6, 9, 12
-SIDE_STRAIGHT_GAIN, SIDE_AHEAD_GAIN, SIDE_LENGTH, SIDE_UPPER, SIDE_BUILT_IN, SIDE_ROW = 15, 16, 17, 18, 19, 20
+# built-in offset of the middle joint from the line. NATURAL_BEND_UP is zero for a limb whose middle joint may be above
+# both ends.
+NATURAL_BEND_ALONG, NATURAL_BEND_SIDE, NATURAL_BEND_STRAIGHT, NATURAL_BEND_AHEAD, NATURAL_BEND_UP = 0, 3, 6, 9, 12
+(
+    NATURAL_BEND_STRAIGHT_GAIN,
+    NATURAL_BEND_AHEAD_GAIN,
+    NATURAL_BEND_LENGTH,
+    NATURAL_BEND_UPPER,
+    NATURAL_BEND_BUILT_IN,
+    NATURAL_BEND_ROW,
+) = 15, 16, 17, 18, 19, 20
 BEND_MIN, BEND_THIGH, BEND_AXIS = 0.0, 1.0, 2.0  # rule of the rotation about the chord
 # Pose-independent data of a limb, kernels/limb_packing.py. POSED_MAPS: indices of the parent maps of first joint,
 # middle joint and tip, and of the tip's own map; -1 is the world

@@ -111,14 +111,14 @@ OFF_DIAGONAL_TOLERANCE = 1e-15  # share of the trace; smaller off-diagonal eleme
 
 
 @inline
-def compute_jacobi_rotation(kind, A, p, q, threshold):
+def compute_jacobi_rotation(lane_kind, A, p, q, threshold):
     """Compute the Jacobi rotation to eliminate A[p, q].
 
     Return its cosine and sine; lanes with an element of at most `threshold` do not rotate.
 
     Golub and Van Loan, Matrix Computations, section 8.5: the smaller of the two angles.
     """
-    zero, one, element = broadcast(kind, 0.0), broadcast(kind, 1.0), A[p, q]
+    zero, one, element = broadcast(lane_kind, 0.0), broadcast(lane_kind, 1.0), A[p, q]
     rotates = maximum(element, -element) > threshold
     # Lanes with nothing to rotate divide by one instead of zero and discard the result.
     ratio = (A[q, q] - A[p, p]) / (2.0 * select(rotates, element, one))
@@ -130,7 +130,7 @@ def compute_jacobi_rotation(kind, A, p, q, threshold):
 
 
 @device_function
-def diagonalise(kind, A, vectors, values):
+def diagonalise(lane_kind, A, vectors, values):
     """Diagonalise A (m, m), positive semidefinite.
 
     `values` (m,) get the unordered eigenvalues, the rows of `vectors` the eigenvectors.
@@ -138,7 +138,7 @@ def diagonalise(kind, A, vectors, values):
     A converged lane keeps its bits while other lanes continue.
     """
     m = A.shape[0]
-    trace, zero, one = broadcast(kind, 0.0), broadcast(kind, 0.0), broadcast(kind, 1.0)
+    trace, zero, one = broadcast(lane_kind, 0.0), broadcast(lane_kind, 0.0), broadcast(lane_kind, 1.0)
     for r in range(m):
         trace = trace + A[r, r]
         for k in range(m):
@@ -148,7 +148,7 @@ def diagonalise(kind, A, vectors, values):
         busy = 0
         for p in range(m):
             for q in range(p + 1, m):
-                c, s, rotates = compute_jacobi_rotation(kind, A, p, q, threshold)
+                c, s, rotates = compute_jacobi_rotation(lane_kind, A, p, q, threshold)
                 lane_bits = mask_to_bits(rotates)
                 busy |= lane_bits
                 # Skipped only if no lane needs it. In the other lanes the rotation is by 0 and changes no bit.

@@ -135,7 +135,7 @@ def lower_bend_side(side, chord, size, up, body):
 
     Where every side is too high, return the lowest one.
     """
-    length, upper = body[layout.SIDE_LENGTH], body[layout.SIDE_UPPER]
+    length, upper = body[layout.NATURAL_BEND_LENGTH], body[layout.NATURAL_BEND_UPPER]
     ahead = 0.5 * (size + (2.0 * upper - length) * length / size)  # upper^2 - lower^2 = (upper - lower) * length
     radius2, rise = upper * upper - ahead * ahead, dot(up, chord)
     across = perpendicular_part(up, chord)
@@ -158,25 +158,25 @@ def lower_bend_side(side, chord, size, up, body):
 def find_natural_side(maps, joints, body, target, chord, size):
     """Return the bend side preferred by the body and the tip's rotation. Its length is arbitrary."""
     side = parallel_transport(
-        map_direction(maps, joints[0], read_vec_at(body, layout.SIDE_ALONG)),
+        map_direction(maps, joints[0], read_vec_at(body, layout.NATURAL_BEND_ALONG)),
         chord,
-        map_direction(maps, joints[0], read_vec_at(body, layout.SIDE_BEND)),
+        map_direction(maps, joints[0], read_vec_at(body, layout.NATURAL_BEND_SIDE)),
     )
     side = lower_bend_side(
         perpendicular_part(side, chord),
         chord,
         size,
-        map_direction(maps, joints[0], read_vec_at(body, layout.SIDE_UP)),
+        map_direction(maps, joints[0], read_vec_at(body, layout.NATURAL_BEND_UP)),
         body,
     )
     if target.shape[0] > 3:
         tip_rotation = read_quat_at(target, 3)
         straight, ahead = (
-            rotate(tip_rotation, read_vec_at(body, layout.SIDE_STRAIGHT)),
-            rotate(tip_rotation, read_vec_at(body, layout.SIDE_AHEAD)),
+            rotate(tip_rotation, read_vec_at(body, layout.NATURAL_BEND_STRAIGHT)),
+            rotate(tip_rotation, read_vec_at(body, layout.NATURAL_BEND_AHEAD)),
         )
-        side = add(side, scale(perpendicular_part(straight, chord), body[layout.SIDE_STRAIGHT_GAIN]))
-        side = add(side, scale(perpendicular_part(ahead, chord), body[layout.SIDE_AHEAD_GAIN]))
+        side = add(side, scale(perpendicular_part(straight, chord), body[layout.NATURAL_BEND_STRAIGHT_GAIN]))
+        side = add(side, scale(perpendicular_part(ahead, chord), body[layout.NATURAL_BEND_AHEAD_GAIN]))
     return side
 
 
@@ -186,10 +186,10 @@ def compute_poles(maps, joints, body, targets, out):
 
     maps     (1|k, 12 n)  world transforms of joints in the start poses
     joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
-    body     (SIDE_ROW,)  the columns SIDE_ of layout.py
+    body     (NATURAL_BEND_ROW,)  the columns NATURAL_BEND_ of layout.py
     targets  (k, 3|7)     of the tip: x y z, w x y z
     """
-    length = body[layout.SIDE_LENGTH]
+    length = body[layout.NATURAL_BEND_LENGTH]
     for k in range(targets.shape[0]):
         row = maps[k if maps.shape[0] > 1 else 0]
         first = read_origin(row, joints[1])
@@ -203,7 +203,7 @@ def compute_poles(maps, joints, body, targets, out):
         side = find_natural_side(row, joints, body, targets[k], chord, size)
         size = norm(side)
         side = scale(side, 1.0 / size) if size > 0.0 else side
-        current_side, counts = find_current_side(row, joints, chord, length, body[layout.SIDE_BUILT_IN])
+        current_side, counts = find_current_side(row, joints, chord, length, body[layout.NATURAL_BEND_BUILT_IN])
         side = add(scale(side, 1.0 - counts), scale(current_side, counts))
         size = norm(side)
         side = scale(side, length / size) if size > 0.0 else side
@@ -219,11 +219,11 @@ def lower_raised_poles(maps, joints, body, out, raised):
 
     maps     (k, 12 n)    world transforms of joints in the poses
     joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
-    body     (SIDE_ROW,)  the columns SIDE_ of layout.py
+    body     (NATURAL_BEND_ROW,)  the columns NATURAL_BEND_ of layout.py
 
     The poles lower the middle joints by the smallest rotation. Returns the number of marked limbs.
     """
-    length, count = body[layout.SIDE_LENGTH], 0
+    length, count = body[layout.NATURAL_BEND_LENGTH], 0
     for k in range(maps.shape[0]):
         row = maps[k]
         first, middle = read_origin(row, joints[1]), read_origin(row, joints[2])
@@ -236,7 +236,7 @@ def lower_raised_poles(maps, joints, body, out, raised):
         if raised[k]:
             side = scale(side, 1.0 / off)
             lower = lower_bend_side(
-                side, chord, size, map_direction(row, joints[0], read_vec_at(body, layout.SIDE_UP)), body
+                side, chord, size, map_direction(row, joints[0], read_vec_at(body, layout.NATURAL_BEND_UP)), body
             )
             raised[k] = norm(sub(lower, side)) > 0.0
             at = add(add(first, scale(chord_vector, 0.5)), scale(lower, length))

@@ -8,8 +8,8 @@ m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
                           parents first. Hinges and slides with a common number and dof are coupled
     frames     (1|k, n, 9) x y z, w x y z from the parent's moved frame to this node's frame; ratio and offset:
                           the value of a hinge or slide is ratio u + offset (balls and moves do not read these two)
-    dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; ease 0 < s <= 1, the
-                          inverse stiffness: a dof of low ease moves less
+    dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; step weight
+                          0 < s <= 1, the inverse stiffness: a dof of low weight moves less
     terms      (t, 6|10)  kind, node, first row, first number in a target, begin and end of its range in paths; in
                           depth-first order of the nodes. POLE (node: the limb's tip) has also the nodes of its first
                           and its middle joint, and the ends of their ranges in paths
@@ -20,8 +20,8 @@ m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
     paths      (p,)       for each term, the nodes moving its node, itself included, from the base on
     row_ranges (nd, 2)    begin and end of the rows affected by a dof; whole terms
     targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
-    near_u     (nu,)      a preferred configuration
-    near_on    (nd,)      strength of each dof's preference; 0: none
+    preferred_u (nu,)     a preferred configuration
+    preference_weights (nd,)  strength of each dof's preference; 0: none
     limits     (n, LIMIT) limits of balls and soft limits of any motion, see kernels/limits.py; None for a
                           plain tree without such limits and without AIM or DIRECTION terms: Numba then leaves out
                           their code, nearly half of the kernel
@@ -37,11 +37,11 @@ from typing import Any, NamedTuple
 from poise.kernels.jit import inline
 from poise.kernels.lanes import SCALAR, count_lanes, view_lanes
 
-BOOK_ROWS = 14  # rows of the lanes' book, see kernels/arm_lm.py
-# Rows of the book for trees, where arms have their target: share of the difference to the preferred configuration in a
-# step; damping factor (0: 1); squared error of the previous iteration; squared error below which a restart replaces the
-# result of the start's own basin, and that result's squared error.
-PULL_SHARE, CAUTION, LAST_ERROR, RESTART_THRESHOLD, START_BASIN_ERROR = 0, 1, 2, 3, 4
+LANE_STATE_ROWS = 14  # rows of `lane_state`, see kernels/arm_lm.py
+# Rows of the lane state for trees, where arms have their target: share of the difference to the preferred configuration
+# in a step; damping factor (0: 1); squared error of the previous iteration; squared error below which a restart
+# replaces the result of the start's own basin, and that result's squared error.
+PREFERENCE_SHARE, CAUTION, LAST_ERROR, RESTART_THRESHOLD, START_BASIN_ERROR = 0, 1, 2, 3, 4
 MAX_LANES = 8  # most lanes of a kernel
 
 
@@ -54,8 +54,8 @@ class TreeArrays(NamedTuple):
     aims: Any
     paths: Any
     row_ranges: Any
-    near_u: Any
-    near_on: Any
+    preferred_u: Any
+    preference_weights: Any
 
 
 class TreeProblems(NamedTuple):
@@ -85,8 +85,8 @@ class TreeNode(NamedTuple):
 
     parent: int  # its parent's number; -1: the base frame
     motion: int  # FIXED, HINGE, SLIDE, BALL or MOVE
-    start: int  # first of its numbers in u
-    dof: int  # first of its dofs
+    u_start: int  # first of its numbers in u
+    dof_start: int  # first of its dofs
 
 
 class TreeTerm(NamedTuple):
@@ -94,8 +94,8 @@ class TreeTerm(NamedTuple):
 
     kind: int  # POSITION, ROTATION, DIRECTION, AIM or POLE
     node: int  # the node it measures
-    row: int  # first of its three rows in the residual
-    target: int  # first of its numbers in a target
+    error_row: int  # first of its three rows in the residual
+    target_start: int  # first of its numbers in a target
     path_start: int  # begin and end of its path in `paths`
     path_end: int
 
@@ -118,46 +118,46 @@ class ScalarView(NamedTuple):
     Number i of lane l is at i width + l; the driver reads and writes single lanes here.
     """
 
-    book: Any
+    lane_state: Any
     frames: Any
     targets: Any
     u: Any
-    tested: Any
+    tested_u: Any
     y: Any
 
 
 class LaneView(NamedTuple):
     """Work memory as lanes.
 
-    book      (14,)     driver state of each lane
-    frames    (n, 9), targets (width,), u (nu,): the problems
-    tested    (nu,)     u before the step
-    positions (n, 3)    of the moved frames
-    rotations (n, 4)    of the moved frames
-    axes      (3 n, 3)  three rows a node: velocity or angular velocity per unit of each of its dofs
-    J         (nd, m)   rows of the residual per unit of each dof, weighted; undefined outside its row_range
-    e         (m,)      weighted residual
-    rest      (m,)      e minus the effect of the pull towards the preferred configuration
-    A, d      (m, m), (m,)  the system of the step, factored
-    y         (m,)      its solution
-    pull      (nd,)     step towards the preferred configuration
+    lane_state       (14,)     driver state of each lane
+    frames           (n, 9), targets (width,), u (nu,): the problems
+    tested_u         (nu,)     u before the step
+    positions        (n, 3)    of the moved frames
+    rotations        (n, 4)    of the moved frames
+    axes             (3 n, 3)  three rows a node: velocity or angular velocity per unit of each of its dofs
+    J                (nd, m)   rows of the residual per unit of each dof, weighted; undefined outside its row_range
+    e                (m,)      weighted residual
+    step_error       (m,)      e minus the effect of preference_step
+    A, d             (m, m), (m,)  the system of the step, factored
+    y                (m,)      its solution
+    preference_step  (nd,)     step towards the preferred configuration
     """
 
-    book: Any
+    lane_state: Any
     frames: Any
     targets: Any
     u: Any
-    tested: Any
+    tested_u: Any
     positions: Any
     rotations: Any
     axes: Any
     J: Any
     e: Any
-    rest: Any
+    step_error: Any
     A: Any
     d: Any
     y: Any
-    pull: Any
+    preference_step: Any
 
 
 def compute_workspace_size(n: int, nd: int, nu: int, rows: int, width_of_targets: int) -> int:
@@ -165,52 +165,52 @@ def compute_workspace_size(n: int, nd: int, nu: int, rows: int, width_of_targets
 
     It counts float64 aligned to 64 bytes, enough for a kernel of any width.
     """
-    return MAX_LANES * (BOOK_ROWS + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
+    return MAX_LANES * (LANE_STATE_ROWS + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
 
 
 @inline
-def make_views(kind, work, n, nd, nu, m, targets):
+def make_views(lane_kind, work, n, nd, nu, m, targets):
     """Return both views of the work memory: (ScalarView, LaneView)."""
-    w = count_lanes(kind)
-    book = 0
-    frames = book + BOOK_ROWS * w
+    w = count_lanes(lane_kind)
+    lane_state = 0
+    frames = lane_state + LANE_STATE_ROWS * w
     targets_start = frames + 9 * n * w
     u = targets_start + targets * w
-    tested = u + nu * w
-    y = tested + nu * w
+    tested_u = u + nu * w
+    y = tested_u + nu * w
     positions = y + m * w
     rotations = positions + 3 * n * w
     axes = rotations + 4 * n * w
     J = axes + 9 * n * w
     e = J + nd * m * w
-    rest = e + m * w
-    A = rest + m * w
+    step_error = e + m * w
+    A = step_error + m * w
     d = A + m * m * w
-    pull = d + m * w
+    preference_step = d + m * w
     # Two views of the same memory: whole lanes for arithmetic, single numbers for reading and writing one lane.
     # No slices: they hold a reference, and functions without reference counts must not return one.
     flat = ScalarView(
-        view_lanes(SCALAR, work, book, BOOK_ROWS * w),
+        view_lanes(SCALAR, work, lane_state, LANE_STATE_ROWS * w),
         view_lanes(SCALAR, work, frames, 9 * n * w),
         view_lanes(SCALAR, work, targets_start, targets * w),
         view_lanes(SCALAR, work, u, nu * w),
-        view_lanes(SCALAR, work, tested, nu * w),
+        view_lanes(SCALAR, work, tested_u, nu * w),
         view_lanes(SCALAR, work, y, m * w),
     )
     return flat, LaneView(
-        view_lanes(kind, work, book, BOOK_ROWS),
-        view_lanes(kind, work, frames, n, 9),
-        view_lanes(kind, work, targets_start, targets),
-        view_lanes(kind, work, u, nu),
-        view_lanes(kind, work, tested, nu),
-        view_lanes(kind, work, positions, n, 3),
-        view_lanes(kind, work, rotations, n, 4),
-        view_lanes(kind, work, axes, 3 * n, 3),
-        view_lanes(kind, work, J, nd, m),
-        view_lanes(kind, work, e, m),
-        view_lanes(kind, work, rest, m),
-        view_lanes(kind, work, A, m, m),
-        view_lanes(kind, work, d, m),
-        view_lanes(kind, work, y, m),
-        view_lanes(kind, work, pull, nd),
+        view_lanes(lane_kind, work, lane_state, LANE_STATE_ROWS),
+        view_lanes(lane_kind, work, frames, n, 9),
+        view_lanes(lane_kind, work, targets_start, targets),
+        view_lanes(lane_kind, work, u, nu),
+        view_lanes(lane_kind, work, tested_u, nu),
+        view_lanes(lane_kind, work, positions, n, 3),
+        view_lanes(lane_kind, work, rotations, n, 4),
+        view_lanes(lane_kind, work, axes, 3 * n, 3),
+        view_lanes(lane_kind, work, J, nd, m),
+        view_lanes(lane_kind, work, e, m),
+        view_lanes(lane_kind, work, step_error, m),
+        view_lanes(lane_kind, work, A, m, m),
+        view_lanes(lane_kind, work, d, m),
+        view_lanes(lane_kind, work, y, m),
+        view_lanes(lane_kind, work, preference_step, nd),
     )

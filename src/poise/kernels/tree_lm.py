@@ -50,7 +50,7 @@ from poise.kernels.matrices import factor_ldl_blocks, solve_ldl_rows
 from poise.kernels.tree_arrays import (
     CAUTION,
     LAST_ERROR,
-    PULL_SHARE,
+    PREFERENCE_SHARE,
     RESTART_THRESHOLD,
     START_BASIN_ERROR,
     TreeArrays,
@@ -74,8 +74,8 @@ from poise.kernels.tree_residual import (
 from poise.kernels.vec_quat import Quat, Vec, from_axis_angle, multiply, norm, scale
 
 # With a preferred configuration the error of the goals decreases slowly, and may increase first:
-PULLED_STALL_SHARE = 0.98  # error ratio of an iteration above which it counts as stalled, in place of STALL_SHARE
-PULLED_PATIENCE = 10.0  # iterations without progress allowed at the beginning of an attempt
+PREFERENCE_STALL_SHARE = 0.98  # error ratio of an iteration above which it counts as stalled, in place of STALL_SHARE
+PREFERENCE_PATIENCE = 10.0  # iterations without progress allowed at the beginning of an attempt
 CONVERGED_STEP = 1e-7  # largest number of a converged step
 ROUNDING_STEP = 1e-14  # largest number of a step below rounding: a straight limb pushed along itself cannot bend
 FINAL_ITERATIONS = 8.0  # last iterations of an attempt, for the goals only
@@ -92,7 +92,7 @@ def write_lane(flat, w, l, numbers):
 
 @device_function
 def compute_length_factor(tree):
-    """Compute the longest path in units of LONG_WAY joints. It is at least 1.
+    """Compute the longest path in units of LONG_PATH_JOINTS joints. It is at least 1.
 
     For n joints J J^T grows with n^3 and the squared error with n^2, in link lengths. With damping proportional to the
     error only, long chains would jump, and rotations as large as in a short chain would coil them around the base (500
@@ -114,17 +114,17 @@ def randomize_start(tree, seeds, number, max_angle, u, w, l):
     """
     spread = 1.0 / compute_length_factor(tree)
     for i in range(tree.nodes.shape[0]):
-        _, motion, at, d = read_node(tree.nodes, i)
+        _, motion, u_start, d = read_node(tree.nodes, i)
         if motion == HINGE or motion == SLIDE:
-            low, high, before = tree.dofs[d, layout.DOF_LOW], tree.dofs[d, layout.DOF_HIGH], u[at * w + l]
+            low, high, start_value = tree.dofs[d, layout.DOF_LOW], tree.dofs[d, layout.DOF_HIGH], u[u_start * w + l]
             # Both ends are finite: any value between them.
             if high - low < HUGE_ERROR:
-                u[at * w + l] = low + read_seed_value(seeds, number, d) * (high - low)
+                u[u_start * w + l] = low + read_seed_value(seeds, number, d) * (high - low)
             elif motion == HINGE:
-                value = before + (2.0 * read_seed_value(seeds, number, d) - 1.0) * math.pi
-                u[at * w + l] = min(max(value, low), high)
+                value = start_value + (2.0 * read_seed_value(seeds, number, d) - 1.0) * math.pi
+                u[u_start * w + l] = min(max(value, low), high)
             if motion == HINGE and spread < 1.0:
-                u[at * w + l] = before + spread * (u[at * w + l] - before)
+                u[u_start * w + l] = start_value + spread * (u[u_start * w + l] - start_value)
         elif motion == BALL:
             x, y, z = (
                 read_seed_value(seeds, number, d),
@@ -135,10 +135,11 @@ def randomize_start(tree, seeds, number, max_angle, u, w, l):
             angle = norm(rotation_vector)
             # Three numbers in -1..1 as a rotation vector. It is not uniform (corners are more likely), which is good
             # enough for a restart.
-            j = at * w + l
-            old = Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w])
+            j = u_start * w + l
+            start_rotation = Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w])
             q = multiply(
-                from_axis_angle(scale(rotation_vector, 1.0 / max(angle, 1e-12)), spread * max_angle * angle), old
+                from_axis_angle(scale(rotation_vector, 1.0 / max(angle, 1e-12)), spread * max_angle * angle),
+                start_rotation,
             )
             u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z
 
@@ -152,11 +153,15 @@ def randomize_lane(tree, limits, seeds, restart, flat, w, l):
 
 
 @device_function
-def restart_lane(flat, w, l, start, max_iterations, patience, pull, caution):
+def restart_lane(flat, w, l, start, max_iterations, patience, preference_share, caution):
     """Start an attempt in lane l. The multipliers of the lane's previous attempt are cleared."""
-    patience = patience if pull <= 0.0 else PULLED_PATIENCE
-    start_attempt(flat.book, flat.u, w, l, start, start.shape[0], max_iterations, patience)
-    flat.book[PULL_SHARE * w + l], flat.book[CAUTION * w + l], flat.book[LAST_ERROR * w + l] = pull, caution, HUGE_ERROR
+    patience = patience if preference_share <= 0.0 else PREFERENCE_PATIENCE
+    start_attempt(flat.lane_state, flat.u, w, l, start, start.shape[0], max_iterations, patience)
+    flat.lane_state[PREFERENCE_SHARE * w + l], flat.lane_state[CAUTION * w + l], flat.lane_state[LAST_ERROR * w + l] = (
+        preference_share,
+        caution,
+        HUGE_ERROR,
+    )
     # `compute_push` reads the multipliers of the previous step, which belong to another problem.
     for r in range(flat.y.shape[0] // w):
         flat.y[r * w + l] = 0.0
@@ -180,7 +185,7 @@ def compute_restart_threshold(error):
 @device_function
 def load_lane(problems, flat, w, l, k):
     """Load target and frames of problem k into lane l. The start is its result until a better one is found."""
-    flat.book[LANE_PROBLEM * w + l], flat.book[LANE_ATTEMPT * w + l] = k, 0.0
+    flat.lane_state[LANE_PROBLEM * w + l], flat.lane_state[LANE_ATTEMPT * w + l] = k, 0.0
     write_lane(flat.targets, w, l, problems.targets[k])
     if problems.frames.shape[0] > 1:
         write_frames(flat, w, l, problems.frames[k])
@@ -217,8 +222,8 @@ def next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last)
 
     Returns whether the lane took that problem; without any left it idles.
     """
-    k, attempts = int(flat.book[LANE_PROBLEM * w + l]), int(flat.book[LANE_ATTEMPT * w + l]) + 1
-    flat.book[LANE_ATTEMPT * w + l] = attempts
+    k, attempts = int(flat.lane_state[LANE_PROBLEM * w + l]), int(flat.lane_state[LANE_ATTEMPT * w + l]) + 1
+    flat.lane_state[LANE_ATTEMPT * w + l] = attempts
     seeds, settings = problems.seeds, problems.settings
     restarts = int(settings[layout.TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
     has_polish = settings[layout.TREE_POLISH] > 0.0
@@ -228,9 +233,9 @@ def next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last)
         return False
     restart = attempts - 1 if has_polish else attempts
     if not is_met and restart == 1 and has_polish:
-        flat.book[START_BASIN_ERROR * w + l] = problems.errors[k]
-        flat.book[RESTART_THRESHOLD * w + l] = compute_restart_threshold(problems.errors[k])
-        problems.errors[k] = flat.book[RESTART_THRESHOLD * w + l]
+        flat.lane_state[START_BASIN_ERROR * w + l] = problems.errors[k]
+        flat.lane_state[RESTART_THRESHOLD * w + l] = compute_restart_threshold(problems.errors[k])
+        problems.errors[k] = flat.lane_state[RESTART_THRESHOLD * w + l]
     if not is_met and restart <= restarts:
         # Restart from the randomized start pose. The balls rotate farther with every attempt, so nearby poses are tried
         # first.
@@ -242,21 +247,21 @@ def next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last)
         not is_met
         and restart == restarts + 1
         and has_polish
-        and problems.errors[k] < flat.book[RESTART_THRESHOLD * w + l]
+        and problems.errors[k] < flat.lane_state[RESTART_THRESHOLD * w + l]
     ):
         start_polish(problems, flat, w, l, k)
         return False
-    if not is_met and has_polish and problems.errors[k] == flat.book[RESTART_THRESHOLD * w + l]:
-        problems.errors[k] = flat.book[START_BASIN_ERROR * w + l]
+    if not is_met and has_polish and problems.errors[k] == flat.lane_state[RESTART_THRESHOLD * w + l]:
+        problems.errors[k] = flat.lane_state[START_BASIN_ERROR * w + l]
     if next_problem < last:
         load_problem(problems, flat, w, l, next_problem)
         return True
-    flat.book[LANE_PROBLEM * w + l] = -1.0
+    flat.lane_state[LANE_PROBLEM * w + l] = -1.0
     return False
 
 
 @device_function
-def update_progress(book, error, met, max_step):
+def update_progress(lane_state, error, met, max_step):
     """Update the progress of each lane by one iteration.
 
     `max_step` is the largest number of its step. Returns the mask of ended attempts.
@@ -264,107 +269,126 @@ def update_progress(book, error, met, max_step):
     An attempt stalls when its error does not fall clearly below the best so far or, with a preference, below that of
     the previous iteration.
     """
-    pulled, none = book[PULL_SHARE] > 0.0, 0.0 * book[PULL_SHARE]
+    has_preference, zero = lane_state[PREFERENCE_SHARE] > 0.0, 0.0 * lane_state[PREFERENCE_SHARE]
     # Progress resets the count of iterations without progress; patience, a count below zero, stays.
-    share, better = select(pulled, none + PULLED_STALL_SHARE, none + STALL_SHARE), minimum(book[LANE_STALL], 0.0)
+    stall_share, reset_count = (
+        select(has_preference, zero + PREFERENCE_STALL_SHARE, zero + STALL_SHARE),
+        minimum(lane_state[LANE_STALL], 0.0),
+    )
     # Where the goals are met the error is rounding and no measure of progress; only the preference remains.
-    stall = select(met, better, select(error > book[LANE_BEST] * share, book[LANE_STALL] + 1.0, better))
-    is_stalled, is_final = stall >= STALL_COUNT, book[LANE_SPENT] >= book[LANE_MAX_ITERATIONS] - FINAL_ITERATIONS
-    goals_only = book[PULL_SHARE] <= 0.0
+    stall_count = select(
+        met, reset_count, select(error > lane_state[LANE_BEST] * stall_share, lane_state[LANE_STALL] + 1.0, reset_count)
+    )
+    is_stalled, is_final = (
+        stall_count >= STALL_COUNT,
+        lane_state[LANE_SPENT] >= lane_state[LANE_MAX_ITERATIONS] - FINAL_ITERATIONS,
+    )
+    is_goals_only = lane_state[PREFERENCE_SHARE] <= 0.0
     # Without a preference an attempt ends with its goals met or a step below rounding. With one it ends when converged;
     # a stalled attempt drops its preference and continues.
     ends = (
-        (met & (goals_only | (max_step <= CONVERGED_STEP)))
-        | ((is_stalled | (max_step <= ROUNDING_STEP)) & goals_only)
-        | (book[LANE_SPENT] >= book[LANE_MAX_ITERATIONS])
+        (met & (is_goals_only | (max_step <= CONVERGED_STEP)))
+        | ((is_stalled | (max_step <= ROUNDING_STEP)) & is_goals_only)
+        | (lane_state[LANE_SPENT] >= lane_state[LANE_MAX_ITERATIONS])
     )
-    drops = pulled & (is_stalled | is_final)
+    drops_preference = has_preference & (is_stalled | is_final)
     # With a preference, compare with the previous iteration: the smallest error may precede the preference's effect.
-    book[LANE_BEST] = select(pulled, error, minimum(book[LANE_BEST], error))
-    book[LANE_STALL] = select(drops, none, stall)
-    book[PULL_SHARE] = select(drops, none, book[PULL_SHARE])
-    book[LANE_SPENT] = book[LANE_SPENT] + 1.0
+    lane_state[LANE_BEST] = select(has_preference, error, minimum(lane_state[LANE_BEST], error))
+    lane_state[LANE_STALL] = select(drops_preference, zero, stall_count)
+    lane_state[PREFERENCE_SHARE] = select(drops_preference, zero, lane_state[PREFERENCE_SHARE])
+    lane_state[LANE_SPENT] = lane_state[LANE_SPENT] + 1.0
     return ends
 
 
-def make_kernel(kind, name="solve"):
+def make_kernel(lane_kind, name="solve"):
     """Make the kernel for lanes of this kind.
 
-    It solves problems first..last, with a preferred configuration only if TREE_PULL > 0.
+    It solves problems first..last, with a preferred configuration only if TREE_PREFERENCE > 0.
 
     It is a closure instead of a function called by kernels, because Numba optimises all code of a callee again in its
     caller. Its name is that of its cache files: kernels of one name share an index, which Numba writes without a lock.
     """
 
     def solve(
-        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
-        work, first, last, u, errors, counts, trace,
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, preferred_u, preference_weights,
+        limits, settings, work, first, last, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
+        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, preferred_u, preference_weights)
         problems = TreeProblems(frames, targets, starts, seeds, settings, u, errors, counts)
         w, nu, has_preference, has_limits = (
-            count_lanes(kind),
+            count_lanes(lane_kind),
             starts.shape[1],
             settings[layout.TREE_PREFERENCE] > 0.0,
             has_ball_limits(limits),
         )
         factor = settings[layout.TREE_FACTOR] * compute_length_factor(tree)
-        flat, lanes = make_views(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
+        flat, lanes = make_views(
+            lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
+        )
         active = max(min(w, last - first), 0)
         next_problem = first + active
         for l in range(w if active > 0 else 0):
             write_frames(flat, w, l, frames[0])
             load_problem(problems, flat, w, l, first + min(l, active - 1))
             if l >= active:
-                flat.book[LANE_PROBLEM * w + l] = -1.0
+                flat.lane_state[LANE_PROBLEM * w + l] = -1.0
         while active > 0:
             forward_kinematics(tree, lanes)
-            error, met = measure_residuals(kind, tree, limits, lanes)
+            error, met = measure_residuals(lane_kind, tree, limits, lanes)
             for i in range(nu):
-                lanes.tested[i] = lanes.u[i]
-            # Constant during a call: without preferences no pull is computed.
+                lanes.tested_u[i] = lanes.u[i]
+            # Constant during a call: without preferences no preference step is computed.
             if has_preference:
-                fill_preference_step(kind, tree, lanes)
-                add_soft_limit_step(kind, tree, limits, lanes)
-            # Before `freeze_dofs`, which scales J by the ease.
+                fill_preference_step(lane_kind, tree, lanes)
+                add_soft_limit_step(lane_kind, tree, limits, lanes)
+            # Before `freeze_dofs`, which scales J by the step weights.
             if has_limits:
-                freeze_balls(kind, tree, limits, lanes, has_preference)
-            freeze_dofs(kind, tree, lanes, has_preference)
-            lanes.book[CAUTION], lanes.book[LAST_ERROR] = (
-                update_caution(lanes.book[CAUTION], lanes.book[LAST_ERROR], error),
+                freeze_balls(lane_kind, tree, limits, lanes, has_preference)
+            freeze_dofs(lane_kind, tree, lanes, has_preference)
+            lanes.lane_state[CAUTION], lanes.lane_state[LAST_ERROR] = (
+                update_caution(lanes.lane_state[CAUTION], lanes.lane_state[LAST_ERROR], error),
                 error,
             )
-            damping = compute_damping(lanes.book[CAUTION], error, factor, settings[layout.TREE_FLOOR])
-            build_normal_matrix(kind, tree, lanes, damping)
+            damping = compute_damping(lanes.lane_state[CAUTION], error, factor, settings[layout.TREE_FLOOR])
+            build_normal_matrix(lane_kind, tree, lanes, damping)
             factor_ldl_blocks(lanes.A, lanes.d)
-            solve_ldl_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
-            # The next iteration computes the residual of the new pose: `tested` holds the configuration of this error.
-            max_step = apply_step(kind, tree, lanes, has_preference)
+            solve_ldl_rows(lanes.A, lanes.d, lanes.step_error, lanes.y)
+            # The next iteration computes the residual of the new pose: `tested_u` holds the configuration of this
+            # error.
+            max_step = apply_step(lane_kind, tree, lanes, has_preference)
             if has_limits:
                 for l in range(w):
                     clamp_balls(tree, limits, flat.u, w, l)
-            if trace.shape[0] > 0 and flat.book[LANE_PROBLEM * w] == first:
+            if trace.shape[0] > 0 and flat.lane_state[LANE_PROBLEM * w] == first:
                 record_trace(
                     trace,
-                    counts[first, 0] + counts[first, 1] + int(flat.book[LANE_SPENT * w]),
-                    flat.tested,
+                    counts[first, 0] + counts[first, 1] + int(flat.lane_state[LANE_SPENT * w]),
+                    flat.tested_u,
                     w,
                     nu,
                     get_lane(error, 0),
                 )
-            ends, reached = mask_to_bits(update_progress(lanes.book, error, met, max_step)), mask_to_bits(met)
+            ends, met_bits = mask_to_bits(update_progress(lanes.lane_state, error, met, max_step)), mask_to_bits(met)
             for l in range(w):
-                if flat.book[LANE_PROBLEM * w + l] < 0.0:
+                if flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
                     continue
                 store_if_best(
-                    flat.book, flat.tested, w, l, nu, flat.book[CAUTION * w + l], get_lane(error, l), u, errors
+                    flat.lane_state,
+                    flat.tested_u,
+                    w,
+                    l,
+                    nu,
+                    flat.lane_state[CAUTION * w + l],
+                    get_lane(error, l),
+                    u,
+                    errors,
                 )
                 if (ends >> l) & 1:
-                    is_met = (reached >> l) & 1 == 1
-                    store_best(flat.book, flat.tested, w, l, nu, get_lane(error, l), is_met, u, errors, counts)
+                    is_met = (met_bits >> l) & 1 == 1
+                    store_best(flat.lane_state, flat.tested_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts)
                     if next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last):
                         next_problem += 1
-                    elif flat.book[LANE_PROBLEM * w + l] < 0.0:
+                    elif flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
                         active -= 1
 
     solve.__qualname__ = name

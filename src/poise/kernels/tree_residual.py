@@ -23,7 +23,7 @@ from poise.kernels.lanes import (
 )
 from poise.kernels.layout import AIM, BALL, FIXED, HINGE, MOVE, NO_LIMIT, POLE, POSITION, RANGE, ROTATION, SLIDE
 from poise.kernels.limits import clamp_rotation, find_blocked_directions, has_hard_limit, is_clearly_inside
-from poise.kernels.tree_arrays import PULL_SHARE, read_node, read_term
+from poise.kernels.tree_arrays import PREFERENCE_SHARE, read_node, read_term
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -52,10 +52,10 @@ from poise.kernels.vec_quat import (
 #
 # delta = S J^T y + b,  (J S J^T + damping I) y = e - J b
 #
-# The system has one row per row of the goals, for any number of joints. S is the ease of the dofs (inverse stiffness).
-# b is a step towards a preferred configuration; the system compensates its effect on the goals, so preferences never
-# compete with goals. As for serial arms (kernels/arm_lm.py) the damping follows the squared error, and dofs pushed out
-# of a limit are frozen.
+# The system has one row per row of the goals, for any number of joints. S is the step weight of the dofs (inverse
+# stiffness). b is a step towards a preferred configuration; the system compensates its effect on the goals, so
+# preferences never compete with goals. As for serial arms (kernels/arm_lm.py) the damping follows the squared error,
+# and dofs pushed out of a limit are frozen.
 
 
 # --- forward kinematics ------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ from poise.kernels.vec_quat import (
 def forward_kinematics(tree, lanes):
     """Compute positions, rotations and motion axes of all nodes at lanes.u."""
     for i in range(tree.nodes.shape[0]):
-        parent, motion, at, _ = read_node(tree.nodes, i)
+        parent, motion, u_start, _ = read_node(tree.nodes, i)
         frame = lanes.frames[i]
         position, rotation = read_vec_at(frame, 0), read_quat_at(frame, 3)
         # Parents come first, so one loop is enough; the frame of a root is in the base frame already.
@@ -76,7 +76,7 @@ def forward_kinematics(tree, lanes):
         if motion == HINGE or motion == SLIDE:
             # Motions are about or along z of the node's frame, by the choice of frames in packing.
             axis, ratio = z_axis(rotation), frame[7]
-            value = ratio * lanes.u[at] + frame[8]
+            value = ratio * lanes.u[u_start] + frame[8]
             # Rate per unit of the node's number in u: a coupled joint moves by its ratio.
             write_vec(lanes.axes, 3 * i, scale(axis, ratio))
             if motion == HINGE:
@@ -89,9 +89,9 @@ def forward_kinematics(tree, lanes):
             write_vec(lanes.axes, 3 * i + 1, y_axis(rotation))
             write_vec(lanes.axes, 3 * i + 2, z_axis(rotation))
             if motion == BALL:
-                rotation = multiply(rotation, read_quat_at(lanes.u, at))
+                rotation = multiply(rotation, read_quat_at(lanes.u, u_start))
             else:
-                position = add(position, rotate(rotation, read_vec_at(lanes.u, at)))
+                position = add(position, rotate(rotation, read_vec_at(lanes.u, u_start)))
         write_vec(lanes.positions, i, position)
         write_quat(lanes.rotations, i, rotation)
 
@@ -110,12 +110,12 @@ def write_view_term(tree, limits, lanes, t):
 
 
 @device_function
-def measure_residuals(kind, tree, limits, lanes):
+def measure_residuals(lane_kind, tree, limits, lanes):
     """Fill e and J from the placed nodes. Returns the squared error, weighted, and whether every term is met.
 
     A plain tree (limits is None) has no terms of AIM and DIRECTION.
     """
-    zero = broadcast(kind, 0.0)
+    zero = broadcast(lane_kind, 0.0)
     for d in range(tree.row_ranges.shape[0]):
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
             # Terms add their rates, because coupled nodes share a dof. Only rows in a dof's range are ever read.
@@ -138,123 +138,140 @@ def measure_residuals(kind, tree, limits, lanes):
 
 
 @device_function
-def fill_preference_step(kind, tree, lanes):
-    """Fill pull with steps towards the preferred configuration. Each is the lane's share of the whole difference."""
-    zero, share = broadcast(kind, 0.0), lanes.book[PULL_SHARE]
+def fill_preference_step(lane_kind, tree, lanes):
+    """Fill preference_step, towards the preferred configuration. It is the lane's share of the whole difference."""
+    zero, share = broadcast(lane_kind, 0.0), lanes.lane_state[PREFERENCE_SHARE]
     for d in range(tree.dofs.shape[0]):
         # Dofs of balls and moves have no number of their own in u; they follow below.
-        lanes.pull[d] = zero
-        at = int(tree.dofs[d, layout.DOF_NUMBER])
-        if at >= 0:
-            lanes.pull[d] = (tree.near_u[at] - lanes.u[at]) * minimum(share * tree.near_on[d], zero + 1.0)
+        lanes.preference_step[d] = zero
+        u_start = int(tree.dofs[d, layout.DOF_NUMBER])
+        if u_start >= 0:
+            lanes.preference_step[d] = (tree.preferred_u[u_start] - lanes.u[u_start]) * minimum(
+                share * tree.preference_weights[d], zero + 1.0
+            )
     for i in range(tree.nodes.shape[0]):
-        _, motion, at, dof = read_node(tree.nodes, i)
+        _, motion, u_start, dof_start = read_node(tree.nodes, i)
         if motion == BALL:
-            error = multiply(read_quat_at(tree.near_u, at), conjugate(read_quat_at(lanes.u, at)))
+            error = multiply(read_quat_at(tree.preferred_u, u_start), conjugate(read_quat_at(lanes.u, u_start)))
             # The shorter arc. Twice the vector part is the rotation vector, as in the residual of a rotation.
-            k = select(error.w < 0.0, zero - 2.0, zero + 2.0) * minimum(share * tree.near_on[dof], zero + 1.0)
-            lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = k * error.x, k * error.y, k * error.z
+            k = select(error.w < 0.0, zero - 2.0, zero + 2.0) * minimum(
+                share * tree.preference_weights[dof_start], zero + 1.0
+            )
+            (
+                lanes.preference_step[dof_start],
+                lanes.preference_step[dof_start + 1],
+                lanes.preference_step[dof_start + 2],
+            ) = k * error.x, k * error.y, k * error.z
         elif motion == MOVE:
-            k = minimum(share * tree.near_on[dof], zero + 1.0)
+            k = minimum(share * tree.preference_weights[dof_start], zero + 1.0)
             for c in range(3):
-                lanes.pull[dof + c] = (tree.near_u[at + c] - lanes.u[at + c]) * k
+                lanes.preference_step[dof_start + c] = (tree.preferred_u[u_start + c] - lanes.u[u_start + c]) * k
 
 
 @device_function
-def add_soft_limit_step(kind, tree, limits, lanes):
-    """Add steps towards the soft limits to pull. They use the same share, times the limits' weights."""
+def add_soft_limit_step(lane_kind, tree, limits, lanes):
+    """Add steps towards the soft limits to preference_step. They use the same share, times the limits' weights."""
     if limits is None:
         return
-    zero, share = broadcast(kind, 0.0), lanes.book[PULL_SHARE]
+    zero, share = broadcast(lane_kind, 0.0), lanes.lane_state[PREFERENCE_SHARE]
     for i in range(tree.nodes.shape[0]):
         limit = limits[i]
         if limit[layout.LIMIT_SOFT] == 0.0 or limit[layout.LIMIT_KIND] == NO_LIMIT:
             continue
-        _, _, at, dof = read_node(tree.nodes, i)
+        _, _, u_start, dof_start = read_node(tree.nodes, i)
         k = minimum(share * limit[layout.LIMIT_SOFT], zero + 1.0)
         if limit[layout.LIMIT_KIND] == RANGE:
-            # No pull inside the soft range.
-            inside = minimum(
-                maximum(lanes.u[at], zero + limit[layout.LIMIT_BOUNDS]), zero + limit[layout.LIMIT_BOUNDS + 1]
+            # No step inside the soft range.
+            clamped_value = minimum(
+                maximum(lanes.u[u_start], zero + limit[layout.LIMIT_BOUNDS]), zero + limit[layout.LIMIT_BOUNDS + 1]
             )
-            lanes.pull[dof] = lanes.pull[dof] + (inside - lanes.u[at]) * k
+            lanes.preference_step[dof_start] = lanes.preference_step[dof_start] + (clamped_value - lanes.u[u_start]) * k
             continue
-        u = read_quat_at(lanes.u, at)
+        u = read_quat_at(lanes.u, u_start)
         x, y, z = zero, zero, zero
-        for l in range(count_lanes(kind)):
+        for l in range(count_lanes(lane_kind)):
             # Limits of balls branch, so lanes are handled one by one.
             q = Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
             error = multiply(clamp_rotation(limit, q), conjugate(q))
             x, y, z = set_lane(x, l, 2.0 * error.x), set_lane(y, l, 2.0 * error.y), set_lane(z, l, 2.0 * error.z)
-        lanes.pull[dof], lanes.pull[dof + 1] = lanes.pull[dof] + k * x, lanes.pull[dof + 1] + k * y
-        lanes.pull[dof + 2] = lanes.pull[dof + 2] + k * z
+        lanes.preference_step[dof_start], lanes.preference_step[dof_start + 1] = (
+            lanes.preference_step[dof_start] + k * x,
+            lanes.preference_step[dof_start + 1] + k * y,
+        )
+        lanes.preference_step[dof_start + 2] = lanes.preference_step[dof_start + 2] + k * z
 
 
 # --- the step ----------------------------------------------------------------------------------------------------
 
 
 @inline
-def multiply_jacobian_row(kind, tree, J, d, y):
+def multiply_jacobian_row(lane_kind, tree, J, d, y):
     """Multiply row d of J by y (m,)."""
-    total = broadcast(kind, 0.0)
+    total = broadcast(lane_kind, 0.0)
     for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
         total = total + J[d, r] * y[r]
     return total
 
 
 @inline
-def compute_push(kind, tree, lanes, d, has_preference):
+def compute_push(lane_kind, tree, lanes, d, has_preference):
     """Compute the push of a dof; its sign matters.
 
     Without a preferred configuration it is the gradient J e; with one it is the step from the last multipliers y,
     because near the goal e vanishes.
     """
-    push = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.e)
+    push = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.e)
     if has_preference:
         # y of the previous iteration is nearly right and known before this one is solved.
-        step = lanes.pull[d] + tree.dofs[d, layout.DOF_WEIGHT] * multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
-        push = select(lanes.book[PULL_SHARE] > 0.0, step, push)
+        step = lanes.preference_step[d] + tree.dofs[d, layout.DOF_WEIGHT] * multiply_jacobian_row(
+            lane_kind, tree, lanes.J, d, lanes.y
+        )
+        push = select(lanes.lane_state[PREFERENCE_SHARE] > 0.0, step, push)
     return push
 
 
 @device_function
-def freeze_dofs(kind, tree, lanes, has_preference):
-    """Freeze dofs at their limits and scale J by the ease.
+def freeze_dofs(lane_kind, tree, lanes, has_preference):
+    """Freeze dofs at their limits and scale J by the step weights.
 
-    Rows of dofs held at a limit become zero, all others are multiplied by the root of the ease; also fill rest.
+    Rows of dofs held at a limit become zero, all others are multiplied by the root of the step weight; also fill
+    step_error.
 
     A dof at a limit is frozen if it is pushed outwards.
     """
-    zero = broadcast(kind, 0.0)
+    zero = broadcast(lane_kind, 0.0)
     for r in range(lanes.e.shape[0]):
-        lanes.rest[r] = lanes.e[r]
+        lanes.step_error[r] = lanes.e[r]
     for d in range(tree.dofs.shape[0]):
         first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
-        at, ease = int(tree.dofs[d, layout.DOF_NUMBER]), tree.dofs[d, layout.DOF_WEIGHT]
-        if at >= 0:
-            push = compute_push(kind, tree, lanes, d, has_preference)
-            low, high = lanes.u[at] <= tree.dofs[d, layout.DOF_LOW], lanes.u[at] >= tree.dofs[d, layout.DOF_HIGH]
-            free_mask = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
+        u_column, step_weight = int(tree.dofs[d, layout.DOF_NUMBER]), tree.dofs[d, layout.DOF_WEIGHT]
+        if u_column >= 0:
+            push = compute_push(lane_kind, tree, lanes, d, has_preference)
+            is_at_min, is_at_max = (
+                lanes.u[u_column] <= tree.dofs[d, layout.DOF_LOW],
+                lanes.u[u_column] >= tree.dofs[d, layout.DOF_HIGH],
+            )
+            free_mask = select((is_at_min & (push < 0.0)) | (is_at_max & (push > 0.0)), zero, zero + 1.0)
             for r in range(first, last):
-                # A frozen dof has no part in the goals' step and no pull.
+                # A frozen dof has no part in the goals' step and no preference step.
                 lanes.J[d, r] = lanes.J[d, r] * free_mask
             if has_preference:
-                lanes.pull[d] = lanes.pull[d] * free_mask
+                lanes.preference_step[d] = lanes.preference_step[d] * free_mask
         if has_preference:
             for r in range(first, last):
-                # The goals compensate the effect of the pull. This needs the unscaled J, before the ease.
-                lanes.rest[r] = lanes.rest[r] - lanes.J[d, r] * lanes.pull[d]
-        if ease != 1.0:
+                # The goals compensate the effect of the preference step. This needs the unscaled J.
+                lanes.step_error[r] = lanes.step_error[r] - lanes.J[d, r] * lanes.preference_step[d]
+        if step_weight != 1.0:
             for r in range(first, last):
                 # J S J^T is the product of the scaled rows with themselves, so `build_normal_matrix` does not need S.
-                lanes.J[d, r] = lanes.J[d, r] * math.sqrt(ease)
+                lanes.J[d, r] = lanes.J[d, r] * math.sqrt(step_weight)
 
 
 @device_function
-def is_inside_in_all_lanes(kind, tree, limits, lanes, i):
+def is_inside_in_all_lanes(lane_kind, tree, limits, lanes, i):
     """Return whether node i's ball is clearly inside its limit everywhere."""
-    u = read_quat_at(lanes.u, read_node(tree.nodes, i).start)
-    for l in range(count_lanes(kind)):
+    u = read_quat_at(lanes.u, read_node(tree.nodes, i).u_start)
+    for l in range(count_lanes(lane_kind)):
         if not is_clearly_inside(
             limits[i], Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
         ):
@@ -263,24 +280,24 @@ def is_inside_in_all_lanes(kind, tree, limits, lanes, i):
 
 
 @device_function
-def freeze_balls(kind, tree, limits, lanes, has_preference):
+def freeze_balls(lane_kind, tree, limits, lanes, has_preference):
     """Remove outward motion of limited balls from J. Call it before `freeze_dofs`, the counterpart for other dofs."""
     if limits is None:
         return
-    zero = broadcast(kind, 0.0)
+    zero = broadcast(lane_kind, 0.0)
     for i in range(tree.nodes.shape[0]):
         # Most balls are inside their limits most of the time; this check needs no angle.
-        if not has_hard_limit(limits[i]) or is_inside_in_all_lanes(kind, tree, limits, lanes, i):
+        if not has_hard_limit(limits[i]) or is_inside_in_all_lanes(lane_kind, tree, limits, lanes, i):
             continue
-        _, _, at, dof = read_node(tree.nodes, i)
+        _, _, u_start, dof_start = read_node(tree.nodes, i)
         x, y = (
-            compute_push(kind, tree, lanes, dof, has_preference),
-            compute_push(kind, tree, lanes, dof + 1, has_preference),
+            compute_push(lane_kind, tree, lanes, dof_start, has_preference),
+            compute_push(lane_kind, tree, lanes, dof_start + 1, has_preference),
         )
-        z = compute_push(kind, tree, lanes, dof + 2, has_preference)
+        z = compute_push(lane_kind, tree, lanes, dof_start + 2, has_preference)
         ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
-        for l in range(count_lanes(kind)):
-            u = read_quat_at(lanes.u, at)
+        for l in range(count_lanes(lane_kind)):
+            u = read_quat_at(lanes.u, u_start)
             q = Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
             # A ball at the edge of its cone may still move along it: only outward directions are blocked, at most
             # three.
@@ -289,12 +306,27 @@ def freeze_balls(kind, tree, limits, lanes, has_preference):
             bx, by, bz = set_lane(bx, l, b.x), set_lane(by, l, b.y), set_lane(bz, l, b.z)
             cx, cy, cz = set_lane(cx, l, c.x), set_lane(cy, l, c.y), set_lane(cz, l, c.z)
         a, b, c = Vec(ax, ay, az), Vec(bx, by, bz), Vec(cx, cy, cz)
-        for r in range(tree.row_ranges[dof, 0], tree.row_ranges[dof, 1]):
-            v = remove_components(Vec(lanes.J[dof, r], lanes.J[dof + 1, r], lanes.J[dof + 2, r]), a, b, c)
-            lanes.J[dof, r], lanes.J[dof + 1, r], lanes.J[dof + 2, r] = v.x, v.y, v.z
+        for r in range(tree.row_ranges[dof_start, 0], tree.row_ranges[dof_start, 1]):
+            v = remove_components(
+                Vec(lanes.J[dof_start, r], lanes.J[dof_start + 1, r], lanes.J[dof_start + 2, r]), a, b, c
+            )
+            lanes.J[dof_start, r], lanes.J[dof_start + 1, r], lanes.J[dof_start + 2, r] = v.x, v.y, v.z
         if has_preference:
-            v = remove_components(Vec(lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2]), a, b, c)
-            lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = v.x, v.y, v.z
+            v = remove_components(
+                Vec(
+                    lanes.preference_step[dof_start],
+                    lanes.preference_step[dof_start + 1],
+                    lanes.preference_step[dof_start + 2],
+                ),
+                a,
+                b,
+                c,
+            )
+            (
+                lanes.preference_step[dof_start],
+                lanes.preference_step[dof_start + 1],
+                lanes.preference_step[dof_start + 2],
+            ) = v.x, v.y, v.z
 
 
 @inline
@@ -322,12 +354,12 @@ def add_block(J, d, end, r, k, A):
 
 
 @device_function
-def build_normal_matrix(kind, tree, lanes, damping):
+def build_normal_matrix(lane_kind, tree, lanes, damping):
     """Build A = J J^T + damping I.
 
     Only its lower triangle and diagonal blocks are filled, over the rows of each dof.
     """
-    ranges, zero = tree.row_ranges, broadcast(kind, 0.0)
+    ranges, zero = tree.row_ranges, broadcast(lane_kind, 0.0)
     # Only the lower triangle, but whole 3 x 3 blocks on the diagonal: `add_block` writes nine elements.
     for r in range(lanes.e.shape[0]):
         for k in range(r - r % 3 + 3):
@@ -347,16 +379,16 @@ def build_normal_matrix(kind, tree, lanes, damping):
 
 
 @inline
-def compute_dof_step(kind, tree, lanes, d, has_preference):
+def compute_dof_step(lane_kind, tree, lanes, d, has_preference):
     """Compute the step of a dof. It is sqrt(s) J y + b, with J scaled by sqrt(s) already."""
-    step = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
+    step = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.y)
     if tree.dofs[d, layout.DOF_WEIGHT] != 1.0:
         step = step * math.sqrt(tree.dofs[d, layout.DOF_WEIGHT])
-    return step + lanes.pull[d] if has_preference else step
+    return step + lanes.preference_step[d] if has_preference else step
 
 
 @device_function
-def apply_step(kind, tree, lanes, has_preference):
+def apply_step(lane_kind, tree, lanes, has_preference):
     """Apply the step within the limits.
 
     Hinges and slides are clamped, balls become exp(delta) u. Returns the largest part of it.
@@ -364,36 +396,41 @@ def apply_step(kind, tree, lanes, has_preference):
     exp is approximated by (1, delta / 2) normalised, a rotation by 2 atan(|delta| / 2): equal to second order, without
     a sine, and below half a turn for any step.
     """
-    max_step = broadcast(kind, 0.0)
+    max_step = broadcast(lane_kind, 0.0)
     for d in range(tree.dofs.shape[0]):
-        at = int(tree.dofs[d, layout.DOF_NUMBER])
-        if at >= 0:
-            unclamped = lanes.u[at] + compute_dof_step(kind, tree, lanes, d, has_preference)
+        u_start = int(tree.dofs[d, layout.DOF_NUMBER])
+        if u_start >= 0:
+            unclamped = lanes.u[u_start] + compute_dof_step(lane_kind, tree, lanes, d, has_preference)
             # The change counts after clamping: a number held by its limit has converged.
             value = minimum(maximum(unclamped, tree.dofs[d, layout.DOF_LOW]), tree.dofs[d, layout.DOF_HIGH])
             # In the metric of the step: a slide counts in rig lengths for any unit.
-            change = maximum(value - lanes.u[at], lanes.u[at] - value)
+            change = maximum(value - lanes.u[u_start], lanes.u[u_start] - value)
             if tree.dofs[d, layout.DOF_WEIGHT] != 1.0:
                 change = change * (1.0 / math.sqrt(tree.dofs[d, layout.DOF_WEIGHT]))
             max_step = maximum(max_step, change)
-            lanes.u[at] = value
+            lanes.u[u_start] = value
     for i in range(tree.nodes.shape[0]):
-        _, motion, at, dof = read_node(tree.nodes, i)
+        _, motion, u_start, dof_start = read_node(tree.nodes, i)
         if motion == BALL or motion == MOVE:
             x, y = (
-                compute_dof_step(kind, tree, lanes, dof, has_preference),
-                compute_dof_step(kind, tree, lanes, dof + 1, has_preference),
+                compute_dof_step(lane_kind, tree, lanes, dof_start, has_preference),
+                compute_dof_step(lane_kind, tree, lanes, dof_start + 1, has_preference),
             )
-            z = compute_dof_step(kind, tree, lanes, dof + 2, has_preference)
+            z = compute_dof_step(lane_kind, tree, lanes, dof_start + 2, has_preference)
             max_step = maximum(max_step, maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z)))
             if motion == BALL:
                 # On the left: the dofs of a ball rotate about the axes of its own frame.
-                q = multiply(Quat(broadcast(kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), read_quat_at(lanes.u, at))
+                q = multiply(Quat(broadcast(lane_kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), read_quat_at(lanes.u, u_start))
                 k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
-                lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
+                lanes.u[u_start], lanes.u[u_start + 1], lanes.u[u_start + 2], lanes.u[u_start + 3] = (
+                    k * q.w,
+                    k * q.x,
+                    k * q.y,
+                    k * q.z,
+                )
             else:
-                p = add(read_vec_at(lanes.u, at), Vec(x, y, z))
-                lanes.u[at], lanes.u[at + 1], lanes.u[at + 2] = p.x, p.y, p.z
+                p = add(read_vec_at(lanes.u, u_start), Vec(x, y, z))
+                lanes.u[u_start], lanes.u[u_start + 1], lanes.u[u_start + 2] = p.x, p.y, p.z
     return max_step
 
 
@@ -418,6 +455,6 @@ def clamp_balls(tree, limits, u, w, l):
         return
     for i in range(tree.nodes.shape[0]):
         if has_hard_limit(limits[i]):
-            j = read_node(tree.nodes, i).start * w + l
+            j = read_node(tree.nodes, i).u_start * w + l
             q = clamp_rotation(limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
             u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z

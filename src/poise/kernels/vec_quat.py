@@ -222,10 +222,10 @@ def rotate_about_axis(axis, cosine, sine, v):
 
 
 @inline
-def identity(kind):
+def identity(lane_kind):
     """Return the identity rotation."""
-    zero = broadcast(kind, 0.0)
-    return Quat(broadcast(kind, 1.0), zero, zero, zero)
+    zero = broadcast(lane_kind, 0.0)
+    return Quat(broadcast(lane_kind, 1.0), zero, zero, zero)
 
 
 @inline

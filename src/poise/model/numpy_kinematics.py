@@ -95,7 +95,7 @@ def compute_world_maps(table: Floats, q: Floats, used: Ints, local_offsets: Floa
 
 def _compute_local(row: Floats, numbers: Floats) -> Floats:
     """Compute the local transforms (k, 4, 4) of one row, A . J . B."""
-    kind, column = int(row[layout.FK_KIND]), int(row[layout.FK_START])
+    kind, column = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
     still, sine, cosine = (
         row[start : start + 12].reshape(3, 4) for start in (layout.FK_CONSTANT, layout.FK_SINE, layout.FK_COSINE)
     )
@@ -107,7 +107,7 @@ def _compute_local(row: Floats, numbers: Floats) -> Floats:
             motion[:, :3, 3], column = numbers[:, column : column + 3], column + 3
         motion[:, :3, :3] = rotations.as_matrix(numbers[:, column : column + 4])
         local[:, :3] = still @ motion
-        return local @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]]) if row[layout.FK_AFTER] > 0.0 else local
+        return local @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]]) if row[layout.FK_POST_TRANSFORM] > 0.0 else local
     local[:, :3] = still
     if kind != Kind.FIXED:
         value = (numbers[:, column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT])[:, None, None]

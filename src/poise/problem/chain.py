@@ -17,7 +17,7 @@ from poise import kernels
 from poise.errors import UnsupportedError
 from poise.kernels.layout import (
     ARM_HEAD,
-    ARM_LINK,
+    ARM_LINK_ROW,
     CHAIN_AXIS,
     CHAIN_POINT,
     CHAIN_ROTATION,
@@ -257,7 +257,7 @@ def _is_serial(plan: Plan) -> bool:
 
 def _pack_arm(plan: Plan) -> Arm:
     m = len(plan.layout.nodes)
-    links = np.zeros((m + 1, ARM_LINK))
+    links = np.zeros((m + 1, ARM_LINK_ROW))
     links[:m, :7] = plan.frames[0, :, :7]
     links[m, :7] = plan.aims[-1, :7]
     gains = plan.frames[0, :, 7].copy()

@@ -14,7 +14,7 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.errors import InputError
-from poise.kernels.layout import REACH_RESULT, REACH_WORK
+from poise.kernels.layout import ARM_RESULT, ARM_WORK
 from poise.maths.arguments import check_bool
 from poise.maths.arrays import Floats, Ints, find_simd_width
 from poise.maths.caching import freeze_arrays, get_or_compute
@@ -169,7 +169,7 @@ def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tol
         return None
     if (skeleton.kinds >= Kind.BALL).any() or not solver.iterations:
         return None  # the kernel always iterates
-    if (len(paths.q_columns) + 7) * find_simd_width() > REACH_WORK:
+    if (len(paths.q_columns) + 7) * find_simd_width() > ARM_WORK:
         return None
     settings = pack_arm_settings(arm, plan.unit, tolerance, solver.arm_options)
     packed = pack_for_q(problem, arm, settings, paths, problem.compute_max_errors(tolerance))
@@ -181,8 +181,8 @@ def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tol
 
 def make_buffer(q: Floats) -> Floats:
     """Make the kernel buffer (1, nq + 4) of a start (nq,). The last four entries receive its output."""
-    buffer = np.empty((1, len(q) + REACH_RESULT))
-    buffer[0, :-REACH_RESULT] = q
+    buffer = np.empty((1, len(q) + ARM_RESULT))
+    buffer[0, :-ARM_RESULT] = q
     return buffer
 
 
@@ -206,7 +206,7 @@ def solve_fast(
     )
     if output[0] < 0:  # the goal must parse the target, or the start is illegal: use the general path
         return None
-    q = buffer[0, :-REACH_RESULT]
+    q = buffer[0, :-ARM_RESULT]
     q.setflags(write=False)
     return Result.from_frozen(
         {"q": q, "reached": output[0] == 1, "later": (*lazy_fields, targets, output), **extra_fields}, began

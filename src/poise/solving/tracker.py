@@ -21,7 +21,16 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.errors import InputError
-from poise.kernels.layout import BALL, HINGE, HINGED_BALL, MOVE, PACE_COLUMN, PACE_KIND, PACE_ROW, SLIDE
+from poise.kernels.layout import (
+    BALL,
+    HINGE,
+    HINGED_BALL,
+    MOVE,
+    SLIDE,
+    SPEED_LIMIT_COLUMN,
+    SPEED_LIMIT_KIND,
+    SPEED_LIMIT_ROW,
+)
 from poise.maths.arguments import check_bool, count, require
 from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, prepare_for_kernel, real
 from poise.model.clip import Clip, check_rate
@@ -61,7 +70,7 @@ class SpeedLimitedMotion:
             raise InputError(f"damping is a half-life of 0 or more seconds, not {half_life!r}")
         speeds = _parse_speeds(skeleton, speed)
         self.instant = not self.half_life and bool(np.isinf(speeds).all())
-        self._rows = np.array(list(_build_rows(skeleton, speeds)), dtype=np.float64).reshape(-1, PACE_ROW)
+        self._rows = np.array(list(_build_rows(skeleton, speeds)), dtype=np.float64).reshape(-1, SPEED_LIMIT_ROW)
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -91,8 +100,8 @@ class SpeedLimitedMotion:
         columns = [_find_columns(row) for row in rows]
         returning = [i for i, own in enumerate(columns) if (q[own] != inside[own]).any()]
         for i in returning:
-            if rows[i, PACE_KIND] == HINGED_BALL:  # an angle along its range would start inside
-                rows[i, PACE_KIND] = BALL
+            if rows[i, SPEED_LIMIT_KIND] == HINGED_BALL:  # an angle along its range would start inside
+                rows[i, SPEED_LIMIT_KIND] = BALL
         out = self._advance(rows, q, goal, seconds)
         result = clamp_to_limits(self.skeleton, out).copy()
         for i in returning:
@@ -109,8 +118,8 @@ class SpeedLimitedMotion:
 
 def _find_columns(row: Floats) -> slice:
     """Find the columns of q for a row of `_build_rows`."""
-    at = int(row[PACE_COLUMN])
-    return slice(at, at + _PART_WIDTHS[int(row[PACE_KIND])])
+    at = int(row[SPEED_LIMIT_COLUMN])
+    return slice(at, at + _PART_WIDTHS[int(row[SPEED_LIMIT_KIND])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +157,7 @@ class FrameMotion:
 
 
 def _build_rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:
-    """Make a row for each independently moving joint part. Columns are PACE_ of kernels/layout.py."""
+    """Make a row for each independently moving joint part. Columns are SPEED_LIMIT_ of kernels/layout.py."""
     leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
     hinges, ranges = skeleton.ball_hinges, skeleton.value_ranges
     bent = dict(zip(hinges.rows, zip(hinges.low, hinges.high, *hinges.axes.T, strict=True), strict=True))

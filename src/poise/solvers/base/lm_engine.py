@@ -31,7 +31,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
-from poise.kernels.layout import DOF_WEIGHT, REACH_RESULT, REACH_WORK_PER_TARGET
+from poise.kernels.layout import ARM_RESULT, ARM_WORK_PER_TARGET, DOF_WEIGHT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, find_simd_width, get_scratch, prepare_for_kernel, real
 from poise.maths.caching import get_or_compute
@@ -187,7 +187,7 @@ class ArmEngine:
         """Solve targets (k, W) from starts u (1|k, m). Targets come from `pack_targets`."""
         arm, k = self.arm, len(targets)
         numbers, layout = self._pack_arrays(options or self.options)
-        rows, m = np.zeros((k + trace, arm.link_count + REACH_RESULT)), arm.link_count
+        rows, m = np.zeros((k + trace, arm.link_count + ARM_RESULT)), arm.link_count
         rows[:k, :m] = starts
         bases = self.problem.rigid_bases
         bases = np.repeat(bases, k // len(bases), axis=0) if 1 < len(bases) < k else bases  # several starts per target
@@ -202,7 +202,7 @@ class ArmEngine:
                 rows,
                 first,
                 last,
-                get_scratch((REACH_WORK_PER_TARGET + 2 * m) * (last - first)),
+                get_scratch((ARM_WORK_PER_TARGET + 2 * m) * (last - first)),
             )
 
         run_in_chunks(k, 1 if trace else threads, solve_range, progress)

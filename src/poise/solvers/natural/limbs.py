@@ -10,7 +10,13 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import SIDE_BEND, SIDE_LENGTH, SIDE_ROW, SIDE_STRAIGHT_GAIN, SIDE_UP
+from poise.kernels.layout import (
+    NATURAL_BEND_LENGTH,
+    NATURAL_BEND_ROW,
+    NATURAL_BEND_SIDE,
+    NATURAL_BEND_STRAIGHT_GAIN,
+    NATURAL_BEND_UP,
+)
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.caching import get_or_compute
@@ -64,7 +70,7 @@ class RoleLimb(NamedTuple):
     """An arm or a leg: rows of the skeleton and what kernels/posture.py reads.
 
     carrier  the row that its side goes with: of a leg what carries both, of an arm what carries its collar bone
-    numbers  (SIDE_ROW,)
+    numbers  (NATURAL_BEND_ROW,)
     """
 
     kind: str
@@ -146,14 +152,14 @@ def _numbers(
     straight = middle - tip
     if not length > 0.0 or not np.linalg.norm(straight) > 0.0:
         return None
-    found = np.zeros(SIDE_ROW)
+    found = np.zeros(NATURAL_BEND_ROW)
     body, own, up = maps[carrier], maps[rows[2]], axes[1]
     local = (body, along), (body, bend), (own, normalise(straight)), (own, ahead), (body, up)
-    found[:SIDE_STRAIGHT_GAIN] = np.concatenate([normalise(np.linalg.solve(at[:3, :3], v)) for at, v in local])
+    found[:NATURAL_BEND_STRAIGHT_GAIN] = np.concatenate([normalise(np.linalg.solve(at[:3, :3], v)) for at, v in local])
     upper, built_in = float(np.linalg.norm(middle - first)), _built_in(points[rows])
-    found[SIDE_STRAIGHT_GAIN:] = *_GAINS[kind], length, upper, built_in
+    found[NATURAL_BEND_STRAIGHT_GAIN:] = *_GAINS[kind], length, upper, built_in
     if kind == "leg":  # a knee that is drawn up stands above hip and foot
-        found[SIDE_UP : SIDE_UP + 3] = 0.0
+        found[NATURAL_BEND_UP : NATURAL_BEND_UP + 3] = 0.0
     return found
 
 
@@ -315,7 +321,7 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
     firsts, world, count = np.empty(targets.shape), pose.world, len(targets)
     for j, one in enumerate(bends):
         firsts[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
-    lengths = np.array([one.limb.numbers[SIDE_LENGTH] for one in bends])
+    lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
     is_leg = np.array([one.limb.kind == "leg" for one in bends])
     reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
     hips, place, hung = _middle(firsts[:, is_leg]), np.empty((count, 7)), firsts.copy()
@@ -367,7 +373,7 @@ def _ahead(bends: Sequence[Bends], pose: Pose, up: Floats, count: int) -> Floats
     """Where (count, 3) the pelvis looks, level: a leg's own numbers say so in the pelvis' frame."""
     leg = next(one for one in bends if one.limb.kind == "leg")
     turn = _maps(leg, pose).reshape(-1, leg.needed, 3, 4)[:, leg.places[0], :, :3]
-    bend = leg.limb.numbers[SIDE_BEND : SIDE_BEND + 3]
+    bend = leg.limb.numbers[NATURAL_BEND_SIDE : NATURAL_BEND_SIDE + 3]
     ahead = turn[..., 0] * bend[0] + turn[..., 1] * bend[1] + turn[..., 2] * bend[2]
     ahead = ahead - _dots(ahead, up)[:, None] * up
     size = np.sqrt(_dots(ahead, ahead))
