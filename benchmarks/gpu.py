@@ -104,7 +104,7 @@ def pack_tree(prepared: Any) -> dict[str, np.ndarray]:
     problem, engine = prepared.problem, prepared.solver.engine(prepared.problem, prepared.tolerance)
     plan = problem.plan
     (nodes, frames, dofs, terms, aims, paths, row_ranges), size = engines.pack_tree_arrays(plan, prepared.tolerance)
-    numbers = {node.dof: node for node in plan.layout.nodes}
+    numbers = {node.dof_start: node for node in plan.layout.nodes}
     return {
         "nodes": nodes, "frames": frames, "dofs": dofs, "terms": terms, "aims": aims, "paths": paths,
         "row_ranges": row_ranges, "starts": np.ascontiguousarray(problem.starts), "seeds": engine.seeds,

@@ -40,10 +40,10 @@ def error(q, now, wanted, weights):
     """The error of kernels/chain_kinematics.py after a turn q of everything about the joint, by its definition."""
     turn = Rotation.from_quat(q, scalar_first=True)
     way = np.sum((turn.apply(now.point) - wanted.point) ** 2, axis=-1)
-    was, goal = (Rotation.from_quat(aim.turn, scalar_first=True) for aim in (now, wanted))
+    was, goal = (Rotation.from_quat(aim.rotation, scalar_first=True) for aim in (now, wanted))
     left = (goal * (turn * was).inv()).magnitude()
-    across = np.sum((turn.apply(now.axis) - wanted.axis) ** 2, axis=-1)
-    return weights.point * way + weights.turn * (2 * np.sin(left / 2)) ** 2 + weights.axis * across
+    across = np.sum((turn.apply(now.direction) - wanted.direction) ** 2, axis=-1)
+    return weights.point * way + weights.rotation * (2 * np.sin(left / 2)) ** 2 + weights.direction * across
 
 
 KINDS = st.sampled_from(["p", "r", "d", "pr", "pd", "rd", "prd"])
@@ -73,9 +73,9 @@ def test_the_ball_step_is_the_least_squares_rotation(seed, kinds):
     """As scipy finds it by SVD: a rotation counts as its three columns, each with half its weight."""
     now, wanted, weights = aims(rng_of(seed), kinds)
     assume(len(kinds) > 1 or kinds == "r")  # of a single vector many rotations are best
-    was, goal = (Rotation.from_quat(aim.turn, scalar_first=True).as_matrix().T for aim in (now, wanted))
-    tips = np.array([now.point, now.axis, *was]), np.array([wanted.point, wanted.axis, *goal])
-    shares = [weights.point, weights.axis, *[weights.turn / 2] * 3]
+    was, goal = (Rotation.from_quat(aim.rotation, scalar_first=True).as_matrix().T for aim in (now, wanted))
+    tips = np.array([now.point, now.direction, *was]), np.array([wanted.point, wanted.direction, *goal])
+    shares = [weights.point, weights.direction, *[weights.rotation / 2] * 3]
     best, _ = Rotation.align_vectors(tips[1], tips[0], weights=shares)
     theirs = best.as_quat(scalar_first=True)
     ours = best_turn(now, wanted, weights)

@@ -30,8 +30,8 @@ def compute_remaining_distance(distance, seconds, speed, half_life):
     remaining, remaining_seconds = distance, seconds
     if speed < math.inf:
         # Linear down to the distance where both bounds are equal, exponential from there on.
-        corner = speed * half_life / _LN2
-        linear_seconds = min(max((distance - corner) / speed, 0.0), seconds)
+        exponential_distance = speed * half_life / _LN2
+        linear_seconds = min(max((distance - exponential_distance) / speed, 0.0), seconds)
         remaining, remaining_seconds = distance - speed * linear_seconds, seconds - linear_seconds
     if half_life > 0.0:
         return remaining * 2.0 ** (-remaining_seconds / half_life)
@@ -48,13 +48,13 @@ def compute_progress(distance, seconds, speed, half_life):
 def step_scalar(row, q, goal, seconds, half_life, out):
     """Step a hinge or slide. A hinge takes the shorter direction where its range allows."""
     column = int(row[layout.SPEED_LIMIT_COLUMN])
-    a, b = q[column], goal[column]
+    value, goal_value = q[column], goal[column]
     if row[layout.SPEED_LIMIT_KIND] == HINGE:
-        equivalent = b + TWO_PI * round_half_even((a - b) / TWO_PI)
+        equivalent = goal_value + TWO_PI * round_half_even((value - goal_value) / TWO_PI)
         if row[layout.SPEED_LIMIT_LOW] <= equivalent <= row[layout.SPEED_LIMIT_HIGH]:
-            b = equivalent
-    done = compute_progress(abs(b - a), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
-    out[column] = b if done >= 1.0 else a + done * (b - a)
+            goal_value = equivalent
+    progress = compute_progress(abs(goal_value - value), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
+    out[column] = goal_value if progress >= 1.0 else value + progress * (goal_value - value)
 
 
 @inline
@@ -62,12 +62,12 @@ def step_translation(row, q, goal, seconds, half_life, out):
     """Step the translation of a free joint along a straight line."""
     column = int(row[layout.SPEED_LIMIT_COLUMN])
     x, y, z = goal[column] - q[column], goal[column + 1] - q[column + 1], goal[column + 2] - q[column + 2]
-    done = compute_progress(math.sqrt(x * x + y * y + z * z), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
-    if done < 1.0:
+    progress = compute_progress(math.sqrt(x * x + y * y + z * z), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
+    if progress < 1.0:
         out[column], out[column + 1], out[column + 2] = (
-            q[column] + done * x,
-            q[column + 1] + done * y,
-            q[column + 2] + done * z,
+            q[column] + progress * x,
+            q[column + 1] + progress * y,
+            q[column + 2] + progress * z,
         )
 
 
@@ -80,20 +80,25 @@ def step_ball(row, q, goal, seconds, half_life):
     a, b = read_quat_at(q, int(row[layout.SPEED_LIMIT_COLUMN])), read_quat_at(goal, int(row[layout.SPEED_LIMIT_COLUMN]))
     if a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z < 0.0:
         b = Quat(-b.w, -b.x, -b.y, -b.z)
-    chord = (a.w - b.w) ** 2 + (a.x - b.x) ** 2 + (a.y - b.y) ** 2 + (a.z - b.z) ** 2
-    both = (a.w + b.w) ** 2 + (a.x + b.x) ** 2 + (a.y + b.y) ** 2 + (a.z + b.z) ** 2
-    h = 2.0 * math.atan2(math.sqrt(chord), math.sqrt(both))  # from chord lengths: exact near 0, and 0 for equal ones
-    done = compute_progress(2.0 * h, seconds, row[layout.SPEED_LIMIT_MAX], half_life)
-    weight_start, weight_goal = 1.0 - done, done
-    if h >= _SMALL_ANGLE_RAD:
-        weight_start, weight_goal = math.sin(weight_start * h) / math.sin(h), math.sin(done * h) / math.sin(h)
+    chord2 = (a.w - b.w) ** 2 + (a.x - b.x) ** 2 + (a.y - b.y) ** 2 + (a.z - b.z) ** 2
+    sum_chord = (a.w + b.w) ** 2 + (a.x + b.x) ** 2 + (a.y + b.y) ** 2 + (a.z + b.z) ** 2
+    half_angle = 2.0 * math.atan2(
+        math.sqrt(chord2), math.sqrt(sum_chord)
+    )  # from chord lengths: exact near 0, and 0 for equal ones
+    progress = compute_progress(2.0 * half_angle, seconds, row[layout.SPEED_LIMIT_MAX], half_life)
+    weight_start, weight_goal = 1.0 - progress, progress
+    if half_angle >= _SMALL_ANGLE_RAD:
+        weight_start, weight_goal = (
+            math.sin(weight_start * half_angle) / math.sin(half_angle),
+            math.sin(progress * half_angle) / math.sin(half_angle),
+        )
     rotation = Quat(
         weight_start * a.w + weight_goal * b.w,
         weight_start * a.x + weight_goal * b.x,
         weight_start * a.y + weight_goal * b.y,
         weight_start * a.z + weight_goal * b.z,
     )
-    return normalise(rotation), done >= 1.0
+    return normalise(rotation), progress >= 1.0
 
 
 @inline
@@ -111,9 +116,14 @@ def compute_hinge_angle(row, rotation):
 def step_hinged_ball(row, q, goal, seconds, half_life):
     """Step a hinged ball along its range. It never crosses forbidden angles."""
     column = int(row[layout.SPEED_LIMIT_COLUMN])
-    a, b = compute_hinge_angle(row, read_quat_at(q, column)), compute_hinge_angle(row, read_quat_at(goal, column))
-    done = compute_progress(abs(b - a), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
-    return from_axis_angle(read_vec_at(row, layout.SPEED_LIMIT_AXIS), a + done * (b - a)), done >= 1.0
+    angle, goal_angle = (
+        compute_hinge_angle(row, read_quat_at(q, column)),
+        compute_hinge_angle(row, read_quat_at(goal, column)),
+    )
+    progress = compute_progress(abs(goal_angle - angle), seconds, row[layout.SPEED_LIMIT_MAX], half_life)
+    return from_axis_angle(
+        read_vec_at(row, layout.SPEED_LIMIT_AXIS), angle + progress * (goal_angle - angle)
+    ), progress >= 1.0
 
 
 @gil_kernel
@@ -123,17 +133,17 @@ def step_towards(rows, q, goal, seconds, half_life, out):
         out[i] = goal[i]
     for j in range(rows.shape[0]):
         row = rows[j]
-        kind, column = int(row[layout.SPEED_LIMIT_KIND]), int(row[layout.SPEED_LIMIT_COLUMN])
-        if kind == MOVE:
+        joint_kind, column = int(row[layout.SPEED_LIMIT_KIND]), int(row[layout.SPEED_LIMIT_COLUMN])
+        if joint_kind == MOVE:
             step_translation(row, q, goal, seconds, half_life, out)
-        elif kind != BALL and kind != HINGED_BALL:
+        elif joint_kind != BALL and joint_kind != HINGED_BALL:
             step_scalar(row, q, goal, seconds, half_life, out)
         else:
-            if kind == BALL:
-                rotation, is_there = step_ball(row, q, goal, seconds, half_life)
+            if joint_kind == BALL:
+                rotation, has_arrived = step_ball(row, q, goal, seconds, half_life)
             else:
-                rotation, is_there = step_hinged_ball(row, q, goal, seconds, half_life)
-            if not is_there:
+                rotation, has_arrived = step_hinged_ball(row, q, goal, seconds, half_life)
+            if not has_arrived:
                 out[column], out[column + 1], out[column + 2], out[column + 3] = (
                     rotation.w,
                     rotation.x,

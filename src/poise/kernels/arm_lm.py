@@ -107,14 +107,14 @@ class ArmLanes(NamedTuple):
 
     Of w lanes, number i of lane l is at i w + l.
 
-    state   (LANE_STATE_SIZE,)   rows LANE_ of each lane
-    values  (LANE_VALUES_SIZE,)  values of each lane
-    tested  (LANE_VALUES_SIZE,)  values before the last step
+    lane_state     (LANE_STATE_SIZE,)   rows LANE_ of each lane
+    values         (LANE_VALUES_SIZE,)  values of each lane
+    tested_values  (LANE_VALUES_SIZE,)  values before the last step
     """
 
-    state: Any
+    lane_state: Any
     values: Any
-    tested: Any
+    tested_values: Any
 
 
 @inline
@@ -210,11 +210,11 @@ def apply_damped_step(links, x, tip, weights, damping, workspace):
         )
         # Freezing by the sign of the gradient, compared with clamping alone: 17.7 iterations for a pose of a Panda
         # instead of 39.6, and 99.92 % solved instead of 98.8.
-        blocked = ((x[i] <= links[i, layout.ARM_LOW]) & (push < 0.0)) | (
+        is_blocked = ((x[i] <= links[i, layout.ARM_LOW]) & (push < 0.0)) | (
             (x[i] >= links[i, layout.ARM_HIGH]) & (push > 0.0)
         )
-        free = select(blocked, push * 0.0, push * 0.0 + 1.0)
-        motion, rotation = scale(motion, free), scale(rotation, free)
+        free_mask = select(is_blocked, push * 0.0, push * 0.0 + 1.0)
+        motion, rotation = scale(motion, free_mask), scale(rotation, free_mask)
         J[i, 0], J[i, 1], J[i, 2] = motion.x, motion.y, motion.z
         J[i, 3], J[i, 4], J[i, 5] = rotation.x, rotation.y, rotation.z
         for r in range(6):
@@ -299,9 +299,9 @@ def read_seed_value(seeds, number, i):
 @inline
 def compute_seed_cost(lane_kind, poses, block, target, weights):
     """Compute squared tip errors of a block of seeds. The target has 7 numbers."""
-    at = view_lanes(lane_kind, poses, block * 7 * count_lanes(lane_kind), 7)
-    x, y, z = at[0] - target[0], at[1] - target[1], at[2] - target[2]
-    cosine = at[3] * target[3] + at[4] * target[4] + at[5] * target[5] + at[6] * target[6]
+    seed_pose = view_lanes(lane_kind, poses, block * 7 * count_lanes(lane_kind), 7)
+    x, y, z = seed_pose[0] - target[0], seed_pose[1] - target[1], seed_pose[2] - target[2]
+    cosine = seed_pose[3] * target[3] + seed_pose[4] * target[4] + seed_pose[5] * target[5] + seed_pose[6] * target[6]
     # 4 (1 - cos^2) of half the angle is (2 sin)^2 of it, as in the error.
     squared_distance, squared_sine = x * x + y * y + z * z, 1.0 - cosine * cosine
     return squared_distance * (weights[0] * weights[0]) + squared_sine * (4.0 * weights[1] * weights[1])
@@ -322,12 +322,12 @@ def find_nth_best(costs, count, rank):
     """Return the index of the cost of a given rank. Rank 0 is the least; among equal costs the first comes first."""
     index, last_cost = 0, -HUGE_ERROR
     for r in range(rank + 1):
-        before, best = index, HUGE_ERROR
+        last_index, best_cost = index, HUGE_ERROR
         for i in range(count):
-            later = costs[i] > last_cost or (costs[i] == last_cost and i > before and r > 0)
-            if later and costs[i] < best:
-                best, index = costs[i], i
-        last_cost = best
+            comes_later = costs[i] > last_cost or (costs[i] == last_cost and i > last_index and r > 0)
+            if comes_later and costs[i] < best_cost:
+                best_cost, index = costs[i], i
+        last_cost = best_cost
     return index
 
 
@@ -352,12 +352,12 @@ def apply_seed(lane_kind, seeds, poses, target, settings, values, l, number):
 def apply_nearest_seeds(lane_kind, seeds, poses, target, settings, values):
     """Load seeds into all lanes but the first. Each lane takes the best of its own seeds in eight blocks."""
     w, m = count_lanes(lane_kind), seeds.shape[1]
-    best, best_block = broadcast(lane_kind, HUGE_ERROR), broadcast(lane_kind, 0.0)
+    best_cost, best_block = broadcast(lane_kind, HUGE_ERROR), broadcast(lane_kind, 0.0)
     for b in range(min(SEED_BLOCKS, seeds.shape[0] // w)):
         cost = compute_seed_cost(lane_kind, poses, b, target, settings[layout.ARM_WEIGHTS :])
-        best_block, best = (
-            select(cost < best, broadcast(lane_kind, b * 1.0), best_block),
-            select(cost < best, cost, best),
+        best_block, best_cost = (
+            select(cost < best_cost, broadcast(lane_kind, b * 1.0), best_block),
+            select(cost < best_cost, cost, best_cost),
         )
     for l in range(1, w):
         seed = int(get_lane(best_block, l)) * w + l
@@ -541,7 +541,7 @@ def start_lane(lane_state, values, w, l, start, m, max_iterations, patience, cau
 
 
 @device_function
-def store_best(lane_state, tested, w, l, m, error, is_met, x, errors, counts):
+def store_best(lane_state, tested_values, w, l, m, error, is_met, x, errors, counts):
     """Store lane l's result if it is the best."""
     k = int(lane_state[LANE_PROBLEM * w + l])
     counts[k, 2] = 1 if is_met else 0
@@ -549,20 +549,20 @@ def store_best(lane_state, tested, w, l, m, error, is_met, x, errors, counts):
     counts[k, 0] += int(lane_state[LANE_SPENT * w + l]) - 1
     counts[k, 1] += 1
     if is_met or error < errors[k]:
-        write_best(lane_state, tested, w, l, m, error, x, errors)
+        write_best(lane_state, tested_values, w, l, m, error, x, errors)
 
 
 @device_function
-def write_best(lane_state, tested, w, l, m, error, x, errors):
+def write_best(lane_state, tested_values, w, l, m, error, x, errors):
     """Write the values of lane l as the best of its problem."""
     k = int(lane_state[LANE_PROBLEM * w + l])
     errors[k] = error
     for i in range(m):
-        x[k, i] = tested[i * w + l]
+        x[k, i] = tested_values[i * w + l]
 
 
 @device_function
-def store_if_best(lane_state, tested, w, l, m, caution, error, x, errors):
+def store_if_best(lane_state, tested_values, w, l, m, caution, error, x, errors):
     """Store the tested values of lane l if they are best.
 
     It applies to the start of every attempt, and to every pose of a polish: where a target cannot be met, steps may
@@ -572,7 +572,7 @@ def store_if_best(lane_state, tested, w, l, m, caution, error, x, errors):
     if (lane_state[LANE_SPENT * w + l] == 1.0 or caution > 0.0) and error < errors[
         int(lane_state[LANE_PROBLEM * w + l])
     ]:
-        write_best(lane_state, tested, w, l, m, error, x, errors)
+        write_best(lane_state, tested_values, w, l, m, error, x, errors)
 
 
 @device_function
@@ -585,23 +585,31 @@ def find_last_attempt(restarts, settings):
 def launch_attempt(lane_kind, problems, lanes, l, number):
     """Start attempt `number` of lane l. It starts from the start, from a seed, or as a final polish."""
     w, m, settings = count_lanes(lane_kind), problems.seeds.shape[1], problems.settings
-    k, allowed = int(lanes.state[LANE_PROBLEM * w + l]), lanes.state[LANE_RESTARTS * w + l]
-    lanes.state[LANE_ATTEMPT * w + l] = number
+    k, max_restarts = int(lanes.lane_state[LANE_PROBLEM * w + l]), lanes.lane_state[LANE_RESTARTS * w + l]
+    lanes.lane_state[LANE_ATTEMPT * w + l] = number
     if number == 0.0:
         start = problems.starts[min(k, problems.starts.shape[0] - 1)]
-        start_lane(lanes.state, lanes.values, w, l, start, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
+        start_lane(lanes.lane_state, lanes.values, w, l, start, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
         return
     # x[k] only initialises the values, unless this attempt polishes the best pose; otherwise a seed replaces them.
-    best = problems.x[k]
-    if number <= allowed:
-        start_lane(lanes.state, lanes.values, w, l, best, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
+    best_x = problems.x[k]
+    if number <= max_restarts:
+        start_lane(lanes.lane_state, lanes.values, w, l, best_x, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
     else:
         # A polish never stalls (all its iterations are patience); its caution of 1 makes the damping adaptive.
         start_lane(
-            lanes.state, lanes.values, w, l, best, m, settings[layout.ARM_POLISH], settings[layout.ARM_POLISH], 1.0
+            lanes.lane_state,
+            lanes.values,
+            w,
+            l,
+            best_x,
+            m,
+            settings[layout.ARM_POLISH],
+            settings[layout.ARM_POLISH],
+            1.0,
         )
     # The nearest pose may be in another solution branch than the best attempt: later attempts polish other seeds.
-    if number != allowed + 1.0:
+    if number != max_restarts + 1.0:
         seed = int(number) - 1
         apply_seed(lane_kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values, l, seed)
 
@@ -620,30 +628,30 @@ def assign_problem(lane_kind, problems, lanes, l, k):
     """Assign problem k to lane l."""
     target = problems.targets[k]
     restarts = count_restarts(problems.links, target, problems.settings)
-    load_problem(lanes.state, count_lanes(lane_kind), l, k, target, restarts)
+    load_problem(lanes.lane_state, count_lanes(lane_kind), l, k, target, restarts)
     launch_attempt(lane_kind, problems, lanes, l, 0.0)
     write_start(problems.starts, k, problems.x, problems.errors)
 
 
 @device_function
-def next_attempt(lane_kind, problems, lanes, l, is_met, following, last):
-    """Schedule lane l: next attempt, or problem number `following`.
+def next_attempt(lane_kind, problems, lanes, l, is_met, next_problem, last):
+    """Schedule lane l: next attempt, or problem number `next_problem`.
 
     Returns whether it took that problem. Without further problems the lane becomes idle.
     """
     w = count_lanes(lane_kind)
-    next_number = lanes.state[LANE_ATTEMPT * w + l] + 1.0
+    next_number = lanes.lane_state[LANE_ATTEMPT * w + l] + 1.0
     if (
-        lanes.state[LANE_PROBLEM * w + l] >= 0.0
+        lanes.lane_state[LANE_PROBLEM * w + l] >= 0.0
         and not is_met
-        and next_number <= find_last_attempt(lanes.state[LANE_RESTARTS * w + l], problems.settings)
+        and next_number <= find_last_attempt(lanes.lane_state[LANE_RESTARTS * w + l], problems.settings)
     ):
         launch_attempt(lane_kind, problems, lanes, l, next_number)
         return False
-    if following >= last:
-        lanes.state[LANE_PROBLEM * w + l] = -1.0
+    if next_problem >= last:
+        lanes.lane_state[LANE_PROBLEM * w + l] = -1.0
         return False
-    assign_problem(lane_kind, problems, lanes, l, following)
+    assign_problem(lane_kind, problems, lanes, l, next_problem)
     return True
 
 
@@ -658,12 +666,16 @@ def fill_lanes(lane_kind, problems, lanes, race, k, restarts, max_starts):
     """
     w, busy, started, last = count_lanes(lane_kind), 0, 0, find_last_attempt(restarts, problems.settings)
     for l in range(w):
-        if lanes.state[LANE_PROBLEM * w + l] < 0.0 and started < max_starts and can_start(race, restarts + 1.0, last):
-            load_problem(lanes.state, w, l, k, problems.targets[k], restarts)
+        if (
+            lanes.lane_state[LANE_PROBLEM * w + l] < 0.0
+            and started < max_starts
+            and can_start(race, restarts + 1.0, last)
+        ):
+            load_problem(lanes.lane_state, w, l, k, problems.targets[k], restarts)
             launch_attempt(lane_kind, problems, lanes, l, race[RACE_NEXT])
             race[RACE_NEXT] += 1.0
             started += 1
-        busy += 1 if lanes.state[LANE_PROBLEM * w + l] >= 0.0 else 0
+        busy += 1 if lanes.lane_state[LANE_PROBLEM * w + l] >= 0.0 else 0
     return busy
 
 
@@ -673,9 +685,11 @@ def fill_all_lanes(lane_kind, problems, lanes, race, k, restarts):
     w, m, settings = count_lanes(lane_kind), problems.seeds.shape[1], problems.settings
     count = min(w, int(restarts) + 1)
     for l in range(count):
-        load_problem(lanes.state, w, l, k, problems.targets[k], restarts)
-        start_lane(lanes.state, lanes.values, w, l, problems.starts[k], m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
-        lanes.state[LANE_ATTEMPT * w + l] = l
+        load_problem(lanes.lane_state, w, l, k, problems.targets[k], restarts)
+        start_lane(
+            lanes.lane_state, lanes.values, w, l, problems.starts[k], m, settings[layout.ARM_ITERATIONS], 0.0, 0.0
+        )
+        lanes.lane_state[LANE_ATTEMPT * w + l] = l
     if count > 1:
         apply_nearest_seeds(lane_kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values)
     race[RACE_NEXT] = count
@@ -687,40 +701,40 @@ def check_race_end(lane_kind, problems, lanes, race, restarts, k):
     """Return whether the race for problem k is over. If so, write its counts."""
     settings, counts = problems.settings, problems.counts
     # Lane 0 runs the attempt from the start as long as that lasts.
-    start_error = lanes.state[LANE_LAST_ERROR * count_lanes(lane_kind)]
-    over = is_race_over(race, find_last_attempt(restarts, settings), settings[layout.ARM_RACE] > 0.0, start_error)
-    if over:
+    start_error = lanes.lane_state[LANE_LAST_ERROR * count_lanes(lane_kind)]
+    is_over = is_race_over(race, find_last_attempt(restarts, settings), settings[layout.ARM_RACE] > 0.0, start_error)
+    if is_over:
         counts[k, 0], counts[k, 1] = race[RACE_ITERATIONS], race[RACE_OLDEST]
         counts[k, 2] = 1.0 if race[RACE_WINNER] < NO_WINNER else 0.0
-    return over
+    return is_over
 
 
 @device_function
-def store_raced(lane_kind, problems, lanes, race, l, error, is_met, ends):
+def store_raced(lane_kind, problems, lanes, race, l, error, is_met, has_ended):
     """Store the result of lane l in a race.
 
     As `store_if_best` and `store_best`; a lane whose attempt ends becomes idle.
     """
-    w, m, state = count_lanes(lane_kind), problems.links.shape[0] - 1, lanes.state
+    w, m, state = count_lanes(lane_kind), problems.links.shape[0] - 1, lanes.lane_state
     k, number = int(state[LANE_PROBLEM * w + l]), state[LANE_ATTEMPT * w + l]
-    is_candidate = ends or state[LANE_SPENT * w + l] == 1.0 or state[LANE_CAUTION * w + l] > 0.0
-    is_winner = is_met and ends and number < race[RACE_WINNER]
+    is_candidate = has_ended or state[LANE_SPENT * w + l] == 1.0 or state[LANE_CAUTION * w + l] > 0.0
+    is_winner = is_met and has_ended and number < race[RACE_WINNER]
     if is_winner or (is_candidate and can_store(race, number, error, problems.errors[k])):
         # The values have not taken the step of this iteration yet.
         write_best(state, lanes.values, w, l, m, error, problems.x, problems.errors)
         race[RACE_BEST] = number
-    if ends:
+    if has_ended:
         finish_attempt(race, number, state[LANE_SPENT * w + l] - 1.0, is_met)
         state[LANE_PROBLEM * w + l] = -1.0
 
 
 @device_function
-def record_trace(trace, row, tested, w, m, error):
+def record_trace(trace, row, tested_values, w, m, error):
     """Record an iteration of the first problem, in lane 0."""
     if row < trace.shape[0]:
         trace[row, 0] = error
         for i in range(m):
-            trace[row, i + 1] = tested[i * w]
+            trace[row, i + 1] = tested_values[i * w]
 
 
 @inline
@@ -748,17 +762,17 @@ def solve_range(lane_kind, problems, first, last, trace):
         stack_array(SCALAR, LANE_VALUES_SIZE),
         stack_array(SCALAR, LANE_VALUES_SIZE),
     )
-    state = lanes.state
-    rows, v, tested = (
+    state = lanes.lane_state
+    state_rows, lane_values, tested_values = (
         view_lanes(lane_kind, state, 0, LANE_ROWS),
         view_lanes(lane_kind, lanes.values, 0, m),
-        view_lanes(lane_kind, lanes.tested, 0, m),
+        view_lanes(lane_kind, lanes.tested_values, 0, m),
     )
     weights = settings[layout.ARM_WEIGHTS : layout.ARM_WEIGHTS + 2]
     takes_first = settings[layout.ARM_RACE] > 0.0
     # A lone problem starts with one attempt, or on all lanes where the first attempt to arrive wins.
-    busy, max_starts, passes = min(w, last - first), 0 if takes_first else 1, 0
-    following, ended = first + busy, False
+    busy, max_starts, iteration = min(w, last - first), 0 if takes_first else 1, 0
+    next_problem, has_ended = first + busy, False
     # A trace records attempts sequentially.
     is_lone, restarts, race = last - first == 1 and w > 1 and trace.shape[0] == 0, 0.0, stack_array(SCALAR, RACE_SIZE)
     for l in range(w):
@@ -778,56 +792,67 @@ def solve_range(lane_kind, problems, first, last, trace):
             busy = fill_lanes(lane_kind, problems, lanes, race, first, restarts, max_starts)
         # One forward pass serves both: the error belongs to the values before the step, which are stored when a lane
         # ends here.
-        tip, rotation = compute_tip(lane_kind, links, v, True, workspace.axes, workspace.origins)
-        position_error = sub(Vec(rows[0], rows[1], rows[2]), tip)
-        rotation_error_vector = rotation_error(Quat(rows[3], rows[4], rows[5], rows[6]), rotation)
+        tip, rotation = compute_tip(lane_kind, links, lane_values, True, workspace.axes, workspace.origins)
+        position_error = sub(Vec(state_rows[0], state_rows[1], state_rows[2]), tip)
+        rotation_error_vector = rotation_error(
+            Quat(state_rows[3], state_rows[4], state_rows[5], state_rows[6]), rotation
+        )
         distance, angle = squared_norm(position_error), squared_norm(rotation_error_vector)
         error = distance * (weights[0] * weights[0]) + angle * (weights[1] * weights[1])
-        met = (distance <= settings[layout.ARM_DISTANCE]) & (angle <= settings[layout.ARM_ANGLE])
-        rows[LANE_CAUTION] = update_caution(rows[LANE_CAUTION], rows[LANE_LAST_ERROR], error)
-        rows[LANE_LAST_ERROR] = error
+        met_mask = (distance <= settings[layout.ARM_DISTANCE]) & (angle <= settings[layout.ARM_ANGLE])
+        state_rows[LANE_CAUTION] = update_caution(state_rows[LANE_CAUTION], state_rows[LANE_LAST_ERROR], error)
+        state_rows[LANE_LAST_ERROR] = error
         # Progress is measured against the best of the attempt, not the previous iteration: an oscillating error makes
         # none.
-        rows[LANE_STALL] = select(
-            error > rows[LANE_BEST] * STALL_SHARE, rows[LANE_STALL] + 1.0, minimum(rows[LANE_STALL], 0.0)
+        state_rows[LANE_STALL] = select(
+            error > state_rows[LANE_BEST] * STALL_SHARE,
+            state_rows[LANE_STALL] + 1.0,
+            minimum(state_rows[LANE_STALL], 0.0),
         )
-        rows[LANE_BEST] = minimum(rows[LANE_BEST], error)
-        ends = mask_to_bits(met | (rows[LANE_STALL] >= STALL_COUNT) | (rows[LANE_SPENT] >= rows[LANE_MAX_ITERATIONS]))
-        rows[LANE_SPENT] = rows[LANE_SPENT] + 1.0
+        state_rows[LANE_BEST] = minimum(state_rows[LANE_BEST], error)
+        end_bits = mask_to_bits(
+            met_mask
+            | (state_rows[LANE_STALL] >= STALL_COUNT)
+            | (state_rows[LANE_SPENT] >= state_rows[LANE_MAX_ITERATIONS])
+        )
+        state_rows[LANE_SPENT] = state_rows[LANE_SPENT] + 1.0
         # Reading single numbers of lanes is slow, and done only when an attempt ends, has just started, or is a polish.
-        has_events = ends | mask_to_bits((rows[LANE_SPENT] == 1.0) | (rows[LANE_CAUTION] > 0.0))
+        has_events = end_bits | mask_to_bits((state_rows[LANE_SPENT] == 1.0) | (state_rows[LANE_CAUTION] > 0.0))
         if is_lone:
             for l in range(w if has_events != 0 else 0):
                 if state[LANE_PROBLEM * w + l] >= 0.0:
-                    arrived, over = (mask_to_bits(met) >> l) & 1 == 1, (ends >> l) & 1 == 1
-                    store_raced(lane_kind, problems, lanes, race, l, get_lane(error, l), arrived, over)
-                    ended = ended or over
-            if ended and check_race_end(lane_kind, problems, lanes, race, restarts, first):
+                    has_met, has_attempt_ended = (mask_to_bits(met_mask) >> l) & 1 == 1, (end_bits >> l) & 1 == 1
+                    store_raced(lane_kind, problems, lanes, race, l, get_lane(error, l), has_met, has_attempt_ended)
+                    has_ended = has_ended or has_attempt_ended
+            if has_ended and check_race_end(lane_kind, problems, lanes, race, restarts, first):
                 break
         write_error(workspace.e, position_error, rotation_error_vector, weights)
         for i in range(m):
-            tested[i] = v[i]
-        damping = compute_damping(rows[LANE_CAUTION], error, settings[layout.ARM_FACTOR], settings[layout.ARM_FLOOR])
-        # A lane that has arrived makes one superfluous step: cheaper than masking it, and `tested` has the solution.
-        apply_damped_step(links, v, tip, weights, damping, workspace)
+            tested_values[i] = lane_values[i]
+        damping = compute_damping(
+            state_rows[LANE_CAUTION], error, settings[layout.ARM_FACTOR], settings[layout.ARM_FLOOR]
+        )
+        # A lane that has arrived makes one superfluous step: cheaper than masking it, and `tested_values` has the
+        # solution.
+        apply_damped_step(links, lane_values, tip, weights, damping, workspace)
         if is_lone:
             # A few at a time: choosing seeds takes time, which is lost where the first attempt arrives soon.
-            passes += 1
-            max_starts = STARTS_PER_ITERATION if passes > SOLO_ITERATIONS or ended else 0
+            iteration += 1
+            max_starts = STARTS_PER_ITERATION if iteration > SOLO_ITERATIONS or has_ended else 0
             continue
         if trace.shape[0] > 0 and state[LANE_PROBLEM * w] == first:
             row = int(counts[first, 0] + counts[first, 1] + state[LANE_SPENT * w]) - 1
-            record_trace(trace, row, lanes.tested, w, m, get_lane(error, 0))
+            record_trace(trace, row, lanes.tested_values, w, m, get_lane(error, 0))
         for l in range(w if has_events != 0 else 0):
             if state[LANE_PROBLEM * w + l] < 0.0:
                 continue
-            is_met = (mask_to_bits(met) >> l) & 1 == 1
+            is_met = (mask_to_bits(met_mask) >> l) & 1 == 1
             caution = state[LANE_CAUTION * w + l]
-            store_if_best(state, lanes.tested, w, l, m, caution, get_lane(error, l), x, errors)
-            if (ends >> l) & 1:
-                store_best(state, lanes.tested, w, l, m, get_lane(error, l), is_met, x, errors, counts)
+            store_if_best(state, lanes.tested_values, w, l, m, caution, get_lane(error, l), x, errors)
+            if (end_bits >> l) & 1:
+                store_best(state, lanes.tested_values, w, l, m, get_lane(error, l), is_met, x, errors, counts)
                 # A finished lane takes its next problem at once, without waiting for the slowest lane.
-                if next_attempt(lane_kind, problems, lanes, l, is_met, following, last):
-                    following += 1
+                if next_attempt(lane_kind, problems, lanes, l, is_met, next_problem, last):
+                    next_problem += 1
                 elif state[LANE_PROBLEM * w + l] < 0.0:
                     busy -= 1

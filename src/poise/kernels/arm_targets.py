@@ -104,14 +104,14 @@ def measure_solution(numbers, layout, head, q, row):
     """
     count = head.measures
     work, out = stack_array(SCALAR, ARM_WORK), stack_array(SCALAR, 4)
-    rows = view_lanes(SCALAR, numbers, head.table_at, head.rows, PATH_ROW)
+    rows = view_lanes(SCALAR, numbers, head.path_table_at, head.rows, PATH_ROW)
     measures = view_lanes(SCALAR, numbers, head.measures_at, count, MEASURE_ROW)
-    spans = layout[head.spans_at : head.spans_at + 2 * count].reshape(count, 2)
-    used = layout[head.uses_at : head.uses_at + head.used]
+    spans = layout[head.path_spans_at : head.path_spans_at + 2 * count].reshape(count, 2)
+    used_columns = layout[head.used_columns_at : head.used_columns_at + head.used_count]
     one_q, one_target = view_lanes(SCALAR, q, 0, 1, head.nq), view_lanes(SCALAR, row, 0, 1, head.width)
     sines_cosines = view_lanes(SCALAR, out, 0, 1, 2, 2)
-    measure_batch(SCALAR, rows, spans, measures, one_q, used, one_target, work, sines_cosines)
-    is_reached, first, second = 1, 0.0, 0.0
+    measure_batch(SCALAR, rows, spans, measures, one_q, used_columns, one_target, work, sines_cosines)
+    is_reached, first_error, second_error = 1, 0.0, 0.0
     for c in range(count):
         error = (
             sines_cosines[0, c, 0]
@@ -122,10 +122,10 @@ def measure_solution(numbers, layout, head, q, row):
         if not error <= numbers[head.tolerances_at + c] * (1.0 + TOLERANCE_SLACK):
             is_reached = 0
         if c == 0:
-            first = error
+            first_error = error
         else:
-            second = error
-    return is_reached, first, second
+            second_error = error
+    return is_reached, first_error, second_error
 
 
 @inline
@@ -166,16 +166,16 @@ def solve_targets(lane_kind, numbers, layout, rows, bases, q, first, last, work)
     solve_range(lane_kind, problems, 0, n, trace)
     is_hinge = layout[head.is_hinge_at : head.is_hinge_at + m]
     for k in range(n):
-        result = q[first + k]
+        solution = q[first + k]
         # No iteration: the start meets the target, and q stays unchanged bit for bit.
         if counts[k, 0] > 0.0:
-            write_solution(x[k], columns, is_hinge, gains, ranges, result)
-        result[nq], result[nq + 1], result[nq + 2] = counts[k, 0], counts[k, 1], counts[k, 2]
-        result[nq + 3] = errors[k]
+            write_solution(x[k], columns, is_hinge, gains, ranges, solution)
+        solution[nq], solution[nq + 1], solution[nq + 2] = counts[k, 0], counts[k, 1], counts[k, 2]
+        solution[nq + 3] = errors[k]
     if not is_lone:
         return 0, 0, 0.0, 0.0
-    is_reached, one, other = measure_solution(numbers, layout, head, q[0, :nq], rows[0])
-    return is_reached, int(counts[0, 0]), one, other
+    is_reached, first_error, second_error = measure_solution(numbers, layout, head, q[0, :nq], rows[0])
+    return is_reached, int(counts[0, 0]), first_error, second_error
 
 
 @kernel

@@ -90,49 +90,49 @@ def perpendicular_dot(axis, a, b):
 
 
 @inline
-def compute_hinge_step(axis, value, low, high, joint_weight, max_turn, current, target, weights):
+def compute_hinge_step(axis, value, low, high, joint_weight, max_rotation, current, target, weights):
     """Compute the best hinge value in its range. `current` is the tip rotated by `value`."""
-    rotation_error = compute_rotation_error(current.turn, target.turn)
+    rotation_error = compute_rotation_error(current.rotation, target.rotation)
     along = axis.x * rotation_error.x + axis.y * rotation_error.y + axis.z * rotation_error.z
-    k21 = weights.point * perpendicular_dot(axis, target.point, current.point) + weights.axis * perpendicular_dot(
-        axis, target.axis, current.axis
+    k21 = weights.point * perpendicular_dot(axis, target.point, current.point) + weights.direction * perpendicular_dot(
+        axis, target.direction, current.direction
     )
     k3 = dot(
         axis,
         add(
             scale(cross(current.point, target.point), weights.point),
-            scale(cross(current.axis, target.axis), weights.axis),
+            scale(cross(current.direction, target.direction), weights.direction),
         ),
     )
-    k21 += weights.turn * (rotation_error.w * rotation_error.w - along * along)
-    k3 += weights.turn * 2.0 * rotation_error.w * along
+    k21 += weights.rotation * (rotation_error.w * rotation_error.w - along * along)
+    k3 += weights.rotation * 2.0 * rotation_error.w * along
     amplitude = math.sqrt(k3 * k3 + k21 * k21)
     if amplitude <= MIN_LEVERAGE:
         return value
     if joint_weight < 1.0:
         # joint_weight = 1 / (1 + mu), so this adds mu A: the cost of moving, relative to the largest decrease.
         k21 += (1.0 / joint_weight - 1.0) * amplitude
-    return clamp_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
+    return clamp_angle(value + math.atan2(k3, k21), max(low, value - max_rotation), min(high, value + max_rotation))
 
 
 @device_function
 def compute_ball_rotation(current, target, weights, joint_weight, davenport):
     """Compute the best rotation of a ball joint, with stiffness. davenport (2, 4, 4): see kernels/matrices.py."""
     stiffness = 1.0 / joint_weight - 1.0
-    if stiffness == 0.0 and weights.turn == 0.0:
-        if weights.axis == 0.0:
+    if stiffness == 0.0 and weights.rotation == 0.0:
+        if weights.direction == 0.0:
             return rotation_between(current.point, target.point)
         if weights.point == 0.0:
-            return rotation_between(current.axis, target.axis)
-    rotation_error = compute_rotation_error(current.turn, target.turn)
-    if stiffness == 0.0 and weights.point == 0.0 and weights.axis == 0.0:
+            return rotation_between(current.direction, target.direction)
+    rotation_error = compute_rotation_error(current.rotation, target.rotation)
+    if stiffness == 0.0 and weights.point == 0.0 and weights.direction == 0.0:
         return rotation_error
     K = davenport[0]
     matrices.reset_davenport(K)
     matrices.add_vector_pair(K, weights.point, current.point, target.point)
-    matrices.add_vector_pair(K, weights.axis, current.axis, target.axis)
-    matrices.add_wanted_rotation(K, weights.turn, rotation_error)
-    amplitude = weights.point * norm(current.point) * norm(target.point) + weights.axis + weights.turn
+    matrices.add_vector_pair(K, weights.direction, current.direction, target.direction)
+    matrices.add_wanted_rotation(K, weights.rotation, rotation_error)
+    amplitude = weights.point * norm(current.point) * norm(target.point) + weights.direction + weights.rotation
     # K[0, 0] is the gain of the identity: stiffness favours no rotation.
     K[0, 0] += 2.0 * stiffness * amplitude
     return matrices.find_best_rotation(K, davenport[1])
@@ -145,13 +145,13 @@ def rotate_target(effector, q):
 
 
 @device_function
-def step_ball(chain, i, max_turn, weights, tip, target, x, davenport):
+def step_ball(chain, i, max_rotation, weights, tip, target, x, davenport):
     """Step ball i. A step whose clamped rotation would raise the error is halved, or not taken."""
     q, limit = read_quat(x, i), chain.limits[i]
     current = rotate_target(tip, q)
     rotation = compute_ball_rotation(current, target, weights, chain.joint_weights[i], davenport)
-    if max_turn < math.pi:
-        rotation = cap_rotation(rotation, max_turn)
+    if max_rotation < math.pi:
+        rotation = cap_rotation(rotation, max_rotation)
     if limit[LIMIT_KIND] == NO_LIMIT:
         write_quat(x, i, normalise(multiply(rotation, q)))
         return
@@ -177,17 +177,17 @@ def step_slide(joint, i, joint_weight, weights, tip, target, x):
 
 
 @device_function
-def step_joint(chain, i, max_turn, weights, tip, target, x, davenport):
+def step_joint(chain, i, max_rotation, weights, tip, target, x, davenport):
     """Step joint i to bring the tip nearest. `tip` is in its moved frame, `target` in its frame."""
     joint, joint_weight = read_joint(chain, i), chain.joint_weights[i]
-    if weights.point + weights.turn + weights.axis == 0.0:  # no goal for this joint
+    if weights.point + weights.rotation + weights.direction == 0.0:  # no goal for this joint
         return
     if joint.kind == BALL:
-        step_ball(chain, i, max_turn, weights, tip, target, x, davenport)
+        step_ball(chain, i, max_rotation, weights, tip, target, x, davenport)
     elif joint.kind == HINGE:
         current = rotate_target(tip, from_axis_angle(joint.axis, x[i, 0]))
         x[i, 0] = compute_hinge_step(
-            joint.axis, x[i, 0], joint.low, joint.high, joint_weight, max_turn, current, target, weights
+            joint.axis, x[i, 0], joint.low, joint.high, joint_weight, max_rotation, current, target, weights
         )
     elif joint.kind == SLIDE:
         step_slide(joint, i, joint_weight, weights, tip, target, x)
@@ -200,7 +200,7 @@ def step_joint(chain, i, max_turn, weights, tip, target, x, davenport):
 def select_weights(chain, weights, i):
     """Select the weights of joint i."""
     shares = chain.shares
-    return GoalWeights(weights.point * shares[i, 0], weights.turn * shares[i, 1], weights.axis * shares[i, 2])
+    return GoalWeights(weights.point * shares[i, 0], weights.rotation * shares[i, 1], weights.direction * shares[i, 2])
 
 
 @inline
@@ -236,7 +236,7 @@ def sweep_from_tip(chain, target, options, first, x, workspace):
     for k in range(m - first):
         i = m - 1 - k
         weights, local_target = select_weights(chain, options.weights, i), read_target(targets_in_links[i])
-        step_joint(chain, i, options.max_turn, weights, local_tip, local_target, x, workspace.davenport)
+        step_joint(chain, i, options.max_rotation, weights, local_tip, local_target, x, workspace.davenport)
         local_tip = moved_target_to_parent(chain, i, local_tip, x)
 
 
@@ -252,7 +252,7 @@ def sweep_from_base(chain, target, options, x, workspace):
     for i in range(m):
         local_target = parent_target_to_link(chain, i, local_target)
         weights, local_tip = select_weights(chain, options.weights, i), read_target(tips_in_links[i])
-        step_joint(chain, i, options.max_turn, weights, local_tip, local_target, x, workspace.davenport)
+        step_joint(chain, i, options.max_rotation, weights, local_tip, local_target, x, workspace.davenport)
         local_target = link_target_to_moved(chain, i, local_target, x)
 
 
@@ -289,9 +289,9 @@ class CcdGoalOptions(NamedTuple):
 
     tolerance: float  # distance, chain sizes
     iterations: int  # maximum of sweeps and polish steps, over all attempts
-    order: int  # TIP_FIRST, BASE_FIRST or WINDOW
-    bend: float  # [rad] initial bend of a straight chain; 0: none
-    max_turn: float  # [rad] maximum rotation of a joint in one step
+    sweep_order: int  # TIP_FIRST, BASE_FIRST or WINDOW
+    initial_bend: float  # [rad] initial bend of a straight chain; 0: none
+    max_rotation: float  # [rad] maximum rotation of a joint in one step
     restarts: int
     has_polish: bool  # whether to polish where sweeps converge slowly
     chord: float  # 2 sin(angle / 2) of the angle tolerance
@@ -301,7 +301,7 @@ class CcdGoalOptions(NamedTuple):
 class CcdGoalWorkspace(NamedTuple):
     """Workspace of one problem."""
 
-    best: Any  # (m, 4) best motions
+    best_x: Any  # (m, 4) best motions
     best_error: Any  # (2,) their error, and 1 if they meet the goals
     targets_in_links: Any  # (m, CHAIN_TARGET) the target, or the tip, in each link's frame
     davenport: Any  # (2, 4, 4) see kernels/matrices.py
@@ -314,9 +314,9 @@ def read_options(options):
     return CcdGoalOptions(
         tolerance=options[0],
         iterations=int(options[1]),
-        order=int(options[2]),
-        bend=options[3],
-        max_turn=options[4],
+        sweep_order=int(options[2]),
+        initial_bend=options[3],
+        max_rotation=options[4],
         restarts=int(options[5]),
         has_polish=options[6] > 0.0,
         chord=options[7],
@@ -368,15 +368,15 @@ def descend(chain, target, options, min_gain, output, workspace):
     """Sweep until converged, stalled or out of sweeps. The workspace holds the best pose."""
     x, counts, m = output.x, output.counts, chain.kinds.shape[0]
     # A straight chain is singular for a point on its own line only; rotations and directions turn it.
-    bends = options.bend > 0.0 and options.weights.point > 0.0
-    if bends and bend_if_straight(chain, chain.tip.point, options.bend, x, workspace.polish):
+    needs_bend = options.initial_bend > 0.0 and options.weights.point > 0.0
+    if needs_bend and bend_if_straight(chain, chain.tip.point, options.initial_bend, x, workspace.polish):
         clamp_balls(chain.kinds, chain.limits, x)
         counts[1] += m
     error, is_met = measure(chain, target, options, x)
     store_initial(error, is_met, output, workspace)
-    slow, is_lagging, damping = 0, False, INITIAL_DAMPING
-    while counts[0] < options.iterations and not is_met and slow < 3 and error < math.inf:
-        before, is_polishing = error, is_lagging and options.has_polish
+    slow_sweeps, is_lagging, damping = 0, False, INITIAL_DAMPING
+    while counts[0] < options.iterations and not is_met and slow_sweeps < 3 and error < math.inf:
+        last_error, is_polishing = error, is_lagging and options.has_polish
         if is_polishing:
             polish_goals(chain, target, options, damping, x, workspace.polish)
             counts[1] += m
@@ -387,13 +387,17 @@ def descend(chain, target, options, min_gain, output, workspace):
             # A failed step was rejected: the next one is shorter and nearer to steepest descent.
             damping = (
                 max(MIN_DAMPING, DAMPING_DECAY * damping)
-                if error < before
+                if error < last_error
                 else min(MAX_DAMPING, DAMPING_GROWTH * damping)
             )
         # A successful polish step is followed by another one, an unsuccessful one by a sweep.
-        is_lagging = before - error < LAG_SHARE * before if not is_polishing else before - error >= LAG_SHARE * before
+        is_lagging = (
+            last_error - error < LAG_SHARE * last_error
+            if not is_polishing
+            else last_error - error >= LAG_SHARE * last_error
+        )
         counts[0] += 1
-        slow = slow + 1 if before - error <= min_gain * before else 0
+        slow_sweeps = slow_sweeps + 1 if last_error - error <= min_gain * last_error else 0
         store_if_best(x, error, is_met, workspace)
         record_trace(output, error)
 
@@ -402,7 +406,7 @@ def descend(chain, target, options, min_gain, output, workspace):
 def sweep(chain, target, options, x, workspace):
     """Sweep once; return the number of visited joints."""
     m = chain.kinds.shape[0]
-    if options.order == BASE_FIRST:
+    if options.sweep_order == BASE_FIRST:
         sweep_from_base(chain, target, options, x, workspace)
         return m
-    return sweep_growing_window(chain, target, options, 1 if options.order == WINDOW else m, x, workspace)
+    return sweep_growing_window(chain, target, options, 1 if options.sweep_order == WINDOW else m, x, workspace)

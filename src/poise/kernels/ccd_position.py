@@ -86,12 +86,12 @@ MAX_HALVINGS = 3  # maximum halvings of a ball's step at its limit
 class JointStepRule(NamedTuple):
     """Options of the step of one joint."""
 
-    hinge: int  # EXACT or PROJECT
-    max_turn: float  # [rad] maximum rotation in one step
+    hinge_rule: int  # EXACT or PROJECT
+    max_rotation: float  # [rad] maximum rotation in one step
 
 
 @inline
-def compute_best_hinge_angle(axis, value, low, high, max_turn, h, d):
+def compute_best_hinge_angle(axis, value, low, high, max_rotation, h, d):
     """Compute the best hinge angle inside its range. It brings the tip h nearest to the target d.
 
     Rotating h about a by phi gives |d - h|^2 = const - 2 [k1 (1 - cos phi) + k2 cos phi + k3 sin phi] with
@@ -102,13 +102,13 @@ def compute_best_hinge_angle(axis, value, low, high, max_turn, h, d):
     # Tip or target on the axis: all angles are equal, and an arc tangent of rounding errors would spin the hinge.
     if k3 * k3 + k21 * k21 <= MIN_LEVERAGE * MIN_LEVERAGE:
         return value
-    # max_turn narrows the range, which is exact: the best point of a cosine in a range is its minimum or the nearer
+    # max_rotation narrows the range, which is exact: the best point of a cosine in a range is its minimum or the nearer
     # end.
-    return clamp_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
+    return clamp_angle(value + math.atan2(k3, k21), max(low, value - max_rotation), min(high, value + max_rotation))
 
 
 @inline
-def compute_projected_hinge_angle(axis, value, low, high, max_turn, h, d):
+def compute_projected_hinge_angle(axis, value, low, high, max_rotation, h, d):
     """Compute a hinge angle by projecting a free rotation.
 
     Rotates freely, rotates back so that the axis returns, reads the angle and clamps it.
@@ -116,7 +116,7 @@ def compute_projected_hinge_angle(axis, value, low, high, max_turn, h, d):
     The result is the twist of the free rotation about the axis, a smaller angle than the best one
     (`compute_best_hinge_angle`).
     """
-    free_rotation = cap_rotation(rotation_between(h, d), max_turn)
+    free_rotation = cap_rotation(rotation_between(h, d), max_rotation)
     rotated = multiply(free_rotation, from_axis_angle(axis, value))
     axis_correction = rotation_between(rotate(rotated, axis), axis)
     angle = twist_angle(multiply(axis_correction, rotated), axis)
@@ -132,11 +132,11 @@ def halve_rotation(q):
 
 
 @device_function
-def step_limited_ball(limit, x, i, max_turn, point, d):
+def step_limited_ball(limit, x, i, max_rotation, point, d):
     """Step a ball with a limit. A step whose clamped rotation would raise the error is halved, or not taken."""
     q = read_quat(x, i)
     h = rotate(q, point)
-    rotation, offset = cap_rotation(rotation_between(h, d), max_turn), sub(h, d)
+    rotation, offset = cap_rotation(rotation_between(h, d), max_rotation), sub(h, d)
     max_squared_error = dot(offset, offset)
     for _ in range(MAX_HALVINGS + 1):
         legal = clamp_rotation(limit, normalise(multiply(rotation, q)))
@@ -151,52 +151,52 @@ def step_limited_ball(limit, x, i, max_turn, point, d):
 
 
 @inline
-def step_ball(x, i, max_turn, point, d):
+def step_ball(x, i, max_rotation, point, d):
     """Step a ball joint without a limit."""
     q = read_quat(x, i)
     h = rotate(q, point)
     rotation = rotation_between(h, d)
-    if max_turn < math.pi:
-        rotation = cap_rotation(rotation, max_turn)
+    if max_rotation < math.pi:
+        rotation = cap_rotation(rotation, max_rotation)
     q = multiply(rotation, q)
     write_quat(x, i, q)
     pp, dd = dot(point, point), dot(d, d)
-    if max_turn < math.pi or not has_directions(pp, dd):
+    if max_rotation < math.pi or not has_directions(pp, dd):
         return rotate(rotation, h), rotate(conjugate(q), d)
     # Joint, tip and target are now collinear: their lengths give the positions, without waiting for the rotation.
     return scale(d, math.sqrt(pp) / math.sqrt(dd)), scale(point, math.sqrt(dd) / math.sqrt(pp))
 
 
 @inline
-def step_hinge(joint, rule, x, sincos, i, point, d):
+def step_hinge(joint, step_rule, x, sincos, i, point, d):
     """Step a hinge."""
     axis, value = joint.axis, x[i, 0]
     h = rotate_about_axis(axis, sincos[i, 0], sincos[i, 1], point)
-    if rule.hinge == EXACT:
-        best = compute_best_hinge_angle(axis, value, joint.low, joint.high, rule.max_turn, h, d)
+    if step_rule.hinge_rule == EXACT:
+        best_value = compute_best_hinge_angle(axis, value, joint.low, joint.high, step_rule.max_rotation, h, d)
     else:
-        best = compute_projected_hinge_angle(axis, value, joint.low, joint.high, rule.max_turn, h, d)
+        best_value = compute_projected_hinge_angle(axis, value, joint.low, joint.high, step_rule.max_rotation, h, d)
     # Many hinges stay at an end of their range, with known cosine and sine.
-    if best != value:
-        x[i, 0] = best
-        cache_sincos(sincos, i, best)
+    if best_value != value:
+        x[i, 0] = best_value
+        cache_sincos(sincos, i, best_value)
     return rotate_about_axis(axis, sincos[i, 0], sincos[i, 1], point), rotate_about_axis(
         axis, sincos[i, 0], -sincos[i, 1], d
     )
 
 
 @inline
-def step_joint(joint, rule, x, sincos, i, point, d):
+def step_joint(joint, step_rule, x, sincos, i, point, d):
     """Step joint i to bring the point nearest to d. `point` is in its moved frame, d in its frame.
 
     Returns both after the step: the point in the joint's frame, d in the moved frame.
     """
     if joint.kind == BALL:
         if joint.limit[LIMIT_KIND] == NO_LIMIT:
-            return step_ball(x, i, rule.max_turn, point, d)
-        return step_limited_ball(joint.limit, x, i, rule.max_turn, point, d)
+            return step_ball(x, i, step_rule.max_rotation, point, d)
+        return step_limited_ball(joint.limit, x, i, step_rule.max_rotation, point, d)
     if joint.kind == HINGE:
-        return step_hinge(joint, rule, x, sincos, i, point, d)
+        return step_hinge(joint, step_rule, x, sincos, i, point, d)
     if joint.kind == SLIDE:
         axis = joint.axis
         length = dot(axis, axis)
@@ -222,7 +222,7 @@ def step_joint(joint, rule, x, sincos, i, point, d):
 
 
 @never_inline
-def sweep_from_tip(chain, target, rule, x, sincos, points):
+def sweep_from_tip(chain, target, step_rule, x, sincos, points):
     """Sweep tip to base; return the remaining distance.
 
     `points` holds the target in each link's frame.
@@ -234,13 +234,13 @@ def sweep_from_tip(chain, target, rule, x, sincos, points):
         i = m - 1 - k
         # `points` has the target in the joint's frame, before the joint's own rotation.
         d = read_vec(points, i)
-        point, _ = step_joint(read_joint(chain, i), rule, x, sincos, i, point, d)
+        point, _ = step_joint(read_joint(chain, i), step_rule, x, sincos, i, point, d)
         point = link_to_parent(chain.frames, i, point)
     return norm(sub(target, point))
 
 
 @never_inline
-def sweep_from_base(chain, target, rule, x, sincos, points):
+def sweep_from_base(chain, target, step_rule, x, sincos, points):
     """Sweep base to tip; return the remaining distance.
 
     `points` holds the tip in each moved frame.
@@ -256,7 +256,7 @@ def sweep_from_base(chain, target, rule, x, sincos, points):
         d = parent_to_link(frames, i, d)
         # The joints towards the tip have not moved yet: `points` has the tip from before the sweep.
         point = read_vec(points, i)
-        _, d = step_joint(read_joint(chain, i), rule, x, sincos, i, point, d)
+        _, d = step_joint(read_joint(chain, i), step_rule, x, sincos, i, point, d)
     return norm(sub(d, chain.tip))
 
 
@@ -278,9 +278,9 @@ class CcdPositionOptions(NamedTuple):
 
     tolerance: float  # distance, chain sizes
     iterations: int  # maximum of sweeps and polish steps, over all attempts
-    order: int  # TIP_FIRST or BASE_FIRST
-    bend: float  # [rad] initial bend of a straight chain; 0: none
-    rule: JointStepRule
+    sweep_order: int  # TIP_FIRST or BASE_FIRST
+    initial_bend: float  # [rad] initial bend of a straight chain; 0: none
+    step_rule: JointStepRule
     restarts: int
     has_polish: bool  # whether to polish where sweeps converge slowly
 
@@ -288,25 +288,27 @@ class CcdPositionOptions(NamedTuple):
 class CcdPositionWorkspace(NamedTuple):
     """Workspace of one problem."""
 
-    best: Any  # (m, 4) best motions
+    best_x: Any  # (m, 4) best motions
     best_error: Any  # (2,) their error, and 1 if it is within tolerance
     sincos: Any  # (m, 4) cosine and sine of hinges, see kernels/chain_kinematics.py
-    polish: PositionPolishWorkspace  # trial also holds the motions before the last sweep, origins a point of each link
+    polish: (
+        PositionPolishWorkspace  # trial_x also holds the motions before the last sweep, origins a point of each link
+    )
 
 
 @inline
 def read_options(options):
     """Read the options from an array (8,), see `CCD._pack_options` in solvers/ccd.py."""
-    max_turn = options[4]
+    max_rotation = options[4]
     return CcdPositionOptions(
         tolerance=options[0],
         iterations=int(options[1]),
-        order=int(options[2]),
-        bend=options[3],
-        rule=JointStepRule(int(options[7]), max_turn),
+        sweep_order=int(options[2]),
+        initial_bend=options[3],
+        step_rule=JointStepRule(int(options[7]), max_rotation),
         restarts=int(options[5]),
         # The polish has no maximum rotation.
-        has_polish=options[6] > 0.0 and max_turn >= math.pi,
+        has_polish=options[6] > 0.0 and max_rotation >= math.pi,
     )
 
 
@@ -355,7 +357,7 @@ def descend(chain, target, options, min_gain, output, workspace):
     After a sweep with a small decrease the polish runs as long as it converges.
     """
     x, counts, m = output.x, output.counts, chain.kinds.shape[0]
-    if options.bend > 0.0 and bend_if_straight(chain, chain.tip, options.bend, x, workspace.polish):
+    if options.initial_bend > 0.0 and bend_if_straight(chain, chain.tip, options.initial_bend, x, workspace.polish):
         clamp_balls(chain.kinds, chain.limits, x)
         counts[1] += m
     error, is_met = measure(chain, target, options, x)
@@ -363,9 +365,9 @@ def descend(chain, target, options, min_gain, output, workspace):
     cache_all_sincos(chain.kinds, x, workspace.sincos)
     # slow: consecutive iterations with a small decrease; is_lagging: whether the last sweep had one; extrapolation: in
     # changes of the last sweep.
-    slow, is_lagging, extrapolation = 0, False, 1.0
-    while counts[0] < options.iterations and error > options.tolerance and slow < 3 and error < math.inf:
-        before, iterations = error, 1
+    slow_sweeps, is_lagging, extrapolation = 0, False, 1.0
+    while counts[0] < options.iterations and error > options.tolerance and slow_sweeps < 3 and error < math.inf:
+        last_error, iterations = error, 1
         # The polish counts its own iterations. Without progress it counts twice, because the sweep before it was slow.
         if is_lagging and options.has_polish:
             error = polish_position(chain, target, options, output, workspace.polish)
@@ -373,11 +375,11 @@ def descend(chain, target, options, min_gain, output, workspace):
             is_lagging, iterations = False, 2
         else:
             error, extrapolation = sweep(chain, target, options, is_lagging, extrapolation, x, workspace)
-            is_lagging = before - error < LAG_SHARE * before
+            is_lagging = last_error - error < LAG_SHARE * last_error
             counts[0] += 1
             counts[1] += m
             record_trace(output, error)
-        slow = slow + iterations if before - error <= min_gain * before else 0
+        slow_sweeps = slow_sweeps + iterations if last_error - error <= min_gain * last_error else 0
         store_if_best(x, error, error <= options.tolerance, workspace)
 
 
@@ -387,17 +389,22 @@ def sweep(chain, target, options, is_lagging, extrapolation, x, workspace):
 
     Returns the error and the next extrapolation.
     """
-    previous, points, sincos, rule = workspace.polish.trial, workspace.polish.origins, workspace.sincos, options.rule
-    copy_motions(x, previous)
+    previous_x, points, sincos, step_rule = (
+        workspace.polish.trial_x,
+        workspace.polish.origins,
+        workspace.sincos,
+        options.step_rule,
+    )
+    copy_motions(x, previous_x)
     # Sweeps from the base unroll a chain of 20 balls in 2.5 iterations, those from the tip in 41; where they converge
     # slowly, the other order often helps.
-    if options.order == TIP_FIRST or is_lagging:
-        error = sweep_from_tip(chain, target, rule, x, sincos, points)
+    if options.sweep_order == TIP_FIRST or is_lagging:
+        error = sweep_from_tip(chain, target, step_rule, x, sincos, points)
     else:
-        error = sweep_from_base(chain, target, rule, x, sincos, points)
-    if options.order == BASE_FIRST and is_lagging and rule.max_turn >= math.pi:
+        error = sweep_from_base(chain, target, step_rule, x, sincos, points)
+    if options.sweep_order == BASE_FIRST and is_lagging and step_rule.max_rotation >= math.pi:
         # A successful extrapolation is doubled the next time, a failed one is reset to the last change.
-        new_error = extrapolate_sweep(chain, target, extrapolation, error, previous, x, sincos)
+        new_error = extrapolate_sweep(chain, target, extrapolation, error, previous_x, x, sincos)
         return new_error, min(2.0 * extrapolation, MAX_EXTRAPOLATION) if new_error < error else 1.0
     return error, extrapolation
 

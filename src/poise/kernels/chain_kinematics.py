@@ -270,16 +270,16 @@ class EffectorTarget(NamedTuple):
     """Point, rotation and unit vector in one frame."""
 
     point: Vec
-    turn: Quat
-    axis: Vec
+    rotation: Quat
+    direction: Vec
 
 
 class GoalWeights(NamedTuple):
     """Squared weights of point, rotation and direction."""
 
     point: float
-    turn: float
-    axis: float
+    rotation: float
+    direction: float
 
 
 class GoalChain(NamedTuple):
@@ -305,15 +305,17 @@ def read_target(row):
 def write_target(row, target):
     """Write a target into a row."""
     row[0], row[1], row[2] = target.point.x, target.point.y, target.point.z
-    row[3], row[4], row[5], row[6] = target.turn.w, target.turn.x, target.turn.y, target.turn.z
-    row[7], row[8], row[9] = target.axis.x, target.axis.y, target.axis.z
+    row[3], row[4], row[5], row[6] = target.rotation.w, target.rotation.x, target.rotation.y, target.rotation.z
+    row[7], row[8], row[9] = target.direction.x, target.direction.y, target.direction.z
 
 
 @inline
 def to_parent(target, offset, rotation):
     """Transform a target to the parent frame. Offset and rotation are those of the local frame in it."""
     return EffectorTarget(
-        add(offset, rotate(rotation, target.point)), multiply(rotation, target.turn), rotate(rotation, target.axis)
+        add(offset, rotate(rotation, target.point)),
+        multiply(rotation, target.rotation),
+        rotate(rotation, target.direction),
     )
 
 
@@ -326,8 +328,8 @@ def to_local(target, offset, rotation):
     parent_to_local = conjugate(rotation)
     return EffectorTarget(
         rotate(parent_to_local, sub(target.point, offset)),
-        multiply(parent_to_local, target.turn),
-        rotate(parent_to_local, target.axis),
+        multiply(parent_to_local, target.rotation),
+        rotate(parent_to_local, target.direction),
     )
 
 
@@ -357,8 +359,8 @@ def compute_error_parts(current, target):
     They are of the position, and (2 sin(angle / 2))^2 of rotation and direction.
     """
     # The chord between two unit vectors is 2 sin of half their angle: without arc cosine, and exact for small angles.
-    offset, direction_offset = sub(target.point, current.point), sub(target.axis, current.axis)
-    rotation_error = compute_rotation_error(current.turn, target.turn)
+    offset, direction_offset = sub(target.point, current.point), sub(target.direction, current.direction)
+    rotation_error = compute_rotation_error(current.rotation, target.rotation)
     return GoalWeights(
         dot(offset, offset),
         4.0
@@ -375,7 +377,7 @@ def compute_error_parts(current, target):
 def compute_squared_error(current, target, weights):
     """Compute the weighted squared error E."""
     parts = compute_error_parts(current, target)
-    return weights.point * parts.point + weights.turn * parts.turn + weights.axis * parts.axis
+    return weights.point * parts.point + weights.rotation * parts.rotation + weights.direction * parts.direction
 
 
 @inline
@@ -386,8 +388,8 @@ def is_met(current, target, weights, tolerances):
     return (
         # Each part separately: a small weighted sum may hide a missed goal.
         (weights.point == 0.0 or parts.point <= distance)
-        and (weights.turn == 0.0 or parts.turn <= chord)
-        and (weights.axis == 0.0 or parts.axis <= chord)
+        and (weights.rotation == 0.0 or parts.rotation <= chord)
+        and (weights.direction == 0.0 or parts.direction <= chord)
     )
 
 

@@ -53,18 +53,18 @@ MIN_CAUTION = 0.04  # minimum and initial l / |e|^2
 CAUTION_DECAY, CAUTION_GROWTH = 0.1, 10.0  # factors of the caution after a successful step and a failed one
 MAX_CAUTION = 1e9  # caution of steps too short for progress: the polish ends
 DAMPING_FLOOR = 1e-14  # fraction of the trace: regularises the system where no joint moves the tip in some direction
-WALL_TOLERANCE_RAD = 1e-12  # [rad] a limit correcting a ball by less is not counted as a wall
-STEP_PASSES = 2  # passes of a step: one meets walls, one follows them
+LIMIT_TOLERANCE_RAD = 1e-12  # [rad] a limit correcting a ball by less is not counted as active
+STEP_PASSES = 2  # passes of a step: one meets limits, one follows them
 STALL_SHARE = 1e-2  # fraction of the error: three consecutive smaller decreases end the polish
 
 
 class PositionPolishWorkspace(NamedTuple):
     """Workspace of a polish for a position goal."""
 
-    trial: Any  # (m, 4) motions after the step
+    trial_x: Any  # (m, 4) motions after the step
     origins: Any  # (m, 3+) origins of links
     rotations: Any  # (m, 4) rotations of links
-    walls: Any  # (m, 3+) normals of the active limits of balls, 0 where none is active
+    limit_normals: Any  # (m, 3+) normals of the active limits of balls, 0 where none is active
 
 
 class Sym3(NamedTuple):
@@ -134,15 +134,15 @@ def is_blocked(joint, value, push):
 
 
 @inline
-def build_normal_matrix(chain, x, tip_at, e, workspace):
-    """Build J J^T without blocked columns. Rotations of a ball about its wall's normal are removed."""
+def build_normal_matrix(chain, x, tip_position, e, workspace):
+    """Build J J^T without blocked columns. Rotations of a ball about its limit's normal are removed."""
     a = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for i in range(chain.kinds.shape[0]):
-        kind, h = chain.kinds[i], sub(tip_at, read_vec(workspace.origins, i))
+        kind, h = chain.kinds[i], sub(tip_position, read_vec(workspace.origins, i))
         if kind == BALL:
-            wall = rotate(read_quat(workspace.rotations, i), read_vec(workspace.walls, i))
-            # Rotations about the normal of a wall are blocked: that direction is removed from the three.
-            a = subtract_rank1(add_ball(a, h), cross(wall, h))
+            limit_normal = rotate(read_quat(workspace.rotations, i), read_vec(workspace.limit_normals, i))
+            # Rotations about the normal of a limit are blocked: that direction is removed from the three.
+            a = subtract_rank1(add_ball(a, h), cross(limit_normal, h))
         elif kind == MOVE:
             a = Sym3(a.xx + 1.0, a.yy + 1.0, a.zz + 1.0, a.xy, a.xz, a.yz)
         else:
@@ -168,62 +168,64 @@ def make_small_rotation(v):
 
 
 @inline
-def step_ball(limit, x, i, step, walls, trial):
-    """Step ball i, clamped to its limit. Returns whether it met a new wall.
+def step_ball(limit, x, i, step, limit_normals, trial_x):
+    """Step ball i, clamped to its limit. Returns whether it met a new limit.
 
-    A wall is the limit linearised near a ball: its normal, in the link's frame, is the blocked direction of the step.
+    The limit is linearised near the ball: its normal, in the link's frame, is the blocked direction of the step.
     """
-    wall = read_vec(walls, i)
-    step = sub(step, scale(wall, dot(wall, step)))
+    limit_normal = read_vec(limit_normals, i)
+    step = sub(step, scale(limit_normal, dot(limit_normal, step)))
     q = read_quat(x, i)
     unclamped = normalise(multiply(make_small_rotation(step), q))
-    # The step already runs along known walls; it is still clamped, because limits are curved.
+    # The step already runs along known limits; it is still clamped, because limits are curved.
     clamped = clamp_rotation(limit, unclamped)
-    write_quat(trial, i, clamped)
-    if dot(wall, wall) > 0.0 or (clamped.w == unclamped.w and clamped.x == unclamped.x and clamped.y == unclamped.y):
+    write_quat(trial_x, i, clamped)
+    if dot(limit_normal, limit_normal) > 0.0 or (
+        clamped.w == unclamped.w and clamped.x == unclamped.x and clamped.y == unclamped.y
+    ):
         return False
     excess = multiply(unclamped, conjugate(clamped))
     normal = Vec(excess.x, excess.y, excess.z)
-    if not norm(normal) > WALL_TOLERANCE_RAD:
+    if not norm(normal) > LIMIT_TOLERANCE_RAD:
         return False
-    write_vec(walls, i, scale(normal, 1.0 / norm(normal)))
+    write_vec(limit_normals, i, scale(normal, 1.0 / norm(normal)))
     return True
 
 
 @inline
-def write_step(chain, x, tip_at, e, y, workspace):
-    """Write the motions after the step J^T y to workspace.trial. Returns whether it met new walls."""
-    met_wall, trial = False, workspace.trial
+def write_step(chain, x, tip_position, e, y, workspace):
+    """Write the motions after the step J^T y to workspace.trial_x. Returns whether it met new limits."""
+    has_new_limit, trial_x = False, workspace.trial_x
     for i in range(chain.kinds.shape[0]):
-        kind, h = chain.kinds[i], sub(tip_at, read_vec(workspace.origins, i))
+        kind, h = chain.kinds[i], sub(tip_position, read_vec(workspace.origins, i))
         rotation = read_quat(workspace.rotations, i)
         if kind == BALL:
             step = rotate(conjugate(rotation), cross(h, y))
-            met_wall = step_ball(chain.limits[i], x, i, step, workspace.walls, trial) or met_wall
+            has_new_limit = step_ball(chain.limits[i], x, i, step, workspace.limit_normals, trial_x) or has_new_limit
         elif kind == MOVE:
-            write_vec(trial, i, add(read_vec(x, i), rotate(conjugate(rotation), y)))
+            write_vec(trial_x, i, add(read_vec(x, i), rotate(conjugate(rotation), y)))
         else:
             joint = read_joint(chain, i)
             column = compute_column(kind, joint.axis, h, rotation)
             step = 0.0 if is_blocked(joint, x[i, 0], dot(column, e)) else dot(column, y)
             if kind == SLIDE:
                 step /= norm(joint.axis)
-            trial[i, 0] = clamp(x[i, 0] + step, joint.low, joint.high)
-    return met_wall
+            trial_x[i, 0] = clamp(x[i, 0] + step, joint.low, joint.high)
+    return has_new_limit
 
 
 @inline
-def take_damped_step(chain, x, tip_at, e, caution, workspace):
-    """Write the motions after a damped step. Where balls meet walls, the step is repeated along them."""
+def take_damped_step(chain, x, tip_position, e, caution, workspace):
+    """Write the motions after a damped step. Where balls meet limits, the step is repeated along them."""
     for i in range(chain.kinds.shape[0]):
-        write_vec(workspace.walls, i, Vec(0.0, 0.0, 0.0))
+        write_vec(workspace.limit_normals, i, Vec(0.0, 0.0, 0.0))
     for _ in range(STEP_PASSES):
-        a = build_normal_matrix(chain, x, tip_at, e, workspace)
+        a = build_normal_matrix(chain, x, tip_position, e, workspace)
         damping = caution * dot(e, e) + DAMPING_FLOOR * (a.xx + a.yy + a.zz)
         # No joint moves the tip, or the error is NaN.
         if not damping > 0.0:
             return False
-        if not write_step(chain, x, tip_at, e, solve_sym3(a, damping, e), workspace):
+        if not write_step(chain, x, tip_position, e, solve_sym3(a, damping, e), workspace):
             break
     return True
 
@@ -238,22 +240,22 @@ def polish_position(chain, target, options, output, workspace):
     start inside its limits, and stays there. workspace: see `PositionPolishWorkspace`.
     """
     x, counts = output.x, output.counts
-    tip_at = store_frames_and_point(chain, chain.tip, x, workspace.origins, workspace.rotations)
-    e = sub(target, tip_at)
+    tip_position = store_frames_and_point(chain, chain.tip, x, workspace.origins, workspace.rotations)
+    e = sub(target, tip_position)
     error, caution, slow_steps = norm(e), MIN_CAUTION, 0
     while counts[0] < options.iterations and error > options.tolerance and slow_steps < 3 and caution < MAX_CAUTION:
-        if not take_damped_step(chain, x, tip_at, e, caution, workspace):
+        if not take_damped_step(chain, x, tip_position, e, caution, workspace):
             break
-        new_error = norm(sub(target, compute_tip_position(chain, workspace.trial)))
+        new_error = norm(sub(target, compute_tip_position(chain, workspace.trial_x)))
         counts[0] += 1
         counts[1] += chain.kinds.shape[0]
         if new_error < error:
             slow_steps = slow_steps + 1 if error - new_error <= STALL_SHARE * error else 0
             # Reduce the damping by factors of ten, not at once: after one failed step the next ones may fail.
             error, caution = new_error, max(MIN_CAUTION, CAUTION_DECAY * caution)
-            copy_motions(workspace.trial, x)
-            tip_at = store_frames_and_point(chain, chain.tip, x, workspace.origins, workspace.rotations)
-            e = sub(target, tip_at)
+            copy_motions(workspace.trial_x, x)
+            tip_position = store_frames_and_point(chain, chain.tip, x, workspace.origins, workspace.rotations)
+            e = sub(target, tip_position)
         else:
             caution *= CAUTION_GROWTH
         record_trace(output, error)
@@ -277,12 +279,12 @@ MAX_JOINT_STEP = 1.0  # [rad, chain sizes] maximum joint motion of one step
 class GoalPolishWorkspace(NamedTuple):
     """Workspace of a polish for all goals."""
 
-    trial: Any  # (m, 4) motions after the step
+    trial_x: Any  # (m, 4) motions after the step
     origins: Any  # (m, 4) origins of links
     rotations: Any  # (m, 4) rotations of links
     steps: Any  # (m, 4) polish step of each link
-    columns: Any  # (3 m, MAX_RESIDUAL_ROWS) Jacobian, a row per degree of freedom
-    normal: Any  # (MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS) normal matrix
+    jacobian: Any  # (3 m, MAX_RESIDUAL_ROWS) Jacobian, a row per degree of freedom
+    normal_matrix: Any  # (MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS) normal matrix
     vectors: Any  # (3, MAX_RESIDUAL_ROWS) residual, reciprocal pivots, multipliers
 
 
@@ -305,13 +307,21 @@ def write_residual(current, target, weights, e):
     if weights.point > 0.0:
         write_rows(e, rows, math.sqrt(weights.point), sub(target.point, current.point))
         rows += 3
-    if weights.turn > 0.0:
+    if weights.rotation > 0.0:
         write_rows(
-            e, rows, math.sqrt(weights.turn), compute_error_vector(compute_rotation_error(current.turn, target.turn))
+            e,
+            rows,
+            math.sqrt(weights.rotation),
+            compute_error_vector(compute_rotation_error(current.rotation, target.rotation)),
         )
         rows += 3
-    if weights.axis > 0.0:
-        write_rows(e, rows, math.sqrt(weights.axis), compute_error_vector(rotation_between(current.axis, target.axis)))
+    if weights.direction > 0.0:
+        write_rows(
+            e,
+            rows,
+            math.sqrt(weights.direction),
+            compute_error_vector(rotation_between(current.direction, target.direction)),
+        )
         rows += 3
     return rows
 
@@ -323,12 +333,12 @@ def write_column(column, is_rotation, axis, lever, current, weights):
     if weights.point > 0.0:
         write_rows(column, rows, math.sqrt(weights.point), cross(axis, lever) if is_rotation else axis)
         rows += 3
-    if weights.turn > 0.0:
-        write_rows(column, rows, math.sqrt(weights.turn) if is_rotation else 0.0, axis)
+    if weights.rotation > 0.0:
+        write_rows(column, rows, math.sqrt(weights.rotation) if is_rotation else 0.0, axis)
         rows += 3
-    if weights.axis > 0.0:
-        perpendicular = sub(axis, scale(current.axis, dot(current.axis, axis)))
-        write_rows(column, rows, math.sqrt(weights.axis) if is_rotation else 0.0, perpendicular)
+    if weights.direction > 0.0:
+        perpendicular = sub(axis, scale(current.direction, dot(current.direction, axis)))
+        write_rows(column, rows, math.sqrt(weights.direction) if is_rotation else 0.0, perpendicular)
 
 
 @inline
@@ -359,7 +369,7 @@ def find_dof_axis(kind, axis, rotation, j):
 @inline
 def build_system(chain, current, weights, rows, x, workspace):
     """Build the columns and J W J^T, lower triangle."""
-    normal, columns, e = workspace.normal, workspace.columns, workspace.vectors[0]
+    normal, columns, e = workspace.normal_matrix, workspace.jacobian, workspace.vectors[0]
     for r in range(rows):
         for s in range(r + 1):
             normal[r, s] = 0.0
@@ -388,7 +398,7 @@ def build_system(chain, current, weights, rows, x, workspace):
 @inline
 def compute_dof_step(chain, i, j, workspace, rows):
     """Compute the step of column j of link i."""
-    y, column, step = workspace.vectors[2], workspace.columns[3 * i + j], 0.0
+    y, column, step = workspace.vectors[2], workspace.jacobian[3 * i + j], 0.0
     for r in range(rows):
         step += column[r] * y[r]
     return chain.joint_weights[i] * step
@@ -396,11 +406,11 @@ def compute_dof_step(chain, i, j, workspace, rows):
 
 @inline
 def apply_goal_step(chain, workspace, rows, max_step, x):
-    """Write the motions after the step to workspace.trial, inside limits.
+    """Write the motions after the step to workspace.trial_x, inside limits.
 
     The step is shortened as a whole so that nothing moves farther than `max_step` [rad, chain sizes].
     """
-    largest, trial = 0.0, workspace.trial
+    largest_step, trial_x = 0.0, workspace.trial_x
     for i in range(chain.kinds.shape[0]):
         step = Vec(0.0, 0.0, 0.0)
         if count_dofs(chain.kinds[i]) > 1:
@@ -411,39 +421,39 @@ def apply_goal_step(chain, workspace, rows, max_step, x):
             )
         else:
             step = Vec(compute_dof_step(chain, i, 0, workspace, rows), 0.0, 0.0)
-        largest = max(largest, norm(step))
+        largest_step = max(largest_step, norm(step))
         write_vec(workspace.steps, i, step)
     # Scaled as a whole: limiting each joint separately would change the direction of the step.
-    share = 1.0 if largest <= max_step else max_step / largest
+    share = 1.0 if largest_step <= max_step else max_step / largest_step
     for i in range(chain.kinds.shape[0]):
         joint, step = read_joint(chain, i), scale(read_vec(workspace.steps, i), share)
-        write_quat(trial, i, read_quat(x, i))
+        write_quat(trial_x, i, read_quat(x, i))
         if joint.kind == BALL:
             step = rotate(conjugate(read_quat(workspace.rotations, i)), step)
             rotated = normalise(multiply(make_unscaled_rotation(step), read_quat(x, i)))
-            write_quat(trial, i, clamp_rotation(joint.limit, rotated))
+            write_quat(trial_x, i, clamp_rotation(joint.limit, rotated))
         elif joint.kind == MOVE:
-            write_vec(trial, i, add(read_vec(x, i), step))
+            write_vec(trial_x, i, add(read_vec(x, i), step))
         else:
             length = norm(joint.axis) if joint.kind == SLIDE else 1.0
             if length > 0.0:
-                trial[i, 0] = clamp(x[i, 0] + step.x / length, joint.low, joint.high)
+                trial_x[i, 0] = clamp(x[i, 0] + step.x / length, joint.low, joint.high)
 
 
 @inline
 def polish_goals(chain, target, options, damping, x, workspace):
     """Take one damped step if it lowers the error. workspace: see `GoalPolishWorkspace`."""
-    weights, vectors = options.weights, workspace.vectors
+    weights, work_vectors = options.weights, workspace.vectors
     current = store_frames_and_tip(chain, x, workspace.origins, workspace.rotations)
     error = compute_squared_error(current, target, weights)
-    rows = write_residual(current, target, weights, vectors[0])
+    rows = write_residual(current, target, weights, work_vectors[0])
     build_system(chain, current, weights, rows, x, workspace)
     for r in range(rows):
         # Damping in proportion to the squared error: none at the goal, where Gauss-Newton converges quadratically.
-        workspace.normal[r, r] += damping * error + REGULARIZATION
-    factor_ldl(workspace.normal, vectors[1], rows)
-    solve_ldl(workspace.normal, vectors[1], vectors[0], vectors[2], rows)
-    apply_goal_step(chain, workspace, rows, min(options.max_turn, MAX_JOINT_STEP), x)
-    new = store_frames_and_tip(chain, workspace.trial, workspace.origins, workspace.rotations)
-    if compute_squared_error(new, target, weights) < error:
-        copy_motions(workspace.trial, x)
+        workspace.normal_matrix[r, r] += damping * error + REGULARIZATION
+    factor_ldl(workspace.normal_matrix, work_vectors[1], rows)
+    solve_ldl(workspace.normal_matrix, work_vectors[1], work_vectors[0], work_vectors[2], rows)
+    apply_goal_step(chain, workspace, rows, min(options.max_rotation, MAX_JOINT_STEP), x)
+    new_tip = store_frames_and_tip(chain, workspace.trial_x, workspace.origins, workspace.rotations)
+    if compute_squared_error(new_tip, target, weights) < error:
+        copy_motions(workspace.trial_x, x)

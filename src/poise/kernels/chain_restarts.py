@@ -53,7 +53,7 @@ def find_first_rotating_joint(kinds):
 
 
 @device_function
-def is_straight(kinds, tip_at, origins, bend):
+def is_straight(kinds, tip_position, origins, bend):
     """Return whether a chain is straight.
 
     All rotating joints and the tip lie on one line through the first of them, within `bend`.
@@ -62,7 +62,7 @@ def is_straight(kinds, tip_at, origins, bend):
     if first < 0:
         return False
     base = read_vec(origins, first)
-    line = sub(tip_at, base)
+    line = sub(tip_position, base)
     tolerance = math.sin(bend) * norm(line)
     for i in range(first + 1, kinds.shape[0]):
         offset = sub(read_vec(origins, i), base)
@@ -78,12 +78,12 @@ def bend_chain(kinds, ranges, line, rotations, bend, x):
 
     Balls turn about an axis perpendicular to the line, hinges into their range.
     """
-    side = find_perpendicular(line)
+    bend_axis = find_perpendicular(line)
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL:
             # All balls bend about one axis of the base frame, to one side: the chain becomes an arc, not a zigzag
             # along the line.
-            axis = rotate(conjugate(read_quat(rotations, i)), side)
+            axis = rotate(conjugate(read_quat(rotations, i)), bend_axis)
             write_quat(x, i, multiply(from_axis_angle(axis, bend), read_quat(x, i)))
         elif kinds[i] == HINGE:
             increased = min(x[i, 0] + bend, ranges[i, 1])
@@ -98,10 +98,10 @@ def bend_if_straight(chain, point, bend, x, frames):
     `point` is the tip in its frame; `frames` has workspace for `origins` (m, 4) and `rotations` (m, 4) of links.
     """
     kinds, origins, rotations = chain.kinds, frames.origins, frames.rotations
-    tip_at = store_frames_and_point(chain, point, x, origins, rotations)
-    was_straight = is_straight(kinds, tip_at, origins, bend)
+    tip_position = store_frames_and_point(chain, point, x, origins, rotations)
+    was_straight = is_straight(kinds, tip_position, origins, bend)
     if was_straight:
-        line = sub(tip_at, read_vec(origins, find_first_rotating_joint(kinds)))
+        line = sub(tip_position, read_vec(origins, find_first_rotating_joint(kinds)))
         bend_chain(kinds, chain.ranges, line, rotations, bend, x)
     return was_straight
 
@@ -164,28 +164,28 @@ def sample_low_discrepancy(g, dimension, n):
 
 
 @device_function
-def extrapolate_sweep(chain, target, share, error, previous, x, sincos):
+def extrapolate_sweep(chain, target, share, error, previous_x, x, sincos):
     """Extrapolate the last sweep by `share`. Undone where it does not lower the error; returns the error.
 
     It speeds up sweeps along a narrow valley: the pattern move of Hooke and Jeeves, J. ACM 8, 1961.
     """
     kinds, ranges, limits = chain.kinds, chain.ranges, chain.limits
     for i in range(kinds.shape[0]):
-        current, before = read_quat(x, i), read_quat(previous, i)
-        # `previous` becomes the current pose, restored if the extrapolation fails.
-        write_quat(previous, i, current)
+        current, previous_motion = read_quat(x, i), read_quat(previous_x, i)
+        # `previous_x` becomes the current pose, restored if the extrapolation fails.
+        write_quat(previous_x, i, current)
         if kinds[i] == HINGE or kinds[i] == SLIDE:
-            x[i, 0] = clamp(current.w + share * (current.w - before.w), ranges[i, 0], ranges[i, 1])
+            x[i, 0] = clamp(current.w + share * (current.w - previous_motion.w), ranges[i, 0], ranges[i, 1])
         else:
             for j in range(4):
-                x[i, j] += share * (x[i, j] - before[j])
+                x[i, j] += share * (x[i, j] - previous_motion[j])
             if kinds[i] == BALL:
                 write_quat(x, i, clamp_rotation(limits[i], normalise(read_quat(x, i))))
     new_error = norm(sub(target, compute_tip_position(chain, x)))
     if new_error < error:
         cache_all_sincos(kinds, x, sincos)
         return new_error
-    copy_motions(previous, x)
+    copy_motions(previous_x, x)
     return error
 
 
@@ -215,10 +215,10 @@ def is_within_reach(chain, point, reach):
 
 @inline
 def store_if_best(x, error, is_met, workspace):
-    """Store x if it is the best so far. Sets `best` (m, 4) and `best_error` (2,) of the workspace."""
+    """Store x if it is the best so far. Sets `best_x` (m, 4) and `best_error` (2,) of the workspace."""
     if is_met or error < workspace.best_error[0]:
         workspace.best_error[0], workspace.best_error[1] = error, 1.0 if is_met else 0.0
-        copy_motions(x, workspace.best)
+        copy_motions(x, workspace.best_x)
 
 
 @inline
@@ -241,9 +241,9 @@ def descend_with_restarts(descend, measure, chain, problem, options, output, wor
                stores the best pose in the workspace
     measure    (chain, target, options, x): the error, and whether the goals are met
     options    has `iterations`, of all descents together, and `restarts`
-    workspace  has `best` (m, 4) and `best_error` (2,): the best pose, its error, and 1 where it meets the goals
+    workspace  has `best_x` (m, 4) and `best_error` (2,): the best pose, its error, and 1 where it meets the goals
     """
-    x, counts, best, best_error = output.x, output.counts, workspace.best, workspace.best_error
+    x, counts, best_x, best_error = output.x, output.counts, workspace.best_x, workspace.best_error
     restarts = options.restarts if problem.is_reachable else 0
     counts[0], counts[1] = 0, 0
     copy_motions(problem.start, x)
@@ -253,20 +253,20 @@ def descend_with_restarts(descend, measure, chain, problem, options, output, wor
     # A start with a NaN error is returned unchanged.
     if is_met or not error < math.inf or chain.kinds.shape[0] == 0:
         return
-    copy_motions(x, best)
+    copy_motions(x, best_x)
     # The start, the restarts, and a last descent from the best.
     for attempt in range(restarts + 2 if restarts > 0 else 1):
         if counts[0] >= options.iterations or best_error[1] > 0.0:
             break
         # Attempts before the last were stopped while still decreasing slowly: the best of them is now continued.
         if attempt > restarts:
-            copy_motions(best, x)
+            copy_motions(best_x, x)
         elif attempt > 0:
             perturb(chain.kinds, chain.ranges, problem.start, attempt, x)
             clamp_balls(chain.kinds, chain.limits, x)
         min_gain = SLOW_SHARE if attempt < restarts else STALL_SHARE
         descend(chain, problem.target, options, min_gain, output, workspace)
-    copy_motions(best, x)
+    copy_motions(best_x, x)
     # Products of many unit quaternions drift by rounding. An unmoved start stays bit for bit.
     for i in range(chain.kinds.shape[0]):
         if chain.kinds[i] == BALL and counts[0] > 0:

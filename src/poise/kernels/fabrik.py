@@ -65,7 +65,7 @@ class FabrikOptions(NamedTuple):
 
     tolerance: float  # distance, chain sizes
     iterations: int  # maximum of sweeps and polish steps
-    bend: float  # [rad] initial bend of a straight chain; 0: none
+    initial_bend: float  # [rad] initial bend of a straight chain; 0: none
     has_polish: bool  # whether to polish where sweeps converge slowly
     restarts: int  # of limited chains
 
@@ -100,17 +100,17 @@ def sweep(lengths, target, points):
     Where two points coincide, the bone keeps its direction.
     """
     m = lengths.shape[0]
-    base, point, before = read_vec(points, 0), target, read_vec(points, m)
+    base, point, last_end = read_vec(points, 0), target, read_vec(points, m)
     write_vec(points, m, target)
     for k in range(m - 1):
         i = m - 1 - k
         # The base end of a bone is placed on the line from its new tip end to its old base end.
-        old = read_vec(points, i)
-        point = place_at_distance(point, old, lengths[i], sub(old, before))
+        old_start = read_vec(points, i)
+        point = place_at_distance(point, old_start, lengths[i], sub(old_start, last_end))
         write_vec(points, i, point)
-        before = old
+        last_end = old_start
     # Backwards: the base keeps its position, each bone points from its base end to the dragged far end.
-    point, dragged = base, add(read_vec(points, 1), sub(base, before))  # the first bone keeps its direction
+    point, dragged = base, add(read_vec(points, 1), sub(base, last_end))  # the first bone keeps its direction
     for i in range(m):
         dragged_end = read_vec(points, i + 1)
         point = place_at_distance(point, dragged_end, lengths[i], sub(dragged_end, dragged))
@@ -128,16 +128,16 @@ def read_bone(chain, i):
 @device_function
 def compute_lengths(chain, lengths):
     """Compute the bone lengths; return their sum and maximum."""
-    total, longest = 0.0, 0.0
+    total_length, longest_bone = 0.0, 0.0
     for i in range(lengths.shape[0]):
         lengths[i] = norm(read_bone(chain, i))
-        total += lengths[i]
-        longest = max(longest, lengths[i])
-    return total, longest
+        total_length += lengths[i]
+        longest_bone = max(longest_bone, lengths[i])
+    return total_length, longest_bone
 
 
 @device_function
-def straighten_towards(target, longest, is_too_far, workspace):
+def straighten_towards(target, longest_bone, is_too_far, workspace):
     """Straighten the chain towards an unreachable target. It comes as near as lengths allow.
 
     The chain is extended towards a target that is too far. For one that is too near, the longest bone points towards it
@@ -150,10 +150,10 @@ def straighten_towards(target, longest, is_too_far, workspace):
         direction = sub(read_vec(points, lengths.shape[0]), base)
         direction = direction if dot(direction, direction) > MIN_SQUARED_LENGTH else Vec(1.0, 0.0, 0.0)
     direction = scale(direction, 1.0 / norm(direction))
-    point, passed = base, False
+    point, has_passed = base, False
     for i in range(lengths.shape[0]):
-        is_longest = lengths[i] == longest and not passed
-        passed = passed or is_longest
+        is_longest = lengths[i] == longest_bone and not has_passed
+        has_passed = has_passed or is_longest
         point = add(point, scale(direction, lengths[i] if is_too_far or is_longest else -lengths[i]))
         write_vec(points, i + 1, point)
 
@@ -169,10 +169,10 @@ def compute_rotations(chain, points, start, x):
         frame = multiply(frame, read_link_rotation(chain.frames, i))
         # Arcs from the start pose, not from the last sweep: the result depends on the points, not on the number of
         # sweeps.
-        before = read_quat(start, i)
+        start_rotation = read_quat(start, i)
         target = rotate(conjugate(frame), sub(read_vec(points, i + 1), read_vec(points, i)))
-        arc = rotation_between(rotate(before, read_bone(chain, i)), target)
-        rotated = normalise(multiply(arc, before))
+        arc = rotation_between(rotate(start_rotation, read_bone(chain, i)), target)
+        rotated = normalise(multiply(arc, start_rotation))
         write_quat(x, i, rotated)
         frame = multiply(frame, rotated)
 
@@ -181,21 +181,21 @@ def compute_rotations(chain, points, start, x):
 def compute_points(chain, bend, x, points, rotations):
     """Compute the points of the motions x. A chain that is straight within `bend` is bent by it first."""
     kinds = chain.kinds
-    tip_at = store_frames_and_point(chain, chain.tip, x, points, rotations)
-    if bend > 0.0 and is_straight(kinds, tip_at, points, bend):
-        bend_chain(kinds, chain.ranges, sub(tip_at, read_vec(points, 0)), rotations, bend, x)
-        tip_at = store_frames_and_point(chain, chain.tip, x, points, rotations)
-    write_vec(points, kinds.shape[0], tip_at)
+    tip_position = store_frames_and_point(chain, chain.tip, x, points, rotations)
+    if bend > 0.0 and is_straight(kinds, tip_position, points, bend):
+        bend_chain(kinds, chain.ranges, sub(tip_position, read_vec(points, 0)), rotations, bend, x)
+        tip_position = store_frames_and_point(chain, chain.tip, x, points, rotations)
+    write_vec(points, kinds.shape[0], tip_position)
 
 
 class FreeStart(NamedTuple):
     """Start of a chain of free balls, shared by many targets."""
 
     x: Any  # (m, 4) motions
-    tip_at: Vec  # position of the tip
-    home: Any  # (m + 1, 3) initial points of sweeps, after a bend
-    total: float  # sum of the bone lengths
-    longest: float  # maximum of the bone lengths
+    tip_position: Vec  # position of the tip
+    initial_points: Any  # (m + 1, 3) initial points of sweeps, after a bend
+    total_length: float  # sum of the bone lengths
+    longest_bone: float  # maximum of the bone lengths
 
 
 class FreeWorkspace(NamedTuple):
@@ -216,18 +216,23 @@ def solve(
     trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
     """
     m, settings = kinds.shape[0], read_options(options)
-    scratch, points, home, lengths = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty((m + 1, 3)), np.empty(m)
+    scratch, points, initial_points, lengths = (
+        np.empty((4, m, 4)),
+        np.empty((m + 1, 3)),
+        np.empty((m + 1, 3)),
+        np.empty(m),
+    )
     workspace = FreeWorkspace(lengths, scratch[0], PositionPolishWorkspace(scratch[2], points, scratch[1], scratch[3]))
-    total, longest, tip_at = 0.0, 0.0, Vec(0.0, 0.0, 0.0)
+    total_length, longest_bone, tip_position = 0.0, 0.0, Vec(0.0, 0.0, 0.0)
     for k in range(targets.shape[0]):
         tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), starts[min(k, starts.shape[0] - 1)]
         chain = PositionChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
         if k == 0 or frames.shape[0] > 1 or starts.shape[0] > 1:  # otherwise the start is the same for all
-            total, longest = compute_lengths(chain, lengths)
-            tip_at = compute_tip_position(chain, start)
+            total_length, longest_bone = compute_lengths(chain, lengths)
+            tip_position = compute_tip_position(chain, start)
             copy_motions(start, scratch[0])
-            compute_points(chain, settings.bend, scratch[0], home, scratch[1])
-        free_start = FreeStart(start, tip_at, home, total, longest)
+            compute_points(chain, settings.initial_bend, scratch[0], initial_points, scratch[1])
+        free_start = FreeStart(start, tip_position, initial_points, total_length, longest_bone)
         output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
         errors[k] = solve_one(chain, read_vec(targets, k), free_start, settings, output, workspace)
 
@@ -242,19 +247,19 @@ def solve_one(chain, target, start, options, output, workspace):
     points = workspace.polish.origins
     counts[0], counts[1] = 0, 0
     copy_motions(start.x, x)
-    start_error = norm(sub(target, start.tip_at))
+    start_error = norm(sub(target, start.tip_position))
     record_trace(output, start_error)
     if start_error <= tolerance or not start_error < math.inf or m == 0 or options.iterations < 1:
         return start_error
     for i in range(m + 1):
-        write_vec(points, i, read_vec(start.home, i))
+        write_vec(points, i, read_vec(start.initial_points, i))
     copy_motions(start.x, workspace.twists)
     distance = norm(sub(target, read_vec(points, 0)))
     # Reach of a chain without limits: from the longest bone minus all others to the sum of all bones.
-    is_too_far = distance >= start.total - tolerance
-    is_too_near = distance <= 2.0 * start.longest - start.total + tolerance
+    is_too_far = distance >= start.total_length - tolerance
+    is_too_near = distance <= 2.0 * start.longest_bone - start.total_length + tolerance
     if is_too_far or is_too_near:
-        straighten_towards(target, start.longest, is_too_far, workspace)
+        straighten_towards(target, start.longest_bone, is_too_far, workspace)
         compute_rotations(chain, points, workspace.twists, x)
         counts[0], counts[1] = 1, m
         record_trace(output, norm(sub(target, read_vec(points, m))))
@@ -274,7 +279,7 @@ def sweep_and_polish(chain, target, options, output, workspace):
     tolerance, x, counts, polish = options.tolerance, output.x, output.counts, workspace.polish
     error = sweep_until_slow(chain, target, options, output, workspace)
     while options.has_polish and error > tolerance and counts[0] < options.iterations:
-        before = error
+        last_error = error
         error = polish_position(chain, target, options, output, polish)
         if error > tolerance and counts[0] < options.iterations:
             # The polish has changed the twist of the bones: arcs now start from its motions.
@@ -285,7 +290,7 @@ def sweep_and_polish(chain, target, options, output, workspace):
                 copy_motions(workspace.twists, x)
             error = min(swept_error, error)
         # Neither the polish nor the sweeps reduced the error by one per cent: both stall.
-        if error > (1.0 - STALL_SHARE) * before:
+        if error > (1.0 - STALL_SHARE) * last_error:
             break
 
 
@@ -296,13 +301,13 @@ def sweep_until_slow(chain, target, options, output, workspace):
     output.x becomes the motions; returns the remaining distance.
     """
     counts, points = output.counts, workspace.polish.origins
-    error, before = math.inf, math.inf
+    error, last_error = math.inf, math.inf
     while (
         counts[0] < options.iterations
         and error > options.tolerance
-        and not (options.has_polish and error > SLOW_SHARE * before)
+        and not (options.has_polish and error > SLOW_SHARE * last_error)
     ):
-        before = error
+        last_error = error
         error = sweep(workspace.lengths, target, points)
         counts[0] += 1
         counts[1] += workspace.lengths.shape[0]
@@ -349,27 +354,27 @@ def motion_to_rotation(joint, row):
 
 
 @device_function
-def drag_to_target(chain, target, x, last, points):
+def drag_to_target(chain, target, x, last_rotation, points):
     """Drag the chain by its tip to the target, bone by bone.
 
-    x stays; `last` is the last bone's current rotation.
+    x stays; `last_rotation` is the last bone's current rotation.
     """
     m = chain.kinds.shape[0]
     # Start with the last bone, which no joint beyond the tip limits.
-    bone = rotate(last, chain.tip)
-    rotation = multiply(rotation_between(bone, sub(target, read_vec(points, m - 1))), last)
+    bone = rotate(last_rotation, chain.tip)
+    rotation = multiply(rotation_between(bone, sub(target, read_vec(points, m - 1))), last_rotation)
     point = sub(target, rotate(rotation, chain.tip))
     for k in range(m - 1):
         i = m - 1 - k
         joint, parent_from_link = read_joint(chain, i), conjugate(read_link_rotation(chain.frames, i))
-        parent = rotate(parent_from_link, scale(read_link_offset(chain.frames, i), -1.0))
+        parent_offset = rotate(parent_from_link, scale(read_link_offset(chain.frames, i), -1.0))
         direction = rotate(conjugate(rotation), sub(read_vec(points, i - 1), point))
         write_vec(points, i, point)
         # The child's bone is fixed: compute the motion aligning the direction to the parent's target point with the
         # parent's offset in the joint's own frame.
-        row = rotate_towards(joint, x, i, direction, parent)
-        frame = multiply(rotation, conjugate(motion_to_rotation(joint, row)))
-        point = add(point, rotate(frame, parent))
+        link_motion = rotate_towards(joint, x, i, direction, parent_offset)
+        frame = multiply(rotation, conjugate(motion_to_rotation(joint, link_motion)))
+        point = add(point, rotate(frame, parent_offset))
         rotation = multiply(frame, parent_from_link)
     write_vec(points, m, target)
 
@@ -397,7 +402,7 @@ def drag_to_base(chain, x, points):
 class LimitedWorkspace(NamedTuple):
     """Workspace of a limited chain."""
 
-    best: Any  # (m, 4) best motions
+    best_x: Any  # (m, 4) best motions
     best_error: Any  # (2,) their error, and 1 if it is within tolerance
     polish: PositionPolishWorkspace  # its origins are the points (m + 1, 3)
 
@@ -434,7 +439,7 @@ def solve_one_limited(chain, target, start, options, output, workspace):
     restarts = options.restarts if options.has_polish else 0
     counts[0], counts[1] = 0, 0
     copy_motions(start, x)
-    copy_motions(start, workspace.best)
+    copy_motions(start, workspace.best_x)
     best_error[0] = norm(sub(target, compute_tip_position(chain, x)))
     record_trace(output, best_error[0])
     # A chain without joints, or a start whose error is not finite: no attempt at all.
@@ -443,25 +448,25 @@ def solve_one_limited(chain, target, start, options, output, workspace):
         if attempt > 0:
             perturb(chain.kinds, chain.ranges, start, attempt, x)
         # Bends a straight chain; bends and perturbations ignore limits, so balls are clamped afterwards.
-        compute_points(chain, options.bend, x, polish.origins, polish.rotations)
+        compute_points(chain, options.initial_bend, x, polish.origins, polish.rotations)
         clamp_balls(chain.kinds, chain.limits, x)
         attempt += 1
         sweep_limited(chain, target, options, output, workspace)
         if options.has_polish and best_error[0] > options.tolerance:
             error = polish_position(chain, target, options, output, polish)
             store_if_best(x, error, error <= options.tolerance, workspace)
-    copy_motions(workspace.best, x)
+    copy_motions(workspace.best_x, x)
 
 
 @device_function
 def sweep_limited(chain, target, options, output, workspace):
     """Sweep a few times before a polish, else until done. The workspace holds the best pose."""
     x, counts, points, rotations = output.x, output.counts, workspace.polish.origins, workspace.polish.rotations
-    last = counts[0] + SWEEPS_BEFORE_POLISH if options.has_polish else options.iterations
+    last_sweep = counts[0] + SWEEPS_BEFORE_POLISH if options.has_polish else options.iterations
     compute_points(chain, 0.0, x, points, rotations)
     m, i = chain.kinds.shape[0], chain.kinds.shape[0] - 1
     rotation = multiply(read_quat(rotations, i), compute_motion_rotation(chain.kinds[i], read_vec(chain.axes, i), x, i))
-    while counts[0] < min(last, options.iterations) and workspace.best_error[0] > options.tolerance:
+    while counts[0] < min(last_sweep, options.iterations) and workspace.best_error[0] > options.tolerance:
         drag_to_target(chain, target, x, rotation, points)
         rotation = drag_to_base(chain, x, points)
         error = norm(sub(target, read_vec(points, m)))

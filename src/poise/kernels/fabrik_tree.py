@@ -10,9 +10,9 @@ one with several bones is rigid and gets the least-squares rotation of all of th
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2. There the bones of a sub-base are independent.
 
     nodes, frames, terms, aims, targets  see kernels/tree_arrays.py; no SLIDE or MOVE, all terms POSITION
-    first (n + 1,), bones (b, 2)         node i has the bones first[i]..first[i + 1]: kind of its end (0 a node, 1 a
-                                         term) and the end's number
-    shares (n + t,)                      total weight of the goals below each node; then of each term
+    first_bones (n + 1,), bones (b, 2)   node i has the bones first_bones[i]..first_bones[i + 1]: kind of its end (0 a
+                                         node, 1 a term) and the end's number
+    goal_weights (n + t,)                total weight of the goals below each node; then of each term
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ class BoneTree(NamedTuple):
     """Bones of a tree of n nodes, in kernel units.
 
     frames  (n, 9), terms (t, 6), aims (t, 9)   of one problem, see kernels/tree_arrays.py
-    first   (n + 1,)                            first bone of each node, see the module
-    bones   (b, 2)                              kind and number of each bone's end
-    shares  (n + t,)                            weights of nodes and terms
+    first_bones   (n + 1,)                      first bone of each node, see the module
+    bones         (b, 2)                        kind and number of each bone's end
+    goal_weights  (n + t,)                      weights of nodes and terms
     """
 
     frames: Any
     terms: Any
     aims: Any
-    first: Any
+    first_bones: Any
     bones: Any
-    shares: Any
+    goal_weights: Any
 
 
 class TreePose(NamedTuple):
@@ -122,21 +122,21 @@ def read_bone_target(tree, target, wanted_positions, b):
     """Return the wanted end of bone b. It is a goal's target, or the wanted position of the next node."""
     bones = tree.bones
     if bones[b, 0] == 1:
-        return read_vec_at(target, read_term(tree.terms, bones[b, 1]).target)
+        return read_vec_at(target, read_term(tree.terms, bones[b, 1]).target_start)
     return read_vec(wanted_positions, bones[b, 1])
 
 
 @inline
 def read_bone_weight(tree, b):
     """Return the total goal weight below bone b."""
-    n, bones, shares = tree.first.shape[0] - 1, tree.bones, tree.shares
-    return shares[n + bones[b, 1]] if bones[b, 0] == 1 else shares[bones[b, 1]]
+    n, bones, goal_weights = tree.first_bones.shape[0] - 1, tree.bones, tree.goal_weights
+    return goal_weights[n + bones[b, 1]] if bones[b, 0] == 1 else goal_weights[bones[b, 1]]
 
 
 @device_function
 def fit_rotation(tree, target, wanted_positions, pivot, i, rotation):
     """Fit node i's rotation to the wanted ends of its bones. The rotation is in the base frame."""
-    begin, end = tree.first[i], tree.first[i + 1]
+    begin, end = tree.first_bones[i], tree.first_bones[i + 1]
     if end - begin == 1:
         bone, d = read_bone(tree, begin), sub(read_bone_target(tree, target, wanted_positions, begin), pivot)
         # A shortest arc keeps the twist about the bone; a fit would leave it undefined.
@@ -147,7 +147,7 @@ def fit_rotation(tree, target, wanted_positions, pivot, i, rotation):
             weight = read_bone_weight(tree, b)
             h = rotate(rotation, read_bone(tree, b))
             d = sub(read_bone_target(tree, target, wanted_positions, b), pivot)
-            # The normal equations of a ball joint in the finish: h is the bone, d its wanted end.
+            # The normal equations of a ball joint in the polish: h is the bone, d its wanted end.
             a = add_ball(a, scale(h, math.sqrt(weight)))
             push = add(push, scale(cross(h, d), weight))
         damping = FIT_DAMPING * (a.xx + a.yy + a.zz)
@@ -170,13 +170,13 @@ def forward_pass(nodes, tree, target, pose):
         point = read_vec(pose.points, i)
         rotation = fit_rotation(tree, target, wanted_positions, point, i, read_quat(pose.rotations, i))
         write_quat(pose.rotations, i, rotation)
-        total, sum_of = 0.0, Vec(0.0, 0.0, 0.0)
-        for b in range(tree.first[i], tree.first[i + 1]):
+        total_weight, weighted_sum = 0.0, Vec(0.0, 0.0, 0.0)
+        for b in range(tree.first_bones[i], tree.first_bones[i + 1]):
             weight = read_bone_weight(tree, b)
             wanted = read_bone_target(tree, target, wanted_positions, b)
             proposal = sub(wanted, rotate(rotation, read_bone(tree, b)))
-            total, sum_of = total + weight, add(sum_of, scale(proposal, weight))
-        write_vec(wanted_positions, i, scale(sum_of, 1.0 / total) if total > 0.0 else point)
+            total_weight, weighted_sum = total_weight + weight, add(weighted_sum, scale(proposal, weight))
+        write_vec(wanted_positions, i, scale(weighted_sum, 1.0 / total_weight) if total_weight > 0.0 else point)
 
 
 @inline
@@ -184,14 +184,17 @@ def fit_hinge(tree, target, wanted_positions, point, frame, low, high, value, i)
     """Fit a hinge value to the wanted ends of its bones. The hinge rotates about z of its frame."""
     cosine, sine = 0.0, 0.0
     current = from_axis_angle(Vec(0.0, 0.0, 1.0), value)
-    for b in range(tree.first[i], tree.first[i + 1]):
+    for b in range(tree.first_bones[i], tree.first_bones[i + 1]):
         h = rotate(current, read_bone(tree, b))
         d = rotate(conjugate(frame), sub(read_bone_target(tree, target, wanted_positions, b), point))
         weight = read_bone_weight(tree, b)
         cosine += weight * (h.x * d.x + h.y * d.y)
         sine += weight * (h.x * d.y - h.y * d.x)
     # All bones lie along the axis: any angle is equal, and an arc tangent of rounding errors would spin the hinge.
-    if cosine * cosine + sine * sine <= layout.MIN_LEVERAGE * layout.MIN_LEVERAGE * tree.shares[i] * tree.shares[i]:
+    if (
+        cosine * cosine + sine * sine
+        <= layout.MIN_LEVERAGE * layout.MIN_LEVERAGE * tree.goal_weights[i] * tree.goal_weights[i]
+    ):
         return value
     return clamp_angle(value + math.atan2(sine, cosine), low, high)
 
@@ -199,8 +202,8 @@ def fit_hinge(tree, target, wanted_positions, point, frame, low, high, value, i)
 @inline
 def fit_ball(tree, target, wanted_positions, point, frame, limit, current, i):
     """Fit a ball motion to the wanted ends of its bones. One bone alone gets the shortest arc, so its twist stays."""
-    begin = tree.first[i]
-    if tree.first[i + 1] - begin == 1:
+    begin = tree.first_bones[i]
+    if tree.first_bones[i + 1] - begin == 1:
         bone, end = read_bone(tree, begin), read_bone_target(tree, target, wanted_positions, begin)
         q = multiply(rotation_between(rotate(current, bone), rotate(conjugate(frame), sub(end, point))), current)
     else:
@@ -217,22 +220,30 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
     """
     frames, points, rotations = tree.frames, pose.points, pose.rotations
     for i in range(nodes.shape[0]):
-        parent, motion, at, dof = read_node(nodes, i)
+        parent, motion, u_start, dof_start = read_node(nodes, i)
         if parent >= 0:
             write_vec(points, i, compute_position(nodes, frames, points, rotations, i))
         point, frame = read_vec(points, i), compute_frame(nodes, frames, rotations, i)
         if motion == HINGE:
-            low, high = dofs[dof, layout.DOF_LOW], dofs[dof, layout.DOF_HIGH]
-            one, other = compute_coupled_value(frames, low, i), compute_coupled_value(frames, high, i)
-            before = compute_coupled_value(frames, u[at], i)
+            low, high = dofs[dof_start, layout.DOF_LOW], dofs[dof_start, layout.DOF_HIGH]
+            first_end, second_end = compute_coupled_value(frames, low, i), compute_coupled_value(frames, high, i)
+            last_value = compute_coupled_value(frames, u[u_start], i)
             value = fit_hinge(
-                tree, target, pose.wanted_positions, point, frame, min(one, other), max(one, other), before, i
+                tree,
+                target,
+                pose.wanted_positions,
+                point,
+                frame,
+                min(first_end, second_end),
+                max(first_end, second_end),
+                last_value,
+                i,
             )
             # Division by the ratio may leave the range by rounding.
-            u[at] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
+            u[u_start] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
         elif motion == BALL:
-            q = fit_ball(tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, at), i)
-            u[at], u[at + 1], u[at + 2], u[at + 3] = q.w, q.x, q.y, q.z
+            q = fit_ball(tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, u_start), i)
+            u[u_start], u[u_start + 1], u[u_start + 2], u[u_start + 3] = q.w, q.x, q.y, q.z
         write_quat(rotations, i, multiply(frame, read_motion(nodes, frames, u, i)))
 
 
@@ -244,11 +255,11 @@ def measure_error(terms, aims, target, points, rotations):
     """
     largest, total = 0.0, 0.0
     for t in range(terms.shape[0]):
-        _, node, _, at, _, _ = read_term(terms, t)
+        _, node, _, target_start, _, _ = read_term(terms, t)
         tip = add(read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(aims[t], 0)))
-        away = sub(read_vec_at(target, at), tip)
-        largest = max(largest, norm(away))
-        total += aims[t, 7] * aims[t, 7] * dot(away, away)
+        error_vector = sub(read_vec_at(target, target_start), tip)
+        largest = max(largest, norm(error_vector))
+        total += aims[t, 7] * aims[t, 7] * dot(error_vector, error_vector)
     return largest, math.sqrt(total)
 
 
@@ -269,10 +280,10 @@ def compute_coupled_value(frames, number, i):
 @inline
 def read_motion(nodes, frames, u, i):
     """Return the motion of node i."""
-    _, motion, at, _ = read_node(nodes, i)
+    _, motion, u_start, _ = read_node(nodes, i)
     if motion == BALL:
-        return read_quat_at(u, at)
-    value = compute_coupled_value(frames, u[at], i) if motion == HINGE else 0.0
+        return read_quat_at(u, u_start)
+    value = compute_coupled_value(frames, u[u_start], i) if motion == HINGE else 0.0
     return from_axis_angle(Vec(0.0, 0.0, 1.0), value)
 
 
@@ -296,8 +307,8 @@ def write_points(nodes, frames, u, points, rotations):
 
 @kernel
 def solve(
-    nodes, frames, dofs, limits, terms, aims, first, bones, shares, starts, targets, options, u_out, counts, trace_u,
-    trace_error,
+    nodes, frames, dofs, limits, terms, aims, first_bones, bones, goal_weights, starts, targets, options, u_out, counts,
+    trace_u, trace_error,
 ):  # fmt: skip
     """Solve k targets (k, width) within the limits. Each has its own start (1|k, nu).
 
@@ -309,54 +320,54 @@ def solve(
     trace = SweepTrace(trace_u, trace_error)
     for k in range(targets.shape[0]):
         own_frames, start = frames[min(k, frames.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)]
-        tree = BoneTree(own_frames, terms, aims, first, bones, shares)
+        tree = BoneTree(own_frames, terms, aims, first_bones, bones, goal_weights)
         state = TreeState(nodes, dofs, limits, pose, u)
         sweep_until_met(tree, state, start, targets[k], options, u_out[k], counts[k], trace)
 
 
 @device_function
-def sweep_until_met(tree, state, start, target, options, best, count, trace):
-    """Sweep until goals are met, sweeps run out or progress ends. `best` gets the best configuration."""
+def sweep_until_met(tree, state, start, target, options, best_u, counts, trace):
+    """Sweep until goals are met, sweeps run out or progress ends. `best_u` gets the best configuration."""
     nodes, pose, u = state.nodes, state.pose, state.u
-    tolerance, sweeps, has_finish = options[0], int(options[1]), options[2] > 0.0
+    tolerance, sweeps, has_polish = options[0], int(options[1]), options[2] > 0.0
     copy_row(start, u)
-    copy_row(start, best)
+    copy_row(start, best_u)
     write_points(nodes, tree.frames, u, pose.points, pose.rotations)
     largest, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
-    before, best_error = math.inf, error
-    count[0] = 0
+    last_error, best_error = math.inf, error
+    counts[0] = 0
     record_trace(trace, 0, u, error)
-    # If a finish follows, sweeps pay only while each reduces the error to 70 % or less.
+    # If a polish follows, sweeps pay only while each reduces the error to 70 % or less.
     while (
         largest > tolerance
         and error < math.inf
-        and count[0] < sweeps
-        and not (has_finish and error > SLOW_SWEEP_RATIO * before)
+        and counts[0] < sweeps
+        and not (has_polish and error > SLOW_SWEEP_RATIO * last_error)
     ):
-        before = error
+        last_error = error
         forward_pass(nodes, tree, target, pose)
         backward_pass(nodes, state.dofs, state.limits, tree, target, pose, u)
         largest, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
-        count[0] += 1
+        counts[0] += 1
         # Conflicting limits and branches can let a sweep raise the error, so store the best.
         if error < best_error or largest <= tolerance:
             best_error = error
-            copy_row(u, best)
-        record_trace(trace, count[0], u, error)
-    count[1] = count[0] * nodes.shape[0]
-    count[2] = 1 if largest <= tolerance else 0
+            copy_row(u, best_u)
+        record_trace(trace, counts[0], u, error)
+    counts[1] = counts[0] * nodes.shape[0]
+    counts[2] = 1 if largest <= tolerance else 0
 
 
 @inline
-def copy_row(source, to):
+def copy_row(source, destination):
     """Copy a configuration."""
     for j in range(source.shape[0]):
-        to[j] = source[j]
+        destination[j] = source[j]
 
 
 @inline
-def record_trace(trace, row, u, error):
+def record_trace(trace, sweep_index, u, error):
     """Record the state after a sweep, if tracing."""
-    if row < trace.error.shape[0]:
-        copy_row(u, trace.u[row])
-        trace.error[row] = error
+    if sweep_index < trace.error.shape[0]:
+        copy_row(u, trace.u[sweep_index])
+        trace.error[sweep_index] = error

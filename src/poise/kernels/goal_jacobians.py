@@ -69,8 +69,8 @@ def write_position(tree, lanes, t):
     term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
     offset = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.aims[t], 0))
     point = add(read_vec(lanes.positions, term.node), offset)
-    error = sub(read_vec_at(lanes.targets, term.target), point)
-    write_residual(lanes.e, term.row, error, weight)
+    error = sub(read_vec_at(lanes.targets, term.target_start), point)
+    write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
@@ -78,9 +78,9 @@ def write_position(tree, lanes, t):
         for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
             if is_rotating(node.motion):
-                add_jacobian_rows(lanes.J, node.dof + c, term.row, cross(axis, arm), weight)
+                add_jacobian_rows(lanes.J, node.dof_start + c, term.error_row, cross(axis, arm), weight)
             else:
-                add_jacobian_rows(lanes.J, node.dof + c, term.row, axis, weight)
+                add_jacobian_rows(lanes.J, node.dof_start + c, term.error_row, axis, weight)
     return dot(error, error)
 
 
@@ -97,15 +97,15 @@ def write_rotation(tree, lanes, t):
     """
     term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
     local = read_quat_at(tree.aims[t], 3)
-    wanted = read_quat_at(lanes.targets, term.target)
+    wanted = read_quat_at(lanes.targets, term.target_start)
     error = rotation_error(wanted, multiply(read_quat(lanes.rotations, term.node), local))
-    write_residual(lanes.e, term.row, error, weight)
+    write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
         if is_rotating(node.motion):
             for c in range(count_dofs(node.motion)):
-                add_jacobian_rows(lanes.J, node.dof + c, term.row, read_vec(lanes.axes, 3 * i + c), weight)
+                add_jacobian_rows(lanes.J, node.dof_start + c, term.error_row, read_vec(lanes.axes, 3 * i + c), weight)
     return dot(error, error)
 
 
@@ -137,15 +137,15 @@ def direction_error(a, b):
     a x b is 2 sin cos of half the angle, and |a + b| is 2 cos: 2 a x (a + b) / |a + b| loses no digits at any angle.
     """
     # Where a and b are opposite, take one of the perpendicular axes, or the residual of the largest error would vanish.
-    middle = add(a, b)
-    mm = dot(middle, middle)
-    opposite = mm < OPPOSITE_SUM2
-    error = scale(cross(a, middle), 2.0 / sqrt(maximum(mm, mm * 0.0 + OPPOSITE_SUM2)))
+    sum_vector = add(a, b)
+    mm = dot(sum_vector, sum_vector)
+    is_opposite = mm < OPPOSITE_SUM2
+    error = scale(cross(a, sum_vector), 2.0 / sqrt(maximum(mm, mm * 0.0 + OPPOSITE_SUM2)))
     perpendicular = find_perpendicular(a)
     return Vec(
-        select(opposite, 2.0 * perpendicular.x, error.x),
-        select(opposite, 2.0 * perpendicular.y, error.y),
-        select(opposite, 2.0 * perpendicular.z, error.z),
+        select(is_opposite, 2.0 * perpendicular.x, error.x),
+        select(is_opposite, 2.0 * perpendicular.y, error.y),
+        select(is_opposite, 2.0 * perpendicular.z, error.z),
     )
 
 
@@ -154,15 +154,17 @@ def write_direction(tree, lanes, t):
     """Write the rows of a DIRECTION term. A rotation w rotates the axis a by w - a (a . w)."""
     term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
     a = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.aims[t], 0))
-    error = direction_error(a, read_vec_at(lanes.targets, term.target))
-    write_residual(lanes.e, term.row, error, weight)
+    error = direction_error(a, read_vec_at(lanes.targets, term.target_start))
+    write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
         if is_rotating(node.motion):
             for c in range(count_dofs(node.motion)):
                 axis = read_vec(lanes.axes, 3 * i + c)
-                add_jacobian_rows(lanes.J, node.dof + c, term.row, sub(axis, scale(a, dot(a, axis))), weight)
+                add_jacobian_rows(
+                    lanes.J, node.dof_start + c, term.error_row, sub(axis, scale(a, dot(a, axis))), weight
+                )
     return dot(error, error)
 
 
@@ -175,22 +177,25 @@ def write_direction(tree, lanes, t):
 # to rounding, b is undefined: then b and the residual are zero.
 #
 # Where joints share the rotation (LookAt: spine, neck and head), they all rotate about one axis, each by a share given
-# by its ease. The point then moves as if all of them were at one position, the mean of their positions weighted by the
-# eases. So one rate serves all of them, and their steps stay in proportion to their eases.
+# by its step weight. The point then moves as if all of them were at one position, the mean of their positions weighted
+# by the step weights. So one rate serves all of them, and their steps stay in proportion to these weights.
 
 
 @inline
 def compute_mean_arm(tree, lanes, t, point):
-    """Compute the weighted mean arm of the rotating joints to the point. The weights are the joints' eases."""
-    mean, total = scale(point, 0.0), 0.0
+    """Compute the weighted mean arm of the rotating joints to the point. The weights are the joints' step weights."""
+    mean_arm, total_weight = scale(point, 0.0), 0.0
     term = read_term(tree.terms, t)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
         if is_rotating(node.motion):
-            ease = tree.dofs[node.dof, layout.DOF_WEIGHT]
-            mean, total = add(mean, scale(sub(point, read_vec(lanes.positions, i)), ease)), total + ease
-    return scale(mean, 1.0 / total) if total > 0.0 else mean
+            step_weight = tree.dofs[node.dof_start, layout.DOF_WEIGHT]
+            mean_arm, total_weight = (
+                add(mean_arm, scale(sub(point, read_vec(lanes.positions, i)), step_weight)),
+                total_weight + step_weight,
+            )
+    return scale(mean_arm, 1.0 / total_weight) if total_weight > 0.0 else mean_arm
 
 
 @device_function
@@ -203,32 +208,38 @@ def write_aim(tree, lanes, t):
     rotation = read_quat(lanes.rotations, term.node)
     a = rotate(rotation, read_vec_at(tree.aims[t], layout.AIM_AXIS))
     point = add(read_vec(lanes.positions, term.node), rotate(rotation, read_vec_at(tree.aims[t], 0)))
-    wanted = read_vec_at(lanes.targets, term.target)
-    to_target = sub(wanted, point)
+    target_point = read_vec_at(lanes.targets, term.target_start)
+    to_target = sub(target_point, point)
     zero, square = dot(a, a) * 0.0, dot(to_target, to_target)
     # A joint at its target has no direction to it: the goal is met for every rotation.
-    is_at_target = square <= layout.SAME_POINT_RATIO * (dot(wanted, wanted) + dot(point, point))
+    is_at_target = square <= layout.SAME_POINT_RATIO * (dot(target_point, target_point) + dot(point, point))
     inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(square), layout.MIN_DIVISOR))
     b = scale(to_target, inverse_distance)
     error = direction_error(a, b)
-    write_residual(lanes.e, term.row, error, weight)
-    shared = tree.aims[t, layout.AIM_SHARED] > 0.0
-    mean = compute_mean_arm(tree, lanes, t, point) if shared else Vec(point.x, point.y, point.z)
+    write_residual(lanes.e, term.error_row, error, weight)
+    is_shared = tree.aims[t, layout.AIM_SHARED] > 0.0
+    mean_arm = compute_mean_arm(tree, lanes, t, point) if is_shared else Vec(point.x, point.y, point.z)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
         # One arm for all joints sharing the rotation: with their own arms their shares would be unequal.
-        arm = mean if shared else sub(point, read_vec(lanes.positions, i))
+        arm = mean_arm if is_shared else sub(point, read_vec(lanes.positions, i))
         for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
             if is_rotating(node.motion):
                 # A rotation of the axis also moves the point, and with it the direction to the target.
                 direction_rate = scale(cross(b, cross(axis, arm)), inverse_distance)
                 add_jacobian_rows(
-                    lanes.J, node.dof + c, term.row, add(direction_rate, sub(axis, scale(a, dot(a, axis)))), weight
+                    lanes.J,
+                    node.dof_start + c,
+                    term.error_row,
+                    add(direction_rate, sub(axis, scale(a, dot(a, axis)))),
+                    weight,
                 )
             else:
-                add_jacobian_rows(lanes.J, node.dof + c, term.row, scale(cross(b, axis), inverse_distance), weight)
+                add_jacobian_rows(
+                    lanes.J, node.dof_start + c, term.error_row, scale(cross(b, axis), inverse_distance), weight
+                )
     return dot(error, error)
 
 
@@ -281,53 +292,60 @@ def write_pole(tree, lanes, t):
         compute_point(lanes, terms[layout.TERM_MIDDLE], aims, layout.AIM_MIDDLE_POINT),
     )
     tip = compute_point(lanes, term.node, aims, 0)
-    line, bend, away = (
+    chord_vector, middle_vector, pole_vector = (
         sub(tip, first),
         sub(middle, first),
-        sub(read_vec_at(lanes.targets, term.target), first),
+        sub(read_vec_at(lanes.targets, term.target_start), first),
     )
-    reach = vec_length(line)
-    n = scale(line, divide_safely(1.0, reach))
-    k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
-    k_long, p_long, limb = vec_length(k), vec_length(p), vec_length(bend) + vec_length(sub(tip, middle))
+    chord_length = vec_length(chord_vector)
+    n = scale(chord_vector, divide_safely(1.0, chord_length))
+    k, p = sub(middle_vector, scale(n, dot(n, middle_vector))), sub(pole_vector, scale(n, dot(n, pole_vector)))
+    k_length, p_length, limb_length = (
+        vec_length(k),
+        vec_length(p),
+        vec_length(middle_vector) + vec_length(sub(tip, middle)),
+    )
     # The side of a nearly straight limb is ill-conditioned: its rate grows as 1 / |k|. Fading the row bounds it, and a
     # straight limb has no side to miss.
-    fade = minimum(divide_safely(k_long, FADE_SHARE * limb), 1.0) * minimum(
-        divide_safely(p_long, FADE_SHARE * limb), 1.0
+    fade = minimum(divide_safely(k_length, FADE_SHARE * limb_length), 1.0) * minimum(
+        divide_safely(p_length, FADE_SHARE * limb_length), 1.0
     )
-    fade = fade * minimum(divide_safely(reach, FADE_SHARE * limb), 1.0) * weight
-    k_unit, p_unit = scale(k, divide_safely(1.0, k_long)), scale(p, divide_safely(1.0, p_long))
-    chord, side = vec_length(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
+    fade = fade * minimum(divide_safely(chord_length, FADE_SHARE * limb_length), 1.0) * weight
+    k_unit, p_unit = scale(k, divide_safely(1.0, k_length)), scale(p, divide_safely(1.0, p_length))
+    chord, sine_phi = vec_length(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
     zero = chord * 0.0
     # Every term has three rows, so the blocks of the normal matrix stay 3 x 3.
-    lanes.e[term.row], lanes.e[term.row + 1], lanes.e[term.row + 2] = (
-        select(side < 0.0, -chord, chord) * fade,
+    lanes.e[term.error_row], lanes.e[term.error_row + 1], lanes.e[term.error_row + 2] = (
+        select(sine_phi < 0.0, -chord, chord) * fade,
         zero,
         zero,
     )
-    for_middle, of_pole = (
-        scale(cross(n, k_unit), divide_safely(fade, k_long)),
-        scale(cross(n, p_unit), divide_safely(fade, p_long)),
+    middle_rate, pole_rate = (
+        scale(cross(n, k_unit), divide_safely(fade, k_length)),
+        scale(cross(n, p_unit), divide_safely(fade, p_length)),
     )
-    k_share, p_share = divide_safely(dot(n, bend), reach), divide_safely(dot(n, away), reach)
-    for_tip = sub(scale(of_pole, p_share), scale(for_middle, k_share))
-    for_first = sub(scale(of_pole, 1.0 - p_share), scale(for_middle, 1.0 - k_share))
+    k_share, p_share = (
+        divide_safely(dot(n, middle_vector), chord_length),
+        divide_safely(dot(n, pole_vector), chord_length),
+    )
+    tip_rate = sub(scale(pole_rate, p_share), scale(middle_rate, k_share))
+    first_rate = sub(scale(pole_rate, 1.0 - p_share), scale(middle_rate, 1.0 - k_share))
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
-        at = read_vec(lanes.positions, i)
+        position = read_vec(lanes.positions, i)
         # Rate of phi under a translation or rotation of the three points, by the principle of virtual work: forces at
         # points add up to a force and a torque about the joint.
-        push, twist = for_tip, cross(sub(tip, at), for_tip)
+        push, twist = tip_rate, cross(sub(tip, position), tip_rate)
         # The path leads to the tip; its first parts also move the middle joint and the first joint.
         if j < terms[layout.TERM_MIDDLE_END]:
-            push, twist = add(push, for_middle), add(twist, cross(sub(middle, at), for_middle))
+            push, twist = add(push, middle_rate), add(twist, cross(sub(middle, position), middle_rate))
         if j < terms[layout.TERM_FIRST_END]:
-            push, twist = add(push, for_first), add(twist, cross(sub(first, at), for_first))
+            push, twist = add(push, first_rate), add(twist, cross(sub(first, position), first_rate))
         for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
-            lanes.J[node.dof + c, term.row] = lanes.J[node.dof + c, term.row] + dot(
+            lanes.J[node.dof_start + c, term.error_row] = lanes.J[node.dof_start + c, term.error_row] + dot(
                 axis, twist if is_rotating(node.motion) else push
             )
-    straight = minimum(minimum(k_long, p_long), reach) <= layout.STRAIGHT_RATIO * limb
-    return select(straight, zero, chord * chord)
+    is_straight = minimum(minimum(k_length, p_length), chord_length) <= layout.STRAIGHT_RATIO * limb_length
+    return select(is_straight, zero, chord * chord)

@@ -117,7 +117,7 @@ def measure_by_differences(lane_kind, tree, limits, lanes, unperturbed_u, pertur
 # damped           y = (J J^T + l I)^-1 e
 # selective        y = sum_i k_i (u_i . e) / s_i^2 u_i, with s_i, u_i the singular values and vectors of J
 #
-# `lanes.step_error` is the clamped e; J has its rows frozen and scaled by `freeze_dofs`. Each rule fills lanes.y. Sources:
+# `lanes.step_error` is the clamped e; J has its rows frozen and scaled by `freeze_dofs`. Each rule fills lanes.y:
 # Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods",
 # 2004; Buss and Kim, "Selectively damped least squares for inverse kinematics", J. Graphics Tools 10(3), 2005.
 
@@ -130,7 +130,7 @@ RANK_TOLERANCE = 1e-12  # squared singular values below this share of the larges
 def clamp_errors(tree, lanes, max_errors):
     """Clamp each term's error in a step to max_errors (t,)."""
     for t in range(tree.terms.shape[0]):
-        r = read_term(tree.terms, t).row
+        r = read_term(tree.terms, t).error_row
         x, y, z = lanes.step_error[r], lanes.step_error[r + 1], lanes.step_error[r + 2]
         length = sqrt(x * x + y * y + z * z)
         # Buss's D_max: a distant target would otherwise exceed the linear model and dominate the rows of other goals.
@@ -511,7 +511,7 @@ def find_bend_axis(lane_kind, tree, lanes):
     zero = broadcast(lane_kind, 0.0)
     largest, largest_square = Vec(zero, zero, zero + 1.0), zero
     for t in range(tree.terms.shape[0]):
-        residual = read_vec_at(lanes.e, read_term(tree.terms, t).row)
+        residual = read_vec_at(lanes.e, read_term(tree.terms, t).error_row)
         size = dot(residual, residual)
         larger = size > largest_square
         largest_square = select(larger, size, largest_square)

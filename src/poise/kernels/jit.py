@@ -175,7 +175,7 @@ def make_caching_context(context: Any) -> Any:
 class KernelCompiler(Compiler):
     """Numba's compiler with the libraries and flags below."""
 
-    apart: ClassVar[bool] = False  # whether inlining is disabled
+    is_inlining_disabled: ClassVar[bool] = False  # whether inlining is disabled
 
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
@@ -185,7 +185,7 @@ class KernelCompiler(Compiler):
         context.typing_context = self.state.typingctx = make_caching_context(self.state.typingctx)
         if flags.no_cpython_wrapper:
             self.state.library = _DeviceLibrary(context.codegen(), "piece")
-            self.state.library.apart = self.apart
+            self.state.library.is_inlining_disabled = self.is_inlining_disabled
             context.get_executable = _make_codeless_function
         else:
             self.state.library = _KernelLibrary(context.codegen(), "kernel")
@@ -214,7 +214,7 @@ class NoInlineCompiler(KernelCompiler):
     They are faster where the optimiser does not mix them with the code around their calls.
     """
 
-    apart = True
+    is_inlining_disabled = True
 
 
 class _KernelLibrary(JITCodeLibrary):
@@ -233,12 +233,12 @@ class _KernelLibrary(JITCodeLibrary):
 class _DeviceLibrary(JITCodeLibrary):
     """Library of a device function. It is optimised, and turned into machine code, inside the kernels that call it."""
 
-    apart = False
+    is_inlining_disabled = False
 
     def add_ir_module(self, ir_module: Any) -> None:
         """Add the function's own module."""
         for function in ir_module.functions:
-            if self.apart and not function.is_declaration:
+            if self.is_inlining_disabled and not function.is_declaration:
                 function.attributes.add("noinline")
         super().add_ir_module(ir_module)
 

@@ -56,10 +56,10 @@ def wrap_angle(x):
 def compute_sincos(lane_kind, x):
     """Compute sine and cosine of any angle [rad]."""
     # Continuous joints may count turns; angles above a hundred thousand radians are rare and take the slow path.
-    huge = mask_to_bits(maximum(x, -x) > MAX_EXACT_ANGLE_RAD)
-    if huge != 0:
+    huge_lanes = mask_to_bits(maximum(x, -x) > MAX_EXACT_ANGLE_RAD)
+    if huge_lanes != 0:
         for l in range(count_lanes(lane_kind)):
-            if (huge >> l) & 1:
+            if (huge_lanes >> l) & 1:
                 x = set_lane(x, l, wrap_angle(get_lane(x, l)))
     s, c = half_angle_sincos(x)
     return 2.0 * (s * c), 1.0 - 2.0 * (s * s)
@@ -87,8 +87,8 @@ def write_rotation(m, q):
 
 
 @inline
-def write_ball(lane_kind, row, numbers, column, is_free, motion, before, m):
-    """Write the local map A . J . B of a ball or free joint. `motion` and `before` are workspace."""
+def write_ball(lane_kind, row, numbers, column, is_free, motion, a_times_j, m):
+    """Write the local map A . J . B of a ball or free joint. `motion` and `a_times_j` are workspace."""
     for j in range(3, 12, 4):
         motion[j] = broadcast(lane_kind, 0.0)
     if is_free:
@@ -97,31 +97,31 @@ def write_ball(lane_kind, row, numbers, column, is_free, motion, before, m):
     write_rotation(motion, Quat(numbers[column], numbers[column + 1], numbers[column + 2], numbers[column + 3]))
     # Most rigs have no B, which saves a matrix product.
     if row[layout.FK_POST_TRANSFORM] > 0.0:
-        compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, before)
-        compose(before, row[layout.FK_SINE : layout.FK_COSINE], m)
+        compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, a_times_j)
+        compose(a_times_j, row[layout.FK_SINE : layout.FK_COSINE], m)
     else:
         compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, m)
 
 
 @inline
-def write_local(lane_kind, row, numbers, motion, before, m):
-    """Write the local map A . J . B of one row. `motion` and `before` are workspace."""
-    kind_of_joint, column = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
-    if kind_of_joint == HINGE:
+def write_local(lane_kind, row, numbers, motion, a_times_j, m):
+    """Write the local map A . J . B of one row. `motion` and `a_times_j` are workspace."""
+    joint_kind, column = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
+    if joint_kind == HINGE:
         s, c = compute_sincos(lane_kind, numbers[column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT])
         for j in range(12):
             # Rodrigues' formula with A and B multiplied in beforehand: two products per number instead of two matrix
             # products.
             m[j] = s * row[layout.FK_SINE + j] + c * row[layout.FK_COSINE + j] + row[layout.FK_CONSTANT + j]
-    elif kind_of_joint == SLIDE:
+    elif joint_kind == SLIDE:
         x = numbers[column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT]
         for j in range(12):
             m[j] = x * row[layout.FK_SINE + j] + row[layout.FK_CONSTANT + j]
-    elif kind_of_joint == FIXED:
+    elif joint_kind == FIXED:
         for j in range(12):
             m[j] = broadcast(lane_kind, row[layout.FK_CONSTANT + j])
     else:
-        write_ball(lane_kind, row, numbers, column, kind_of_joint == FREE, motion, before, m)
+        write_ball(lane_kind, row, numbers, column, joint_kind == FREE, motion, a_times_j, m)
 
 
 @inline

@@ -143,7 +143,7 @@ class ArmLayout(NamedTuple):
     seeds: int  # seeds
     rows: int  # rows of the measuring paths; 0: many targets, which are not measured
     measures: int  # measures
-    used: int  # columns of q used by the paths
+    used_count: int  # columns of q used by the paths
     nq: int  # numbers of q
     links_at: int  # offsets in `numbers`
     seeds_at: int
@@ -152,13 +152,13 @@ class ArmLayout(NamedTuple):
     unit_at: int
     gains_at: int
     ranges_at: int
-    table_at: int
+    path_table_at: int
     measures_at: int
     tolerances_at: int
     columns_at: int  # offsets in `layout`: columns of the links in q
     is_hinge_at: int
-    spans_at: int
-    uses_at: int
+    path_spans_at: int
+    used_columns_at: int
     width: int  # numbers of a target: 3, 4 or 7
 
 

@@ -98,12 +98,12 @@ def twist_angle(q, axis):
 def cap_rotation(q, max_angle):
     """Limit the angle of rotation q to `max_angle`, about the same axis."""
     sine = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z)
-    half = 0.5 * max_angle
-    if math.atan2(sine, abs(q.w)) <= half:
+    half_angle = 0.5 * max_angle
+    if math.atan2(sine, abs(q.w)) <= half_angle:
         return q
-    k = math.sin(half) / sine
+    k = math.sin(half_angle) / sine
     k = -k if q.w < 0.0 else k
-    return Quat(math.cos(half), k * q.x, k * q.y, k * q.z)
+    return Quat(math.cos(half_angle), k * q.x, k * q.y, k * q.z)
 
 
 # --- Limits of whole rotations ---------------------------------------------------------------------------------------
@@ -244,17 +244,17 @@ def _clamp_swing_twist(limit, q):
         x, y = (q.w * q.x - q.z * q.y) / n, (q.w * q.y + q.z * q.x) / n
     k = 2.0 * math.atan2(r, n) / r if r > 0.0 else 0.0
     x, y = k * x, k * y
-    to_x, to_y, distance = _find_nearest_swing(limit, x, y)
+    clamped_x, clamped_y, distance = _find_nearest_swing(limit, x, y)
     if distance == 0.0 and clamped_twist == twist:
         return True, q
     # Near a swing of half a turn the twist hardly changes the rotation: its excess is weighted by that change.
     is_legal = distance <= ANGLE_SLACK_RAD and n * 2.0 * abs(math.sin(0.5 * (clamped_twist - twist))) <= ANGLE_SLACK_RAD
-    angle = math.sqrt(to_x * to_x + to_y * to_y)
+    angle = math.sqrt(clamped_x * clamped_x + clamped_y * clamped_y)
     # A clamped rotation must stay legal when measured again, which is certain only away from half a turn.
-    half = 0.5 * min(angle, MAX_SWING_RAD)
-    cosine = math.cos(half)
-    k = math.sin(half) / angle if angle > 0.0 else 0.0
-    x, y, c, s = k * to_x, k * to_y, math.cos(0.5 * clamped_twist), math.sin(0.5 * clamped_twist)
+    half_swing = 0.5 * min(angle, MAX_SWING_RAD)
+    cosine = math.cos(half_swing)
+    k = math.sin(half_swing) / angle if angle > 0.0 else 0.0
+    x, y, c, s = k * clamped_x, k * clamped_y, math.cos(0.5 * clamped_twist), math.sin(0.5 * clamped_twist)
     return is_legal, Quat(cosine * c, x * c + y * s, y * c - x * s, cosine * s)
 
 
@@ -264,21 +264,21 @@ def _find_nearest_swing(limit, x, y):
 
     Also returns its distance, and considers the same rotation the other way round.
     """
-    to_x, to_y = _find_nearest_in_ellipse(limit, x, y)
-    distance = math.sqrt((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y))
+    nearest_x, nearest_y = _find_nearest_in_ellipse(limit, x, y)
+    distance = math.sqrt((nearest_x - x) * (nearest_x - x) + (nearest_y - y) * (nearest_y - y))
     angle = math.sqrt(x * x + y * y)
-    widest = max(
+    max_swing = max(
         max(-limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]), max(-limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
     )
     # The opposite direction can only be nearer for wide limits.
-    if TWO_PI - angle - widest < distance:
+    if TWO_PI - angle - max_swing < distance:
         k = 1.0 - TWO_PI / angle
         x, y = k * x, k * y
-        back_x, back_y = _find_nearest_in_ellipse(limit, x, y)
-        back_off = math.sqrt((back_x - x) * (back_x - x) + (back_y - y) * (back_y - y))
-        if back_off < distance:
-            to_x, to_y, distance = back_x, back_y, back_off
-    return to_x, to_y, distance
+        opposite_x, opposite_y = _find_nearest_in_ellipse(limit, x, y)
+        opposite_distance = math.sqrt((opposite_x - x) * (opposite_x - x) + (opposite_y - y) * (opposite_y - y))
+        if opposite_distance < distance:
+            nearest_x, nearest_y, distance = opposite_x, opposite_y, opposite_distance
+    return nearest_x, nearest_y, distance
 
 
 @device_function
@@ -337,9 +337,12 @@ def _clamp_euler_box(limit, q):
         angles = alternative
     for _ in range(MAX_BOX_SWEEPS):
         # Iterate, because the best value of each angle depends on the other two.
-        before = angles
+        last_angles = angles
         angles = _refine_angles(limit, q, angles)
-        if max(max(abs(angles.x - before.x), abs(angles.y - before.y)), abs(angles.z - before.z)) <= ANGLE_SLACK_RAD:
+        if (
+            max(max(abs(angles.x - last_angles.x), abs(angles.y - last_angles.y)), abs(angles.z - last_angles.z))
+            <= ANGLE_SLACK_RAD
+        ):
             break
     clamped = _euler_to_quaternion(angles)
     return 2.0 * _chord(q, clamped) <= ANGLE_SLACK_RAD, clamped
@@ -351,10 +354,10 @@ def compute_euler_angles(q):
 
     b is within a quarter turn; see `from_quaternion` in maths/euler.py.
     """
-    long = math.sqrt((q.w + q.y) * (q.w + q.y) + (q.x + q.z) * (q.x + q.z))
-    short = math.sqrt((q.w - q.y) * (q.w - q.y) + (q.x - q.z) * (q.x - q.z))
+    sine_length = math.sqrt((q.w + q.y) * (q.w + q.y) + (q.x + q.z) * (q.x + q.z))
+    cosine_length = math.sqrt((q.w - q.y) * (q.w - q.y) + (q.x - q.z) * (q.x - q.z))
     half_sum, half_difference = math.atan2(q.x + q.z, q.w + q.y), math.atan2(q.x - q.z, q.w - q.y)
-    b = 2.0 * math.atan2(long, short) - 0.5 * math.pi
+    b = 2.0 * math.atan2(sine_length, cosine_length) - 0.5 * math.pi
     return half_sum + half_difference, b, half_sum - half_difference
 
 
@@ -417,25 +420,29 @@ def find_blocked_directions(limit, q, push):
     velocities in the joint's rest frame and span the gradients of the active bounds that the push would violate: a step
     without its part along them stays legal to first order.
     """
-    frame, none = read_quat_at(limit, LIMIT_FRAME), Vec(0.0, 0.0, 0.0)
+    frame, zero = read_quat_at(limit, LIMIT_FRAME), Vec(0.0, 0.0, 0.0)
     v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
     if limit[LIMIT_KIND] == SWING_TWIST:
         local = Quat(q.w, v.x, v.y, v.z)
-        a, b, c = _compute_swing_gradient(limit, local), _compute_twist_gradient(limit, local), none
+        a, b, c = _compute_swing_gradient(limit, local), _compute_twist_gradient(limit, local), zero
     else:
         a, b, c = _compute_box_gradients(limit, Quat(q.w, v.x, v.y, v.z))
-    out = rotate(conjugate(frame), push)
+    local_push = rotate(conjugate(frame), push)
     # Gradients of bounds violated by the push, orthogonalised by Gram-Schmidt.
-    first = a if dot(a, out) > 0.0 else (b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else none))
+    first = (
+        a
+        if dot(a, local_push) > 0.0
+        else (b if dot(b, local_push) > 0.0 else (c if dot(c, local_push) > 0.0 else zero))
+    )
     first = _normalise_or_zero(first)
     # Along the first bound the push may still violate a second one, and along both a third.
-    out = sub(out, scale(first, dot(first, out)))
+    local_push = sub(local_push, scale(first, dot(first, local_push)))
     b, c = _project_out(b, first), _project_out(c, first)
-    second = b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else _project_out(a, first))
-    second = _normalise_or_zero(second) if dot(second, out) > 0.0 else none
-    out = sub(out, scale(second, dot(second, out)))
+    second = b if dot(b, local_push) > 0.0 else (c if dot(c, local_push) > 0.0 else _project_out(a, first))
+    second = _normalise_or_zero(second) if dot(second, local_push) > 0.0 else zero
+    local_push = sub(local_push, scale(second, dot(second, local_push)))
     c = _project_out(c, second)
-    third = _normalise_or_zero(c) if dot(c, out) > 0.0 else none
+    third = _normalise_or_zero(c) if dot(c, local_push) > 0.0 else zero
     return rotate(frame, first), rotate(frame, second), rotate(frame, third)
 
 
@@ -476,9 +483,9 @@ def _compute_swing_gradient(limit, q):
     w . u, its axis turns by w_z + cot(angle) w . t.
     """
     n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
-    none = Vec(0.0, 0.0, 0.0)
+    zero = Vec(0.0, 0.0, 0.0)
     if r == 0.0 or n == 0.0:
-        return none
+        return zero
     ux, uy = (q.w * q.x - q.z * q.y) / (n * r), (q.w * q.y + q.z * q.x) / (n * r)
     angle = 2.0 * math.atan2(r, n)
     x, y = angle * ux, angle * uy
@@ -486,11 +493,11 @@ def _compute_swing_gradient(limit, q):
     a = max(limit[LIMIT_BOUNDS + 1] if x >= 0.0 else -limit[LIMIT_BOUNDS], EDGE_TOLERANCE)
     b = max(limit[LIMIT_BOUNDS + 3] if y >= 0.0 else -limit[LIMIT_BOUNDS + 2], EDGE_TOLERANCE)
     if (x / a) * (x / a) + (y / b) * (y / b) < 1.0 - EDGE_TOLERANCE:
-        return none
+        return zero
     mx, my = x / (a * a), y / (b * b)
-    along, across = mx * ux + my * uy, angle * (my * ux - mx * uy)
-    rotated = across * (n * n - r * r) / (2.0 * n * r)
-    return Vec(along * ux - rotated * uy, along * uy + rotated * ux, across)
+    radial, tangential = mx * ux + my * uy, angle * (my * ux - mx * uy)
+    axial = tangential * (n * n - r * r) / (2.0 * n * r)
+    return Vec(radial * ux - axial * uy, radial * uy + axial * ux, tangential)
 
 
 @device_function
@@ -505,13 +512,13 @@ def _compute_box_gradients(limit, q):
         a, b, c = a + math.pi, math.pi - b, c + math.pi
     k = -1.0 if math.cos(b) < 0.0 else 1.0
     sa, ca, sb, cb = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
-    at_a = k * _find_range_end(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
-    at_b = _find_range_end(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
-    at_c = k * _find_range_end(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
+    end_a = k * _find_range_end(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
+    end_b = _find_range_end(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
+    end_c = k * _find_range_end(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     return (
-        scale(Vec(cb, sa * sb, -ca * sb), at_a),
-        scale(Vec(0.0, ca, sa), at_b),
-        scale(Vec(0.0, -sa, ca), at_c),
+        scale(Vec(cb, sa * sb, -ca * sb), end_a),
+        scale(Vec(0.0, ca, sa), end_b),
+        scale(Vec(0.0, -sa, ca), end_c),
     )
 
 
@@ -598,10 +605,10 @@ def measure_hinge_excess(rotation, axis, low, high):
     """
     q = Quat(-rotation.w, -rotation.x, -rotation.y, -rotation.z) if rotation.w < 0.0 else rotation
     angle = twist_angle(q, axis)
-    along = q.x * axis.x + q.y * axis.y + q.z * axis.z
-    length = math.sqrt(q.w * q.w + along * along)
+    axis_part = q.x * axis.x + q.y * axis.y + q.z * axis.z
+    length = math.sqrt(q.w * q.w + axis_part * axis_part)
     if low <= angle <= high and length > 0.0:  # the usual case: cosine and sine of half the angle are known
-        s = along / length
+        s = axis_part / length
         return 2.0 * find_max_difference(q, Quat(q.w / length, s * axis.x, s * axis.y, s * axis.z))
     # Of the two signs of the nearest legal quaternion, differences are measured to the nearer one.
     nearest = from_axis_angle(axis, clamp_angle(angle, low, high))

@@ -119,14 +119,14 @@ def compute_jacobi_rotation(lane_kind, A, p, q, threshold):
     Golub and Van Loan, Matrix Computations, section 8.5: the smaller of the two angles.
     """
     zero, one, element = broadcast(lane_kind, 0.0), broadcast(lane_kind, 1.0), A[p, q]
-    rotates = maximum(element, -element) > threshold
+    is_rotated = maximum(element, -element) > threshold
     # Lanes with nothing to rotate divide by one instead of zero and discard the result.
-    ratio = (A[q, q] - A[p, p]) / (2.0 * select(rotates, element, one))
+    ratio = (A[q, q] - A[p, p]) / (2.0 * select(is_rotated, element, one))
     size = maximum(ratio, -ratio)
     t = select(ratio < 0.0, zero - 1.0, one) / (size + sqrt(ratio * ratio + 1.0))
-    t = select(rotates, t, zero)
+    t = select(is_rotated, t, zero)
     c = 1.0 / sqrt(t * t + 1.0)
-    return c, c * t, rotates
+    return c, c * t, is_rotated
 
 
 @device_function
@@ -145,16 +145,16 @@ def diagonalise(lane_kind, A, vectors, values):
             vectors[r, k] = one if r == k else zero
     threshold = OFF_DIAGONAL_TOLERANCE * trace
     for _ in range(MAX_JACOBI_SWEEPS):
-        busy = 0
+        rotating_lanes = 0
         for p in range(m):
             for q in range(p + 1, m):
                 c, s, rotates = compute_jacobi_rotation(lane_kind, A, p, q, threshold)
                 lane_bits = mask_to_bits(rotates)
-                busy |= lane_bits
+                rotating_lanes |= lane_bits
                 # Skipped only if no lane needs it. In the other lanes the rotation is by 0 and changes no bit.
                 if lane_bits != 0:
                     rotate_rows(A, vectors, p, q, c, s)
-        if busy == 0:
+        if rotating_lanes == 0:
             break
     for r in range(m):
         # Rounding can make a zero eigenvalue slightly negative, and callers take its square root.
@@ -190,8 +190,8 @@ def matrix_to_quaternion(t, n):
     d, e, f = t[n], t[n + 1], t[n + 2]
     g, h, i = t[2 * n], t[2 * n + 1], t[2 * n + 2]
     # Rows one and two must be orthonormal and row three their cross product, which excludes mirrors.
-    off = max(abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0), abs(a * d + b * e + c * f))
-    off = max(off, abs(b * f - c * e - g), abs(c * d - a * f - h), abs(a * e - b * d - i))
+    max_error = max(abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0), abs(a * d + b * e + c * f))
+    max_error = max(max_error, abs(b * f - c * e - g), abs(c * d - a * f - h), abs(a * e - b * d - i))
     trace = a + e + i
     if trace > 0.0:
         s = math.sqrt(trace + 1.0)
@@ -209,17 +209,17 @@ def matrix_to_quaternion(t, n):
         s = math.sqrt(1.0 - a - e + i)
         k = 0.5 / s
         q = Quat((d - b) * k, (c + g) * k, (f + h) * k, 0.5 * s)
-    return q, off <= ORTHOGONALITY_TOLERANCE
+    return q, max_error <= ORTHOGONALITY_TOLERANCE
 
 
 @inline_strict
-def scale_to_unit(row, at, n):
-    """Scale n numbers of a row from `at` on to unit length.
+def scale_to_unit(row, first, n):
+    """Scale n numbers of a row from `first` on to unit length.
 
     Numbers of unit length to rounding are kept; return False for zero length.
     """
     square, largest = 0.0, 0.0
-    for i in range(at, at + n):
+    for i in range(first, first + n):
         square += row[i] * row[i]
         largest = max(largest, abs(row[i]))
     if abs(square - 1.0) <= UNIT_SLACK:
@@ -227,12 +227,12 @@ def scale_to_unit(row, at, n):
     if not largest > 0.0:
         return False
     square = 0.0
-    for i in range(at, at + n):
+    for i in range(first, first + n):
         row[i] /= largest  # first, so squares of huge or tiny numbers stay representable
         square += row[i] * row[i]
-    root = math.sqrt(square)
-    for i in range(at, at + n):
-        row[i] /= root
+    length = math.sqrt(square)
+    for i in range(first, first + n):
+        row[i] /= length
     return True
 
 
@@ -260,19 +260,26 @@ def convert_to_quaternions(matrices, out):
 
     Returns the first matrix other than a rotation, or -1. One kernel serves one and many, so the bits are equal.
     """
-    size, at = matrices.shape[1], out.shape[1] - 4
+    size, q_start = matrices.shape[1], out.shape[1] - 4
     n = 3 if size == 9 else 4
     for k in range(matrices.shape[0]):
         q, is_rotation = matrix_to_quaternion(matrices[k], n)
         if size == 16:
-            last = matrices[k, 12:]
-            is_rotation = is_rotation and last[0] == 0.0 and last[1] == 0.0 and last[2] == 0.0 and last[3] == 1.0
+            last_row = matrices[k, 12:]
+            is_rotation = (
+                is_rotation and last_row[0] == 0.0 and last_row[1] == 0.0 and last_row[2] == 0.0 and last_row[3] == 1.0
+            )
         if not is_rotation:
             return k
         q = normalise(q)
         sign = -1.0 if q.w < 0.0 else 1.0
-        out[k, at], out[k, at + 1], out[k, at + 2], out[k, at + 3] = sign * q.w, sign * q.x, sign * q.y, sign * q.z
-        for i in range(at):
+        out[k, q_start], out[k, q_start + 1], out[k, q_start + 2], out[k, q_start + 3] = (
+            sign * q.w,
+            sign * q.x,
+            sign * q.y,
+            sign * q.z,
+        )
+        for i in range(q_start):
             out[k, i] = matrices[k, i * n + 3]
     return -1
 
@@ -382,24 +389,24 @@ def quat_component(q, i):
 @device_function
 def find_best_rotation(K, V):
     """Find the best rotation, the smallest one of several. K's upper triangle is overwritten."""
-    scale = 0.0
+    max_entry = 0.0
     for r in range(4):
         for c in range(4):
             V[r, c] = 1.0 if r == c else 0.0
             if c >= r:
-                scale = max(scale, abs(K[r, c]))
+                max_entry = max(max_entry, abs(K[r, c]))
     for _ in range(DAVENPORT_SWEEPS):
-        off = 0.0
+        max_off_diagonal = 0.0
         for r in range(3):
             for c in range(r + 1, 4):
-                off = max(off, abs(K[r, c]))
+                max_off_diagonal = max(max_off_diagonal, abs(K[r, c]))
         # Too small to change a digit of the diagonal.
-        if off <= 1e-17 * scale:
+        if max_off_diagonal <= 1e-17 * max_entry:
             break
         for r in range(3):
             for c in range(r + 1, 4):
                 eliminate_element(K, V, r, c)
-    return find_smallest_rotation(K, V, scale)
+    return find_smallest_rotation(K, V, max_entry)
 
 
 @inline
@@ -431,7 +438,7 @@ def eliminate_element(K, V, p, q):
 
 
 @inline
-def find_smallest_rotation(K, V, scale):
+def find_smallest_rotation(K, V, max_entry):
     """Find the smallest rotation among the leading eigenvectors. It is their mix nearest to the identity."""
     best = 0
     for k in range(1, 4):
@@ -440,7 +447,7 @@ def find_smallest_rotation(K, V, scale):
     w, x, y, z = 0.0, 0.0, 0.0, 0.0
     for k in range(4):
         # Equal eigenvalues span a plane of best rotations: the sum of v (v . identity) projects the identity onto it.
-        if K[k, k] >= K[best, best] - EIGENVALUE_TIE * scale:
+        if K[k, k] >= K[best, best] - EIGENVALUE_TIE * max_entry:
             w, x, y, z = w + V[0, k] * V[0, k], x + V[0, k] * V[1, k], y + V[0, k] * V[2, k], z + V[0, k] * V[3, k]
     if w > EIGENVALUE_TIE:
         return normalise(Quat(w, x, y, z))

@@ -35,23 +35,23 @@ def read_hinge_angle(q, limits):
 
 
 @kernel
-def convert_q_to_u(q, same, bent, limits, moves, gains, u):
+def convert_q_to_u(q, copied_columns, hinge_balls, hinge_limits, free_translations, gains, u):
     """Fill u (k, nu) from configurations q (k, nq).
 
-    same    (p, 2)  columns of q and u with the same number
-    bent    (h, 2)  column of q with the quaternion of a ball limited to one axis, column of u with its angle
-    limits  (h, 7)  its axis, its range, and its soft range (low above high: none)
-    moves   (m, 2)  columns of q and u with the position of a free joint
-    gains   (m,)    kernel units per file unit
+    copied_columns     (p, 2)  columns of q and u with the same number
+    hinge_balls        (h, 2)  column of q with the quaternion of a ball limited to one axis, column of u with its angle
+    hinge_limits       (h, 7)  its axis, its range, and its soft range (low above high: none)
+    free_translations  (m, 2)  columns of q and u with the position of a free joint
+    gains              (m,)    kernel units per file unit
     """
     for k in range(q.shape[0]):
-        for i in range(same.shape[0]):
-            u[k, same[i, 1]] = q[k, same[i, 0]]
-        for i in range(bent.shape[0]):
-            u[k, bent[i, 1]] = read_hinge_angle(read_quat_at(q[k], bent[i, 0]), limits[i])
-        for i in range(moves.shape[0]):
+        for i in range(copied_columns.shape[0]):
+            u[k, copied_columns[i, 1]] = q[k, copied_columns[i, 0]]
+        for i in range(hinge_balls.shape[0]):
+            u[k, hinge_balls[i, 1]] = read_hinge_angle(read_quat_at(q[k], hinge_balls[i, 0]), hinge_limits[i])
+        for i in range(free_translations.shape[0]):
             for j in range(3):
-                u[k, moves[i, 1] + j] = q[k, moves[i, 0] + j] * gains[i]
+                u[k, free_translations[i, 1] + j] = q[k, free_translations[i, 0] + j] * gains[i]
 
 
 @inline
@@ -70,7 +70,9 @@ def unwrap_hinges_batch(q, starts, hinge_ranges):
 
 
 @kernel
-def convert_u_to_q(u, has_moved, starts, same, bent, limits, moves, gains, hinge_ranges, q):
+def convert_u_to_q(
+    u, has_moved, starts, copied_columns, hinge_balls, hinge_limits, free_translations, gains, hinge_ranges, q
+):
     """Fill q (k, nq) from u (k, nu) where `has_moved` (k,). Elsewhere copy the start (1|k, nq) bit for bit.
 
     hinge_ranges  (h, 3)  see `unwrap_hinges`
@@ -81,20 +83,23 @@ def convert_u_to_q(u, has_moved, starts, same, bent, limits, moves, gains, hinge
             q[k, i] = starts[row, i]
         if not has_moved[k]:
             continue
-        for i in range(same.shape[0]):
-            q[k, same[i, 0]] = u[k, same[i, 1]]
+        for i in range(copied_columns.shape[0]):
+            q[k, copied_columns[i, 0]] = u[k, copied_columns[i, 1]]
         unwrap_hinges(q[k], starts[row], hinge_ranges)
-        for i in range(bent.shape[0]):
-            rotation, first = from_axis_angle(read_vec_at(limits[i], 0), u[k, bent[i, 1]]), bent[i, 0]
+        for i in range(hinge_balls.shape[0]):
+            rotation, first = (
+                from_axis_angle(read_vec_at(hinge_limits[i], 0), u[k, hinge_balls[i, 1]]),
+                hinge_balls[i, 0],
+            )
             q[k, first], q[k, first + 1], q[k, first + 2], q[k, first + 3] = (
                 rotation.w,
                 rotation.x,
                 rotation.y,
                 rotation.z,
             )
-        for i in range(moves.shape[0]):
+        for i in range(free_translations.shape[0]):
             for j in range(3):
-                q[k, moves[i, 0] + j] = u[k, moves[i, 1] + j] / gains[i]
+                q[k, free_translations[i, 0] + j] = u[k, free_translations[i, 1] + j] / gains[i]
 
 
 @kernel
@@ -111,40 +116,45 @@ def convert_targets(rows, bases, unit, terms, out):
         if bases.shape[0] > 1:
             base_from_world = read_base_from_world(base)
         for t in range(terms.shape[0]):
-            kind, first, column = terms[t, 0], terms[t, 1], terms[t, 2]
-            if kind == ROTATION:
-                r = multiply(base_from_world, read_quat_at(rows[k], first))
-                out[k, column], out[k, column + 1], out[k, column + 2], out[k, column + 3] = r.w, r.x, r.y, r.z
+            goal_kind, target_start, out_start = terms[t, 0], terms[t, 1], terms[t, 2]
+            if goal_kind == ROTATION:
+                r = multiply(base_from_world, read_quat_at(rows[k], target_start))
+                out[k, out_start], out[k, out_start + 1], out[k, out_start + 2], out[k, out_start + 3] = (
+                    r.w,
+                    r.x,
+                    r.y,
+                    r.z,
+                )
                 continue
-            v = read_vec_at(rows[k], first)
-            if kind != DIRECTION:
+            v = read_vec_at(rows[k], target_start)
+            if goal_kind != DIRECTION:
                 v = sub(v, Vec(base[3], base[7], base[11]))
                 v = Vec(v.x / unit, v.y / unit, v.z / unit)
             v = rotate(base_from_world, v)
-            out[k, column], out[k, column + 1], out[k, column + 2] = v.x, v.y, v.z
+            out[k, out_start], out[k, out_start + 1], out[k, out_start + 2] = v.x, v.y, v.z
 
 
 @kernel
-def normalise_target(row, terms, farthest):
+def normalise_target(row, terms, max_coordinate):
     """Normalise a target row (W,) and return whether it is usable.
 
     Points must be finite and near; rotations are scaled to unit length.
 
-    terms     (t, 3)  as for `convert_targets`
-    farthest  the largest coordinate of a point
+    terms           (t, 3)  as for `convert_targets`
+    max_coordinate  the largest coordinate of a point
     """
     for t in range(terms.shape[0]):
-        kind, first = terms[t, 0], terms[t, 1]
-        if kind == ROTATION or kind == DIRECTION:
-            n = 4 if kind == ROTATION else 3
-            for j in range(first, first + n):
+        goal_kind, target_start = terms[t, 0], terms[t, 1]
+        if goal_kind == ROTATION or goal_kind == DIRECTION:
+            n = 4 if goal_kind == ROTATION else 3
+            for j in range(target_start, target_start + n):
                 if not abs(row[j]) <= MAX_FINITE:
                     return False
-            if not scale_to_unit(row, first, n):
+            if not scale_to_unit(row, target_start, n):
                 return False
         else:
-            for j in range(first, first + 3):
-                if not abs(row[j]) <= farthest:
+            for j in range(target_start, target_start + 3):
+                if not abs(row[j]) <= max_coordinate:
                     return False
     return True
 
@@ -157,15 +167,15 @@ def convert_u_to_motions(u, links, x):
     """
     for k in range(u.shape[0]):
         for i in range(links.shape[0]):
-            kind, at = int(links[i, 0]), int(links[i, 1])
-            if kind == BALL:
+            joint_kind, u_start = int(links[i, 0]), int(links[i, 1])
+            if joint_kind == BALL:
                 for j in range(4):
-                    x[k, i, j] = u[k, at + j]
-            elif kind == MOVE:  # in kernel units already, no second gain
+                    x[k, i, j] = u[k, u_start + j]
+            elif joint_kind == MOVE:  # in kernel units already, no second gain
                 for j in range(3):
-                    x[k, i, j] = u[k, at + j]
+                    x[k, i, j] = u[k, u_start + j]
             else:
-                x[k, i, 0] = links[i, 2] * u[k, at] + links[i, 3]
+                x[k, i, 0] = links[i, 2] * u[k, u_start] + links[i, 3]
 
 
 @kernel
@@ -173,13 +183,13 @@ def convert_motions_to_u(x, links, u):
     """Fill u (k, nu) from link motions x (k, m, 4). See `convert_u_to_motions`."""
     for k in range(x.shape[0]):
         for i in range(links.shape[0]):
-            kind, at = int(links[i, 0]), int(links[i, 1])
-            if kind == BALL:
+            joint_kind, u_start = int(links[i, 0]), int(links[i, 1])
+            if joint_kind == BALL:
                 for j in range(4):
-                    u[k, at + j] = x[k, i, j]
-            elif kind == MOVE:
+                    u[k, u_start + j] = x[k, i, j]
+            elif joint_kind == MOVE:
                 for j in range(3):
-                    u[k, at + j] = x[k, i, j]
+                    u[k, u_start + j] = x[k, i, j]
             else:
                 value = (x[k, i, 0] - links[i, 3]) / links[i, 2]
-                u[k, at] = min(max(value, links[i, 4]), links[i, 5])
+                u[k, u_start] = min(max(value, links[i, 4]), links[i, 5])

@@ -60,22 +60,22 @@ REACH_STRETCH = 0.05
 
 
 @device_function
-def map_direction(maps, at, v):
-    """Return a direction of map number `at` as a world unit vector."""
-    i = 12 * at
+def map_direction(maps, map_index, v):
+    """Return a direction of map number `map_index` as a world unit vector."""
+    i = 12 * map_index
     direction = Vec(
         maps[i] * v.x + maps[i + 1] * v.y + maps[i + 2] * v.z,
         maps[i + 4] * v.x + maps[i + 5] * v.y + maps[i + 6] * v.z,
         maps[i + 8] * v.x + maps[i + 9] * v.y + maps[i + 10] * v.z,
     )
-    size = norm(direction)
-    return scale(direction, 1.0 / size) if size > 0.0 else direction
+    length = norm(direction)
+    return scale(direction, 1.0 / length) if length > 0.0 else direction
 
 
 @device_function
-def read_origin(maps, at):
-    """Return the position of map number `at`."""
-    return Vec(maps[12 * at + 3], maps[12 * at + 7], maps[12 * at + 11])
+def read_origin(maps, map_index):
+    """Return the position of map number `map_index`."""
+    return Vec(maps[12 * map_index + 3], maps[12 * map_index + 7], maps[12 * map_index + 11])
 
 
 @device_function
@@ -87,12 +87,12 @@ def perpendicular_part(v, axis):
 @device_function
 def parallel_transport(a, b, v):
     """Rotate v by the smallest rotation from unit vector a to b. Return v itself where a and b are opposite."""
-    grow = 1.0 + dot(a, b)
-    if grow < OPPOSITE_COSINE_GAP:
+    one_plus_cosine = 1.0 + dot(a, b)
+    if one_plus_cosine < OPPOSITE_COSINE_GAP:
         return v
     axis = cross(a, b)
-    once = cross(axis, v)
-    return add(v, add(once, scale(cross(axis, once), 1.0 / grow)))
+    sideways = cross(axis, v)
+    return add(v, add(sideways, scale(cross(axis, sideways), 1.0 / one_plus_cosine)))
 
 
 @device_function
@@ -109,49 +109,51 @@ def find_current_side(maps, joints, chord, length, built_in):
     built_in  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
     """
     first = read_origin(maps, joints[1])
-    before = sub(read_origin(maps, joints[3]), first)
-    size = norm(before)
-    if not size > MIN_LENGTH_SHARE * length:
+    old_chord = sub(read_origin(maps, joints[3]), first)
+    chord_length = norm(old_chord)
+    if not chord_length > MIN_LENGTH_SHARE * length:
         return Vec(0.0, 0.0, 0.0), 0.0
-    before = scale(before, 1.0 / size)
-    bulge = perpendicular_part(sub(read_origin(maps, joints[2]), first), before)
-    off = norm(bulge)
-    counts = smoothstep_between((off - built_in) / length, MIN_BULGE_SHARE, FULL_BULGE_SHARE) * smoothstep_between(
-        dot(before, chord), NO_KEEP_COSINE, FULL_KEEP_COSINE
-    )
-    if not counts > 0.0:
+    old_chord = scale(old_chord, 1.0 / chord_length)
+    bulge_vector = perpendicular_part(sub(read_origin(maps, joints[2]), first), old_chord)
+    bulge_size = norm(bulge_vector)
+    weight = smoothstep_between(
+        (bulge_size - built_in) / length, MIN_BULGE_SHARE, FULL_BULGE_SHARE
+    ) * smoothstep_between(dot(old_chord, chord), NO_KEEP_COSINE, FULL_KEEP_COSINE)
+    if not weight > 0.0:
         return Vec(0.0, 0.0, 0.0), 0.0
-    return parallel_transport(before, chord, scale(bulge, 1.0 / off)), counts
+    return parallel_transport(old_chord, chord, scale(bulge_vector, 1.0 / bulge_size)), weight
 
 
 @device_function
-def lower_bend_side(side, chord, size, up, body):
+def lower_bend_side(side, chord, distance, up, body):
     """Rotate the bend side about the chord to lower the middle joint.
 
     A limb bent that way then has its middle joint no higher than both its ends.
 
-    chord, size  unit vector from the limb's first joint to its tip, and their distance
-    up           unit vector; zero and an extended limb leave the side unchanged
+    chord, distance  unit vector from the limb's first joint to its tip, and their distance
+    up               unit vector; zero and an extended limb leave the side unchanged
 
     Where every side is too high, return the lowest one.
     """
-    length, upper = body[layout.NATURAL_BEND_LENGTH], body[layout.NATURAL_BEND_UPPER]
-    ahead = 0.5 * (size + (2.0 * upper - length) * length / size)  # upper^2 - lower^2 = (upper - lower) * length
-    radius2, rise = upper * upper - ahead * ahead, dot(up, chord)
+    length, upper_length = body[layout.NATURAL_BEND_LENGTH], body[layout.NATURAL_BEND_UPPER]
+    elbow_along = 0.5 * (
+        distance + (2.0 * upper_length - length) * length / distance
+    )  # upper^2 - lower^2 = (upper - lower) * length
+    radius2, rise = upper_length * upper_length - elbow_along * elbow_along, dot(up, chord)
     across = perpendicular_part(up, chord)
-    level = norm(across)
-    if not (radius2 > 0.0 and level > MIN_LENGTH_SHARE):
+    up_length = norm(across)
+    if not (radius2 > 0.0 and up_length > MIN_LENGTH_SHARE):
         return side
-    max_height = (max(size * rise, 0.0) - ahead * rise) / (math.sqrt(radius2) * level) - ELBOW_MARGIN
-    across = scale(across, 1.0 / level)
-    around = cross(chord, across)
-    high, aside = dot(side, across), dot(side, around)
-    whole = math.sqrt(high * high + aside * aside)
-    if high <= max_height * whole:
+    max_height = (max(distance * rise, 0.0) - elbow_along * rise) / (math.sqrt(radius2) * up_length) - ELBOW_MARGIN
+    across = scale(across, 1.0 / up_length)
+    sideways_axis = cross(chord, across)
+    up_part, side_part = dot(side, across), dot(side, sideways_axis)
+    side_length = math.sqrt(up_part * up_part + side_part * side_part)
+    if up_part <= max_height * side_length:
         return side
     max_height = max(max_height, -1.0)
-    sideways = math.copysign(math.sqrt(max(1.0 - max_height * max_height, 0.0)), aside)
-    return add(scale(across, max_height * whole), scale(around, sideways * whole))
+    sideways = math.copysign(math.sqrt(max(1.0 - max_height * max_height, 0.0)), side_part)
+    return add(scale(across, max_height * side_length), scale(sideways_axis, sideways * side_length))
 
 
 @device_function
@@ -203,12 +205,12 @@ def compute_poles(maps, joints, body, targets, out):
         side = find_natural_side(row, joints, body, targets[k], chord, size)
         size = norm(side)
         side = scale(side, 1.0 / size) if size > 0.0 else side
-        current_side, counts = find_current_side(row, joints, chord, length, body[layout.NATURAL_BEND_BUILT_IN])
-        side = add(scale(side, 1.0 - counts), scale(current_side, counts))
+        current_side, side_weight = find_current_side(row, joints, chord, length, body[layout.NATURAL_BEND_BUILT_IN])
+        side = add(scale(side, 1.0 - side_weight), scale(current_side, side_weight))
         size = norm(side)
         side = scale(side, length / size) if size > 0.0 else side
-        at = add(add(first, scale(chord_vector, 0.5)), side)
-        out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+        pole = add(add(first, scale(chord_vector, 0.5)), side)
+        out[k, 0], out[k, 1], out[k, 2] = pole.x, pole.y, pole.z
 
 
 @kernel
@@ -231,10 +233,10 @@ def lower_raised_poles(maps, joints, body, out, raised):
         size = norm(chord_vector)
         chord = scale(chord_vector, 1.0 / size) if size > MIN_LENGTH_SHARE * length else chord_vector
         side = perpendicular_part(sub(middle, first), chord)
-        off = norm(side)
-        raised[k] = raised[k] and size > MIN_LENGTH_SHARE * length and off > MIN_LENGTH_SHARE * length
+        side_length = norm(side)
+        raised[k] = raised[k] and size > MIN_LENGTH_SHARE * length and side_length > MIN_LENGTH_SHARE * length
         if raised[k]:
-            side = scale(side, 1.0 / off)
+            side = scale(side, 1.0 / side_length)
             lower = lower_bend_side(
                 side, chord, size, map_direction(row, joints[0], read_vec_at(body, layout.NATURAL_BEND_UP)), body
             )
@@ -257,33 +259,33 @@ def find_root_shift(firsts, targets, reaches, is_leg):
         max_excess = 0.0
         for j in range(targets.shape[0]):
             leg_vector = sub(sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0)), shift)
-            size = norm(leg_vector)
-            if is_leg[j] and size > reaches[j]:
-                shift = add(shift, scale(leg_vector, 1.0 - reaches[j] / size))
-                max_excess = max(max_excess, size / reaches[j] - 1.0)
+            leg_length = norm(leg_vector)
+            if is_leg[j] and leg_length > reaches[j]:
+                shift = add(shift, scale(leg_vector, 1.0 - reaches[j] / leg_length))
+                max_excess = max(max_excess, leg_length / reaches[j] - 1.0)
         if max_excess < PROJECTION_TOLERANCE:
             break
     return shift
 
 
 @device_function
-def find_lean(arm, target, reach, deepest):
+def find_lean(arm, target, reach, max_lean):
     """Find the smallest rotation to bring `arm` within reach of a target.
 
     The rotation is about the origin; also return whether it suffices.
     """
-    r, d, identity = norm(arm), norm(target), Quat(1.0, 0.0, 0.0, 0.0)
+    r, d, no_rotation = norm(arm), norm(target), Quat(1.0, 0.0, 0.0, 0.0)
     if norm(sub(target, arm)) <= reach:
-        return identity, True
+        return no_rotation, True
     axis = cross(arm, target)
-    size = norm(axis)
-    if not size > MIN_LENGTH_SHARE * r * d:
-        return identity, False
+    axis_length = norm(axis)
+    if not axis_length > MIN_LENGTH_SHARE * r * d:
+        return no_rotation, False
     angle = math.acos(min(max(dot(arm, target) / (r * d), -1.0), 1.0))
     cosine = (d * d + r * r - reach * reach) / (2.0 * d * r)
-    needed = angle - math.acos(min(max(cosine, -1.0), 1.0))
-    done = cosine <= 1.0 and needed <= deepest
-    return from_axis_angle(scale(axis, 1.0 / size), min(max(needed, 0.0), deepest)), done
+    lean_angle = angle - math.acos(min(max(cosine, -1.0), 1.0))
+    suffices = cosine <= 1.0 and lean_angle <= max_lean
+    return from_axis_angle(scale(axis, 1.0 / axis_length), min(max(lean_angle, 0.0), max_lean)), suffices
 
 
 @device_function
@@ -298,27 +300,29 @@ def find_crouch_path(firsts, targets, is_leg, folded):
             leg_vector = sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0))
             path, count = add(path, leg_vector), count + 1.0
             max_depth = min(max_depth, norm(leg_vector) - folded[j])
-    size = norm(path)
-    if not (count > 0.0 and size > 0.0 and max_depth > 0.0):
+    path_length = norm(path)
+    if not (count > 0.0 and path_length > 0.0 and max_depth > 0.0):
         return Vec(0.0, 0.0, 0.0)
-    return scale(path, max_depth / size)
+    return scale(path, max_depth / path_length)
 
 
 @device_function
-def measure_crouch_share(firsts, targets, is_leg, reaches, down):
+def measure_crouch_share(firsts, targets, is_leg, reaches, crouch_path):
     """Return the share of a crouch (0..1) useful for short arms. It grows with lower and more distant targets."""
-    size, crouch_share = norm(down), 0.0
-    if not size > 0.0:
+    path_length, crouch_share = norm(crouch_path), 0.0
+    if not path_length > 0.0:
         return 1.0
     for j in range(targets.shape[0]):
         arm_vector = sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0))
         distance = norm(arm_vector)
         if not is_leg[j] and distance > reaches[j]:
-            short = smoothstep_between(distance, reaches[j], reaches[j] * (1.0 + REACH_STRETCH))
+            shortage = smoothstep_between(distance, reaches[j], reaches[j] * (1.0 + REACH_STRETCH))
             crouch_share = max(
                 crouch_share,
-                short
-                * smoothstep_between(dot(arm_vector, down) / (size * distance), NO_CROUCH_COSINE, FULL_CROUCH_COSINE),
+                shortage
+                * smoothstep_between(
+                    dot(arm_vector, crouch_path) / (path_length * distance), NO_CROUCH_COSINE, FULL_CROUCH_COSINE
+                ),
             )
     return crouch_share
 
@@ -346,24 +350,32 @@ def place_roots(roots, firsts, targets, is_leg, folded, reaches, out):
         for j in range(targets.shape[1]):
             at = add(read_vec_at(firsts[k, j], 0), shift)
             firsts[k, j, 0], firsts[k, j, 1], firsts[k, j, 2] = at.x, at.y, at.z
-        down = find_crouch_path(firsts[k], targets[k], is_leg, folded)
-        crouch_share = measure_crouch_share(firsts[k], targets[k], is_leg, reaches, down)
-        at, down, farther = root, scale(down, crouch_share), 1.0 + REACH_STRETCH * (1.0 - crouch_share)
-        depth = norm(down)
+        crouch_path = find_crouch_path(firsts[k], targets[k], is_leg, folded)
+        crouch_share = measure_crouch_share(firsts[k], targets[k], is_leg, reaches, crouch_path)
+        at, crouch_path, reach_factor = (
+            root,
+            scale(crouch_path, crouch_share),
+            1.0 + REACH_STRETCH * (1.0 - crouch_share),
+        )
+        depth = norm(crouch_path)
         for step in range(LEAN_STEPS + 1):
             lean_share, all_reached = step / LEAN_STEPS, True
-            rotation, at = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(down, lean_share))
+            rotation, at = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(crouch_path, lean_share))
             for j in range(targets.shape[1]):
                 if not is_leg[j]:
                     target = sub(read_vec_at(targets[k, j], 0), at)
                     if depth > 0.0:
-                        ahead = perpendicular_part(target, scale(down, 1.0 / depth))
-                        size = norm(ahead)
-                        back = scale(ahead, -HIP_BACK_SHARE * lean_share * depth / size) if size > 0.0 else ahead
-                        at, target = add(at, back), sub(target, back)
+                        level_part = perpendicular_part(target, scale(crouch_path, 1.0 / depth))
+                        level_length = norm(level_part)
+                        hip_shift = (
+                            scale(level_part, -HIP_BACK_SHARE * lean_share * depth / level_length)
+                            if level_length > 0.0
+                            else level_part
+                        )
+                        at, target = add(at, hip_shift), sub(target, hip_shift)
                     arm = rotate(rotation, sub(read_vec_at(firsts[k, j], 0), root))
-                    lean, reached = find_lean(arm, target, reaches[j] * farther, MAX_LEAN_RAD * lean_share)
-                    rotation, all_reached = multiply(lean, rotation), all_reached and reached
+                    lean, is_reached = find_lean(arm, target, reaches[j] * reach_factor, MAX_LEAN_RAD * lean_share)
+                    rotation, all_reached = multiply(lean, rotation), all_reached and is_reached
             if all_reached:
                 break
         out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
@@ -399,43 +411,45 @@ MIN_HEIGHT_SHARE = 1e-9  # share of the height from hips to feet; shorter vector
 class StandingBody(NamedTuple):
     """A standing body: hips, three axes and its crouch parameters.
 
-    The axes are the level facing direction, up and across.
+    The axes are the level facing direction, up and the lateral axis.
 
-    back, down  level unit vector of the hips' movement back, and their largest movement down
-    low         depth of its targets, 0 to 1
+    back_direction  level unit vector of the hips' movement back
+    max_descent     largest movement of the hips down
+    target_depth    depth of its targets, 0 to 1
     """
 
     hips: Vec
-    ahead: Vec
+    facing: Vec
     up: Vec
-    across: Vec
-    back: Vec
-    down: float
-    low: float
+    lateral: Vec
+    back_direction: Vec
+    max_descent: float
+    target_depth: float
 
 
 class Crouch(NamedTuple):
     """A crouch: hip position, pelvis and spine bend, side lean.
 
-    `bow` is the forward rotation of the pelvis, `bend` that of each spine joint; `aside` follows both.
+    `pelvis_bend` is the forward rotation of the pelvis, `spine_bend` that of each spine joint; `side_lean` follows
+    both.
 
-    short  largest missing arm length; negative where all arms reach
+    reach_excess  largest missing arm length; negative where all arms reach
     """
 
     hips: Vec
-    bow: float
-    bend: float
-    aside: Quat
-    short: float
+    pelvis_bend: float
+    spine_bend: float
+    side_lean: Quat
+    reach_excess: float
 
 
 @device_function
 def average_points(points):
     """Return the mean of points (n, 3)."""
-    total = Vec(0.0, 0.0, 0.0)
+    point_sum = Vec(0.0, 0.0, 0.0)
     for i in range(points.shape[0]):
-        total = add(total, read_vec(points, i))
-    return scale(total, 1.0 / points.shape[0])
+        point_sum = add(point_sum, read_vec(points, i))
+    return scale(point_sum, 1.0 / points.shape[0])
 
 
 @device_function
@@ -453,39 +467,47 @@ def measure_target_depth(hips, feet, arms, hands, up, reaches):
 
 
 @device_function
-def build_standing_body(hips, ahead, up, low, legs, feet, lengths, hands):
+def build_standing_body(hips, facing, up, target_depth, legs, feet, lengths, hands):
     """Build the StandingBody of a character. It can descend until a leg is folded, and moves back from its targets.
 
     The lower the targets, the more the hips move straight back.
     """
-    size, max_descent = dot(sub(hips, average_points(feet)), up), math.inf
+    hip_height, max_descent = dot(sub(hips, average_points(feet)), up), math.inf
     for j in range(legs.shape[0]):
-        folded = lengths[j] * (low * SQUAT_LEG_SHARE + (1.0 - low) * FOLDED_LEG_SHARE)
-        max_descent = min(max_descent, norm(sub(read_vec(feet, j), read_vec(legs, j))) - folded)
-    level = perpendicular_part(sub(average_points(hands), hips), up)
-    back = add(scale(level, low - 1.0), scale(ahead, -low * size))
-    length = norm(back)
-    back = scale(back, 1.0 / length) if length > MIN_HEIGHT_SHARE * size else Vec(0.0, 0.0, 0.0)
-    return StandingBody(hips, ahead, up, cross(up, ahead), back, max(max_descent, 0.0), low)
+        folded_length = lengths[j] * (target_depth * SQUAT_LEG_SHARE + (1.0 - target_depth) * FOLDED_LEG_SHARE)
+        max_descent = min(max_descent, norm(sub(read_vec(feet, j), read_vec(legs, j))) - folded_length)
+    level_part = perpendicular_part(sub(average_points(hands), hips), up)
+    back_direction = add(scale(level_part, target_depth - 1.0), scale(facing, -target_depth * hip_height))
+    back_length = norm(back_direction)
+    back_direction = (
+        scale(back_direction, 1.0 / back_length) if back_length > MIN_HEIGHT_SHARE * hip_height else Vec(0.0, 0.0, 0.0)
+    )
+    return StandingBody(hips, facing, up, cross(up, facing), back_direction, max(max_descent, 0.0), target_depth)
 
 
 @device_function
-def bend_forward(body, spine, arm, bow, bend):
+def bend_forward(body, spine, arm, pelvis_bend, spine_bend):
     """Return the arm's root relative to the hips after bending forward.
 
-    The pelvis rotates by `bow`, each joint of the spine by `bend`.
+    The pelvis rotates by `pelvis_bend`, each joint of the spine by `spine_bend`.
 
     All rotations are about the lateral axis of the body: components along it stay, the rest rotates in a plane.
     """
-    arm_vector, start, c, s = Vec(0.0, 0.0, 0.0), body.hips, math.cos(bow), math.sin(bow)
-    more, side = math.cos(bend), math.sin(bend)
+    arm_vector, start, cosine, sine = Vec(0.0, 0.0, 0.0), body.hips, math.cos(pelvis_bend), math.sin(pelvis_bend)
+    bend_cosine, bend_sine = math.cos(spine_bend), math.sin(spine_bend)
     for i in range(spine.shape[0] + 1):
         end = read_vec(spine, i) if i < spine.shape[0] else arm
         segment = sub(end, start)
-        ahead, up = dot(segment, body.ahead), dot(segment, body.up)
-        arm_vector = add(arm_vector, scale(body.across, dot(segment, body.across)))
-        arm_vector = add(arm_vector, add(scale(body.ahead, c * ahead + s * up), scale(body.up, c * up - s * ahead)))
-        start, c, s = end, c * more - s * side, s * more + c * side
+        facing_part, up_part = dot(segment, body.facing), dot(segment, body.up)
+        arm_vector = add(arm_vector, scale(body.lateral, dot(segment, body.lateral)))
+        arm_vector = add(
+            arm_vector,
+            add(
+                scale(body.facing, cosine * facing_part + sine * up_part),
+                scale(body.up, cosine * up_part - sine * facing_part),
+            ),
+        )
+        start, cosine, sine = end, cosine * bend_cosine - sine * bend_sine, sine * bend_cosine + cosine * bend_sine
     return arm_vector
 
 
@@ -495,20 +517,23 @@ def compute_crouch(body, spine, arms, hands, reaches, share, is_limited):
 
     With `is_limited` the trunk leans by at most its limit, otherwise as far as needed.
     """
-    down, joints = body.down * share, spine.shape[0]
-    hips = add(body.hips, scale(sub(scale(body.back, CROUCH_BACK_SHARE), body.up), down))
-    bow, of_pelvis = body.low * MAX_BOW_RAD * share * share, PELVIS_BOW_SHARE if joints else 1.0
-    bend = bow * (1.0 - of_pelvis) / max(joints, 1)
-    max_lean = (body.low * MAX_SIDE_LEAN_LOW_RAD + (1.0 - body.low) * MAX_SIDE_LEAN_HIGH_RAD) * share
-    aside, short = Quat(1.0, 0.0, 0.0, 0.0), -math.inf
+    descent, spine_joints = body.max_descent * share, spine.shape[0]
+    hips = add(body.hips, scale(sub(scale(body.back_direction, CROUCH_BACK_SHARE), body.up), descent))
+    forward_bend, pelvis_share = (
+        body.target_depth * MAX_BOW_RAD * share * share,
+        PELVIS_BOW_SHARE if spine_joints else 1.0,
+    )
+    spine_bend = forward_bend * (1.0 - pelvis_share) / max(spine_joints, 1)
+    max_lean = (body.target_depth * MAX_SIDE_LEAN_LOW_RAD + (1.0 - body.target_depth) * MAX_SIDE_LEAN_HIGH_RAD) * share
+    side_lean, reach_excess = Quat(1.0, 0.0, 0.0, 0.0), -math.inf
     for j in range(hands.shape[0]):
-        arm = rotate(aside, bend_forward(body, spine, read_vec(arms, j), of_pelvis * bow, bend))
+        arm = rotate(side_lean, bend_forward(body, spine, read_vec(arms, j), pelvis_share * forward_bend, spine_bend))
         lean, _ = find_lean(arm, sub(read_vec(hands, j), hips), 0.0 if is_limited else reaches[j], max_lean)
-        aside = multiply(lean, aside)
+        side_lean = multiply(lean, side_lean)
     for j in range(hands.shape[0]):
-        arm = rotate(aside, bend_forward(body, spine, read_vec(arms, j), of_pelvis * bow, bend))
-        short = max(short, norm(sub(sub(read_vec(hands, j), hips), arm)) - reaches[j] * REACH_SLACK)
-    return Crouch(hips, of_pelvis * bow, bend, aside, short)
+        arm = rotate(side_lean, bend_forward(body, spine, read_vec(arms, j), pelvis_share * forward_bend, spine_bend))
+        reach_excess = max(reach_excess, norm(sub(sub(read_vec(hands, j), hips), arm)) - reaches[j] * REACH_SLACK)
+    return Crouch(hips, pelvis_share * forward_bend, spine_bend, side_lean, reach_excess)
 
 
 @device_function
@@ -517,24 +542,24 @@ def find_min_crouch(body, spine, arms, hands, reaches):
 
     It is interpolated linearly between two steps, so poses change continuously.
     """
-    before = 0.0
+    last_excess = 0.0
     for step in range(CROUCH_STEPS + 1):
-        short = compute_crouch(body, spine, arms, hands, reaches, step / CROUCH_STEPS, True).short
-        if short <= 0.0:
-            return (step - 1 + before / (before - short)) / CROUCH_STEPS if step else 0.0
-        before = short
+        reach_excess = compute_crouch(body, spine, arms, hands, reaches, step / CROUCH_STEPS, True).reach_excess
+        if reach_excess <= 0.0:
+            return (step - 1 + last_excess / (last_excess - reach_excess)) / CROUCH_STEPS if step else 0.0
+        last_excess = reach_excess
     return 1.0
 
 
 @kernel
-def compute_crouches(hips, spine, ahead, up, legs, feet, lengths, arms, hands, reaches, lows, out, bends):
+def compute_crouches(hips, spine, facings, up, legs, feet, lengths, arms, hands, reaches, lows, out, bends):
     """Fill lows (k,) with target depths and compute the crouches.
 
     out (k, 7) and bends (k,) are filled only where the depth is above 0.
 
     hips     (k, 3)     positions of the hips, the centre of the pelvis' rotation
     spine    (k, s, 3)  positions of the spine joints, from the pelvis up
-    ahead    (k, 3)     facing direction of the pelvis: level, unit length
+    facings  (k, 3)     facing direction of the pelvis: level, unit length
     up       (3,)       against gravity
     legs     (k, l, 3)  positions of the legs' first joints
     feet     (k, l, 3)  positions of their feet
@@ -545,17 +570,17 @@ def compute_crouches(hips, spine, ahead, up, legs, feet, lengths, arms, hands, r
     out      (k, 7)     position of the hips, and the pelvis' rotation about them
     bends    (k,)       forward bend of each spine joint [rad], applied before the pelvis' rotation
     """
-    against = Vec(up[0], up[1], up[2])
+    up_vector = Vec(up[0], up[1], up[2])
     for k in range(hips.shape[0]):
-        low = measure_target_depth(read_vec(hips, k), feet[k], arms[k], hands[k], against, reaches)
+        low = measure_target_depth(read_vec(hips, k), feet[k], arms[k], hands[k], up_vector, reaches)
         lows[k] = low
         if not low > 0.0:
             continue
         body = build_standing_body(
-            read_vec(hips, k), read_vec(ahead, k), against, low, legs[k], feet[k], lengths, hands[k]
+            read_vec(hips, k), read_vec(facings, k), up_vector, low, legs[k], feet[k], lengths, hands[k]
         )
         share = find_min_crouch(body, spine[k], arms[k], hands[k], reaches)
         result = compute_crouch(body, spine[k], arms[k], hands[k], reaches, share, False)
         write_vec_at(out[k], 0, result.hips)
-        write_quat_at(out[k], 3, multiply(result.aside, from_axis_angle(body.across, result.bow)))
-        bends[k] = result.bend
+        write_quat_at(out[k], 3, multiply(result.side_lean, from_axis_angle(body.lateral, result.pelvis_bend)))
+        bends[k] = result.spine_bend

@@ -33,15 +33,15 @@ def step_bounded_spring(x, v, rate, max_acceleration, dt):
     if dt <= 0.0 or (x == 0.0 and v == 0.0):
         return x, v
     offset, velocity = step_spring(x, v, rate, dt)
-    steady = x + v * dt
-    pull = 2.0 * (offset - steady) / (dt * dt)
-    stop = 0.5 * v * v / max(abs(x), 1e-300) if x * v < 0.0 else 0.0
-    if abs(pull) <= max_acceleration and stop <= _BRAKING_SHARE * max_acceleration:
+    drift_x = x + v * dt
+    acceleration = 2.0 * (offset - drift_x) / (dt * dt)
+    braking = 0.5 * v * v / max(abs(x), 1e-300) if x * v < 0.0 else 0.0
+    if abs(acceleration) <= max_acceleration and braking <= _BRAKING_SHARE * max_acceleration:
         return offset, velocity
-    if stop > _BRAKING_SHARE * max_acceleration:
-        pull = math.copysign(1.0, x) * max(stop, math.copysign(pull, pull * x))
-    pull = min(max(pull, -max_acceleration), max_acceleration)
-    return steady + 0.5 * pull * dt * dt, v + pull * dt
+    if braking > _BRAKING_SHARE * max_acceleration:
+        acceleration = math.copysign(1.0, x) * max(braking, math.copysign(acceleration, acceleration * x))
+    acceleration = min(max(acceleration, -max_acceleration), max_acceleration)
+    return drift_x + 0.5 * acceleration * dt * dt, v + acceleration * dt
 
 
 @device_function
@@ -62,14 +62,14 @@ def step_bounded_spring_vec(x, v, rate, max_acceleration, dt):
     if dt <= 0.0 or (x.x == x.y == x.z == 0.0 and v.x == v.y == v.z == 0.0):
         return x, v
     offset, velocity = step_spring_vec(x, v, rate, dt)
-    steady, k = Vec(x.x + v.x * dt, x.y + v.y * dt, x.z + v.z * dt), 2.0 / (dt * dt)
-    ax, ay, az = k * (offset.x - steady.x), k * (offset.y - steady.y), k * (offset.z - steady.z)
-    size = math.sqrt(ax * ax + ay * ay + az * az)
-    if size <= max_acceleration:
+    drift_x, k = Vec(x.x + v.x * dt, x.y + v.y * dt, x.z + v.z * dt), 2.0 / (dt * dt)
+    ax, ay, az = k * (offset.x - drift_x.x), k * (offset.y - drift_x.y), k * (offset.z - drift_x.z)
+    acceleration = math.sqrt(ax * ax + ay * ay + az * az)
+    if acceleration <= max_acceleration:
         return offset, velocity
-    k, h = max_acceleration / size * dt, 0.5 * dt
+    k, h = max_acceleration / acceleration * dt, 0.5 * dt
     return (
-        Vec(steady.x + k * h * ax, steady.y + k * h * ay, steady.z + k * h * az),
+        Vec(drift_x.x + k * h * ax, drift_x.y + k * h * ay, drift_x.z + k * h * az),
         Vec(v.x + k * ax, v.y + k * ay, v.z + k * az),
     )
 
