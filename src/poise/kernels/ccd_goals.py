@@ -93,7 +93,7 @@ def perpendicular_dot(axis, a, b):
 def compute_hinge_step(axis, value, low, high, joint_weight, max_rotation, current, target, weights):
     """Compute the best hinge value in its range. `current` is the tip rotated by `value`."""
     rotation_error = compute_rotation_error(current.rotation, target.rotation)
-    along = axis.x * rotation_error.x + axis.y * rotation_error.y + axis.z * rotation_error.z
+    axis_part = axis.x * rotation_error.x + axis.y * rotation_error.y + axis.z * rotation_error.z
     k21 = weights.point * perpendicular_dot(axis, target.point, current.point) + weights.direction * perpendicular_dot(
         axis, target.direction, current.direction
     )
@@ -104,8 +104,8 @@ def compute_hinge_step(axis, value, low, high, joint_weight, max_rotation, curre
             scale(cross(current.direction, target.direction), weights.direction),
         ),
     )
-    k21 += weights.rotation * (rotation_error.w * rotation_error.w - along * along)
-    k3 += weights.rotation * 2.0 * rotation_error.w * along
+    k21 += weights.rotation * (rotation_error.w * rotation_error.w - axis_part * axis_part)
+    k3 += weights.rotation * 2.0 * rotation_error.w * axis_part
     amplitude = math.sqrt(k3 * k3 + k21 * k21)
     if amplitude <= MIN_LEVERAGE:
         return value
@@ -157,10 +157,10 @@ def step_ball(chain, i, max_rotation, weights, tip, target, x, davenport):
         return
     max_squared_error = compute_squared_error(current, target, weights)
     for _ in range(MAX_HALVINGS + 1):
-        legal = clamp_rotation(limit, normalise(multiply(rotation, q)))
+        legal_rotation = clamp_rotation(limit, normalise(multiply(rotation, q)))
         # The legal rotation nearest to the best one need not be the best legal one, and may raise the error.
-        if compute_squared_error(rotate_target(tip, legal), target, weights) <= max_squared_error:
-            write_quat(x, i, legal)
+        if compute_squared_error(rotate_target(tip, legal_rotation), target, weights) <= max_squared_error:
+            write_quat(x, i, legal_rotation)
             return
         rotation = halve_rotation(rotation)
 
@@ -199,8 +199,10 @@ def step_joint(chain, i, max_rotation, weights, tip, target, x, davenport):
 @inline
 def select_weights(chain, weights, i):
     """Select the weights of joint i."""
-    shares = chain.shares
-    return GoalWeights(weights.point * shares[i, 0], weights.rotation * shares[i, 1], weights.direction * shares[i, 2])
+    goal_masks = chain.goal_masks
+    return GoalWeights(
+        weights.point * goal_masks[i, 0], weights.rotation * goal_masks[i, 1], weights.direction * goal_masks[i, 2]
+    )
 
 
 @inline
@@ -326,22 +328,24 @@ def read_options(options):
 
 @kernel
 def solve(
-    kinds, axes, ranges, limits, joint_weights, shares, frames, tips, reach, starts, targets, options, x_out, errors,
-    counts, trace_x, trace_error,
+    kinds, axes, ranges, limits, joint_weights, goal_masks, frames, tips, reach, starts, targets, options, x_out,
+    errors, counts, trace_x, trace_error,
 ):  # fmt: skip
     """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
 
-    joint_weights, shares: see `GoalChain`. options: see `read_options`. errors (k, 2): the error, and 1 where the goals
-    are met. The rest: see kernels/ccd_position.py.
+    joint_weights, goal_masks: see `GoalChain`. options: see `read_options`. errors (k, 2): the error, and 1 where the
+    goals are met. The rest: see kernels/ccd_position.py.
     """
     m, settings, motions = kinds.shape[0], read_options(options), np.empty((5, kinds.shape[0], 4))
     targets_in_links, davenport = np.empty((m, CHAIN_TARGET)), np.empty((2, 4, 4))
-    columns, vectors = np.empty((3 * m, MAX_RESIDUAL_ROWS)), np.empty((3, MAX_RESIDUAL_ROWS))
-    normal = np.empty((MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS))
-    polish = GoalPolishWorkspace(motions[1], motions[2], motions[3], motions[4], columns, normal, vectors)
+    jacobian, work_vectors = np.empty((3 * m, MAX_RESIDUAL_ROWS)), np.empty((3, MAX_RESIDUAL_ROWS))
+    normal_matrix = np.empty((MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS))
+    polish = GoalPolishWorkspace(motions[1], motions[2], motions[3], motions[4], jacobian, normal_matrix, work_vectors)
     for k in range(targets.shape[0]):
         tip, target = read_target(tips[min(k, tips.shape[0] - 1)]), read_target(targets[k])
-        chain = GoalChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], joint_weights, shares, tip)
+        chain = GoalChain(
+            kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], joint_weights, goal_masks, tip
+        )
         is_reachable = is_within_reach(chain, target.point, reach[min(k, reach.shape[0] - 1)])
         problem = ChainProblem(target, starts[min(k, starts.shape[0] - 1)], is_reachable)
         output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
@@ -359,8 +363,8 @@ def solve_one(options, chain, problem, output, workspace):
 def measure(chain, target, options, x):
     """Measure the error, and whether all goals are met."""
     current = compute_tip_in_base(chain, x)
-    met = is_met(current, target, options.weights, (options.tolerance, options.chord))
-    return math.sqrt(compute_squared_error(current, target, options.weights)), met
+    has_met = is_met(current, target, options.weights, (options.tolerance, options.chord))
+    return math.sqrt(compute_squared_error(current, target, options.weights)), has_met
 
 
 @device_function

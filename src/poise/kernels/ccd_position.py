@@ -139,13 +139,13 @@ def step_limited_ball(limit, x, i, max_rotation, point, d):
     rotation, offset = cap_rotation(rotation_between(h, d), max_rotation), sub(h, d)
     max_squared_error = dot(offset, offset)
     for _ in range(MAX_HALVINGS + 1):
-        legal = clamp_rotation(limit, normalise(multiply(rotation, q)))
-        h = rotate(legal, point)
+        legal_rotation = clamp_rotation(limit, normalise(multiply(rotation, q)))
+        h = rotate(legal_rotation, point)
         offset = sub(h, d)
         # The legal rotation nearest to the best one may raise the error: such a step is rejected.
         if dot(offset, offset) <= max_squared_error:
-            write_quat(x, i, legal)
-            return h, rotate(conjugate(legal), d)
+            write_quat(x, i, legal_rotation)
+            return h, rotate(conjugate(legal_rotation), d)
         rotation = halve_rotation(rotation)
     return rotate(q, point), rotate(conjugate(q), d)
 

@@ -291,7 +291,7 @@ class GoalChain(NamedTuple):
     limits: Any
     frames: Any
     joint_weights: Any  # (m,) 1 / (1 + stiffness)
-    shares: Any  # (m, 3) 1 or 0: whether a joint is used for the point, the rotation, the direction
+    goal_masks: Any  # (m, 3) 1 or 0: whether a joint is used for the point, the rotation, the direction
     tip: EffectorTarget  # in the last link's moved frame
 
 

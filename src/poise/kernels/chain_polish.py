@@ -285,7 +285,7 @@ class GoalPolishWorkspace(NamedTuple):
     steps: Any  # (m, 4) polish step of each link
     jacobian: Any  # (3 m, MAX_RESIDUAL_ROWS) Jacobian, a row per degree of freedom
     normal_matrix: Any  # (MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS) normal matrix
-    vectors: Any  # (3, MAX_RESIDUAL_ROWS) residual, reciprocal pivots, multipliers
+    work_vectors: Any  # (3, MAX_RESIDUAL_ROWS) residual, reciprocal pivots, multipliers
 
 
 @inline
@@ -369,16 +369,16 @@ def find_dof_axis(kind, axis, rotation, j):
 @inline
 def build_system(chain, current, weights, rows, x, workspace):
     """Build the columns and J W J^T, lower triangle."""
-    normal, columns, e = workspace.normal_matrix, workspace.jacobian, workspace.vectors[0]
+    normal_matrix, jacobian, e = workspace.normal_matrix, workspace.jacobian, workspace.work_vectors[0]
     for r in range(rows):
         for s in range(r + 1):
-            normal[r, s] = 0.0
+            normal_matrix[r, s] = 0.0
     for i in range(chain.kinds.shape[0]):
         joint, rotation = read_joint(chain, i), read_quat(workspace.rotations, i)
         lever = sub(current.point, read_vec(workspace.origins, i))
         is_rotation = joint.kind == BALL or joint.kind == HINGE
         for j in range(count_dofs(joint.kind)):
-            column, joint_weight = columns[3 * i + j], chain.joint_weights[i]
+            column, joint_weight = jacobian[3 * i + j], chain.joint_weights[i]
             axis = find_dof_axis(joint.kind, joint.axis, rotation, j)
             write_column(column, is_rotation, axis, lever, current, weights)
             push = 0.0
@@ -391,14 +391,14 @@ def build_system(chain, current, weights, rows, x, workspace):
                 # not move.
                 weighted = joint_weight * column[r]
                 for s in range(r + 1):
-                    normal[r, s] += weighted * column[s]
+                    normal_matrix[r, s] += weighted * column[s]
                 column[r] = column[r] if joint_weight > 0.0 else 0.0
 
 
 @inline
 def compute_dof_step(chain, i, j, workspace, rows):
     """Compute the step of column j of link i."""
-    y, column, step = workspace.vectors[2], workspace.jacobian[3 * i + j], 0.0
+    y, column, step = workspace.work_vectors[2], workspace.jacobian[3 * i + j], 0.0
     for r in range(rows):
         step += column[r] * y[r]
     return chain.joint_weights[i] * step
@@ -443,7 +443,7 @@ def apply_goal_step(chain, workspace, rows, max_step, x):
 @inline
 def polish_goals(chain, target, options, damping, x, workspace):
     """Take one damped step if it lowers the error. workspace: see `GoalPolishWorkspace`."""
-    weights, work_vectors = options.weights, workspace.vectors
+    weights, work_vectors = options.weights, workspace.work_vectors
     current = store_frames_and_tip(chain, x, workspace.origins, workspace.rotations)
     error = compute_squared_error(current, target, weights)
     rows = write_residual(current, target, weights, work_vectors[0])

@@ -7,7 +7,7 @@
                        pole: path lengths of the limb's first and middle joint (the path is that of its tip);
                        5-7: position, aim: the point in the joint's frame
     q       (k, nq)    poses
-    used    (u,)       the columns of q used by the table, which counts in these
+    used_columns (u,)  the columns of q used by the table, which counts in these
     targets (1|k, w)   world
     out     (k, c, 2)  position: distance, 0. Rotation: |sin|, |cos| of half the angle. Others: |sin|, cos of the
                        angle times a common factor; 0, 0 where an aim is at its target or a pole is undefined
@@ -107,12 +107,17 @@ def measure_error(goal_kind, measure, target, position, rotation, factor):
         return sqrt(x * x + y * y + z * z), maximum(cosine, -cosine)
     target_vector = read_vec_at(target, 0)
     if goal_kind == AIM:
-        away = sub(target_vector, position)
-        is_at_target = dot(away, away) <= layout.SAME_POINT_RATIO * (
+        target_offset = sub(target_vector, position)
+        is_at_target = dot(target_offset, target_offset) <= layout.SAME_POINT_RATIO * (
             dot(target_vector, target_vector) + dot(position, position)
         )
         # At the target every direction is right: both numbers and the angle become zero.
-        target_vector = scale(away, select(is_at_target, dot(away, away) * 0.0, dot(away, away) * 0.0 + 1.0))
+        target_vector = scale(
+            target_offset,
+            select(
+                is_at_target, dot(target_offset, target_offset) * 0.0, dot(target_offset, target_offset) * 0.0 + 1.0
+            ),
+        )
     axis = rotate(rotation, read_vec_at(measure, layout.MEASURE_VECTOR))
     cross_product = cross(axis, target_vector)
     return sqrt(dot(cross_product, cross_product)), dot(axis, target_vector)
@@ -133,31 +138,31 @@ def measure_pole_error(lane_kind, table, start, end, measure, numbers, target):
     first, _, _ = compute_transform(lane_kind, table, start, start + int(measure[layout.MEASURE_VECTOR]), numbers)
     middle, _, _ = compute_transform(lane_kind, table, start, start + int(measure[layout.MEASURE_VECTOR + 1]), numbers)
     tip, _, _ = compute_transform(lane_kind, table, start, end, numbers)
-    line, bend, away = sub(tip, first), sub(middle, first), sub(read_vec_at(target, 0), first)
-    reach, limb = length(line), length(bend) + length(sub(tip, middle))
-    n = scale(line, 1.0 / maximum(reach, layout.MIN_DIVISOR))
-    k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
+    chord_vector, middle_vector, pole_vector = sub(tip, first), sub(middle, first), sub(read_vec_at(target, 0), first)
+    chord_length, limb_length = length(chord_vector), length(middle_vector) + length(sub(tip, middle))
+    n = scale(chord_vector, 1.0 / maximum(chord_length, layout.MIN_DIVISOR))
+    k, p = sub(middle_vector, scale(n, dot(n, middle_vector))), sub(pole_vector, scale(n, dot(n, pole_vector)))
     # For a straight limb, a pole on its line or a tip at the first joint, the bend is undefined and the error zero.
-    straight = minimum(minimum(length(k), length(p)), reach) <= layout.STRAIGHT_RATIO * limb
+    is_straight = minimum(minimum(length(k), length(p)), chord_length) <= layout.STRAIGHT_RATIO * limb_length
     sine, cosine = dot(n, cross(k, p)), dot(k, p)
     zero = sine * 0.0
-    return select(straight, zero, maximum(sine, -sine)), select(straight, zero, cosine)
+    return select(is_straight, zero, maximum(sine, -sine)), select(is_straight, zero, cosine)
 
 
 @inline
-def measure_batch(lane_kind, table, spans, measures, q, used, targets, work, out):
-    """Measure all errors. `work` holds (used + 7) values, aligned to 64 bytes."""
+def measure_batch(lane_kind, table, spans, measures, q, used_columns, targets, work, out):
+    """Measure all errors. `work` holds (used columns + 7) values, aligned to 64 bytes."""
     w, k = count_lanes(lane_kind), q.shape[0]
-    numbers = view_lanes(lane_kind, work, 0, used.shape[0])
-    target = view_lanes(lane_kind, work, used.shape[0] * w, 7)
+    numbers = view_lanes(lane_kind, work, 0, used_columns.shape[0])
+    target = view_lanes(lane_kind, work, used_columns.shape[0] * w, 7)
     for block in range((k + w - 1) // w):
-        gather_columns(work, 0, q, block, w, used)
+        gather_columns(work, 0, q, block, w, used_columns)
         for c in range(spans.shape[0]):
             for j in range(4 if measures[c, layout.MEASURE_KIND] == ROTATION else 3):
                 for l in range(w):
                     # The last block repeats its last pose, and a single target serves all.
                     i = min(block * w + l, k - 1, targets.shape[0] - 1)
-                    work[(used.shape[0] + j) * w + l] = targets[i, int(measures[c, layout.MEASURE_COLUMN]) + j]
+                    work[(used_columns.shape[0] + j) * w + l] = targets[i, int(measures[c, layout.MEASURE_COLUMN]) + j]
             if measures[c, layout.MEASURE_KIND] == POLE:
                 a, b = measure_pole_error(lane_kind, table, spans[c, 0], spans[c, 1], measures[c], numbers, target)
             else:
@@ -170,23 +175,23 @@ def measure_batch(lane_kind, table, spans, measures, q, used, targets, work, out
 
 
 @inline
-def gather_columns(work, start, q, block, w, used):
+def gather_columns(work, start, q, block, w, used_columns):
     """Gather the used columns of w rows of q side by side. Rows beyond the last repeat it."""
-    for j in range(used.shape[0]):
+    for j in range(used_columns.shape[0]):
         for l in range(w):
-            work[start + j * w + l] = q[min(block * w + l, q.shape[0] - 1), used[j]]
+            work[start + j * w + l] = q[min(block * w + l, q.shape[0] - 1), used_columns[j]]
 
 
 @kernel
-def measure4(table, spans, measures, q, used, targets, work, out):
+def measure4(table, spans, measures, q, used_columns, targets, work, out):
     """Measure errors of four poses side by side."""
-    measure_batch(LANES4, table, spans, measures, q, used, targets, work, out)
+    measure_batch(LANES4, table, spans, measures, q, used_columns, targets, work, out)
 
 
 @kernel
-def measure8(table, spans, measures, q, used, targets, work, out):
+def measure8(table, spans, measures, q, used_columns, targets, work, out):
     """Measure errors of eight poses side by side."""
-    measure_batch(LANES8, table, spans, measures, q, used, targets, work, out)
+    measure_batch(LANES8, table, spans, measures, q, used_columns, targets, work, out)
 
 
 @inline
@@ -199,20 +204,28 @@ def compute_error(goal_kind, a, b):
 
 
 @gil_kernel
-def measure_one(table, spans, measures, used, allowed, q, target, work, errors):
+def measure_one(table, spans, measures, used_columns, tolerances, q, target, work, errors):
     """Measure errors (c,) of one pose q (nq,). The target is (1, w).
 
-    `work` has room for used + 7 + 2 c numbers.
+    `work` has space for used columns + 7 + 2 c numbers.
     """
-    c, at = spans.shape[0], used.shape[0] + 7
-    sines_cosines = view_lanes(SCALAR, work, at, 1, c, 2)
+    c, work_end = spans.shape[0], used_columns.shape[0] + 7
+    sines_cosines = view_lanes(SCALAR, work, work_end, 1, c, 2)
     measure_batch(
-        SCALAR, table, spans, measures, view_lanes(SCALAR, q, 0, 1, q.shape[0]), used, target, work, sines_cosines
+        SCALAR,
+        table,
+        spans,
+        measures,
+        view_lanes(SCALAR, q, 0, 1, q.shape[0]),
+        used_columns,
+        target,
+        work,
+        sines_cosines,
     )
     is_met = True
     for i in range(c):
         errors[i] = compute_error(int(measures[i, layout.MEASURE_KIND]), sines_cosines[0, i, 0], sines_cosines[0, i, 1])
         # NaN counts as not met.
-        if not errors[i] <= allowed[i] * (1.0 + layout.TOLERANCE_SLACK):
+        if not errors[i] <= tolerances[i] * (1.0 + layout.TOLERANCE_SLACK):
             is_met = False
     return is_met

@@ -56,17 +56,25 @@ DIFFERENCE_STEP = 2.0**-17  # step [rad or kernel units]; truncation and roundin
 @inline
 def perturb_dof(lane_kind, tree, lanes, i, c, amount):
     """Move dof c of node i by a small amount, ignoring limits."""
-    _, motion, at, _ = read_node(tree.nodes, i)
+    _, motion, u_start, _ = read_node(tree.nodes, i)
     if motion != BALL:
-        lanes.u[at + c] = lanes.u[at + c] + amount
+        lanes.u[u_start + c] = lanes.u[u_start + c] + amount
         return
-    half, zero = broadcast(lane_kind, 0.5 * amount), broadcast(lane_kind, 0.0)
+    half_amount, zero = broadcast(lane_kind, 0.5 * amount), broadcast(lane_kind, 0.0)
     rotation = Quat(
-        broadcast(lane_kind, 1.0), half if c == 0 else zero, half if c == 1 else zero, half if c == 2 else zero
+        broadcast(lane_kind, 1.0),
+        half_amount if c == 0 else zero,
+        half_amount if c == 1 else zero,
+        half_amount if c == 2 else zero,
     )
-    q = multiply(rotation, read_quat_at(lanes.u, at))
+    q = multiply(rotation, read_quat_at(lanes.u, u_start))
     k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
-    lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
+    lanes.u[u_start], lanes.u[u_start + 1], lanes.u[u_start + 2], lanes.u[u_start + 3] = (
+        k * q.w,
+        k * q.x,
+        k * q.y,
+        k * q.z,
+    )
 
 
 @device_function
@@ -86,20 +94,20 @@ def measure_by_differences(lane_kind, tree, limits, lanes, unperturbed_u, pertur
         unperturbed_u[j] = lanes.u[j]
     next_dof = 0
     for i in range(tree.nodes.shape[0]):
-        _, motion, _, dof = read_node(tree.nodes, i)
+        _, motion, _, dof_start = read_node(tree.nodes, i)
         # Coupled nodes share a dof, moved by forward kinematics in all of them at once: measure it with the first.
-        if motion == FIXED or dof < next_dof:
+        if motion == FIXED or dof_start < next_dof:
             continue
-        next_dof = dof + count_dofs(motion)
+        next_dof = dof_start + count_dofs(motion)
         for c in range(count_dofs(motion)):
-            step = DIFFERENCE_STEP * math.sqrt(tree.dofs[dof + c, layout.DOF_WEIGHT])
+            step = DIFFERENCE_STEP * math.sqrt(tree.dofs[dof_start + c, layout.DOF_WEIGHT])
             measure_at_offset(lane_kind, tree, limits, lanes, unperturbed_u, i, c, step)
             for r in range(perturbed_e.shape[0]):
                 # The residual is wanted minus actual, so its rate has the opposite sign: backward minus forward step.
                 perturbed_e[r] = lanes.e[r]
             measure_at_offset(lane_kind, tree, limits, lanes, unperturbed_u, i, c, -step)
             for r in range(perturbed_e.shape[0]):
-                numeric_jacobian[dof + c, r] = (lanes.e[r] - perturbed_e[r]) * (0.5 / step)
+                numeric_jacobian[dof_start + c, r] = (lanes.e[r] - perturbed_e[r]) * (0.5 / step)
     forward_kinematics(tree, lanes)
     result = measure_residuals(lane_kind, tree, limits, lanes)
     for d in range(tree.row_ranges.shape[0]):
@@ -160,10 +168,10 @@ def compute_optimal_gain(lane_kind, tree, lanes):
         slope = slope + g * g
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
             lanes.y[r] = lanes.y[r] + lanes.J[d, r] * g
-    size = zero
+    squared_length = zero
     for r in range(lanes.y.shape[0]):
-        size = size + lanes.y[r] * lanes.y[r]
-    return select(size > 0.0, slope / maximum(size, zero + MIN_DIVISOR), zero)
+        squared_length = squared_length + lanes.y[r] * lanes.y[r]
+    return select(squared_length > 0.0, slope / maximum(squared_length, zero + MIN_DIVISOR), zero)
 
 
 @device_function
@@ -189,11 +197,11 @@ def decompose_jacobian(lane_kind, tree, lanes, singular_vectors):
             # The factorization reads only the lower triangle, the rotations both.
             lanes.A[r, k] = lanes.A[k, r]
     diagonalise(lane_kind, lanes.A, singular_vectors, lanes.d)
-    largest = broadcast(lane_kind, 0.0)
+    largest_square = broadcast(lane_kind, 0.0)
     for i in range(m):
-        largest = maximum(largest, lanes.d[i])
+        largest_square = maximum(largest_square, lanes.d[i])
         lanes.y[i] = broadcast(lane_kind, 0.0)
-    return largest
+    return largest_square
 
 
 @inline
@@ -250,30 +258,33 @@ def solve_selective(lane_kind, tree, lanes, singular_vectors, goal_motions, max_
         goal_motions[d] = sum_block_lengths(lane_kind, lanes.J[d], tree.row_ranges[d, 0], tree.row_ranges[d, 1])
     for i in range(lanes.d.shape[0]):
         square = maximum(lanes.d[i], min_square)
-        total_motion, widest = zero, zero
+        total_motion, max_rotation = zero, zero
         for d in range(goal_motions.shape[0]):
             v = multiply_jacobian_row(lane_kind, tree, lanes.J, d, singular_vectors[i])  # s_i v_i
-            size = maximum(v, -v)
-            total_motion, widest = total_motion + size * goal_motions[d], maximum(widest, size)
+            rotation_size = maximum(v, -v)
+            total_motion, max_rotation = (
+                total_motion + rotation_size * goal_motions[d],
+                maximum(max_rotation, rotation_size),
+            )
         wanted_motion = sum_block_lengths(lane_kind, singular_vectors[i], 0, lanes.d.shape[0])
-        limit = max_step * minimum(
+        max_angle = max_step * minimum(
             wanted_motion * square / maximum(total_motion, zero + MIN_DIVISOR), zero + 1.0
         )  # total_motion is s_i^2 M_i
         share = project_error(lane_kind, lanes, singular_vectors, i) / square
-        angle = maximum(share, -share) * widest
+        angle = maximum(share, -share) * max_rotation
         # The whole error along u_i, or the share at which the largest joint angle equals its limit.
-        share = share * minimum(limit / maximum(angle, zero + MIN_DIVISOR), zero + 1.0)
+        share = share * minimum(max_angle / maximum(angle, zero + MIN_DIVISOR), zero + 1.0)
         add_singular_part(lanes, singular_vectors, i, select(lanes.d[i] >= min_square, share, zero))
 
 
 @device_function
 def cap_step(lane_kind, tree, lanes, max_step, share):
     """Shorten y to move each dof by at most `max_step`. Then scale it by a share; units are rad or kernel units."""
-    largest = broadcast(lane_kind, MIN_DIVISOR)
+    largest_step = broadcast(lane_kind, MIN_DIVISOR)
     for d in range(tree.dofs.shape[0]):
         step = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.y)
-        largest = maximum(largest, maximum(step, -step))
-    share = share * minimum(max_step / largest, 1.0 + 0.0 * largest)
+        largest_step = maximum(largest_step, maximum(step, -step))
+    share = share * minimum(max_step / largest_step, 1.0 + 0.0 * largest_step)
     for r in range(lanes.y.shape[0]):
         lanes.y[r] = lanes.y[r] * share
 
@@ -408,21 +419,21 @@ def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem
         int(flat.lane_state[LANE_ATTEMPT * w + l]) + 1,
         problems.settings[layout.METHOD_RESTARTS],
     )
-    spent, max_iterations, is_careful = (
+    spent_iterations, max_iterations, is_last_attempt = (
         flat.lane_state[LANE_SPENT * w + l],
         problems.settings[layout.METHOD_ITERATIONS],
         flat.lane_state[IS_LAST_ATTEMPT * w + l] > 0.0,
     )
     if (
         not is_met
-        and not is_careful
+        and not is_last_attempt
         and restarts > 0.0
-        and spent < max_iterations
+        and spent_iterations < max_iterations
         and flat.lane_state[LANE_BEST * w + l] < HUGE_ERROR
     ):
         flat.lane_state[LANE_ATTEMPT * w + l] = attempts
         start_attempt(problems, flat, w, l, k)
-        if attempts <= restarts and spent < LAST_ATTEMPT_SHARE * max_iterations:
+        if attempts <= restarts and spent_iterations < LAST_ATTEMPT_SHARE * max_iterations:
             randomize_lane(tree, limits, problems.seeds, attempts, flat, w, l)
             return False
         flat.lane_state[IS_LAST_ATTEMPT * w + l] = 1.0
@@ -441,12 +452,12 @@ def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem
 
 
 @device_function
-def evaluate_lanes(lane_kind, tree, limits, lanes, extra, numeric):
+def evaluate_lanes(lane_kind, tree, limits, lanes, extra, is_numeric):
     """Compute the residual and Jacobian of every lane.
 
     Returns the squared error, weighted, and whether every term is met.
     """
-    if numeric:
+    if is_numeric:
         # Central differences compute forward kinematics themselves, twice for every dof.
         return measure_by_differences(
             lane_kind, tree, limits, lanes, extra.unperturbed_u, extra.perturbed_e, extra.numeric_jacobian
@@ -509,47 +520,49 @@ def find_stationary_lanes(lane_kind, tree, lanes, error):
 def find_bend_axis(lane_kind, tree, lanes):
     """Find an axis perpendicular to the largest residual. All balls bend about it."""
     zero = broadcast(lane_kind, 0.0)
-    largest, largest_square = Vec(zero, zero, zero + 1.0), zero
+    largest_residual, largest_square = Vec(zero, zero, zero + 1.0), zero
     for t in range(tree.terms.shape[0]):
         residual = read_vec_at(lanes.e, read_term(tree.terms, t).error_row)
-        size = dot(residual, residual)
-        larger = size > largest_square
-        largest_square = select(larger, size, largest_square)
-        largest = Vec(
-            select(larger, residual.x, largest.x),
-            select(larger, residual.y, largest.y),
-            select(larger, residual.z, largest.z),
+        squared_length = dot(residual, residual)
+        is_larger = squared_length > largest_square
+        largest_square = select(is_larger, squared_length, largest_square)
+        largest_residual = Vec(
+            select(is_larger, residual.x, largest_residual.x),
+            select(is_larger, residual.y, largest_residual.y),
+            select(is_larger, residual.z, largest_residual.z),
         )
-    return find_perpendicular(scale(largest, 1.0 / sqrt(maximum(dot(largest, largest), zero + 1.0 / HUGE_ERROR))))
+    return find_perpendicular(
+        scale(largest_residual, 1.0 / sqrt(maximum(dot(largest_residual, largest_residual), zero + 1.0 / HUGE_ERROR)))
+    )
 
 
 @device_function
-def bend_chain(lane_kind, tree, lanes, bends, bend):
-    """Make the step bend the chains of the lanes `bends`.
+def bend_chain(lane_kind, tree, lanes, bend_mask, bend):
+    """Make the step bend the chains of the lanes `bend_mask`.
 
     Hinges bend into the wider part of their range, balls to one common side.
     """
-    zero, angle = broadcast(lane_kind, 0.0), select(bends, broadcast(lane_kind, bend), broadcast(lane_kind, 0.0))
+    zero, angle = broadcast(lane_kind, 0.0), select(bend_mask, broadcast(lane_kind, bend), broadcast(lane_kind, 0.0))
     for r in range(lanes.y.shape[0]):
         # Lanes that bend take no other step; the other lanes take theirs, without a preference step.
-        lanes.y[r] = select(bends, zero, lanes.y[r])
+        lanes.y[r] = select(bend_mask, zero, lanes.y[r])
     for d in range(tree.dofs.shape[0]):
         lanes.preference_step[d] = zero
-    side = find_bend_axis(lane_kind, tree, lanes)
+    bend_axis = find_bend_axis(lane_kind, tree, lanes)
     for i in range(tree.nodes.shape[0]):
-        _, motion, at, d = read_node(tree.nodes, i)
+        _, motion, u_start, d = read_node(tree.nodes, i)
         if motion == HINGE:
-            value = lanes.u[at]
+            value = lanes.u[u_start]
             # Into the wider part of its range, where the hinge can rotate further.
-            opens_upwards = tree.dofs[d, layout.DOF_HIGH] - value >= value - tree.dofs[d, layout.DOF_LOW]
-            lanes.preference_step[d] = select(opens_upwards, angle, -angle)
+            is_upper_wider = tree.dofs[d, layout.DOF_HIGH] - value >= value - tree.dofs[d, layout.DOF_LOW]
+            lanes.preference_step[d] = select(is_upper_wider, angle, -angle)
         elif motion == BALL:
             for c in range(3):
                 # All balls rotate about one axis of the base frame: rotations about their own axes would cancel.
-                lanes.preference_step[d + c] = angle * dot(side, read_vec(lanes.axes, 3 * i + c))
-    lanes.lane_state[HAS_BENT] = select(bends, zero + 1.0, lanes.lane_state[HAS_BENT])
+                lanes.preference_step[d + c] = angle * dot(bend_axis, read_vec(lanes.axes, 3 * i + c))
+    lanes.lane_state[HAS_BENT] = select(bend_mask, zero + 1.0, lanes.lane_state[HAS_BENT])
     # A bend increases the error and must not be undone.
-    lanes.lane_state[LAST_ERROR] = select(bends, zero + HUGE_ERROR, lanes.lane_state[LAST_ERROR])
+    lanes.lane_state[LAST_ERROR] = select(bend_mask, zero + HUGE_ERROR, lanes.lane_state[LAST_ERROR])
 
 
 @device_function
@@ -582,25 +595,25 @@ def compute_step(lane_kind, tree, lanes, extra, settings, error):
 
 
 @device_function
-def update_progress(book, error, met, settings):
+def update_progress(lane_state, error, met, settings):
     """Update the progress of each lane by one iteration.
 
     Returns the mask of ended attempts. The other lanes take a step, which counts.
     """
-    zero = 0.0 * book[LANE_SPENT]
+    zero = 0.0 * lane_state[LANE_SPENT]
     # Compare with the last mark, not the previous step: small decreases add up to progress, oscillation does not.
-    fell = error < book[MARK_ERROR] * select(
-        book[IS_LAST_ATTEMPT] > 0.0, zero + LAST_PROGRESS_SHARE, zero + PROGRESS_SHARE
+    has_fallen = error < lane_state[MARK_ERROR] * select(
+        lane_state[IS_LAST_ATTEMPT] > 0.0, zero + LAST_PROGRESS_SHARE, zero + PROGRESS_SHARE
     )
-    book[MARK_ERROR] = select(fell, error, book[MARK_ERROR])
-    book[LANE_STALL] = select(fell, zero, book[LANE_STALL] + 1.0)
-    ends = (
+    lane_state[MARK_ERROR] = select(has_fallen, error, lane_state[MARK_ERROR])
+    lane_state[LANE_STALL] = select(has_fallen, zero, lane_state[LANE_STALL] + 1.0)
+    end_mask = (
         met
-        | (book[LANE_SPENT] >= settings[layout.METHOD_ITERATIONS])
-        | (book[LANE_STALL] >= settings[layout.METHOD_PATIENCE])
+        | (lane_state[LANE_SPENT] >= settings[layout.METHOD_ITERATIONS])
+        | (lane_state[LANE_STALL] >= settings[layout.METHOD_PATIENCE])
     )
-    book[LANE_SPENT] = book[LANE_SPENT] + select(ends, zero, zero + 1.0)
-    return ends
+    lane_state[LANE_SPENT] = lane_state[LANE_SPENT] + select(end_mask, zero, zero + 1.0)
+    return end_mask
 
 
 def make_kernel(lane_kind, name="solve"):
@@ -610,12 +623,12 @@ def make_kernel(lane_kind, name="solve"):
     """
 
     def solve(
-        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, clamps,
-        settings, work, scratch, first, last, u, errors, counts, trace,
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, preferred_u, preference_weights,
+        limits, clamps, settings, work, scratch, first, last, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
+        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, preferred_u, preference_weights)
         problems = TreeProblems(frames, targets, starts, seeds, settings, u, errors, counts)
-        w, nu, numeric, has_limits = (
+        w, nu, is_numeric, has_limits = (
             count_lanes(lane_kind),
             starts.shape[1],
             settings[layout.METHOD_NUMERIC] > 0.0,
@@ -625,46 +638,49 @@ def make_kernel(lane_kind, name="solve"):
             lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
         )
         extra = make_extra_views(lane_kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
-        active = max(min(w, last - first), 0)
-        next_problem = first + active
-        for l in range(w if active > 0 else 0):
+        active_count = max(min(w, last - first), 0)
+        next_problem = first + active_count
+        for l in range(w if active_count > 0 else 0):
             write_frames(flat, w, l, frames[0])
-            load_problem(problems, flat, w, l, first + min(l, active - 1))
-            if l >= active:
+            load_problem(problems, flat, w, l, first + min(l, active_count - 1))
+            if l >= active_count:
                 flat.lane_state[LANE_PROBLEM * w + l] = -1.0
-        while active > 0:
-            error, met = evaluate_lanes(lane_kind, tree, limits, lanes, extra, numeric)
+        while active_count > 0:
+            error, met = evaluate_lanes(lane_kind, tree, limits, lanes, extra, is_numeric)
             if mask_to_bits(undo_steps(lane_kind, lanes, error, settings)) != 0:
                 # A lane with an undone step needs its previous residual and Jacobian again. Measuring the other lanes
                 # twice changes nothing.
-                error, met = evaluate_lanes(lane_kind, tree, limits, lanes, extra, numeric)
+                error, met = evaluate_lanes(lane_kind, tree, limits, lanes, extra, is_numeric)
             lanes.lane_state[LAST_ERROR] = error
             store_best(lanes, extra, error, met)
             if has_limits:
                 freeze_balls(lane_kind, tree, limits, lanes, False)
             freeze_dofs(lane_kind, tree, lanes, False)
-            bends = find_stationary_lanes(lane_kind, tree, lanes, error)
+            bend_mask = find_stationary_lanes(lane_kind, tree, lanes, error)
             # A lane at its end steps along with the others; its result is stored already.
-            ends, reached = mask_to_bits(update_progress(lanes.lane_state, error, met, settings)), mask_to_bits(met)
+            end_bits, met_bits = (
+                mask_to_bits(update_progress(lanes.lane_state, error, met, settings)),
+                mask_to_bits(met),
+            )
             if trace.shape[0] > 0 and flat.lane_state[LANE_PROBLEM * w] == first:
-                row = int(flat.lane_state[LANE_SPENT * w] + flat.lane_state[LANE_ATTEMPT * w]) - 1 + (ends & 1)
+                row = int(flat.lane_state[LANE_SPENT * w] + flat.lane_state[LANE_ATTEMPT * w]) - 1 + (end_bits & 1)
                 record_trace(trace, row, flat.tested_u, w, nu, get_lane(error, 0))
             clamp_errors(tree, lanes, clamps)
             compute_step(lane_kind, tree, lanes, extra, settings, error)
             # `apply_step` reads `preference_step` only where some lane bends, which is rare; others need not add zeros.
-            bent = settings[layout.METHOD_BEND] > 0.0 and mask_to_bits(bends) != 0
-            if bent:
-                bend_chain(lane_kind, tree, lanes, bends, settings[layout.METHOD_BEND])
-            apply_step(lane_kind, tree, lanes, bent)
+            has_bend = settings[layout.METHOD_BEND] > 0.0 and mask_to_bits(bend_mask) != 0
+            if has_bend:
+                bend_chain(lane_kind, tree, lanes, bend_mask, settings[layout.METHOD_BEND])
+            apply_step(lane_kind, tree, lanes, has_bend)
             for l in range(w if has_limits else 0):
                 clamp_balls(tree, limits, flat.u, w, l)
-            for l in range(w if ends != 0 else 0):
-                if (ends >> l) & 1 and flat.lane_state[LANE_PROBLEM * w + l] >= 0.0:
-                    is_met = (reached >> l) & 1 == 1
+            for l in range(w if end_bits != 0 else 0):
+                if (end_bits >> l) & 1 and flat.lane_state[LANE_PROBLEM * w + l] >= 0.0:
+                    is_met = (met_bits >> l) & 1 == 1
                     if next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem, last):
                         next_problem += 1
                     elif flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
-                        active -= 1
+                        active_count -= 1
 
     solve.__qualname__ = name
     return kernel(solve)

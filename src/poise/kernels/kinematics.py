@@ -5,14 +5,14 @@ world_i = world_parent . A_i . J_i(q_i) . B_i, in one loop: parents come first.
 
 Several poses are computed side by side (kernels/lanes.py). The constants A and B are multiplied into the motions:
 
-    hinge   A R(x) B = still + sin x  sine + cos x  cosine      with R = a a^T + sin x [a] + cos x (1 - a a^T)
-    slide   A T(x) B = still + x  sine
-    ball    A R(q) B, free A T R B: still holds A, sine B
-    fixed   still
+    hinge   A R(x) B = constant + sin x  sine + cos x  cosine      with R = a a^T + sin x [a] + cos x (1 - a a^T)
+    slide   A T(x) B = constant + x  sine
+    ball    A R(q) B, free A T R B: constant holds A, sine B
+    fixed   constant
 
     table   (r, 41)     rows, parents first: see the columns. FK_PARENT is 0 for a root, else 1 + the row of the parent
     q       (k, nq)     poses
-    used    (u,)        the columns of q that the table needs; FK_Q_START counts in these
+    used_columns (u,)   the columns of q that the table needs; FK_Q_START counts in these
     local_offsets (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; may be empty
     world   (k, 12 m)   affine 3 x 4 of the last m rows
 """
@@ -173,41 +173,41 @@ def scatter(work, start, first, count, w, out):
 
 
 @inline
-def compute_world_maps(lane_kind, table, q, used, local_offsets, work, world):
+def compute_world_maps(lane_kind, table, q, used_columns, local_offsets, work, world):
     """Compute world maps. `work` holds (u + 12 (r + 1) + 6 r) values, aligned to 64 bytes."""
-    w, k, r, u = count_lanes(lane_kind), q.shape[0], table.shape[0], used.shape[0]
-    numbers, maps, end = (
+    w, k, r, u = count_lanes(lane_kind), q.shape[0], table.shape[0], used_columns.shape[0]
+    numbers, maps, offsets_start = (
         view_lanes(lane_kind, work, 0, u),
         view_lanes(lane_kind, work, u * w, r + 1, 12),
         (u + 12 * (r + 1)) * w,
     )
-    extra = view_lanes(lane_kind, work, end, 6 * r)
-    motion, before, local = stack_array(lane_kind, 12), stack_array(lane_kind, 12), stack_array(lane_kind, 12)
+    offsets = view_lanes(lane_kind, work, offsets_start, 6 * r)
+    motion, a_times_j, local = stack_array(lane_kind, 12), stack_array(lane_kind, 12), stack_array(lane_kind, 12)
     write_identity(lane_kind, maps[0])
     for first in range(0, k, w):
         count = min(w, k - first)
-        gather(work, 0, q, used, first, count, w)
+        gather(work, 0, q, used_columns, first, count, w)
         if local_offsets.shape[0] > 0:
-            gather_all(work, end, local_offsets, first, count, w)
+            gather_all(work, offsets_start, local_offsets, first, count, w)
         for i in range(r):
-            write_local(lane_kind, table[i], numbers, motion, before, local)
+            write_local(lane_kind, table[i], numbers, motion, a_times_j, local)
             if local_offsets.shape[0] > 0:
-                apply_local_offsets(extra, i, local)
+                apply_local_offsets(offsets, i, local)
             # Roots have parent 0, the identity, so that no row needs a branch.
             compose(maps[int(table[i, layout.FK_PARENT])], local, maps[i + 1])
-        scatter(work, end - world.shape[1] * w, first, count, w, world)
+        scatter(work, offsets_start - world.shape[1] * w, first, count, w, world)
 
 
 @kernel
-def compute_world_maps4(table, q, used, local_offsets, work, world):
+def compute_world_maps4(table, q, used_columns, local_offsets, work, world):
     """Compute world maps of four poses side by side."""
-    compute_world_maps(LANES4, table, q, used, local_offsets, work, world)
+    compute_world_maps(LANES4, table, q, used_columns, local_offsets, work, world)
 
 
 @kernel
-def compute_world_maps8(table, q, used, local_offsets, work, world):
+def compute_world_maps8(table, q, used_columns, local_offsets, work, world):
     """Compute world maps of eight poses side by side."""
-    compute_world_maps(LANES8, table, q, used, local_offsets, work, world)
+    compute_world_maps(LANES8, table, q, used_columns, local_offsets, work, world)
 
 
 # --- one pose after the other ------------------------------------------------------------------------------------
@@ -293,8 +293,8 @@ def similarity_to_quaternion(m, tolerance):
     x, y, z = math.sqrt(a * a + d * d + g * g), math.sqrt(b * b + e * e + h * h), math.sqrt(c * c + f * f + i * i)
     longest, shortest = max(x, y, z), min(x, y, z)
     cube = longest * longest * longest
-    alike = longest - shortest <= tolerance * longest and abs(abs(volume) - cube) <= tolerance * cube
-    if not (longest > 0.0 and alike):
+    is_similar = longest - shortest <= tolerance * longest and abs(abs(volume) - cube) <= tolerance * cube
+    if not (longest > 0.0 and is_similar):
         return near_similarity_to_quaternion(m)
     s = math.copysign(1.0 / longest, volume)
     return matrix_to_quaternion(a * s, b * s, c * s, d * s, e * s, f * s, g * s, h * s, i * s), True
@@ -315,7 +315,7 @@ def similarities_to_quaternions(world, tolerance, rotations):
 
 # --- Geometric Jacobians of points on joints -------------------------------------------------------------------------
 #
-# table  (r, 41)     the path from the root to the joint; table, q, used and local_offsets as for world maps
+# table  (r, 41)     the path from the root to the joint; table, q, used_columns and local_offsets as for world maps
 # dofs   (r, 13)     JACOBIAN_FIRST: the row's first column in the Jacobian; JACOBIAN_ORIGIN: A's translation;
 # JACOBIAN_AXES: the axis of a hinge or slide, or all three axes, turned by A
 # gains  (1|k, r)    1 / scale of each row's parent
@@ -351,25 +351,25 @@ def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
 
     `world_from_parent` is the parent's world map, `arm` the point relative to A's origin in the parent's frame.
     """
-    kind, column, ratio, first = (
+    joint_kind, column, ratio, first = (
         int(row[layout.FK_KIND]),
         int(row[layout.FK_Q_START]),
         row[layout.FK_RATIO],
         int(dof[layout.JACOBIAN_FIRST]),
     )
     # A free joint translates along the axes of A, then rotates about its translated origin.
-    if kind in (SLIDE, FREE):
-        for c in range(1 if kind == SLIDE else 3):
+    if joint_kind in (SLIDE, FREE):
+        for c in range(1 if joint_kind == SLIDE else 3):
             direction = read_vec_at(dof, layout.JACOBIAN_AXES + 3 * c)
             add_column(columns, first + c, nv, apply_linear(world_from_parent, direction), ratio)
-            if kind == FREE:
+            if joint_kind == FREE:
                 # The rotation's lever arm starts at the translated origin.
                 arm = sub(arm, scale(direction, numbers[column + c]))
-    if kind in (SLIDE, FIXED):
+    if joint_kind in (SLIDE, FIXED):
         return
-    if kind == FREE:
+    if joint_kind == FREE:
         first += 3
-    for c in range(1 if kind == HINGE else 3):
+    for c in range(1 if joint_kind == HINGE else 3):
         axis = read_vec_at(dof, layout.JACOBIAN_AXES + 3 * c)
         add_column(columns, first + c, nv, apply_linear(world_from_parent, cross(axis, arm)), ratio)
         # Angular velocities do not scale: divide by the parent's scale contained in L.
@@ -377,29 +377,29 @@ def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
 
 
 @inline
-def compute_jacobians(lane_kind, table, dofs, q, used, local_offsets, gains, points, work, out):
+def compute_jacobians(lane_kind, table, dofs, q, used_columns, local_offsets, gains, points, work, out):
     """Compute Jacobians. `work` holds (u + 12 + 6 nv + 31 r + 3) values, aligned to 64 bytes."""
-    w, k, r, u, nv = count_lanes(lane_kind), q.shape[0], table.shape[0], used.shape[0], out.shape[1] // 6
+    w, k, r, u, nv = count_lanes(lane_kind), q.shape[0], table.shape[0], used_columns.shape[0], out.shape[1] // 6
     numbers, at_maps = view_lanes(lane_kind, work, 0, u), u * w
     maps, at_locals = view_lanes(lane_kind, work, at_maps, r + 1, 12), at_maps + 12 * (r + 1) * w
     locals_, at_offsets = view_lanes(lane_kind, work, at_locals, r, 12), at_locals + 12 * r * w
-    extra, at_gains = view_lanes(lane_kind, work, at_offsets, 6 * r), at_offsets + 6 * r * w
+    offsets, at_gains = view_lanes(lane_kind, work, at_offsets, 6 * r), at_offsets + 6 * r * w
     gain, at_point = view_lanes(lane_kind, work, at_gains, r), at_gains + r * w
     point, at_columns = view_lanes(lane_kind, work, at_point, 3), at_point + 3 * w
     columns = view_lanes(lane_kind, work, at_columns, 6 * nv)
-    motion, before = stack_array(lane_kind, 12), stack_array(lane_kind, 12)
+    motion, a_times_j = stack_array(lane_kind, 12), stack_array(lane_kind, 12)
     write_identity(lane_kind, maps[0])
     for first in range(0, k, w):
         count = min(w, k - first)
-        gather(work, 0, q, used, first, count, w)
+        gather(work, 0, q, used_columns, first, count, w)
         if local_offsets.shape[0] > 0:
             gather_all(work, at_offsets, local_offsets, first, count, w)
         gather_all(work, at_gains, gains, first, count, w)
         gather_all(work, at_point, points, first, count, w)
         for i in range(r):
-            write_local(lane_kind, table[i], numbers, motion, before, locals_[i])
+            write_local(lane_kind, table[i], numbers, motion, a_times_j, locals_[i])
             if local_offsets.shape[0] > 0:
-                apply_local_offsets(extra, i, locals_[i])
+                apply_local_offsets(offsets, i, locals_[i])
             compose(maps[i], locals_[i], maps[i + 1])
         for j in range(6 * nv):
             columns[j] = broadcast(lane_kind, 0.0)
@@ -410,18 +410,18 @@ def compute_jacobians(lane_kind, table, dofs, q, used, local_offsets, gains, poi
             x = add(apply_linear(m, x), Vec(m[3], m[7], m[11]))
             arm = sub(x, read_vec_at(dofs[i], layout.JACOBIAN_ORIGIN))
             if local_offsets.shape[0] > 0:
-                arm = sub(arm, Vec(extra[6 * i], extra[6 * i + 1], extra[6 * i + 2]))
+                arm = sub(arm, Vec(offsets[6 * i], offsets[6 * i + 1], offsets[6 * i + 2]))
             add_columns(table[i], dofs[i], numbers, maps[i], gain[i], arm, nv, columns)
         scatter(work, at_columns, first, count, w, out)
 
 
 @kernel
-def compute_jacobians4(table, dofs, q, used, local_offsets, gains, points, work, out):
+def compute_jacobians4(table, dofs, q, used_columns, local_offsets, gains, points, work, out):
     """Compute Jacobians of four poses side by side."""
-    compute_jacobians(LANES4, table, dofs, q, used, local_offsets, gains, points, work, out)
+    compute_jacobians(LANES4, table, dofs, q, used_columns, local_offsets, gains, points, work, out)
 
 
 @kernel
-def compute_jacobians8(table, dofs, q, used, local_offsets, gains, points, work, out):
+def compute_jacobians8(table, dofs, q, used_columns, local_offsets, gains, points, work, out):
     """Compute Jacobians of eight poses side by side."""
-    compute_jacobians(LANES8, table, dofs, q, used, local_offsets, gains, points, work, out)
+    compute_jacobians(LANES8, table, dofs, q, used_columns, local_offsets, gains, points, work, out)

@@ -286,7 +286,7 @@ def update_progress(lane_state, error, met, max_step):
     is_goals_only = lane_state[PREFERENCE_SHARE] <= 0.0
     # Without a preference an attempt ends with its goals met or a step below rounding. With one it ends when converged;
     # a stalled attempt drops its preference and continues.
-    ends = (
+    end_mask = (
         (met & (is_goals_only | (max_step <= CONVERGED_STEP)))
         | ((is_stalled | (max_step <= ROUNDING_STEP)) & is_goals_only)
         | (lane_state[LANE_SPENT] >= lane_state[LANE_MAX_ITERATIONS])
@@ -297,7 +297,7 @@ def update_progress(lane_state, error, met, max_step):
     lane_state[LANE_STALL] = select(drops_preference, zero, stall_count)
     lane_state[PREFERENCE_SHARE] = select(drops_preference, zero, lane_state[PREFERENCE_SHARE])
     lane_state[LANE_SPENT] = lane_state[LANE_SPENT] + 1.0
-    return ends
+    return end_mask
 
 
 def make_kernel(lane_kind, name="solve"):
@@ -325,14 +325,14 @@ def make_kernel(lane_kind, name="solve"):
         flat, lanes = make_views(
             lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
         )
-        active = max(min(w, last - first), 0)
-        next_problem = first + active
-        for l in range(w if active > 0 else 0):
+        active_count = max(min(w, last - first), 0)
+        next_problem = first + active_count
+        for l in range(w if active_count > 0 else 0):
             write_frames(flat, w, l, frames[0])
-            load_problem(problems, flat, w, l, first + min(l, active - 1))
-            if l >= active:
+            load_problem(problems, flat, w, l, first + min(l, active_count - 1))
+            if l >= active_count:
                 flat.lane_state[LANE_PROBLEM * w + l] = -1.0
-        while active > 0:
+        while active_count > 0:
             forward_kinematics(tree, lanes)
             error, met = measure_residuals(lane_kind, tree, limits, lanes)
             for i in range(nu):
@@ -368,7 +368,10 @@ def make_kernel(lane_kind, name="solve"):
                     nu,
                     get_lane(error, 0),
                 )
-            ends, met_bits = mask_to_bits(update_progress(lanes.lane_state, error, met, max_step)), mask_to_bits(met)
+            end_bits, met_bits = (
+                mask_to_bits(update_progress(lanes.lane_state, error, met, max_step)),
+                mask_to_bits(met),
+            )
             for l in range(w):
                 if flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
                     continue
@@ -383,13 +386,13 @@ def make_kernel(lane_kind, name="solve"):
                     u,
                     errors,
                 )
-                if (ends >> l) & 1:
+                if (end_bits >> l) & 1:
                     is_met = (met_bits >> l) & 1 == 1
                     store_best(flat.lane_state, flat.tested_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts)
                     if next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last):
                         next_problem += 1
                     elif flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
-                        active -= 1
+                        active_count -= 1
 
     solve.__qualname__ = name
     return kernel(solve)
