@@ -57,8 +57,8 @@ class TestRows:
     @pytest.mark.parametrize(
         ("first", "last"),
         [
-            (layout.ARM_DISTANCE, layout.ARM_RACE), (layout.METHOD_RULE, layout.METHOD_SECOND),
-            (layout.TREE_FACTOR, layout.TREE_PREFERENCE),
+            (layout.ARM_DISTANCE, layout.ARM_RACE), (layout.METHOD_RULE, layout.METHOD_SECOND_SETTING),
+            (layout.TREE_DAMPING_FACTOR, layout.TREE_PREFERENCE),
         ],
     )  # fmt: skip
     def test_layouts_begin_at_zero_and_end_where_their_size_says(self, first, last):

@@ -8,7 +8,7 @@ from numba import njit
 
 from poise.kernels import arm_lm
 from poise.kernels.lanes import SCALAR
-from poise.kernels.layout import ARM_HIGH, ARM_LOW, ARM_SLIDES
+from poise.kernels.layout import ARM_HIGH, ARM_IS_SLIDE, ARM_LOW
 from poise.kernels.vec_quat import Vec
 from tests.kernels.kernel_entries import entered
 from tests.strategies import rng_of, unit_quaternions
@@ -20,7 +20,7 @@ def row_of_links(rng, count, limit=np.inf):
     """Links of some length that lead anywhere, every third a slide, with the place of the tip at random values."""
     links = np.zeros((count + 1, 10))
     links[:, :3], links[:, 3:7] = rng.normal(size=(count + 1, 3)), unit_quaternions(rng, count + 1)
-    links[:, ARM_LOW], links[:, ARM_HIGH], links[1::3, ARM_SLIDES] = -limit, limit, 1.0
+    links[:, ARM_LOW], links[:, ARM_HIGH], links[1::3, ARM_IS_SLIDE] = -limit, limit, 1.0
     return links
 
 

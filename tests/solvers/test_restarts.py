@@ -69,7 +69,11 @@ def test_the_tips_of_seeds_are_where_forward_kinematics_puts_them():
 def may_begin(number, oldest, winner, settling, last):
     state = np.zeros(arm_lm.RACE_SIZE)
     arm_lm.init_race(state)
-    state[arm_lm.RACE_NEXT], state[arm_lm.RACE_OLDEST], state[arm_lm.RACE_WINNER] = number, oldest, winner
+    state[arm_lm.RACE_NEXT_ATTEMPT], state[arm_lm.RACE_OLDEST_ATTEMPT], state[arm_lm.RACE_WINNING_ATTEMPT] = (
+        number,
+        oldest,
+        winner,
+    )
     return arm_lm.can_start(state, settling, last)
 
 

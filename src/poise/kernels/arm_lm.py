@@ -156,7 +156,7 @@ def compute_tip(lane_kind, links, x, store_frames, axes, origins):
         if store_frames:
             write_vec(axes, i, z_axis(rotation))
             write_vec(origins, i, position)
-        if links[i, layout.ARM_SLIDES] > 0.0:
+        if links[i, layout.ARM_IS_SLIDE] > 0.0:
             position = add(position, scale(z_axis(rotation), x[i]))
         else:
             # Frames are packed with z as the axis: such a rotation takes 8 products, a general one 16.
@@ -175,7 +175,7 @@ def write_error(e, position_error, rotation, weights):
 @inline
 def compute_jacobian_column(links, i, axis, origin, tip):
     """Compute link i's column of the Jacobian. It is the tip's velocity and angular velocity per unit of its value."""
-    if links[i, layout.ARM_SLIDES] > 0.0:
+    if links[i, layout.ARM_IS_SLIDE] > 0.0:
         return axis, scale(axis, 0.0)
     return cross(axis, sub(tip, origin)), axis
 
@@ -378,11 +378,11 @@ def apply_nearest_seeds(lane_kind, seeds, poses, target, settings, values):
 # unfinished attempts
 
 
-RACE_NEXT = 0  # next attempt to start
-RACE_OLDEST = 1  # first unfinished attempt
-RACE_WINNER = 2  # first attempt that met the target; NO_WINNER if none
-RACE_ITERATIONS = 3  # iterations of all attempts before RACE_OLDEST
-RACE_BEST = 4  # attempt of the best pose
+RACE_NEXT_ATTEMPT = 0  # next attempt to start
+RACE_OLDEST_ATTEMPT = 1  # first unfinished attempt
+RACE_WINNING_ATTEMPT = 2  # first attempt that met the target; NO_WINNER if none
+RACE_ITERATIONS = 3  # iterations of all attempts before RACE_OLDEST_ATTEMPT
+RACE_BEST_ATTEMPT = 4  # attempt of the best pose
 RACE_RING_START, RACE_RING_SIZE = 5, 64
 RACE_SIZE = 69
 NO_WINNER = 1e18
@@ -394,7 +394,13 @@ def init_race(race):
     """Initialise a race."""
     for i in range(RACE_SIZE):
         race[i] = -1.0
-    race[RACE_NEXT], race[RACE_OLDEST], race[RACE_WINNER], race[RACE_ITERATIONS], race[RACE_BEST] = (
+    (
+        race[RACE_NEXT_ATTEMPT],
+        race[RACE_OLDEST_ATTEMPT],
+        race[RACE_WINNING_ATTEMPT],
+        race[RACE_ITERATIONS],
+        race[RACE_BEST_ATTEMPT],
+    ) = (
         0.0,
         0.0,
         NO_WINNER,
@@ -409,34 +415,34 @@ def can_start(race, first_polish, last):
 
     `last` is the last one; attempt `first_polish` needs the best pose of all before it.
     """
-    number = race[RACE_NEXT]
-    if number > last or number > race[RACE_WINNER] or number - race[RACE_OLDEST] >= RACE_RING_SIZE:
+    number = race[RACE_NEXT_ATTEMPT]
+    if number > last or number > race[RACE_WINNING_ATTEMPT] or number - race[RACE_OLDEST_ATTEMPT] >= RACE_RING_SIZE:
         return False
-    return number != first_polish or race[RACE_OLDEST] >= first_polish
+    return number != first_polish or race[RACE_OLDEST_ATTEMPT] >= first_polish
 
 
 @device_function
 def can_store(race, number, error, best_error):
     """Return whether attempt `number` beats the best pose. Among equal ones the earliest attempt wins."""
-    if race[RACE_WINNER] < NO_WINNER:
+    if race[RACE_WINNING_ATTEMPT] < NO_WINNER:
         return False
-    return error < best_error or (error == best_error and number < race[RACE_BEST])
+    return error < best_error or (error == best_error and number < race[RACE_BEST_ATTEMPT])
 
 
 @device_function
 def finish_attempt(race, number, iterations, is_met):
     """Record the end of attempt `number`."""
     race[RACE_RING_START + int(number) % RACE_RING_SIZE] = iterations
-    if is_met and number < race[RACE_WINNER]:
-        race[RACE_WINNER] = number
+    if is_met and number < race[RACE_WINNING_ATTEMPT]:
+        race[RACE_WINNING_ATTEMPT] = number
     while (
-        race[RACE_OLDEST] <= race[RACE_WINNER]
-        and race[RACE_RING_START + int(race[RACE_OLDEST]) % RACE_RING_SIZE] >= 0.0
+        race[RACE_OLDEST_ATTEMPT] <= race[RACE_WINNING_ATTEMPT]
+        and race[RACE_RING_START + int(race[RACE_OLDEST_ATTEMPT]) % RACE_RING_SIZE] >= 0.0
     ):
-        ring_index = RACE_RING_START + int(race[RACE_OLDEST]) % RACE_RING_SIZE
+        ring_index = RACE_RING_START + int(race[RACE_OLDEST_ATTEMPT]) % RACE_RING_SIZE
         race[RACE_ITERATIONS] += race[ring_index]
         race[ring_index] = -1.0
-        race[RACE_OLDEST] += 1.0
+        race[RACE_OLDEST_ATTEMPT] += 1.0
 
 
 @device_function
@@ -447,15 +453,19 @@ def is_race_over(race, last, takes_first, start_error):
 
     start_error  squared error of the attempt from the start, while it lasts
     """
-    if takes_first and race[RACE_WINNER] < NO_WINNER and (race[RACE_OLDEST] > 0.0 or start_error > CLOSE_ERROR):
+    if (
+        takes_first
+        and race[RACE_WINNING_ATTEMPT] < NO_WINNER
+        and (race[RACE_OLDEST_ATTEMPT] > 0.0 or start_error > CLOSE_ERROR)
+    ):
         # At least one iteration: zero would mean that the start is the solution.
         race[RACE_ITERATIONS] += (
-            max(race[RACE_RING_START + int(race[RACE_WINNER]) % RACE_RING_SIZE], 1.0)
-            if race[RACE_OLDEST] <= race[RACE_WINNER]
+            max(race[RACE_RING_START + int(race[RACE_WINNING_ATTEMPT]) % RACE_RING_SIZE], 1.0)
+            if race[RACE_OLDEST_ATTEMPT] <= race[RACE_WINNING_ATTEMPT]
             else 0.0
         )
-        race[RACE_OLDEST] = race[RACE_WINNER] + 1.0
-    return race[RACE_OLDEST] > last or race[RACE_OLDEST] > race[RACE_WINNER]
+        race[RACE_OLDEST_ATTEMPT] = race[RACE_WINNING_ATTEMPT] + 1.0
+    return race[RACE_OLDEST_ATTEMPT] > last or race[RACE_OLDEST_ATTEMPT] > race[RACE_WINNING_ATTEMPT]
 
 
 # --- Batches: a problem per lane -------------------------------------------------------------------------------------
@@ -480,9 +490,9 @@ UNREACHABLE_RESTARTS = 4.0  # maximum restarts for a target out of reach
 
 # Rows of the lane state, one number per lane.
 LANE_TARGET = 0  # seven rows: the target, x y z, w x y z
-LANE_BEST = 7  # smallest squared error of this attempt
-LANE_STALL = 8  # consecutive iterations without progress; negative: remaining patience
-LANE_SPENT, LANE_MAX_ITERATIONS = 9, 10  # iterations of this attempt, and their maximum
+LANE_BEST_ERROR = 7  # smallest squared error of this attempt
+LANE_STALL_COUNT = 8  # consecutive iterations without progress; negative: remaining patience
+LANE_ITERATIONS, LANE_MAX_ITERATIONS = 9, 10  # iterations of this attempt, and their maximum
 LANE_PROBLEM = 11  # number of the lane's problem; -1: idle
 LANE_ATTEMPT, LANE_RESTARTS = 12, 13  # number of the attempt, and number of restarts
 LANE_CAUTION = 14  # damping factor of a polish, see `update_caution`; else 0
@@ -526,10 +536,10 @@ def start_attempt(lane_state, values, w, l, start, m, max_iterations, patience):
     """
     for i in range(m):
         values[i * w + l] = start[i]
-    lane_state[LANE_BEST * w + l] = HUGE_ERROR
+    lane_state[LANE_BEST_ERROR * w + l] = HUGE_ERROR
     # Counted from below zero: the attempt stalls only after its patience is used up, so its error may rise at first.
-    lane_state[LANE_STALL * w + l] = -patience
-    lane_state[LANE_SPENT * w + l] = 0.0
+    lane_state[LANE_STALL_COUNT * w + l] = -patience
+    lane_state[LANE_ITERATIONS * w + l] = 0.0
     lane_state[LANE_MAX_ITERATIONS * w + l] = max_iterations
 
 
@@ -546,7 +556,7 @@ def store_best(lane_state, tested_values, w, l, m, error, is_met, x, errors, cou
     k = int(lane_state[LANE_PROBLEM * w + l])
     counts[k, 2] = 1 if is_met else 0
     # The last iteration only measures: its step is not part of the solution.
-    counts[k, 0] += int(lane_state[LANE_SPENT * w + l]) - 1
+    counts[k, 0] += int(lane_state[LANE_ITERATIONS * w + l]) - 1
     counts[k, 1] += 1
     if is_met or error < errors[k]:
         write_best(lane_state, tested_values, w, l, m, error, x, errors)
@@ -568,8 +578,8 @@ def store_if_best(lane_state, tested_values, w, l, m, caution, error, x, errors)
     It applies to the start of every attempt, and to every pose of a polish: where a target cannot be met, steps may
     overshoot, and the last pose need not be the best. So no result is worse than the start pose.
     """
-    # After the first iteration LANE_SPENT is 1, and the tested values are the start of the attempt.
-    if (lane_state[LANE_SPENT * w + l] == 1.0 or caution > 0.0) and error < errors[
+    # After the first iteration LANE_ITERATIONS is 1, and the tested values are the start of the attempt.
+    if (lane_state[LANE_ITERATIONS * w + l] == 1.0 or caution > 0.0) and error < errors[
         int(lane_state[LANE_PROBLEM * w + l])
     ]:
         write_best(lane_state, tested_values, w, l, m, error, x, errors)
@@ -672,8 +682,8 @@ def fill_lanes(lane_kind, problems, lanes, race, k, restarts, max_starts):
             and can_start(race, restarts + 1.0, last)
         ):
             load_problem(lanes.lane_state, w, l, k, problems.targets[k], restarts)
-            launch_attempt(lane_kind, problems, lanes, l, race[RACE_NEXT])
-            race[RACE_NEXT] += 1.0
+            launch_attempt(lane_kind, problems, lanes, l, race[RACE_NEXT_ATTEMPT])
+            race[RACE_NEXT_ATTEMPT] += 1.0
             started += 1
         busy += 1 if lanes.lane_state[LANE_PROBLEM * w + l] >= 0.0 else 0
     return busy
@@ -692,7 +702,7 @@ def fill_all_lanes(lane_kind, problems, lanes, race, k, restarts):
         lanes.lane_state[LANE_ATTEMPT * w + l] = l
     if count > 1:
         apply_nearest_seeds(lane_kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values)
-    race[RACE_NEXT] = count
+    race[RACE_NEXT_ATTEMPT] = count
     return count
 
 
@@ -704,8 +714,8 @@ def check_race_end(lane_kind, problems, lanes, race, restarts, k):
     start_error = lanes.lane_state[LANE_LAST_ERROR * count_lanes(lane_kind)]
     is_over = is_race_over(race, find_last_attempt(restarts, settings), settings[layout.ARM_RACE] > 0.0, start_error)
     if is_over:
-        counts[k, 0], counts[k, 1] = race[RACE_ITERATIONS], race[RACE_OLDEST]
-        counts[k, 2] = 1.0 if race[RACE_WINNER] < NO_WINNER else 0.0
+        counts[k, 0], counts[k, 1] = race[RACE_ITERATIONS], race[RACE_OLDEST_ATTEMPT]
+        counts[k, 2] = 1.0 if race[RACE_WINNING_ATTEMPT] < NO_WINNER else 0.0
     return is_over
 
 
@@ -717,14 +727,14 @@ def store_raced(lane_kind, problems, lanes, race, l, error, is_met, has_ended):
     """
     w, m, state = count_lanes(lane_kind), problems.links.shape[0] - 1, lanes.lane_state
     k, number = int(state[LANE_PROBLEM * w + l]), state[LANE_ATTEMPT * w + l]
-    is_candidate = has_ended or state[LANE_SPENT * w + l] == 1.0 or state[LANE_CAUTION * w + l] > 0.0
-    is_winner = is_met and has_ended and number < race[RACE_WINNER]
+    is_candidate = has_ended or state[LANE_ITERATIONS * w + l] == 1.0 or state[LANE_CAUTION * w + l] > 0.0
+    is_winner = is_met and has_ended and number < race[RACE_WINNING_ATTEMPT]
     if is_winner or (is_candidate and can_store(race, number, error, problems.errors[k])):
         # The values have not taken the step of this iteration yet.
         write_best(state, lanes.values, w, l, m, error, problems.x, problems.errors)
-        race[RACE_BEST] = number
+        race[RACE_BEST_ATTEMPT] = number
     if has_ended:
-        finish_attempt(race, number, state[LANE_SPENT * w + l] - 1.0, is_met)
+        finish_attempt(race, number, state[LANE_ITERATIONS * w + l] - 1.0, is_met)
         state[LANE_PROBLEM * w + l] = -1.0
 
 
@@ -804,20 +814,20 @@ def solve_range(lane_kind, problems, first, last, trace):
         state_rows[LANE_LAST_ERROR] = error
         # Progress is measured against the best of the attempt, not the previous iteration: an oscillating error makes
         # none.
-        state_rows[LANE_STALL] = select(
-            error > state_rows[LANE_BEST] * STALL_SHARE,
-            state_rows[LANE_STALL] + 1.0,
-            minimum(state_rows[LANE_STALL], 0.0),
+        state_rows[LANE_STALL_COUNT] = select(
+            error > state_rows[LANE_BEST_ERROR] * STALL_SHARE,
+            state_rows[LANE_STALL_COUNT] + 1.0,
+            minimum(state_rows[LANE_STALL_COUNT], 0.0),
         )
-        state_rows[LANE_BEST] = minimum(state_rows[LANE_BEST], error)
+        state_rows[LANE_BEST_ERROR] = minimum(state_rows[LANE_BEST_ERROR], error)
         end_bits = mask_to_bits(
             met_mask
-            | (state_rows[LANE_STALL] >= STALL_COUNT)
-            | (state_rows[LANE_SPENT] >= state_rows[LANE_MAX_ITERATIONS])
+            | (state_rows[LANE_STALL_COUNT] >= STALL_COUNT)
+            | (state_rows[LANE_ITERATIONS] >= state_rows[LANE_MAX_ITERATIONS])
         )
-        state_rows[LANE_SPENT] = state_rows[LANE_SPENT] + 1.0
+        state_rows[LANE_ITERATIONS] = state_rows[LANE_ITERATIONS] + 1.0
         # Reading single numbers of lanes is slow, and done only when an attempt ends, has just started, or is a polish.
-        has_events = end_bits | mask_to_bits((state_rows[LANE_SPENT] == 1.0) | (state_rows[LANE_CAUTION] > 0.0))
+        has_events = end_bits | mask_to_bits((state_rows[LANE_ITERATIONS] == 1.0) | (state_rows[LANE_CAUTION] > 0.0))
         if is_lone:
             for l in range(w if has_events != 0 else 0):
                 if state[LANE_PROBLEM * w + l] >= 0.0:
@@ -830,7 +840,7 @@ def solve_range(lane_kind, problems, first, last, trace):
         for i in range(m):
             tested_values[i] = lane_values[i]
         damping = compute_damping(
-            state_rows[LANE_CAUTION], error, settings[layout.ARM_FACTOR], settings[layout.ARM_FLOOR]
+            state_rows[LANE_CAUTION], error, settings[layout.ARM_DAMPING_FACTOR], settings[layout.ARM_DAMPING_FLOOR]
         )
         # A lane that has arrived makes one superfluous step: cheaper than masking it, and `tested_values` has the
         # solution.
@@ -841,7 +851,7 @@ def solve_range(lane_kind, problems, first, last, trace):
             max_starts = STARTS_PER_ITERATION if iteration > SOLO_ITERATIONS or has_ended else 0
             continue
         if trace.shape[0] > 0 and state[LANE_PROBLEM * w] == first:
-            row = int(counts[first, 0] + counts[first, 1] + state[LANE_SPENT * w]) - 1
+            row = int(counts[first, 0] + counts[first, 1] + state[LANE_ITERATIONS * w]) - 1
             record_trace(trace, row, lanes.tested_values, w, m, get_lane(error, 0))
         for l in range(w if has_events != 0 else 0):
             if state[LANE_PROBLEM * w + l] < 0.0:

@@ -65,10 +65,12 @@ def compute_transform(lane_kind, table, first, last, numbers):
         motion, column = int(row[layout.PATH_KIND]), int(row[layout.PATH_Q_START])
         if motion == HINGE:
             axis = read_vec_at(row, layout.PATH_AXIS)
-            s, c = half_angle_sincos(numbers[column] * row[layout.PATH_RATIO] + row[layout.PATH_SHIFT])
+            s, c = half_angle_sincos(
+                numbers[column] * row[layout.PATH_COUPLING_RATIO] + row[layout.PATH_COUPLING_OFFSET]
+            )
             rotation = multiply(rotation, Quat(c, s * axis.x, s * axis.y, s * axis.z))
         elif motion == SLIDE:
-            value = (numbers[column] * row[layout.PATH_RATIO] + row[layout.PATH_SHIFT]) * factor
+            value = (numbers[column] * row[layout.PATH_COUPLING_RATIO] + row[layout.PATH_COUPLING_OFFSET]) * factor
             position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_AXIS), value)))
         elif motion == BALL:
             rotation = multiply(rotation, read_quat_at(numbers, column))

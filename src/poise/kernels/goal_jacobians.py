@@ -217,7 +217,7 @@ def write_aim(tree, lanes, t):
     b = scale(to_target, inverse_distance)
     error = direction_error(a, b)
     write_residual(lanes.e, term.error_row, error, weight)
-    is_shared = tree.aims[t, layout.AIM_SHARED] > 0.0
+    is_shared = tree.aims[t, layout.AIM_IS_SHARED] > 0.0
     mean_arm = compute_mean_arm(tree, lanes, t, point) if is_shared else Vec(point.x, point.y, point.z)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]

@@ -12,7 +12,15 @@ import math
 from typing import Any, NamedTuple
 
 from poise.kernels import layout
-from poise.kernels.arm_lm import HUGE_ERROR, LANE_ATTEMPT, LANE_BEST, LANE_PROBLEM, LANE_SPENT, LANE_STALL, record_trace
+from poise.kernels.arm_lm import (
+    HUGE_ERROR,
+    LANE_ATTEMPT,
+    LANE_BEST_ERROR,
+    LANE_ITERATIONS,
+    LANE_PROBLEM,
+    LANE_STALL_COUNT,
+    record_trace,
+)
 from poise.kernels.goal_jacobians import count_dofs, find_perpendicular
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import (
@@ -308,9 +316,9 @@ def cap_step(lane_kind, tree, lanes, max_step, share):
 # Rows of the lane state for these methods only:
 STEP_GAIN = 3  # factor of the step
 HAS_BENT = 4  # 1 once the lane's chain was bent, because no dof decreased its error
-MARK_ERROR = 5  # squared error at the last progress
+LAST_PROGRESS_ERROR = 5  # squared error at the last progress
 IS_LAST_ATTEMPT = 6  # 1 in the last attempt, which refines the best pose and undoes steps with an increased error
-# A squared error below this share of MARK_ERROR is progress; METHOD_PATIENCE steps without end an attempt.
+# A squared error below this share of LAST_PROGRESS_ERROR is progress; METHOD_PATIENCE steps without end an attempt.
 PROGRESS_SHARE = 0.95
 LAST_PROGRESS_SHARE = 1.0 - 1e-4  # the same share in the last attempt, which should converge
 GAIN_FACTOR = 4.0  # factor by which the gain of the last attempt grows and shrinks
@@ -371,14 +379,18 @@ def start_attempt(problems, flat, w, l, k):
     start = problems.starts[min(k, problems.starts.shape[0] - 1)]
     write_lane(flat.u, w, l, start)
     write_lane(flat.tested_u, w, l, start)
-    flat.lane_state[LAST_ERROR * w + l], flat.lane_state[MARK_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
-    flat.lane_state[LANE_STALL * w + l], flat.lane_state[HAS_BENT * w + l], flat.lane_state[IS_LAST_ATTEMPT * w + l] = (
+    flat.lane_state[LAST_ERROR * w + l], flat.lane_state[LAST_PROGRESS_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
+    (
+        flat.lane_state[LANE_STALL_COUNT * w + l],
+        flat.lane_state[HAS_BENT * w + l],
+        flat.lane_state[IS_LAST_ATTEMPT * w + l],
+    ) = (
         0.0,
         0.0,
         0.0,
     )
     flat.lane_state[STEP_GAIN * w + l] = (
-        problems.settings[layout.METHOD_FIRST] if problems.settings[layout.METHOD_RULE] == ADAPTIVE else 1.0
+        problems.settings[layout.METHOD_FIRST_SETTING] if problems.settings[layout.METHOD_RULE] == ADAPTIVE else 1.0
     )
 
 
@@ -386,7 +398,7 @@ def start_attempt(problems, flat, w, l, k):
 def load_problem(problems, flat, w, l, k):
     """Load problem k into lane l, and start its first attempt."""
     load_lane(problems, flat, w, l, k)
-    flat.lane_state[LANE_SPENT * w + l], flat.lane_state[LANE_BEST * w + l] = 0.0, HUGE_ERROR
+    flat.lane_state[LANE_ITERATIONS * w + l], flat.lane_state[LANE_BEST_ERROR * w + l] = 0.0, HUGE_ERROR
     start_attempt(problems, flat, w, l, k)
 
 
@@ -395,11 +407,11 @@ def write_result(problems, flat, extra, w, l, is_met):
     """Write the result of lane l to its problem."""
     k = int(flat.lane_state[LANE_PROBLEM * w + l])
     problems.counts[k, 0], problems.counts[k, 1] = (
-        int(flat.lane_state[LANE_SPENT * w + l]),
+        int(flat.lane_state[LANE_ITERATIONS * w + l]),
         int(flat.lane_state[LANE_ATTEMPT * w + l]) + 1,
     )
     problems.counts[k, 2] = 1 if is_met else 0
-    problems.errors[k] = flat.lane_state[LANE_BEST * w + l]
+    problems.errors[k] = flat.lane_state[LANE_BEST_ERROR * w + l]
     # Still HUGE: the residual was never a number, and the start remains the result.
     if problems.errors[k] < HUGE_ERROR:
         for i in range(problems.u.shape[1]):
@@ -420,7 +432,7 @@ def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem
         problems.settings[layout.METHOD_RESTARTS],
     )
     spent_iterations, max_iterations, is_last_attempt = (
-        flat.lane_state[LANE_SPENT * w + l],
+        flat.lane_state[LANE_ITERATIONS * w + l],
         problems.settings[layout.METHOD_ITERATIONS],
         flat.lane_state[IS_LAST_ATTEMPT * w + l] > 0.0,
     )
@@ -429,7 +441,7 @@ def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem
         and not is_last_attempt
         and restarts > 0.0
         and spent_iterations < max_iterations
-        and flat.lane_state[LANE_BEST * w + l] < HUGE_ERROR
+        and flat.lane_state[LANE_BEST_ERROR * w + l] < HUGE_ERROR
     ):
         flat.lane_state[LANE_ATTEMPT * w + l] = attempts
         start_attempt(problems, flat, w, l, k)
@@ -477,7 +489,7 @@ def undo_steps(lane_kind, lanes, error, settings):
     one, last_error = broadcast(lane_kind, 1.0), lanes.lane_state[LAST_ERROR]
     can_undo, factor, max_gain = lanes.lane_state[IS_LAST_ATTEMPT] > 0.0, GAIN_FACTOR, 1.0
     if settings[layout.METHOD_RULE] == ADAPTIVE:
-        can_undo, factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND], HUGE_ERROR
+        can_undo, factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND_SETTING], HUGE_ERROR
     # Before the first step the last error is HUGE, and neither holds.
     has_risen, has_fallen = can_undo & (error > last_error), can_undo & (error < last_error) & (last_error < HUGE_ERROR)
     lanes.lane_state[STEP_GAIN] = minimum(
@@ -497,8 +509,8 @@ def store_best(lanes, extra, error, met):
     `tested_u` gets the poses of all lanes, for comparison with the next ones.
     """
     # A pose within every tolerance beats one with a smaller weighted error.
-    is_better = met | (error < lanes.lane_state[LANE_BEST])
-    lanes.lane_state[LANE_BEST] = select(is_better, error, lanes.lane_state[LANE_BEST])
+    is_better = met | (error < lanes.lane_state[LANE_BEST_ERROR])
+    lanes.lane_state[LANE_BEST_ERROR] = select(is_better, error, lanes.lane_state[LANE_BEST_ERROR])
     for i in range(lanes.u.shape[0]):
         lanes.tested_u[i] = lanes.u[i]
         extra.best_u[i] = select(is_better, lanes.u[i], extra.best_u[i])
@@ -575,7 +587,7 @@ def compute_step(lane_kind, tree, lanes, extra, settings, error):
     elif rule == OPTIMAL:
         solve_transpose(lanes, compute_optimal_gain(lane_kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
-        cut = broadcast(lane_kind, settings[layout.METHOD_FIRST])
+        cut = broadcast(lane_kind, settings[layout.METHOD_FIRST_SETTING])
         # With goals out of reach, small singular values cause large useless steps, and the pose would not converge.
         last_cut = maximum(cut, broadcast(lane_kind, MIN_LAST_CUT))
         solve_pseudo_inverse(
@@ -586,10 +598,15 @@ def compute_step(lane_kind, tree, lanes, extra, settings, error):
             select(lanes.lane_state[IS_LAST_ATTEMPT] > 0.0, last_cut, cut),
         )
     elif rule == DAMPED:
-        solve_damped(lane_kind, tree, lanes, error * settings[layout.METHOD_SECOND] + settings[layout.METHOD_FIRST])
+        solve_damped(
+            lane_kind,
+            tree,
+            lanes,
+            error * settings[layout.METHOD_SECOND_SETTING] + settings[layout.METHOD_FIRST_SETTING],
+        )
     else:
         solve_selective(
-            lane_kind, tree, lanes, extra.singular_vectors, extra.goal_motions, settings[layout.METHOD_FIRST]
+            lane_kind, tree, lanes, extra.singular_vectors, extra.goal_motions, settings[layout.METHOD_FIRST_SETTING]
         )
     cap_step(lane_kind, tree, lanes, settings[layout.METHOD_MAX_ROTATION], share)
 
@@ -600,19 +617,19 @@ def update_progress(lane_state, error, met, settings):
 
     Returns the mask of ended attempts. The other lanes take a step, which counts.
     """
-    zero = 0.0 * lane_state[LANE_SPENT]
+    zero = 0.0 * lane_state[LANE_ITERATIONS]
     # Compare with the last mark, not the previous step: small decreases add up to progress, oscillation does not.
-    has_fallen = error < lane_state[MARK_ERROR] * select(
+    has_fallen = error < lane_state[LAST_PROGRESS_ERROR] * select(
         lane_state[IS_LAST_ATTEMPT] > 0.0, zero + LAST_PROGRESS_SHARE, zero + PROGRESS_SHARE
     )
-    lane_state[MARK_ERROR] = select(has_fallen, error, lane_state[MARK_ERROR])
-    lane_state[LANE_STALL] = select(has_fallen, zero, lane_state[LANE_STALL] + 1.0)
+    lane_state[LAST_PROGRESS_ERROR] = select(has_fallen, error, lane_state[LAST_PROGRESS_ERROR])
+    lane_state[LANE_STALL_COUNT] = select(has_fallen, zero, lane_state[LANE_STALL_COUNT] + 1.0)
     end_mask = (
         met
-        | (lane_state[LANE_SPENT] >= settings[layout.METHOD_ITERATIONS])
-        | (lane_state[LANE_STALL] >= settings[layout.METHOD_PATIENCE])
+        | (lane_state[LANE_ITERATIONS] >= settings[layout.METHOD_ITERATIONS])
+        | (lane_state[LANE_STALL_COUNT] >= settings[layout.METHOD_PATIENCE])
     )
-    lane_state[LANE_SPENT] = lane_state[LANE_SPENT] + select(end_mask, zero, zero + 1.0)
+    lane_state[LANE_ITERATIONS] = lane_state[LANE_ITERATIONS] + select(end_mask, zero, zero + 1.0)
     return end_mask
 
 
@@ -631,7 +648,7 @@ def make_kernel(lane_kind, name="solve"):
         w, nu, is_numeric, has_limits = (
             count_lanes(lane_kind),
             starts.shape[1],
-            settings[layout.METHOD_NUMERIC] > 0.0,
+            settings[layout.METHOD_IS_NUMERIC] > 0.0,
             has_ball_limits(limits),
         )
         flat, lanes = make_views(
@@ -663,7 +680,7 @@ def make_kernel(lane_kind, name="solve"):
                 mask_to_bits(met),
             )
             if trace.shape[0] > 0 and flat.lane_state[LANE_PROBLEM * w] == first:
-                row = int(flat.lane_state[LANE_SPENT * w] + flat.lane_state[LANE_ATTEMPT * w]) - 1 + (end_bits & 1)
+                row = int(flat.lane_state[LANE_ITERATIONS * w] + flat.lane_state[LANE_ATTEMPT * w]) - 1 + (end_bits & 1)
                 record_trace(trace, row, flat.tested_u, w, nu, get_lane(error, 0))
             clamp_errors(tree, lanes, clamps)
             compute_step(lane_kind, tree, lanes, extra, settings, error)

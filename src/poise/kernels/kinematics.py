@@ -108,13 +108,15 @@ def write_local(lane_kind, row, numbers, motion, a_times_j, m):
     """Write the local map A . J . B of one row. `motion` and `a_times_j` are workspace."""
     joint_kind, column = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
     if joint_kind == HINGE:
-        s, c = compute_sincos(lane_kind, numbers[column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT])
+        s, c = compute_sincos(
+            lane_kind, numbers[column] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET]
+        )
         for j in range(12):
             # Rodrigues' formula with A and B multiplied in beforehand: two products per number instead of two matrix
             # products.
             m[j] = s * row[layout.FK_SINE + j] + c * row[layout.FK_COSINE + j] + row[layout.FK_CONSTANT + j]
     elif joint_kind == SLIDE:
-        x = numbers[column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT]
+        x = numbers[column] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET]
         for j in range(12):
             m[j] = x * row[layout.FK_SINE + j] + row[layout.FK_CONSTANT + j]
     elif joint_kind == FIXED:
@@ -354,7 +356,7 @@ def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
     joint_kind, column, ratio, first = (
         int(row[layout.FK_KIND]),
         int(row[layout.FK_Q_START]),
-        row[layout.FK_RATIO],
+        row[layout.FK_COUPLING_RATIO],
         int(dof[layout.JACOBIAN_FIRST]),
     )
     # A free joint translates along the axes of A, then rotates about its translated origin.

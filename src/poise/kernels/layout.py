@@ -39,7 +39,7 @@ LIMIT_ROW = 14  # numbers of a row
 LIMIT_KIND = 0  # one of the four kinds below
 LIMIT_FRAME = 1  # w x y z of the frame in which the angles are measured
 LIMIT_BOUNDS = 5  # min and max of three angles [rad]; SWING_TWIST: x, y, twist; RANGE: of one value
-LIMIT_SOFT = 11  # weight of a soft limit; 0: hard
+LIMIT_SOFT_WEIGHT = 11  # weight of a soft limit; 0: hard
 LIMIT_TANGENTS = 12  # tangents of half the min and max twist, slightly inside; 1, -1: too large
 NO_LIMIT, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
 ANGLE_SLACK_RAD = 1e-12  # [rad] rotations closer than this to a legal one are kept, so that clamping is idempotent
@@ -50,7 +50,8 @@ MAX_BOX_SWEEPS = 8  # rounds over the angles of a box; usually 1 to 4
 # --- forward kinematics (r, FK_ROW): model/kinematics.py, kernels/kinematics.py ---------------------------------------
 
 FK_ROW = 41
-FK_KIND, FK_PARENT, FK_Q_START, FK_RATIO, FK_SHIFT = 0, 1, 2, 3, 4  # kind, 1 + row of parent, first number, coupling
+# Kind; 1 + row of the parent; first number of the joint, and its coupling: value = ratio number + offset.
+FK_KIND, FK_PARENT, FK_Q_START, FK_COUPLING_RATIO, FK_COUPLING_OFFSET = 0, 1, 2, 3, 4
 FK_CONSTANT, FK_SINE, FK_COSINE = 5, 17, 29  # twelve numbers of an affine map each, row by row
 FK_POST_TRANSFORM = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B is the identity
 JACOBIAN_ROW = 13  # numbers of a row
@@ -61,7 +62,7 @@ JACOBIAN_FIRST, JACOBIAN_ORIGIN, JACOBIAN_AXES = 0, 1, 4  # first column, A's tr
 PATH_ROW = 23
 PATH_KIND, PATH_AXIS = 0, 1  # kind of the joint, and its axis
 PATH_OFFSET, PATH_ROTATION = 4, 7  # A: x y z and w x y z
-PATH_Q_START, PATH_RATIO, PATH_SHIFT = 11, 12, 13  # first number, and the coupling: value = ratio number + shift
+PATH_Q_START, PATH_COUPLING_RATIO, PATH_COUPLING_OFFSET = 11, 12, 13  # first number, and its coupling
 PATH_POST_TRANSFORM = 14  # 1 where B is not the identity
 PATH_POST_OFFSET, PATH_POST_ROTATION, PATH_POST_SCALE = 15, 18, 22  # B: x y z, w x y z and uniform scale
 MEASURE_ROW = 8
@@ -80,16 +81,16 @@ HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
 
 # --- a tree of motions: problem/plan.py, kernels/tree_arrays.py -------------------------------------------------------
 
-DOF_LOW, DOF_HIGH, DOF_NUMBER, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
+DOF_LOW, DOF_HIGH, DOF_U_COLUMN, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
 TERM_FIRST, TERM_MIDDLE, TERM_FIRST_END, TERM_MIDDLE_END = 6, 7, 8, 9  # POLE: two nodes and their path ends
-AIM_AXIS, AIM_SHARED = 3, 6  # AIM: unit axis; 1 where all path joints share the rotation. First: a point
+AIM_AXIS, AIM_IS_SHARED = 3, 6  # AIM: unit axis; 1 where all path joints share the rotation. First: a point
 AIM_WEIGHT, AIM_TOLERANCE = 7, 8
 AIM_MIDDLE_POINT, AIM_FIRST_POINT = 9, 12  # POLE: middle and first joint of the limb, in their nodes' frames
 
 # --- settings of the damped engine on a tree: solvers/base/lm_engine.py, kernels/tree_lm.py ---------------------------
 
 TREE_SETTINGS = 6
-TREE_FACTOR, TREE_FLOOR = 0, 1  # damping = FACTOR |e|^2 + FLOOR
+TREE_DAMPING_FACTOR, TREE_DAMPING_FLOOR = 0, 1  # damping = factor |e|^2 + floor
 TREE_ITERATIONS, TREE_RESTARTS = 2, 3  # maximum iterations of one attempt; maximum restarts
 TREE_POLISH = 4  # polish iterations of the best attempt where none met the goals
 TREE_PREFERENCE = 5  # fraction of the distance to the preferred configuration per step; 0: no preference
@@ -97,11 +98,11 @@ TREE_PREFERENCE = 5  # fraction of the distance to the preferred configuration p
 # --- the Jacobian methods on a tree: solvers/base/jacobian_method.py, kernels/jacobian_methods.py ---------------------
 
 METHOD_SETTINGS = 9
-METHOD_RULE, METHOD_NUMERIC = 0, 1  # one of the rules below; 1: Jacobian by finite differences
+METHOD_RULE, METHOD_IS_NUMERIC = 0, 1  # one of the rules below; 1: Jacobian by finite differences
 METHOD_ITERATIONS, METHOD_RESTARTS = 2, 3  # maximum steps of all attempts together; maximum restarts
 METHOD_PATIENCE = 4  # steps without progress before an attempt ends
 METHOD_BEND, METHOD_MAX_ROTATION = 5, 6  # [rad] initial bend of a straight chain; maximum joint rotation in one step
-METHOD_FIRST, METHOD_SECOND = 7, 8  # two settings of the rule
+METHOD_FIRST_SETTING, METHOD_SECOND_SETTING = 7, 8  # two settings of the rule
 ADAPTIVE = 0  # transpose; initial gain, and its growth and decay
 OPTIMAL = 1  # transpose; no settings
 PSEUDO_INVERSE = 2  # smallest singular value used, as a fraction of the largest
@@ -113,11 +114,11 @@ SELECTIVE = 4  # maximum joint rotation of one singular direction [rad]
 LONG_PATH_JOINTS = 16.0  # joints of a path; longer paths get smaller steps and more damping, in proportion
 MAX_ARM_LINKS = 16  # maximum links of an arm, kept on the stack; longer chains are solved as trees
 ARM_LINK_ROW = 10  # numbers of a link: x y z, w x y z, and the three below
-ARM_LOW, ARM_HIGH, ARM_SLIDES = 7, 8, 9  # range; 1 for a slide, 0 for a hinge
+ARM_LOW, ARM_HIGH, ARM_IS_SLIDE = 7, 8, 9  # range; 1 for a slide, 0 for a hinge
 ARM_SETTINGS = 13
 ARM_DISTANCE, ARM_ANGLE = 0, 1  # squared tolerances: kernel units, and 2 sin(angle / 2)
 ARM_WEIGHTS = 2  # two weights: position and rotation
-ARM_FACTOR, ARM_FLOOR = 4, 5  # damping = FACTOR |e|^2 + FLOOR
+ARM_DAMPING_FACTOR, ARM_DAMPING_FLOOR = 4, 5  # damping = factor |e|^2 + floor
 ARM_ITERATIONS, ARM_RESTARTS = 6, 7  # maximum iterations of one attempt; maximum restarts
 ARM_CANDIDATES, ARM_MAX_CANDIDATES = 8, 16  # seeds compared at a restart (a multiple of lanes); their maximum
 ARM_MIN_REACH, ARM_MAX_REACH = 9, 10  # reach of the tip from the first link; outside it, few restarts are made
@@ -173,19 +174,13 @@ LIMB_WORK = LIMB_ROW + 23  # workspace per lane: a row, a target (7), a pole (3)
 # built-in offset of the middle joint from the line. NATURAL_BEND_UP is zero for a limb whose middle joint may be above
 # both ends.
 NATURAL_BEND_ALONG, NATURAL_BEND_SIDE, NATURAL_BEND_STRAIGHT, NATURAL_BEND_AHEAD, NATURAL_BEND_UP = 0, 3, 6, 9, 12
-(
-    NATURAL_BEND_STRAIGHT_GAIN,
-    NATURAL_BEND_AHEAD_GAIN,
-    NATURAL_BEND_LENGTH,
-    NATURAL_BEND_UPPER,
-    NATURAL_BEND_BUILT_IN,
-    NATURAL_BEND_ROW,
-) = 15, 16, 17, 18, 19, 20
+NATURAL_BEND_STRAIGHT_GAIN, NATURAL_BEND_AHEAD_GAIN, NATURAL_BEND_LENGTH = 15, 16, 17
+NATURAL_BEND_UPPER, NATURAL_BEND_BUILT_IN, NATURAL_BEND_ROW = 18, 19, 20
 BEND_MIN, BEND_THIGH, BEND_AXIS = 0.0, 1.0, 2.0  # rule of the rotation about the chord
 # Pose-independent data of a limb, kernels/limb_packing.py. POSED_MAPS: indices of the parent maps of first joint,
 # middle joint and tip, and of the tip's own map; -1 is the world
 POSED_MAPS = 0  # four offsets
-POSED_HINGE, POSED_TIP_ROTATES, POSED_BRANCH = 4, 5, 6  # middle joint is a hinge; tip rotates; side to bend to, or 0
+POSED_IS_HINGE, POSED_TIP_ROTATES, POSED_BRANCH = 4, 5, 6  # middle joint is a hinge; tip rotates; side to bend to, or 0
 POSED_THIGH, POSED_SHIN = 7, 8  # weights of thigh and shin in the preferred bend
 POSED_JOINTS = 9  # three rows of POSED_JOINT: first joint, middle joint, tip
 POSED_JOINT = 16

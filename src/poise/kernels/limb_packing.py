@@ -43,7 +43,7 @@ from poise.kernels.vec_quat import (
 )
 
 SIMILARITY_TOLERANCE = 1e-12  # tolerance for a map to be a rotation times a factor, as in `Transforms.rotations`
-NO_LEVER_SHARE = 1e-12  # share of the squared length; with a smaller lever bending does not move the tip
+MIN_LEVER_SHARE = 1e-12  # share of the squared length; with a smaller lever bending does not move the tip
 MIN_BEND_RAD = 1e-9  # bend [rad] below which a limb is straight
 FIRST_JOINT, MIDDLE_JOINT, TIP_JOINT = 0, 1, 2  # numbers of the joints in the plan
 TIP_MAP = 3  # number of the tip's own map in POSED_MAPS
@@ -168,7 +168,7 @@ def compute_tip_circle(thigh, shin, axis):
     axial_part = scale(axis, dot(shin, axis))
     radius, sideways_radius = sub(shin, axial_part), cross(axis, shin)
     cosine, sine = dot(thigh, radius), dot(thigh, sideways_radius)
-    has_lever = math.hypot(cosine, sine) > NO_LEVER_SHARE * (dot(thigh, thigh) + dot(shin, shin))
+    has_lever = math.hypot(cosine, sine) > MIN_LEVER_SHARE * (dot(thigh, thigh) + dot(shin, shin))
     straight_offset = math.atan2(sine, cosine) if has_lever else 0.0
     centre, cos_vector = (
         add(thigh, axial_part),
@@ -281,7 +281,7 @@ def pack_limb(plan, maps, q, local_offsets, rotations, i):
     shin = rotate(limb_from_world, sub(read_tip(plan, maps, i), middle.position))
     tip, limb_from_middle = add(thigh, shin), multiply(limb_from_world, middle.rotation)
     low, high = read_range(plan, MIDDLE_JOINT)
-    if plan[layout.POSED_HINGE] > 0.0:
+    if plan[layout.POSED_IS_HINGE] > 0.0:
         knee_axis, posed_angle, has_free_axis, branch = (
             read_axis(plan, MIDDLE_JOINT),
             read_angle(plan, MIDDLE_JOINT, q, i),

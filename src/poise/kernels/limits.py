@@ -16,7 +16,7 @@ from poise.kernels.layout import (
     LIMIT_BOUNDS,
     LIMIT_FRAME,
     LIMIT_KIND,
-    LIMIT_SOFT,
+    LIMIT_SOFT_WEIGHT,
     LIMIT_TANGENTS,
     MAX_BOX_SWEEPS,
     MAX_ELLIPSE_STEPS,
@@ -131,7 +131,7 @@ EDGE_TOLERANCE = 1e-6  # [rad, fraction of the ellipse] closer to a bound counts
 @inline
 def has_hard_limit(limit):
     """Return whether a limit is hard and bounds a rotation."""
-    return limit[LIMIT_SOFT] == 0.0 and (limit[LIMIT_KIND] == SWING_TWIST or limit[LIMIT_KIND] == EULER_BOX)
+    return limit[LIMIT_SOFT_WEIGHT] == 0.0 and (limit[LIMIT_KIND] == SWING_TWIST or limit[LIMIT_KIND] == EULER_BOX)
 
 
 @inline

@@ -27,11 +27,11 @@ from poise.kernels import layout
 from poise.kernels.arm_lm import (
     HUGE_ERROR,
     LANE_ATTEMPT,
-    LANE_BEST,
+    LANE_BEST_ERROR,
+    LANE_ITERATIONS,
     LANE_MAX_ITERATIONS,
     LANE_PROBLEM,
-    LANE_SPENT,
-    LANE_STALL,
+    LANE_STALL_COUNT,
     STALL_COUNT,
     STALL_SHARE,
     compute_damping,
@@ -273,15 +273,17 @@ def update_progress(lane_state, error, met, max_step):
     # Progress resets the count of iterations without progress; patience, a count below zero, stays.
     stall_share, reset_count = (
         select(has_preference, zero + PREFERENCE_STALL_SHARE, zero + STALL_SHARE),
-        minimum(lane_state[LANE_STALL], 0.0),
+        minimum(lane_state[LANE_STALL_COUNT], 0.0),
     )
     # Where the goals are met the error is rounding and no measure of progress; only the preference remains.
     stall_count = select(
-        met, reset_count, select(error > lane_state[LANE_BEST] * stall_share, lane_state[LANE_STALL] + 1.0, reset_count)
+        met,
+        reset_count,
+        select(error > lane_state[LANE_BEST_ERROR] * stall_share, lane_state[LANE_STALL_COUNT] + 1.0, reset_count),
     )
     is_stalled, is_final = (
         stall_count >= STALL_COUNT,
-        lane_state[LANE_SPENT] >= lane_state[LANE_MAX_ITERATIONS] - FINAL_ITERATIONS,
+        lane_state[LANE_ITERATIONS] >= lane_state[LANE_MAX_ITERATIONS] - FINAL_ITERATIONS,
     )
     is_goals_only = lane_state[PREFERENCE_SHARE] <= 0.0
     # Without a preference an attempt ends with its goals met or a step below rounding. With one it ends when converged;
@@ -289,14 +291,14 @@ def update_progress(lane_state, error, met, max_step):
     end_mask = (
         (met & (is_goals_only | (max_step <= CONVERGED_STEP)))
         | ((is_stalled | (max_step <= ROUNDING_STEP)) & is_goals_only)
-        | (lane_state[LANE_SPENT] >= lane_state[LANE_MAX_ITERATIONS])
+        | (lane_state[LANE_ITERATIONS] >= lane_state[LANE_MAX_ITERATIONS])
     )
     drops_preference = has_preference & (is_stalled | is_final)
     # With a preference, compare with the previous iteration: the smallest error may precede the preference's effect.
-    lane_state[LANE_BEST] = select(has_preference, error, minimum(lane_state[LANE_BEST], error))
-    lane_state[LANE_STALL] = select(drops_preference, zero, stall_count)
+    lane_state[LANE_BEST_ERROR] = select(has_preference, error, minimum(lane_state[LANE_BEST_ERROR], error))
+    lane_state[LANE_STALL_COUNT] = select(drops_preference, zero, stall_count)
     lane_state[PREFERENCE_SHARE] = select(drops_preference, zero, lane_state[PREFERENCE_SHARE])
-    lane_state[LANE_SPENT] = lane_state[LANE_SPENT] + 1.0
+    lane_state[LANE_ITERATIONS] = lane_state[LANE_ITERATIONS] + 1.0
     return end_mask
 
 
@@ -321,7 +323,7 @@ def make_kernel(lane_kind, name="solve"):
             settings[layout.TREE_PREFERENCE] > 0.0,
             has_ball_limits(limits),
         )
-        factor = settings[layout.TREE_FACTOR] * compute_length_factor(tree)
+        factor = settings[layout.TREE_DAMPING_FACTOR] * compute_length_factor(tree)
         flat, lanes = make_views(
             lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
         )
@@ -349,7 +351,7 @@ def make_kernel(lane_kind, name="solve"):
                 update_caution(lanes.lane_state[CAUTION], lanes.lane_state[LAST_ERROR], error),
                 error,
             )
-            damping = compute_damping(lanes.lane_state[CAUTION], error, factor, settings[layout.TREE_FLOOR])
+            damping = compute_damping(lanes.lane_state[CAUTION], error, factor, settings[layout.TREE_DAMPING_FLOOR])
             build_normal_matrix(lane_kind, tree, lanes, damping)
             factor_ldl_blocks(lanes.A, lanes.d)
             solve_ldl_rows(lanes.A, lanes.d, lanes.step_error, lanes.y)
@@ -362,7 +364,7 @@ def make_kernel(lane_kind, name="solve"):
             if trace.shape[0] > 0 and flat.lane_state[LANE_PROBLEM * w] == first:
                 record_trace(
                     trace,
-                    counts[first, 0] + counts[first, 1] + int(flat.lane_state[LANE_SPENT * w]),
+                    counts[first, 0] + counts[first, 1] + int(flat.lane_state[LANE_ITERATIONS * w]),
                     flat.tested_u,
                     w,
                     nu,

@@ -144,7 +144,7 @@ def fill_preference_step(lane_kind, tree, lanes):
     for d in range(tree.dofs.shape[0]):
         # Dofs of balls and moves have no number of their own in u; they follow below.
         lanes.preference_step[d] = zero
-        u_start = int(tree.dofs[d, layout.DOF_NUMBER])
+        u_start = int(tree.dofs[d, layout.DOF_U_COLUMN])
         if u_start >= 0:
             lanes.preference_step[d] = (tree.preferred_u[u_start] - lanes.u[u_start]) * minimum(
                 share * tree.preference_weights[d], zero + 1.0
@@ -176,10 +176,10 @@ def add_soft_limit_step(lane_kind, tree, limits, lanes):
     zero, share = broadcast(lane_kind, 0.0), lanes.lane_state[PREFERENCE_SHARE]
     for i in range(tree.nodes.shape[0]):
         limit = limits[i]
-        if limit[layout.LIMIT_SOFT] == 0.0 or limit[layout.LIMIT_KIND] == NO_LIMIT:
+        if limit[layout.LIMIT_SOFT_WEIGHT] == 0.0 or limit[layout.LIMIT_KIND] == NO_LIMIT:
             continue
         _, _, u_start, dof_start = read_node(tree.nodes, i)
-        k = minimum(share * limit[layout.LIMIT_SOFT], zero + 1.0)
+        k = minimum(share * limit[layout.LIMIT_SOFT_WEIGHT], zero + 1.0)
         if limit[layout.LIMIT_KIND] == RANGE:
             # No step inside the soft range.
             clamped_value = minimum(
@@ -244,7 +244,7 @@ def freeze_dofs(lane_kind, tree, lanes, has_preference):
         lanes.step_error[r] = lanes.e[r]
     for d in range(tree.dofs.shape[0]):
         first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
-        u_column, step_weight = int(tree.dofs[d, layout.DOF_NUMBER]), tree.dofs[d, layout.DOF_WEIGHT]
+        u_column, step_weight = int(tree.dofs[d, layout.DOF_U_COLUMN]), tree.dofs[d, layout.DOF_WEIGHT]
         if u_column >= 0:
             push = compute_push(lane_kind, tree, lanes, d, has_preference)
             is_at_min, is_at_max = (
@@ -398,7 +398,7 @@ def apply_step(lane_kind, tree, lanes, has_preference):
     """
     max_step = broadcast(lane_kind, 0.0)
     for d in range(tree.dofs.shape[0]):
-        u_start = int(tree.dofs[d, layout.DOF_NUMBER])
+        u_start = int(tree.dofs[d, layout.DOF_U_COLUMN])
         if u_start >= 0:
             unclamped = lanes.u[u_start] + compute_dof_step(lane_kind, tree, lanes, d, has_preference)
             # The change counts after clamping: a number held by its limit has converged.

@@ -312,7 +312,7 @@ def nlerp(a, b, weight):
 # computed only near a limit, one lane at a time.
 
 
-NO_SIDE_SINE2 = 1e-12  # squared sine of the angle to the chord; below it a direction does not define the swivel
+MIN_SIDE_SINE2 = 1e-12  # squared sine of the angle to the chord; below it a direction does not define the swivel
 STRAIGHT_SINE2 = 1e-6  # squared sine of the bend; below it only the axis defines the bend side
 TIE_TOLERANCE = 1e-9  # difference of cosines, or of distances in reaches; below it the preferred side wins
 
@@ -442,11 +442,11 @@ def compute_swivel(limb, arc, squared_length, chord, a, sine, bend_rule, pole, h
         source, bend_side = perpendicular_part(rotate_scaled(arc, limb.axis), a), limb.axis
     # The point of the circle farthest along a vector lies in the direction of its part perpendicular to the chord.
     n = perpendicular_part(bend_side, a)
-    n = scale(n, select(dot(n, n) > NO_SIDE_SINE2 * dot(bend_side, bend_side), sine * 0.0 + 1.0, sine * 0.0))
+    n = scale(n, select(dot(n, n) > MIN_SIDE_SINE2 * dot(bend_side, bend_side), sine * 0.0 + 1.0, sine * 0.0))
     if has_pole:
         pole_direction = perpendicular_part(pole, a)
         # A pole on the line of the chord defines no side: the mode's rule stays.
-        is_sideways = dot(pole_direction, pole_direction) > NO_SIDE_SINE2 * limb.longest2
+        is_sideways = dot(pole_direction, pole_direction) > MIN_SIDE_SINE2 * limb.longest2
         source, n = select_vec(is_sideways, p, source), select_vec(is_sideways, pole_direction, n)
     return rotation_about_axis(source, n, a)
 
@@ -457,7 +457,7 @@ def remove_twist(rotation, thigh):
     axis, _ = split_length(thigh)
     # The twist of a straight limb shows only at its knee, which may bend about any axis: the axis takes the twist.
     axial_part = rotation.x * axis.x + rotation.y * axis.y + rotation.z * axis.z
-    has_twist = rotation.w * rotation.w + axial_part * axial_part > NO_SIDE_SINE2
+    has_twist = rotation.w * rotation.w + axial_part * axial_part > MIN_SIDE_SINE2
     zero = axial_part * 0.0
     axial_part = select(has_twist, axial_part, zero)
     twist = normalise_quat(

@@ -246,7 +246,7 @@ def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Flo
     constants[:, layout.FK_KIND] = kinds
     constants[:, layout.FK_PARENT] = [slot.get(int(parent), 0) for parent in s.parents[rows]]
     constants[:, layout.FK_Q_START] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(used, s.q_start[rows]))
-    constants[:, layout.FK_RATIO : layout.FK_SHIFT + 1] = s.coupling_rows[rows]
+    constants[:, layout.FK_COUPLING_RATIO : layout.FK_COUPLING_OFFSET + 1] = s.coupling_rows[rows]
     constants[:, layout.FK_CONSTANT :] = _pack_motion_parts(kinds, axes, rotation, after).reshape(len(rows), 36)
     constants[:, layout.FK_CONSTANT + 3 : layout.FK_SINE : 4] += offsets  # the last of each row of four
     columns = np.swapaxes(rotation, 1, 2).copy()

@@ -49,9 +49,9 @@ def pack_limit(limit: Limit | None) -> Floats:
             layout.SWING_TWIST,
             _compute_frame(x, y, limit.axis),
         )
-        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT] = np.array([*limit.sides, limit.twist]).ravel()
-        row[layout.LIMIT_SOFT] = limit.soft
-        twist = row[layout.LIMIT_BOUNDS + 4 : layout.LIMIT_SOFT]
+        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT] = np.array([*limit.sides, limit.twist]).ravel()
+        row[layout.LIMIT_SOFT_WEIGHT] = limit.soft
+        twist = row[layout.LIMIT_BOUNDS + 4 : layout.LIMIT_SOFT_WEIGHT]
         row[layout.LIMIT_TANGENTS :] = (
             np.tan((twist + _TANGENT_MARGIN_RAD) / 2)
             if np.abs(limit.twist).max() < _MAX_TANGENT_TWIST_RAD
@@ -65,11 +65,11 @@ def pack_limit(limit: Limit | None) -> Floats:
         )
         first, second, (low, high) = limit.ranges
         third = (low, high) if sign > 0 else (-high, -low)  # z of the frame is the last axis or its opposite
-        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT] = np.array([first, second, third]).ravel()
-        row[layout.LIMIT_SOFT] = limit.soft
+        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT] = np.array([first, second, third]).ravel()
+        row[layout.LIMIT_SOFT_WEIGHT] = limit.soft
     elif is_soft(limit):
         assert isinstance(limit, Range)
-        row[layout.LIMIT_KIND], row[layout.LIMIT_SOFT] = layout.RANGE, limit.soft
+        row[layout.LIMIT_KIND], row[layout.LIMIT_SOFT_WEIGHT] = layout.RANGE, limit.soft
         row[layout.LIMIT_BOUNDS : layout.LIMIT_BOUNDS + 2] = limit.low, limit.high
     return row
 
@@ -108,7 +108,7 @@ def clamp_rotations(row: Floats, q: Floats) -> Floats:
         return q
     frame, bounds = (
         row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS],
-        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT].reshape(3, 2),
+        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2),
     )
     local = _rotate_to_frame(frame, q)
     is_legal, nearest = (_clamp_swing_twist if row[layout.LIMIT_KIND] == layout.SWING_TWIST else _clamp_euler_box)(
@@ -126,7 +126,7 @@ def compute_limit_angles(limit: Limit, q: Floats) -> Floats:
     rotation's two triples of Euler angles it is the one in the box, or nearer to it.
     """
     row = pack_limit(limit)
-    bounds = row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT].reshape(3, 2)
+    bounds = row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2)
     local = _rotate_to_frame(row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS], q)
     if not isinstance(limit, EulerBox):
         swing, twist, _ = _split_swing_twist(local)

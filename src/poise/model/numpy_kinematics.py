@@ -110,7 +110,7 @@ def _compute_local(row: Floats, numbers: Floats) -> Floats:
         return local @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]]) if row[layout.FK_POST_TRANSFORM] > 0.0 else local
     local[:, :3] = still
     if kind != Kind.FIXED:
-        value = (numbers[:, column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT])[:, None, None]
+        value = (numbers[:, column] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET])[:, None, None]
         local[:, :3] += np.sin(value) * sine + np.cos(value) * cosine if kind == Kind.HINGE else value * sine
     return local
 

@@ -303,7 +303,10 @@ def _pack_limb_plan(problem: Problem, options: LimbOptions, *, has_translations:
     lowest = min([at for at in maps if at >= 0])
     numbers = np.zeros(layout.POSED_JOINTS + 3 * layout.POSED_JOINT)
     numbers[layout.POSED_MAPS : layout.POSED_MAPS + 4] = [at - lowest if at >= 0 else -1 for at in maps]
-    numbers[layout.POSED_HINGE], numbers[layout.POSED_TIP_ROTATES] = is_hinge(skeleton, limb.middle), limb.rotates_tip
+    numbers[layout.POSED_IS_HINGE], numbers[layout.POSED_TIP_ROTATES] = (
+        is_hinge(skeleton, limb.middle),
+        limb.rotates_tip,
+    )
     numbers[layout.POSED_BRANCH] = _BRANCH_SIGNS[options.branch]
     numbers[layout.POSED_THIGH], numbers[layout.POSED_SHIN] = options.bend in ("thigh", "both"), options.bend == "both"
     joints = numbers[layout.POSED_JOINTS :].reshape(3, layout.POSED_JOINT)

@@ -16,7 +16,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
-from poise.kernels.layout import LIMIT_ROW, LIMIT_SOFT, LONG_PATH_JOINTS, NO_LIMIT
+from poise.kernels.layout import LIMIT_ROW, LIMIT_SOFT_WEIGHT, LONG_PATH_JOINTS, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.caching import get_or_compute, select_own_fields
@@ -354,7 +354,7 @@ class Plan:
     @cached_property
     def has_soft_limits(self) -> bool:
         """Whether some joint has a soft limit."""
-        return bool(self.limits[:, LIMIT_SOFT].any())
+        return bool(self.limits[:, LIMIT_SOFT_WEIGHT].any())
 
     @cached_property
     def terms(self) -> Ints:
@@ -568,7 +568,7 @@ class Plan:
                 )
                 u[:, where] = rotations.multiply(np.broadcast_to(angle_or_rotation, (len(u), 4)), starts[:, where])
         for node, limit in zip(self.layout.nodes, self.limits, strict=True):
-            if limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0:
+            if limit[0] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0:
                 where = slice(node.u_start, node.u_start + 4)
                 u[:, where] = clamp_rotations(limit, u[:, where])
         return u

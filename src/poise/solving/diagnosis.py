@@ -19,7 +19,7 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.errors import UnsupportedError
-from poise.kernels.layout import LIMIT_SOFT, NO_LIMIT, UNIT_SLACK
+from poise.kernels.layout import LIMIT_SOFT_WEIGHT, NO_LIMIT, UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.caching import get_or_compute
@@ -408,7 +408,7 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
     at_limit = (at_low | at_high) & (at >= 0)
     stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
     free = helps & ~stuck
-    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0 for limit in plan.limits]):
+    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0 for limit in plan.limits]):
         node, dofs = plan.layout.nodes[i], slice(plan.layout.nodes[i].dof_start, plan.layout.nodes[i].dof_start + 3)
         turns = plan.q_to_u(q)[:, node.u_start : node.u_start + 4]
         direction, is_held_back = _find_open_direction(plan.limits[i], turns, push[:, dofs])

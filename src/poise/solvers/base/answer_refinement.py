@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.layout import LIMIT_SOFT, NO_LIMIT
+from poise.kernels.layout import LIMIT_SOFT_WEIGHT, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.caching import get_or_compute
@@ -255,7 +255,7 @@ def _find_balls(plan: Plan, *, limited_only: bool = False) -> _BallColumns:
 
     def make() -> _BallColumns:
         limits = plan.limits
-        binds = (limits[:, 0] != NO_LIMIT) & (limits[:, LIMIT_SOFT] == 0.0)
+        binds = (limits[:, 0] != NO_LIMIT) & (limits[:, LIMIT_SOFT_WEIGHT] == 0.0)
         rows = [i for i, node in enumerate(plan.layout.nodes) if node.kind == BALL and (binds[i] or not limited_only)]
         starts = np.array(
             [(plan.layout.nodes[i].u_start, plan.layout.nodes[i].dof_start) for i in rows], dtype=np.int64
