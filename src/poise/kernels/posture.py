@@ -1,7 +1,7 @@
 # pyright: standard
 """Natural posture: bend directions, root displacement and crouch of a character.
 
-The body defines the bend direction of a limb in its usual direction `along`: towards `bend`. The smallest rotation from
+The body defines the bend direction of a limb in its usual direction `along`: towards `side`. The smallest rotation from
 `along` to the actual limb direction carries the bend direction along. A leg swung forward then lifts its knee, a leg
 lifted sideways keeps it in front; a raised arm moves its elbow from behind to below and outward. The rotation is
 undefined opposite to `along`, a direction no limb points to. Near it the elbow would come above both
