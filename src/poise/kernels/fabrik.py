@@ -1,14 +1,14 @@
 # pyright: standard
-"""FABRIK for chains of balls, and for chains with hinges and limits.
+"""FABRIK (forward and backward reaching) for chains of balls, and for chains with hinges and limits.
 
 The joints are points; each sweep drags them from the tip to the base and back.
 
 Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
-2011. A sweep uses no rotations; they are computed once at the end, so that every bone keeps its length exactly. Chains
-with hinges or limits use `solve_limited`, several effectors kernels/fabrik_tree.py.
+2011. Sweeps of chains of free balls use no rotations; they are computed once at the end, so that every bone keeps its
+length exactly. Chains with hinges or limits use `solve_limited`, several effectors kernels/fabrik_tree.py.
 
-    points  (m + 1, 3+)  positions of the joints and the tip in the base frame
-    lengths (m,)         bone lengths: from a joint to the next one, or to the tip
+    points  (m + 1, 3+)  positions of the joints and the tip in the base frame [chain sizes]
+    lengths (m,)         bone lengths [chain sizes]: from a joint to the next one, or to the tip
 """
 
 from __future__ import annotations
@@ -366,8 +366,8 @@ def drag_to_target(chain, target, x, last_rotation, points):
     point = sub(target, rotate(rotation, chain.tip))
     for k in range(m - 1):
         i = m - 1 - k
-        joint, parent_from_link = read_joint(chain, i), conjugate(read_link_rotation(chain.frames, i))
-        parent_offset = rotate(parent_from_link, scale(read_link_offset(chain.frames, i), -1.0))
+        joint, link_from_parent = read_joint(chain, i), conjugate(read_link_rotation(chain.frames, i))
+        parent_offset = rotate(link_from_parent, scale(read_link_offset(chain.frames, i), -1.0))
         direction = rotate(conjugate(rotation), sub(read_vec(points, i - 1), point))
         write_vec(points, i, point)
         # The child's bone is fixed: compute the motion aligning the direction to the parent's target point with the
@@ -375,7 +375,7 @@ def drag_to_target(chain, target, x, last_rotation, points):
         link_motion = rotate_towards(joint, x, i, direction, parent_offset)
         frame = multiply(rotation, conjugate(motion_to_rotation(joint, link_motion)))
         point = add(point, rotate(frame, parent_offset))
-        rotation = multiply(frame, parent_from_link)
+        rotation = multiply(frame, link_from_parent)
     write_vec(points, m, target)
 
 

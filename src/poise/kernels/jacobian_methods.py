@@ -1,7 +1,9 @@
 # pyright: standard
-"""Batched Jacobian methods for a tree: step rules, finite differences, driver.
+"""Jacobian methods on a tree, in batches: step rules, finite differences, driver.
 
-The numeric Jacobian is the derivative of the residual itself. The analytic rows of rotations and directions are the
+The methods are Jacobian transpose, pseudo-inverse, damped and selectively damped least squares. `lanes.J` (nd, m)
+stores J^T: row d has the rates of all residual rows per unit of dof d. The residual is wanted minus actual, so the
+numeric Jacobian is minus its derivative. The analytic rows of rotations and directions are the
 rates of the remaining rotation. Both agree at the goal; far from it the analytic rows are longer, by 1 / cos(angle / 2)
 along the axis of the remaining rotation.
 """
@@ -138,7 +140,7 @@ def measure_by_differences(lane_kind, tree, limits, lanes, unperturbed_u, pertur
 # 2004; Buss and Kim, "Selectively damped least squares for inverse kinematics", J. Graphics Tools 10(3), 2005.
 
 
-MIN_DIVISOR = 1e-300  # smallest divisor of a length or a squared length
+MIN_SQUARE_DIVISOR = 1e-300  # smallest divisor of a length or a squared length
 RANK_TOLERANCE = 1e-12  # squared singular values below this share of the largest are rounding in J J^T
 
 
@@ -150,7 +152,7 @@ def clamp_errors(tree, lanes, max_errors):
         x, y, z = lanes.step_error[r], lanes.step_error[r + 1], lanes.step_error[r + 2]
         length = sqrt(x * x + y * y + z * z)
         # Buss's D_max: a distant target would otherwise exceed the linear model and dominate the rows of other goals.
-        share = minimum(max_errors[t] / maximum(length, MIN_DIVISOR + 0.0 * length), 1.0 + 0.0 * length)
+        share = minimum(max_errors[t] / maximum(length, MIN_SQUARE_DIVISOR + 0.0 * length), 1.0 + 0.0 * length)
         lanes.step_error[r], lanes.step_error[r + 1], lanes.step_error[r + 2] = x * share, y * share, z * share
 
 
@@ -179,7 +181,7 @@ def compute_optimal_gain(lane_kind, tree, lanes):
     squared_length = zero
     for r in range(lanes.y.shape[0]):
         squared_length = squared_length + lanes.y[r] * lanes.y[r]
-    return select(squared_length > 0.0, slope / maximum(squared_length, zero + MIN_DIVISOR), zero)
+    return select(squared_length > 0.0, slope / maximum(squared_length, zero + MIN_SQUARE_DIVISOR), zero)
 
 
 @device_function
@@ -232,7 +234,8 @@ def project_error(lane_kind, lanes, singular_vectors, i):
 def solve_pseudo_inverse(lane_kind, tree, lanes, singular_vectors, cut):
     """Solve the shortest step for e, without small singular values. Values below `cut` of the largest are left out."""
     min_square = maximum(
-        decompose_jacobian(lane_kind, tree, lanes, singular_vectors) * (cut * cut), broadcast(lane_kind, MIN_DIVISOR)
+        decompose_jacobian(lane_kind, tree, lanes, singular_vectors) * (cut * cut),
+        broadcast(lane_kind, MIN_SQUARE_DIVISOR),
     )
     for i in range(lanes.d.shape[0]):
         # lanes.d has squares, so the cut is squared too.
@@ -254,13 +257,13 @@ def sum_block_lengths(lane_kind, row, first, last):
 def solve_selective(lane_kind, tree, lanes, singular_vectors, goal_motions, max_step):
     """Solve the selectively damped step (Buss and Kim, section 3).
 
-    goal_motions (nd,) is scratch: the sum of all goals' motions per unit of a dof. Along u_i the part v_i / s_i of
-    length u_i . e may rotate a joint by at most g_i = max_step min(1, N_i / M_i). N_i is the wanted motion of the goals
-    along u_i, M_i the sum of their motions by all joints, without cancellation.
+    goal_motions (nd,) is scratch: the sum of all goals' motions per unit of a dof. Along u_i the part
+    (u_i . e) v_i / s_i of the step may rotate a joint by at most g_i = max_step min(1, N_i / M_i). N_i is the wanted
+    motion of the goals along u_i, M_i the sum of their motions by all joints, without cancellation.
     """
     zero = broadcast(lane_kind, 0.0)
     min_square = maximum(
-        decompose_jacobian(lane_kind, tree, lanes, singular_vectors) * RANK_TOLERANCE, zero + MIN_DIVISOR
+        decompose_jacobian(lane_kind, tree, lanes, singular_vectors) * RANK_TOLERANCE, zero + MIN_SQUARE_DIVISOR
     )
     for d in range(goal_motions.shape[0]):
         goal_motions[d] = sum_block_lengths(lane_kind, lanes.J[d], tree.row_ranges[d, 0], tree.row_ranges[d, 1])
@@ -276,19 +279,19 @@ def solve_selective(lane_kind, tree, lanes, singular_vectors, goal_motions, max_
             )
         wanted_motion = sum_block_lengths(lane_kind, singular_vectors[i], 0, lanes.d.shape[0])
         max_angle = max_step * minimum(
-            wanted_motion * square / maximum(total_motion, zero + MIN_DIVISOR), zero + 1.0
+            wanted_motion * square / maximum(total_motion, zero + MIN_SQUARE_DIVISOR), zero + 1.0
         )  # total_motion is s_i^2 M_i
         share = project_error(lane_kind, lanes, singular_vectors, i) / square
         angle = maximum(share, -share) * max_rotation
         # The whole error along u_i, or the share at which the largest joint angle equals its limit.
-        share = share * minimum(max_angle / maximum(angle, zero + MIN_DIVISOR), zero + 1.0)
+        share = share * minimum(max_angle / maximum(angle, zero + MIN_SQUARE_DIVISOR), zero + 1.0)
         add_singular_part(lanes, singular_vectors, i, select(lanes.d[i] >= min_square, share, zero))
 
 
 @device_function
 def cap_step(lane_kind, tree, lanes, max_step, share):
     """Shorten y to move each dof by at most `max_step`. Then scale it by a share; units are rad or kernel units."""
-    largest_step = broadcast(lane_kind, MIN_DIVISOR)
+    largest_step = broadcast(lane_kind, MIN_SQUARE_DIVISOR)
     for d in range(tree.dofs.shape[0]):
         step = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.y)
         largest_step = maximum(largest_step, maximum(step, -step))
@@ -412,7 +415,7 @@ def write_result(problems, flat, extra, w, l, is_met):
     )
     problems.counts[k, 2] = 1 if is_met else 0
     problems.errors[k] = flat.lane_state[LANE_BEST_ERROR * w + l]
-    # Still HUGE: the residual was never a number, and the start remains the result.
+    # Still HUGE_ERROR: the residual was never a number, and the start remains the result.
     if problems.errors[k] < HUGE_ERROR:
         for i in range(problems.u.shape[1]):
             problems.u[k, i] = get_lane(extra.best_u[i], l)
@@ -490,7 +493,7 @@ def undo_steps(lane_kind, lanes, error, settings):
     can_undo, factor, max_gain = lanes.lane_state[IS_LAST_ATTEMPT] > 0.0, GAIN_FACTOR, 1.0
     if settings[layout.METHOD_RULE] == ADAPTIVE:
         can_undo, factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND_SETTING], HUGE_ERROR
-    # Before the first step the last error is HUGE, and neither holds.
+    # Before the first step the last error is HUGE_ERROR, and neither holds.
     has_risen, has_fallen = can_undo & (error > last_error), can_undo & (error < last_error) & (last_error < HUGE_ERROR)
     lanes.lane_state[STEP_GAIN] = minimum(
         lanes.lane_state[STEP_GAIN] * select(has_risen, one / factor, select(has_fallen, one * factor, one)),

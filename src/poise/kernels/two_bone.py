@@ -1,7 +1,8 @@
 # pyright: standard
 """Closed-form IK of two-bone limbs.
 
-Lengths are in file units. The solver's docstring defines the limb frame, "posed" and the bend b.
+Lengths are in file units. The section on bend, aim and swivel below defines the limb
+frame, "posed" and the bend b.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class LimbSettings(NamedTuple):
 class LimbProblems(NamedTuple):
     """Arrays of a batch of k problems, and their results.
 
-    See "Closed-form IK of two-bone limbs" below.
+    See the section on bend, aim and swivel below.
 
     targets (k, 3 | 7), poles (0|1|k, 3), columns (5,), starts (1|k, nq), q (k, nq), outcome (k, 2)
     """
@@ -301,7 +302,7 @@ def nlerp(a, b, weight):
 # settings (LIMB_SETTINGS,)   see LimbSettings
 # starts   (1|k, nq)     poses to start from
 # q        (k, nq)       out: the poses
-# outcome  (k, 2)        out: whether anything moved, and whether the target should be met
+# outcome  (k, 2)        out: whether anything moved, and whether the target is met
 # work     (LIMB_WORK * w,)   scratch for w lanes, aligned to 64 bytes
 #
 # The limb frame has its origin at the first joint and the axes of this joint's frame before its motion. "Posed" refers
@@ -313,7 +314,7 @@ def nlerp(a, b, weight):
 
 
 MIN_SIDE_SINE2 = 1e-12  # squared sine of the angle to the chord; below it a direction does not define the swivel
-STRAIGHT_SINE2 = 1e-6  # squared sine of the bend; below it only the axis defines the bend side
+STRAIGHT_SINE2 = 1e-6  # squared sine of the angle between thigh and chord; below it only the axis defines the bend side
 TIE_TOLERANCE = 1e-9  # difference of cosines, or of distances in reaches; below it the preferred side wins
 
 
@@ -328,7 +329,7 @@ TARGET_OFFSET, POLE_OFFSET, OUTPUT_OFFSET = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 1
 def soften_distance(distance, reach, share):
     """Reduce a distance so it never gets to the reach.
 
-    d stays below a = reach - s, above it is a + s (1 - exp(-(d - a) / s)).
+    A distance d up to a = reach - s is kept; above, it becomes a + s (1 - exp(-(d - a) / s)).
 
     s is `share` of the reach. Value and slope are continuous at a; the function never overshoots and is monotonic.
     """
@@ -391,7 +392,7 @@ def solve_bend(lane_kind, limb, distance, weight, needs_angle):
 def find_legal_angle(straight_angle, posed_angle, min_angle, max_angle, bend):
     """Return the better legal angle of bending to either side.
 
-    It is exact, because the distance is a cosine of the bend.
+    It is exact: the squared distance is linear in the cosine of the bend.
     """
     angle = clamp_angle(wrap_angle_near(straight_angle + bend, posed_angle), min_angle, max_angle)
     other_angle = clamp_angle(wrap_angle_near(straight_angle - bend, posed_angle), min_angle, max_angle)
