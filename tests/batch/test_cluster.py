@@ -30,7 +30,7 @@ import poise
 from poise.batch.each import open_cluster
 from tests.batch import jobs
 if __name__ == "__main__":
-    with cluster(sys.argv[1]) as executor:
+    with open_cluster(sys.argv[1]) as executor:
         for one in poise.each(range(200), jobs.own_process, executor=executor):
             print(one.file, one.require(), flush=True)
 """

@@ -384,7 +384,7 @@ def test_auto_solves_chains_with_limits(monkeypatch):
     import fabrik_limits
 
     monkeypatch.setattr(fabrik_limits, "SOLVERS", {"auto": "auto"})
-    rows, refused = fabrik_limits.with_limits(8)
+    rows, refused = fabrik_limits.limited(8)
     assert not refused
     assert [row["solved [%]"] for row in rows] == [100] * 4
     assert [row["outside by > 1e-9"] for row in rows] == [0] * 4

@@ -315,7 +315,7 @@ class TestInterrupted:
         kept = (tmp_path / "new" / "a.glb").stat().st_mtime_ns
         code, _, errors = run("convert", takes, "-o", tmp_path / "new", "--format", "glb", "--fps", "10")
         assert code == 2, "another job"
-        assert "this output exists" in errors
+        assert "these outputs exist" in errors
         monkeypatch.setattr(running, "iterate_completed", whole)
         code, _, errors = run(*new)
         assert code == 1

@@ -160,7 +160,7 @@ class TestLibrary:
             }
             again = run(words[0], tmp_path / "in", "-o", out, "--format", "bvh", "--clip", "all", *words[1:])
             assert again.returncode == 2
-            assert "this output exists" in again.stderr
+            assert "these outputs exist" in again.stderr
 
     @pytest.mark.parametrize("verb", ["convert", "lock", "solve"])
     def test_names_that_clash_are_refused_before_any_work(self, tmp_path, verb):

@@ -39,7 +39,7 @@ class TestJudge:
         true = np.linalg.norm(found.task.main.rows[:, :3] - at, axis=1)
         assert liar.compute_solved_share(100.0) == 0.0
         assert liar.wrong_claims == 1.0
-        np.testing.assert_allclose(np.sort(liar.left(is_position=True)), np.sort(true), atol=1e-12)
+        np.testing.assert_allclose(np.sort(liar.compute_residuals(is_position=True)), np.sort(true), atol=1e-12)
         row = next(row for row in found.rows() if row["method"] == "liar")
         assert row["left"] == pytest.approx(np.median(true))
         assert row["wrong_claims"] == 100.0
@@ -95,9 +95,9 @@ class TestJudge:
 
     def test_a_small_part_of_the_targets_does_not_tie_others(self):
         class Run(list):
-            requested = 200
+            target_count = 200
 
-            def solved(self):
+            def find_solved(self):
                 return np.array(self)
 
         def method(good, count):

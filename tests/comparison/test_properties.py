@@ -67,7 +67,7 @@ def test_a_module_needs_what_it_imports_and_uses():
 
 
 def test_imports_of_type_checkers_do_not_count():
-    assert "poise.solvers" not in sources.needs("poise.solvers.base.interface")
+    assert "poise.problem.problem" not in sources._imports("poise.solvers")
     assert "poise.solving.result" not in sources._imports("poise.solvers")  # named there below TYPE_CHECKING
 
 
@@ -78,7 +78,7 @@ def test_sizes_leave_out_what_all_need():
         source = (ROOT / "src" / "poise" / "solvers" / f"{name}.py").read_text(encoding="utf-8")
         assert 0 < size.own < len(source.splitlines())
         assert size.own < size.needed < 10_000
-    assert found["anneal"].needed < found["two_bone"].needed < found["fabrik"].needed
+    assert found["two_bone"].needed < found["anneal"].needed < found["fabrik"].needed
     alone = sources.sizes([poise.CCD()])
     assert alone["ccd"] == found["ccd"]  # whoever else is in the table
 

@@ -93,7 +93,7 @@ def least_by_differences(source, q):
                     row[where] = rotations.multiply(turn, row[where])
                 else:
                     row[where] += by
-            columns.append(difference(source, *source.rows(ends)) / (2 * way))
+            columns.append(difference(source, *source.compute_rows(ends)) / (2 * way))
     return np.linalg.svd(np.stack(columns, axis=1), compute_uv=False)[-1]
 
 

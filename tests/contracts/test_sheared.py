@@ -309,7 +309,7 @@ def test_the_engine_has_its_restarts_where_scale_shears(monkeypatch, solver, att
     requested_goals = []
     real = answer_refinement.refine_by_lm
     monkeypatch.setattr(
-        answer_refinement, "refine_by_lm", lambda *a, **how: requested_goals.append(how["attempts"]) or real(*a, **how)
+        answer_refinement, "refine_by_lm", lambda *a, **how: requested_goals.append(how["restarts"]) or real(*a, **how)
     )
     poise.solve(rest(sheared()[0]), Position("tip", [30.0, 20.0, 10.0]), solver=solver)
     assert requested_goals == [attempts]
@@ -320,7 +320,7 @@ def test_space_is_flat_from_a_scale_on_that_is_a_millionth_of_the_largest():
     for ratio in (1.001e-6, 1.0):
         split_similarity(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)
     for ratio in (0.999e-6, 1e-9, 0.0):
-        with pytest.raises(poise.UnsupportedError, match="has no size"):
+        with pytest.raises(poise.UnsupportedError, match="have no size"):
             split_similarity(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)
 
 

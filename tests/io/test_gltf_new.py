@@ -237,7 +237,7 @@ def test_an_added_root_that_others_changed_is_a_joint(tmp_path, edit):
     assert "poise_up" in rig.skeleton
     assert rig.skeleton.up == "y"
     assert rig.skeleton.metres_per_unit == 1.0
-    assert any("the node that turns z up" in note for note in rig.notes)
+    assert any("the node that rotates z to up" in note for note in rig.notes)
     assert any("the node that scales to metres" in note for note in rig.notes)
 
 

@@ -103,7 +103,7 @@ def test_only_rows_that_are_read_are_searched_for(monkeypatch):
         observed.append(len(q))
         return search(problem, q, *rest)
 
-    monkeypatch.setattr("poise.solving.diagnosis.without_limits", counted)
+    monkeypatch.setattr("poise.solving.diagnosis.search_without_limits", counted)
     result = requested(made(five_axes), 60)
     assert not result.reached.any()
     assert not observed

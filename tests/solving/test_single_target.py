@@ -263,7 +263,7 @@ class Steps(poise.CCD):
         super().__init__()
         object.__setattr__(self, "most", most)
 
-    def _options(self, *given):
+    def _pack_options(self, *given):
         options = super()._pack_options(*given)
         options[1] = self.most
         return options

@@ -243,7 +243,7 @@ class TestAnatomical:
         message = refusal(lambda: done(document.replace(skeleton=full), ("anatomical", {"on": True})))
         assert message == "every joint of the character has a limit"
         arm = poise.load(samples.path("arm.urdf")).skeleton
-        assert "need a figure" in refusal(lambda: done(shown(arm), ("anatomical", {"on": True})))
+        assert "need known arms and legs" in refusal(lambda: done(shown(arm), ("anatomical", {"on": True})))
 
 
 class TestLimits:

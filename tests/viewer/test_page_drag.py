@@ -36,7 +36,7 @@ def test_a_target_is_dragged_in_every_scene(served, name):
     tab.answered()
     moved = [chain.id for chain in tab.studio.document.chains if chain.position != before[chain.id]]
     assert len(moved) == 1
-    chain = tab.studio.document.chain(moved[0])
+    chain = tab.studio.document.find_chain(moved[0])
     assert np.linalg.norm(np.subtract(chain.position, before[chain.id])) > 1e-3
     np.testing.assert_allclose(tab.get(HANDLE), chain.position, atol=1e-5)
     assert tab.chain(chain.id)["position"] == list(chain.position)
@@ -192,11 +192,11 @@ def test_a_pole_is_dragged(served):
     tab.unfold()
     tab.click("chain-left_foot-pole")
     tab.until_state("state.chains[0].pole !== null")
-    pole = tab.studio.document.chain("left_foot").pole
+    pole = tab.studio.document.find_chain("left_foot").pole
     tab.take("pole:left_foot", pole)
     tab.drag(*[(i, -i) for i in range(30)])
     tab.answered()
-    after = tab.studio.document.chain("left_foot")
+    after = tab.studio.document.find_chain("left_foot")
     assert np.linalg.norm(np.subtract(after.pole, pole)) > 0.02
     np.testing.assert_allclose(tab.get(HANDLE), after.pole, atol=1e-5)
     assert_shown_is_solved(tab)
@@ -206,7 +206,7 @@ def test_a_target_on_the_ground_stays_on_it(served):
     tab = served("feet")
     tab.drag(*[(2 * i, -i) for i in range(40)])
     tab.answered()
-    chain = tab.studio.document.chain("left_foot")
+    chain = tab.studio.document.find_chain("left_foot")
     assert place_on_ground(tab.studio.document, chain).position == chain.position
     np.testing.assert_allclose(tab.get(HANDLE), chain.position, atol=1e-5)
 
@@ -264,7 +264,7 @@ def test_a_still_press_sends_nothing_and_reaches_what_lies_behind(served):
     assert tab.studio.document.chains == before
     assert tab.state["undo"] == undo
     key = tab.get("window.poise.viewports[0].gizmo.active")
-    head = tab.studio.document.chain("head").position
+    head = tab.studio.document.find_chain("head").position
     tab.get(
         """([key, position]) => {
           const {handles} = window.poise.viewports[0].actor;
@@ -286,12 +286,12 @@ def test_a_target_on_the_ground_follows_it_while_it_is_dragged(served):
     for step in range(1, 8):
         tab.move([(x + 12 * step, y - 25 * step)], let_go=False)
         tab.until("window.poise.state.serial > 0 && window.poise.viewports[0].actor.handles._held.size === 0")
-        shown, chain = tab.get(HANDLE), tab.studio.document.chain("left_foot")
+        shown, chain = tab.get(HANDLE), tab.studio.document.find_chain("left_foot")
         np.testing.assert_allclose(shown, chain.position, atol=1e-5)
         assert place_on_ground(tab.studio.document, chain).position == chain.position
     tab.page.mouse.up()
     tab.answered()
-    np.testing.assert_allclose(tab.get(HANDLE), tab.studio.document.chain("left_foot").position, atol=1e-5)
+    np.testing.assert_allclose(tab.get(HANDLE), tab.studio.document.find_chain("left_foot").position, atol=1e-5)
 
 
 def test_another_rig_in_the_middle_of_a_drag_leaves_the_camera_free(served):

@@ -199,7 +199,7 @@ class TestSteps:
 class TestFrames:
     def test_rows_are_the_pose(self, stage):
         frame = aim(stage, HAND, serial=12)
-        message = Frame(frame.packed(77))
+        message = Frame(frame.pack(77))
         assert (message.kind, message.number, message.serial, message.status) == (1, 77, 12, Status.reached)
         world = stage.build_view_pose(0).world
         np.testing.assert_allclose(message.rows[0, 0, :, :3], world.positions, atol=1e-6)

@@ -37,7 +37,7 @@ def with_solver(document, name, **options):
 
 
 def goals_of(document):
-    return [goal for chain in document.active_chains for goal in chain.goals(document.solver_skeleton)]
+    return [goal for chain in document.active_chains for goal in chain.build_goals(document.solver_skeleton)]
 
 
 def one_at_a_time(name):

@@ -1,5 +1,7 @@
 # pyright: standard
-"""Cyclic coordinate descent for a position goal, with O(m) sweeps for m links.
+"""Cyclic coordinate descent for a position goal, with O(m) sweeps.
+
+m is the number of links.
 
 A step of CCD (`step_joint`: `step_hinge`, `step_ball`, or a slide) moves one joint so that the tip comes nearest to the
 target. A sweep carries points only: from the tip, the target is propagated up into every joint's frame once, then the

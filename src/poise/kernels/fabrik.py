@@ -1,5 +1,7 @@
 # pyright: standard
-"""FABRIK (forward and backward reaching) for chains of balls, and for chains with hinges and limits.
+"""FABRIK for chains of balls, and for chains with hinges and limits.
+
+Forward and backward reaching inverse kinematics.
 
 The joints are points; each sweep drags them from the tip to the base and back.
 
