@@ -81,12 +81,13 @@ def problem_of(name: str) -> Any:
 
 def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
     """Pack a serial arm as the entry `solve_arms` takes it."""
+    from poise.maths.arrays import find_simd_width  # noqa: PLC0415
     from poise.solvers.base.lm_engine import pack_arm_settings  # noqa: PLC0415
 
     problem, engine = prepared.problem, prepared.solver.engine(prepared.problem, prepared.tolerance)
-    arm, lanes = engine.arm, engine.arm.poses.size // (7 * len(engine.arm.seeds))
-    width = 8 if arm.poses.size % 56 == 0 else lanes
-    poses = arm.poses.reshape(-1, 7, width).transpose(0, 2, 1).ravel()  # a thread reads one seed after the other
+    arm = engine.arm
+    # Packed for the lanes of this processor; a thread of the GPU reads one seed after the other.
+    poses = arm.seed_tips.reshape(-1, 7, find_simd_width()).transpose(0, 2, 1).ravel()
     settings = pack_arm_settings(arm, problem.plan.unit, prepared.tolerance, engine.options)
     return {
         "links": arm.links, "seeds": arm.seeds, "poses": poses, "settings": settings,
@@ -110,7 +111,7 @@ def pack_tree(prepared: Any) -> dict[str, np.ndarray]:
         "row_ranges": row_ranges, "starts": np.ascontiguousarray(problem.starts), "seeds": engine.seeds,
         "near_u": np.zeros(plan.layout.nu), "near_on": np.zeros(len(dofs)), "limits": np.zeros((len(nodes), LIMIT_ROW)),
         "settings": engines._pack_tree_settings(engine.options, prefers=False), "ranges": dofs[:, :2],  # noqa: SLF001
-        "work": np.array(size // MAX_LANES), "width": np.array(plan.width), "unit": np.array(plan.unit),
+        "work": np.array(size // MAX_LANES), "unit": np.array(plan.unit),
         "columns": np.array([numbers[dof].q_start for dof in sorted(numbers)]),
     }  # fmt: skip
 
