@@ -14,7 +14,6 @@ import argparse
 import ast
 import re
 import statistics
-import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +24,7 @@ RELATIVE = re.compile(r"\b(that|which|whose|whom|who)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\n")
 MAX_WORDS = 12  # of a first sentence
 MAX_PARAMETERS, MANY_PARAMETERS = 12, 10  # a function has at most the first; few functions have more than the second
-ENTRIES = ("kernel", "short_kernel", "entry_kernel", "gil_kernel")  # decorators of kernels that Python calls
+ENTRIES = ("kernel", "gil_kernel")  # decorators of kernels that Python calls
 
 #: Words without a meaning in the field; they say how a value came about, not which one it is.
 FORBIDDEN_WORDS = {
@@ -39,7 +38,7 @@ IRREGULAR = {
     "begun", "bent", "bound", "brought", "built", "chosen", "done", "drawn", "driven", "felt", "found", "frozen",
     "given", "gone", "grown", "held", "hidden", "hung", "kept", "known", "laid", "left", "lent", "lost", "made",
     "meant", "met", "paid", "said", "seen", "sent", "shown", "shrunk", "sought", "spent", "spoken", "stood", "sunk",
-    "swung",     "taken", "taught", "thrown", "told", "torn", "understood", "worn", "written",
+    "swung", "taken", "taught", "thrown", "told", "torn", "understood", "worn", "written",
 }  # fmt: skip
 
 
@@ -266,7 +265,6 @@ def main() -> None:
     print(measure_readme(arguments.root / "README.md"))
     if arguments.worst:
         print_worst(done, public, arguments.worst)
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -276,7 +276,7 @@ def read_asset_extras(document: Json, notes: NoteCollector) -> AssetExtras:
     if not isinstance(extras, dict) or "poise" not in extras:
         return AssetExtras()
     try:
-        return _parse_asset_extras(_expect_object(cast("Json", extras)["poise"]))
+        return _parse_asset_extras(_require_object(cast("Json", extras)["poise"]))
     except MalformedExtrasError:
         notes.add(_MALFORMED_NOTE)
         return AssetExtras()
@@ -294,29 +294,21 @@ def _parse_asset_extras(data: Json) -> AssetExtras:
     if not isinstance(in_metres, bool) or (in_metres and metres is None):
         raise MalformedExtrasError
     aliases = {
-        clean_text(alias): _expect_name(joint) for alias, joint in _expect_object(data.get("aliases", {})).items()
+        clean_text(alias): _require_name(joint) for alias, joint in _require_object(data.get("aliases", {})).items()
     }
     chains = {
-        clean_text(name): _parse_chain_ends(_expect_object(ends))
-        for name, ends in _expect_object(data.get("chains", {})).items()
+        clean_text(name): _parse_chain_ends(_require_object(ends))
+        for name, ends in _require_object(data.get("chains", {})).items()
     }
     return AssetExtras(up, metres, aliases, chains, in_metres)
 
 
 def _parse_chain_ends(data: Json) -> tuple[str, str]:
-    return _expect_name(data.get("root")), _expect_name(data.get("tip"))
+    return _require_name(data.get("root")), _require_name(data.get("tip"))
 
 
-def _expect_object(value: Any) -> Json:
-    if not isinstance(value, dict):
-        raise MalformedExtrasError
-    return cast("Json", value)
-
-
-def _expect_name(value: Any) -> str:
-    if not isinstance(value, str):
-        raise MalformedExtrasError
-    return clean_text(value)
+def _require_name(value: Any) -> str:
+    return clean_text(_require_string(value))
 
 
 def strip_axis_root(document: Json, asset_extras: AssetExtras, notes: NoteCollector) -> tuple[list[Json], AssetExtras]:
