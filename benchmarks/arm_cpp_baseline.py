@@ -188,12 +188,12 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     q = np.random.default_rng(SEED + 1).uniform(*ranges.T, (count, arm.link_count))
     world = case.start.with_q(q).world[case.tip]
     goal = poise.Place(case.tip, world.positions, world.rotations)
-    targets, options = case.problem.kernel_targets(goal.rows()), LevenbergMarquardt().arm_options
+    targets, options = case.problem.compute_kernel_targets(goal.rows()), LevenbergMarquardt().arm_options
     numbers = pack_arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
     packed, m = pack_for_u(case.problem, arm, numbers), arm.link_count
     found, work = np.zeros((count, m + ARM_RESULT)), np.zeros(count * (ARM_WORK_PER_TARGET + 2 * m))
     solve = kernels.arm_targets.solve_targets8 if w == 8 else kernels.arm_targets.solve_targets4
-    start, rows, bases = case.start.q[None].copy(), goal.rows(), case.problem.rigid_bases
+    start, rows, bases = case.start.q[None].copy(), goal.rows(), case.problem.rigid_base_transforms
     public = lambda: poise.solve(case.start, goal, tolerance=TOLERANCE, angle_tolerance=TOLERANCE, threads=1)  # noqa: E731
 
     def ours() -> None:
@@ -223,7 +223,7 @@ def humanoid_call(kind: NumberKind) -> tuple[Call, int]:
     skeleton = poise.load(samples.path("humanoid.bvh")).skeleton.with_limits({"*": None})
     goals = [poise.Place(name, [0, 0, 0], [1, 0, 0, 0], root=skeleton.names[0]) for name in LIMBS]
     problem = Problem(poise.Pose(skeleton, skeleton.rest_q), tuple(goals), free_root=True)
-    u = np.repeat(problem.starts, PROBLEMS // 8, axis=0)
+    u = np.repeat(problem.start_u, PROBLEMS // 8, axis=0)
     return tree_call(problem, u, kind)[0], len(problem.joints)
 
 

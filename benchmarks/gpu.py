@@ -91,7 +91,7 @@ def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
     settings = pack_arm_settings(arm, problem.plan.unit, prepared.tolerance, engine.options)
     return {
         "links": arm.links, "seeds": arm.seeds, "poses": poses, "settings": settings,
-        "starts": np.ascontiguousarray(problem.starts), "ranges": arm.links[:-1, 7:9],
+        "starts": np.ascontiguousarray(problem.start_u), "ranges": arm.links[:-1, 7:9],
         "unit": np.array(problem.plan.unit), "columns": np.array([node.q_start for node in problem.plan.layout.nodes]),
     }  # fmt: skip
 
@@ -108,7 +108,7 @@ def pack_tree(prepared: Any) -> dict[str, np.ndarray]:
     numbers = {node.dof_start: node for node in plan.layout.nodes}
     return {
         "nodes": nodes, "frames": frames, "dofs": dofs, "terms": terms, "aims": aims, "paths": paths,
-        "row_ranges": row_ranges, "starts": np.ascontiguousarray(problem.starts), "seeds": engine.seeds,
+        "row_ranges": row_ranges, "starts": np.ascontiguousarray(problem.start_u), "seeds": engine.seeds,
         "near_u": np.zeros(plan.layout.nu), "near_on": np.zeros(len(dofs)), "limits": np.zeros((len(nodes), LIMIT_ROW)),
         "settings": engines._pack_tree_settings(engine.options, prefers=False), "ranges": dofs[:, :2],  # noqa: SLF001
         "work": np.array(size // MAX_LANES), "unit": np.array(plan.unit),

@@ -34,14 +34,14 @@ class Nudge:
         rounds = np.zeros(len(targets), dtype=int)
         for i, target in enumerate(targets):
             q[i], rounds[i] = self._one(problem, q[i], target[None], tolerance.distance)
-        met = problem.errors(q, targets)[:, 0] <= tolerance.distance
+        met = problem.compute_errors(q, targets)[:, 0] <= tolerance.distance
         return Answer(q, met, rounds, rounds * len(problem.joints))
 
     def _one(self, problem: Problem, q: Floats, target: Floats, close: float) -> tuple[Floats, int]:
         """Solve for one target (1, 3). Returns the pose and the number of rounds."""
         skeleton, step = problem.skeleton, self.first
         columns = [skeleton.q_slice(name).start for name in problem.joints]
-        error = problem.errors(q[None], target)[0, 0]
+        error = problem.compute_errors(q[None], target)[0, 0]
         for rounds in range(self.iterations):
             if error <= close:
                 return q, rounds
@@ -50,7 +50,7 @@ class Nudge:
                 tries = np.array([q, q])
                 tries[:, column] += [step, -step]
                 tries = skeleton.legal(tries)[0]
-                errors = problem.errors(tries, np.vstack([target, target]))[:, 0]
+                errors = problem.compute_errors(tries, np.vstack([target, target]))[:, 0]
                 if errors.min() < error:
                     q, error = tries[errors.argmin()], errors.min()
             if error == before:

@@ -46,7 +46,7 @@ def options(name: str) -> str:
         "|---|---|---|",
     ]
     for option in list_parameters(type(made)):
-        cells = (f"`{option.name}`", f"`{_shown(option.default)}`", option.text)
+        cells = (f"`{option.name}`", f"`{_shown(option.default)}`", option.description)
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines)
 

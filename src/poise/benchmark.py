@@ -107,9 +107,9 @@ def measure_arm(size: BenchSize) -> list[Measurement]:
         for count in sorted({1, cores})
     ]
     example = goal.with_target(targets[0])
-    single = list(targets[: size.calls])
-    rows.append(_measure_calls("arm, prepared call", prepare(start, example), single))
-    rows.append(_measure_calls("arm, plain solve", lambda target: solve(start, goal.with_target(target)), single))
+    call_targets = list(targets[: size.calls])
+    rows.append(_measure_calls("arm, prepared call", prepare(start, example), call_targets))
+    rows.append(_measure_calls("arm, plain solve", lambda target: solve(start, goal.with_target(target)), call_targets))
     rows.append(
         _measure_calls("arm, tracking a circle, waypoint", _PathFollower(start), list(_build_circle(start, size.calls)))
     )

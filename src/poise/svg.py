@@ -127,7 +127,7 @@ class Bars(NamedTuple):
 
     label: str
     style: str
-    held: Bools
+    is_held: Bools
 
 
 def draw_chart(times: Floats, curves: list[Curve], bars: list[Bars], label: str, low: float, high: float) -> str:
@@ -190,7 +190,7 @@ def _select_frames(values: Floats) -> Ints:
 def _draw_bars(x: Axis, times: Floats, bar: Bars, top: int) -> list[str]:
     """Draw a bar for each run of held frames. It is half a step wider on either side; the row's name stands beside."""
     half = 0.5 * float(np.median(np.diff(times))) if len(times) > 1 else 0.5
-    edges = np.flatnonzero(np.diff(np.pad(bar.held, 1).astype(np.int8)))
+    edges = np.flatnonzero(np.diff(np.pad(bar.is_held, 1).astype(np.int8)))
     parts = [f'<text x="{_LEFT_MARGIN - 5}" y="{top + 11}" text-anchor="end">{escape(bar.label)}</text>']
     for start, end in edges.reshape(-1, 2):
         left_edge, right_edge = x.locate_clipped(np.array([times[start] - half, times[end - 1] + half]))

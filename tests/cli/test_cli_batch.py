@@ -277,7 +277,7 @@ class TestVerbs:
         words = plant.TerrainOptions("slope:5", None, None, None, None, None)
         given = (("up", None), ("metre", None), ("stretch", 0.0), ("in_place", "keep"))
         options = {"tolerance": None, "angle_tolerance": None, "free_root": False, "prefer": "first", "seeds": None}
-        reach = GoalOptions("LeftHand", None, (0.3, 1.2, 0.3), None, None, None, None, None, near=False, words=())
+        reach = GoalOptions("LeftHand", None, (0.3, 1.2, 0.3), None, None, None, None, None, near=False, goal_texts=())
         works = {
             "convert": PLAIN,
             "plant": plant.PlantJob("plant", words, None, None, given, strict=False),

@@ -22,7 +22,7 @@ def task_of(kinds, limits=None, length=2.0):
     start = poise.Pose(skeleton, skeleton.rest_q)
     goal = poise.Position("tip", (0, 0, 0), root="j0")
     problem = Problem(start, (goal,))
-    return Task("", start, goal, problem.tolerance(None, None), {})
+    return Task("", start, goal, problem.complete_tolerance(None, None), {})
 
 
 def test_a_ball_moves_by_the_angle_of_its_turn():
@@ -69,7 +69,7 @@ def test_a_coupled_joint_moves_by_its_own_turn():
     )  # fmt: skip
     start, goal = poise.Pose(leader, leader.rest_q), poise.Position("tip", (0, 0, 0), root="a")
     problem = Problem(start, (goal,))
-    task = Task("", start, goal, problem.tolerance(None, None), {})
+    task = Task("", start, goal, problem.complete_tolerance(None, None), {})
     assert compute_displacements(task, np.array([[0.0]]), np.array([[1.0]]))[0, :, 0] == pytest.approx([1.0, 2.0])
 
 

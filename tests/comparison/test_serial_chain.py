@@ -42,7 +42,7 @@ def assert_same_chain(start, goal, seed=0):
     arm = build_serial_chain(start, goal)
     kept = np.ones(start.skeleton.nq, dtype=bool)
     for source in arm.sources:
-        kept[source.column : source.column + (4 if source.order or source.axis else 1)] = False
+        kept[source.q_column : source.q_column + (4 if source.order or source.axis else 1)] = False
     for values in drawn(arm, rng_of(seed), POSES):
         q = arm.values_to_q(values)
         pose = start.with_q(q)

@@ -120,7 +120,7 @@ def goal_for(kind, start, bent):
         return _balance(bent)
     hand = bent.world["hand"]
     point, known = hand.positions, {"rotation": hand.rotations}
-    arrays = [parameter.name for parameter in list_parameters(kind) if parameter.required][1:]
+    arrays = [parameter.name for parameter in list_parameters(kind) if parameter.is_required][1:]
     numbers = [known.get(name, point if i == 0 else (0.3, 0.9, 0.2)) for i, name in enumerate(arrays)]
     words = " ".join(f"{number!r}" for array in numbers for number in np.asarray(array).tolist())
     words += " axis=0,0,1" if kind is poise.LookAt else ""  # a limb has no face that could say it

@@ -192,7 +192,9 @@ def _errors(array):
     problem = PROBLEMS["arm to points"]
     packed = poise.extend.Problem(problem.start, problem.goals)
     targets = np.asarray(array)
-    return packed.errors(np.zeros((len(targets), 6)), targets), packed.errors(_many_q(len(targets), targets), targets)
+    return packed.compute_errors(np.zeros((len(targets), 6)), targets), packed.compute_errors(
+        _many_q(len(targets), targets), targets
+    )
 
 
 def _many_q(count, like):

@@ -43,7 +43,7 @@ def test_it_is_found_where_people_look(kind):
 def test_what_it_takes_and_measures_is_written_down(kind):
     _, _, goal = case(kind)
     for parameter in list_parameters(kind):
-        assert parameter.text or parameter.name == "joint", f"the docstring of {kind.__name__}: {parameter.name}"
+        assert parameter.description or parameter.name == "joint", f"the docstring of {kind.__name__}: {parameter.name}"
     if goal.measures:
         assert "Error" in kind.__doc__
 
@@ -71,7 +71,7 @@ def test_rows_come_back_bit_for_bit(kind):
         np.testing.assert_array_equal(other.rows(), some)
         assert other.shape == some.shape[:-1]
         for parameter in list_parameters(kind):
-            if parameter.name == "joint" or not parameter.required:
+            if parameter.name == "joint" or not parameter.is_required:
                 assert getattr(other, parameter.name) == getattr(goal, parameter.name)
 
 
@@ -120,7 +120,7 @@ def again(kind, start, bent, **changes):
     """The goal once more, some of its arguments changed."""
     goal = goal_for(kind, start, bent)
     taken = {p.name: getattr(goal, p.name) for p in list_parameters(kind)} | changes
-    first = [taken.pop(p.name) for p in list_parameters(kind) if p.required]
+    first = [taken.pop(p.name) for p in list_parameters(kind) if p.is_required]
     return kind(*first, **taken)
 
 

@@ -198,7 +198,7 @@ def test_what_other_starts_do_not_mend_is_no_worse_for_having_been_tried():
     targets = 1.05 * np.array([pose.world["tip"].positions for pose in poses])
     problem, q = Problem(rest(s), (Position("tip", targets),)), np.tile(s.rest_q, (len(targets), 1))
     alone, again = (refine_by_lm(problem, q, targets, Tolerance(1e-6, 1e-6), restarts=attempts) for attempts in (0, 3))
-    left, still_left = (problem.errors(answer.q, targets)[:, 0] for answer in (alone, again))
+    left, still_left = (problem.compute_errors(answer.q, targets)[:, 0] for answer in (alone, again))
     assert (again.iterations > alone.iterations).sum() > 5
     assert (still_left <= left * (1 + 1e-9)).all()
     assert (still_left < 0.99 * left).any()
@@ -233,7 +233,7 @@ def test_the_closest_and_every_solution():
     every = poise.solve(rest(s), point, prefer="all")
     assert closest.reached
     assert len(every.solutions) > 1
-    assert (every.problem.errors(every.solutions.q, np.repeat(every.targets, len(every.solutions), axis=0))
+    assert (every.problem.compute_errors(every.solutions.q, np.repeat(every.targets, len(every.solutions), axis=0))
             <= every.tolerance * (1 + 1e-8)).all()  # fmt: skip
     np.testing.assert_array_equal(every.q, every.solutions.q[0])
     assert poise.solve(rest(s), goal, prefer="all").reached

@@ -41,7 +41,7 @@ def test_it_is_found_where_people_look(name):
     solver = solvers.make_solver(name)
     assert solver.name == name
     for parameter in list_parameters(type(solver)):
-        assert parameter.text, f"the docstring of {type(solver).__name__}: {parameter.name}"
+        assert parameter.description, f"the docstring of {type(solver).__name__}: {parameter.name}"
 
 
 @pytest.mark.parametrize(("joints", "limits"), CHAINS)
@@ -217,7 +217,7 @@ def declared(name, what, start, goals):
     """Solve what a solver says that it handles, or come near; have refused what it says it does not."""
     if what:
         result = poise.solve(start, goals, solver=name, tolerance=TOLERANCE, angle_tolerance=TOLERANCE)
-        still = result.problem.errors(start.q[None], result.targets)
+        still = result.problem.compute_errors(start.q[None], result.targets)
         assert result.reached or np.linalg.norm(result.errors) < 0.5 * np.linalg.norm(still)
         assert result.violation <= 1e-9
     else:
@@ -254,7 +254,9 @@ def test_several_goals(name):
         if result is not None:
             assert handles.several
             assert result.violation <= 1e-9
-            assert np.linalg.norm(result.errors) < np.linalg.norm(result.problem.errors(s.rest_q[None], result.targets))
+            assert np.linalg.norm(result.errors) < np.linalg.norm(
+                result.problem.compute_errors(s.rest_q[None], result.targets)
+            )
 
 
 def test_the_same_call_twice(name):

@@ -167,7 +167,7 @@ class TestResidual:
         ]
         q = random_q(rng, s)
         problem = Problem(rest(s), goals)
-        distance, *angles = problem.errors(q[None], problem.targets(goals, 1))[0]
+        distance, *angles = problem.compute_errors(q[None], problem.build_targets(goals, 1))[0]
         lengths = np.linalg.norm(np.reshape(poise.jax.residual(rest(s), goals)(q), (-1, 3)), axis=1)
         assert lengths == pytest.approx([2 * distance / problem.plan.size, *(2 * np.sin(np.array(angles) / 2))])
 

@@ -211,8 +211,8 @@ def arm_cases():
     problem = poise.prepare(pose, goal).problem
     solver = poise.LevenbergMarquardt(restarts=8)
     arm = find_arm(problem)
-    options = pack_arm_settings(arm, problem.plan.unit, problem.tolerance(None, None), solver.arm_options)
-    targets = problem.kernel_targets(goal.rows())
+    options = pack_arm_settings(arm, problem.plan.unit, problem.complete_tolerance(None, None), solver.arm_options)
+    targets = problem.compute_kernel_targets(goal.rows())
     places = np.ascontiguousarray(np.moveaxis(arm.seed_tips.reshape(-1, 7, find_simd_width()), 1, 2)).reshape(-1, 7)
     out = []
     for kind, together in itertools.product((LANES4, LANES8), (10, 1)):  # a lone target has all lanes to itself
@@ -220,7 +220,7 @@ def arm_cases():
         x, errors, counts = np.zeros((10, 6)), np.zeros(10), np.zeros((10, 3), dtype=np.int64)
         for first in range(0, 10, together):
             arm_driver(kind)(
-                arm.links, arm.seeds, poses, targets, problem.starts, options, first, first + together,
+                arm.links, arm.seeds, poses, targets, problem.start_u, options, first, first + together,
                 x, errors, counts, np.zeros((0, 7)),
             )  # fmt: skip
         out.append([x.tolist(), np.sqrt(errors).tolist(), counts.tolist()])

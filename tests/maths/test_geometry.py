@@ -11,7 +11,7 @@ FIRST, MIDDLE, TIP = np.zeros((1, 3)), np.array([[1.0, 1.0, 0.0]]), np.array([[2
 
 
 def angle(middle, target):
-    return find_bend_direction(FIRST, np.atleast_2d(middle), TIP, np.atleast_2d(target)).angle.item()
+    return find_bend_direction(FIRST, np.atleast_2d(middle), TIP, np.atleast_2d(target)).pole_angle.item()
 
 
 def test_the_angle_turns_the_middle_to_the_pole():

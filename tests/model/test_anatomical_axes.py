@@ -25,7 +25,7 @@ RESTS = ["walk_T", "walk_A", "walk_hang", "walk_up", "walk_rolled"]
 
 def flexed(axes):
     """Where the end of the bone goes when the joint is bent."""
-    return np.cross(axes.bend, axes.bone)
+    return np.cross(axes.flexion_axis, axes.bone)
 
 
 def checked_limbs(skeleton, roles, front, up):
@@ -38,7 +38,7 @@ def checked_limbs(skeleton, roles, front, up):
         }
         assert flexed(of["UpperLeg"]) @ front > 0.85
         assert flexed(of["LowerLeg"]) @ front < -0.85
-        assert np.cross(of["UpperLeg"].aside, of["UpperLeg"].bone) @ out > 0.85
+        assert np.cross(of["UpperLeg"].abduction_axis, of["UpperLeg"].bone) @ out > 0.85
         if "Foot" in of:
             assert flexed(of["Foot"]) @ up > 0.4  # ankles slope
             assert of["Foot"].bone @ front > 0.4
@@ -76,7 +76,7 @@ def test_axes_are_the_same_in_another_guise(data, name, scale, up, says):
     axes, same = find_joint_axes(other), find_joint_axes(rig.skeleton)
     assert axes.keys() == same.keys()
     for joint, one in same.items():
-        for field in ("bone", "zero", "bend", "aside", "forward", "up", "outward"):
+        for field in ("bone", "zero_bone", "flexion_axis", "abduction_axis", "forward", "up", "outward"):
             np.testing.assert_allclose(
                 getattr(axes[joint], field), rotations.rotate(UPS[up], getattr(one, field)), atol=1e-5, err_msg=joint
             )
@@ -89,7 +89,7 @@ def test_names_may_be_nonsense_where_roles_are_given(data):
     other = in_another_guise(rig, names=nonsense(len(rig.skeleton)))
     joints = {one.role: one for one in find_joint_axes(other).values()}
     for joint, one in find_joint_axes(rig.skeleton).items():
-        np.testing.assert_allclose(joints[one.role].bend, one.bend, atol=1e-9, err_msg=joint)
+        np.testing.assert_allclose(joints[one.role].flexion_axis, one.flexion_axis, atol=1e-9, err_msg=joint)
 
 
 def test_frames_are_those_in_which_joints_turn(data):
@@ -99,12 +99,12 @@ def test_frames_are_those_in_which_joints_turn(data):
     knee = find_joint_axes(skeleton)["LeftLeg"]
     own = knee.express_in(compute_joint_frame(skeleton, knee.row))
     rest = poise.Pose(skeleton, skeleton.rest_q)
-    bent = rest.replace({"LeftLeg": rotations.about(own.bend, np.radians(90.0))})
+    bent = rest.replace({"LeftLeg": rotations.about(own.flexion_axis, np.radians(90.0))})
     step = bent.world["LeftFoot"].positions - rest.world["LeftFoot"].positions
     assert step[2] < 0.0
     thigh = rotations.as_matrix(rest.world["LeftUpLeg"].rotations)
     np.testing.assert_allclose(
-        thigh @ knee.express_in(compute_parent_frame(skeleton, knee.row)).bend, knee.bend, atol=1e-9
+        thigh @ knee.express_in(compute_parent_frame(skeleton, knee.row)).flexion_axis, knee.flexion_axis, atol=1e-9
     )
 
 

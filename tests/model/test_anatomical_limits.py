@@ -23,8 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 
 
 def at_the_end(skeleton, joint, limit, axes, towards):
-    """The pose with a joint bent as far as its limit lets it, in the direction in which `bend` turns or the other."""
-    bend = axes.express_in(compute_joint_frame(skeleton, axes.row)).bend
+    """The pose with a joint bent as far as its limit lets it, in the direction of `flexion_axis` or the other."""
+    bend = axes.express_in(compute_joint_frame(skeleton, axes.row)).flexion_axis
     ends = rotations.about(towards * bend, np.radians(np.arange(0.0, 179.0, 0.5)))
     legal = ends[measure_rotation_excess(ends, clamp_rotations(pack_limit(limit), ends)) < 1e-6]
     assert len(legal) < len(ends)
@@ -238,9 +238,9 @@ def test_the_cone_of_an_arm_is_like_what_is_published(data, rest):
     chance = np.random.default_rng(1)
     bones = chance.normal(size=(4000, 3))
     bones /= np.linalg.norm(bones, axis=1, keepdims=True)
-    bones = np.concatenate([bones, [axes.zero, axes.forward, axes.outward, -axes.zero]])
+    bones = np.concatenate([bones, [axes.zero_bone, axes.forward, axes.outward, -axes.zero_bone]])
     turns = rotations.rotation_between(np.broadcast_to(axes.bone, bones.shape), bones)
-    limit = poise.SwingTwist(tuple(axes.bone), cone.sides, across=tuple(cone.across))
+    limit = poise.SwingTwist(tuple(axes.bone), cone.swing_ranges, across=tuple(cone.swing_axis))
     inside = measure_rotation_excess(turns, clamp_rotations(pack_limit(limit), turns)) < 1e-3
     published = is_arm_in_range(axes, bones)
     assert (inside & published).sum() / published.sum() > 0.85
@@ -283,7 +283,7 @@ def test_solves_keep_them(data):
     result = poise.solve(limited.rest, poise.Position("LeftFoot", targets, root="LeftUpLeg"))
     assert result.violation <= 1e-9
     knee = find_joint_axes(rig.skeleton)["LeftLeg"]
-    bend = knee.express_in(compute_joint_frame(rig.skeleton, knee.row)).bend
+    bend = knee.express_in(compute_joint_frame(rig.skeleton, knee.row)).flexion_axis
     start = rig.skeleton.q_slice("LeftLeg").start
     turns = result.pose.q[..., start : start + 4]
     assert np.degrees(rotations.twist_angle(turns, bend)).min() > -14.0

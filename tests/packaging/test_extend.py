@@ -87,12 +87,14 @@ class Steep:
         step = 1e-6 * np.eye(problem.skeleton.nq)
         for i, target in enumerate(targets):
             for rounds[i] in range(1, self.iterations + 1):
-                error = problem.errors(q[i][None], target[None])[0, 0]
+                error = problem.compute_errors(q[i][None], target[None])[0, 0]
                 if error <= tolerance.distance:
                     break
-                slope = (problem.errors(q[i] + step, np.tile(target, (len(step), 1)))[:, 0] - error) / 1e-6
+                slope = (problem.compute_errors(q[i] + step, np.tile(target, (len(step), 1)))[:, 0] - error) / 1e-6
                 q[i] = problem.skeleton.legal(q[i] - slope * error / (slope @ slope + 1e-3))[0]
-        return Answer(q, problem.errors(q, targets)[:, 0] <= tolerance.distance, rounds, rounds * problem.skeleton.nq)
+        return Answer(
+            q, problem.compute_errors(q, targets)[:, 0] <= tolerance.distance, rounds, rounds * problem.skeleton.nq
+        )
 
 
 class TestASolver:

@@ -87,7 +87,7 @@ def test_the_projection_keeps_left_and_up_and_lengths():
 
 @pytest.mark.parametrize("up", ["x", "y", "z"])
 def test_up_is_vertical_and_no_axis_is_mirrored(up):
-    order = scene._TO_Z_UP[up]
+    order = scene._Z_UP_ORDERS[up]
     assert np.eye(3)["xyz".index(up)][order].tolist() == [0, 0, 1]
     assert np.linalg.det(np.eye(3)[:, order]) == pytest.approx(1.0)
 
@@ -95,7 +95,7 @@ def test_up_is_vertical_and_no_axis_is_mirrored(up):
 @pytest.mark.parametrize(("tall", "expected"), [((1, 0), "y"), ((0, 1), "z")])
 def test_an_unknown_up_is_guessed_from_the_taller_extent(tall, expected):
     skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], [poise.Kind.BALL] * 2, offsets=[[0, 0, 0], [9, *tall]])
-    assert scene.find_z_up_order(poise.Pose(skeleton, skeleton.rest_q)) == scene._TO_Z_UP[expected]
+    assert scene.find_z_up_order(poise.Pose(skeleton, skeleton.rest_q)) == scene._Z_UP_ORDERS[expected]
 
 
 def test_rows_above_the_first_joint_are_left_out_but_not_a_robots_base():
@@ -226,7 +226,7 @@ class TestSolve:
     def test_the_curve_of_many_attempts_says_that_its_line_is_the_best_so_far(self, missed, tmp_path, words):
         plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
         text = (tmp_path / "a.svg").read_text()
-        attempts = int(curve.build_error_curve(missed).begins.sum())
+        attempts = int(curve.build_error_curve(missed).is_restart_start.sum())
         for message_text in ("best so far", "each iteration", f"iterations, in {attempts} restarts"):
             assert f">{message_text}</text>" in text
 
@@ -248,7 +248,7 @@ class TestSolve:
     def test_every_kind_of_limit_has_its_outline(self, limited):
         found = limit_outlines.build_outlines(limited, ["LeftForeArm", "LeftArm", "Neck", "RightArm"], 1.7)
         assert [len(outline.lines) for outline in found] == [1, 5, 12]
-        assert [outline.at_end for outline in found] == [True, False, False]  # the elbow is straight at rest
+        assert [outline.is_at_limit for outline in found] == [True, False, False]  # the elbow is straight at rest
 
     def test_the_rim_of_a_cone_is_where_the_swing_ends(self, limited):
         (outline,) = limit_outlines.build_outlines(limited, ["LeftArm"], 1.7)
@@ -262,7 +262,7 @@ class TestSolve:
     def test_a_joint_at_the_end_of_its_cone_is_detected(self, limited):
         turned = limited.replace({"LeftArm": poise.rotation_between([1, 0, 0], [0.2, 0, -1])})
         legal = turned.with_q(limited.skeleton.legal(turned.q)[0])
-        assert limit_outlines.build_outlines(legal, ["LeftArm"], 1.7)[0].at_end
+        assert limit_outlines.build_outlines(legal, ["LeftArm"], 1.7)[0].is_at_limit
 
     def test_the_limits_are_inside_the_picture(self):
         arm = poise.load(samples.path("arm.urdf"))

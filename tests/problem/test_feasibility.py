@@ -92,7 +92,7 @@ def test_of_several_goals_the_position_alone_is_pulled_into_reach(last):
     far, way = (3.0, 0.0, 4.0), (0.0, 0.0, 1.0)
     goals = [Direction("tip", way), Position("tip", far)] if last else [Position("tip", far), Direction("tip", way)]
     problem = Problem(rest(s), tuple(goals))
-    found = np.split(pull_inside_reach(problem, problem.target_rows([goal.rows() for goal in goals], ()))[0], 2)
+    found = np.split(pull_inside_reach(problem, problem.build_target_rows([goal.rows() for goal in goals], ()))[0], 2)
     point, turned = found[::-1] if last else found
     np.testing.assert_array_equal(turned, way)
     np.testing.assert_allclose(point / np.linalg.norm(point), np.divide(far, 5.0), atol=1e-12)
@@ -237,5 +237,5 @@ def test_a_base_that_another_goal_speaks_of(seed):
     there = pose.world["ball"].matrices @ [*point, 1.0]
     pole = poise.Pole("slide", rng.normal(size=3), root="base", tip="tip")
     problem = Problem(rest(skeleton), (pole, Position("ball", there[:3], offset=point)))
-    rows = problem.target_rows([goal.rows() for goal in problem.goals], ())
+    rows = problem.build_target_rows([goal.rows() for goal in problem.goals], ())
     assert not find_unreachable(problem, rows, Tolerance(1e-9, 1e-9)).any()

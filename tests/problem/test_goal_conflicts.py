@@ -33,7 +33,7 @@ def test_what_one_pose_meets_is_no_contradiction(seed):
         ][rng.integers(4)])  # fmt: skip
     try:
         problem = Problem(poses[0], tuple(goals))
-        targets = problem.target_rows([goal.rows() for goal in goals], ())
+        targets = problem.build_target_rows([goal.rows() for goal in goals], ())
         loose = Tolerance(1e-6 * max(problem.plan.unit, 1.0), 1e-6)
         found = number_conflicts(problem, poses[1].q[None], targets, loose)
     except poise.UnsupportedError:
@@ -53,7 +53,7 @@ def test_the_bound_is_exact(over):
     chain = straight_chain(4)
     goals = (Position("j1", [0, 1, 0]), Position("tip", [3 + over, 1, 0]))
     problem = Problem(poise.Pose(chain, chain.rest_q), goals)
-    targets = problem.target_rows([goal.rows() for goal in goals], ())
+    targets = problem.build_target_rows([goal.rows() for goal in goals], ())
     assert bool(number_conflicts(problem, chain.rest_q[None], targets, TIGHT)[0]) == (over > 0)
     far = next(found for found in find_conflicts(problem, chain.rest_q[None], targets, TIGHT) if found.kind == "far")
-    assert far.possible[0] == pytest.approx(3.0, abs=1e-9)
+    assert far.nearest_possible[0] == pytest.approx(3.0, abs=1e-9)

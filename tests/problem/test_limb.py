@@ -99,7 +99,7 @@ class TestRows:
         rng = rng_of(seed)
         pose = posed(rng, limb(rng, middle, first, above, scales=own != "askew"), *shape, own=own)
         found = assert_same(problem_of(pose), LimbOptions(None, tip, bend, branch))
-        assert len(found.rows) == len(found.starts) == (shape or (1,))[0]
+        assert len(found.rows) == len(found.start_q) == (shape or (1,))[0]
 
     @given(seeds, st.sampled_from(MIDDLES), st.booleans())
     def test_a_limb_at_the_root_of_the_skeleton_and_a_place(self, seed, middle, batch):
@@ -157,7 +157,7 @@ class TestRows:
         for i in range(5):
             alone = pack_limb(problem_of(poses[i]), options)
             assert alone.rows.tobytes() == together.rows[i].tobytes()
-            assert alone.starts.tobytes() == together.starts[i].tobytes()
+            assert alone.start_q.tobytes() == together.start_q[i].tobytes()
 
 
 def straight_limb(rng, shape):

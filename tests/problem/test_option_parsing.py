@@ -83,7 +83,7 @@ def test_an_option_is_given_once():
 
 
 def test_sentences_come_from_the_docstring():
-    message = {parameter.name: parameter.text for parameter in list_parameters(Sample)}
+    message = {parameter.name: parameter.description for parameter in list_parameters(Sample)}
     assert message["count"] == "How many."
     assert message["share"] == "A share, over two lines."
     assert message["sort"] == message["weights"] == "Of two options."
@@ -95,8 +95,8 @@ def test_every_option_of_every_solver_has_a_sentence_and_a_type(name):
     found = list_parameters(type(solvers.make_solver(name)))
     assert found
     for parameter in found:
-        assert parameter.text, f"{name} does not say what {parameter.name} is"
-        assert describe_type(parameter.hint)
+        assert parameter.description, f"{name} does not say what {parameter.name} is"
+        assert describe_type(parameter.type_hint)
 
 
 @pytest.mark.parametrize("name", solvers.names())

@@ -27,7 +27,7 @@ def turned(pose, names, seed):
 
 def at(problem, q):
     """The problem from another configuration."""
-    return problem.at(problem.start.with_q(q))
+    return problem.with_start(problem.start.with_q(q))
 
 
 def test_a_plan_serves_every_pose_whose_other_joints_keep_still(rest):
@@ -64,6 +64,6 @@ def test_what_a_solver_does_to_the_bases_of_a_problem_stays_there():
     arm = poise.load(samples.path("arm.urdf")).rest
     goals = (poise.Position("tool", (0.3, 0.1, 0.4)),)
     spoilt = Problem(arm, goals)
-    expected = spoilt.bases.copy()
-    spoilt.bases[:] = 1e3
-    np.testing.assert_array_equal(Problem(arm, goals).bases, expected)
+    expected = spoilt.base_transforms.copy()
+    spoilt.base_transforms[:] = 1e3
+    np.testing.assert_array_equal(Problem(arm, goals).base_transforms, expected)

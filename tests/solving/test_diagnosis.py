@@ -140,7 +140,7 @@ class TestLimited:
         kept = measure_local_optimality(
             Problem(pose, (Position("tip", targets),)).broadcast((2,)), np.tile(pose.q, (2, 1)), targets
         )
-        named = [{s.names[row] for row in np.array(kept.rows)[blocks]} for blocks in kept.blocks]
+        named = [{s.names[row] for row in np.array(kept.rows)[blocks]} for blocks in kept.is_blocking]
         assert named == [{"hinge"}, {"ball"}]
 
     def test_both_ends_of_a_range_reach_equally_far_inward(self):
@@ -149,7 +149,7 @@ class TestLimited:
         near, ways = 1 - 1e-9, np.array([-1.0, 1.0])
         q, targets = ways[:, None] * near, np.stack([np.full(2, np.cos(1.5)), ways * np.sin(1.5), 0 * ways], axis=1)
         kept = measure_local_optimality(Problem(rest(s), (Position("tip", targets),)).broadcast((2,)), q, targets)
-        assert kept.blocks.all()
+        assert kept.is_blocking.all()
 
 
 class TestTurns:

@@ -89,10 +89,10 @@ def test_a_pose_that_is_found_without_limits_and_keeps_them_is_distinguished():
     target = poise.Pose(skeleton, [0.5, 1.5]).world["tip"].positions
     for bent, legal in (([0.2, 1.0], True), ([1.5, -0.1], False)):
         problem = poise.solve(poise.Pose(skeleton, bent), Position("tip", target)).problem
-        tolerance, work = problem.tolerance(None, None), np.array([1000])
+        tolerance, work = problem.complete_tolerance(None, None), np.array([1000])
         found = diagnosis.search_without_limits(problem, np.array([bent]), target[None], tolerance, work)
         assert found.met[0]
-        assert found.legal[0] == legal
+        assert found.met_within_limits[0] == legal
 
 
 def test_only_rows_that_are_read_are_searched_for(monkeypatch):

@@ -131,5 +131,5 @@ def test_joints_as_many_as_are_requested_are_never_too_few():
     )  # fmt: skip
     problem = Problem(rest(s), (Position("t", [1, 0, 0]),))
     q, targets = np.array([[0.0, -0.0005, 0.001]]), np.array([[1.0, 0.0, 0.0]])
-    assert diagnosis.measure_local_optimality(problem, q, targets).stationary[0]
+    assert diagnosis.measure_local_optimality(problem, q, targets).is_stationary[0]
     assert diagnosis.find_status(problem, q, targets, Tolerance(1e-3, 1e-3))[0] == Status.stalled

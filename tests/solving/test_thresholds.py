@@ -186,7 +186,7 @@ def test_a_value_stands_at_its_limit_to_a_billionth_of_it(is_alone, high):
     for share, at in ((BELOW, True), (ABOVE, False)):
         q = [high - 1e-9 * max(1.0, high) * share]
         stands = standing(skeleton, (Position("tip", target), *others), target, q)
-        assert stands.blocks[0].any() == at
+        assert stands.is_blocking[0].any() == at
 
 
 def test_a_joint_that_alone_gains_a_thousandth_helps():
@@ -195,7 +195,7 @@ def test_a_joint_that_alone_gains_a_thousandth_helps():
         error = 1.0 / (1.0 - 1e-3 * share)  # of a point at 2, whose nearest point of the circle is 1 away
         angle = math.acos((5.0 - error**2) / 4.0)
         target = 2.0 * np.array([math.cos(angle), math.sin(angle), 0.0])
-        assert standing(skeleton, (Position("tip", target),), target, [0.0]).stationary[0] != helps
+        assert standing(skeleton, (Position("tip", target),), target, [0.0]).is_stationary[0] != helps
 
 
 def test_a_joint_that_gains_a_thousandth_to_first_order_helps():
@@ -204,7 +204,7 @@ def test_a_joint_that_gains_a_thousandth_to_first_order_helps():
         along = math.sqrt(2e-3 * share)  # the part of the error that the joint's motion points along
         target = X + 0.5 * np.array([math.sqrt(1.0 - along**2), along, 0.0])
         goals = Position("tip", target), Near(rest(skeleton))
-        assert standing(skeleton, goals, target, [0.0]).stationary[0] != helps
+        assert standing(skeleton, goals, target, [0.0]).is_stationary[0] != helps
 
 
 def test_a_joint_at_its_limit_blocks_where_it_would_gain_a_thousandth():
@@ -215,8 +215,8 @@ def test_a_joint_at_its_limit_blocks_where_it_would_gain_a_thousandth():
         angle = math.acos((5.0 - error**2) / 4.0)
         target = X + 2.0 * np.array([math.cos(angle), math.sin(angle), 0.0])
         found = standing(skeleton, (Position("tip", target),), target, [0.0, 0.0])
-        assert found.stationary[0]
-        assert found.blocks[0].tolist() == [True, blocks]
+        assert found.is_stationary[0]
+        assert found.is_blocking[0].tolist() == [True, blocks]
 
 
 def test_a_ball_is_kept_back_where_its_limit_takes_a_thousandth_of_a_step():
@@ -239,7 +239,7 @@ def _boxed(target):
     """Whether no joint can come nearer, for a ball that its box keeps from turning about z any further."""
     box = EulerBox("XYZ", x=(-0.5, 0.5), y=(-0.5, 0.5), z=(-0.5, 0.0))
     skeleton = straight_chain(1, limits=[box], direction=X)
-    return standing(skeleton, (Position("tip", target),), target, [1.0, 0.0, 0.0, 0.0]).stationary[0]
+    return standing(skeleton, (Position("tip", target),), target, [1.0, 0.0, 0.0, 0.0]).is_stationary[0]
 
 
 def test_a_ball_whose_limit_leaves_it_a_thousandth_of_the_gain_helps():
@@ -264,4 +264,4 @@ def test_a_ball_that_its_limit_leaves_a_thousandth_of_a_step_may_turn():
         bone = np.array([math.cos(slant), math.sin(slant), 0.0])
         skeleton = straight_chain(1, limits=[box], direction=bone)
         target = bone + np.array([0.0, 0.5, 0.5])
-        assert standing(skeleton, (Position("tip", target),), target, start[0]).stationary[0] != turns
+        assert standing(skeleton, (Position("tip", target),), target, start[0]).is_stationary[0] != turns

@@ -340,7 +340,9 @@ class TestPlainTargets:
                 result = follow(target)
         assert not result.reached
         np.testing.assert_allclose(result.targets[0], target, atol=1e-15)
-        np.testing.assert_allclose(result.errors, result.problem.errors(result.q[None], result.targets)[0], atol=1e-12)
+        np.testing.assert_allclose(
+            result.errors, result.problem.compute_errors(result.q[None], result.targets)[0], atol=1e-12
+        )
 
     def test_every_form_leads_to_the_same(self):
         start, goal, target = place_goal()
@@ -404,10 +406,10 @@ class TestErrorsOfThePoseShown:
         ]  # fmt: skip
         problem = poise.prepare(zero(skeleton), goals, free_root=True).problem
         q = random_q(rng, skeleton)
-        targets = problem.targets([g.with_target(_other(rng, g)) if g.width else g for g in goals], 1)
-        tolerance = problem.tolerance(*rng.uniform(0.1, 3.0, size=2))
-        wanted = problem.errors(q[None], targets)
-        errors, is_met = compute_single_errors(problem.paths, problem.compute_max_errors(tolerance), q, targets)
+        targets = problem.build_targets([g.with_target(_other(rng, g)) if g.width else g for g in goals], 1)
+        tolerance = problem.complete_tolerance(*rng.uniform(0.1, 3.0, size=2))
+        wanted = problem.compute_errors(q[None], targets)
+        errors, is_met = compute_single_errors(problem.error_paths, problem.compute_max_errors(tolerance), q, targets)
         np.testing.assert_allclose(errors, wanted[0], rtol=1e-9, atol=1e-9)
         assert is_met == bool(problem.is_met(wanted, tolerance)[0])
 
@@ -415,15 +417,15 @@ class TestErrorsOfThePoseShown:
         skeleton = figure()
         start = zero(skeleton)
         problem = poise.prepare(start, [poise.Pin("l_foot"), poise.Aim("head", [0, 1, 0])]).problem
-        targets = problem.targets(problem.goals, 1)
-        allowed = problem.compute_max_errors(problem.tolerance(1e-9, 1e-7))
+        targets = problem.build_targets(problem.goals, 1)
+        allowed = problem.compute_max_errors(problem.complete_tolerance(1e-9, 1e-7))
         targets[:, -3:] = start.world["head"].positions
-        errors, is_met = compute_single_errors(problem.paths, allowed, start.q.copy(), targets)
+        errors, is_met = compute_single_errors(problem.error_paths, allowed, start.q.copy(), targets)
         np.testing.assert_allclose(errors, 0.0, atol=1e-7)
         assert is_met is True
         q = start.q.copy()
         q[0] = np.nan
-        assert compute_single_errors(problem.paths, allowed, q, targets)[1] is False
+        assert compute_single_errors(problem.error_paths, allowed, q, targets)[1] is False
 
     def test_scale_that_is_not_uniform_is_for_world_transforms(self):
         s = poise.Skeleton.build("abc", [-1, 0, 1], [3, 3, 0], offsets=[np.ones(3)] * 3, scales=[(1, 1.0001, 1)] * 3)

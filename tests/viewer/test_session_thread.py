@@ -64,13 +64,13 @@ class TestUndo:
             depth = len(studio.history.past)
             do(studio, name, args)
             after = now(studio)
-            assert len(studio.history.past) == depth + ACTIONS[name].undoable
-            for _ in range(2 if ACTIONS[name].undoable else 0):
+            assert len(studio.history.past) == depth + ACTIONS[name].is_undoable
+            for _ in range(2 if ACTIONS[name].is_undoable else 0):
                 studio._run_action({"do": "undo"})
                 assert_now(studio, *before)
                 studio._run_action({"do": "redo"})
                 assert_now(studio, *after)
-            if ACTIONS[name].undoable:
+            if ACTIONS[name].is_undoable:
                 studio._run_action({"do": "undo"})
 
     @pytest.mark.parametrize("name", ["reset", "keep_start", "step"])

@@ -126,14 +126,14 @@ class _LazyCommands(TyperGroup):
 
 
 @cache
-def load_command(verb: str) -> Any:
+def load_command(command: str) -> Any:
     """Build the Typer command of a name."""
     from poise.cli.option_names import arrange_panels  # noqa: PLC0415  (not needed for the list of commands)
 
-    module, function = COMMANDS[verb].function.split(".")
+    module, function = COMMANDS[command].function.split(".")
     command_app = typer.Typer(**_TYPER_OPTIONS)
     imported = importlib.import_module(f"poise.cli.{module}")
-    command_app.command(verb, cls=getattr(imported, "Command", None))(getattr(imported, function))
+    command_app.command(command, cls=getattr(imported, "Command", None))(getattr(imported, function))
     return arrange_panels(typer.main.get_command(command_app))
 
 

@@ -212,14 +212,14 @@ def build_batch_options(
     return BatchOptions(out, suffix, overwrite, processes, cluster)
 
 
-def reject_single_file_options(verb: str, **options: object) -> None:
+def reject_single_file_options(command: str, **options: object) -> None:
     """Reject single-file options in a batch. Each keyword is the name of an option."""
-    _reject_options(f"poise {verb} with many files", "that is for one file", options)
+    _reject_options(f"poise {command} with many files", "that is for one file", options)
 
 
-def reject_batch_options(verb: str, **options: object) -> None:
+def reject_batch_options(command: str, **options: object) -> None:
     """Reject batch options for a single file."""
-    _reject_options(f"poise {verb} with one file", "give several, or a folder", options)
+    _reject_options(f"poise {command} with one file", "give several, or a folder", options)
 
 
 def _reject_options(call: str, advice: str, options: Mapping[str, object]) -> None:

@@ -58,7 +58,7 @@ class Journal:
     ----------
     folder
         The output folder.
-    verb
+    command
         The command.
     job
         Complete description of the job: the repr of a `FileJob`.
@@ -68,11 +68,13 @@ class Journal:
         Start over after a completed run with failed files. An interrupted run is always resumed.
     """
 
-    def __init__(self, folder: Path, verb: str, job: str, pairs: Sequence[FilePair], *, restart: bool = False) -> None:
-        self.path = folder / f".poise-{verb}.journal"
+    def __init__(
+        self, folder: Path, command: str, job: str, pairs: Sequence[FilePair], *, restart: bool = False
+    ) -> None:
+        self.path = folder / f".poise-{command}.journal"
         identity = [
             poise.__version__,
-            verb,
+            command,
             job,
             [[str(pair.file.resolve()), str(pair.out.resolve())] for pair in pairs],
         ]
@@ -87,11 +89,11 @@ class Journal:
             lines = self.path.read_text(encoding="utf-8").split("\n")
         except OSError:
             return False, {}
-        first, *others = lines[:-1] or [""]  # an incomplete last line was cut off
-        if _parse_line(first).get("job") != self._job or (restart and _END_LINE in others):
+        first_line, *entry_lines = lines[:-1] or [""]  # an incomplete last line was cut off
+        if _parse_line(first_line).get("job") != self._job or (restart and _END_LINE in entry_lines):
             return False, {}
         rows: dict[str, ResultRow] = {}
-        for entry in map(_parse_line, others):
+        for entry in map(_parse_line, entry_lines):
             pair, row = self._pairs.get(entry.get("out", "")), entry.get("row", {})
             if pair is not None and row.get("status") != "failed" and _is_unchanged(entry, pair):
                 rows[str(pair.out)] = row
@@ -187,7 +189,7 @@ def run_batch(
     each_clip  whether each clip has its own output file, for formats of one clip per file
     """
     file_pairs = plan_outputs(inputs, options.folder, options.suffix)
-    verb, table = BATCH_COMMANDS[name], options.folder / f"poise-{name}.csv"
+    command, table = BATCH_COMMANDS[name], options.folder / f"poise-{name}.csv"
     taken = next((pair.file for pair in file_pairs if str(pair.out).casefold() == str(table).casefold()), None)
     if taken is not None:
         raise InputError(f"{taken} would be written to {table}, where the table of all files goes: rename it")
@@ -207,7 +209,7 @@ def run_batch(
         say(f"resuming: {len(journal.rows)} of {len(file_pairs)} were finished", err=True)
     with journal:
         try:
-            _run_files(verb, remaining, options, job, journal)
+            _run_files(command, remaining, options, job, journal)
         except KeyboardInterrupt:
             remove_leftovers(outputs)
             status = (
@@ -216,7 +218,7 @@ def run_batch(
             say(status, err=True)
             raise typer.Exit(130) from None
     rows = [{"file": str(pair.file), "out": str(pair.out)} | journal.rows[str(pair.out)] for pair in file_pairs]
-    _write_table(table, verb, rows)
+    _write_table(table, command, rows)
     journal.end()
     return _print_summary(rows, table, as_json=as_json)
 
@@ -230,13 +232,16 @@ def _make_folders(file_pairs: Sequence[FilePair]) -> None:
 
 
 def _run_files(
-    verb: BatchCommand, remaining: list[FilePair], options: BatchOptions, job: FileJob, journal: Journal
+    command: BatchCommand, remaining: list[FilePair], options: BatchOptions, job: FileJob, journal: Journal
 ) -> None:
     """Process the remaining files and record each finished one."""
     if not remaining:
         return
-    _compile_kernels(verb, job, remaining)
-    with _open_executor(options) as executor, show_progress(verb.progress_label, len(remaining), rate=True) as advance:
+    _compile_kernels(command, job, remaining)
+    with (
+        _open_executor(options) as executor,
+        show_progress(command.progress_label, len(remaining), rate=True) as advance,
+    ):
         results = iterate_completed(
             remaining, _PairJob(job), executor=executor, processes=_count_processes(options, remaining)
         )
@@ -248,18 +253,18 @@ def _run_files(
             results.close()
 
 
-def _compile_kernels(verb: BatchCommand, job: FileJob, remaining: list[FilePair]) -> None:
+def _compile_kernels(command: BatchCommand, job: FileJob, remaining: list[FilePair]) -> None:
     """Compile the needed kernels once, in this process. Workers load them from disk."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoiseWarning)  # warnings are in the row of each file
-        _warm_up(verb, job, remaining)
+        _warm_up(command, job, remaining)
 
 
-def _warm_up(verb: BatchCommand, job: FileJob, remaining: list[FilePair]) -> None:
-    if verb.kernel_groups:
+def _warm_up(command: BatchCommand, job: FileJob, remaining: list[FilePair]) -> None:
+    if command.kernel_groups:
         from poise.precompile import list_steps  # noqa: PLC0415  (imports all kernels)
 
-        for _, step in (pair for group in verb.kernel_groups for pair in list_steps(group)):
+        for _, step in (pair for group in command.kernel_groups for pair in list_steps(group)):
             step()
     warm: Any = getattr(job, "warm", None)
     for pair in remaining[: _MAX_WARM_FILES if warm else 0]:
@@ -297,21 +302,21 @@ def _build_row(finished: Finished) -> ResultRow:
     return {"status": "failed", "message": " ".join(message.split())}
 
 
-def _write_table(table: Path, verb: BatchCommand, rows: list[ResultRow]) -> None:
+def _write_table(table: Path, command: BatchCommand, rows: list[ResultRow]) -> None:
     """Write the table: failed files first, then the worst. It holds no times, to make it reproducible."""
     rows.sort(
-        key=lambda row: (row["status"] != "failed", row["status"] == "ok", _build_sort_key(verb, row), row["file"])
+        key=lambda row: (row["status"] != "failed", row["status"] == "ok", _build_sort_key(command, row), row["file"])
     )
     text = io.StringIO()
-    columns = ["file", "out", "status", *verb.columns, "message"]
+    columns = ["file", "out", "status", *command.columns, "message"]
     writer = csv.DictWriter(text, columns, extrasaction="ignore", restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: "" if value is None else value for key, value in row.items()} for row in rows)
     write_atomically(table, encode_text(text.getvalue()))
 
 
-def _build_sort_key(verb: BatchCommand, row: ResultRow) -> list[float]:
-    return [-float(row.get(column) or 0.0) for column in verb.sort_columns]
+def _build_sort_key(command: BatchCommand, row: ResultRow) -> list[float]:
+    return [-float(row.get(column) or 0.0) for column in command.sort_columns]
 
 
 def _list_failed(rows: list[ResultRow]) -> list[ResultRow]:

@@ -150,7 +150,7 @@ def _select_goal(
             raise InputError(f"there is no chain to compare methods on: {FLAT_MESSAGE}")
         raise InputError("no limb was detected in this file: give --joint JOINT, and --root ROOT")
     if targets in ("reachable", "path"):
-        return _GoalTargets(build_placeholder_goal(goal or limb.kind, limb.tip, limb.root), targets)
+        return _GoalTargets(build_placeholder_goal(goal or limb.goal_kind, limb.tip, limb.root), targets)
     rows = open_target_table(Path(targets), limb.tip, limb.root)
     if not 0 < rows.count <= _MAX_TARGETS:
         raise InputError(

@@ -74,12 +74,12 @@ def check_pose_path(path: Path, source: Path | None) -> None:
         check_differs_from_input(path, source)
 
 
-def save_with_note(thing: Saveable, path: Path, rig: Rig) -> None:
+def save_with_note(content: Saveable, path: Path, rig: Rig) -> None:
     """Write a pose or clips of a rig.
 
     A note on standard error lists the closed loops if the format cannot hold them.
     """
-    registry.save(thing, path, like=rig)
+    registry.save(content, path, like=rig)
     lost = registry.describe_lost_loops(rig.skeleton, path)
     if lost:
         say(f"note: {path}: {lost}", err=True)

@@ -77,17 +77,17 @@ def _is_option(word: str, kind: type) -> bool:
     return bool(equals) and (name.isidentifier() or name.replace("-", "_") in {p.name for p in list_parameters(kind)})
 
 
-def _parse_arguments(word: str, kind: type, arguments: Sequence[str], start: Pose) -> list[Any]:
+def _parse_arguments(kind_word: str, kind: type, arguments: Sequence[str], start: Pose) -> list[Any]:
     """Parse the joint and the arrays of a goal."""
-    required = [p for p in list_parameters(kind) if p.required]
+    required = [p for p in list_parameters(kind) if p.is_required]
     sizes = [_ARRAY_SIZES.get(p.name, 3) for p in required[1:]]
-    usage = f"{word} JOINT" + "".join(f" {_format_placeholder(p)}" for p in required[1:])
+    usage = f"{kind_word} JOINT" + "".join(f" {_format_placeholder(p)}" for p in required[1:])
     if len(arguments) != 1 + sum(sizes):
         raise InputError(
-            f"a goal is written '{usage}'; got {len(arguments)} words after {word!r}: {' '.join(arguments)}"
+            f"a goal is written '{usage}'; got {len(arguments)} words after {kind_word!r}: {' '.join(arguments)}"
         )
     start.skeleton.index(arguments[0])  # report an unknown joint before invalid numbers
-    numbers = [_parse_number(word, usage) for word in arguments[1:]]
+    numbers = [_parse_number(kind_word, usage) for kind_word in arguments[1:]]
     arrays: list[Any] = [arguments[0]]
     for size in sizes:
         arrays.append(numbers[:size])
@@ -124,7 +124,7 @@ class GoalOptions(NamedTuple):
     look_at: Numbers | None
     pole: Numbers | None
     near: bool
-    words: Sequence[str]
+    goal_texts: Sequence[str]
 
     def build_joint_goals(self, start: Pose, *, main: bool = True) -> list[Goal]:
         """Build the goals of --joint, the main one first.
@@ -135,7 +135,7 @@ class GoalOptions(NamedTuple):
 
     def build_word_goals(self, start: Pose) -> list[Goal]:
         """Build the goals of --goal and --near."""
-        return [*(parse_goal(text, start) for text in self.words), *([Near(start)] if self.near else [])]
+        return [*(parse_goal(text, start) for text in self.goal_texts), *([Near(start)] if self.near else [])]
 
     def _build_main_goals(self) -> list[Goal]:
         if self.to is None and self.rotation is None:
@@ -189,14 +189,14 @@ def build_goals(
 
     Without `main` the targets of the first --joint are in a table.
     """
-    parts = [first.build_joint_goals(start, main=main), *(each.build_joint_goals(start) for each in others)]
-    for each, goals in zip((first, *others), parts, strict=True):
+    goals_by_group = [first.build_joint_goals(start, main=main), *(group.build_joint_goals(start) for group in others)]
+    for group, goals in zip((first, *others), goals_by_group, strict=True):
         if others and main and not goals:
             raise InputError(
-                f"--joint {each.joint} has no target of its own: --to, --rotation, --direction and --look-at belong to "
-                "the --joint before them"
+                f"--joint {group.joint} has no target of its own: --to, --rotation, --direction and --look-at belong "
+                "to the --joint before them"
             )
-    collected = [goal for goals in parts for goal in goals]
+    collected = [goal for goals in goals_by_group for goal in goals]
     collected += first.build_word_goals(start)
     if main and all(isinstance(goal, Near) for goal in collected):
         raise InputError(
@@ -287,7 +287,7 @@ _META_KEY = "poise.groups"  # key of the further groups in the context's meta
 class SplitArguments(NamedTuple):
     """Split command line: words of the first group, and further groups."""
 
-    first_words: list[str]
+    first_group: list[str]
     groups: list[list[str]]
 
 
@@ -342,4 +342,4 @@ def split_groups(words: Sequence[str], counts: dict[str, int]) -> SplitArguments
 def read_groups(context: typer.Context) -> list[GoalOptions]:
     """Return the goal options of the groups after the first."""
     group_params: list[dict[str, Any]] = context.meta.get(_META_KEY, [])
-    return [GoalOptions(**params, near=False, words=()) for params in group_params]
+    return [GoalOptions(**params, near=False, goal_texts=()) for params in group_params]

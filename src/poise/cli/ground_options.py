@@ -78,7 +78,7 @@ DirectionOption = Annotated[
 class TerrainOptions(NamedTuple):
     """Terrain options as typed. They are sent to worker processes, which build the terrain."""
 
-    words: str
+    spec: str
     size: str | None = None
     height: float | None = None
     origin: str | None = None
@@ -88,9 +88,9 @@ class TerrainOptions(NamedTuple):
 
     def check(self) -> None:
         """Check everything possible without a clip. Raise PoiseError for invalid options."""
-        if self.up is not None and is_shape(self.words):
+        if self.up is not None and is_shape(self.spec):
             raise InputError(
-                f"--terrain-up is for terrain files, not for {self.words!r}, which stands upright in every clip"
+                f"--terrain-up is for terrain files, not for {self.spec!r}, which stands upright in every clip"
             )
         if self.direction is None:
             build_cached_terrain(self)
@@ -122,7 +122,7 @@ def build_cached_terrain(options: TerrainOptions, up: str | None = None, directi
     frame: Any = up or options.up
     size, origin = _parse_numbers("--terrain-size", options.size, (2,)), _parse_point(options.origin, options.up)
     return terrain_of(
-        options.words, size=size, height=options.height, origin=origin, up=frame, unit=options.unit, direction=direction
+        options.spec, size=size, height=options.height, origin=origin, up=frame, unit=options.unit, direction=direction
     )
 
 

@@ -102,15 +102,19 @@ def format_chains(pose: Pose, roles: Roles) -> list[str]:
     role_chains = {(limb["root"], limb["tip"]) for limb in limb_documents.values()}
     lines = _format_limbs(limb_documents)
     if lines:
-        named = "; --joint takes the tip or its role" if roles.kind == "humanoid" else ""
-        lines = [f"limbs (root -> tip{named}), and where the tip is at rest:", *lines]
-    others = [(name, ends) for name, ends in find_chains(s).items() if name in s.chains or ends not in role_chains]
-    if not others:
+        role_hint = "; --joint takes the tip or its role" if roles.kind == "humanoid" else ""
+        lines = [f"limbs (root -> tip{role_hint}), and where the tip is at rest:", *lines]
+    other_chains = [
+        (name, ends) for name, ends in find_chains(s).items() if name in s.chains or ends not in role_chains
+    ]
+    if not other_chains:
         return lines
     lines += ["", "chains (root -> tip):"] if lines else ["chains (root -> tip):"]
-    lines += [escape_unprintable(f"  {name}: {root} -> {tip}") for name, (root, tip) in others[:_MAX_LISTED_CHAINS]]
-    return lines + [f"  ... and {len(others) - _MAX_LISTED_CHAINS} more (--json lists all)"] * (
-        len(others) > _MAX_LISTED_CHAINS
+    lines += [
+        escape_unprintable(f"  {name}: {root} -> {tip}") for name, (root, tip) in other_chains[:_MAX_LISTED_CHAINS]
+    ]
+    return lines + [f"  ... and {len(other_chains) - _MAX_LISTED_CHAINS} more (--json lists all)"] * (
+        len(other_chains) > _MAX_LISTED_CHAINS
     )
 
 
@@ -169,8 +173,8 @@ def compute_height(rig: Rig, roles: Roles) -> float:
     rows = {role: rig.skeleton.index(joint) for role, joint in roles.joints.items()}
     if {"head", "leftFoot", "rightFoot"} <= rows.keys():
         points = compute_positions(rig.rest)
-        above = points[rows["head"]] - 0.5 * (points[rows["leftFoot"]] + points[rows["rightFoot"]])
-        return float(extent[np.abs(above).argmax()])
+        head_offset = points[rows["head"]] - 0.5 * (points[rows["leftFoot"]] + points[rows["rightFoot"]])
+        return float(extent[np.abs(head_offset).argmax()])
     return float(extent.max(initial=0.0))
 
 

@@ -32,15 +32,15 @@ class SidecarChange(NamedTuple):
     """Change of a sidecar by `--anatomical`.
 
     path             the sidecar
-    old, new         its text before and after
+    old_text, new_text  its text before and after
     added            the new limits
     with_own_limit  joints with a limit of their own
     without_limit    joints of the character without a limit, with the reason
     """
 
     path: Path
-    old: str
-    new: str
+    old_text: str
+    new_text: str
     added: tuple[JointLimit, ...]
     with_own_limit: tuple[str, ...]
     without_limit: tuple[JointLimit, ...]
@@ -75,7 +75,7 @@ def limits(
     change = plan_change(rig, file)
     if change.added and not dry_run:
         check_writable(change.path)
-        write_atomically(change.path, change.new.encode())
+        write_atomically(change.path, change.new_text.encode())
     if as_json:
         typer.echo(json.dumps(_build_change_json(change, file, written=bool(change.added) and not dry_run), indent=1))
     else:
@@ -133,7 +133,7 @@ def _format_change(change: SidecarChange, *, dry_run: bool) -> list[str]:
     name, count = change.path.name, len(change.added)
     lines: list[str] = []
     if dry_run and count:
-        old, new = (text.splitlines() for text in (change.old, change.new))
+        old, new = (text.splitlines() for text in (change.old_text, change.new_text))
         lines += [escape_unprintable(line) for line in difflib.unified_diff(old, new, name, name, lineterm="")]
     elif count:
         lines += [f"{change.path}: limits for {format_count(count, 'joint')} added"]

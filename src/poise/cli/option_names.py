@@ -41,14 +41,14 @@ RENAMED_OPTIONS: dict[str, dict[str, RenamedOption]] = {
 }
 
 
-def replace_old_options(verb: str, words: Sequence[str]) -> list[str]:
+def replace_old_options(command: str, words: Sequence[str]) -> list[str]:
     """Replace old option names of a command line.
 
     A warning on standard error is printed for each old name.
 
     Parameters
     ----------
-    verb
+    command
         The command.
     words
         The words after it on the command line.
@@ -59,7 +59,7 @@ def replace_old_options(verb: str, words: Sequence[str]) -> list[str]:
         For an old option without its values, or given together with its new name.
     """
     renamed_options, remaining, new_words, replaced = (
-        RENAMED_OPTIONS.get(verb, {}),
+        RENAMED_OPTIONS.get(command, {}),
         list(words),
         list[str](),
         dict[str, str](),

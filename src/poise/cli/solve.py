@@ -591,7 +591,11 @@ def _check_target_options(
             "give one target with --to X Y Z and --rotation W X Y Z, or many with --targets FILE, not both"
         )
     if single_pose and (
-        goal_options.direction or goal_options.look_at or goal_options.pole or goal_options.near or goal_options.words
+        goal_options.direction
+        or goal_options.look_at
+        or goal_options.pole
+        or goal_options.near
+        or goal_options.goal_texts
     ):
         raise InputError("--targets solves for one goal: other goals go with --to, or with --every-frame")
     if plot is not None:

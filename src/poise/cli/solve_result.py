@@ -45,7 +45,7 @@ def build_json(result: Result, prefer: Prefer) -> dict[str, Any]:
     """
     pose, goal = result.pose, _select_first_goal(result)
     position, rotation = _find_target(goal)
-    at = pose.world[goal.joint] if is_joint_goal(goal) else None
+    positions = pose.world[goal.joint] if is_joint_goal(goal) else None
     return {
         "status": str(result.status),
         "reached": bool(result.reached),
@@ -64,8 +64,8 @@ def build_json(result: Result, prefer: Prefer) -> dict[str, Any]:
         "joint": goal.joint if is_joint_goal(goal) else None,
         "target": None if position is None else position.tolist(),
         "target_rotation": None if rotation is None else rotation.tolist(),
-        "position": None if at is None else at.positions.tolist(),
-        "rotation": None if at is None else at.rotations.tolist(),
+        "position": None if positions is None else positions.positions.tolist(),
+        "rotation": None if positions is None else positions.rotations.tolist(),
         "goals": [_build_goal_json(result, i) for i in range(len(result.goals))],
         "moved_inside": list(result.moved_inside),
         "open_loops": [loop._asdict() for loop in result.open_loops()],

@@ -55,9 +55,9 @@ def _describe_option(parameter: Parameter) -> dict[str, Any]:
     default_value = default if isinstance(default, bool | int | str | type(None)) else _format_default(default)
     return {
         "name": parameter.name,
-        "type": describe_type(parameter.hint),
+        "type": describe_type(parameter.type_hint),
         "default": default_value,
-        "help": parameter.text,
+        "help": parameter.description,
     }
 
 

@@ -271,7 +271,9 @@ def _build_task(
         sets = {main: _build_given_set(wanted, start, seed)} | sets
     elif main not in ("reachable", "path"):
         raise InputError(f"targets is 'reachable', 'path' or 'given', not {abbreviate(targets)}")
-    return Task(name, start, wanted, problem.tolerance(*tolerances), {main: sets.pop(main), **sets}, moved_inside)
+    return Task(
+        name, start, wanted, problem.complete_tolerance(*tolerances), {main: sets.pop(main), **sets}, moved_inside
+    )
 
 
 def _build_given_set(goal: OneGoal, start: Pose, seed: int) -> TargetSet:
@@ -329,10 +331,10 @@ def _measure_methods(
         metrics.append(dataclasses.replace(_make_metrics(method, task), runs=runs, convergence=curves))
     timed_methods = [_build_timed_method(ready, one, task) for (_, ready), one in zip(usable, metrics, strict=True)]
     calls = time_calls([one.take_first(effort.timed) for one in timed_methods], effort.rounds, effort.seconds, report)
-    many = time_batches(timed_methods, task, effort.batches, effort.rounds, effort.seconds / 2, report)
+    batches = time_batches(timed_methods, task, effort.batches, effort.rounds, effort.seconds / 2, report)
     return [
         dataclasses.replace(one, calls=times, batches=batch.times, batch_trouble=batch.trouble)
-        for one, times, batch in zip(metrics, calls, many, strict=True)
+        for one, times, batch in zip(metrics, calls, batches, strict=True)
     ]
 
 
@@ -340,7 +342,7 @@ def _build_timed_method(ready: PreparedMethod, one: MethodMetrics, task: Task) -
     """Build the timed method. It has the targets of its own run and the start of each."""
     run = one.main
     assert run is not None
-    begins = list(run.begins) if task.main.follows else [None] * len(run)
+    begins = list(run.start_q) if task.main.follows else [None] * len(run)
     return TimedMethod(ready, task.main.rows[: len(run)], begins, one.compute_solved_share())
 
 

@@ -291,19 +291,19 @@ def _format_column(column: Column, data: ComparisonData) -> list[str]:
 
 def _join_columns(columns: list[list[str]], width: int) -> list[str]:
     """Join columns side by side. Long headings are wrapped, and the second column is left-aligned."""
-    heads = [
+    headings = [
         wrap(column[0], max(_MIN_HEADING_CHARS, *(len(cell) for cell in column[1:])), break_long_words=False)
         for column in columns
     ]
-    heading_lines = max(map(len, heads))
+    heading_lines = max(map(len, headings))
     lines = [""] * (heading_lines + len(columns[0]) - 1)
-    for i, (head, column) in enumerate(zip(heads, columns, strict=True)):
-        cells = [*[""] * (heading_lines - len(head)), *head, *column[1:]]
-        wide = max(map(len, cells))
-        if i > 1 and len(lines[0]) + 2 + wide > width:
+    for i, (heading, column) in enumerate(zip(headings, columns, strict=True)):
+        cells = [*[""] * (heading_lines - len(heading)), *heading, *column[1:]]
+        column_width = max(map(len, cells))
+        if i > 1 and len(lines[0]) + 2 + column_width > width:
             break
         lines = [
-            f"{line}{'  ' if i else ''}{cell.ljust(wide) if i == 1 else cell.rjust(wide)}"
+            f"{line}{'  ' if i else ''}{cell.ljust(column_width) if i == 1 else cell.rjust(column_width)}"
             for line, cell in zip(lines, cells, strict=True)
         ]
     return [line.rstrip() for line in lines]
@@ -336,40 +336,40 @@ def format_verdict(data: ComparisonData) -> str:
 
 
 def _describe_first(data: ComparisonData) -> str:
-    top = [m for m in data.compared if m.ranks is not None and m.ranks.overall == 1]
+    first_ranked = [m for m in data.compared if m.ranks is not None and m.ranks.overall == 1]
     if not any(m.compute_solved_share() > 0 for m in data.compared):
         return f"No method solves any of {len(data.task.main)} targets."
-    target_counts = sorted({len(m.main) for m in top if m.main is not None})
-    solved = sorted({_format_percent(m.compute_solved_share()).removesuffix(" %") for m in top}, key=float)
-    times = sorted(float(np.median(m.call_times)) for m in top if m.call_times.size)
-    spent = f", {_format_range([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call" if times else ""
-    ranks = "ranks first" if len(top) == 1 else "share rank one"
+    target_counts = sorted({len(m.main) for m in first_ranked if m.main is not None})
+    solved = sorted({_format_percent(m.compute_solved_share()).removesuffix(" %") for m in first_ranked}, key=float)
+    times = sorted(float(np.median(m.call_times)) for m in first_ranked if m.call_times.size)
+    time_text = f", {_format_range([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call" if times else ""
+    ranks = "ranks first" if len(first_ranked) == 1 else "share rank one"
     return (
-        f"{join_words(m.name for m in top)} {ranks}: {_format_range(solved)} % of "
+        f"{join_words(m.name for m in first_ranked)} {ranks}: {_format_range(solved)} % of "
         f"{_format_range([str(n) for n in target_counts])} targets "
-        f"solved{spent}."
+        f"solved{time_text}."
     )
 
 
-def _format_range(words: Sequence[str]) -> str:
-    return words[0] if words[0] == words[-1] else f"{words[0]} to {words[-1]}"
+def _format_range(numbers: Sequence[str]) -> str:
+    return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
 
 
 def _describe_batches(data: ComparisonData) -> str:
     """Name the fastest methods in large batches."""
-    honest = [
+    reliable = [
         m
         for m in data.compared
         if m.ranks is not None and m.ranks.batch and m.compute_solved_share() >= _MIN_SOLVED_SHARE
     ]
-    best = min((m.ranks.batch or 0 for m in honest if m.ranks is not None), default=0)
-    first = [m for m in honest if m.ranks is not None and m.ranks.batch == best]
-    times = sorted(m.batch_time for m in first)
-    if len(first) in (0, len(honest)):
+    best_rank = min((m.ranks.batch or 0 for m in reliable if m.ranks is not None), default=0)
+    fastest = [m for m in reliable if m.ranks is not None and m.ranks.batch == best_rank]
+    times = sorted(m.batch_time for m in fastest)
+    if len(fastest) in (0, len(reliable)):
         return ""
-    spent = _format_range([f"{time:.3g}" for time in times])
-    verb = "is" if len(first) == 1 else "are"
-    return f"In a batch {join_words(m.name for m in first)} {verb} quickest: {spent} \N{MICRO SIGN}s a target."
+    time_text = _format_range([f"{time:.3g}" for time in times])
+    verb = "is" if len(fastest) == 1 else "are"
+    return f"In a batch {join_words(m.name for m in fastest)} {verb} quickest: {time_text} \N{MICRO SIGN}s a target."
 
 
 def _describe_smoothness(data: ComparisonData) -> str:

@@ -191,7 +191,7 @@ class _PreparedPoiseMethod:
         if (begins == self.task.start.q).all():
             return np.asarray(self.solver.run(problem, rows, tolerance, Request()).met, dtype=bool)
         runs = [
-            self.solver.run(problem.at(problem.start.with_q(begin)), row[None], tolerance, Request())
+            self.solver.run(problem.with_start(problem.start.with_q(begin)), row[None], tolerance, Request())
             for row, begin in zip(rows, begins, strict=True)
         ]
         return np.array([bool(run.met[0]) for run in runs])

@@ -44,11 +44,11 @@ class Interval(NamedTuple):
     high: float
 
 
-def compute_share_interval(good: int, count: int) -> Interval:
+def compute_share_interval(success_count: int, count: int) -> Interval:
     """Compute Wilson's interval of a share."""
     if count == 0:
         return Interval(0.0, 1.0)
-    share, z2 = good / count, _NORMAL_QUANTILE * _NORMAL_QUANTILE
+    share, z2 = success_count / count, _NORMAL_QUANTILE * _NORMAL_QUANTILE
     middle = (share + z2 / (2 * count)) / (1 + z2 / count)
     half = _NORMAL_QUANTILE / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
     return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
@@ -60,19 +60,21 @@ def compute_time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
     NaN marks a skipped round. A method with an infinite time, or without any time, ranks behind all others: its
     interval is infinity alone.
     """
-    able = [i for i, one in enumerate(rounds) if np.isfinite(one).any() and not np.isinf(one).any()]
+    finite_methods = [i for i, times in enumerate(rounds) if np.isfinite(times).any() and not np.isinf(times).any()]
     intervals = [Interval(math.inf, math.inf)] * len(rounds)
-    if not able:
+    if not finite_methods:
         return intervals
-    logs = np.log(np.array([rounds[i] for i in able]))
+    logs = np.log(np.array([rounds[i] for i in finite_methods]))
     logs = logs[:, np.isfinite(logs).any(axis=0)]
-    busy = np.nanmedian(logs - np.nanmedian(logs, axis=1, keepdims=True), axis=0)
-    relative = logs - busy
-    half = _choose_half_width(np.nanmedian(relative, axis=1))
-    for i, values in zip(able, relative, strict=True):
-        row = np.sort(values[np.isfinite(values)])
-        rank, middle = _find_order_statistic(len(row)), float(np.median(row))
-        intervals[i] = Interval(min(float(row[rank]), middle - half), max(float(row[-1 - rank]), middle + half))
+    round_slowdown = np.nanmedian(logs - np.nanmedian(logs, axis=1, keepdims=True), axis=0)
+    relative_logs = logs - round_slowdown
+    half_width = _choose_half_width(np.nanmedian(relative_logs, axis=1))
+    for i, values in zip(finite_methods, relative_logs, strict=True):
+        sorted_logs = np.sort(values[np.isfinite(values)])
+        rank, middle = _find_order_statistic(len(sorted_logs)), float(np.median(sorted_logs))
+        intervals[i] = Interval(
+            min(float(sorted_logs[rank]), middle - half_width), max(float(sorted_logs[-1 - rank]), middle + half_width)
+        )
     return intervals
 
 
@@ -111,21 +113,21 @@ def compute_shared_ranks(intervals: Sequence[Interval], wide: Collection[int] = 
     wide  indices of intervals that are wide for lack of data and therefore connect no others: each shares the first
           rank that it overlaps, or has one of its own
     """
-    firm = sorted((i for i in range(len(intervals)) if i not in wide), key=lambda i: intervals[i])
+    narrow = sorted((i for i in range(len(intervals)) if i not in wide), key=lambda i: intervals[i])
     groups: list[list[int]] = []
-    end = -math.inf
-    for i in firm:
-        if intervals[i].low > end or not groups:
+    group_end = -math.inf
+    for i in narrow:
+        if intervals[i].low > group_end or not groups:
             groups.append([])
-        end = max(end, intervals[i].high)
+        group_end = max(group_end, intervals[i].high)
         groups[-1].append(i)
-    for i in sorted(set(range(len(intervals))) - set(firm), key=lambda i: intervals[i]):
-        home = next((g for g in groups if any(_has_overlap(intervals[i], intervals[j]) for j in g)), None)
-        if home is None:
+    for i in sorted(set(range(len(intervals))) - set(narrow), key=lambda i: intervals[i]):
+        overlapping_group = next((g for g in groups if any(_has_overlap(intervals[i], intervals[j]) for j in g)), None)
+        if overlapping_group is None:
             groups.append([i])
             groups.sort(key=lambda group: min(intervals[j] for j in group))
         else:
-            home.append(i)
+            overlapping_group.append(i)
     ranks = {i: rank for rank, group in enumerate(groups, start=1) for i in group}
     return [ranks[i] for i in range(len(intervals))]
 
@@ -174,9 +176,9 @@ def measure_convergence(
     Stops after `seconds`; None for a method without visible iterations.
     """
     paths: list[Any] = []
-    end = time.perf_counter() + seconds
+    deadline = time.perf_counter() + seconds
     for row in rows:
-        if not paths or time.perf_counter() < end:
+        if not paths or time.perf_counter() < deadline:
             paths.append(run_or_catch(method.trace_path, row))
     scores = [
         task.compute_scores(measure_answers(task, path, np.broadcast_to(row, (len(path), len(row))))[0])
@@ -185,17 +187,24 @@ def measure_convergence(
     ]
     if not scores:
         return None
-    length = min(max(len(one) for one in scores), max_iterations + 1)
+    length = min(max(len(target_scores) for target_scores in scores), max_iterations + 1)
     curves = np.ones((len(scores), length))
-    steps, rises = 0, 0
-    for curve, one in zip(curves, scores, strict=True):
-        shares = np.maximum(one / one[0], _MIN_ERROR_SHARE) if one[0] > 0 else np.full(len(one), _MIN_ERROR_SHARE)
-        least = np.minimum.accumulate(shares)[:length]
-        curve[: len(least)] = least
-        curve[len(least) :] = least[-1]
-        steps, rises = steps + len(one) - 1, rises + int((np.diff(one) > 0).sum())
-    missed = sum(float(one.min()) > 1.0 for one in scores)
-    return Convergence(curves, rises / max(steps, 1), missed / len(scores))
+    step_count, rise_count = 0, 0
+    for curve, target_scores in zip(curves, scores, strict=True):
+        shares = (
+            np.maximum(target_scores / target_scores[0], _MIN_ERROR_SHARE)
+            if target_scores[0] > 0
+            else np.full(len(target_scores), _MIN_ERROR_SHARE)
+        )
+        min_shares = np.minimum.accumulate(shares)[:length]
+        curve[: len(min_shares)] = min_shares
+        curve[len(min_shares) :] = min_shares[-1]
+        step_count, rise_count = (
+            step_count + len(target_scores) - 1,
+            rise_count + int((np.diff(target_scores) > 0).sum()),
+        )
+    missed_count = sum(float(target_scores.min()) > 1.0 for target_scores in scores)
+    return Convergence(curves, rise_count / max(step_count, 1), missed_count / len(scores))
 
 
 # --- Measure joint motion and its smoothness along a path ------------------------------------------------------------
@@ -225,21 +234,23 @@ def compute_displacements(task: Task, a: Floats, b: Floats) -> Floats:
     shorter way round if no limit forbids it), or a distance as a share of the chain's length.
     """
     skeleton, length = task.start.skeleton, _read_chain_length(task)
-    out = np.zeros((len(a), len(task.joints), 3))
+    displacements = np.zeros((len(a), len(task.joints), 3))
     for i, name in enumerate(task.joints):
-        joint, first = skeleton[name], skeleton.q_slice(name).start
+        joint, value_column = skeleton[name], skeleton.q_slice(name).start
         coupling = skeleton.couplings[skeleton.index(name)]
         factor = 1.0 if coupling is None else coupling.ratio
         if joint.kind == Kind.HINGE:
-            angle = factor * (b[:, first] - a[:, first])
-            free = np.isinf(skeleton.value_ranges[first]).all() and factor == 1.0
-            out[:, i, 0] = (angle + np.pi) % (2 * np.pi) - np.pi if free else angle
+            angle = factor * (b[:, value_column] - a[:, value_column])
+            is_unlimited = np.isinf(skeleton.value_ranges[value_column]).all() and factor == 1.0
+            displacements[:, i, 0] = (angle + np.pi) % (2 * np.pi) - np.pi if is_unlimited else angle
         elif joint.kind == Kind.SLIDE:
-            out[:, i, 0] = factor * (b[:, first] - a[:, first]) / length
+            displacements[:, i, 0] = factor * (b[:, value_column] - a[:, value_column]) / length
         elif joint.kind in (Kind.BALL, Kind.FREE):
-            at = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
-            out[:, i] = rotations.as_vector(rotations.multiply(b[:, at], rotations.inverse(a[:, at])))
-    return out
+            quaternion_columns = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
+            displacements[:, i] = rotations.as_vector(
+                rotations.multiply(b[:, quaternion_columns], rotations.inverse(a[:, quaternion_columns]))
+            )
+    return displacements
 
 
 def compute_travel(task: Task, q: Floats, starts: Floats) -> Floats:
@@ -408,7 +419,7 @@ class MethodMetrics:
         run = self.main
         if run is None or not run.find_solved().any():
             return NAN
-        return float(np.median(compute_travel(self.task, run.q[run.find_solved()], run.begins[run.find_solved()])))
+        return float(np.median(compute_travel(self.task, run.q[run.find_solved()], run.start_q[run.find_solved()])))
 
     @property
     def violation(self) -> float:
@@ -453,15 +464,15 @@ def rank_methods(metrics: Sequence[MethodMetrics]) -> list[MethodMetrics]:
     """
     if not metrics:
         return []
-    solved = _rank_by_share(metrics)
-    calls = compute_shared_ranks(compute_time_intervals([_compute_round_medians(one.calls) for one in metrics]))
+    solved_ranks = _rank_by_share(metrics)
+    call_ranks = compute_shared_ranks(compute_time_intervals([_compute_round_medians(one.calls) for one in metrics]))
     size = max((max(one.batches) for one in metrics if one.batches), default=0)
     with_batch = [i for i, one in enumerate(metrics) if size in one.batches]
-    many = compute_shared_ranks(compute_time_intervals([metrics[i].batches[size] for i in with_batch]))
-    batch_ranks = dict(zip(with_batch, many, strict=True))
-    overall = rank_by_keys(solved, calls)
+    shared_batch_ranks = compute_shared_ranks(compute_time_intervals([metrics[i].batches[size] for i in with_batch]))
+    batch_ranks = dict(zip(with_batch, shared_batch_ranks, strict=True))
+    overall = rank_by_keys(solved_ranks, call_ranks)
     return [
-        dataclasses.replace(one, ranks=MethodRanks(overall[i], solved[i], calls[i], batch_ranks.get(i)))
+        dataclasses.replace(one, ranks=MethodRanks(overall[i], solved_ranks[i], call_ranks[i], batch_ranks.get(i)))
         for i, one in enumerate(metrics)
     ]
 

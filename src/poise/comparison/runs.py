@@ -28,7 +28,7 @@ from poise.timing import count_seconds
 ProgressReport = Callable[[str], None]
 WARM_UP_CALLS = 2  # calls before the measurement
 MAX_VIOLATION = 1e-6  # [rad, file units] largest violation of an accepted answer
-_CLAIM_TOLERANCES = 1.1  # tolerances: margin for a method that measures its error in other numbers
+_CLAIM_TOLERANCE_FACTOR = 1.1  # tolerances: margin for a method that measures its error in other numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class MethodRun:
     """Run of a method on a set of targets. A slow method solves only the first n of them.
 
     q             (n, nq) answers; NaN without an answer
-    begins        (n, nq) starts
+    start_q       (n, nq) starts
     scores        (n,) largest error by forward kinematics, in units of its tolerance
     errors        (n, c) distances [file units] and angles [rad]; NaN without an answer
     violations    (n,) limit violations [rad, file units]
@@ -48,7 +48,7 @@ class MethodRun:
     """
 
     q: Floats
-    begins: Floats
+    start_q: Floats
     scores: Floats
     errors: Floats
     violations: Floats
@@ -71,27 +71,27 @@ class MethodRun:
         return (
             np.zeros(len(self), dtype=bool)
             if self.claimed is None
-            else self.claimed & ~(self.scores <= _CLAIM_TOLERANCES)
+            else self.claimed & ~(self.scores <= _CLAIM_TOLERANCE_FACTOR)
         )
 
 
 def run_method(method: PreparedMethod, task: Task, targets: TargetSet, seconds: float) -> MethodRun:
     """Solve targets one by one for about `seconds`. A raised error counts as no answer."""
-    start, nothing = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
+    start, no_output = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
     for row in targets.rows[:WARM_UP_CALLS]:
         time_call(method, row, _choose_start(start, task))
     outputs: list[tuple[Floats, MethodOutput, float]] = []
-    end, trouble = time.perf_counter() + seconds, None
+    deadline, error_message = time.perf_counter() + seconds, None
     for row in targets.rows:
-        answer, spent = time_call(method, row, _choose_start(start, task))
-        if isinstance(answer, Exception):
-            trouble, answer = trouble or f"{type(answer).__name__}: {answer}", nothing
-        outputs.append((start, answer if answer.q.shape == start.shape else nothing, spent))
+        output, call_seconds = time_call(method, row, _choose_start(start, task))
+        if isinstance(output, Exception):
+            error_message, output = error_message or f"{type(output).__name__}: {output}", no_output
+        outputs.append((start, output if output.q.shape == start.shape else no_output, call_seconds))
         if targets.follows and np.isfinite(outputs[-1][1].q).all():
             start = outputs[-1][1].q
-        if time.perf_counter() > end:
+        if time.perf_counter() > deadline:
             break
-    return _measure_run(method, task, targets, outputs, trouble)
+    return _measure_run(method, task, targets, outputs, error_message)
 
 
 def _choose_start(start: Floats, task: Task) -> Floats | None:
@@ -126,28 +126,28 @@ def _measure_run(
     task: Task,
     targets: TargetSet,
     outputs: Sequence[tuple[Floats, MethodOutput, float]],
-    trouble: str | None,
+    error_message: str | None,
 ) -> MethodRun:
     """Measure the answers of a run. `outputs` holds the start, the output and the seconds of each call."""
-    begins, q = np.array([begin for begin, _, _ in outputs]), np.array([answer.q for _, answer, _ in outputs])
+    start_q, q = np.array([begin for begin, _, _ in outputs]), np.array([answer.q for _, answer, _ in outputs])
     rows = targets.rows[: len(outputs)]
     errors, violations = measure_answers(task, q, rows)
-    counts = [np.nan if answer.iterations is None else float(answer.iterations) for _, answer, _ in outputs]
+    iterations = [np.nan if answer.iterations is None else float(answer.iterations) for _, answer, _ in outputs]
     times = np.array([spent for _, _, spent in outputs]) * 1e6
     claims = _collect_claims(
-        method if targets is task.main else None, rows, begins, [answer.claimed for _, answer, _ in outputs]
+        method if targets is task.main else None, rows, start_q, [answer.claimed for _, answer, _ in outputs]
     )
     return MethodRun(
         q,
-        begins,
+        start_q,
         task.compute_scores(errors),
         errors,
         violations,
         times,
-        np.array(counts),
+        np.array(iterations),
         claims,
         len(targets),
-        trouble,
+        error_message,
     )
 
 
@@ -160,23 +160,23 @@ def measure_answers(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats
     usable = np.isfinite(q).all(axis=1)
     errors, violations = np.full((len(q), len(problem.measures)), np.nan), np.zeros(len(q))
     if usable.any():
-        errors[usable] = problem.errors(np.ascontiguousarray(q[usable]), rows[usable])
+        errors[usable] = problem.compute_errors(np.ascontiguousarray(q[usable]), rows[usable])
         violations[usable] = [compute_max_violation(problem.skeleton, one[None]) for one in q[usable]]
     return errors, violations
 
 
 def _collect_claims(
-    method: PreparedMethod | None, rows: Floats, begins: Floats, stated: Sequence[bool | None]
+    method: PreparedMethod | None, rows: Floats, start_q: Floats, output_claims: Sequence[bool | None]
 ) -> Bools | None:
     """Collect the claims to have met the targets.
 
     They come with the answers or from the method; `method` is None where the method must not be called.
     """
-    if any(claim is not None for claim in stated):
-        return np.array([bool(claim) for claim in stated])
+    if any(claim is not None for claim in output_claims):
+        return np.array([bool(claim) for claim in output_claims])
     if method is None:
         return None
-    claims = run_or_catch(method.read_claims, rows, begins)
+    claims = run_or_catch(method.read_claims, rows, start_q)
     return None if isinstance(claims, Exception) else claims
 
 
@@ -220,7 +220,7 @@ class TimedMethod(NamedTuple):
 
 
 class BatchTimes(NamedTuple):
-    """Times (rounds,) of one target [us] by batch size. `trouble` is an error message, or None."""
+    """Times (rounds,) of one target [us] by batch size. `error_message` is an error message, or None."""
 
     times: dict[int, Floats]
     trouble: str | None
@@ -234,14 +234,14 @@ def time_calls(methods: Sequence[TimedMethod], rounds: int, seconds: float, repo
     The order rotates from round to round. A method that would need more than about `seconds` in total takes part in
     fewer rounds, with NaN in the others, and if necessary with fewer rows. A call that raises has the time inf.
     """
-    counts = [_choose_counts(one, rounds, seconds) for one in methods]
+    counts = [_choose_counts(method, rounds, seconds) for method in methods]
     times = [np.full((rounds, count.rows), np.nan) for count in counts]
     for round_index in range(rounds):
         for i in np.roll(np.arange(len(methods)), -round_index).tolist():
-            one = methods[i]
+            method = methods[i]
             for k in range(counts[i].rows if _is_in_round(round_index, counts[i].rounds, rounds) else 0):
-                answer, spent = time_call(one.method, one.rows[k], one.begins[k])
-                times[i][round_index, k] = np.inf if isinstance(answer, Exception) else spent * 1e6
+                output, call_seconds = time_call(method.method, method.rows[k], method.begins[k])
+                times[i][round_index, k] = np.inf if isinstance(output, Exception) else call_seconds * 1e6
         if (round_index + 1) % ROUNDS_PER_REPORT == 0:
             report("times in turns")
     return times
@@ -254,22 +254,24 @@ class _RoundCount(NamedTuple):
     rows: int
 
 
-def _is_in_round(round_index: int, own: int, rounds: int) -> bool:
-    """Return whether a method takes part in a round. It takes part in `own` of the rounds, evenly spread."""
-    return (round_index * own) // rounds != ((round_index - 1) * own) // rounds
+def _is_in_round(round_index: int, method_rounds: int, rounds: int) -> bool:
+    """Return whether a method takes part in a round. It takes part in `method_rounds` of the rounds, evenly spread."""
+    return (round_index * method_rounds) // rounds != ((round_index - 1) * method_rounds) // rounds
 
 
-def _choose_counts(one: TimedMethod, rounds: int, seconds: float) -> _RoundCount:
-    some = one.rows[:WARM_UP_CALLS]
-    each = sum(time_call(one.method, row, begin)[1] for row, begin in zip(some, one.begins, strict=False)) / len(some)
+def _choose_counts(method: TimedMethod, rounds: int, seconds: float) -> _RoundCount:
+    some = method.rows[:WARM_UP_CALLS]
+    each = sum(time_call(method.method, row, begin)[1] for row, begin in zip(some, method.begins, strict=False)) / len(
+        some
+    )
     least = min(_MIN_ROUNDS, rounds)
-    rows = int(np.clip(seconds / (least * max(each, 1e-9)), min(_MIN_ROUND_ROWS, len(one.rows)), len(one.rows)))
+    rows = int(np.clip(seconds / (least * max(each, 1e-9)), min(_MIN_ROUND_ROWS, len(method.rows)), len(method.rows)))
     return _RoundCount(_choose_rounds(each * rows, rounds, seconds), rows)
 
 
-def _choose_rounds(each: float, rounds: int, seconds: float) -> int:
+def _choose_rounds(round_seconds: float, rounds: int, seconds: float) -> int:
     """Choose the affordable number of rounds. There are never fewer than an interval needs."""
-    return int(np.clip(seconds / max(each, 1e-9), min(_MIN_ROUNDS, rounds), rounds))
+    return int(np.clip(seconds / max(round_seconds, 1e-9), min(_MIN_ROUNDS, rounds), rounds))
 
 
 def time_batches(
@@ -288,22 +290,26 @@ def time_batches(
     ones. The answers of each size are measured before it is timed: a batch that solves too little has no time.
     """
     times: list[dict[int, Floats]] = [{} for _ in methods]
-    troubles: list[str | None] = [None] * len(methods)
+    error_messages: list[str | None] = [None] * len(methods)
     counts = [rounds] * len(methods)
     for size in sizes:
-        for i, one in enumerate(methods):
-            last = max(times[i], default=0)
-            each = float(np.nanmedian(times[i][last])) * 1e-6 * size if last else 0.0
-            late = each * min(_MIN_ROUNDS, rounds) > _MAX_BATCH_FACTOR * seconds
-            if counts[i] and not late:
-                troubles[i] = _check_batch(one, task, size)
-            counts[i] = 0 if late or troubles[i] or not counts[i] else _choose_rounds(each, rounds, seconds)
+        for i, method in enumerate(methods):
+            last_size = max(times[i], default=0)
+            batch_seconds = float(np.nanmedian(times[i][last_size])) * 1e-6 * size if last_size else 0.0
+            is_too_slow = batch_seconds * min(_MIN_ROUNDS, rounds) > _MAX_BATCH_FACTOR * seconds
+            if counts[i] and not is_too_slow:
+                error_messages[i] = _check_batch(method, task, size)
+            counts[i] = (
+                0
+                if is_too_slow or error_messages[i] or not counts[i]
+                else _choose_rounds(batch_seconds, rounds, seconds)
+            )
         _time_batch_rounds(methods, times, counts, size, rounds)
         report(f"batches of {size}")
-    reported = [None if trouble == _NO_BATCH_TEXT else trouble for trouble in troubles]
+    reported_messages = [None if error_message == _NO_BATCH_TEXT else error_message for error_message in error_messages]
     return [
-        BatchTimes({} if trouble else method_times, trouble)
-        for method_times, trouble in zip(times, reported, strict=True)
+        BatchTimes({} if error_message else method_times, error_message)
+        for method_times, error_message in zip(times, reported_messages, strict=True)
     ]
 
 
@@ -320,21 +326,21 @@ def _time_batch_rounds(
 _NO_BATCH_TEXT = "it solves no batches"
 
 
-def _repeat_rows(one: TimedMethod, size: int) -> Floats:
-    return one.rows[np.arange(size) % len(one.rows)]
+def _repeat_rows(method: TimedMethod, size: int) -> Floats:
+    return method.rows[np.arange(size) % len(method.rows)]
 
 
-def _time_batch(one: TimedMethod, size: int) -> float:
-    rows = _repeat_rows(one, size)
+def _time_batch(method: TimedMethod, size: int) -> float:
+    rows = _repeat_rows(method, size)
     began = time.perf_counter()
-    run_or_catch(one.method.solve_many, rows)
+    run_or_catch(method.method.solve_many, rows)
     return count_seconds(began)
 
 
-def _check_batch(one: TimedMethod, task: Task, size: int) -> str | None:
+def _check_batch(method: TimedMethod, task: Task, size: int) -> str | None:
     """Check the answers to a batch. Returns an error message or None; the call is also the warm-up."""
-    rows = _repeat_rows(one, size)
-    q = run_or_catch(one.method.solve_many, rows)
+    rows = _repeat_rows(method, size)
+    q = run_or_catch(method.method.solve_many, rows)
     if q is None:
         return _NO_BATCH_TEXT
     if isinstance(q, Exception):
@@ -342,9 +348,9 @@ def _check_batch(one: TimedMethod, task: Task, size: int) -> str | None:
     if not isinstance(q, np.ndarray) or q.shape != (size, len(task.start.q)):
         return f"answers to a batch of {size} have the shape {np.shape(q)}"
     errors, violations = measure_answers(task, q, rows)
-    share = float(((task.compute_scores(errors) <= 1.0) & (violations <= MAX_VIOLATION)).mean())
-    if size >= len(one.rows) and share < one.solved - _MAX_SOLVED_LOSS:
-        return f"a batch of {size} solves {100 * share:.3g} %, single calls {100 * one.solved:.3g} %"
+    solved_share = float(((task.compute_scores(errors) <= 1.0) & (violations <= MAX_VIOLATION)).mean())
+    if size >= len(method.rows) and solved_share < method.solved - _MAX_SOLVED_LOSS:
+        return f"a batch of {size} solves {100 * solved_share:.3g} %, single calls {100 * method.solved:.3g} %"
     return None
 
 
@@ -390,16 +396,16 @@ def _measure_chain(methods: Sequence[Method], task: Task, seconds: float) -> lis
     """Measure the methods able to solve one chain."""
     usable, _ = prepare_methods(methods, task)
     try:
-        runs = [run_method(ready, task, task.main, seconds) for _, ready in usable]
+        runs = [run_method(prepared, task, task.main, seconds) for _, prepared in usable]
         timed_methods = [
-            TimedMethod(ready, task.main.rows, [None] * len(task.main), float(done.find_solved().mean()))
-            for (_, ready), done in zip(usable, runs, strict=True)
+            TimedMethod(prepared, task.main.rows, [None] * len(task.main), float(run.find_solved().mean()))
+            for (_, prepared), run in zip(usable, runs, strict=True)
         ]
         calls = time_calls(timed_methods, _SCALING_ROUNDS, seconds, lambda _: None)
-        many = time_batches(timed_methods, task, (_SCALING_TARGETS,), _SCALING_ROUNDS, seconds, lambda _: None)
+        batches = time_batches(timed_methods, task, (_SCALING_TARGETS,), _SCALING_ROUNDS, seconds, lambda _: None)
     finally:
-        for _, ready in usable:
-            ready.close()
+        for _, prepared in usable:
+            prepared.close()
     points = [
         (
             method.name,
@@ -407,7 +413,7 @@ def _measure_chain(methods: Sequence[Method], task: Task, seconds: float) -> lis
                 len(task.joints), one.solved, _compute_median(call), _compute_median(batch.times.get(_SCALING_TARGETS))
             ),
         )
-        for (method, _), one, call, batch in zip(usable, timed_methods, calls, many, strict=True)
+        for (method, _), one, call, batch in zip(usable, timed_methods, calls, batches, strict=True)
     ]
     return [(name, one) for name, one in points if np.isfinite(one.call)]
 
@@ -441,7 +447,7 @@ def _build_chain_task(joints: int) -> Task:
     start, goal = Pose(skeleton, skeleton.rest_q), Position("tip", (0, 0, 0), root="bone_0")
     problem = Problem(start, (goal,))
     targets = TargetSet("reachable", "evenly in a shell", _sample_shell(joints), follows=False, start=start.q)
-    return Task("", start, goal, problem.tolerance(_TOLERANCE_SHARE * joints, None), {targets.name: targets})
+    return Task("", start, goal, problem.complete_tolerance(_TOLERANCE_SHARE * joints, None), {targets.name: targets})
 
 
 def _sample_shell(joints: int) -> Floats:

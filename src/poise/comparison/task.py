@@ -117,9 +117,9 @@ class Task:
         Returns None for a goal without a position or an unbounded reach (a slide without limits).
         """
         reach = compute_reaches(self.problem, rows)
-        if not reach or not 0 < reach[0].longest < np.inf:
+        if not reach or not 0 < reach[0].max_reach < np.inf:
             return None
-        return reach[0].distance / reach[0].longest
+        return reach[0].distance / reach[0].max_reach
 
 
 # --- Make sets of targets from the rig itself ------------------------------------------------------------------------
@@ -169,13 +169,13 @@ class TargetSource(NamedTuple):
         rows = [skeleton.index(name) for name in self.problem.joints]
         return tuple(dict.fromkeys(row if (c := skeleton.couplings[row]) is None else c.leader for row in rows))
 
-    def sample_around(self, q: Floats, share: float, *, single: bool = False) -> Floats:
+    def sample_around(self, q: Floats, share: float, *, moves_one_joint: bool = False) -> Floats:
         """Sample legal configurations (k, nq) around q (k, nq). Offsets are at most a share of the ranges.
 
-        single  whether only one random joint moves in each
+        moves_one_joint  whether only one random joint moves in each
         """
         skeleton, rows, length = self.problem.skeleton, self.moving_rows, self.length
-        chosen = [(rows[int(self.rng.integers(len(rows)))],) if single else rows for _ in q]
+        chosen = [(rows[int(self.rng.integers(len(rows)))],) if moves_one_joint else rows for _ in q]
         return np.concatenate([
             draw_random_starts(skeleton, one[None], some, share, self.rng.random((len(some), DRAWS_PER_JOINT)),
             length=length, translates=False)
@@ -192,9 +192,11 @@ class TargetSource(NamedTuple):
         q = self.sample_around(np.broadcast_to(self.start, (count, len(self.start))), 1.0)
         for name in self.problem.joints:
             if isinstance(skeleton[name].limit, EulerBox | SwingTwist):
-                at = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
+                quaternion_columns = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
                 share = np.cbrt(self.rng.random(count))
-                q[:, at] = rotations.slerp(np.broadcast_to(self.start[at], (count, 4)), q[:, at], share)
+                q[:, quaternion_columns] = rotations.slerp(
+                    np.broadcast_to(self.start[quaternion_columns], (count, 4)), q[:, quaternion_columns], share
+                )
         return skeleton.legal(q)[0]
 
     @property
@@ -240,14 +242,14 @@ def build_target_sets(
 ) -> dict[str, TargetSet]:
     """Build the target sets of a problem, by name."""
     source = TargetSource(problem, goal, np.random.default_rng(seed))
-    anywhere = source.sample_poses(_SAMPLE_COUNT)
+    random_q = source.sample_poses(_SAMPLE_COUNT)
     target_sets = [
         _build_reachable(source, sizes.reachable),
         _build_path(source, sizes.path, clip),
-        _build_singular(source, anywhere, sizes),
+        _build_singular(source, random_q, sizes),
     ]
     if not isinstance(goal, Orientation):
-        longest = _find_longest_pose(source, anywhere)
+        longest = _find_longest_pose(source, random_q)
         target_sets += [_build_stretched(source, longest, sizes.extreme), _build_leaving(source, longest, sizes.path)]
     return {one.name: one for one in target_sets}
 
@@ -298,24 +300,24 @@ def _build_random_path(source: TargetSource, count: int) -> Floats:
     return source.problem.skeleton.legal(q)[0]
 
 
-def _build_singular(source: TargetSource, anywhere: Floats, sizes: SetSizes) -> TargetSet:
+def _build_singular(source: TargetSource, random_q: Floats, sizes: SetSizes) -> TargetSet:
     """Choose poses of the smallest least singular value. Their goal Jacobian has almost lost a direction."""
-    least = np.linalg.svd(source.compute_jacobians(anywhere), compute_uv=False)[:, -1]
-    nearest = anywhere[source.rng.permutation(np.argsort(least, kind="stable")[: sizes.extreme])]
-    text = f"the {len(nearest)} of {len(anywhere)} random legal poses nearest to a singularity"
+    least = np.linalg.svd(source.compute_jacobians(random_q), compute_uv=False)[:, -1]
+    nearest = random_q[source.rng.permutation(np.argsort(least, kind="stable")[: sizes.extreme])]
+    text = f"the {len(nearest)} of {len(random_q)} random legal poses nearest to a singularity"
     return TargetSet("singular", text, source.compute_rows(nearest), follows=False, start=source.start)
 
 
-def _find_longest_pose(source: TargetSource, anywhere: Floats) -> Floats:
+def _find_longest_pose(source: TargetSource, random_q: Floats) -> Floats:
     """Find a legal pose (1, nq) of nearly the longest distance.
 
     The distance is from the chain's first joint to the goal's; random steps that increase it are kept.
     """
-    known = np.concatenate([source.start[None], anywhere])
+    known = np.concatenate([source.start[None], random_q])
     best = known[[int(source.compute_distances(known).argmax())]]
     for share in np.geomspace(_MAX_STRETCH_SHARE, _MIN_STRETCH_SHARE, _STRETCH_ROUNDS):
         again = np.repeat(best, _STRETCH_TRIES, axis=0)
-        steps = [source.sample_around(again, float(share), single=single) for single in (False, True)]
+        steps = [source.sample_around(again, float(share), moves_one_joint=single) for single in (False, True)]
         tried = np.concatenate([best, *steps])
         best = tried[[int(source.compute_distances(tried).argmax())]]
     return best

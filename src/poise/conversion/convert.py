@@ -118,9 +118,9 @@ def _count_limits(skeleton: Skeleton) -> int:
     return sum(limit is not None for limit in skeleton.limits)
 
 
-def _is_freed(old: Skeleton, new: Skeleton, name: str) -> bool:
+def _is_freed(old_skeleton: Skeleton, new_skeleton: Skeleton, name: str) -> bool:
     """Return whether a hinge or slide became a ball or free joint."""
-    was, now = old[name].kind, new[name].kind
+    was, now = old_skeleton[name].kind, new_skeleton[name].kind
     return was in (Kind.HINGE, Kind.SLIDE) and now in (Kind.BALL, Kind.FREE)
 
 
@@ -385,8 +385,8 @@ def _resample_clips(rig: Rig, fps: float | None) -> tuple[Rig, list[str]]:
         if fps is not None and len(clip.times):
             grid = find_frame_grid(clips[-1], fps)
             clips[-1] = Clip.at_rate(clips[-1].at(grid.times), fps, clip.name)
-    same = all(new is old for new, old in zip(clips, rig.clips, strict=True))
-    return (rig if same else dataclasses.replace(rig, clips=tuple(clips))), notes
+    is_unchanged = all(new is old for new, old in zip(clips, rig.clips, strict=True))
+    return (rig if is_unchanged else dataclasses.replace(rig, clips=tuple(clips))), notes
 
 
 def _shift_times(clip: Clip, start: float) -> Clip:

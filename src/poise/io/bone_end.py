@@ -125,7 +125,7 @@ class LinkShape(NamedTuple):
 
     centre: Floats
     axes: Floats
-    half: Floats
+    half_extents: Floats
     ball_radius: float
     disc_radius: float
 
@@ -133,7 +133,7 @@ class LinkShape(NamedTuple):
         """Measure its extent along a unit vector from the link's origin."""
         along = direction @ self.axes
         disc = self.disc_radius * float(np.hypot(along[0], along[1]))
-        return float(self.centre @ direction + np.abs(along) @ self.half) + disc + self.ball_radius
+        return float(self.centre @ direction + np.abs(along) @ self.half_extents) + disc + self.ball_radius
 
 
 def read_link_shapes(skeleton: Skeleton, source: UrdfDocument, row: int, path: Path) -> list[LinkShape]:

@@ -393,9 +393,9 @@ def read_motion_rows(path: Path, data: bytes, header: BvhMotionHeader, width: in
         _TolerantRows(path, data, start, width).report_bad_value(values)
     notes: list[str] = []
     if header.frames != len(values):
-        used = min(header.frames, len(values))
-        notes.append(f"the header says {header.frames} frames and the file holds {len(values)}; {used} are used")
-        values = values[:used]
+        used_count = min(header.frames, len(values))
+        notes.append(f"the header says {header.frames} frames and the file holds {len(values)}; {used_count} are used")
+        values = values[:used_count]
     return values, notes
 
 
@@ -490,9 +490,9 @@ def compute_q(skeleton: Skeleton, channels: tuple[Channels, ...], values: Floats
             for axis, column in joint.positions.items():
                 q[:, start + "XYZ".index(axis)] = values[:, column]
     for order, rows in by_order.items():
-        starts = np.array([skeleton.q_start[i] + (3 if channels[i].positions else 0) for i in rows])
+        quaternion_starts = np.array([skeleton.q_start[i] + (3 if channels[i].positions else 0) for i in rows])
         angles = np.radians(select_angles(channels, rows, order, values))
-        q[:, starts[:, None] + np.arange(4)] = euler.to_quaternion(angles, order)
+        q[:, quaternion_starts[:, None] + np.arange(4)] = euler.to_quaternion(angles, order)
     return q
 
 

@@ -53,18 +53,18 @@ def find_file_names(skeleton: Skeleton) -> tuple[str, ...]:
         A name for each row.
     """
     rows, sources = _find_written_rows(skeleton), skeleton.source_ids or (None,) * len(skeleton)
-    wanted = [
+    wanted_names = [
         _sanitize_name(name) if rows[i] and not isinstance(source, bvh_reader.BvhName) else name
         for i, (name, source) in enumerate(zip(skeleton.names, sources, strict=True))
     ]
-    changed = [i for i, (old, new) in enumerate(zip(skeleton.names, wanted, strict=True)) if old != new]
+    changed = [i for i, (old, new) in enumerate(zip(skeleton.names, wanted_names, strict=True)) if old != new]
     if not changed:
         return skeleton.names
-    kept = [name for name, new in zip(skeleton.names, wanted, strict=True) if name == new]
-    unique = make_unique_names([*kept, *(wanted[i] for i in changed)])[len(kept) :]
-    for i, name in zip(changed, unique, strict=True):
-        wanted[i] = name
-    return tuple(wanted)
+    unchanged_names = [name for name, new in zip(skeleton.names, wanted_names, strict=True) if name == new]
+    unique_names = make_unique_names([*unchanged_names, *(wanted_names[i] for i in changed)])[len(unchanged_names) :]
+    for i, name in zip(changed, unique_names, strict=True):
+        wanted_names[i] = name
+    return tuple(wanted_names)
 
 
 def describe_renames(old: tuple[str, ...], new: tuple[str, ...]) -> str:
@@ -170,18 +170,18 @@ def encode_new_hierarchy(poses: Pose, frame_time: float, *, rest: str = "keep") 
     """Encode a BVH file with one frame per pose (k,). Zero is the rest pose if `rest` is "zero"."""
     skeleton = poses.skeleton
     _check_skeleton(skeleton)
-    parts = _align_rest_to_world(_build_hierarchy_data(poses)) if rest == "zero" else _build_hierarchy_data(poses)
-    lines, order = _format_hierarchy(parts)
+    hierarchy = _align_rest_to_world(_build_hierarchy_data(poses)) if rest == "zero" else _build_hierarchy_data(poses)
+    lines, order = _format_hierarchy(hierarchy)
     count = sum(line.endswith("{") for line in lines)
     if count > bvh_reader.MAX_JOINTS:
         raise UnsupportedError(
             f"{count:,} joints, End Sites included, are too many for a BVH file; "
             f"{bvh_reader.MAX_JOINTS:,} are read again"
         )
-    if (np.abs(parts.offsets) > MAX_NUMBER).any():
+    if (np.abs(hierarchy.offsets) > MAX_NUMBER).any():
         raise UnsupportedError(format_overflow("an offset"))
     lines += ["MOTION", f"Frames: {len(poses)}", f"Frame Time: {frame_time!r}", ""]
-    return "\n".join(lines).encode() + format_motion_rows(_compute_motion_values(parts, order), b"\n")
+    return "\n".join(lines).encode() + format_motion_rows(_compute_motion_values(hierarchy, order), b"\n")
 
 
 def _check_skeleton(skeleton: Skeleton) -> None:
@@ -216,27 +216,27 @@ def _build_hierarchy_data(poses: Pose) -> _HierarchyData:
     )
 
 
-def _align_rest_to_world(parts: _HierarchyData) -> _HierarchyData:
+def _align_rest_to_world(hierarchy: _HierarchyData) -> _HierarchyData:
     """Align the joint frames with the world at rest. Zero is then the rest pose, and the motion is the same.
 
     With W_i the world rotation of joint i at rest and W_p its parent's, the new frame is R_i W_i^-1. A rotation r
     relative to the parent becomes W_p r W_i^-1, and an offset or position o becomes W_p o. Joint positions do not
     change.
     """
-    skeleton = parts.skeleton
+    skeleton = hierarchy.skeleton
     rest: Floats = Pose(skeleton, skeleton.rest_q).local_rotations
     world_from_joint: Floats = np.zeros_like(rest)
     world_from_parent: Floats = np.zeros_like(rest)
     for i, parent in enumerate(skeleton.parents.tolist()):
         world_from_parent[i] = world_from_joint[parent] if parent >= 0 else turning.IDENTITY
         world_from_joint[i] = turning.normalise(turning.multiply(world_from_parent[i], rest[i]))
-    parent_rotations = np.broadcast_to(world_from_parent, parts.rotations.shape)
-    inverse_rotations = np.broadcast_to(turning.inverse(world_from_joint), parts.rotations.shape)
+    parent_rotations = np.broadcast_to(world_from_parent, hierarchy.rotations.shape)
+    inverse_rotations = np.broadcast_to(turning.inverse(world_from_joint), hierarchy.rotations.shape)
     return dataclasses.replace(
-        parts,
-        offsets=turning.rotate(world_from_parent, parts.offsets),
-        positions=turning.rotate(parent_rotations, parts.positions),
-        rotations=turning.multiply(turning.multiply(parent_rotations, parts.rotations), inverse_rotations),
+        hierarchy,
+        offsets=turning.rotate(world_from_parent, hierarchy.offsets),
+        positions=turning.rotate(parent_rotations, hierarchy.positions),
+        rotations=turning.multiply(turning.multiply(parent_rotations, hierarchy.rotations), inverse_rotations),
     )
 
 
@@ -256,72 +256,76 @@ def _compute_uniform_scales(poses: Pose) -> Floats:
     skeleton = poses.skeleton
     diagonal = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
     scales = np.broadcast_to(diagonal, (len(poses), len(skeleton), 3)) if poses.scales is None else poses.scales
-    first = scales[..., :1]
-    uneven = (np.abs(scales - first) > _MAX_SCALE_CHANGE * np.abs(first)).any(axis=2) | (first[..., 0] <= 0.0)
+    x_scales = scales[..., :1]
+    is_uneven = (np.abs(scales - x_scales) > _MAX_SCALE_CHANGE * np.abs(x_scales)).any(axis=2) | (
+        x_scales[..., 0] <= 0.0
+    )
     sheared = skeleton.B.copy()
     sheared[:, [0, 1, 2], [0, 1, 2]] = 0.0
     has_children = np.array(
         [bool(children) for children in skeleton.children], dtype=bool
     )  # a leaf's scale has no effect
-    bad = (uneven.any(axis=0) & has_children) | (np.abs(sheared) > _MAX_SCALE_CHANGE).any(axis=(1, 2))
-    if bad.any():
-        names = join_names(skeleton.names[i] for i in np.flatnonzero(bad))
+    is_rejected = (is_uneven.any(axis=0) & has_children) | (np.abs(sheared) > _MAX_SCALE_CHANGE).any(axis=(1, 2))
+    if is_rejected.any():
+        names = join_names(skeleton.names[i] for i in np.flatnonzero(is_rejected))
         message = (
             f"a BVH file cannot hold scale that is zero, mirrored or differs by axis; these joints have it: {names}; "
             "a .glb file holds it"
         )
         raise UnsupportedError(message)
-    return first[..., 0]
+    return x_scales[..., 0]
 
 
-def _is_end_site(parts: _HierarchyData, i: int) -> bool:
+def _is_end_site(hierarchy: _HierarchyData, i: int) -> bool:
     """Return whether a joint can be written as an End Site.
 
     It is a leaf called `<parent>_end` that never rotates or moves.
     """
-    skeleton = parts.skeleton
+    skeleton = hierarchy.skeleton
     parent = int(skeleton.parents[i])
-    if parent < 0 or skeleton.children[i] or parts.has_positions[i]:
+    if parent < 0 or skeleton.children[i] or hierarchy.has_positions[i]:
         return False
     if not re.fullmatch(re.escape(skeleton.names[parent]) + r"_end(_\d+)?", skeleton.names[i]):
         return False
-    return bool((np.abs(parts.rotations[:, i, 1:]) <= _MAX_ROTATION_CHANGE).all())
+    return bool((np.abs(hierarchy.rotations[:, i, 1:]) <= _MAX_ROTATION_CHANGE).all())
 
 
-def _format_hierarchy(parts: _HierarchyData) -> tuple[list[str], list[int]]:
+def _format_hierarchy(hierarchy: _HierarchyData) -> tuple[list[str], list[int]]:
     """Format the HIERARCHY block. Return its lines and the rows with channels, depth first as in the file."""
-    skeleton = parts.skeleton
+    skeleton = hierarchy.skeleton
     lines, order = ["HIERARCHY"], list[int]()
     root = find_moving_roots(skeleton)[0]
     stack: list[tuple[int, int, bool]] = [(root, 0, False)]
     while stack:
-        i, depth, done = stack.pop()
+        i, depth, is_closing = stack.pop()
         indent = "\t" * min(depth, _MAX_INDENT)
-        if done:
+        if is_closing:
             lines.append(indent + "}")
             continue
         stack.append((i, depth, True))
-        if _is_end_site(parts, i):
-            lines += [indent + "End Site", indent + "{", f"{indent}\tOFFSET {_format_vector(parts.offsets[i])}"]
+        if _is_end_site(hierarchy, i):
+            lines += [indent + "End Site", indent + "{", f"{indent}\tOFFSET {_format_vector(hierarchy.offsets[i])}"]
             continue
         order.append(i)
-        lines += _format_joint(parts, i, indent)
+        lines += _format_joint(hierarchy, i, indent)
         stack += [(child, depth + 1, False) for child in reversed(skeleton.children[i])]
     return lines, order
 
 
-def _format_joint(parts: _HierarchyData, i: int, indent: str) -> list[str]:
+def _format_joint(hierarchy: _HierarchyData, i: int, indent: str) -> list[str]:
     """Format the lines of a joint up to its children. A leaf gets an End Site at the joint itself."""
-    skeleton = parts.skeleton
-    word = "ROOT" if skeleton.parents[i] < 0 else "JOINT"
-    rotation_channels = " ".join(f"{letter}rotation" for letter in parts.orders[i])
+    skeleton = hierarchy.skeleton
+    keyword = "ROOT" if skeleton.parents[i] < 0 else "JOINT"
+    rotation_channels = " ".join(f"{letter}rotation" for letter in hierarchy.orders[i])
     channels = (
-        f"6 Xposition Yposition Zposition {rotation_channels}" if parts.has_positions[i] else f"3 {rotation_channels}"
+        f"6 Xposition Yposition Zposition {rotation_channels}"
+        if hierarchy.has_positions[i]
+        else f"3 {rotation_channels}"
     )
     lines = [
-        f"{indent}{word} {parts.names[i]}",
+        f"{indent}{keyword} {hierarchy.names[i]}",
         indent + "{",
-        f"{indent}\tOFFSET {_format_vector(parts.offsets[i])}",
+        f"{indent}\tOFFSET {_format_vector(hierarchy.offsets[i])}",
         f"{indent}\tCHANNELS {channels}",
     ]
     if not skeleton.children[i]:
@@ -333,21 +337,21 @@ def _format_vector(values: Floats) -> str:
     return " ".join(map(repr, (values + 0.0).tolist()))
 
 
-def _compute_motion_values(parts: _HierarchyData, order: list[int]) -> Floats:
+def _compute_motion_values(hierarchy: _HierarchyData, order: list[int]) -> Floats:
     """Compute motion values (k, width) in hierarchy order. Joints of one rotation order are converted together."""
-    start, width = dict[int, int](), 0
+    start_columns, width = dict[int, int](), 0
     for i in order:
-        start[i] = width
-        width += 6 if parts.has_positions[i] else 3
-    values = np.zeros((len(parts.positions), width))
+        start_columns[i] = width
+        width += 6 if hierarchy.has_positions[i] else 3
+    values = np.zeros((len(hierarchy.positions), width))
     by_order: dict[str, list[int]] = {}
     for i in order:
-        by_order.setdefault(parts.orders[i], []).append(i)
-        if parts.has_positions[i]:
-            values[:, start[i] : start[i] + 3] = parts.positions[:, i]
+        by_order.setdefault(hierarchy.orders[i], []).append(i)
+        if hierarchy.has_positions[i]:
+            values[:, start_columns[i] : start_columns[i] + 3] = hierarchy.positions[:, i]
     for letters, rows in by_order.items():
-        columns = np.array([start[i] + (3 if parts.has_positions[i] else 0) for i in rows])
-        values[:, columns[:, None] + np.arange(3)] = compute_euler_degrees(parts.rotations[:, rows], letters)
+        columns = np.array([start_columns[i] + (3 if hierarchy.has_positions[i] else 0) for i in rows])
+        values[:, columns[:, None] + np.arange(3)] = compute_euler_degrees(hierarchy.rotations[:, rows], letters)
     return values
 
 
@@ -361,17 +365,17 @@ _MAX_DROPPED_SHIFT = (
 _MAX_TIME_DEVIATION = 0.01  # [frames] maximum deviation of evenly spaced times
 
 
-def encode_bvh(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
+def encode_bvh(content: Saveable, source_skeleton: Skeleton, *, rest: str = "keep") -> bytes:
     """Encode a BVH file of a rig, clip, pose or batch. A rig has one clip at most; a batch of poses becomes frames.
 
     With `rest` "zero" a new hierarchy has its rest pose where all angles are zero; a source document has it there
     already. Names that BVH cannot hold are changed, with a WriteWarning; see `find_file_names`. UnsupportedError for
     several clips, for motion without channels in the document, and for non-uniform scale.
     """
-    motion = _select_motion(thing)
-    document = like.source
+    motion = _select_motion(content)
+    document = source_skeleton.source
     if isinstance(document, bvh_reader.BvhDocument):
-        return _update_document(document, motion, like)
+        return _update_document(document, motion, source_skeleton)
     poses, frame_time = _build_frames(motion)
     old, new = poses.skeleton.names, find_file_names(poses.skeleton)
     if old != new:
@@ -379,16 +383,14 @@ def encode_bvh(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     return encode_new_hierarchy(poses, frame_time or bvh_reader.DEFAULT_FRAME_TIME_S, rest=rest)
 
 
-def _select_motion(thing: Saveable) -> Clip | Pose:
-    if not isinstance(thing, Rig):
-        return thing
-    if len(thing.clips) > 1:
-        names = join_names(repr(clip.name) for clip in thing.clips)
-        message = (
-            f"a BVH file holds one clip and this rig has {len(thing.clips)}: save one of them, rig.clip(NAME): {names}"
-        )
+def _select_motion(content: Saveable) -> Clip | Pose:
+    if not isinstance(content, Rig):
+        return content
+    if len(content.clips) > 1:
+        names = join_names(repr(clip.name) for clip in content.clips)
+        message = f"a BVH file holds one clip and this rig has {len(content.clips)}: save one, rig.clip(NAME): {names}"
         raise UnsupportedError(message)
-    return thing.clips[0] if thing.clips else thing.pose
+    return content.clips[0] if content.clips else content.pose
 
 
 def _build_frames(motion: Clip | Pose) -> tuple[Pose, float | None]:
@@ -437,7 +439,7 @@ def _flatten_batch(pose: Pose) -> Pose:
     return Pose(pose.skeleton, pose.q.reshape(count, pose.skeleton.nq), *parts)
 
 
-def _update_document(document: bvh_reader.BvhDocument, motion: Clip | Pose, like: Skeleton) -> bytes:
+def _update_document(document: bvh_reader.BvhDocument, motion: Clip | Pose, source_skeleton: Skeleton) -> bytes:
     """Return the document's bytes with other motion."""
     if motion.skeleton.names != document.names:
         message = "the joints differ from those of the BVH file to be kept; save without it to write a new hierarchy"
@@ -446,7 +448,7 @@ def _update_document(document: bvh_reader.BvhDocument, motion: Clip | Pose, like
         return document.data
     poses, step = _build_frames(motion)
     _reject_scales(poses)
-    values = _compute_document_values(document, poses, like)
+    values = _compute_document_values(document, poses, source_skeleton)
     same_pace = step is None or (len(document.times) > 1 and np.isclose(step, document.times[1], rtol=1e-12, atol=0.0))
     time = None if same_pace else repr(step)
     return document.replace_motion(len(values), time, format_motion_rows(values, document.newline))
@@ -473,10 +475,10 @@ def _reject_scales(poses: Pose) -> None:
         raise UnsupportedError(message)
 
 
-def _compute_document_values(document: bvh_reader.BvhDocument, poses: Pose, like: Skeleton) -> Floats:
+def _compute_document_values(document: bvh_reader.BvhDocument, poses: Pose, source_skeleton: Skeleton) -> Floats:
     """Compute motion values (frames, width) for the channels of the document."""
     positions, rotations = poses.local_positions, poses.local_rotations
-    offsets = Pose(like, like.rest_q).local_positions
+    offsets = Pose(source_skeleton, source_skeleton.rest_q).local_positions
     values = np.zeros((len(poses), document.width))
     is_source = poses.skeleton.source is document
     old_values = document.values if is_source and len(document.values) == len(poses) else None
@@ -524,15 +526,15 @@ def _write_partial_rotation(values: Floats, joint: bvh_reader.Channels, rotation
 
     UnsupportedError for a rotation that needs the missing ones.
     """
-    first = euler.from_quaternion(rotations, joint.order)
+    angles_of_order = euler.from_quaternion(rotations, joint.order)
     channel_count = len(joint.rotations)
-    both = np.stack([first, euler.compute_alternative(first)])
-    remainder = np.abs(euler.wrap_angles(both[..., channel_count:])).max(axis=-1)
+    alternatives = np.stack([angles_of_order, euler.compute_alternative(angles_of_order)])
+    remainder = np.abs(euler.wrap_angles(alternatives[..., channel_count:])).max(axis=-1)
     if (remainder.min(axis=0, initial=np.inf) > _MAX_DROPPED_ANGLE_RAD).any():
         channels = ", ".join(f"{letter}rotation" for letter in joint.rotations) or "no rotation channel"
         message = f"joint {name!r} has {channels} in the BVH file, which cannot hold this rotation"
         raise UnsupportedError(message)
-    angles = np.where((remainder[1] < remainder[0])[:, None], both[1], both[0])[:, :channel_count]
+    angles = np.where((remainder[1] < remainder[0])[:, None], alternatives[1], alternatives[0])[:, :channel_count]
     columns = list(joint.rotations.values())
     values[:, columns] = np.round(np.degrees(np.unwrap(angles, axis=0)), 10) + 0.0
 
@@ -548,7 +550,7 @@ def _restore_unchanged(document: bvh_reader.BvhDocument, poses: Pose, values: Fl
         size = 7 if joint.positions else 4
         if not columns:
             continue
-        same: Bools = same_q[:, start : start + size].all(axis=1)
+        is_unchanged: Bools = same_q[:, start : start + size].all(axis=1)
         for column in columns:
-            result[same, column] = document.values[same, column]
+            result[is_unchanged, column] = document.values[is_unchanged, column]
     return result

@@ -110,26 +110,26 @@ def _choose_kinds(nodes: list[SceneNode], joints: set[int], rotating_rows: set[i
     Bones, skin joints and rotated nodes are balls, and so are nodes below one unless solid or a helper.
     """
     kinds = np.full(len(nodes), int(Kind.FIXED))
-    below = np.zeros(len(nodes), dtype=np.bool_)
+    is_below_joint = np.zeros(len(nodes), dtype=np.bool_)
     parents = {node.parent for node in nodes}
     for row, node in enumerate(nodes):
-        below[row] = node.parent >= 0 and (below[node.parent] or node.parent in joints)
-        inner = below[row] if joints else row in parents
-        if row in joints or row in rotating_rows or (inner and not (node.is_solid or node.is_helper)):
+        is_below_joint[row] = node.parent >= 0 and (is_below_joint[node.parent] or node.parent in joints)
+        is_inner = is_below_joint[row] if joints else row in parents
+        if row in joints or row in rotating_rows or (is_inner and not (node.is_solid or node.is_helper)):
             kinds[row] = Kind.BALL
     return kinds
 
 
 def _choose_names(nodes: list[SceneNode], notes: list[str]) -> list[str]:
     """Choose unique names. A helper with its parent's scale is named after the parent."""
-    wanted: list[str] = []
+    wanted_names: list[str] = []
     for row, node in enumerate(nodes):
-        own = f"{wanted[node.parent]}_scale" if node.is_helper else node.name[:MAX_NAME_LENGTH]
-        wanted.append(own or f"joint_{row}")
-    names = list(make_unique_names(wanted))
+        node_name = f"{wanted_names[node.parent]}_scale" if node.is_helper else node.name[:MAX_NAME_LENGTH]
+        wanted_names.append(node_name or f"joint_{row}")
+    names = list(make_unique_names(wanted_names))
     renamed = [
         new
-        for new, old, node in zip(names, wanted, nodes, strict=True)
+        for new, old, node in zip(names, wanted_names, nodes, strict=True)
         if new != old or not (node.name or node.is_helper)
     ]
     if renamed:
@@ -167,18 +167,18 @@ def _parse_limit(entry: dict[str, Any], nodes: list[SceneNode]) -> _RowLimit:
     """
     row = range(len(nodes))[entry["row"]]
     pre, post = (rotations.normalise(np.array(entry[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post"))
-    ends: list[tuple[float, float]] = []
+    ranges: list[tuple[float, float]] = []
     for axis in range(3):
         low = math.radians(entry["low"][axis]) if entry["on"][axis] else -math.inf
         high = math.radians(entry["high"][axis]) if entry["on"][axis + 3] else math.inf
-        ends.append((low, high))
-    if abs(post[0]) < _IDENTITY_COSINE or any(not low <= high for low, high in ends):
+        ranges.append((low, high))
+    if abs(post[0]) < _IDENTITY_COSINE or any(not low <= high for low, high in ranges):
         return _RowLimit(row, None, pre)
-    free = [axis for axis in range(3) if ends[axis] != (0.0, 0.0)]
-    if len(free) == 1:
-        return _RowLimit(row, Range(*ends[free[0]], axis=unit_axis(np.eye(3)[free[0]]), source="file"), pre)
+    free_axes = [axis for axis in range(3) if ranges[axis] != (0.0, 0.0)]
+    if len(free_axes) == 1:
+        return _RowLimit(row, Range(*ranges[free_axes[0]], axis=unit_axis(np.eye(3)[free_axes[0]]), source="file"), pre)
     order = _ORDERS[nodes[row].order]
-    return _RowLimit(row, EulerBox(order, x=ends[0], y=ends[1], z=ends[2], source="file"), pre)
+    return _RowLimit(row, EulerBox(order, x=ranges[0], y=ranges[1], z=ranges[2], source="file"), pre)
 
 
 def _apply_limits(skeleton: Skeleton, row_limits: dict[int, _RowLimit], notes: list[str]) -> Skeleton:
@@ -261,15 +261,15 @@ class FbxTake(NamedTuple):
     """
 
     name: str
-    begin: float
+    start_time: float
     rows: list[int]
     times: Floats
-    keys: Floats
-    between: Floats | None
+    samples: Floats
+    between_samples: Floats | None
 
     def find_rotating_rows(self, rest: Floats) -> set[int]:
         """Find the rows rotated away from rest (n, 10)."""
-        rotations, at_rest = self.keys[:, :, 3:7], rest[self.rows, None, 3:7]
+        rotations, at_rest = self.samples[:, :, 3:7], rest[self.rows, None, 3:7]
         changes = np.minimum(np.abs(rotations - at_rest), np.abs(rotations + at_rest)).max(axis=(1, 2), initial=0.0)
         return {row for row, change in zip(self.rows, changes, strict=True) if change > _ROTATION_TOLERANCE}
 
@@ -286,19 +286,19 @@ def _parse_take(reply: SubprocessReply, entry: dict[str, Any], count: int) -> Fb
     rows = [range(count)[row] for row in entry["rows"]]
     frames = reply.blocks[entry["times"]].size
     times = reply.read_block(entry["times"], (frames,))
-    keys = reply.read_block(entry["keys"], (len(rows), frames, 10))
-    between = None
+    samples = reply.read_block(entry["keys"], (len(rows), frames, 10))
+    between_samples = None
     if "between" in entry:
         shape = (len(rows), max(frames - 1, 0), 10)
-        between = np.stack([reply.read_block(block, shape) for block in entry["between"]])
+        between_samples = np.stack([reply.read_block(block, shape) for block in entry["between"]])
     if not frames or (np.diff(times) <= 0).any():
         raise FileError(reply.path, f"take {entry['name']!r} has times that do not increase")
-    if np.abs(keys).max(initial=0.0) > MAX_NUMBER:
+    if np.abs(samples).max(initial=0.0) > MAX_NUMBER:
         raise FileError(reply.path, f"take {entry['name']!r} has numbers too large")
-    begin = float(entry["begin"])
-    times = times - begin
+    start_time = float(entry["begin"])
+    times = times - start_time
     freeze_array(times)
-    return FbxTake(str(entry["name"]), begin, rows, times, keys, between)
+    return FbxTake(str(entry["name"]), start_time, rows, times, samples, between_samples)
 
 
 def build_clip(skeleton: Skeleton, rest: Floats, take: FbxTake, name: str) -> Clip:
@@ -318,28 +318,40 @@ def build_clip(skeleton: Skeleton, rest: Floats, take: FbxTake, name: str) -> Cl
 
 def _build_track(take: FbxTake, k: int, row: int, path: Any, columns: list[int], rest: Floats) -> Track | None:
     """Build the track of one channel, or None at constant rest."""
-    keys = take.keys[k][:, columns]
-    size = float(np.abs(keys).max())
-    if np.abs(keys - rest[columns]).max() <= _STILL_TOLERANCE * size:
+    keys = take.samples[k][:, columns]
+    max_value = float(np.abs(keys).max())
+    if np.abs(keys - rest[columns]).max() <= _STILL_TOLERANCE * max_value:
         return None
     if path == "rotation":
         keys = _align_signs(keys)
-    if take.between is None or len(keys) < 2:  # noqa: PLR2004  (one key has no interval)
+    if take.between_samples is None or len(keys) < 2:  # noqa: PLR2004  (one key has no interval)
         return _build_linear_track(row, path, take.times, keys)
-    after, before, middle = take.between[:, k][..., columns]
+    after_samples, before_samples, midpoints = take.between_samples[:, k][..., columns]
     step = np.diff(take.times)[:, None]
     if path == "rotation":
-        after, before, middle = (_flip_towards(part, keys[:-1]) for part in (after, before, middle))
-    first, last = (
-        (after - keys[:-1]) / (_SLOPE_OFFSET * step),
-        (keys[1:] - _flip_rotations_towards(before, keys[1:], path)) / (_SLOPE_OFFSET * step),
+        after_samples, before_samples, midpoints = (
+            _flip_towards(part, keys[:-1]) for part in (after_samples, before_samples, midpoints)
+        )
+    start_slopes, end_slopes = (
+        (after_samples - keys[:-1]) / (_SLOPE_OFFSET * step),
+        (keys[1:] - _flip_rotations_towards(before_samples, keys[1:], path)) / (_SLOPE_OFFSET * step),
     )
-    straight = _is_straight(keys, first, last, middle, step, path)
-    line = np.diff(keys, axis=0) / step
-    if _measure_error(0.5 * (keys[:-1] + keys[1:]), middle, path).max() <= _STRAIGHT_TOLERANCE * size:
+    is_straight = _is_straight(keys, start_slopes, end_slopes, midpoints, step, path)
+    chord_slopes = np.diff(keys, axis=0) / step
+    if _measure_error(0.5 * (keys[:-1] + keys[1:]), midpoints, path).max() <= _STRAIGHT_TOLERANCE * max_value:
         return _build_linear_track(row, path, take.times, keys)
-    first, last = np.where(straight, line, first), np.where(straight, line, last)
-    values = np.stack([np.concatenate([last[:1] * 0.0, last]), keys, np.concatenate([first, first[:1] * 0.0])], axis=1)
+    start_slopes, end_slopes = (
+        np.where(is_straight, chord_slopes, start_slopes),
+        np.where(is_straight, chord_slopes, end_slopes),
+    )
+    values = np.stack(
+        [
+            np.concatenate([end_slopes[:1] * 0.0, end_slopes]),
+            keys,
+            np.concatenate([start_slopes, start_slopes[:1] * 0.0]),
+        ],
+        axis=1,
+    )
     freeze_array(values)
     return Track(row, path, "CUBICSPLINE", take.times, values)
 
@@ -349,20 +361,22 @@ def _build_linear_track(row: int, path: Any, times: Floats, keys: Floats) -> Tra
     return Track(row, path, "LINEAR", times, keys)
 
 
-def _is_straight(keys: Floats, first: Floats, last: Floats, middle: Floats, step: Floats, path: str) -> Bools:
+def _is_straight(
+    keys: Floats, start_slopes: Floats, end_slopes: Floats, midpoints: Floats, step: Floats, path: str
+) -> Bools:
     """Return whether a line fits the midpoints as well as the cubic. The result is (frames - 1, 1)."""
     half = 0.5 * (keys[:-1] + keys[1:])
-    by_line = _measure_error(half, middle, path)
-    by_cubic = _measure_error(half + step / 8.0 * (first - last), middle, path)
+    by_line = _measure_error(half, midpoints, path)
+    by_cubic = _measure_error(half + step / 8.0 * (start_slopes - end_slopes), midpoints, path)
     return (by_line <= by_cubic)[:, None]
 
 
-def _measure_error(points: Floats, middle: Floats, path: str) -> Floats:
+def _measure_error(points: Floats, midpoints: Floats, path: str) -> Floats:
     """Measure the distance (k,) of points from the midpoints. Rotations are scaled to unit length."""
     if path == "rotation":
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
         points = points / np.where(lengths > 0.0, lengths, 1.0)
-    return np.abs(points - middle).max(axis=1)
+    return np.abs(points - midpoints).max(axis=1)
 
 
 def _align_signs(keys: Floats) -> Floats:
@@ -372,10 +386,10 @@ def _align_signs(keys: Floats) -> Floats:
     return keys * np.concatenate([[1.0], flips])[:, None]
 
 
-def _flip_towards(part: Floats, keys: Floats) -> Floats:
+def _flip_towards(quaternions: Floats, keys: Floats) -> Floats:
     """Flip quaternions to the hemisphere of others."""
-    return np.where((part * keys).sum(axis=1, keepdims=True) < 0.0, -part, part)
+    return np.where((quaternions * keys).sum(axis=1, keepdims=True) < 0.0, -quaternions, quaternions)
 
 
-def _flip_rotations_towards(part: Floats, keys: Floats, path: str) -> Floats:
-    return _flip_towards(part, keys) if path == "rotation" else part
+def _flip_rotations_towards(values: Floats, keys: Floats, path: str) -> Floats:
+    return _flip_towards(values, keys) if path == "rotation" else values

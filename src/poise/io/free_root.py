@@ -6,13 +6,13 @@ from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Kind
 
 
-def strip_free_root(thing: Saveable) -> Saveable:
+def strip_free_root(content: Saveable) -> Saveable:
     """Strip an added free root before writing.
 
     The position of a ball joint that was freed becomes a translation; a robot's base stays free.
     """
-    freed = thing.skeleton.freed
+    freed = content.skeleton.freed
     if freed is None or freed.kind == Kind.FIXED:
-        return thing
-    bound = thing.skeleton.bound
-    return thing.with_skeleton(bound) if isinstance(thing, Rig) else thing.on(bound)
+        return content
+    bound = content.skeleton.bound
+    return content.with_skeleton(bound) if isinstance(content, Rig) else content.on(bound)

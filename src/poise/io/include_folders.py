@@ -18,7 +18,7 @@ class PermittedFolders:
     Both are without symbolic links.
     """
 
-    own: Path
+    rig_folder: Path
     include_root: Path | None = None
 
     @classmethod
@@ -44,7 +44,7 @@ class PermittedFolders:
         target
             A path from `Path.resolve`.
         """
-        folders = (self.own,) if self.include_root is None else (self.own, self.include_root)
+        folders = (self.rig_folder,) if self.include_root is None else (self.rig_folder, self.include_root)
         return any(folder in target.parents for folder in folders)
 
     def format_refusal(self, name: str) -> str:

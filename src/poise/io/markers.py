@@ -285,10 +285,10 @@ _DEFAULT_RATE_HZ = 100.0
 class _C3dHeader(NamedTuple):
     """Header block of a C3D file."""
 
-    points: int
-    analog: int  # analog numbers per frame
-    first: int
-    last: int
+    point_count: int
+    analog_count: int  # analog numbers per frame
+    first_frame: int
+    last_frame: int
     scale: float
     data_block: int
     rate: float
@@ -303,7 +303,7 @@ def read_c3d(path: Path, data: bytes) -> Markers:
     points = _check_point_count(path, point_parameters, header)
     first, count = _find_frames(parameters, header)
     if not count:
-        notes.append(f"it holds no frames: the header says {header.first} to {header.last}")
+        notes.append(f"it holds no frames: the header says {header.first_frame} to {header.last_frame}")
     positions = _decode_positions(path, data, float_format, header, point_parameters, (points, count))
     rate = _find_number(point_parameters, "RATE", header.rate)
     if not is_rate(rate):
@@ -353,13 +353,15 @@ def _read_c3d_header(data: bytes, float_format: FloatFormat) -> _C3dHeader:
 
 
 def _check_point_count(path: Path, parameters: dict[str, C3dParameter], header: _C3dHeader) -> int:
-    used = _find_number(parameters, "USED", header.points)
+    used = _find_number(parameters, "USED", header.point_count)
     if not used:
-        raise FileError(path, "it holds no points, only analog channels" if header.analog else "it holds no points")
-    if used != header.points:
-        reason = f"the header says {header.points:,} points and the parameters {used:,g}"
+        raise FileError(
+            path, "it holds no points, only analog channels" if header.analog_count else "it holds no points"
+        )
+    if used != header.point_count:
+        reason = f"the header says {header.point_count:,} points and the parameters {used:,g}"
         raise FileError(path, reason, place="POINT:USED")
-    return header.points
+    return header.point_count
 
 
 def _find_frames(parameters: dict[tuple[str, str], C3dParameter], header: _C3dHeader) -> tuple[int, int]:
@@ -371,13 +373,13 @@ def _find_frames(parameters: dict[tuple[str, str], C3dParameter], header: _C3dHe
         if one is not None and one.numbers is not None and len(one.numbers)
     ]
     trial = values if len(values) == len(ends) and 0 < values[0] <= values[1] else None
-    if header.last < header.first or header.last == _MAX_FRAME_WORD:
+    if header.last_frame < header.first_frame or header.last_frame == _MAX_FRAME_WORD:
         if trial:
             return trial[0], trial[1] - trial[0] + 1
         frames = parameters.get(("POINT", "FRAMES"))
         count = 0 if frames is None or frames.numbers is None else int(_join_words(frames.numbers[:1]))
-        return header.first, max(count, header.last - header.first + 1, 0)
-    return header.first, header.last - header.first + 1
+        return header.first_frame, max(count, header.last_frame - header.first_frame + 1, 0)
+    return header.first_frame, header.last_frame - header.first_frame + 1
 
 
 def _join_words(words: Floats) -> float:
@@ -401,7 +403,7 @@ def _decode_positions(
         raise FileError(path, f"a scale of {scale:g} cannot be used", place="POINT:SCALE")
     block = header.data_block or int(_find_number(parameters, "DATA_START", 0.0))
     start, width = (block - 1) * _BLOCK_BYTES, 4 if scale < 0.0 else 2
-    frame = (4 * points + header.analog) * width
+    frame = (4 * points + header.analog_count) * width
     available = max(len(data) - start, 0) if start >= _BLOCK_BYTES else 0
     if count * frame > available:
         reason = (
@@ -410,14 +412,16 @@ def _decode_positions(
         raise FileError(path, reason, place="header")
     rows = memoryview(data)[start : start + count * frame]
     numbers = float_format.decode_floats(rows) if scale < 0.0 else float_format.decode_words(rows).astype(np.float64)
-    samples = numbers.reshape(count, 4 * points + header.analog)[:, : 4 * points].reshape(count, points, 4)
+    samples = numbers.reshape(count, 4 * points + header.analog_count)[:, : 4 * points].reshape(count, points, 4)
     positions = samples[..., :3] * (1.0 if scale < 0.0 else scale)
     is_missing = (samples[..., 3] < 0.0) | np.isnan(samples).any(axis=-1)
     positions[is_missing] = np.nan
     bad = np.argwhere(np.abs(positions) > MAX_NUMBER)
     if len(bad):
         where, which = bad[0][:2].tolist()
-        raise FileError(path, f"point {which + 1} is beyond {MAX_NUMBER:g}", place=f"frame {header.first + where}")
+        raise FileError(
+            path, f"point {which + 1} is beyond {MAX_NUMBER:g}", place=f"frame {header.first_frame + where}"
+        )
     return positions
 
 

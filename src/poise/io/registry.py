@@ -244,8 +244,8 @@ def describe_lost_loops(skeleton: Skeleton, path: Path) -> str:
     return f"{module.NAME} has no closed loops; lost are: {join_names([loop.name for loop in skeleton.loops])}"
 
 
-def _describe_type(thing: object) -> str:
-    return "None" if thing is None else f"a {type(thing).__name__}"
+def _describe_type(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def find_reader(path: Path) -> Any:
@@ -298,25 +298,27 @@ def check_include_root(path: Any) -> Path | None:
     return folder
 
 
-def _find_module(path: Path, verb: str) -> Any:
+def _find_module(path: Path, operation: str) -> Any:
     suffix = path.suffix.lower()
     module = _import_same_name(suffix) or _find_format(suffix)
-    if module is not None and hasattr(module, verb):
+    if module is not None and hasattr(module, operation):
         return module
     if suffix in UNSUPPORTED_SUFFIXES:
         raise FileError(path, UNSUPPORTED_SUFFIXES[suffix])
     if module is not None and hasattr(module, "INSTEAD"):
-        capability = "read, not written" if verb == "write" else "written, not loaded"
+        capability = "read, not written" if operation == "write" else "written, not loaded"
         raise FileError(path, f"{module.NAME} files are {capability}; {module.INSTEAD}")
-    suffixes = ", ".join(sorted(s for s, m in list_formats().items() if hasattr(m, verb)))
+    suffixes = ", ".join(sorted(s for s, m in list_formats().items() if hasattr(m, operation)))
     if is_folder(path):
-        raise FileError(path, f"is a folder, not a file; files that can be {_PAST_PARTICIPLES[verb]}: {suffixes}")
+        raise FileError(path, f"is a folder, not a file; files that can be {_PAST_PARTICIPLES[operation]}: {suffixes}")
     label = f"files named {suffix!r}" if suffix else "a file without a suffix"
-    label += _suggest_suffix(suffix, [one for one, module in list_formats().items() if hasattr(module, verb)])
-    markers = (
-        f"; markers, by poise info and poise.load_markers(): {', '.join(MARKER_FORMATS)}" if verb == "read" else ""
+    label += _suggest_suffix(
+        suffix, [known_suffix for known_suffix, module in list_formats().items() if hasattr(module, operation)]
     )
-    raise FileError(path, f"cannot {verb} {label}; known: {suffixes}{markers}")
+    markers = (
+        f"; markers, by poise info and poise.load_markers(): {', '.join(MARKER_FORMATS)}" if operation == "read" else ""
+    )
+    raise FileError(path, f"cannot {operation} {label}; known: {suffixes}{markers}")
 
 
 def _suggest_suffix(suffix: str, known: list[str]) -> str:

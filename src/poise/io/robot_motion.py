@@ -624,19 +624,19 @@ def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: SavedOrder
     write_checked(path, data, lambda path, data: read_motion(path, data, clip.skeleton))
 
 
-def write_motion(thing: Saveable, path: Path) -> None:
+def write_motion(content: Saveable, path: Path) -> None:
     """Write a clip, or a rig with one clip, for `poise.save`."""
-    if isinstance(thing, Rig):
-        if not thing.clips:
+    if isinstance(content, Rig):
+        if not content.clips:
             raise UnsupportedError(f"{path}: {_NO_CLIP_MESSAGE}")
-        if len(thing.clips) != 1:
-            names = join_names(repr(clip.name) for clip in thing.clips)
+        if len(content.clips) != 1:
+            names = join_names(repr(clip.name) for clip in content.clips)
             message = f"{path}: a motion file holds one clip, rig.clip(NAME); clips: {names}"
             raise UnsupportedError(message)
-        thing = thing.clips[0]
-    if not isinstance(thing, Clip):
+        content = content.clips[0]
+    if not isinstance(content, Clip):
         raise UnsupportedError(f"{path}: {_NO_CLIP_MESSAGE}")
-    save_motion(thing, path)
+    save_motion(content, path)
 
 
 def _build_motion(clip: Clip) -> MotionArrays:

@@ -436,21 +436,21 @@ class _VisualReader(UrdfHandlers):
 _LIMIT_TAG = re.compile(rb"""<limit(\s+[^\s=<>"']+\s*=\s*("[^"]*"|'[^']*'))*\s*/?>""")
 
 
-def encode_urdf(thing: Saveable, like: Skeleton) -> bytes:
+def encode_urdf(content: Saveable, source_skeleton: Skeleton) -> bytes:
     """Encode a rig's source URDF file with its current limits.
 
     UnsupportedError for a pose or a clip, which URDF cannot hold, for a skeleton from another format, and for changes
     other than to ranges in the file.
     """
-    if not isinstance(thing, Rig) or thing.clips:
-        label = "clip" if isinstance(thing, Rig | Clip) else "pose"
+    if not isinstance(content, Rig) or content.clips:
+        label = "clip" if isinstance(content, Rig | Clip) else "pose"
         message = f"a URDF file describes a robot and holds no {label}; save joint values to a .json or .csv file"
         raise UnsupportedError(message)
-    document = like.source
+    document = source_skeleton.source
     if not isinstance(document, UrdfDocument):
         message = "a URDF file can only be written for a robot that was read from one"
         raise UnsupportedError(message)
-    skeleton = thing.skeleton
+    skeleton = content.skeleton
     if (
         skeleton.names != document.names
         or not np.array_equal(skeleton.kinds, document.kinds)

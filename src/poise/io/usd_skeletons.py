@@ -67,7 +67,7 @@ class StageSkeletons:
     skins: tuple[Skin, ...]
 
 
-def build_skeletons(answer: SubprocessReply, notes: list[str], units: dict[str, Any]) -> StageSkeletons:
+def build_skeletons(reply: SubprocessReply, notes: list[str], units: dict[str, Any]) -> StageSkeletons:
     """Build the joints of every skeleton. FileError for arrays of inconsistent sizes."""
     names: list[str] = []
     parents: list[int] = []
@@ -76,22 +76,22 @@ def build_skeletons(answer: SubprocessReply, notes: list[str], units: dict[str, 
     binds: list[tuple[str, list[int], Floats]] = []
     parts: list[SkelPart] = []
     sources: list[str] = []
-    for entry in answer.header["skeletons"]:
+    for entry in reply.header["skeletons"]:
         base = len(names)
         joints: list[str] = entry["joints"]
         if len(set(joints)) < len(joints):
-            raise FileError(answer.path, "its joints have the same path twice", place=entry["path"])
+            raise FileError(reply.path, "its joints have the same path twice", place=entry["path"])
         rows = {path: base + 1 + i for i, path in enumerate(joints)}
-        above = [_find_parent(path, rows, base) for path in joints]
-        if any(parent >= row for parent, row in zip(above, rows.values(), strict=True)):
-            raise FileError(answer.path, "its joints are not listed after their parents", place=entry["path"])
-        rest, bind = _read_transforms(answer, entry, [parent - base - 1 for parent in above], notes)
-        own, below = entry["path"].rsplit("/", 1)[-1], [path.rsplit("/", 1)[-1] for path in joints]
-        names += [f"{own}_skeleton" if own in below else own, *below]
+        parent_rows = [_find_parent(path, rows, base) for path in joints]
+        if any(parent >= row for parent, row in zip(parent_rows, rows.values(), strict=True)):
+            raise FileError(reply.path, "its joints are not listed after their parents", place=entry["path"])
+        rest, bind = _read_transforms(reply, entry, [parent - base - 1 for parent in parent_rows], notes)
+        skeleton_name, joint_names = entry["path"].rsplit("/", 1)[-1], [path.rsplit("/", 1)[-1] for path in joints]
+        names += [f"{skeleton_name}_skeleton" if skeleton_name in joint_names else skeleton_name, *joint_names]
         sources += [entry["path"], *(f"{entry['path']}:{path}" for path in joints)]
-        parents += [-1, *above]
+        parents += [-1, *parent_rows]
         kinds += [int(Kind.FIXED), *[int(Kind.BALL)] * len(joints)]
-        skeleton_matrix = _check_finite(answer, np.array(entry["place"], dtype=np.float64).reshape(1, 16))
+        skeleton_matrix = _check_finite(reply, np.array(entry["place"], dtype=np.float64).reshape(1, 16))
         matrices += [skeleton_matrix, rest]
         binds.append((names[base], list(rows.values()), bind))
         parts.append(SkelPart(entry["path"], rows, entry["animation"]))
@@ -99,8 +99,10 @@ def build_skeletons(answer: SubprocessReply, notes: list[str], units: dict[str, 
             notes.append(f"the animation of the prim {entry['path']} itself is not read")
     offsets, quaternions, scales, sheared = decompose_matrices(np.concatenate(matrices))
     if sheared.any():
-        bad = join_names(names[i] for i in np.flatnonzero(sheared))
-        notes.append(f"sheared rest transforms are not supported; only their rotation and scale were kept: {bad}")
+        sheared_names = join_names(names[i] for i in np.flatnonzero(sheared))
+        notes.append(
+            f"sheared rest transforms are not supported; only their rotation and scale were kept: {sheared_names}"
+        )
     skeleton = Skeleton.build(
         names, parents, kinds, offsets=offsets, rotations=quaternions, scales=scales, source_ids=sources, **units
     )
@@ -126,26 +128,26 @@ def _find_parent(path: str, rows: dict[str, int], base: int) -> int:
 
 
 def _read_transforms(
-    answer: SubprocessReply, entry: dict[str, Any], parents: list[int], notes: list[str]
+    reply: SubprocessReply, entry: dict[str, Any], parents: list[int], notes: list[str]
 ) -> tuple[Floats, Floats]:
     """Read rest and bind transforms, (n, 16) each. Rest is relative to the parents, bind in the world."""
     n = len(parents)
-    blocks = [answer.blocks[entry[name]] for name in ("rest", "bind")]
+    blocks = [reply.blocks[entry[name]] for name in ("rest", "bind")]
     for name, block in zip(("rest", "bind"), blocks, strict=True):
         if block.size not in (0, 16 * n):
             reason = f"{n} joints need {n} {name} transforms; there are {block.size / 16:g}"
-            raise FileError(answer.path, reason, place=entry["path"])
-    rest, bind = (_check_finite(answer, block.reshape(-1, 16)) for block in blocks)
+            raise FileError(reply.path, reason, place=entry["path"])
+    rest, bind = (_check_finite(reply, block.reshape(-1, 16)) for block in blocks)
     if not n:
         return np.zeros((0, 16)), np.zeros((0, 16))
     if not len(rest) and not len(bind):
-        raise FileError(answer.path, "has neither rest nor bind transforms", place=entry["path"])
+        raise FileError(reply.path, "has neither rest nor bind transforms", place=entry["path"])
     if len(rest):
         return rest, bind if len(bind) else np.zeros((0, 16))
     notes.append(f"the skeleton {entry['path']} has no rest transforms; its bind pose is used as its rest pose")
     world = bind.reshape(-1, 4, 4)
     if (np.abs(np.linalg.det(world)) < 1e-300).any():  # noqa: PLR2004
-        raise FileError(answer.path, "a bind transform has no inverse", place=entry["path"])
+        raise FileError(reply.path, "a bind transform has no inverse", place=entry["path"])
     local = [m if p < 0 else m @ np.linalg.inv(world[p]) for m, p in zip(world, parents, strict=True)]
     return np.array(local).reshape(-1, 16), bind
 
@@ -257,8 +259,8 @@ def _build_range(low: float, high: float) -> Range | None:
 class PhysicsTree:
     """Rows of a robot: one per joint, then its child body's. The joint's row is at the joint's frame."""
 
-    def __init__(self, answer: SubprocessReply, notes: list[str]) -> None:
-        self.answer, self.notes = answer, notes
+    def __init__(self, reply: SubprocessReply, notes: list[str]) -> None:
+        self.reply, self.notes = reply, notes
         self.names: list[str] = []
         self.parents: list[int] = []
         self.kinds: list[int] = []
@@ -270,7 +272,7 @@ class PhysicsTree:
         self.aliases: dict[str, int] = {}
         self.loop_joints: list[dict[str, Any]] = []  # joints closing a loop
         self.body_transforms = {
-            path: self._read_body_transform(matrix) for path, matrix in answer.header["bodies"].items()
+            path: self._read_body_transform(matrix) for path, matrix in reply.header["bodies"].items()
         }
         self.body_transforms[_WORLD] = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(3)
         self._build_trees()
@@ -278,17 +280,17 @@ class PhysicsTree:
     def _read_body_transform(self, matrix: list[float]) -> tuple[Floats, Floats, Floats]:
         values = np.array(matrix, dtype=np.float64).reshape(1, 16)
         if not (np.abs(values) <= MAX_NUMBER).all():
-            raise FileError(self.answer.path, "the transform of a body is not finite or too large")
+            raise FileError(self.reply.path, "the transform of a body is not finite or too large")
         position, quaternion, scale, _ = decompose_matrices(values)
         return position[0], quaternion[0], scale[0]
 
     def _build_trees(self) -> None:
         """Build trees from bodies without a joint above. They come in file order; remaining joints close loops."""
-        joints = [joint for joint in self.answer.header["joints"] if joint["on"] and any(joint["bodies"])]
-        waiting = [joint for joint in joints if not joint["apart"]]
+        joints = [joint for joint in self.reply.header["joints"] if joint["on"] and any(joint["bodies"])]
+        remaining = [joint for joint in joints if not joint["apart"]]
         closing = [joint for joint in joints if joint["apart"]]
-        world_joints = [joint for joint in waiting if _WORLD in joint["bodies"]]
-        waiting = [joint for joint in waiting if _WORLD not in joint["bodies"]]
+        world_joints = [joint for joint in remaining if _WORLD in joint["bodies"]]
+        remaining = [joint for joint in remaining if _WORLD not in joint["bodies"]]
         for joint in joints:
             self._check_joint(joint)
         for joint in sorted(world_joints, key=lambda joint: joint["kind"] != "fixed"):
@@ -299,20 +301,20 @@ class PhysicsTree:
                 self._add_to_world(joint)
             elif joint["kind"] != "fixed":
                 closing.append(joint)
-        while waiting:
-            ready = next((j for j in waiting if any(body in self.row_of for body in j["bodies"])), None)
-            if ready is None:
-                child_bodies = {joint["bodies"][1] for joint in waiting}
-                first = next(
-                    (j["bodies"][0] for j in waiting if j["bodies"][0] not in child_bodies), waiting[0]["bodies"][0]
+        while remaining:
+            next_joint = next((j for j in remaining if any(body in self.row_of for body in j["bodies"])), None)
+            if next_joint is None:
+                child_bodies = {joint["bodies"][1] for joint in remaining}
+                root_body = next(
+                    (j["bodies"][0] for j in remaining if j["bodies"][0] not in child_bodies), remaining[0]["bodies"][0]
                 )
-                self._add_root(first, Kind.FREE if first in self.answer.header["floating"] else Kind.FIXED)
+                self._add_root(root_body, Kind.FREE if root_body in self.reply.header["floating"] else Kind.FIXED)
                 continue
-            waiting.remove(ready)
-            if all(body in self.row_of for body in ready["bodies"]):
-                closing.append(ready)
+            remaining.remove(next_joint)
+            if all(body in self.row_of for body in next_joint["bodies"]):
+                closing.append(next_joint)
             else:
-                self._add_joint(ready, is_reversed=ready["bodies"][0] not in self.row_of)
+                self._add_joint(next_joint, is_reversed=next_joint["bodies"][0] not in self.row_of)
         closing = [joint for joint in closing if not self._add_detached(joint)]
         self.loop_joints = [joint for joint in closing if self._find_constraints(joint)[0]]
         if closing:
@@ -358,7 +360,7 @@ class PhysicsTree:
 
         No body and no joint of the file has it.
         """
-        paths = [*self.answer.header["bodies"], *(joint["path"] for joint in self.answer.header["joints"])]
+        paths = [*self.reply.header["bodies"], *(joint["path"] for joint in self.reply.header["joints"])]
         taken = {path.rsplit("/", 1)[-1] for path in paths}
         return next(name for name in chain(["world"], (f"world_{i}" for i in count(1))) if name not in taken)
 
@@ -368,23 +370,25 @@ class PhysicsTree:
         The axis is X, Y or Z.
         """
         axis = joint["axis"]
-        known: dict[str, tuple[Hold, ...]] = {
+        holds_by_kind: dict[str, tuple[Hold, ...]] = {
             "fixed": ("point", "turn"), "revolute": ("point", "axis"), "prismatic": ("line", "turn"),
             "spherical": ("point",),
         }  # fmt: skip
-        if joint["kind"] in known:
-            return known[joint["kind"]], axis
-        ends: dict[str, list[float]] = joint["limits"]
-        free = {
-            motion: [a for a in "XYZ" if not ends.get(motion + a, [0.0, 1.0])[0] > ends.get(motion + a, [0.0, 1.0])[1]]
+        if joint["kind"] in holds_by_kind:
+            return holds_by_kind[joint["kind"]], axis
+        ranges: dict[str, list[float]] = joint["limits"]
+        free_axes = {
+            motion: [
+                a for a in "XYZ" if not ranges.get(motion + a, [0.0, 1.0])[0] > ranges.get(motion + a, [0.0, 1.0])[1]
+            ]
             for motion in ("trans", "rot")
         }
-        single_axes = [own[0] for own in free.values() if len(own) == 1]
+        single_axes = [axes[0] for axes in free_axes.values() if len(axes) == 1]
         shared_axis = single_axes[0] if len(set(single_axes)) == 1 else ""  # rotation and translation share one axis
         position_holds: dict[int, tuple[Hold, ...]] = {0: ("point",), 1: ("line",) if shared_axis else ()}
         rotation_holds: dict[int, tuple[Hold, ...]] = {0: ("turn",), 1: ("axis",) if shared_axis else ()}
-        return position_holds.get(len(free["trans"]), ()) + rotation_holds.get(
-            len(free["rot"]), ()
+        return position_holds.get(len(free_axes["trans"]), ()) + rotation_holds.get(
+            len(free_axes["rot"]), ()
         ), shared_axis or axis
 
     def _build_loop(self, joint: dict[str, Any], names: Sequence[str]) -> Loop:
@@ -445,7 +449,7 @@ class PhysicsTree:
         at, quaternion = (np.array(joint[name][side], dtype=np.float64) for name in ("places", "turns"))
         if not (np.abs(at) <= MAX_NUMBER).all() or not np.isfinite(quaternion).all() or not quaternion.any():
             raise FileError(
-                self.answer.path, "its frame is not finite, or its rotation has no length", place=joint["path"]
+                self.reply.path, "its frame is not finite, or its rotation has no length", place=joint["path"]
             )
         return at * self.body_transforms[joint["bodies"][side]][2], rotations.normalise(quaternion)
 
@@ -480,7 +484,7 @@ class PhysicsTree:
                 self.notes.append(f"the cone that limits the spherical joint {joint['path']} is not read")
             return (kind, None) if kind is not None else self._read_rotation_limits(joint, is_reversed=is_reversed)
         except InputError as error:
-            raise FileError(self.answer.path, str(error), place=joint["path"]) from error
+            raise FileError(self.reply.path, str(error), place=joint["path"]) from error
 
     def _read_range(self, joint: dict[str, Any]) -> Range | None:
         factor = math.pi / 180.0 if joint["kind"] == "revolute" else 1.0

@@ -337,16 +337,16 @@ def is_vrm_animation(skeleton: Skeleton) -> bool:
     return isinstance(source, GltfDocument) and VRM_ANIMATION in read_object(source.container.json, "extensions")
 
 
-def encode_vrma(thing: Saveable, path: Path, like: Skeleton) -> tuple[bytes, list[str]]:
+def encode_vrma(content: Saveable, path: Path, source_skeleton: Skeleton) -> tuple[bytes, list[str]]:
     """Encode a VRM animation of a rig, clip or pose.
 
     Return its bytes and messages about losses; a pose becomes one frame.
     """
-    clips = _list_clips(thing)
+    clips = _list_clips(content)
     if any(map(is_empty_clip, clips)):
         raise UnsupportedError("a clip without frames cannot stand in a VRM animation, which needs at least one key")
-    if is_vrm_animation(like):
-        return _update_document(thing, clips, path, like), []
+    if is_vrm_animation(source_skeleton):
+        return _update_document(content, clips, path, source_skeleton), []
     pose = find_t_pose(clips[0].skeleton)
     retargeted = [retarget_clip(clip, pose) for clip in clips]
     messages = [lost for _, lost in retargeted if lost]
@@ -356,12 +356,12 @@ def encode_vrma(thing: Saveable, path: Path, like: Skeleton) -> tuple[bytes, lis
     return _build_new_document([clip for clip, _ in retargeted], pose, path), messages
 
 
-def _list_clips(thing: Saveable) -> tuple[Clip, ...]:
-    if isinstance(thing, Clip):
-        return (thing,)
-    if isinstance(thing, Rig) and thing.clips:
-        return thing.clips
-    pose = thing.pose if isinstance(thing, Rig) else thing
+def _list_clips(content: Saveable) -> tuple[Clip, ...]:
+    if isinstance(content, Clip):
+        return (content,)
+    if isinstance(content, Rig) and content.clips:
+        return content.clips
+    pose = content.pose if isinstance(content, Rig) else content
     if pose.shape:
         raise UnsupportedError(f"a batch of poses of shape {pose.shape} has no times; save a Clip instead")
     parts = [None if values is None else values[None] for values in (pose.translations, pose.scales)]
@@ -397,20 +397,20 @@ def _build_new_document(clips: list[Clip], pose: TPose, path: Path) -> bytes:
 # --- kept ----------------------------------------------------------------------------------------
 
 
-def _update_document(thing: Saveable, clips: tuple[Clip, ...], path: Path, like: Skeleton) -> bytes:
+def _update_document(content: Saveable, clips: tuple[Clip, ...], path: Path, source_skeleton: Skeleton) -> bytes:
     """Update the document's motion. Its nodes stay, because they are the T pose."""
-    document = cast("GltfDocument", like.source)
-    if isinstance(thing, Rig) and thing.clips and not _is_same_pose(thing.pose, document.pose):
+    document = cast("GltfDocument", source_skeleton.source)
+    if isinstance(content, Rig) and content.clips and not _is_same_pose(content.pose, document.pose):
         raise UnsupportedError(
             "the nodes of a VRM animation are its T pose, which stays; save the rig's pose alone, as one frame"
         )
-    skeleton = thing.skeleton
+    skeleton = content.skeleton
     clips = tuple(_restore_own_tracks(clip, document) for clip in clips)
     try:
         pose = document.pose.on(skeleton)
     except InputError as error:
         raise UnsupportedError(f"the joints are not those of the VRM animation to be kept: {error}") from error
-    data = encode_gltf(Rig(skeleton, pose, clips), path, like)
+    data = encode_gltf(Rig(skeleton, pose, clips), path, source_skeleton)
     _check_tracks(clips, document)
     return data
 
@@ -420,10 +420,10 @@ def _is_same_pose(a: Pose, b: Pose) -> bool:
     return all(x.shape == y.shape and np.allclose(x, y, rtol=0.0, atol=1e-9) for x, y in zip(one, other, strict=True))
 
 
-def _find_nodes(document: GltfDocument, *, human: bool) -> set[int]:
+def _find_nodes(document: GltfDocument, *, is_human: bool) -> set[int]:
     """Find the rows of human bones, or of expressions and gaze."""
     extension = read_object(read_object(document.container.json, "extensions"), VRM_ANIMATION)
-    if human:
+    if is_human:
         entries = list(read_object(read_object(extension, "humanoid"), "humanBones").items())
     else:
         expressions = read_object(extension, "expressions")
@@ -441,19 +441,19 @@ def _restore_own_tracks(clip: Clip, document: GltfDocument) -> Clip:
     """Restore the document's keys for unchanged expressions and gaze."""
     if isinstance(clip, KeyedClip) or len(document.clips) != 1 or clip.skeleton.names != document.pose.skeleton.names:
         return clip
-    source_clip, expression_rows = document.clips[0], _find_nodes(document, human=False)
+    source_clip, expression_rows = document.clips[0], _find_nodes(document, is_human=False)
     tracks = (
         [track for track in source_clip.tracks if track.joint in expression_rows]
         if isinstance(source_clip, KeyedClip)
         else []
     )
     parts = compute_local_transforms(clip.poses)
-    same = [
+    is_same = [
         np.abs(np.abs(getattr(parts, track.path)[:, track.joint]) - np.abs(track.at(clip.times))).max()
         <= _MAX_TRACK_CHANGE
         for track in tracks
     ]
-    if not tracks or not all(same) or clip.duration != source_clip.duration:
+    if not tracks or not all(is_same) or clip.duration != source_clip.duration:
         return clip
     kept_rows = {track.joint for track in tracks}
     return KeyedClip(clip.skeleton, (*_iterate_tracks(clip, kept_rows), *tracks), clip.name)
@@ -471,16 +471,16 @@ def _iterate_tracks(clip: Clip, without: set[int]) -> Iterator[Track]:
 
 def _check_tracks(clips: tuple[Clip, ...], document: GltfDocument) -> None:
     """Refuse motion outside the format. Human bones only rotate, and the hips also move."""
-    human, names = _find_nodes(document, human=True), document.pose.skeleton.names
-    slack = 1e-6 * max(float(np.abs(document.pose.skeleton.A[:, :3]).max(initial=0.0)), 1e-9)
+    human_rows, names = _find_nodes(document, is_human=True), document.pose.skeleton.names
+    position_tolerance = 1e-6 * max(float(np.abs(document.pose.skeleton.A[:, :3]).max(initial=0.0)), 1e-9)
     offenders: set[str] = set()
     for clip in clips:
-        if any(clip is own for own in document.clips):
+        if any(clip is source_clip for source_clip in document.clips):
             continue
         parts, rest = compute_local_transforms(clip.poses), compute_rest_local_transforms(document.pose)
-        for path, tolerance in (("translation", slack), ("scale", 1e-6)):
+        for path, tolerance in (("translation", position_tolerance), ("scale", 1e-6)):
             errors = np.abs(getattr(parts, path) - getattr(rest, path)).max(axis=(0, 2), initial=0.0)
-            offenders |= {names[row] for row in human if errors[row] > tolerance}
+            offenders |= {names[row] for row in human_rows if errors[row] > tolerance}
     if offenders:
         message = (
             "a VRM animation rotates bones and moves the hips only; these slide or are scaled: "

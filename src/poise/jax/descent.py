@@ -34,18 +34,18 @@ class TreeConstants(NamedTuple):
 
     parents  (n + 1,)     the world is row n
     kinds    (n,)
-    owners   (n,)         node with the value of a hinge or slide: itself, or the one it is coupled to
+    value_nodes  (n,)         node with the value of a hinge or slide: itself, or the one it is coupled to
     ranges   (2, n, 3)    lowest and highest of each value
-    moves    (n, 3)       1 for a degree of freedom, 0 in fixed nodes, followers and padding
+    dof_mask  (n, 3)       1 for a degree of freedom, 0 in fixed nodes, followers and padding
     terms    (2, t)       kind and node
     aims     (t, 9)       see kernels/tree_arrays.py; without the columns of a POLE
     """
 
     parents: Array
     kinds: Array
-    owners: Array
+    value_nodes: Array
     ranges: Array
-    moves: Array
+    dof_mask: Array
     terms: Array
     aims: Array
 
@@ -58,11 +58,11 @@ class Configuration(NamedTuple):
 
 
 class LaneInputs(NamedTuple):
-    """Arrays of one lane: frames (n, 9), targets (t, 4). `steps` (n, 3) converts a step of one to u."""
+    """Arrays of one lane: frames (n, 9), targets (t, 4). `u_per_step` (n, 3) converts a step of one to u."""
 
     frames: Array
     targets: Array
-    steps: Array
+    u_per_step: Array
 
 
 # --- packing -----------------------------------------------------------------------------------------------------
@@ -74,65 +74,65 @@ class PackedTree:
     def __init__(self, plan: Plan, aims: Floats) -> None:
         layout = plan.layout
         self.plan = plan
-        self.n = _round_up_size(len(layout.nodes), _MIN_NODES)
-        self.t = _round_up_size(len(layout.terms), _MIN_TERMS)
+        self.node_count = _round_up_size(len(layout.nodes), _MIN_NODES)
+        self.term_count = _round_up_size(len(layout.terms), _MIN_TERMS)
         nodes = list(enumerate(layout.nodes))
         balls = [(node.u_start, i) for i, node in nodes if node.kind == dof_layout.BALL]
-        self.balls = np.array(balls, dtype=np.int64).reshape(-1, 2)
+        self.ball_columns = np.array(balls, dtype=np.int64).reshape(-1, 2)
         own = {node.u_start: i for i, node in reversed(nodes) if node.kind not in (dof_layout.FIXED, dof_layout.BALL)}
         values = [(at + j, i, j) for at, i in own.items() for j in range(dof_layout.U_SIZES[layout.nodes[i].kind])]
-        self.values = np.array(values, dtype=np.int64).reshape(-1, 3)
-        self.rig = self._pack_constants(own, aims)
+        self.value_columns = np.array(values, dtype=np.int64).reshape(-1, 3)
+        self.constants = self._pack_constants(own, aims)
 
-    def _pack_constants(self, own: dict[int, int], aims: Floats) -> TreeConstants:
-        layout, n, t = self.plan.layout, self.n, self.t
-        parents, kinds, owners = np.full(n + 1, n), np.full(n, dof_layout.FIXED), np.arange(n)
-        ranges, moves = np.zeros((2, n, 3)), np.zeros((n, 3))
+    def _pack_constants(self, node_by_u_start: dict[int, int], aims: Floats) -> TreeConstants:
+        layout, n, t = self.plan.layout, self.node_count, self.term_count
+        parents, kinds, value_nodes = np.full(n + 1, n), np.full(n, dof_layout.FIXED), np.arange(n)
+        ranges, dof_mask = np.zeros((2, n, 3)), np.zeros((n, 3))
         ranges[:] = np.array([-np.inf, np.inf])[:, None, None]
         for i, node in enumerate(layout.nodes):
             parents[i], kinds[i] = node.parent if node.parent >= 0 else n, node.kind
-            owners[i] = own[node.u_start] if node.kind in (dof_layout.HINGE, dof_layout.SLIDE) else i
-            if owners[i] == i:
-                moves[i, : dof_layout.DOF_COUNTS[node.kind]] = 1.0
+            value_nodes[i] = node_by_u_start[node.u_start] if node.kind in (dof_layout.HINGE, dof_layout.SLIDE) else i
+            if value_nodes[i] == i:
+                dof_mask[i, : dof_layout.DOF_COUNTS[node.kind]] = 1.0
             if node.kind in (dof_layout.HINGE, dof_layout.SLIDE):
                 ranges[:, i, 0] = layout.dofs[node.dof_start, :2]
-        terms, padded = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
-        padded[:, 3:7], padded[:, 8] = _IDENTITY, np.inf
+        terms, padded_aims = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
+        padded_aims[:, 3:7], padded_aims[:, 8] = _IDENTITY, np.inf
         for i, term in enumerate(layout.terms):
-            terms[:, i], padded[i] = (term.kind, term.node if term.node >= 0 else n), aims[i, :9]
-        arrays = (parents, kinds, owners, ranges, moves, terms, padded)
+            terms[:, i], padded_aims[i] = (term.kind, term.node if term.node >= 0 else n), aims[i, :9]
+        arrays = (parents, kinds, value_nodes, ranges, dof_mask, terms, padded_aims)
         return TreeConstants(*(jnp.asarray(array) for array in arrays))
 
     def to_configurations(self, u: Floats) -> Configuration:
         """Convert u (k, nu) to Configurations (k, ...)."""
-        turned, values = np.tile(_IDENTITY, (len(u), self.n, 1)), np.zeros((len(u), self.n, 3))
-        turned[:, self.balls[:, 1]] = u[:, self.balls[:, :1] + np.arange(4)]
-        values[:, self.values[:, 1], self.values[:, 2]] = u[:, self.values[:, 0]]
+        turned, values = np.tile(_IDENTITY, (len(u), self.node_count, 1)), np.zeros((len(u), self.node_count, 3))
+        turned[:, self.ball_columns[:, 1]] = u[:, self.ball_columns[:, :1] + np.arange(4)]
+        values[:, self.value_columns[:, 1], self.value_columns[:, 2]] = u[:, self.value_columns[:, 0]]
         return Configuration(turned, values)  # pyright: ignore[reportArgumentType]  (JAX takes NumPy's arrays)
 
     def to_u(self, configurations: Configuration) -> Floats:
         """Convert Configurations (k, ...) to u (k, nu)."""
         turned, values = np.asarray(configurations.rotations), np.asarray(configurations.values)
         u = np.zeros((len(turned), self.plan.layout.nu))
-        u[:, self.balls[:, :1] + np.arange(4)] = turned[:, self.balls[:, 1]]
-        u[:, self.values[:, 0]] = values[:, self.values[:, 1], self.values[:, 2]]
+        u[:, self.ball_columns[:, :1] + np.arange(4)] = turned[:, self.ball_columns[:, 1]]
+        u[:, self.value_columns[:, 0]] = values[:, self.value_columns[:, 1], self.value_columns[:, 2]]
         return u
 
     def pack_lanes(self, targets: Floats) -> LaneInputs:
         """Pack kernel targets (k, width) as inputs of k lanes."""
         layout, k = self.plan.layout, len(targets)
-        frames = np.zeros((k, self.n, 9))
+        frames = np.zeros((k, self.node_count, 9))
         frames[:, :, 3:7], frames[:, :, 7] = _IDENTITY, 1.0
         frames[:, : len(layout.nodes)] = self.plan.frames
-        wanted = np.zeros((k, self.t, 4))
-        for i, (term, number) in enumerate(zip(layout.terms, self.plan.terms[:, 3], strict=True)):
-            wanted[:, i, : dof_layout.TARGET_SIZES[term.kind]] = targets[
-                :, number : number + dof_layout.TARGET_SIZES[term.kind]
+        term_targets = np.zeros((k, self.term_count, 4))
+        for i, (term, target_column) in enumerate(zip(layout.terms, self.plan.terms[:, 3], strict=True)):
+            term_targets[:, i, : dof_layout.TARGET_SIZES[term.kind]] = targets[
+                :, target_column : target_column + dof_layout.TARGET_SIZES[term.kind]
             ]
-        steps = np.ones((k, self.n, 3))
+        u_per_step = np.ones((k, self.node_count, 3))
         slides = [i for i, node in enumerate(layout.nodes) if node.kind == dof_layout.SLIDE]
-        steps[:, slides, 0] = 1.0 / np.where(frames[:, slides, 7] == 0.0, 1.0, np.abs(frames[:, slides, 7]))
-        return LaneInputs(frames, wanted, steps)  # pyright: ignore[reportArgumentType]
+        u_per_step[:, slides, 0] = 1.0 / np.where(frames[:, slides, 7] == 0.0, 1.0, np.abs(frames[:, slides, 7]))
+        return LaneInputs(frames, term_targets, u_per_step)  # pyright: ignore[reportArgumentType]
 
 
 def _round_up_size(count: int, minimum: int) -> int:
@@ -143,60 +143,64 @@ def _round_up_size(count: int, minimum: int) -> int:
 # --- differentiated functions of one lane ----------------------------------------------------------------------------
 
 
-def apply_step(rig: TreeConstants, lane: LaneInputs, configuration: Configuration, v: Array) -> Configuration:
+def apply_step(tree: TreeConstants, lane: LaneInputs, configuration: Configuration, v: Array) -> Configuration:
     """Move a configuration by v (n, 3), clamped to the ranges."""
-    values = jnp.clip(configuration.values + v * lane.steps, rig.ranges[0], rig.ranges[1])
+    values = jnp.clip(configuration.values + v * lane.u_per_step, tree.ranges[0], tree.ranges[1])
     turned = kinematics.normalise(
         kinematics.multiply(kinematics.exp(kinematics.to_vec(v)), kinematics.to_quat(configuration.rotations))
     )
     return Configuration(
-        jnp.where((rig.kinds == dof_layout.BALL)[:, None], kinematics.stack(turned), configuration.rotations), values
+        jnp.where((tree.kinds == dof_layout.BALL)[:, None], kinematics.stack(turned), configuration.rotations), values
     )
 
 
 def measure_residual(
-    rig: TreeConstants, lane: LaneInputs, configuration: Configuration, v: Array
+    tree: TreeConstants, lane: LaneInputs, configuration: Configuration, v: Array
 ) -> tuple[Array, Array]:
     """Compute the weighted residual (3 t,) after a step v (n, 3). Also return whether every term is met.
 
     Ranges are ignored, so derivatives at an end equal those inside.
     """
-    values = configuration.values + v * lane.steps
+    values = configuration.values + v * lane.u_per_step
     ball_rotations = kinematics.multiply(
         kinematics.exp(kinematics.to_vec(v)), kinematics.to_quat(configuration.rotations)
     )
-    rotations, points = _place_nodes(rig, lane, values, ball_rotations)
-    kinds, nodes = rig.terms
+    rotations, points = _place_nodes(tree, lane, values, ball_rotations)
+    kinds, nodes = tree.terms
     rows = jnp.stack([*rotations, *points])
     rows = rows @ (nodes[None, :] == jnp.arange(rows.shape[1])[:, None]).astype(rows.dtype)
     node_rotation, point = TracedQuat(*rows[:4]), TracedVec(*rows[4:])
-    wanted = kinematics.to_quat(lane.targets)
-    aimed = TracedVec(*wanted[:3])
+    target_rotation = kinematics.to_quat(lane.targets)
+    target_vector = TracedVec(*target_rotation[:3])
     # Targets of other kinds of terms may be no unit vectors; kinematics.py explains both sides of a `where`.
-    none = kinematics.identity_like(point.x)
-    pole = TracedVec(*none[1:3], none[0])
+    identity = kinematics.identity_like(point.x)
+    pole = TracedVec(*identity[1:3], identity[0])
     is_rotation, is_aim, is_pointing = (
         kinds == dof_layout.ROTATION,
         kinds == dof_layout.AIM,
         (kinds == dof_layout.DIRECTION) | (kinds == dof_layout.AIM),
     )
-    point = kinematics.add(point, kinematics.rotate(node_rotation, kinematics.to_vec(rig.aims)))
-    axis = TracedVec(*kinematics.choose(is_aim, kinematics.to_vec(rig.aims[:, 3:6]), kinematics.to_vec(rig.aims)))
+    point = kinematics.add(point, kinematics.rotate(node_rotation, kinematics.to_vec(tree.aims)))
+    axis = TracedVec(*kinematics.choose(is_aim, kinematics.to_vec(tree.aims[:, 3:6]), kinematics.to_vec(tree.aims)))
     axis = kinematics.rotate(node_rotation, TracedVec(*kinematics.choose(is_pointing, axis, pole)))
-    wanted_direction = TracedVec(*kinematics.choose(is_aim, kinematics.unit_direction(aimed, point, axis), aimed))
-    rotation_in_node = kinematics.multiply(node_rotation, kinematics.to_quat(rig.aims[:, 3:7]))
-    rotation = kinematics.rotation_error(TracedQuat(*kinematics.choose(is_rotation, wanted, none)), rotation_in_node)
+    wanted_direction = TracedVec(
+        *kinematics.choose(is_aim, kinematics.unit_direction(target_vector, point, axis), target_vector)
+    )
+    rotation_in_node = kinematics.multiply(node_rotation, kinematics.to_quat(tree.aims[:, 3:7]))
+    rotation = kinematics.rotation_error(
+        TracedQuat(*kinematics.choose(is_rotation, target_rotation, identity)), rotation_in_node
+    )
     direction = kinematics.direction_error(TracedVec(*kinematics.choose(is_pointing, wanted_direction, axis)), axis)
-    position = kinematics.sub(aimed, point)
+    position = kinematics.sub(target_vector, point)
     error = TracedVec(
         *kinematics.choose(is_rotation, rotation, TracedVec(*kinematics.choose(is_pointing, direction, position)))
     )
-    met = (kinematics.dot(error, error) <= rig.aims[:, 8]).all()
-    return kinematics.stack(kinematics.scale(error, rig.aims[:, 7])).ravel(), met
+    met = (kinematics.dot(error, error) <= tree.aims[:, 8]).all()
+    return kinematics.stack(kinematics.scale(error, tree.aims[:, 7])).ravel(), met
 
 
 def _place_nodes(
-    rig: TreeConstants, lane: LaneInputs, values: Array, ball_rotations: TracedQuat
+    tree: TreeConstants, lane: LaneInputs, values: Array, ball_rotations: TracedQuat
 ) -> tuple[TracedQuat, TracedVec]:
     """Compute rotations and positions of the moved frames. There are n + 1 of each; the last is the world.
 
@@ -204,29 +208,29 @@ def _place_nodes(
     ancestor. Nodes are picked by products with a matrix of zeros and ones. These are exact and have a product as their
     derivative; that of an indexed read is a slow scattered write.
     """
-    value = lane.frames[:, 7] * values[rig.owners, 0] + lane.frames[:, 8]
+    value = lane.frames[:, 7] * values[tree.value_nodes, 0] + lane.frames[:, 8]
     zero = jnp.zeros_like(value)
     hinge_rotation = TracedQuat(jnp.cos(0.5 * value), zero, zero, jnp.sin(0.5 * value))
     identity = kinematics.identity_like(value)
     motion_rotation = kinematics.choose(
-        rig.kinds == dof_layout.BALL,
+        tree.kinds == dof_layout.BALL,
         ball_rotations,
-        TracedQuat(*kinematics.choose(rig.kinds == dof_layout.HINGE, hinge_rotation, identity)),
+        TracedQuat(*kinematics.choose(tree.kinds == dof_layout.HINGE, hinge_rotation, identity)),
     )
-    none = TracedVec(zero, zero, zero)
-    move = kinematics.choose(rig.kinds == dof_layout.MOVE, kinematics.to_vec(values), none)
+    zero_vector = TracedVec(zero, zero, zero)
+    translation = kinematics.choose(tree.kinds == dof_layout.MOVE, kinematics.to_vec(values), zero_vector)
     motion_translation = kinematics.choose(
-        rig.kinds == dof_layout.SLIDE, TracedVec(zero, zero, value), TracedVec(*move)
+        tree.kinds == dof_layout.SLIDE, TracedVec(zero, zero, value), TracedVec(*translation)
     )
     frame = kinematics.to_quat(lane.frames[:, 3:7])
     rotations = kinematics.multiply(frame, TracedQuat(*motion_rotation))
     points = kinematics.add(kinematics.to_vec(lane.frames), kinematics.rotate(frame, TracedVec(*motion_translation)))
     world = jnp.zeros((7, 1)).at[0].set(1.0)
     rows = jnp.concatenate([jnp.stack([*rotations, *points]), world], axis=1)
-    size = len(rig.kinds) + 1
+    size = len(tree.kinds) + 1
 
-    def join_ancestors(carried: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-        rows, parents = carried
+    def join_ancestors(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        rows, parents = state
         pick = (parents[None, :] == jnp.arange(size)[:, None]).astype(rows.dtype)
         above = rows @ pick
         spin, point = TracedQuat(*above[:4]), TracedVec(*above[4:])
@@ -235,7 +239,7 @@ def _place_nodes(
         return (rows, parents[parents]), None
 
     rounds = (size - 2).bit_length()
-    (rows, _), _ = jax.lax.scan(join_ancestors, (rows, rig.parents), None, length=rounds)  # a loop: compiled once
+    (rows, _), _ = jax.lax.scan(join_ancestors, (rows, tree.parents), None, length=rounds)  # a loop: compiled once
     return TracedQuat(*rows[:4]), TracedVec(*rows[4:])
 
 
@@ -279,28 +283,31 @@ class LaneState(NamedTuple):
 LaneStep: TypeAlias = Callable[[TreeConstants, LaneInputs, LaneState, Array], LaneState]
 
 
-def make_initial_state(rig: TreeConstants, lane: LaneInputs, configuration: Configuration, memory: Any) -> LaneState:
+def make_initial_state(tree: TreeConstants, lane: LaneInputs, configuration: Configuration, memory: Any) -> LaneState:
     """Make the state of a lane before its first step."""
-    residual, met = measure_residual(rig, lane, configuration, jnp.zeros_like(configuration.values))
+    residual, met = measure_residual(tree, lane, configuration, jnp.zeros_like(configuration.values))
     error = residual @ residual
     zero = jnp.zeros((), jnp.int32)
     return LaneState(configuration, error, met, met, zero, error, memory)
 
 
-def _update_progress(state: LaneState, before: LaneState, worth: Array, *, stuck: Array) -> LaneState:
+def _update_progress(state: LaneState, previous: LaneState, max_error_ratio: Array, *, stuck: Array) -> LaneState:
     """Count the iteration and end converged or stalled lanes."""
     iterations = state.iterations + 1
     at_mark = iterations % _PROGRESS_WINDOW == 0
-    stalled = at_mark & (state.error > worth * before.mark)
-    mark = jnp.where(at_mark, state.error, before.mark)
+    stalled = at_mark & (state.error > max_error_ratio * previous.mark)
+    mark = jnp.where(at_mark, state.error, previous.mark)
     return state._replace(iterations=iterations, mark=mark, done=state.met | stalled | stuck)
 
 
-def _find_free_dofs(rig: TreeConstants, configuration: Configuration, down: Array) -> Array:
-    """Find the free degrees of freedom (n, 3). Those pushed by `down` against the end of their range are left out."""
-    low, high = rig.ranges
-    stuck = ((configuration.values <= low) & (down < 0)) | ((configuration.values >= high) & (down > 0))
-    return jnp.where(stuck, 0.0, rig.moves)
+def _find_free_dofs(tree: TreeConstants, configuration: Configuration, direction: Array) -> Array:
+    """Find the free degrees of freedom (n, 3).
+
+    Those pushed by `direction` against the end of their range are left out.
+    """
+    low, high = tree.ranges
+    stuck = ((configuration.values <= low) & (direction < 0)) | ((configuration.values >= high) & (direction > 0))
+    return jnp.where(stuck, 0.0, tree.dof_mask)
 
 
 # --- Levenberg-Marquardt -----------------------------------------------------------------------------------------
@@ -318,7 +325,7 @@ def make_initial_damping(damping: Array) -> Damping:
     return Damping(damping + jnp.zeros(()), 2.0 + jnp.zeros(()))  # sums: JAX gives Python numbers another type
 
 
-def take_damped_step(rig: TreeConstants, lane: LaneInputs, state: LaneState, worth: Array) -> LaneState:
+def take_damped_step(tree: TreeConstants, lane: LaneInputs, state: LaneState, max_error_ratio: Array) -> LaneState:
     """Take a Levenberg-Marquardt step if it lowers |r|^2.
 
     v = -J^T (J J^T + l I)^-1 r; l follows the gain (Nielsen's rule).
@@ -327,30 +334,33 @@ def take_damped_step(rig: TreeConstants, lane: LaneInputs, state: LaneState, wor
     in its dual form, of the size of the goals.
     """
     zero_step = jnp.zeros_like(state.place.values)
-    residual, pull, _ = jax.vjp(partial(measure_residual, rig, lane, state.place), zero_step, has_aux=True)
-    (rates,) = jax.vmap(pull)(jnp.eye(residual.shape[0]))
-    rates = rates * rig.moves
-    rates = rates * _find_free_dofs(rig, state.place, -jnp.tensordot(residual, rates, 1))
-    flat = rates.reshape(residual.shape[0], -1)
+    residual, pullback, _ = jax.vjp(partial(measure_residual, tree, lane, state.place), zero_step, has_aux=True)
+    (jacobian,) = jax.vmap(pullback)(jnp.eye(residual.shape[0]))
+    jacobian = jacobian * tree.dof_mask
+    jacobian = jacobian * _find_free_dofs(tree, state.place, -jnp.tensordot(residual, jacobian, 1))
+    flat_jacobian = jacobian.reshape(residual.shape[0], -1)
     factor, growth = state.memory
     damping = jnp.maximum(factor * state.error, _MIN_DAMPING)
-    v = -(_solve_positive_definite(flat @ flat.T + damping * jnp.eye(residual.shape[0]), residual) @ flat).reshape(
-        zero_step.shape
-    )
-    configuration = apply_step(rig, lane, state.place, v)
-    after, met = measure_residual(rig, lane, configuration, zero_step)
-    error = after @ after
-    linear = residual + jnp.tensordot(rates, v, 2)
-    share = (state.error - error) / jnp.maximum(state.error - linear @ linear, 1e-300)
-    better = error < state.error
-    softer = jnp.clip(1.0 - (2.0 * share - 1.0) ** 3, 0.2, 4.0)
+    v = -(
+        _solve_positive_definite(flat_jacobian @ flat_jacobian.T + damping * jnp.eye(residual.shape[0]), residual)
+        @ flat_jacobian
+    ).reshape(zero_step.shape)
+    configuration = apply_step(tree, lane, state.place, v)
+    new_residual, met = measure_residual(tree, lane, configuration, zero_step)
+    error = new_residual @ new_residual
+    predicted_residual = residual + jnp.tensordot(jacobian, v, 2)
+    gain_ratio = (state.error - error) / jnp.maximum(state.error - predicted_residual @ predicted_residual, 1e-300)
+    is_better = error < state.error
+    damping_ratio = jnp.clip(1.0 - (2.0 * gain_ratio - 1.0) ** 3, 0.2, 4.0)
     memory = Damping(
-        jnp.clip(factor * jnp.where(better, softer, growth), _MIN_DAMPING, _MAX_DAMPING),
-        jnp.where(better, 2.0, 2.0 * growth),
+        jnp.clip(factor * jnp.where(is_better, damping_ratio, growth), _MIN_DAMPING, _MAX_DAMPING),
+        jnp.where(is_better, 2.0, 2.0 * growth),
     )
-    taken = jax.tree.map(partial(jnp.where, better), (configuration, error, met), (state.place, state.error, state.met))
-    now = state._replace(place=taken[0], error=taken[1], met=taken[2], memory=memory)
-    return _update_progress(now, state, worth, stuck=(rates == 0.0).all() | (factor >= _MAX_DAMPING))
+    accepted = jax.tree.map(
+        partial(jnp.where, is_better), (configuration, error, met), (state.place, state.error, state.met)
+    )
+    new_state = state._replace(place=accepted[0], error=accepted[1], met=accepted[2], memory=memory)
+    return _update_progress(new_state, state, max_error_ratio, stuck=(jacobian == 0.0).all() | (factor >= _MAX_DAMPING))
 
 
 def _solve_positive_definite(A: Array, b: Array) -> Array:  # noqa: N803
@@ -371,12 +381,14 @@ class LbfgsHistory(NamedTuple):
 
 
 def make_empty_history(values: Array) -> LbfgsHistory:
-    """Make an empty history of the shape of `values` (n, 3)."""
+    """Make an empty history of the shape of `value_columns` (n, 3)."""
     none = jnp.zeros((_HISTORY_PAIRS, *values.shape))
     return LbfgsHistory(none, none, jnp.zeros_like(values), jnp.zeros_like(values))
 
 
-def take_quasi_newton_step(rig: TreeConstants, lane: LaneInputs, state: LaneState, worth: Array) -> LaneState:
+def take_quasi_newton_step(
+    tree: TreeConstants, lane: LaneInputs, state: LaneState, max_error_ratio: Array
+) -> LaneState:
     """Take an L-BFGS step with backtracking. Nocedal and Wright, "Numerical Optimization", algorithm 7.4.
 
     It has its own two loops: libraries work on vectors of a flat space. Here a step rotates quaternions in the tangent
@@ -385,68 +397,79 @@ def take_quasi_newton_step(rig: TreeConstants, lane: LaneInputs, state: LaneStat
     zero_step = jnp.zeros_like(state.place.values)
 
     def compute_half_square(v: Array) -> Array:
-        residual, _ = measure_residual(rig, lane, state.place, v)
+        residual, _ = measure_residual(tree, lane, state.place, v)
         return 0.5 * (residual @ residual)
 
-    slope = jax.grad(compute_half_square)(zero_step) * rig.moves
-    past = _update_history(state.memory, slope)
-    free = _find_free_dofs(rig, state.place, -slope)
-    down = -_apply_inverse_hessian(past, slope * free) * free
-    promise = (down * slope).sum()
-    steepest = -slope * free
-    uphill = promise >= 0.0
-    down = jnp.where(uphill, steepest, down)
-    promise = jnp.where(uphill, (steepest * slope).sum(), promise)
-    length = jnp.sqrt((down * down).max())
-    share = jnp.minimum(1.0, 1.0 / jnp.maximum(length, 1e-300))  # at most a radian per step
-    configuration, error, met, share = _search_line(rig, lane, state, down, share, promise)
-    better = error < state.error
-    taken = jax.tree.map(partial(jnp.where, better), (configuration, error, met), (state.place, state.error, state.met))
-    memory = past._replace(step=share * down, slope=slope)
-    now = state._replace(place=taken[0], error=taken[1], met=taken[2], memory=memory)
-    return _update_progress(now, state, worth, stuck=~better)
+    gradient = jax.grad(compute_half_square)(zero_step) * tree.dof_mask
+    history = _update_history(state.memory, gradient)
+    free_dofs = _find_free_dofs(tree, state.place, -gradient)
+    direction = -_apply_inverse_hessian(history, gradient * free_dofs) * free_dofs
+    directional_derivative = (direction * gradient).sum()
+    steepest_descent = -gradient * free_dofs
+    is_uphill = directional_derivative >= 0.0
+    direction = jnp.where(is_uphill, steepest_descent, direction)
+    directional_derivative = jnp.where(is_uphill, (steepest_descent * gradient).sum(), directional_derivative)
+    length = jnp.sqrt((direction * direction).max())
+    step_length = jnp.minimum(1.0, 1.0 / jnp.maximum(length, 1e-300))  # at most a radian per step
+    configuration, error, met, step_length = _search_line(
+        tree, lane, state, direction, step_length, directional_derivative
+    )
+    is_better = error < state.error
+    accepted = jax.tree.map(
+        partial(jnp.where, is_better), (configuration, error, met), (state.place, state.error, state.met)
+    )
+    memory = history._replace(step=step_length * direction, slope=gradient)
+    new_state = state._replace(place=accepted[0], error=accepted[1], met=accepted[2], memory=memory)
+    return _update_progress(new_state, state, max_error_ratio, stuck=~is_better)
 
 
 def _search_line(
-    rig: TreeConstants, lane: LaneInputs, state: LaneState, down: Array, share: Array, promise: Array
+    tree: TreeConstants,
+    lane: LaneInputs,
+    state: LaneState,
+    direction: Array,
+    step_length: Array,
+    directional_derivative: Array,
 ) -> tuple[Configuration, Array, Array, Array]:
     """Halve the step until the Armijo condition holds."""
-    zero_step = jnp.zeros_like(down)
+    zero_step = jnp.zeros_like(direction)
 
-    def evaluate_share(share: Array) -> tuple[Configuration, Array, Array]:
-        configuration = apply_step(rig, lane, state.place, share * down)
-        residual, met = measure_residual(rig, lane, configuration, zero_step)
+    def evaluate_share(step_length: Array) -> tuple[Configuration, Array, Array]:
+        configuration = apply_step(tree, lane, state.place, step_length * direction)
+        residual, met = measure_residual(tree, lane, configuration, zero_step)
         return configuration, residual @ residual, met
 
-    def needs_halving(tried: tuple[Array, Array, tuple[Configuration, Array, Array]]) -> Array:
-        share, halvings, (_, error, _) = tried
-        return (error > state.error + 2.0 * _ARMIJO_SHARE * share * promise) & (halvings < _MAX_HALVINGS)
+    def needs_halving(search_state: tuple[Array, Array, tuple[Configuration, Array, Array]]) -> Array:
+        share, halvings, (_, error, _) = search_state
+        return (error > state.error + 2.0 * _ARMIJO_SHARE * share * directional_derivative) & (halvings < _MAX_HALVINGS)
 
-    def halve(tried: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
-        share, halvings, _ = tried
+    def halve(search_state: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
+        share, halvings, _ = search_state
         return 0.5 * share, halvings + 1, evaluate_share(0.5 * share)
 
-    share, _, result = jax.lax.while_loop(
-        needs_halving, halve, (share, jnp.zeros((), jnp.int32), evaluate_share(share))
+    step_length, _, result = jax.lax.while_loop(
+        needs_halving, halve, (step_length, jnp.zeros((), jnp.int32), evaluate_share(step_length))
     )
-    return *result, share
+    return *result, step_length
 
 
-def _update_history(past: LbfgsHistory, slope: Array) -> LbfgsHistory:
+def _update_history(history: LbfgsHistory, gradient: Array) -> LbfgsHistory:
     """Add the last step to the history if its curvature is positive.
 
     The history keeps the step and the change of the gradient.
     """
-    change = slope - past.slope
-    curved = (past.step * change).sum() > 1e-10 * (change * change).sum()
-    steps = jnp.concatenate([past.steps[1:], past.step[None]])
-    changes = jnp.concatenate([past.changes[1:], change[None]])
-    return past._replace(steps=jnp.where(curved, steps, past.steps), changes=jnp.where(curved, changes, past.changes))
+    change = gradient - history.slope
+    curved = (history.step * change).sum() > 1e-10 * (change * change).sum()
+    steps = jnp.concatenate([history.steps[1:], history.step[None]])
+    changes = jnp.concatenate([history.changes[1:], change[None]])
+    return history._replace(
+        steps=jnp.where(curved, steps, history.steps), changes=jnp.where(curved, changes, history.changes)
+    )
 
 
-def _apply_inverse_hessian(past: LbfgsHistory, slope: Array) -> Array:
+def _apply_inverse_hessian(history: LbfgsHistory, gradient: Array) -> Array:
     """Apply the inverse Hessian to a gradient. Empty slots of the history count for nothing."""
-    curvature = (past.steps * past.changes).sum(axis=(1, 2))
+    curvature = (history.steps * history.changes).sum(axis=(1, 2))
     inverse = jnp.where(curvature > 0.0, 1.0 / jnp.where(curvature > 0.0, curvature, 1.0), 0.0)
 
     def scan_backwards(v: Array, pair: tuple[Array, Array, Array]) -> tuple[Array, Array]:
@@ -458,10 +481,10 @@ def _apply_inverse_hessian(past: LbfgsHistory, slope: Array) -> Array:
         step, change, inverse, share = pair
         return v + (share - inverse * (change * v).sum()) * step, None
 
-    v, shares = jax.lax.scan(scan_backwards, slope, (past.steps, past.changes, inverse), reverse=True)
-    square = (past.changes[-1] ** 2).sum()
+    v, shares = jax.lax.scan(scan_backwards, gradient, (history.steps, history.changes, inverse), reverse=True)
+    square = (history.changes[-1] ** 2).sum()
     v = v * jnp.where(square > 0.0, curvature[-1] / jnp.where(square > 0.0, square, 1.0), 1.0)
-    v, _ = jax.lax.scan(scan_forwards, v, (past.steps, past.changes, inverse, shares))
+    v, _ = jax.lax.scan(scan_forwards, v, (history.steps, history.changes, inverse, shares))
     return v
 
 
@@ -474,8 +497,8 @@ class CompiledMethod(NamedTuple):
     initialise(tree, lane, configuration, damping) -> LaneState and advance(tree, lane, state, last, worth) ->
     LaneState.
 
-    last   most iterations of a lane
-    worth  error ratio over four iterations above which a lane ends
+    max_iterations  most iterations of a lane
+    max_error_ratio  error ratio over four iterations above which a lane ends
     """
 
     initialise: Callable[..., LaneState]
@@ -487,17 +510,21 @@ def compile_method(method: str) -> CompiledMethod:
     """Compile the functions of a method. JAX compiles them again for every padded size."""
     step: LaneStep = take_damped_step if method == "levenberg_marquardt" else take_quasi_newton_step
 
-    def start(rig: TreeConstants, lane: LaneInputs, configuration: Configuration, damping: Array) -> LaneState:
+    def start(tree: TreeConstants, lane: LaneInputs, configuration: Configuration, damping: Array) -> LaneState:
         memory = (
             make_initial_damping(damping)
             if method == "levenberg_marquardt"
             else make_empty_history(configuration.values)
         )
-        return make_initial_state(rig, lane, configuration, memory)
+        return make_initial_state(tree, lane, configuration, memory)
 
-    def advance(rig: TreeConstants, lane: LaneInputs, state: LaneState, last: Array, worth: Array) -> LaneState:
+    def advance(
+        tree: TreeConstants, lane: LaneInputs, state: LaneState, max_iterations: Array, max_error_ratio: Array
+    ) -> LaneState:
         return jax.lax.while_loop(
-            lambda state: ~state.done & (state.iterations < last), lambda state: step(rig, lane, state, worth), state
+            lambda state: ~state.done & (state.iterations < max_iterations),
+            lambda state: step(tree, lane, state, max_error_ratio),
+            state,
         )
 
     return CompiledMethod(
@@ -529,13 +556,13 @@ class BatchResult:
     met: Bools
     iterations: Ints
 
-    def merge_retry(self, rows: Ints, other: BatchResult) -> BatchResult:
+    def merge_retry(self, rows: Ints, retry: BatchResult) -> BatchResult:
         """Merge a second attempt for some rows. Met or smaller errors win; iterations add up."""
         u, errors, met, iterations = self.u.copy(), self.errors.copy(), self.met.copy(), self.iterations.copy()
-        iterations[rows] += other.iterations
-        wins = other.met | (other.errors < errors[rows])
+        iterations[rows] += retry.iterations
+        wins = retry.met | (retry.errors < errors[rows])
         chosen = rows[wins]
-        u[chosen], errors[chosen], met[chosen] = other.u[wins], other.errors[wins], other.met[wins]
+        u[chosen], errors[chosen], met[chosen] = retry.u[wins], retry.errors[wins], retry.met[wins]
         return BatchResult(u, errors, met, iterations)
 
 
@@ -565,27 +592,27 @@ class BatchDescent:
                 is_reachable &= (distance <= longest + slack) & (distance >= shortest - slack)
         return is_reachable
 
-    def solve(self, rows: Ints, u: Floats, max_iterations: int, worth: float) -> BatchResult:
+    def solve(self, rows: Ints, u: Floats, max_iterations: int, max_error_ratio: float) -> BatchResult:
         """Run one attempt for some targets. It starts at u (len(rows), nu)."""
         blocks: list[BatchResult] = []
         with jax.enable_x64(True):
             for first in range(0, len(rows), LANES):
                 own = np.minimum(np.arange(first, first + LANES), len(rows) - 1)  # the last target fills up the block
-                state = self._solve_block(rows[own], u[own], max_iterations, worth)
+                state = self._solve_block(rows[own], u[own], max_iterations, max_error_ratio)
                 own_lanes = slice(min(LANES, len(rows) - first))
                 output = (self.packed.to_u(state.place), state.error, state.met, state.iterations)
                 blocks.append(BatchResult(*(np.asarray(part)[own_lanes] for part in output)))
         names = ("u", "errors", "met", "iterations")
         return BatchResult(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
 
-    def _solve_block(self, rows: Ints, u: Floats, max_iterations: int, worth: float) -> LaneState:
-        rig, lane = self.packed.rig, LaneInputs(*(part[rows] for part in self.lanes))
+    def _solve_block(self, rows: Ints, u: Floats, max_iterations: int, max_error_ratio: float) -> LaneState:
+        rig, lane = self.packed.constants, LaneInputs(*(part[rows] for part in self.lanes))
         state = self.program.initialise(rig, lane, self.packed.to_configurations(u), self.damping)
         if not self.trace:
-            return self.program.advance(rig, lane, state, max_iterations, worth)
+            return self.program.advance(rig, lane, state, max_iterations, max_error_ratio)
         states = [state]
         while int(state.iterations[0]) < max_iterations and not bool(state.done[0]):
-            state = self.program.advance(rig, lane, state, int(state.iterations[0]) + 1, worth)
+            state = self.program.advance(rig, lane, state, int(state.iterations[0]) + 1, max_error_ratio)
             states.append(state)
         errors = np.array([float(state.error[0]) for state in states])
         self.history.append((errors, np.concatenate([self.packed.to_u(state.place)[:1] for state in states])))

@@ -451,9 +451,9 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
 
     Notes
     -----
-    `targets` are rows with the numbers of all goals, world, file units (Position, Aim and LookAt 3; Orientation 4;
-    Place 7; Direction 3; Pin 7, or 3 if only its position is held). Quaternions and directions in them must have unit
-    length. Rows of the result, times the goal's weight:
+    `build_targets` are rows with the numbers of all goals, world, file units (Position, Aim and LookAt 3; Orientation
+    4; Place 7; Direction 3; Pin 7, or 3 if only its position is held). Quaternions and directions in them must have
+    unit length. Rows of the result, times the goal's weight:
 
     - position: (target - position) / size, with `size` about the rig's size, a power of two [file units];
     - rotation: 2 sin(angle / 2) along the axis of the remaining rotation;
@@ -478,7 +478,7 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     ]
     compute_frames, size = forward(pose.skeleton, names, pose=pose), problem.plan.size
     width = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
-    default_targets = None if any(goal.shape for goal in goal_list) else problem.targets(goal_list, 1)[0]
+    default_targets = None if any(goal.shape for goal in goal_list) else problem.build_targets(goal_list, 1)[0]
 
     @jax.jit
     def compute_rows(q: Array, targets: Array) -> Array:

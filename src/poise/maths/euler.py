@@ -25,10 +25,10 @@ def to_quaternion(angles: ArrayLike, order: str) -> Floats:
     finite are an InputError.
     """
     i, j, k, sign = parse_order(order)
-    half = 0.5 * finite(angles, "Euler angles", last=3)
-    (ca, cb, cc), (sa, sb, sc) = np.moveaxis(np.cos(half), -1, 0), np.moveaxis(np.sin(half), -1, 0)
+    half_angles = 0.5 * finite(angles, "Euler angles", last=3)
+    (ca, cb, cc), (sa, sb, sc) = np.moveaxis(np.cos(half_angles), -1, 0), np.moveaxis(np.sin(half_angles), -1, 0)
     cacb, sasb, sacb, casb = ca * cb, sa * sb, sa * cb, ca * sb
-    q = np.empty((*half.shape[:-1], 4))
+    q = np.empty((*half_angles.shape[:-1], 4))
     q[..., 0] = cacb * cc - sign * sasb * sc
     q[..., 1 + i] = sacb * cc + sign * casb * sc
     q[..., 1 + j] = casb * cc - sign * sacb * sc
@@ -49,12 +49,12 @@ def from_quaternion(q: ArrayLike, order: str) -> Floats:
     i, j, k, sign = parse_order(order)
     w, *xyz = np.moveaxis(finite(q, "a quaternion", last=4), -1, 0)
     x, y, z = xyz[i], sign * xyz[j], xyz[k]
-    long, short = np.hypot(w + y, x + z), np.hypot(w - y, x - z)
-    middle = 2.0 * np.arctan2(long, short) - 0.5 * np.pi
+    sum_length, difference_length = np.hypot(w + y, x + z), np.hypot(w - y, x - z)
+    middle = 2.0 * np.arctan2(sum_length, difference_length) - 0.5 * np.pi
     total, difference = np.arctan2(x + z, w + y), np.arctan2(x - z, w - y)
-    size = np.hypot(long, short)
-    difference = np.where(short <= _GIMBAL_LOCK_COSINE * size, total, difference)
-    total = np.where(long <= _GIMBAL_LOCK_COSINE * size, difference, total)
+    size = np.hypot(sum_length, difference_length)
+    difference = np.where(difference_length <= _GIMBAL_LOCK_COSINE * size, total, difference)
+    total = np.where(sum_length <= _GIMBAL_LOCK_COSINE * size, difference, total)
     return np.stack([wrap_angles(total + difference), sign * middle, wrap_angles(total - difference)], axis=-1)
 
 
@@ -84,13 +84,13 @@ def unwrap_angles(angles: Floats) -> Floats:
     """
     if len(angles) < 2:  # noqa: PLR2004  (nothing to go on from)
         return angles
-    both = np.stack([angles, compute_alternative(angles)], axis=1)  # (frames, 2, ..., 3)
-    steps = wrap_angles(both[1:, :, None] - both[:-1, None])  # (frames - 1, to, from, ..., 3)
-    best = np.abs(steps).sum(axis=-1).argmin(axis=1)  # (frames - 1, from, ...): next triple after either one
+    candidates = np.stack([angles, compute_alternative(angles)], axis=1)  # (frames, 2, ..., 3)
+    steps = wrap_angles(candidates[1:, :, None] - candidates[:-1, None])  # (frames - 1, to, from, ..., 3)
+    next_choice = np.abs(steps).sum(axis=-1).argmin(axis=1)  # (frames - 1, from, ...): next triple after either one
     chosen = np.zeros(angles.shape[:-1], dtype=np.int64)
-    for frame, (from_first, from_second) in enumerate(zip(best[:, 0], best[:, 1], strict=True), start=1):
+    for frame, (from_first, from_second) in enumerate(zip(next_choice[:, 0], next_choice[:, 1], strict=True), start=1):
         chosen[frame] = np.where(chosen[frame - 1] == 0, from_first, from_second)
-    path = np.where((chosen == 0)[..., None], both[:, 0], both[:, 1])
+    path = np.where((chosen == 0)[..., None], candidates[:, 0], candidates[:, 1])
     return np.unwrap(path, axis=0)
 
 

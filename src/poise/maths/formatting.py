@@ -73,14 +73,14 @@ def format_brief(value: Any) -> str:
         return numbers if value.size <= _MAX_NUMBERS else f"<array {value.shape}>"
     if isinstance(value, Mapping):
         pairs: Mapping[Any, Any] = value
-        words = (
+        text = (
             "{" + ", ".join(f"{key!r}: {format_brief(one)}" for key, one in islice(pairs.items(), _MAX_ENTRIES)) + "}"
         )
-        return _truncate(words, _MAX_PART_LETTERS) if len(pairs) <= _MAX_ENTRIES else f"<{len(pairs)} entries>"
+        return _truncate(text, _MAX_PART_LETTERS) if len(pairs) <= _MAX_ENTRIES else f"<{len(pairs)} entries>"
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         entries: Sequence[Any] = value
-        words = "(" + ", ".join(map(format_brief, entries[:_MAX_ENTRIES])) + ")"
-        return _truncate(words, _MAX_PART_LETTERS) if len(entries) <= _MAX_ENTRIES else f"<{len(entries)} entries>"
+        text = "(" + ", ".join(map(format_brief, entries[:_MAX_ENTRIES])) + ")"
+        return _truncate(text, _MAX_PART_LETTERS) if len(entries) <= _MAX_ENTRIES else f"<{len(entries)} entries>"
     return _truncate(" ".join(repr(value).split()), _MAX_PART_LETTERS)
 
 

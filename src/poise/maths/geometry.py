@@ -53,20 +53,20 @@ def find_z_up_rotation(up: str) -> Floats:
 class BendDirection(NamedTuple):
     """Bend directions of limbs, and their poles.
 
-    line    (k, 3) the unit vector from the first joint to the tip
-    reach   (k,)   from the first joint to the tip
-    bend    (k, 3) from the line to the middle joint
-    pole    (k, 3) from the line to the pole
-    shares  (k, 2) positions of middle joint and pole along the line, as fractions of it
-    angle   (k,)   [rad] about the line from bend to pole, -pi to pi; 0 where a bend direction is undefined
+    limb_direction  (k, 3) the unit vector from the first joint to the tip
+    tip_distance  (k,)   from the first joint to the tip
+    bend_offset  (k, 3) from the line to the middle joint
+    pole_offset  (k, 3) from the line to the pole
+    line_fractions  (k, 2) positions of middle joint and pole along the line, as fractions of it
+    pole_angle  (k,)   [rad] about the line from bend to pole, -pi to pi; 0 where a bend direction is undefined
     """
 
-    line: Floats
-    reach: Floats
-    bend: Floats
-    pole: Floats
-    shares: Floats
-    angle: Floats
+    limb_direction: Floats
+    tip_distance: Floats
+    bend_offset: Floats
+    pole_offset: Floats
+    line_fractions: Floats
+    pole_angle: Floats
 
 
 def measure_rotation_error(current: Floats, target: Floats) -> Floats:

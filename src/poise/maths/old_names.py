@@ -1,4 +1,4 @@
-"""Old names of renamed functions. They work for one version and warn."""
+"""Old names of renamed functions and properties. They work for one version and warn."""
 
 from __future__ import annotations
 
@@ -19,10 +19,26 @@ def make_alias(old: str, new: _Function) -> _Function:
 
     @wraps(function)
     def alias(*args: Any, **options: Any) -> Any:
-        message = f"{old} was renamed to {function.__name__}; the old name goes with the next version"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        _warn(old, function.__name__)
         return function(*args, **options)
 
     alias.__name__ = old.rpartition(".")[2]
     vars(alias)["is_alias"] = True
     return classmethod(alias) if isinstance(new, classmethod) else alias  # pyright: ignore[reportReturnType]
+
+
+def make_property_alias(old: str, new: str) -> property:
+    """Make the alias of a renamed property or field. It warns, then reads the attribute `new`."""
+
+    def alias(owner: Any) -> Any:
+        _warn(old, new)
+        return getattr(owner, new)
+
+    alias.__name__, alias.__doc__ = old.rpartition(".")[2], f"Old name of `{new}`."
+    vars(alias)["is_alias"] = True
+    return property(alias)
+
+
+def _warn(old: str, new: str) -> None:
+    message = f"{old} was renamed to {new}; the old name goes with the next version"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)

@@ -19,48 +19,48 @@ def smoothstep(u: Floats) -> Floats:
     return u * u * (3.0 - 2.0 * u)
 
 
-def average_hann(values: Floats, half: int) -> Floats:
+def average_hann(values: Floats, half_width: int) -> Floats:
     """Average values (F, ...) with a Hann window.
 
-    It covers `half` frames to each side; ends are held, and constant values stay constant.
+    It covers `half_width` frames to each side; ends are held, and constant values stay constant.
     """
-    if half < 1:
+    if half_width < 1:
         return values
-    window = np.hanning(2 * half + 3)[1:-1]
+    window = np.hanning(2 * half_width + 3)[1:-1]
     window /= window.sum()
-    return _stack_windows(values, half) @ window
+    return _stack_windows(values, half_width) @ window
 
 
-def compute_upper_envelope(values: Floats, half: int) -> Floats:
+def compute_upper_envelope(values: Floats, half_width: int) -> Floats:
     """Compute a smooth upper envelope (F, ...). The maximum over a window, averaged over the same window."""
-    if half < 1:
+    if half_width < 1:
         return values
-    return average_hann(compute_window_max(values, half), half)
+    return average_hann(compute_window_max(values, half_width), half_width)
 
 
-def compute_window_max(values: Floats, half: int) -> Floats:
-    """Compute the maximum in a window. Values are (F, ...), the window has `half` frames to each side.
+def compute_window_max(values: Floats, half_width: int) -> Floats:
+    """Compute the maximum in a window. Values are (F, ...), the window has `half_width` frames to each side.
 
     Windows are doubled: the maximum of a window is that of its halves; two overlapping windows give the odd width.
     """
-    largest, size, width = _pad_ends(values, half), 1, 2 * half + 1
+    largest, size, width = _pad_ends(values, half_width), 1, 2 * half_width + 1
     while 2 * size <= width:
         largest, size = np.maximum(largest[:-size], largest[size:]), 2 * size
     more = width - size
     return np.maximum(largest[: len(largest) - more], largest[more:])
 
 
-def _stack_windows(values: Floats, half: int) -> Floats:
+def _stack_windows(values: Floats, half_width: int) -> Floats:
     """Stack the window around each frame.
 
     The result is (F, ..., 2 half + 1); the first and last values are held beyond the ends.
     """
-    return sliding_window_view(_pad_ends(values, half), 2 * half + 1, axis=0)
+    return sliding_window_view(_pad_ends(values, half_width), 2 * half_width + 1, axis=0)
 
 
-def _pad_ends(values: Floats, half: int) -> Floats:
+def _pad_ends(values: Floats, half_width: int) -> Floats:
     """Pad values by repeating the first and last. The result is (F + 2 half, ...)."""
-    return np.concatenate([np.repeat(values[:1], half, 0), values, np.repeat(values[-1:], half, 0)])
+    return np.concatenate([np.repeat(values[:1], half_width, 0), values, np.repeat(values[-1:], half_width, 0)])
 
 
 def find_last_true(mask: Bools) -> Ints:

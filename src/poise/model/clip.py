@@ -319,15 +319,19 @@ def _find_steady_rate(times: Floats, rate: float) -> float:
     """
     if rate > _MAX_RATE_HZ:
         return rate
-    begun = times - times[0]
+    elapsed_times = times - times[0]
     frames = np.cumsum(np.round(np.diff(times) * rate))
     slack = _FLOAT32_ROUNDING * float(np.abs(times).max())
-    mean = float(frames[-1] / begun[-1])
-    for true in (*find_standard_rates(mean), round(mean, _RATE_DECIMALS), mean):
-        if true > 0.0 and abs(true - rate) <= _RATE_TOLERANCE * rate and slack * true <= _MAX_ROUNDING_FRAMES:
-            off = np.abs(begun - np.round(begun * true) / true)
-            if float(off.max()) <= slack:
-                return true
+    mean_rate = float(frames[-1] / elapsed_times[-1])
+    for candidate_rate in (*find_standard_rates(mean_rate), round(mean_rate, _RATE_DECIMALS), mean_rate):
+        if (
+            candidate_rate > 0.0
+            and abs(candidate_rate - rate) <= _RATE_TOLERANCE * rate
+            and slack * candidate_rate <= _MAX_ROUNDING_FRAMES
+        ):
+            time_error = np.abs(elapsed_times - np.round(elapsed_times * candidate_rate) / candidate_rate)
+            if float(time_error.max()) <= slack:
+                return candidate_rate
     return rate
 
 
@@ -494,7 +498,7 @@ _FIRST_FIT_STEPS, _FIT_GROWTH = 16, 4
 _DEFAULT_RATE_HZ = 30.0
 _MAX_GRID_FRAMES = 10_000_000
 # fraction of the largest coordinate: a smaller motion is rounding
-_STILL_FRACTION = 1e-9
+_MIN_MOTION_FRACTION = 1e-9
 # frames in memory at once
 _CHUNK_FRAMES = 1000
 
@@ -519,8 +523,8 @@ def find_frame_grid(clip: Clip, fps: float | None = None) -> FrameGrid:
 
     Its rate is `fps` [1/s], else one that hits every key, if there is one.
     """
-    begins = min(float(clip.times[0]), 0.0)
-    keys = _drop_repeated_times(clip.times - begins)
+    start_time = min(float(clip.times[0]), 0.0)
+    keys = _drop_repeated_times(clip.times - start_time)
     step = _round_step(find_common_step(keys), keys) if fps is None else 1.0 / check_rate(fps)
     if step is None:
         step = 1.0 / (clip.fps or _DEFAULT_RATE_HZ)
@@ -528,11 +532,11 @@ def find_frame_grid(clip: Clip, fps: float | None = None) -> FrameGrid:
     if frames > _MAX_GRID_FRAMES:
         description = f"a steady {1 / step:g} frames per second over {float(keys[-1]):g} s"
         raise UnsupportedError(f"{description} are too many; call resample(fps) first")
-    times: Floats = begins + step * np.arange(round(frames) + 1, dtype=np.float64)
+    times: Floats = start_time + step * np.arange(round(frames) + 1, dtype=np.float64)
     counts = np.round(keys / step).astype(int)
-    hit = np.abs(keys - step * counts) <= _compute_tolerance(keys, step)
-    times[counts[hit]] = begins + keys[hit]
-    return FrameGrid(times, step, begins, bool(hit.all()))
+    is_hit = np.abs(keys - step * counts) <= _compute_tolerance(keys, step)
+    times[counts[is_hit]] = start_time + keys[is_hit]
+    return FrameGrid(times, step, start_time, bool(is_hit.all()))
 
 
 def _round_step(step: float | None, keys: Floats) -> float | None:
@@ -568,19 +572,19 @@ def _compute_tolerance(keys: Floats, step: float) -> float:
 
 def _fit_step(keys: Floats, step: float) -> float | None:
     """Fit a step to all keys, starting here, or return None. Each pass covers a longer horizon and is more precise."""
-    begun = keys - keys[0]
+    elapsed_times = keys - keys[0]
     horizon = _FIRST_FIT_STEPS * step
     while True:
-        refined = _refine_step(begun[: np.searchsorted(begun, horizon, side="right")], step)
+        refined = _refine_step(elapsed_times[: np.searchsorted(elapsed_times, horizon, side="right")], step)
         if refined is None:
             return None
         step = refined
-        if horizon > begun[-1]:
+        if horizon > elapsed_times[-1]:
             break
         horizon *= _FIT_GROWTH
     step = _refine_step(keys, step) or step
-    off = np.abs(keys - step * np.round(keys / step))
-    return step if float(off.max()) <= min(_compute_tolerance(keys, step), _FIT_TOLERANCE * step) else None
+    time_error = np.abs(keys - step * np.round(keys / step))
+    return step if float(time_error.max()) <= min(_compute_tolerance(keys, step), _FIT_TOLERANCE * step) else None
 
 
 def _refine_step(times: Floats, step: float) -> float | None:
@@ -607,20 +611,29 @@ def measure_key_error(clip: Clip, resampled: Clip, names: Iterable[str] | None =
     """
     counted = clip.skeleton.names if names is None else names
     names = [name for name in counted if name in resampled.skeleton.names]
-    ours, theirs = ([skeleton.index(name) for name in names] for skeleton in (clip.skeleton, resampled.skeleton))
-    error = size = whole = 0.0
+    source_rows, resampled_rows = (
+        [skeleton.index(name) for name in names] for skeleton in (clip.skeleton, resampled.skeleton)
+    )
+    error = size = total_size = 0.0
     for part in _split_frames(len(clip)):
-        here = clip.poses[part].world.positions
-        there = resampled.at(clip.times[part]).world.positions
-        error = max(error, float(np.linalg.norm(here[:, ours] - there[:, theirs], axis=-1).max(initial=0.0)))
-        size = max(size, _measure_extent(here[:, _find_moving(clip.skeleton, here)]))
-        whole = max(whole, _measure_extent(here))
-    return error, size or whole
+        source_positions = clip.poses[part].world.positions
+        resampled_positions = resampled.at(clip.times[part]).world.positions
+        error = max(
+            error,
+            float(
+                np.linalg.norm(source_positions[:, source_rows] - resampled_positions[:, resampled_rows], axis=-1).max(
+                    initial=0.0
+                )
+            ),
+        )
+        size = max(size, _measure_extent(source_positions[:, _find_moving(clip.skeleton, source_positions)]))
+        total_size = max(total_size, _measure_extent(source_positions))
+    return error, size or total_size
 
 
 def _find_moving(skeleton: Skeleton, positions: Floats) -> NDArray[np.bool_]:
     """Find the joints (n,) with motion over frames (frames, n, 3). Ancestors of such joints count as well."""
-    still = _STILL_FRACTION * float(np.abs(positions).max(initial=0.0))
+    still = _MIN_MOTION_FRACTION * float(np.abs(positions).max(initial=0.0))
     moving, parents = (np.ptp(positions, axis=0) > still).any(axis=-1), skeleton.parents
     for row in range(len(parents) - 1, -1, -1):  # parents come before their children
         if moving[row] and parents[row] >= 0:

@@ -413,14 +413,14 @@ def _refuse_degrees(name: str, limit: Limit) -> None:
         kind = type(limit).__name__
         if isinstance(limit, Range):
             axis = "" if limit.axis is None else f", axis={limit.axis}"
-            written = f"{limit.low:g}, {limit.high:g}{axis}"
+            arguments = f"{limit.low:g}, {limit.high:g}{axis}"
         else:
             angles = zip(limit.order.lower(), pairs, strict=True)
-            written = f"{limit.order!r}" + "".join(
+            arguments = f"{limit.order!r}" + "".join(
                 f", {letter}=({low:g}, {high:g})" for letter, (low, high) in angles if math.isfinite(high - low)
             )
         raise InputError(
-            f"{kind} takes radians, and that of {name!r} looks like degrees: write {kind}.degrees({written})"
+            f"{kind} takes radians, and that of {name!r} looks like degrees: write {kind}.degrees({arguments})"
         )
 
 
@@ -431,8 +431,8 @@ _Interval: TypeAlias = tuple[float, float]
 
 # fraction of the leader's own range: a smaller rest blocks it; files of grippers leave 0, or a tenth and more
 _MIN_RANGE_FRACTION = 0.01
-_UNBOUNDED: _Interval = (-math.inf, math.inf)
-_EMPTY: _Interval = (math.inf, -math.inf)
+_UNBOUNDED_INTERVAL: _Interval = (-math.inf, math.inf)
+_EMPTY_INTERVAL: _Interval = (math.inf, -math.inf)
 
 
 def check_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
@@ -472,23 +472,27 @@ def resolve_couplings(
         exists = coupling is None or 0 <= coupling.leader < len(names)
         if coupling and not (exists and {int(kinds[i]), int(kinds[coupling.leader])} <= COUPLED_KINDS):
             raise InputError(f"joint {names[i]!r} is coupled to row {coupling.leader}; both must be hinges or slides")
-    done: list[Coupling | None] = [None] * len(couplings)
-    is_done = [coupling is None for coupling in couplings]
+    resolved: list[Coupling | None] = [None] * len(couplings)
+    is_resolved = [coupling is None for coupling in couplings]
     for i in range(len(couplings)):
-        line: dict[int, None] = {}  # unfinished followers, in order: each is visited once
+        pending_rows: dict[int, None] = {}  # unfinished followers, in order: each is visited once
         row = i
-        while not is_done[row]:
-            if row in line:
+        while not is_resolved[row]:
+            if row in pending_rows:
                 raise InputError(f"joint {names[i]!r} is coupled in a cycle through {names[row]!r}")
-            line[row] = None
+            pending_rows[row] = None
             row = _get_coupling(couplings, row).leader
-        for follower in reversed(line):
-            own = _get_coupling(couplings, follower)
-            further = done[own.leader]
-            if further is not None:
-                own = Coupling(further.leader, own.ratio * further.ratio, own.ratio * further.offset + own.offset)
-            done[follower], is_done[follower] = own, True
-    return tuple(done)
+        for follower in reversed(pending_rows):
+            own_coupling = _get_coupling(couplings, follower)
+            leader_coupling = resolved[own_coupling.leader]
+            if leader_coupling is not None:
+                own_coupling = Coupling(
+                    leader_coupling.leader,
+                    own_coupling.ratio * leader_coupling.ratio,
+                    own_coupling.ratio * leader_coupling.offset + own_coupling.offset,
+                )
+            resolved[follower], is_resolved[follower] = own_coupling, True
+    return tuple(resolved)
 
 
 def _get_coupling(couplings: Sequence[Coupling | None], row: int) -> Coupling:
@@ -518,16 +522,18 @@ def drop_blocking_ranges(
         One sentence for each dropped range.
     """
     remaining_limits, notes = list(limits), list[str]()
-    own = {row: (limit.low, limit.high) for row, limit in enumerate(limits) if _is_hard_range(limit)}
-    remaining_ranges = dict(own)  # remaining range of each leader, after the followers so far
+    own_ranges = {row: (limit.low, limit.high) for row, limit in enumerate(limits) if _is_hard_range(limit)}
+    remaining_ranges = dict(own_ranges)  # remaining range of each leader, after the followers so far
     for row, coupling in enumerate(resolve_couplings(names, kinds, couplings)):
-        if coupling is None or row not in own:
+        if coupling is None or row not in own_ranges:
             continue
-        low, high = own[row]
-        before = remaining_ranges.get(coupling.leader, _UNBOUNDED)
-        after = _intersect_ranges(coupling, low, high, before)
-        width = (high - low) / abs(coupling.ratio) if coupling.ratio else math.inf
-        if _is_blocking(before, after, own.get(coupling.leader, _UNBOUNDED), width):
+        low, high = own_ranges[row]
+        leader_range = remaining_ranges.get(coupling.leader, _UNBOUNDED_INTERVAL)
+        remaining_range = _intersect_ranges(coupling, low, high, leader_range)
+        follower_width = (high - low) / abs(coupling.ratio) if coupling.ratio else math.inf
+        if _is_blocking(
+            leader_range, remaining_range, own_ranges.get(coupling.leader, _UNBOUNDED_INTERVAL), follower_width
+        ):
             remaining_limits[row] = None
             leader, terms = names[coupling.leader], f"ratio {coupling.ratio:g} and offset {coupling.offset:g}"
             notes.append(
@@ -535,7 +541,7 @@ def drop_blocking_ranges(
                 "no range of motion: it is ignored"
             )
         else:
-            remaining_ranges[coupling.leader] = after
+            remaining_ranges[coupling.leader] = remaining_range
     return tuple(remaining_limits), notes
 
 
@@ -550,23 +556,27 @@ def _intersect_ranges(coupling: Coupling, low: float, high: float, leader_range:
     Return (low, high); low is above high where the intersection is empty.
     """
     if coupling.ratio == 0.0:
-        return leader_range if low <= coupling.offset <= high else _EMPTY
+        return leader_range if low <= coupling.offset <= high else _EMPTY_INTERVAL
     ends = sorted([(low - coupling.offset) / coupling.ratio, (high - coupling.offset) / coupling.ratio])
     return max(leader_range[0], ends[0]), min(leader_range[1], ends[1])
 
 
-def _is_blocking(before: _Interval, after: _Interval, own: _Interval, follower: float) -> bool:
+def _is_blocking(
+    leader_range: _Interval, remaining_range: _Interval, own_range: _Interval, follower_width: float
+) -> bool:
     """Return whether a follower's range blocks its leader.
 
-    `follower` is the width of that range in the leader's values.
+    `follower_width` is the width of that range in the leader's values.
     """
-    if after[0] > after[1] or after[0] == math.inf or after[1] == -math.inf:
+    if remaining_range[0] > remaining_range[1] or remaining_range[0] == math.inf or remaining_range[1] == -math.inf:
         return True
-    if before[0] == before[1]:
+    if leader_range[0] == leader_range[1]:
         return False  # the leader is fixed without it
-    width = own[1] - own[0]
-    width = width if math.isfinite(width) else follower
-    return after[0] == after[1] or (math.isfinite(width) and after[1] - after[0] < _MIN_RANGE_FRACTION * width)
+    width = own_range[1] - own_range[0]
+    width = width if math.isfinite(width) else follower_width
+    return remaining_range[0] == remaining_range[1] or (
+        math.isfinite(width) and remaining_range[1] - remaining_range[0] < _MIN_RANGE_FRACTION * width
+    )
 
 
 # --- Kinematic loops: ties between bodies beyond the joint tree ------------------------------------------------------

@@ -48,18 +48,21 @@ def compute_angular_jacobian(skeleton: Skeleton, rows: Ints, maps: Floats) -> Fl
     maps
         (k, r, 3, 4) their world transforms.
     """
-    above = np.concatenate([np.broadcast_to(np.eye(3), (len(maps), 1, 3, 3)), maps[:, :-1, :, :3]], axis=1)
-    turning = np.flatnonzero((skeleton.kinds[rows] != Kind.FIXED) & (skeleton.kinds[rows] != Kind.SLIDE))
-    spins = _differentiate_rotation(
-        above[:, turning] @ rotations.as_matrix(skeleton.A[rows[turning], 3:]), maps[:, -1, :, :3]
+    parent_rotations = np.concatenate([np.broadcast_to(np.eye(3), (len(maps), 1, 3, 3)), maps[:, :-1, :, :3]], axis=1)
+    rotating_indices = np.flatnonzero((skeleton.kinds[rows] != Kind.FIXED) & (skeleton.kinds[rows] != Kind.SLIDE))
+    angular_derivatives = _differentiate_rotation(
+        parent_rotations[:, rotating_indices] @ rotations.as_matrix(skeleton.A[rows[rotating_indices], 3:]),
+        maps[:, -1, :, :3],
     )
     out = np.zeros((len(maps), 3, skeleton.nv))
-    for i, row in enumerate(rows[turning].tolist()):
+    for i, row in enumerate(rows[rotating_indices].tolist()):
         first = int(skeleton.v_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
         if skeleton.kinds[row] == Kind.HINGE:  # several may share one degree of freedom
-            out[:, :, first] += (spins[:, i] * (skeleton.axes[row] * skeleton.coupling_rows[row, 0])).sum(axis=-1)
+            out[:, :, first] += (angular_derivatives[:, i] * (skeleton.axes[row] * skeleton.coupling_rows[row, 0])).sum(
+                axis=-1
+            )
         else:
-            out[:, :, first : first + 3] = spins[:, i]
+            out[:, :, first : first + 3] = angular_derivatives[:, i]
     return out
 
 
@@ -266,13 +269,13 @@ def _pack_motion_parts(kinds: Ints, axes: Floats, rotation: Floats, after: Float
 
     A's translation is left out; `rotation` (r, 3, 3) is A's.
     """
-    along = axes[:, :, None] * axes[:, None, :]
-    across = np.cross(np.eye(3), axes[:, None, :])  # row i is e_i x a: across @ v is a x v
+    axis_projection = axes[:, :, None] * axes[:, None, :]
+    cross_matrix = np.cross(np.eye(3), axes[:, None, :])  # row i is e_i x a: across @ v is a x v
     parts = np.zeros((len(kinds), 3, 3, 4))
     parts[:, 0] = rotation @ after
     hinge, slide, ball = kinds == Kind.HINGE, kinds == Kind.SLIDE, kinds >= Kind.BALL
-    for j, spin in enumerate((along, across, np.eye(3) - along)):
-        parts[hinge, j] = (rotation @ spin @ after)[hinge]
+    for j, motion_part in enumerate((axis_projection, cross_matrix, np.eye(3) - axis_projection)):
+        parts[hinge, j] = (rotation @ motion_part @ after)[hinge]
     parts[slide, 1, :, 3] = (rotation @ axes[:, :, None])[slide, :, 0]
     parts[ball, 0] = np.eye(3, 4)
     parts[ball, 0, :, :3] = rotation[ball]
@@ -283,21 +286,21 @@ def _pack_motion_parts(kinds: Ints, axes: Floats, rotation: Floats, after: Float
 
 def pack_local_offsets(table: KinematicsTable, local_offsets: LocalOffsets) -> Floats:
     """Pack translations and scales for the kernels, (0|k, 6 r). The translation of a free joint is in q."""
-    first, count = (
+    any_offsets, count = (
         local_offsets.scales if local_offsets.translations is None else local_offsets.translations,
         len(table.rows),
     )
-    if first is None:
+    if any_offsets is None:
         return np.empty((0, 6 * count))
-    numbers = np.ones((len(first), count, 6))
-    numbers[..., :3] = (
+    packed_offsets = np.ones((len(any_offsets), count, 6))
+    packed_offsets[..., :3] = (
         0.0 if local_offsets.translations is None else local_offsets.translations.take(table.rows, axis=1)
     )
     if local_offsets.scales is not None:
-        numbers[..., 3:] = local_offsets.scales.take(table.rows, axis=1)
+        packed_offsets[..., 3:] = local_offsets.scales.take(table.rows, axis=1)
     if len(table.free_rows):
-        numbers[:, table.free_rows, :3] = 0.0
-    return numbers.reshape(len(first), 6 * count)
+        packed_offsets[:, table.free_rows, :3] = 0.0
+    return packed_offsets.reshape(len(any_offsets), 6 * count)
 
 
 def _compute_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> tuple[Floats, Bools]:

@@ -132,11 +132,13 @@ def compute_limit_angles(limit: Limit, q: Floats) -> Floats:
         swing, twist, _ = _split_swing_twist(local)
         return np.concatenate([swing, clamp_angles(twist, -np.pi, np.pi)[..., None]], axis=-1)
     angles = from_quaternion(local, "XYZ")
-    both = np.stack([angles, compute_alternative(angles)])
-    best = clamp_angles(both, bounds[:, 0], bounds[:, 1])
-    off = np.abs(wrap_angles(both - best)).max(axis=-1, keepdims=True)
+    candidates = np.stack([angles, compute_alternative(angles)])
+    clamped = clamp_angles(candidates, bounds[:, 0], bounds[:, 1])
+    excess = np.abs(wrap_angles(candidates - clamped)).max(axis=-1, keepdims=True)
     values = np.where(
-        off[1] < off[0], best[1] + wrap_angles(both[1] - best[1]), best[0] + wrap_angles(both[0] - best[0])
+        excess[1] < excess[0],
+        clamped[1] + wrap_angles(candidates[1] - clamped[1]),
+        clamped[0] + wrap_angles(candidates[0] - clamped[0]),
     )
     return values * [1.0, 1.0, parse_order(limit.order)[3]]
 
@@ -151,11 +153,11 @@ def describe_active_limits(limit: Limit, q: Floats) -> str:
     swing = values[:2].tolist()
     descriptions: list[str] = []
     axes = [side[1] if value >= 0.0 else -side[0] for side, value in zip(limit.sides, swing, strict=True)]
-    reach = [
+    swing_ratios = [
         abs(value) / axis if axis > _END_TOLERANCE_RAD else float(axis < np.pi)
         for value, axis in zip(swing, axes, strict=True)
     ]
-    if math.hypot(*reach) >= 1.0 - _END_TOLERANCE_RAD:
+    if math.hypot(*swing_ratios) >= 1.0 - _END_TOLERANCE_RAD:
         descriptions.append(f"the edge of its cone, a swing of {math.degrees(math.hypot(*swing)):.4g} deg")
     return " and ".join(filter(None, [*descriptions, _describe_end("twist", float(values[2]), limit.twist)]))
 
@@ -216,19 +218,19 @@ def _find_nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
 def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
     """Clamp points (..., 2) to a region of four quarter ellipses."""
     axes = np.where(point >= 0.0, sides[:, 1], -sides[:, 0])
-    flat = (axes <= layout.ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
+    is_degenerate = (axes <= layout.ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
     axes = np.where(axes <= layout.ANGLE_SLACK_RAD, 0.0, axes)
     clipped = np.clip(point, -axes, axes)
-    axes = np.where(flat, 1.0, axes)
-    squares, far = axes**2, np.abs(point)
-    t = np.maximum((axes * far - squares).max(axis=-1, keepdims=True), 0.0)
+    axes = np.where(is_degenerate, 1.0, axes)
+    squares, distances = axes**2, np.abs(point)
+    t = np.maximum((axes * distances - squares).max(axis=-1, keepdims=True), 0.0)
     for _ in range(layout.MAX_ELLIPSE_STEPS):
-        share = (axes * far / (t + squares)) ** 2
+        share = (axes * distances / (t + squares)) ** 2
         slope = 2.0 * (share / (t + squares)).sum(axis=-1, keepdims=True)
         step = (share.sum(axis=-1, keepdims=True) - 1.0) / np.where(slope > 0.0, slope, 1.0)
         t = t + np.where(step > 1e-16 * t, step, 0.0)
-    inside = ((point / axes) ** 2).sum(axis=-1, keepdims=True) <= 1.0
-    return np.where(flat, clipped, np.where(inside, point, squares * point / (t + squares)))
+    is_inside = ((point / axes) ** 2).sum(axis=-1, keepdims=True) <= 1.0
+    return np.where(is_degenerate, clipped, np.where(is_inside, point, squares * point / (t + squares)))
 
 
 # --- three angles ------------------------------------------------------------------------------------------------
@@ -238,15 +240,15 @@ def _clamp_euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     angles = from_quaternion(q, "XYZ")
     is_inside = ((angles >= bounds[:, 0]) & (angles <= bounds[:, 1])).all(axis=-1)
     best = clamp_angles(angles, bounds[:, 0], bounds[:, 1])
-    second = clamp_angles(compute_alternative(angles), bounds[:, 0], bounds[:, 1])
-    nearer = _measure_chord(q, _euler_to_quaternion(second)) < _measure_chord(q, _euler_to_quaternion(best))
-    best = np.where(nearer[..., None], second, best)
+    alternative = clamp_angles(compute_alternative(angles), bounds[:, 0], bounds[:, 1])
+    is_nearer = _measure_chord(q, _euler_to_quaternion(alternative)) < _measure_chord(q, _euler_to_quaternion(best))
+    best = np.where(is_nearer[..., None], alternative, best)
     for _ in range(layout.MAX_BOX_SWEEPS):
         swept = _refine_angles(bounds, q, best)
-        moving = np.abs(swept - best).max(axis=-1, keepdims=True) > layout.ANGLE_SLACK_RAD
-        if not moving.any():
+        is_moving = np.abs(swept - best).max(axis=-1, keepdims=True) > layout.ANGLE_SLACK_RAD
+        if not is_moving.any():
             break
-        best = np.where(moving, swept, best)
+        best = np.where(is_moving, swept, best)
     rotation = _euler_to_quaternion(best)
     return is_inside | (2.0 * _measure_chord(q, rotation) <= layout.ANGLE_SLACK_RAD), rotation
 
@@ -343,8 +345,8 @@ class Bounds:
             row = ranges[self.value_columns[i]]
             row[:] = max(row[0], low), min(row[1], high)
             if row[0] > row[1] or row[0] == np.inf or row[1] == -np.inf:
-                other = self.leaders[i] or "the joints coupled to it"
-                raise InputError(f"the ranges of {self.names[i]!r} and {other!r} leave no legal value")
+                other_name = self.leaders[i] or "the joints coupled to it"
+                raise InputError(f"the ranges of {self.names[i]!r} and {other_name!r} leave no legal value")
         ranges.setflags(write=False)
         return ranges
 
@@ -393,29 +395,31 @@ class Bounds:
         Values within 1e-9 of legal are returned unchanged, bit for bit.
         """
         ranges = self.value_ranges
-        outside = (q < ranges[:, 0] - _LIMIT_SLACK) | (q > ranges[:, 1] + _LIMIT_SLACK)
-        moved: set[int] = set()
+        is_outside = (q < ranges[:, 0] - _LIMIT_SLACK) | (q > ranges[:, 1] + _LIMIT_SLACK)
+        changed_rows: set[int] = set()
         legal = q.copy()
-        if outside.any():
-            legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
-            columns = set(np.nonzero(outside)[-1].tolist())
-            limited = {i for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis is None}
-            moved = {i for i in limited if int(self.value_columns[i]) in columns}
+        if is_outside.any():
+            legal = np.where(is_outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
+            columns = set(np.nonzero(is_outside)[-1].tolist())
+            limited_rows = {i for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis is None}
+            changed_rows = {i for i in limited_rows if int(self.value_columns[i]) in columns}
         hinges = self.ball_hinges
         if hinges.rows:
             quaternions = legal[..., hinges.columns]
-            hinged, off = _clamp_hinges(hinges, quaternions)
-            is_legal = np.asarray(off <= _LIMIT_SLACK)
-            legal[..., hinges.columns] = np.where(is_legal[..., None], quaternions, hinged)
+            hinged_rotations, excess = _clamp_hinges(hinges, quaternions)
+            is_legal = np.asarray(excess <= _LIMIT_SLACK)
+            legal[..., hinges.columns] = np.where(is_legal[..., None], quaternions, hinged_rotations)
             off_anywhere = (~is_legal).reshape(-1, len(hinges.rows)).any(axis=0)
-            moved |= {row for row, is_off in zip(hinges.rows, np.atleast_1d(off_anywhere), strict=True) if is_off}
+            changed_rows |= {
+                row for row, is_off in zip(hinges.rows, np.atleast_1d(off_anywhere), strict=True) if is_off
+            }
         for joint, columns, row in zip(*self.ball_limits, strict=True):
-            inside = clamp_rotations(row, legal[..., columns])
-            off = measure_rotation_excess(legal[..., columns], inside) > _LIMIT_SLACK
-            if np.any(off):
-                legal[..., columns] = np.where(off[..., None], inside, legal[..., columns])
-                moved.add(joint)
-        return legal, tuple(self.names[i] for i in sorted(moved))
+            legal_rotations = clamp_rotations(row, legal[..., columns])
+            excess = measure_rotation_excess(legal[..., columns], legal_rotations) > _LIMIT_SLACK
+            if np.any(excess):
+                legal[..., columns] = np.where(excess[..., None], legal_rotations, legal[..., columns])
+                changed_rows.add(joint)
+        return legal, tuple(self.names[i] for i in sorted(changed_rows))
 
     def compute_soft_cost(self, q: Floats) -> Floats:
         """Compute the soft-limit cost (...) of configurations q (..., nq).

@@ -67,39 +67,53 @@ def find_segment_masses(skeleton: Skeleton, joints: Mapping[str, str]) -> list[t
             f"human masses need a confident joint for every part of the body; missing: {join_names(missing)}"
         )
     body, frames = compute_body_frame(skeleton, joints), np.linalg.inv(compute_rest_transforms(skeleton))
-    at = {role: body.points[skeleton.index(joints[role])] for role in _REQUIRED_ROLES}
-    parts = [
-        (skeleton.index(joints["head"]), _HEAD_SHARE, _interpolate_trunk(at, _HEAD_POSITION)),
-        *_find_trunk_segments(skeleton, joints, body.points, at),
+    position_of_role = {role: body.points[skeleton.index(joints[role])] for role in _REQUIRED_ROLES}
+    segments = [
+        (skeleton.index(joints["head"]), _HEAD_SHARE, _interpolate_trunk(position_of_role, _HEAD_POSITION)),
+        *_find_trunk_segments(skeleton, joints, body.points, position_of_role),
     ]
     for side in SIDES:
         for first, last, share, fraction in _LIMB_SEGMENTS:
-            begin, end = at[side + first], at[side + last]
-            parts.append((skeleton.index(joints[side + first]), share, begin + fraction * (end - begin)))
-        forearm, shin = at[f"{side}Hand"] - at[f"{side}LowerArm"], at[f"{side}Foot"] - at[f"{side}LowerLeg"]
+            begin, end = position_of_role[side + first], position_of_role[side + last]
+            segments.append((skeleton.index(joints[side + first]), share, begin + fraction * (end - begin)))
+        forearm, shin = (
+            position_of_role[f"{side}Hand"] - position_of_role[f"{side}LowerArm"],
+            position_of_role[f"{side}Foot"] - position_of_role[f"{side}LowerLeg"],
+        )
         sole = float(np.linalg.norm(shin)) * (_FOOT_FORWARD * body.forward - _FOOT_DROP * body.up)
-        parts.append((skeleton.index(joints[f"{side}Hand"]), _HAND_SHARE, at[f"{side}Hand"] + _HAND_OFFSET * forearm))
-        parts.append((skeleton.index(joints[f"{side}Foot"]), _FOOT_SHARE, at[f"{side}Foot"] + sole))
-    return [(row, share, frames[row, :3, :3] @ point + frames[row, :3, 3]) for row, share, point in parts]
+        segments.append(
+            (
+                skeleton.index(joints[f"{side}Hand"]),
+                _HAND_SHARE,
+                position_of_role[f"{side}Hand"] + _HAND_OFFSET * forearm,
+            )
+        )
+        segments.append((skeleton.index(joints[f"{side}Foot"]), _FOOT_SHARE, position_of_role[f"{side}Foot"] + sole))
+    return [(row, share, frames[row, :3, :3] @ point + frames[row, :3, 3]) for row, share, point in segments]
 
 
-def _interpolate_trunk(at: Mapping[str, Floats], share: float) -> Floats:
+def _interpolate_trunk(position_of_role: Mapping[str, Floats], share: float) -> Floats:
     """Interpolate a point between the hips and the shoulders."""
-    low, high = ((at[f"left{part}"] + at[f"right{part}"]) / 2 for part in ("UpperLeg", "UpperArm"))
+    low, high = (
+        (position_of_role[f"left{part}"] + position_of_role[f"right{part}"]) / 2 for part in ("UpperLeg", "UpperArm")
+    )
     return low + share * (high - low)
 
 
 def _find_trunk_segments(
-    skeleton: Skeleton, joints: Mapping[str, str], points: Floats, at: Mapping[str, Floats]
+    skeleton: Skeleton, joints: Mapping[str, str], points: Floats, position_of_role: Mapping[str, Floats]
 ) -> list[tuple[int, float, Floats]]:
     """Assign the trunk segments to joints. The highest trunk joint not above a segment's centre carries the segment."""
     rows = [skeleton.index(joints["hips"]), *find_trunk_rows(skeleton, joints)[0]]
-    low, axis = _interpolate_trunk(at, 0.0), _interpolate_trunk(at, 1.0) - _interpolate_trunk(at, 0.0)
+    low, axis = (
+        _interpolate_trunk(position_of_role, 0.0),
+        _interpolate_trunk(position_of_role, 1.0) - _interpolate_trunk(position_of_role, 0.0),
+    )
     heights = (points[rows] - low) @ axis / float(axis @ axis)
     segments: list[tuple[int, float, Floats]] = []
     for share, where in _TRUNK_SEGMENTS:
         below = [row for row, height in zip(rows[1:], heights[1:], strict=True) if height <= where]
-        segments.append((below[-1] if below else rows[0], share, _interpolate_trunk(at, where)))
+        segments.append((below[-1] if below else rows[0], share, _interpolate_trunk(position_of_role, where)))
     return segments
 
 
@@ -108,7 +122,7 @@ def _find_trunk_segments(
 
 _PAIR_SIZE = 2
 _Point = tuple[float, float, float]
-_ADVICE = "give masses={joint: mass} or {joint: (mass, (x, y, z))}"
+_MASSES_HINT = "give masses={joint: mass} or {joint: (mass, (x, y, z))}"
 
 
 class BodyMass(NamedTuple):
@@ -237,13 +251,13 @@ def _find_masses(skeleton: Skeleton) -> dict[str, BodyMass]:
     try:
         segments = find_segment_masses(skeleton, {role: roles.joints[role] for role in confident})
     except InputError as error:
-        raise InputError(f"the masses of this skeleton are unknown ({error}): {_ADVICE}") from error
+        raise InputError(f"the masses of this skeleton are unknown ({error}): {_MASSES_HINT}") from error
     by_joint: dict[str, BodyMass] = {}
     for row, share, centre in segments:
         name = skeleton.names[row]
-        before = by_joint.get(name, BodyMass(0.0))
-        mass = before.mass + share
-        point = (before.mass * np.array(before.centre) + share * centre) / mass
+        previous_mass = by_joint.get(name, BodyMass(0.0))
+        mass = previous_mass.mass + share
+        point = (previous_mass.mass * np.array(previous_mass.centre) + share * centre) / mass
         x, y, z = point.tolist()
         by_joint[name] = BodyMass(mass, (x, y, z))
     return by_joint

@@ -38,7 +38,7 @@ class KernelState(threading.local):
     is_compiling = False
 
 
-_STATE = KernelState()
+_KERNEL_STATE = KernelState()
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def are_kernels_pending() -> bool:
 
 def can_skip_kernels(poses: int) -> bool:
     """Return whether this thread computes a batch with NumPy. It depends on the number of poses."""
-    return KernelState.is_pending and not _STATE.is_compiling and poses <= _MAX_POSES
+    return KernelState.is_pending and not _KERNEL_STATE.is_compiling and poses <= _MAX_POSES
 
 
 def select_backend(poses: int) -> Any:
@@ -71,16 +71,16 @@ def select_backend(poses: int) -> Any:
 
 def compile_kernels(use: Callable[[], Any]) -> None:
     """Compile the kernels by calling `use`. Other threads keep using NumPy meanwhile."""
-    _STATE.is_compiling = True
+    _KERNEL_STATE.is_compiling = True
     try:
         use()
     finally:
-        _STATE.is_compiling = KernelState.is_pending = False
+        _KERNEL_STATE.is_compiling = KernelState.is_pending = False
 
 
-def compute_world_maps(table: Floats, q: Floats, used: Ints, local_offsets: Floats, out: Floats) -> None:
+def compute_world_maps(table: Floats, q: Floats, used_columns: Ints, local_offsets: Floats, out: Floats) -> None:
     """Compute world transforms like kernels.kinematics.compute_world_maps, for a few poses."""
-    numbers, count = q[:, used], len(q)
+    numbers, count = q[:, used_columns], len(q)
     maps = np.tile(np.eye(4), (len(table) + 1, count, 1, 1))
     for i, row in enumerate(table):
         local = _compute_local(row, numbers)
@@ -93,24 +93,24 @@ def compute_world_maps(table: Floats, q: Floats, used: Ints, local_offsets: Floa
     out[:] = np.swapaxes(maps[len(maps) - shown :, :, :3], 0, 1).reshape(count, 12 * shown)
 
 
-def _compute_local(row: Floats, numbers: Floats) -> Floats:
+def _compute_local(row: Floats, values: Floats) -> Floats:
     """Compute the local transforms (k, 4, 4) of one row, A . J . B."""
     kind, column = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
-    still, sine, cosine = (
+    constant, sine, cosine = (
         row[start : start + 12].reshape(3, 4) for start in (layout.FK_CONSTANT, layout.FK_SINE, layout.FK_COSINE)
     )
-    local = np.zeros((len(numbers), 4, 4))
+    local = np.zeros((len(values), 4, 4))
     local[:, 3, 3] = 1.0
     if kind in (Kind.BALL, Kind.FREE):
-        motion = np.tile(np.eye(4), (len(numbers), 1, 1))
+        motion = np.tile(np.eye(4), (len(values), 1, 1))
         if kind == Kind.FREE:
-            motion[:, :3, 3], column = numbers[:, column : column + 3], column + 3
-        motion[:, :3, :3] = rotations.as_matrix(numbers[:, column : column + 4])
-        local[:, :3] = still @ motion
+            motion[:, :3, 3], column = values[:, column : column + 3], column + 3
+        motion[:, :3, :3] = rotations.as_matrix(values[:, column : column + 4])
+        local[:, :3] = constant @ motion
         return local @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]]) if row[layout.FK_POST_TRANSFORM] > 0.0 else local
-    local[:, :3] = still
+    local[:, :3] = constant
     if kind != Kind.FIXED:
-        value = (numbers[:, column] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET])[:, None, None]
+        value = (values[:, column] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET])[:, None, None]
         local[:, :3] += np.sin(value) * sine + np.cos(value) * cosine if kind == Kind.HINGE else value * sine
     return local
 
@@ -167,21 +167,27 @@ def _move_joints(
     """Compute A . J(q) of every joint: translations (..., n, 3) and rotations (..., n, 4)."""
     rotation = np.broadcast_to(rigid[:, 3:], (*q.shape[:-1], len(kinds), 4)).copy()
     translation = np.broadcast_to(rigid[:, :3], (*q.shape[:-1], len(kinds), 3)).copy()
-    turning = np.flatnonzero(kinds >= Kind.BALL)
-    quaternions = q[..., find_rotation_starts(kinds, starts)[turning, None] + np.arange(4)]
-    rotation[..., turning, :] = rotations.multiply(rotation[..., turning, :], quaternions)
+    rotating_rows = np.flatnonzero(kinds >= Kind.BALL)
+    quaternions = q[..., find_rotation_starts(kinds, starts)[rotating_rows, None] + np.arange(4)]
+    rotation[..., rotating_rows, :] = rotations.multiply(rotation[..., rotating_rows, :], quaternions)
     for row in np.flatnonzero((kinds != Kind.BALL) & (kinds != Kind.FIXED)).tolist():
-        start, rest = int(starts[row]), rigid[row]
+        start, rest_transform = int(starts[row]), rigid[row]
         if kinds[row] == Kind.FREE:
-            translation[..., row, :] = rest[:3] + rotations.rotate(rest[3:], q[..., start : start + 3])
+            translation[..., row, :] = rest_transform[:3] + rotations.rotate(
+                rest_transform[3:], q[..., start : start + 3]
+            )
             continue
         ratio, offset = couplings[row]
         value = ratio * q[..., start] + offset
         if kinds[row] == Kind.SLIDE:
-            translation[..., row, :] = rest[:3] + value[..., None] * rotations.rotate(rest[3:], axes[row])
+            translation[..., row, :] = rest_transform[:3] + value[..., None] * rotations.rotate(
+                rest_transform[3:], axes[row]
+            )
         else:
             joint_rotation = rotations.about(axes[row], value)
-            rotation[..., row, :] = rotations.multiply(np.broadcast_to(rest[3:], joint_rotation.shape), joint_rotation)
+            rotation[..., row, :] = rotations.multiply(
+                np.broadcast_to(rest_transform[3:], joint_rotation.shape), joint_rotation
+            )
     return translation, rotation
 
 

@@ -73,7 +73,7 @@ class DefaultLimb(NamedTuple):
     name: str
     root: str | None
     tip: str
-    kind: Literal["position", "place"] = "position"
+    goal_kind: Literal["position", "place"] = "position"
 
 
 def find_default_limbs(rig: Rig) -> tuple[DefaultLimb, ...]:

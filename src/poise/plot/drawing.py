@@ -146,7 +146,7 @@ def _draw_panel(axes: Any, panel: Panel, scene: Scene) -> None:
     axes.set_xlim(scene.low[0], scene.high[0])
     axes.set_ylim(scene.low[1], scene.high[1])
     axes.add_collection(LineCollection(list(project_points(scene.grid)), colors=_GRID, linewidths=0.8, zorder=0))
-    shadow = panel.points[panel.bones[~panel.faint]] * [1, 1, 0] + [0, 0, scene.ground]
+    shadow = panel.points[panel.bones[~panel.is_helper]] * [1, 1, 0] + [0, 0, scene.ground]
     axes.add_collection(LineCollection(list(project_points(shadow)), colors=_SHADOW, linewidths=4, zorder=1))
     _draw_limits(axes, panel)
     _draw_bones(axes, panel)
@@ -176,13 +176,13 @@ def _draw_bones(axes: Any, panel: Panel) -> None:
 
     chain = find_chain_bones(panel.pose.skeleton, panel.chain.tolist())
     solved = set(chain)
-    rows = [(pair, _FAINT if faint else _BONE, 0.8 if faint else 2.2) for pair, faint in
-            zip(panel.bones.tolist(), panel.faint, strict=True) if tuple(pair) not in solved]  # fmt: skip
+    rows = [(pair, _FAINT if is_helper else _BONE, 0.8 if is_helper else 2.2) for pair, is_helper in
+            zip(panel.bones.tolist(), panel.is_helper, strict=True) if tuple(pair) not in solved]  # fmt: skip
     rows += [([*pair], _CHAIN, 3.6) for pair in chain]
     segments = panel.points[np.array([pair for pair, _, _ in rows], dtype=np.int64).reshape(-1, 2)]
     far_to_near = np.argsort(compute_depth(segments).mean(axis=-1), kind="stable")
-    flat = project_points(segments)
-    lines = [(flat[k], colour, width) for k in far_to_near
+    projected = project_points(segments)
+    lines = [(projected[k], colour, width) for k in far_to_near
              for colour, width in ((PAPER, rows[k][2] + 1.0), rows[k][1:])]  # fmt: skip
     axes.add_collection(
         LineCollection(

@@ -26,7 +26,7 @@ class Outline(NamedTuple):
     """Lines (n, 3) of one limit, and whether the joint touches it."""
 
     lines: list[Floats]
-    at_end: bool
+    is_at_limit: bool
 
 
 def build_outlines(pose: Pose, joints: Sequence[str], size: float) -> list[Outline]:
@@ -73,7 +73,7 @@ def _build_outline(pose: Pose, name: str, size: float) -> Outline | None:
     radius = (
         1.0 if slides else min(_BONE_RATIO * length, _MAX_SIZE_RATIO * size) if length > 0 else _MAX_SIZE_RATIO * size
     )
-    return Outline([centre + radius * rotations.rotate(frame, line) for line in local.lines], local.at_end)
+    return Outline([centre + radius * rotations.rotate(frame, line) for line in local.lines], local.is_at_limit)
 
 
 def _compute_frame_rotation(pose: Pose, row: int) -> Floats:

@@ -173,15 +173,17 @@ def render_feet(kind: str, planted: Planted) -> bytes:
     lines = [_build_leg_lines(view, *pair) for pair in zip(report.motions, report.paths, strict=True)]
     low, high = _measure_extent(lines)
     scale = min((_WIDTH_IN - 2 * _EDGE_IN) / (high[0] - low[0]), _MAX_VIEW_HEIGHT_IN / (high[1] - low[1]))
-    wide, tall = scale * (high - low)
-    total = _HEAD_IN + tall + _AXIS_IN + _count_rows(legs) * 2 * (_GAP_IN + _CHART_HEIGHT_IN) + _FOOT_IN
-    with open_canvas(_WIDTH_IN, total) as drawing:
-        drawing.text(0.5, 1 - 0.12 / total, report.title, size=12, weight="bold", color=_INK, ha="center", va="top")
+    view_width, view_height = scale * (high - low)
+    total_height = _HEAD_IN + view_height + _AXIS_IN + _count_rows(legs) * 2 * (_GAP_IN + _CHART_HEIGHT_IN) + _FOOT_IN
+    with open_canvas(_WIDTH_IN, total_height) as drawing:
+        drawing.text(
+            0.5, 1 - 0.12 / total_height, report.title, size=12, weight="bold", color=_INK, ha="center", va="top"
+        )
         axes_rectangle = (
-            0.5 * (_WIDTH_IN - wide) / _WIDTH_IN,
-            1 - (_HEAD_IN + tall) / total,
-            wide / _WIDTH_IN,
-            tall / total,
+            0.5 * (_WIDTH_IN - view_width) / _WIDTH_IN,
+            1 - (_HEAD_IN + view_height) / total_height,
+            view_width / _WIDTH_IN,
+            view_height / total_height,
         )
         axes = drawing.add_axes(axes_rectangle)
         axes.set_xlim(low[0], high[0])
@@ -190,9 +192,9 @@ def render_feet(kind: str, planted: Planted) -> bytes:
         if isinstance(view, UnrolledView):
             _draw_underfoot(axes, view, report.paths[1].points, footing)
         _draw_legs(axes, lines, legs)
-        _draw_key(drawing, total, legs)
+        _draw_key(drawing, total_height, legs)
         for leg in range(len(legs)):
-            _draw_charts(drawing, total, report, leg)
+            _draw_charts(drawing, total_height, report, leg)
         return encode_figure(drawing, kind)
 
 
@@ -300,8 +302,8 @@ def _set_value_range(axes: Any, values: list[Floats], min_range: float) -> None:
     The result is always shown, the source as far as it fits; else a note tells so. The bars are below.
     """
     low, high = choose_range(*values)
-    middle, half = 0.5 * (low + high), 0.5 * max(high - low, min_range)  # avoids charts of rounding errors
-    low, high = middle - 1.36 * half, middle + 1.44 * half
+    middle, half_range = 0.5 * (low + high), 0.5 * max(high - low, min_range)  # avoids charts of rounding errors
+    low, high = middle - 1.36 * half_range, middle + 1.44 * half_range
     axes.set_ylim(low, high)
     outside = [word for word, is_so in (("above", values[0].max() > high), ("below", values[0].min() < low)) if is_so]
     if outside:

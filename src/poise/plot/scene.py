@@ -37,9 +37,9 @@ class ErrorCurve(NamedTuple):
 
     errors: Floats
     iterations: Floats
-    begins: Bools
+    is_restart_start: Bools
     tolerance: float | None
-    words: str
+    axis_label: str
 
 
 def build_error_curve(result: Result) -> ErrorCurve | None:
@@ -52,11 +52,11 @@ def build_error_curve(result: Result) -> ErrorCurve | None:
     unit = "m" if result.problem.skeleton.metres_per_unit == 1.0 else "file units"
     axis_label = f"distance left [{unit}]" if is_single_position else "weighted error of all goals"
     count = int(result.iterations)
-    begins = _find_restarts(trace, count)
+    is_restart_start = _find_restarts(trace, count)
     return ErrorCurve(
         trace.errors,
-        _count_iterations(begins, count),
-        begins,
+        _count_iterations(is_restart_start, count),
+        is_restart_start,
         result.tolerance if is_single_position else None,
         axis_label,
     )
@@ -91,41 +91,43 @@ def _find_restarts(trace: Trace, iterations: int) -> Bools:
     return begins
 
 
-def _find_best_restart(trace: Trace, begins: Bools) -> slice:
+def _find_best_restart(trace: Trace, is_restart_start: Bools) -> slice:
     """Find the rows of the restart with the best pose. A solver may return to it at the end, to refine it."""
     best = int(np.argmin(trace.errors))
     first_near = int(np.argmax(np.linalg.norm(trace.q - trace.q[best], axis=-1) < _SAME_ANSWER_DISTANCE))
-    starts = np.append(np.flatnonzero(begins), len(begins))
+    starts = np.append(np.flatnonzero(is_restart_start), len(is_restart_start))
     attempt = int(np.searchsorted(starts, first_near, side="right"))
     return slice(int(starts[attempt - 1]), min(int(starts[attempt]), best + 1))
 
 
-def _count_iterations(begins: Bools, count: int) -> Floats:
+def _count_iterations(is_restart_start: Bools, count: int) -> Floats:
     """Count the iterations before each row. The last row counts all of them, as elsewhere."""
-    rows = len(begins)
+    rows = len(is_restart_start)
     if rows - 1 <= count:
         return np.linspace(0, count, rows)  # shortened traces have at least start and result
-    return np.cumsum(~begins).astype(np.float64)
+    return np.cumsum(~is_restart_start).astype(np.float64)
 
 
 def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
     """Draw the error curve on Matplotlib axes. `colours` are those of line, tolerance and text."""
     line, _, ink = colours
-    tiny = np.min(curve.errors[curve.errors > 0], initial=1.0)
-    errors, attempts = np.maximum(curve.errors, 0.1 * tiny), int(curve.begins.sum())
-    if attempts > _MANY_RESTARTS:
+    min_error = np.min(curve.errors[curve.errors > 0], initial=1.0)
+    errors, restart_count = np.maximum(curve.errors, 0.1 * min_error), int(curve.is_restart_start.sum())
+    if restart_count > _MANY_RESTARTS:
         axes.plot(curve.iterations, errors, color=line, ls="", marker="o", ms=1.5, mew=0, alpha=0.25,
                   label="each iteration")  # fmt: skip
         axes.plot(curve.iterations, np.minimum.accumulate(errors), color=line, lw=1.6, label="best so far")
         axes.legend(fontsize=8, frameon=False, labelcolor=ink, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2,
                     borderaxespad=0.2, columnspacing=1.0, handlelength=1.4, markerscale=2.0)  # fmt: skip
     else:
-        starts = np.flatnonzero(curve.begins)[1:]
-        x, y = (np.insert(values, starts, np.nan) for values in (curve.iterations, errors))
+        restart_rows = np.flatnonzero(curve.is_restart_start)[1:]
+        x, y = (np.insert(values, restart_rows, np.nan) for values in (curve.iterations, errors))
         axes.plot(x, y, color=line, lw=1.6, marker="o", ms=2.5)
     _draw_tolerance(axes, curve, colours)
-    axes.set_xlabel("iterations" if attempts == 1 else f"iterations, in {attempts} restarts", size=8.5, color=ink)
-    axes.set_ylabel(curve.words, size=8.5, color=ink)
+    axes.set_xlabel(
+        "iterations" if restart_count == 1 else f"iterations, in {restart_count} restarts", size=8.5, color=ink
+    )
+    axes.set_ylabel(curve.axis_label, size=8.5, color=ink)
     axes.tick_params(labelsize=8, colors=ink, which="both")
     axes.xaxis.get_major_locator().set_params(integer=True)
     for side in ("top", "right"):
@@ -134,27 +136,36 @@ def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> N
 
 def _draw_tolerance(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
     """Draw the tolerance as a line or a note. It also sets the axis range."""
-    _, goal, _ = colours
+    _, tolerance_colour, _ = colours
     tolerance, min_error = curve.tolerance or 0.0, curve.errors.min()
     is_far_below = tolerance > 0.0 and min_error > _MAX_TOLERANCE_RATIO * tolerance
     if not is_far_below or curve.errors.max() > _MIN_LOG_RATIO * min_error:
         axes.set_yscale("log")
     if not tolerance:
         return
-    note, at, measured = "tolerance", (0, tolerance), ("axes fraction", "data")
+    note, note_position, coordinate_system = "tolerance", (0, tolerance), ("axes fraction", "data")
     if is_far_below:
-        note, at, measured = f"tolerance: {tolerance:.3g}, far below", (0, 0), "axes fraction"
+        note, note_position, coordinate_system = f"tolerance: {tolerance:.3g}, far below", (0, 0), "axes fraction"
         axes.margins(y=0.12)  # margin for the text
     else:
-        axes.axhline(tolerance, color=goal, lw=1.0, ls=(0, (4, 2)))
-    axes.annotate(note, at, xycoords=measured, xytext=(3, 3), textcoords="offset points", ha="left", size=8, color=goal)
+        axes.axhline(tolerance, color=tolerance_colour, lw=1.0, ls=(0, (4, 2)))
+    axes.annotate(
+        note,
+        note_position,
+        xycoords=coordinate_system,
+        xytext=(3, 3),
+        textcoords="offset points",
+        ha="left",
+        size=8,
+        color=tolerance_colour,
+    )
 
 
 # --- Scene of poses --------------------------------------------------------------------------------------------------
 
 
 _AZIMUTH_RAD, _ELEVATION_RAD = math.radians(38.0), math.radians(14.0)
-_TO_Z_UP = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, which keeps left on the left
+_Z_UP_ORDERS = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, which keeps left on the left
 _HELPER_LENGTH_RATIO = 0.3  # smallest length of a helper bone, as a fraction of the figure
 _MAX_JOINTS_WITHOUT_HELPERS = 6  # joints; skeletons of at most this size have no helper bones
 _MAX_TEXT_LENGTH = 200  # characters of a title or a label: at 0.11 inch each they already make a picture 22 inches wide
@@ -168,7 +179,7 @@ class Panel(NamedTuple):
     points: Floats  # (n, 3)
     joints: Ints  # joints of the figure without helpers
     bones: Ints  # (k, 2) rows parent, child
-    faint: Bools  # (k,) helper bones
+    is_helper: Bools  # (k,) helper bones
     chain: Ints  # joints to highlight
     limits: list[Outline]
     trail: Floats | None  # (t, 3) path of the tip
@@ -209,7 +220,7 @@ def prepare_scene(
         Middle joint and world point (3,) of each drawn pole.
     """
     pairs = check_entries(poses, "the poses to draw", "[('rest', rig.rest)]")
-    poses = [_check_pair(one) for one in pairs]
+    poses = [_check_pair(pair) for pair in pairs]
     chain = check_names(chain, "the joints of the chain")
     if not poses:
         message = "draw_poses needs at least one (label, pose)"
@@ -257,16 +268,16 @@ def _build_panel(
     points = pose.world.positions[:, order]
     rows = np.array([skeleton.index(name) for name in chain], dtype=np.int64)
     is_drawn = _find_drawn_joints(skeleton)
-    is_faint = _find_helper_bones(skeleton, pose.with_q(skeleton.rest_q).world.positions, is_drawn)
-    is_faint[rows] = False
+    is_helper = _find_helper_bones(skeleton, pose.with_q(skeleton.rest_q).world.positions, is_drawn)
+    is_helper[rows] = False
     child = np.flatnonzero(is_drawn & (skeleton.parents >= 0) & is_drawn[skeleton.parents])
     bones = np.stack([skeleton.parents[child], child], axis=-1)
-    alone = np.setdiff1d(np.flatnonzero(is_drawn), bones)  # a flat hand rig consists of these only
-    joints = np.unique(np.concatenate([bones[~is_faint[child]].ravel(), alone, rows]))
+    isolated_joints = np.setdiff1d(np.flatnonzero(is_drawn), bones)  # a flat hand rig consists of these only
+    joints = np.unique(np.concatenate([bones[~is_helper[child]].ravel(), isolated_joints, rows]))
     size = float(np.ptp(points[joints], axis=0).max(initial=0.0)) or 1.0
     limits = [Outline([line[:, order] for line in lines], end) for lines, end in build_outlines(pose, limited, size)]
-    ends = np.array([[points[skeleton.index(name)], point[order]] for name, point in poles]).reshape(-1, 2, 3)
-    return Panel(label, pose, points, joints, bones, is_faint[child], rows, limits, None, ends)
+    pole_lines = np.array([[points[skeleton.index(name)], point[order]] for name, point in poles]).reshape(-1, 2, 3)
+    return Panel(label, pose, points, joints, bones, is_helper[child], rows, limits, None, pole_lines)
 
 
 def find_z_up_order(pose: Pose) -> list[int]:
@@ -278,7 +289,7 @@ def find_z_up_order(pose: Pose) -> list[int]:
     if up is None:
         extent = np.ptp(pose.world.positions, axis=0)
         up = "z" if extent[2] > extent[1] else "y"
-    return _TO_Z_UP[up]
+    return _Z_UP_ORDERS[up]
 
 
 def _find_drawn_joints(skeleton: Skeleton) -> Bools:
@@ -301,21 +312,21 @@ def _find_helper_bones(skeleton: Skeleton, points: Floats, is_drawn: Bools) -> B
     the ground to the hips differs: it leads to the figure. `points` (n, 3) are the rest positions, so that all panels
     of a figure agree.
     """
-    faint = np.zeros(len(skeleton), dtype=bool)
+    is_helper = np.zeros(len(skeleton), dtype=bool)
     if len(skeleton) <= _MAX_JOINTS_WITHOUT_HELPERS or not (skeleton.kinds >= Kind.BALL).any():
-        return faint
+        return is_helper
     lengths = np.linalg.norm(points - points[np.maximum(skeleton.parents, 0)], axis=-1)
-    limit = _HELPER_LENGTH_RATIO * np.ptp(points[is_drawn], axis=0).max()
+    min_length = _HELPER_LENGTH_RATIO * np.ptp(points[is_drawn], axis=0).max()
     depth = np.zeros(len(skeleton), dtype=np.int64)  # drawn joints above
     for i, parent in enumerate(skeleton.parents):
         if parent < 0 or not is_drawn[parent]:
             continue
         depth[i] = depth[parent] + 1
-        control = skeleton.moving_depth[i] <= 2  # noqa: PLR2004  (a hand or foot with its toe)
+        is_control = skeleton.moving_depth[i] <= 2  # noqa: PLR2004  (a hand or foot with its toe)
         limbs = [child for child in skeleton.children[parent] if skeleton.moving_depth[child] > 2]  # noqa: PLR2004
-        faint[i] = depth[i] <= 2 and lengths[i] > limit and (control or limbs == [i])  # noqa: PLR2004
-        faint[i] |= control and faint[parent] and skeleton.moving_depth[parent] <= 3  # noqa: PLR2004  (hangs from one)
-    return faint
+        is_helper[i] = depth[i] <= 2 and lengths[i] > min_length and (is_control or limbs == [i])  # noqa: PLR2004
+        is_helper[i] |= is_control and is_helper[parent] and skeleton.moving_depth[parent] <= 3  # noqa: PLR2004  (hangs from one)
+    return is_helper
 
 
 def _build_scene(panels: list[Panel], target: Floats | None) -> Scene:

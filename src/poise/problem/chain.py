@@ -86,12 +86,12 @@ class Chain:
     def pack_targets(self, problem: Problem, rows: Floats) -> Floats:
         """Convert world targets (k, W) into kernel targets (k, 10)."""
         out = _build_aims(len(rows))
-        problem.put_targets(rows, self.terms, out)
+        problem.write_kernel_targets(rows, self.terms, out)
         return out
 
     def pack_starts(self, problem: Problem) -> Floats:
         """Compute the link motions (1|k, m, 4) of the start poses."""
-        return self._u_to_motions(problem.starts)
+        return self._u_to_motions(problem.start_u)
 
     def q_to_motions(self, q: Floats) -> Floats:
         """Compute the link motions (k, m, 4) of q (k, nq)."""
@@ -109,7 +109,7 @@ class Chain:
         """
         u = np.zeros((len(x), self.plan.layout.nu))
         kernels.plan_coordinates.convert_motions_to_u(prepare_for_kernel(x), self.links, u)
-        return problem.q_of(u, moved, traced=traced)
+        return problem.compute_q(u, moved, traced=traced)
 
     def convert_tolerance(self, tolerance: Tolerance) -> tuple[float, float]:
         """Convert the tolerance into kernel units. Returns a distance and 2 sin(angle / 2)."""
@@ -132,8 +132,8 @@ def _explain_refusal(problem: Problem, solver: str) -> str | None:
     repeated = [kind for kind, count in Counter(m.kind for m in problem.measures).items() if count > 1]
     if repeated:
         return f"{solver} solves one {_KIND_NAMES[repeated[0]]} of a joint; {len(problem.goals)} goals ask for it"
-    if problem.coupled is not None:
-        a, b = problem.coupled
+    if problem.coupled_pair is not None:
+        a, b = problem.coupled_pair
         return f"{solver} moves one joint at a time; {a!r} and {b!r} are coupled and both on the way to the tip"
     return None
 
@@ -238,7 +238,7 @@ def find_arm(problem: Problem) -> Arm | None:
     """Return the packed serial arm, or None for other problems."""
     plan = problem.plan
     arm = get_or_compute(plan, "arm", None, lambda: _pack_arm(plan) if _is_serial(plan) else None)
-    return None if arm is None or problem.prefers else arm
+    return None if arm is None or problem.has_preference else arm
 
 
 def _is_serial(plan: Plan) -> bool:

@@ -28,14 +28,14 @@ class TargetReach(NamedTuple):
     """
 
     term: int
-    shortest: float
-    longest: float
+    min_reach: float
+    max_reach: float
     distance: Floats
 
 
 def compute_reaches(problem: Problem, targets: Floats) -> list[TargetReach]:
     """Compute the reach of every position goal."""
-    plan, aims = problem.plan, problem.kernel_targets(targets)
+    plan, aims = problem.plan, problem.compute_kernel_targets(targets)
     reaches_of_terms: list[TargetReach] = []
     for i, term in enumerate(plan.layout.terms):
         if term.kind == POSITION:
@@ -54,7 +54,7 @@ def find_unreachable(problem: Problem, targets: Floats, tolerance: Tolerance) ->
     slack = tolerance.distance / problem.plan.unit
     first_unreachable = np.zeros(len(targets), dtype=np.int64)
     for n, reach in enumerate(compute_reaches(problem, targets), start=1):
-        is_outside = (reach.distance > reach.longest + slack) | (reach.distance < reach.shortest - slack)
+        is_outside = (reach.distance > reach.max_reach + slack) | (reach.distance < reach.min_reach - slack)
         first_unreachable = np.where(is_outside & (first_unreachable == 0), n, first_unreachable)
     return first_unreachable
 
@@ -68,12 +68,12 @@ def find_overextended(problem: Problem, targets: Floats, tolerance: Tolerance) -
     plan = problem.plan
     if (
         problem.free_root
-        or not problem.lone_point
+        or not problem.has_single_position
         or not get_or_compute(plan, "free chain", None, lambda: _is_unlimited_ball_chain(plan))
     ):
         return None
     _, longest, origin = plan.reaches[0]
-    max_distance, aims = longest + tolerance.distance / plan.unit, problem.kernel_targets(targets)
+    max_distance, aims = longest + tolerance.distance / plan.unit, problem.compute_kernel_targets(targets)
     if len(aims) == 1:  # Python floats: arrays would take a tenth of a 40 us solve
         x, y, z = aims[0, :3].tolist()
         a, b, c = origin.tolist()
@@ -94,7 +94,7 @@ def pull_inside_reach(problem: Problem, targets: Floats) -> Floats:
     chain's first joint.
     """
     plan, out = problem.plan, targets.copy()
-    bases, aims = problem.rigid_bases.reshape(-1, 3, 4), problem.kernel_targets(targets)
+    bases, aims = problem.rigid_base_transforms.reshape(-1, 3, 4), problem.compute_kernel_targets(targets)
     for i, term in enumerate(plan.layout.terms):
         if term.kind != POSITION:
             continue
@@ -127,14 +127,14 @@ class Conflict(NamedTuple):
     kind      "far", "near", "turned" (two rotations or directions) or "askew" (two points and a rotation)
     measures  two numbers; of "askew" three, the rotation last
     target    (k,) the distance or angle between the targets [file units, rad]; for "askew" their mismatch
-    possible  the nearest distance or angle of any pose
+    nearest_possible  the nearest distance or angle of any pose
     excess    (k,) the difference minus the tolerances; above 0 no pose meets both
     """
 
     kind: str
     measures: tuple[int, ...]
     target: Floats
-    possible: Floats
+    nearest_possible: Floats
     excess: Floats
 
 
@@ -207,16 +207,16 @@ def _is_term_of(term: object, measure: Measure) -> bool:
 def _compare_within_bodies(problem: Problem, q: Floats, aims: list[Floats], tolerance: Tolerance) -> list[Conflict]:
     """Compare targets of one rigid body with its shape."""
     measures = problem.measures
-    members: dict[int, list[int]] = {}
+    measures_by_body: dict[int, list[int]] = {}
     for i, measure in enumerate(measures):
         body = _find_body(problem, measure.row)
         if body >= 0 and measure.kind in (POSITION, ROTATION, DIRECTION):
-            members.setdefault(body, []).append(i)
-    if all(len(measures_of_body) < 2 for measures_of_body in members.values()):  # noqa: PLR2004  (a conflict takes two)
+            measures_by_body.setdefault(body, []).append(i)
+    if all(len(measures_of_body) < 2 for measures_of_body in measures_by_body.values()):  # noqa: PLR2004  (a conflict takes two)
         return []
     actual = _measure_bodies(problem, q)
     conflicts: list[Conflict] = []
-    for measures_of_body in members.values():
+    for measures_of_body in measures_by_body.values():
         rotation_measures = [i for kind in (ROTATION, DIRECTION) for i in measures_of_body if measures[i].kind == kind]
         for i, j in combinations(rotation_measures, 2):
             mismatch = _compute_angle_mismatch(
@@ -229,9 +229,11 @@ def _compare_within_bodies(problem: Problem, q: Floats, aims: list[Floats], tole
         for (i, j), k in product(
             combinations(points, 2), [i for i in rotation_measures if measures[i].kind == ROTATION]
         ):
-            line = actual[j] - actual[i]
-            mismatch = length(_express_in_frames(aims[k], aims[j] - aims[i]) - _express_in_frames(actual[k], line))
-            slack = 2.0 * tolerance.distance + tolerance.angle * length(line)
+            point_offset = actual[j] - actual[i]
+            mismatch = length(
+                _express_in_frames(aims[k], aims[j] - aims[i]) - _express_in_frames(actual[k], point_offset)
+            )
+            slack = 2.0 * tolerance.distance + tolerance.angle * length(point_offset)
             conflicts.append(Conflict("askew", (i, j, k), mismatch, np.zeros(len(mismatch)), mismatch - slack))
     return conflicts
 
@@ -260,12 +262,12 @@ def _measure_bodies(problem: Problem, q: Floats) -> list[Floats]:
 
 
 def _compute_angle_mismatch(
-    first: int, second: int, actual: tuple[Floats, Floats], targets: tuple[Floats, Floats]
+    first_kind: int, second_kind: int, actual: tuple[Floats, Floats], targets: tuple[Floats, Floats]
 ) -> Floats:
     """Compute angles (k,) [rad] between actual and desired relative rotations."""
-    if first == DIRECTION:
+    if first_kind == DIRECTION:
         return np.abs(measure_direction_error(*targets) - measure_direction_error(*actual))
-    if second == ROTATION:
+    if second_kind == ROTATION:
         actual_relative, target_relative = (rotations.multiply(rotations.inverse(a), b) for a, b in (actual, targets))
         return measure_rotation_error(actual_relative, target_relative)
     return measure_direction_error(_express_in_frames(actual[0], actual[1]), _express_in_frames(targets[0], targets[1]))

@@ -301,7 +301,7 @@ def compute_world_errors(
         elif measure.kind == dof_layout.POSITION:
             errors[:, c] = geometry.length(target - transforms.compute_point(measure, goal))
         elif measure.kind == dof_layout.POLE:
-            errors[:, c] = np.abs(transforms.compute_pole_side(measure, target).angle)
+            errors[:, c] = np.abs(transforms.compute_pole_side(measure, target).pole_angle)
         elif measure.kind == dof_layout.ROTATION:
             errors[:, c] = geometry.measure_rotation_error(transforms[measure.row].rotations, target)
         else:

@@ -45,7 +45,7 @@ def find_limb(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
 
     Limbs and refusals are remembered with the skeleton. They depend on the kinds of goals, not on poses or targets.
     """
-    key = (problem.kinds, problem.free_root, middle, keep_tip)
+    key = (problem.goal_key, problem.free_root, middle, keep_tip)
     limb = get_or_compute(
         problem.skeleton, "limb", key, lambda: _find_limb_or_refusal(problem, middle, keep_tip=keep_tip)
     )
@@ -72,9 +72,9 @@ def _build_limb(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb
     pole_limb = None if pole is None else find_pole_limb(skeleton, pole, problem.goals)
     if middle is not None and pole_limb is not None and pole_limb.first in movers:
         movers = movers[movers.index(pole_limb.first) :]  # skip joints above the pole's line, such as a collar bone
-    first, mid = _choose_bending_joints(skeleton, goal.joint, movers, middle)
-    _refuse_coupled_joints(problem, (first, mid))
-    limb = Limb(first, mid, tip, is_hinge(skeleton, first), keep_tip or isinstance(goal, Place))
+    first, middle_row = _choose_bending_joints(skeleton, goal.joint, movers, middle)
+    _refuse_coupled_joints(problem, (first, middle_row))
+    limb = Limb(first, middle_row, tip, is_hinge(skeleton, first), keep_tip or isinstance(goal, Place))
     _refuse_joint_kinds(skeleton, limb)
     if pole_limb is not None:
         _refuse_other_limb(skeleton, pole_limb, limb)
@@ -112,7 +112,7 @@ def _choose_bending_joints(skeleton: Skeleton, tip: str, movers: list[int], midd
 
 
 def _refuse_coupled_joints(problem: Problem, rows: tuple[int, int]) -> None:
-    skeleton, pair = problem.skeleton, problem.coupled
+    skeleton, pair = problem.skeleton, problem.coupled_pair
     if pair is not None:
         raise UnsupportedError(f"two_bone moves no joints that are coupled; {pair[0]!r} and {pair[1]!r} are")
     follower = next((row for row in rows if skeleton.couplings[row] is not None), None)
@@ -218,12 +218,12 @@ class PosedLimb(NamedTuple):
     plan    pose-independent data
     rows    (1|k, LIMB_ROW), the fields of `LimbRow` in kernels/two_bone.py; or (1|k, PLANE_ROW), those of `PlaneRow`
             in kernels/planar_two_bone.py
-    starts  (1|k, nq) the poses
+    start_q  (1|k, nq) the poses
     """
 
     plan: LimbPlan
     rows: Floats
-    starts: Floats
+    start_q: Floats
 
 
 def pack_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
@@ -242,7 +242,7 @@ def build_limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
     start = problem.start
     has_translations, has_scales = start.translations is not None, start.scales is not None
     # Not remembered with the problem's plan: that depends on fixed joints and takes longer to pack.
-    key = (problem.kinds, problem.free_root, options, has_translations, has_scales)
+    key = (problem.goal_key, problem.free_root, options, has_translations, has_scales)
     return get_or_compute(
         start.skeleton,
         "limbs",
@@ -258,26 +258,30 @@ def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> 
     map_count) are the maps of the plan's table, if already computed.
     """
     has_translations, has_scales = start.translations is not None, start.scales is not None
-    starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a writable copy for the kernels
+    start_q = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a writable copy for the kernels
     local_transforms = (
         kinematics.pack_local_offsets(plan.table, kinematics.flatten_local_offsets(start.translations, start.scales))
         if has_translations or has_scales
         else _NO_LOCAL_TRANSFORMS
     )
-    maps = kinematics.compute_table_maps(plan.table, plan.map_count, starts, local_transforms) if maps is None else maps
-    rotations_of_maps, rows = (
-        np.empty((len(starts), 16)),
-        np.empty((len(starts), layout.PLANE_ROW if plan.limb.planar else layout.LIMB_ROW)),
+    maps = (
+        kinematics.compute_table_maps(plan.table, plan.map_count, start_q, local_transforms) if maps is None else maps
     )
-    fill = kernels.limb_packing.pack_planar_limbs if plan.limb.planar else kernels.limb_packing.pack_limbs
-    has_shear, has_skewed_axes = fill(plan.numbers, maps, starts, local_transforms, False, rotations_of_maps, rows)
+    rotations_of_maps, rows = (
+        np.empty((len(start_q), 16)),
+        np.empty((len(start_q), layout.PLANE_ROW if plan.limb.planar else layout.LIMB_ROW)),
+    )
+    pack_rows = kernels.limb_packing.pack_planar_limbs if plan.limb.planar else kernels.limb_packing.pack_limbs
+    has_shear, has_skewed_axes = pack_rows(
+        plan.numbers, maps, start_q, local_transforms, False, rotations_of_maps, rows
+    )
     if has_shear:
         _fill_rotations(plan, maps, rotations_of_maps)
-        _, has_skewed_axes = fill(plan.numbers, maps, starts, local_transforms, True, rotations_of_maps, rows)
+        _, has_skewed_axes = pack_rows(plan.numbers, maps, start_q, local_transforms, True, rotations_of_maps, rows)
     if has_skewed_axes:
         a, b = (start.skeleton.names[row] for row in plan.limb[:2])
         raise UnsupportedError(f"two_bone needs parallel axes where both joints are hinges; {a!r} and {b!r} are not")
-    return PosedLimb(plan, rows, starts)
+    return PosedLimb(plan, rows, start_q)
 
 
 def _fill_rotations(plan: LimbPlan, maps: Floats, quaternions: Floats) -> None:
@@ -293,29 +297,34 @@ def _fill_rotations(plan: LimbPlan, maps: Floats, quaternions: Floats) -> None:
 
 
 def _pack_limb_plan(problem: Problem, options: LimbOptions, *, has_translations: bool, has_scales: bool) -> LimbPlan:
-    uniform = problem.paths is not None
-    if not uniform:
+    has_uniform_scale = problem.error_paths is not None
+    if not has_uniform_scale:
         problem.plan  # noqa: B018  (its errors come first)
     limb, skeleton = find_limb(problem, options.mid, keep_tip=options.keep_tip), problem.skeleton
     path = skeleton.way(limb.tip)
     maps = [path.index(row) - 1 for row in limb[:3]]
     maps = [*(maps if limb.rotates_tip else [*maps[:2], -1]), len(path) - 1]
-    lowest = min([at for at in maps if at >= 0])
-    numbers = np.zeros(layout.POSED_JOINTS + 3 * layout.POSED_JOINT)
-    numbers[layout.POSED_MAPS : layout.POSED_MAPS + 4] = [at - lowest if at >= 0 else -1 for at in maps]
-    numbers[layout.POSED_IS_HINGE], numbers[layout.POSED_TIP_ROTATES] = (
+    first_map = min([at for at in maps if at >= 0])
+    packed_joints = np.zeros(layout.POSED_JOINTS + 3 * layout.POSED_JOINT)
+    packed_joints[layout.POSED_MAPS : layout.POSED_MAPS + 4] = [at - first_map if at >= 0 else -1 for at in maps]
+    packed_joints[layout.POSED_IS_HINGE], packed_joints[layout.POSED_TIP_ROTATES] = (
         is_hinge(skeleton, limb.middle),
         limb.rotates_tip,
     )
-    numbers[layout.POSED_BRANCH] = _BRANCH_SIGNS[options.branch]
-    numbers[layout.POSED_THIGH], numbers[layout.POSED_SHIN] = options.bend in ("thigh", "both"), options.bend == "both"
-    joints = numbers[layout.POSED_JOINTS :].reshape(3, layout.POSED_JOINT)
+    packed_joints[layout.POSED_BRANCH] = _BRANCH_SIGNS[options.branch]
+    packed_joints[layout.POSED_THIGH], packed_joints[layout.POSED_SHIN] = (
+        options.bend in ("thigh", "both"),
+        options.bend == "both",
+    )
+    joints = packed_joints[layout.POSED_JOINTS :].reshape(3, layout.POSED_JOINT)
     for joint, row in zip(joints, limb[:3] if limb.rotates_tip else limb[:2], strict=False):
         _pack_joint(joint, skeleton, row, has_translations=has_translations)
         joint[layout.POSED_SUPPLIED] = path.index(row)
     table = kinematics.build_table(skeleton, path, has_translations=has_translations, has_scales=has_scales)
     columns = _find_columns(skeleton, limb)
-    return LimbPlan(limb, _find_pole_column(problem), columns, table, len(path) - lowest, numbers, uniform)
+    return LimbPlan(
+        limb, _find_pole_column(problem), columns, table, len(path) - first_map, packed_joints, has_uniform_scale
+    )
 
 
 def _pack_joint(joint: Floats, skeleton: Skeleton, row: int, *, has_translations: bool) -> None:

@@ -51,15 +51,15 @@ class ReachBounds:
             node, point = self.layout.terms[i].node, self.aims[i, :3]
             return 0.0, self._compute_slack(node, _compute_length(point)), self._transform_to_base(node, point)
         spans, slack = self._compute_spans(i), self._compute_slack(path[0])
-        longest = sum(spans)
+        max_reach = sum(spans)
         only_rotates = {self.layout.nodes[node].kind for node in path} <= {dof_layout.HINGE, dof_layout.BALL}
-        shortest = max(2 * max(spans) - longest, 0.0) if only_rotates else 0.0
-        shortest *= 1 - self._rounding_margin
+        min_reach = max(2 * max(spans) - max_reach, 0.0) if only_rotates else 0.0
+        min_reach *= 1 - self._rounding_margin
         if self.length_error > EXPORTER_LENGTH_ERROR and only_rotates:  # each length has its own error
-            shortest = max(2 * max(spans) - (1 + self.length_error) * longest - slack, 0.0)
+            min_reach = max(2 * max(spans) - (1 + self.length_error) * max_reach - slack, 0.0)
         origin, parent = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
         origin = origin if parent < 0 else self._transform_to_base(parent, origin)
-        return shortest, longest * (1 + self._rounding_margin) + slack, origin
+        return min_reach, max_reach * (1 + self._rounding_margin) + slack, origin
 
     def compute_max_reach(self, i: int) -> float:
         """Return the total bone length up to term i."""
@@ -73,18 +73,21 @@ class ReachBounds:
 
         Both terms are positions, of a plan without length error. Points of one rigid body have a single distance.
         """
-        first, second = self._list_moving_ancestors(i), self._list_moving_ancestors(j)
-        shared = [a[0] == b[0] for a, b in zip(first, second, strict=False)]
-        last = shared.index(False) - 1 if False in shared else len(shared) - 1
-        separate = [*first[last + 1 :], *second[last + 1 :]]
+        first_path, second_path = self._list_moving_ancestors(i), self._list_moving_ancestors(j)
+        is_shared = [a[0] == b[0] for a, b in zip(first_path, second_path, strict=False)]
+        shared_index = is_shared.index(False) - 1 if False in is_shared else len(is_shared) - 1
+        separate_nodes = [*first_path[shared_index + 1 :], *second_path[shared_index + 1 :]]
         spans = [
-            _compute_length(first[last][1] - second[last][1]),
-            *[self._compute_span(node, end) for node, end in separate],
+            _compute_length(first_path[shared_index][1] - second_path[shared_index][1]),
+            *[self._compute_span(node, end) for node, end in separate_nodes],
         ]
-        only_rotates = {self.layout.nodes[node].kind for node, _ in separate} <= {dof_layout.HINGE, dof_layout.BALL}
-        longest = sum(spans)
-        shortest = max(2 * max(spans) - longest, 0.0) if only_rotates else 0.0
-        return shortest * (1 - self._rounding_margin), longest * (1 + self._rounding_margin)
+        only_rotates = {self.layout.nodes[node].kind for node, _ in separate_nodes} <= {
+            dof_layout.HINGE,
+            dof_layout.BALL,
+        }
+        max_distance = sum(spans)
+        min_distance = max(2 * max(spans) - max_distance, 0.0) if only_rotates else 0.0
+        return min_distance * (1 - self._rounding_margin), max_distance * (1 + self._rounding_margin)
 
     def _list_moving_ancestors(self, i: int) -> list[tuple[int, Floats]]:
         """List the moving nodes above term i, from the base (-1).

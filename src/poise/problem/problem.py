@@ -20,7 +20,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, finite, prepare_for_kernel
 from poise.maths.caching import get_or_compute, select_own_fields
 from poise.maths.formatting import format_fields
-from poise.maths.old_names import make_alias
+from poise.maths.old_names import make_alias, make_property_alias
 from poise.maths.rotations import rotation_part
 from poise.model.joint_tree import is_robot
 from poise.model.kinematics import compute_world_maps
@@ -74,7 +74,7 @@ class Problem:
         At least one. Their targets are examples, and are not used here.
     free_root
         Whether the free root joint above the chain may move as well.
-    kinds
+    goal_key
         Key of the goals without their targets, for remembering plans. Computed by default.
     """
 
@@ -83,53 +83,53 @@ class Problem:
     start: Pose
     goals: tuple[Goal, ...]
     free_root: bool = False
-    kinds: tuple[object, ...] = ()
+    goal_key: tuple[object, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.kinds:
-            object.__setattr__(self, "kinds", build_goal_key(self.goals))
+        if not self.goal_key:
+            object.__setattr__(self, "goal_key", build_goal_key(self.goals))
 
     def __getstate__(self) -> dict[str, Any]:
         return select_own_fields(self)
 
-    def part(self, rows: Bools | Ints | slice) -> Problem:
+    def select_rows(self, rows: Bools | Ints | slice) -> Problem:
         """Return the problem for some starts and preferred poses.
 
         A problem with one start for all targets is returned unchanged.
         """
-        if not self.batched:
+        if not self.is_batched:
             return self
         goals = tuple(goal.part(rows) if isinstance(goal, Near) else goal for goal in self.goals)
-        return self.at(self.start[rows] if self.start.shape else self.start, goals)
+        return self.with_start(self.start[rows] if self.start.shape else self.start, goals)
 
-    def at(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
+    def with_start(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts. `goals` may replace the goals by others of the same kinds."""
         plan_serves = not len(self.plan.layout.fixed_columns) and start.translations is None and start.scales is None
         return (
             self.with_start_unchecked(start, goals)
             if plan_serves
-            else Problem(start, goals or self.goals, self.free_root, self.kinds)
+            else Problem(start, goals or self.goals, self.free_root, self.goal_key)
         )
 
     def broadcast(self, shape: tuple[int, ...]) -> Problem:
         """Return the problem with preferred poses broadcast to a batch shape."""
-        return self.at(self.start, broadcast_goals(self.goals, shape)) if find_preferred_shape(self.goals) else self
-
-    spread = make_alias("Problem.spread", broadcast)
+        return (
+            self.with_start(self.start, broadcast_goals(self.goals, shape))
+            if find_preferred_shape(self.goals)
+            else self
+        )
 
     def with_start_unchecked(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts and the same plan.
 
         The caller knows that the plan serves every start. `goals` may replace the goals by others of the same kinds.
         """
-        other = Problem(start, goals or self.goals, self.free_root, self.kinds)
+        other = Problem(start, goals or self.goals, self.free_root, self.goal_key)
         object.__setattr__(other, "plan", self.plan)  # sets the cached property
         return other
 
-    moved = make_alias("Problem.moved", with_start_unchecked)
-
     @property
-    def batched(self) -> bool:
+    def is_batched(self) -> bool:
         """Whether targets have different starts or preferred poses."""
         return bool(self.start.shape or find_preferred_shape(self.goals))
 
@@ -141,19 +141,19 @@ class Problem:
     @cached_property
     def plan(self) -> Plan:
         """Packed plan. Starts of one problem share it (see `group_by_plan`)."""
-        still = self.still if self.start.shape else None
-        return build_plan(self.start, self.goals, self.kinds, free_root=self.free_root, plan_inputs=still)
+        still = self.plan_inputs if self.start.shape else None
+        return build_plan(self.start, self.goals, self.goal_key, free_root=self.free_root, plan_inputs=still)
 
     @cached_property
-    def still(self) -> Floats | None:
+    def plan_inputs(self) -> Floats | None:
         """(1|k, s) start values behind a plan, or None. See `group_by_plan`."""
-        layout = get_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
+        layout = get_layout(self.skeleton, self.goal_key, self.goals, free_root=self.free_root)
         return collect_plan_inputs(self.start, layout)
 
     @property
-    def coupled(self) -> tuple[str, str] | None:
+    def coupled_pair(self) -> tuple[str, str] | None:
         """Two coupled joints among the moving ones, or None. This holds for every plan."""
-        layout = get_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
+        layout = get_layout(self.skeleton, self.goal_key, self.goals, free_root=self.free_root)
         return dof_layout.find_coupled_pair(self.skeleton, layout.nodes)
 
     @property
@@ -167,17 +167,17 @@ class Problem:
         return self.plan.measures
 
     @property
-    def lone_point(self) -> bool:
+    def has_single_position(self) -> bool:
         """Whether the only goal is a Position on uncoupled joints."""
-        return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.coupled is None
+        return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.coupled_pair is None
 
     @property
-    def spared(self) -> Bools:
+    def optional_columns(self) -> Bools:
         """(c,) mask of the errors of optional goals."""
         return np.array([is_optional(self.goals[measure.goal]) for measure in self.measures], dtype=np.bool_)
 
     @cached_property
-    def ranked(self) -> bool:
+    def has_optional_goals(self) -> bool:
         """Whether some goals are optional."""
         for goal in self.goals:  # noqa: SIM110  (runs in every solve; any() is slower)
             if getattr(goal, "optional", False):
@@ -185,14 +185,14 @@ class Problem:
         return False
 
     @cached_property
-    def balances(self) -> bool:
+    def has_balance(self) -> bool:
         """Whether a goal is a Balance."""
         return any([measure.kind == dof_layout.BALANCE for measure in self.measures])  # noqa: C419  (faster than a generator)
 
     # --- conversion to plan coordinates and back --------------------------------------------------------------------
 
     @cached_property
-    def bases(self) -> Floats:
+    def base_transforms(self) -> Floats:
         """(1|k, 3, 4) world transforms of the tree's base row."""
         base, start = self.plan.layout.base, self.start
         if base < 0:
@@ -211,24 +211,24 @@ class Problem:
         """(1|k, nq) read-only start values for the kernels."""
         return np.array(self.start.flat_q)
 
-    def kernel_targets(self, rows: Floats) -> Floats:
+    def compute_kernel_targets(self, rows: Floats) -> Floats:
         """Convert world targets (k, W) into kernel targets.
 
         Those are in the base frame and kernel units, in the order of the terms.
         """
         out = np.empty((len(rows), self.plan.target_width))
-        self.put_targets(rows, self.plan.target_columns, out)
+        self.write_kernel_targets(rows, self.plan.target_columns, out)
         return out
 
-    def put_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
+    def write_kernel_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
         """Write kernel targets into the columns of `out` named by `terms`. See kernels/plan_coordinates.py."""
         unit = self.plan.scale * self.plan.size
-        kernels.plan_coordinates.convert_targets(prepare_for_kernel(rows), self.rigid_bases, unit, terms, out)
+        kernels.plan_coordinates.convert_targets(prepare_for_kernel(rows), self.rigid_base_transforms, unit, terms, out)
 
     @cached_property
-    def rigid_bases(self) -> Floats:
+    def rigid_base_transforms(self) -> Floats:
         """(1|k, 12) base transforms without scale. Non-uniform scale leaves the nearest rotations."""
-        bases = self.bases.reshape(-1, 12)
+        bases = self.base_transforms.reshape(-1, 12)
         bases = bases if self.plan.scale == 1.0 else bases / self.plan.scale_divisors
         if self.plan.length_error > EXPORTER_LENGTH_ERROR:
             bases = bases.reshape(-1, 3, 4)
@@ -236,17 +236,17 @@ class Problem:
         return bases if bases.flags.carray else prepare_for_kernel(bases)
 
     @cached_property
-    def starts(self) -> Floats:
+    def start_u(self) -> Floats:
         """(1|k, nu) start configurations u."""
         return self.plan.q_to_u(self.start_rows)
 
-    def q_of(self, u: Floats, moved: Bools, *, traced: bool = False) -> Floats:
+    def compute_q(self, u: Floats, moved: Bools, *, traced: bool = False) -> Floats:
         """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep the start's q bit for bit.
 
         Hinges are moved by whole turns as near to the start as possible, except with a preferred pose or soft limits,
         and in traces.
         """
-        unwrap = bool(len(self.plan.wrap_ranges)) and not traced and not self.prefers
+        unwrap = bool(len(self.plan.wrap_ranges)) and not traced and not self.has_preference
         return self.plan.u_to_q(u, moved, self.start_rows, unwrap=unwrap)
 
     @cached_property
@@ -257,27 +257,27 @@ class Problem:
         return get_or_compute(self.plan, "no preference", None, lambda: build_preference(self.plan, ()))
 
     @property
-    def prefers(self) -> bool:
+    def has_preference(self) -> bool:
         """Whether a preferred pose or soft limit ranks configurations."""
         return self.plan.has_soft_limits or bool(self.preference.weights.any())
 
     # --- errors -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def paths(self) -> goal_errors.ErrorPaths | None:
+    def error_paths(self) -> goal_errors.ErrorPaths | None:
         """Packed paths to the measures, or None. None means that only world transforms can be measured."""
         if self.start.translations is not None or self.start.scales is not None:
             return None
-        return goal_errors.build_error_paths(self.skeleton, self.goals, self.kinds)
+        return goal_errors.build_error_paths(self.skeleton, self.goals, self.goal_key)
 
-    def targets(self, goals: Sequence[Goal], k: int) -> Floats:
+    def build_targets(self, goals: Sequence[Goal], k: int) -> Floats:
         """Build target rows (k, W) of goals of the same kinds.
 
         A Pin's target is the joint's transform in the start pose.
         """
-        return self.target_rows([goal.rows() for goal in goals if goal.width], (k,))
+        return self.build_target_rows([goal.rows() for goal in goals if goal.width], (k,))
 
-    def target_rows(self, given: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
+    def build_target_rows(self, given: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
         """Build target rows (k, W) from the goals' target arrays.
 
         These are (..., width), of the goals with a target; `shape` are the batch axes.
@@ -304,19 +304,19 @@ class Problem:
         rows = np.concatenate([at.positions, at.rotations], axis=-1).reshape(-1, 7)
         return rows[:, 0 if goal.position else 3 : 7 if goal.rotation else 3]
 
-    def errors(self, q: Floats, targets: Floats) -> Floats:
+    def compute_errors(self, q: Floats, targets: Floats) -> Floats:
         """Compute the errors (k, c) of poses q (k, nq).
 
         Targets are (k, W); errors are distances [file units] and angles [rad].
         """
         if not self.measures:
             return np.zeros((len(q), 0))
-        if self.paths is None:
+        if self.error_paths is None:
             pose = Pose.make_unchecked(
                 self.skeleton, q.view(), *self._broadcast_local_transforms(len(q))
             )  # unchanged q, as for the paths
             return goal_errors.compute_world_errors(pose, self.goals, targets, prepare_for_kernel(q), self.measures)
-        return goal_errors.compute_path_errors(self.paths, prepare_for_kernel(q), prepare_for_kernel(targets))
+        return goal_errors.compute_path_errors(self.error_paths, prepare_for_kernel(q), prepare_for_kernel(targets))
 
     def make_pose(self, q: Floats) -> Pose:
         """Return the start pose with other values q (k, nq). Translations and scales are kept."""
@@ -325,8 +325,6 @@ class Problem:
             self.skeleton, normalise_rotations(self.skeleton, checked_q), *self._broadcast_local_transforms(len(q))
         )
 
-    posed = make_alias("Problem.posed", make_pose)
-
     def make_pose_unchecked(self, q: Floats) -> Pose:
         """Return the start pose with unchecked values q (k, nq).
 
@@ -334,13 +332,11 @@ class Problem:
         """
         return Pose.make_unchecked(self.skeleton, q, *self._broadcast_local_transforms(len(q)))
 
-    posed_as = make_alias("Problem.posed_as", make_pose_unchecked)
-
     def _broadcast_local_transforms(self, k: int) -> list[Floats | None]:
         """Broadcast the starts' translations and scales to (k, n, 3)."""
         return [_broadcast_rows(value, k) for value in (self.start.translations, self.start.scales)]
 
-    def tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
+    def complete_tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
         """Return the given tolerance, with defaults filled in.
 
         Defaults are 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots.
@@ -356,7 +352,7 @@ class Problem:
     @property
     def _chain_length(self) -> float:
         """Rest length of the chain [file units]. A chain without length has the size of the character."""
-        return get_or_compute(self.skeleton, "lengths", (self.kinds, self.free_root), self._compute_rest_length)
+        return get_or_compute(self.skeleton, "lengths", (self.goal_key, self.free_root), self._compute_rest_length)
 
     def _compute_rest_length(self) -> float:
         chain_length = self._rest_plan.max_reach
@@ -371,7 +367,7 @@ class Problem:
         if not len(self.plan.layout.fixed_columns) and self.start.translations is None and self.start.scales is None:
             return self.plan
         rest = Pose(self.skeleton, self.skeleton.rest_q)
-        return build_plan(rest, self.goals, self.kinds, free_root=self.free_root)
+        return build_plan(rest, self.goals, self.goal_key, free_root=self.free_root)
 
     def compute_max_errors(self, tolerance: Tolerance) -> Floats:
         """Return the largest reached errors (c,), infinite for optional goals."""
@@ -380,13 +376,13 @@ class Problem:
             max_errors = [
                 tolerance.distance if m.kind in dof_layout.LENGTH_KINDS else tolerance.angle for m in self.plan.measures
             ]
-            return np.where(self.spared, np.inf, max_errors) if self.ranked else np.array(max_errors)
+            return (
+                np.where(self.optional_columns, np.inf, max_errors) if self.has_optional_goals else np.array(max_errors)
+            )
 
         return get_or_compute(self.plan, "allowed", tolerance, make)
 
-    allowed = make_alias("Problem.allowed", compute_max_errors)
-
-    def bounds(self, tolerance: Tolerance) -> Floats:
+    def compute_error_bounds(self, tolerance: Tolerance) -> Floats:
         """Return the largest errors (c,) enlarged by rounding. Kernels and forward kinematics differ by that much."""
         return get_or_compute(
             self.plan, "bounds", tolerance, lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK)
@@ -394,9 +390,7 @@ class Problem:
 
     def is_met(self, errors: Floats, tolerance: Tolerance) -> Bools:
         """Return whether all errors of each row (k, c) are within tolerance."""
-        return np.asarray((errors <= self.bounds(tolerance)).all(axis=-1))
-
-    met = make_alias("Problem.met", is_met)
+        return np.asarray((errors <= self.compute_error_bounds(tolerance)).all(axis=-1))
 
     def shift_targets(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
         """Shift aims (k, W) by the errors of poses q (k, nq).
@@ -420,7 +414,9 @@ class Problem:
                 aims[:, columns] = rotations.normalise(rotations.multiply(correction, aim))
             elif measure.kind == dof_layout.POLE:
                 side, first = transforms.compute_pole_side(measure, target), pose.world.positions[:, measure.limb[0]]
-                aims[:, columns] = first + rotations.rotate(rotations.about(side.line, side.angle), aim - first)
+                aims[:, columns] = first + rotations.rotate(
+                    rotations.about(side.limb_direction, side.pole_angle), aim - first
+                )
             else:
                 correction = rotations.rotation_between(
                     transforms.compute_axis(measure, goal), transforms.compute_desired_direction(measure, goal, target)
@@ -429,7 +425,38 @@ class Problem:
                 aims[:, columns] = origin + rotations.rotate(correction, aim - origin)
         return aims
 
+    # --- Old names ------------------------------------------------------------------------------------------------
+
+    part = make_alias("Problem.part", select_rows)
+    at = make_alias("Problem.at", with_start)
+    put_targets = make_alias("Problem.put_targets", write_kernel_targets)
+    kernel_targets = make_alias("Problem.kernel_targets", compute_kernel_targets)
+    q_of = make_alias("Problem.q_of", compute_q)
+    errors = make_alias("Problem.errors", compute_errors)
+    targets = make_alias("Problem.targets", build_targets)
+    target_rows = make_alias("Problem.target_rows", build_target_rows)
+    tolerance = make_alias("Problem.tolerance", complete_tolerance)
+    bounds = make_alias("Problem.bounds", compute_error_bounds)
+    spread = make_alias("Problem.spread", broadcast)
+    moved = make_alias("Problem.moved", with_start_unchecked)
+    posed = make_alias("Problem.posed", make_pose)
+    posed_as = make_alias("Problem.posed_as", make_pose_unchecked)
+    allowed = make_alias("Problem.allowed", compute_max_errors)
+    met = make_alias("Problem.met", is_met)
     corrected = make_alias("Problem.corrected", shift_targets)
+    kinds = make_property_alias("Problem.kinds", "goal_key")
+    batched = make_property_alias("Problem.batched", "is_batched")
+    still = make_property_alias("Problem.still", "plan_inputs")
+    coupled = make_property_alias("Problem.coupled", "coupled_pair")
+    lone_point = make_property_alias("Problem.lone_point", "has_single_position")
+    spared = make_property_alias("Problem.spared", "optional_columns")
+    ranked = make_property_alias("Problem.ranked", "has_optional_goals")
+    balances = make_property_alias("Problem.balances", "has_balance")
+    prefers = make_property_alias("Problem.prefers", "has_preference")
+    bases = make_property_alias("Problem.bases", "base_transforms")
+    starts = make_property_alias("Problem.starts", "start_u")
+    paths = make_property_alias("Problem.paths", "error_paths")
+    rigid_bases = make_property_alias("Problem.rigid_bases", "rigid_base_transforms")
 
 
 def _broadcast_rows(value: Floats | None, k: int) -> Floats | None:
@@ -451,7 +478,7 @@ class RequiredGoals(NamedTuple):
 
 def find_required_goals(problem: Problem) -> RequiredGoals | None:
     """Return the required part of a problem. None where every measured goal is optional."""
-    errors = np.flatnonzero(~problem.spared)
+    errors = np.flatnonzero(~problem.optional_columns)
     if not len(errors):
         return None
     columns = [np.arange(m.column, m.column + dof_layout.TARGET_SIZES[m.kind]) for m in problem.measures]

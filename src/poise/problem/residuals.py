@@ -64,14 +64,14 @@ def compute_pole_rows(
     """
     side = WorldTransforms(pose).compute_pole_side(measure, target)
     of_bend, of_pole = (
-        np.cross(side.line, v) / np.maximum((v**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
-        for v in (side.bend, side.pole)
+        np.cross(side.limb_direction, v) / np.maximum((v**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
+        for v in (side.bend_offset, side.pole_offset)
     )
-    t_bend, t_pole = side.shares[:, :1], side.shares[:, 1:]
+    t_bend, t_pole = side.line_fractions[:, :1], side.line_fractions[:, 1:]
     weights = ((1 - t_pole) * of_pole - (1 - t_bend) * of_bend, of_bend, t_pole * of_pole - t_bend * of_bend)
     rows = np.sum([np.einsum("kc,kcd->kd", weight, v) for weight, v in zip(weights, velocities, strict=True)], axis=0)
-    has_side = (side.angle != 0.0)[:, None]
-    return np.where(has_side, rows, 0.0)[:, None], 2.0 * np.sin(0.5 * side.angle)[:, None]
+    has_side = (side.pole_angle != 0.0)[:, None]
+    return np.where(has_side, rows, 0.0)[:, None], 2.0 * np.sin(0.5 * side.pole_angle)[:, None]
 
 
 def compute_residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:

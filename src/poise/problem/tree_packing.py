@@ -33,11 +33,11 @@ _MIN_SCALE_RATIO = 1e-6  # smallest ratio of singular values; below it a scale c
 
 
 class Transform(NamedTuple):
-    """Rigid transforms with offset (k, 3) and rotation (k, 4). `factor` (k,) is the accumulated scale above them."""
+    """Rigid transforms with offset (k, 3) and rotation (k, 4). `scale` (k,) is the accumulated scale above them."""
 
     offset: Floats
     rotation: Floats
-    factor: Floats
+    scale: Floats
 
 
 def build_fixed_transforms(start: Pose, moving: set[int], translating: Iterable[int] = ()) -> tuple[Floats, Floats]:
@@ -219,11 +219,11 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
         frames[:, i, :3], frames[:, i, 3:7] = frame.offset / size, frame.rotation
         ratio, offset = read_coupling(skeleton, node)
-        gain = frame.factor / size if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
+        gain = frame.scale / size if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
         frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
     aims = np.zeros((len(layout.terms), 15))
     for i, (term, term_transforms) in enumerate(zip(layout.terms, transforms, strict=True)):
-        scaled = [Transform(p.offset / size, p.rotation, p.factor) for p in term_transforms]
+        scaled = [Transform(p.offset / size, p.rotation, p.scale) for p in term_transforms]
         aims[i] = _pack_aim(skeleton, term, scaled, goals[term.goal], mirrored=scale < 0.0)
     return TreeFrames(frames, aims, size, scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0)
 
@@ -243,7 +243,7 @@ def _list_slide_positions(
     for node, frame in zip(layout.nodes, frames, strict=True):
         if node.kind == dof_layout.SLIDE:
             ratio, offset = read_coupling(skeleton, node)
-            values = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.factor
+            values = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.scale
             yield values[np.isfinite(values)]
 
 

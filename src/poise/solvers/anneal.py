@@ -107,22 +107,24 @@ class Anneal:
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: interface.Request
     ) -> interface.Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
-        silent = replace(request, progress=None)
-        best = self._run_inner(problem, targets, tolerance, silent)
-        costs, done = _measure_costs(problem, best, targets, tolerance)
-        best = best._replace(met=done)
-        missed = _find_worth_retrying(problem, targets, tolerance, done)
+        silent_request = replace(request, progress=None)
+        best = self._run_inner(problem, targets, tolerance, silent_request)
+        costs, is_met = _measure_costs(problem, best, targets, tolerance)
+        best = best._replace(met=is_met)
+        missed = _find_worth_retrying(problem, targets, tolerance, is_met)
         for attempt in range(1, self.restarts + 1):
             if not len(missed):
                 break
-            part = self._randomize_starts(problem.part(missed), best.q[missed], attempt)
-            answer = interface.run_solver_by_group(self.inner, part, targets[missed], tolerance, silent)
-            new_costs, done = _measure_costs(part, answer, targets[missed], tolerance)
-            better = done | (new_costs < costs[missed])
-            costs[missed[better]] = new_costs[better]
-            best = _merge_best(best, missed, better, answer._replace(met=done))
-            missed = missed[~done]
-        return best if problem.prefers else best._replace(q=problem.plan.unwrap_hinges(best.q, problem.start_rows))
+            part = self._randomize_starts(problem.select_rows(missed), best.q[missed], attempt)
+            answer = interface.run_solver_by_group(self.inner, part, targets[missed], tolerance, silent_request)
+            new_costs, is_met = _measure_costs(part, answer, targets[missed], tolerance)
+            is_better = is_met | (new_costs < costs[missed])
+            costs[missed[is_better]] = new_costs[is_better]
+            best = _merge_best(best, missed, is_better, answer._replace(met=is_met))
+            missed = missed[~is_met]
+        return (
+            best if problem.has_preference else best._replace(q=problem.plan.unwrap_hinges(best.q, problem.start_rows))
+        )
 
     def _run_inner(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: interface.Request
@@ -143,15 +145,15 @@ class Anneal:
         starts = draw_random_starts(
             skeleton, q, rows, self.share(attempt), draws, length=length, translates=problem.free_root
         )  # fmt: skip
-        return problem.at(problem.make_pose(starts))
+        return problem.with_start(problem.make_pose(starts))
 
 
-def _find_worth_retrying(problem: Problem, targets: Floats, tolerance: Tolerance, done: Bools) -> Ints:
+def _find_worth_retrying(problem: Problem, targets: Floats, tolerance: Tolerance, is_met: Bools) -> Ints:
     """Return the indices of missed targets within reach. Reach is judged by bone lengths alone."""
-    missed = np.flatnonzero(~done)
+    missed = np.flatnonzero(~is_met)
     if not len(missed) or not problem.joints:
         return missed[:0]
-    return missed[find_unreachable(problem.part(missed), targets[missed], tolerance) == 0]
+    return missed[find_unreachable(problem.select_rows(missed), targets[missed], tolerance) == 0]
 
 
 def _measure_costs(
@@ -162,7 +164,7 @@ def _measure_costs(
     For non-uniform scale the targets are corrected later, by the caller of the solver, so the solver's own `met` is
     used.
     """
-    errors = problem.errors(answer.q, targets)
+    errors = problem.compute_errors(answer.q, targets)
     size = problem.plan.size
     goals, measures = problem.goals, problem.measures
     gains = [read_weight(goals[m.goal], m.kind) / (size if m.kind in LENGTH_KINDS else 1.0) for m in measures]
@@ -170,10 +172,10 @@ def _measure_costs(
     return costs, answer.met if problem.plan.is_sheared else problem.is_met(errors, tolerance)
 
 
-def _merge_best(best: interface.Answer, rows: Ints, better: Bools, new_answer: interface.Answer) -> interface.Answer:
+def _merge_best(best: interface.Answer, rows: Ints, is_better: Bools, new_answer: interface.Answer) -> interface.Answer:
     """Merge improved answers into the best ones. Iterations count whether they helped or not."""
-    q, is_met, improved = best.q.copy(), best.met.copy(), rows[better]
-    q[improved], is_met[improved] = new_answer.q[better], new_answer.met[better]
+    q, is_met, improved = best.q.copy(), best.met.copy(), rows[is_better]
+    q[improved], is_met[improved] = new_answer.q[is_better], new_answer.met[is_better]
     iterations, updates = best.iterations.copy(), best.joint_updates.copy()
     iterations[rows] += new_answer.iterations
     updates[rows] += new_answer.joint_updates

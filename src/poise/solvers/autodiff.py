@@ -109,7 +109,7 @@ class Autodiff:
         aims, rows = build_aims(plan, tolerance), engine.pack_targets(targets)
         lanes = BatchDescent(plan, aims, rows, self.method, self.damping, request.trace)
         output = self._run_with_restarts(engine, lanes)
-        q = problem.q_of(output.u, output.iterations > 0)
+        q = problem.compute_q(output.u, output.iterations > 0)
         history = None
         if lanes.history:
             history = build_trace(problem, *(np.concatenate(column) for column in zip(*lanes.history, strict=True)))
@@ -118,7 +118,7 @@ class Autodiff:
     def _run_with_restarts(self, engine: TreeEngine, lanes: BatchDescent) -> BatchResult:
         """Solve with restarts, then polish the missed targets."""
         problem, plan, options = engine.problem, engine.problem.plan, self.options
-        starts = np.broadcast_to(problem.starts, (lanes.count, plan.layout.nu))
+        starts = np.broadcast_to(problem.start_u, (lanes.count, plan.layout.nu))
         rows = np.arange(lanes.count)
         output = lanes.solve(rows, starts, options.iterations, _MAX_ERROR_RATIO)
         within_reach = lanes.find_reachable()

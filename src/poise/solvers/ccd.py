@@ -151,17 +151,17 @@ class CCD:
         chain = find_chain(problem, self.name)
         k, m = len(targets), len(chain.kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
-        rows = self.iterations + 1 if request.trace else 0
-        trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
+        max_trace_rows = self.iterations + 1 if request.trace else 0
+        trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
         solve, packed_chain, options = self._pack_cached(problem, chain, tolerance)
         starts_and_targets = chain.pack_starts(problem), chain.pack_targets(problem, targets)
         solve(*packed_chain, *starts_and_targets, options, x, errors, counts, trace_x, trace_error)
         history = None
         if request.trace:
-            done = int(counts[0, 0]) + 1
+            trace_count = int(counts[0, 0]) + 1
             scale = chain.unit if chain.is_point_only else math.sqrt(chain.weights.max())
-            path = chain.motions_to_q(problem, trace_x[:done], np.arange(done) > 0, traced=True)
-            history = Trace(trace_error[:done] * scale, path)
+            trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, traced=True)
+            history = Trace(trace_error[:trace_count] * scale, trace_q)
         q = chain.motions_to_q(problem, x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
 

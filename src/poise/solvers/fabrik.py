@@ -123,8 +123,8 @@ class FABRIK:
     ) -> Answer:
         k, m = len(targets), len(chain.kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
-        rows = self.iterations + 1 if request.trace else 0
-        trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
+        max_trace_rows = self.iterations + 1 if request.trace else 0
+        trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
         solve, packed_chain, options = self._pack_cached(chain, tolerance)
         starts_and_targets = (
             chain.pack_starts(problem),
@@ -133,9 +133,9 @@ class FABRIK:
         solve(*packed_chain, *starts_and_targets, options, x, errors, counts, trace_x, trace_error)
         history = None
         if request.trace:
-            done = int(counts[0, 0]) + 1
-            path = chain.motions_to_q(problem, trace_x[:done], np.arange(done) > 0, traced=True)
-            history = Trace(trace_error[:done] * chain.unit, path)
+            trace_count = int(counts[0, 0]) + 1
+            trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, traced=True)
+            history = Trace(trace_error[:trace_count] * chain.unit, trace_q)
         q = chain.motions_to_q(problem, x, counts[:, 1] > 0)
         return Answer(q, errors <= options[0], counts[:, 0], counts[:, 1], history)
 
@@ -155,7 +155,7 @@ class FABRIK:
     def _solve_tree(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Sweep over a tree, then polish missed targets."""
         plan = problem.plan
-        aims, branches = np.ascontiguousarray(problem.kernel_targets(targets)), build_branches(plan)
+        aims, branches = np.ascontiguousarray(problem.compute_kernel_targets(targets)), build_branches(plan)
         k, nu = len(aims), plan.layout.nu
         sweeps = (self.iterations + 1) // 2 if self.finish else self.iterations
         u, counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
@@ -164,31 +164,33 @@ class FABRIK:
         max_distance = tolerance.distance / plan.unit * lm_engine.KERNEL_TOLERANCE_RATIO
         kernels.fabrik_tree.solve(
             plan.nodes, plan.frames, plan.layout.dofs, plan.limits, plan.terms, plan.aims, *branches,
-            np.ascontiguousarray(problem.starts), aims, np.array([max_distance, sweeps, self.finish]), u, counts,
+            np.ascontiguousarray(problem.start_u), aims, np.array([max_distance, sweeps, self.finish]), u, counts,
             trace_u,
             trace_error,
         )  # fmt: skip
         met, iterations, updates = counts[:, 2] > 0, counts[:, 0], counts[:, 1]
-        done = int(iterations[0]) + 1 if k else 0
-        errors, traced = trace_error[:done], trace_u[:done]
-        missed = ~met
-        if self.finish and self.iterations > sweeps and missed.any():
+        trace_count = int(iterations[0]) + 1 if k else 0
+        errors, traced_u = trace_error[:trace_count], trace_u[:trace_count]
+        is_missed = ~met
+        if self.finish and self.iterations > sweeps and is_missed.any():
             options = lm_engine.LmOptions(
                 self.iterations - sweeps, self.restarts, _ENGINE_DAMPING, 1e-8, 16, self.iterations - sweeps
             )
-            engine = lm_engine.TreeEngine(problem, tolerance, options).select_rows(missed)
+            engine = lm_engine.TreeEngine(problem, tolerance, options).select_rows(is_missed)
             rows = lm_engine.count_trace_rows(problem, options) if request.trace else 0
-            output = engine.solve_first(aims[missed], u[missed], threads=request.threads, trace=rows)
-            u[missed], met[missed] = output.u, output.met
-            iterations[missed] += output.iterations
-            updates[missed] += output.iterations * len(plan.nodes)
+            output = engine.solve_first(aims[is_missed], u[is_missed], threads=request.threads, trace=rows)
+            u[is_missed], met[is_missed] = output.u, output.met
+            iterations[is_missed] += output.iterations
+            updates[is_missed] += output.iterations * len(plan.nodes)
             if output.trace is not None:
                 errors = np.concatenate([errors, np.sqrt(output.trace[1:, 0])])
-                traced = np.concatenate([traced, output.trace[1:, 1:]])
+                traced_u = np.concatenate([traced_u, output.trace[1:, 1:]])
         history = (
-            Trace(errors, problem.q_of(traced, np.arange(len(traced)) > 0, traced=True)) if request.trace else None
+            Trace(errors, problem.compute_q(traced_u, np.arange(len(traced_u)) > 0, traced=True))
+            if request.trace
+            else None
         )
-        return Answer(problem.q_of(u, iterations > 0), met, iterations, updates, history)
+        return Answer(problem.compute_q(u, iterations > 0), met, iterations, updates, history)
 
 
 _ENGINE_DAMPING = 0.04  # damping per squared error of the engine, see LevenbergMarquardt
@@ -197,9 +199,9 @@ _ENGINE_DAMPING = 0.04  # damping per squared error of the engine, see Levenberg
 class Branches(NamedTuple):
     """Bones of each node, with weights, for kernels/fabrik_tree.py."""
 
-    first: Ints
+    first_bones: Ints
     bones: Ints
-    shares: Floats
+    branch_weights: Floats
 
 
 def build_branches(plan: Plan) -> Branches:
@@ -215,8 +217,8 @@ def build_branches(plan: Plan) -> Branches:
             ends[nodes[i].parent].append((0, i))
             shares[nodes[i].parent] += shares[i]
     first = np.cumsum([0, *(len(bones) for bones in ends)])
-    flat = np.array([end for bones in ends for end in bones], dtype=np.int64).reshape(-1, 2)
-    return Branches(first, flat, shares)
+    packed_bones = np.array([end for bones in ends for end in bones], dtype=np.int64).reshape(-1, 2)
+    return Branches(first, packed_bones, shares)
 
 
 Solver = FABRIK

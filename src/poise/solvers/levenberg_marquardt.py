@@ -140,7 +140,7 @@ class LevenbergMarquardt:
         if self.stiffness not in (0.0, ()):
             # This raises for unknown names.
             lm_engine.compute_mobilities(problem.skeleton, lm_engine.check_stiffness(self.stiffness))
-        if problem.balances:
+        if problem.has_balance:
             return solve_with_balance(self, problem, targets, tolerance, request)
         if not problem.joints:
             return lm_engine.answer_with_start(problem, targets, tolerance, request)
@@ -154,7 +154,7 @@ class LevenbergMarquardt:
             return solve_out_of_reach(self, problem, targets, tolerance, request, out_of_reach)
         rows = lm_engine.count_trace_rows(problem, engine.options) if request.trace else 0
         output = engine.solve_first(
-            engine.pack_targets(targets), problem.starts, threads=request.threads, trace=rows,
+            engine.pack_targets(targets), problem.start_u, threads=request.threads, trace=rows,
             progress=request.progress,
         )  # fmt: skip
         return lm_engine.build_answer(problem, output)

@@ -22,7 +22,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
 
 _CACHE_SIZE = 128  # settings in the cache
-_MODES = {"turn": BEND_MIN, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
+_BEND_MODES = {"turn": BEND_MIN, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
 _NO_POLE = np.empty((0, 3))
 _HANDLES = Capabilities(
     goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
@@ -91,7 +91,7 @@ class TwoBone:
     def __post_init__(self) -> None:
         if self.mid is not None:
             check_text(self.mid, "mid, the name of a joint,")
-        one_of("bend", self.bend, tuple(_MODES))
+        one_of("bend", self.bend, tuple(_BEND_MODES))
         one_of("branch", self.branch, ("nearest", "positive", "negative"))
         values: dict[str, Any] = {name: real(getattr(self, name), name) for name in ("swivel", "soft", "weight")}
         if not abs(values["swivel"]) < math.inf:
@@ -177,14 +177,14 @@ def solve_limb(limb: PosedLimb, targets: Floats, poles: Floats, settings: Floats
     poles     (0|1|k, 3)
     settings  what `TwoBone.settings` gives
     """
-    plan, rows, starts = limb
-    q, moved_and_met = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
+    plan, rows, start_q = limb
+    q, moved_and_met = np.empty((len(targets), start_q.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
     if plan.limb.planar:
-        kernels.planar_two_bone.solve(rows, targets, plan.columns, settings, starts, q, moved_and_met)
+        kernels.planar_two_bone.solve(rows, targets, plan.columns, settings, start_q, q, moved_and_met)
         return q, moved_and_met
     width = find_simd_width()
     solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4  # noqa: PLR2004
-    solve(rows, targets, poles, plan.columns, settings, starts, q, moved_and_met, get_scratch(LIMB_WORK * width))
+    solve(rows, targets, poles, plan.columns, settings, start_q, q, moved_and_met, get_scratch(LIMB_WORK * width))
     return q, moved_and_met
 
 
@@ -193,7 +193,7 @@ def _pack_settings(options: TwoBone, tolerance: Tolerance, *, has_pole: bool) ->
     sets_swivel = has_pole or options.swivel != 0.0
     sine = math.sin(min(tolerance.angle, math.pi) / 2)
     swivel = math.cos(half), math.sin(half)
-    mode = _MODES[options.bend]
+    mode = _BEND_MODES[options.bend]
     return np.array([tolerance.distance, sine, options.soft, *swivel, sets_swivel, options.weight, mode])
 
 
@@ -205,7 +205,7 @@ def _restore_met_starts(
 ) -> None:
     """Restore starts with target and pole already met."""
     start_rows = np.ascontiguousarray(np.broadcast_to(starts, q.shape))
-    is_met = problem.is_met(problem.errors(start_rows, targets), tolerance)
+    is_met = problem.is_met(problem.compute_errors(start_rows, targets), tolerance)
     q[is_met], moved_and_met[is_met, 0], moved_and_met[is_met, 1] = start_rows[is_met], False, True
 
 
@@ -213,7 +213,7 @@ def _build_trace(problem: Problem, starts: Floats, q: Floats, targets: Floats) -
     """Build a trace of start and answer, with their distances."""
     rows = np.stack([starts[0], q[0]])
     distance = [m.kind for m in problem.measures].index(POSITION)
-    return Trace(problem.errors(rows, np.repeat(targets, 2, axis=0))[:, distance], rows)
+    return Trace(problem.compute_errors(rows, np.repeat(targets, 2, axis=0))[:, distance], rows)
 
 
 def _check_pole(pole: ArrayLike | None) -> tuple[float, float, float] | None:

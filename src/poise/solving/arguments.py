@@ -61,13 +61,13 @@ def check_planar_targets(start: Pose, goals: Iterable[Any]) -> None:
             _check_planar_rest(start, goal)
 
 
-def _check_planar_rest(start: Pose, flat: Any) -> None:
+def _check_planar_rest(start: Pose, planar_goal: Any) -> None:
     points = Pose(start.skeleton, start.skeleton.rest_q).world.positions
     if len(points) and np.ptp(points[:, 2]) > _PLANE_TOLERANCE_SHARE * np.ptp(points, axis=0).max():
-        x, y = flat.target.reshape(-1, 3)[0, :2]
+        x, y = planar_goal.target.reshape(-1, 3)[0, :2]
         raise InputError(
-            f"the target of {flat.joint!r} needs three numbers, as the skeleton has a third axis: write "
-            f"poise.{type(flat).__name__}({flat.joint!r}, [{x:g}, {y:g}, z])"
+            f"the target of {planar_goal.joint!r} needs three numbers, as the skeleton has a third axis: write "
+            f"poise.{type(planar_goal).__name__}({planar_goal.joint!r}, [{x:g}, {y:g}, z])"
         )
 
 
@@ -203,9 +203,9 @@ def parse_targets(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
     return [_parse_target(goal, one) for goal, one in zip(aimed, _split_targets(aimed, target), strict=True)]
 
 
-def _split_targets(aimed: Sequence[Goal], target: Any) -> Any:
+def _split_targets(target_goals: Sequence[Goal], target: Any) -> Any:
     """Split the target into one for each goal."""
-    names = [getattr(goal, "joint", "") for goal in aimed]
+    names = [getattr(goal, "joint", "") for goal in target_goals]
     if isinstance(target, Mapping) and len(set(names)) == len(names):
         by_joint: Mapping[Any, Any] = target
         for name in by_joint:
@@ -215,10 +215,10 @@ def _split_targets(aimed: Sequence[Goal], target: Any) -> Any:
         if not missing:
             return [by_joint[name] for name in names]
         raise InputError(f"no target is given for {', '.join(map(repr, missing))}")
-    if len(aimed) == 1:
+    if len(target_goals) == 1:
         return [target[0] if _is_goal_sequence(target) and len(target) == 1 else target]
-    if not isinstance(target, list | tuple | np.ndarray) or len(target) != len(aimed):
-        raise InputError(f"give a list of {len(aimed)} targets, one for each of: {', '.join(map(repr, names))}")
+    if not isinstance(target, list | tuple | np.ndarray) or len(target) != len(target_goals):
+        raise InputError(f"give a list of {len(target_goals)} targets, one for each of: {', '.join(map(repr, names))}")
     return target
 
 

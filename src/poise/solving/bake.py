@@ -48,16 +48,16 @@ class ClipFrames(NamedTuple):
     """Frames of a clip in processing order. Holds the problem, targets, tolerances and solver.
 
     problem    has a start for each frame
-    own        (k - 1, m) rotation of each joint between two frames of the clip
-    allowed    (c,) allowed increase of the errors of a missed target
+    clip_motion  (k - 1, m) rotation of each joint between two frames of the clip
+    allowed_increase  (c,) allowed increase of the errors of a missed target
     """
 
     problem: Problem
     targets: Floats
     tolerance: Tolerance
     solver: solvers.Solver
-    own: Floats
-    allowed: Floats
+    clip_motion: Floats
+    allowed_increase: Floats
 
 
 def remove_jumps(result: Result, solver: solvers.Solver) -> MeasuredFrames | None:
@@ -69,13 +69,15 @@ def remove_jumps(result: Result, solver: solvers.Solver) -> MeasuredFrames | Non
     if k <= 1 or not problem.start.shape or not problem.joints:
         return None
     frames = _build_clip_frames(problem, result.targets, result.tolerances, _build_local_solver(solver))
-    none = np.zeros(k, dtype=np.int64)
-    first = Answer(np.array(result.q), np.array(result.reached), none + result.iterations, none + result.joint_updates)
-    best = first, np.array(result.errors)
+    no_counts = np.zeros(k, dtype=np.int64)
+    first_answer = Answer(
+        np.array(result.q), np.array(result.reached), no_counts + result.iterations, no_counts + result.joint_updates
+    )
+    best = first_answer, np.array(result.errors)
     # backwards as well: a jump may end at a frame that must not change
     for order in (slice(None), slice(None, None, -1)):
         best = _sweep_frames(frames, best, order)
-    return None if best[0] is first else best
+    return None if best[0] is first_answer else best
 
 
 def _build_clip_frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver) -> ClipFrames:
@@ -115,13 +117,17 @@ def _measure_joint_motion(problem: Problem, q: Floats, before: Floats) -> Floats
 
 def _compute_jump(frames: ClipFrames, rows: Ints, q: Floats, before: Floats) -> Floats:
     """Compute joint motion (r,) in excess of the clip's own. It compares each frame with the one before."""
-    return (_measure_joint_motion(frames.problem, q, before) - CLIP_MOTION_FACTOR * frames.own[rows - 1]).max(axis=-1)
+    return (_measure_joint_motion(frames.problem, q, before) - CLIP_MOTION_FACTOR * frames.clip_motion[rows - 1]).max(
+        axis=-1
+    )
 
 
 def _sweep_frames(frames: ClipFrames, measured: MeasuredFrames, order: slice) -> MeasuredFrames:
     """Sweep the frames in one direction. Frames without an improvement are unchanged."""
     rows = np.arange(len(measured[0].q))[order]
-    there = frames._replace(problem=frames.problem.part(rows), targets=frames.targets[rows], own=frames.own[order])
+    there = frames._replace(
+        problem=frames.problem.select_rows(rows), targets=frames.targets[rows], clip_motion=frames.clip_motion[order]
+    )
     before = _take_frames(measured, rows)
     after = _solve_from_previous(there, *_take_frames(before, np.arange(len(rows))))
     better = None if after is None else _find_improved_frames(there, before[0].q, after[0].q)
@@ -139,14 +145,18 @@ def _find_improved_frames(frames: ClipFrames, before: Floats, after: Floats) -> 
 
     Frames outside a run do not depend on it.
     """
-    every = np.arange(1, len(before))
-    was, now = (np.maximum(_compute_jump(frames, every, q[1:], q[:-1]) - MIN_JUMP_RAD, 0.0) for q in (before, after))
-    taken = (before != after).any(axis=-1)
-    ends = np.flatnonzero(np.diff(np.concatenate([[False], taken, [False]]).astype(np.int64)))
-    for first, last in ends.reshape(-1, 2):
+    all_frames = np.arange(1, len(before))
+    old_excess, new_excess = (
+        np.maximum(_compute_jump(frames, all_frames, q[1:], q[:-1]) - MIN_JUMP_RAD, 0.0) for q in (before, after)
+    )
+    is_accepted = (before != after).any(axis=-1)
+    run_ends = np.flatnonzero(np.diff(np.concatenate([[False], is_accepted, [False]]).astype(np.int64)))
+    for first, last in run_ends.reshape(-1, 2):
         steps = slice(max(first - 1, 0), last)
-        taken[first:last] = now[steps].sum() < was[steps].sum() and now[steps].max() <= was[steps].max()
-    return taken
+        is_accepted[first:last] = (
+            new_excess[steps].sum() < old_excess[steps].sum() and new_excess[steps].max() <= old_excess[steps].max()
+        )
+    return is_accepted
 
 
 def _take_frames(measured: MeasuredFrames, rows: Ints) -> MeasuredFrames:
@@ -157,8 +167,10 @@ def _take_frames(measured: MeasuredFrames, rows: Ints) -> MeasuredFrames:
 
 def _solve_from_previous(frames: ClipFrames, answer: Answer, errors: Floats) -> MeasuredFrames | None:
     """Solve each jumping frame from the one before. Returns None where no jump is removed."""
-    every, stays = np.arange(1, len(answer.q)), (answer.q == frames.problem.start_rows).all(axis=-1)
-    jump_frames = every[(_compute_jump(frames, every, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~stays[1:]]
+    all_frames, is_unchanged = np.arange(1, len(answer.q)), (answer.q == frames.problem.start_rows).all(axis=-1)
+    jump_frames = all_frames[
+        (_compute_jump(frames, all_frames, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~is_unchanged[1:]
+    ]
     if len(jump_frames):
         # All at once, each from the unchanged previous frame: most jumps come from the target and stay.
         jump_frames = jump_frames[
@@ -166,15 +178,15 @@ def _solve_from_previous(frames: ClipFrames, answer: Answer, errors: Floats) -> 
         ]
     if not len(jump_frames):
         return None
-    planned, follows = set(jump_frames.tolist()), False
+    planned_frames, is_previous_changed = set(jump_frames.tolist()), False
     for i in range(int(jump_frames[0]), len(answer.q)):
-        if not (follows or i in planned):
+        if not (is_previous_changed or i in planned_frames):
             continue
-        row, follows = np.array([i]), False
-        if not stays[i] and _compute_jump(frames, row, answer.q[row], answer.q[row - 1])[0] > MIN_JUMP_RAD:
+        row, is_previous_changed = np.array([i]), False
+        if not is_unchanged[i] and _compute_jump(frames, row, answer.q[row], answer.q[row - 1])[0] > MIN_JUMP_RAD:
             retried = _solve_frames_again(frames, row, answer.q)
-            follows = bool(_find_smoother(frames, row, (answer, errors), retried)[0])
-            if follows:
+            is_previous_changed = bool(_find_smoother(frames, row, (answer, errors), retried)[0])
+            if is_previous_changed:
                 answer, errors[i] = merge_rows(answer, row, retried[0]), retried[1][0]
     return answer, errors
 
@@ -186,7 +198,9 @@ def _find_smoother(frames: ClipFrames, rows: Ints, measured: MeasuredFrames, ret
     old_jumps, new_jumps = (_compute_jump(frames, rows, q, before) for q in (answer.q[rows], other.q))
     met = frames.problem.is_met(errors[rows], frames.tolerance)
     as_good = np.where(
-        met, frames.problem.is_met(new_errors, frames.tolerance), (new_errors <= errors[rows] + frames.allowed).all(-1)
+        met,
+        frames.problem.is_met(new_errors, frames.tolerance),
+        (new_errors <= errors[rows] + frames.allowed_increase).all(-1),
     )
     return as_good & (new_jumps < MAX_REMAINING_SHARE * old_jumps)
 
@@ -196,8 +210,8 @@ def _solve_frames_again(frames: ClipFrames, rows: Ints, q: Floats) -> MeasuredFr
 
     These are first moved by the clip's own motion between the two frames.
     """
-    part = frames.problem.part(rows)
-    start = part.at(part.make_pose(_propagate_poses(frames.problem, rows, q)))
+    part = frames.problem.select_rows(rows)
+    start = part.with_start(part.make_pose(_propagate_poses(frames.problem, rows, q)))
     return solve_and_measure(start, frames.targets[rows], frames.solver, frames.tolerance, Request())
 
 
@@ -206,17 +220,21 @@ def _propagate_poses(problem: Problem, rows: Ints, q: Floats) -> Floats:
 
     The rotation of a joint between two frames of the clip is taken in the joint's own frame, so that twist stays twist.
     """
-    s, clip, before = problem.skeleton, problem.start_rows, problem.start_rows[rows - 1]
-    poses = clip[rows].copy()
+    s, clip_q, previous_clip_q = problem.skeleton, problem.start_rows, problem.start_rows[rows - 1]
+    poses = clip_q[rows].copy()
     for name in problem.joints:
         row = s.index(name)
-        at = np.arange(s.q_start[row], s.q_start[row] + Kind(s.kinds[row]).nq)
-        turns = at[-4:] if len(at) >= Kind.BALL.nq else at[:0]
-        straight = at[: len(at) - len(turns)]
-        poses[:, straight] += q[rows - 1][:, straight] - before[:, straight]
-        if len(turns):
-            on = rotations.multiply(rotations.inverse(before[:, turns]), poses[:, turns])
-            poses[:, turns] = rotations.normalise(rotations.multiply(q[rows - 1][:, turns], on))
+        columns = np.arange(s.q_start[row], s.q_start[row] + Kind(s.kinds[row]).nq)
+        rotation_columns = columns[-4:] if len(columns) >= Kind.BALL.nq else columns[:0]
+        linear_columns = columns[: len(columns) - len(rotation_columns)]
+        poses[:, linear_columns] += q[rows - 1][:, linear_columns] - previous_clip_q[:, linear_columns]
+        if len(rotation_columns):
+            clip_rotation = rotations.multiply(
+                rotations.inverse(previous_clip_q[:, rotation_columns]), poses[:, rotation_columns]
+            )
+            poses[:, rotation_columns] = rotations.normalise(
+                rotations.multiply(q[rows - 1][:, rotation_columns], clip_rotation)
+            )
     return s.legal(poses)[0]
 
 

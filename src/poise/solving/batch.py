@@ -93,12 +93,14 @@ def solve_prioritized(
     `solve` is the solve function for problems in which all goals count.
     """
     check_priority_request(request)
-    silent, every = replace(request, trace=False, progress=None), require_all_goals(problem)
-    answer = solve(every, targets, solver, tolerance, silent).answer
-    missed = np.flatnonzero(~every.is_met(every.errors(answer.q, targets), tolerance))
-    if len(missed) and not problem.spared.all():
-        part = problem.part(missed)
-        refined = _reduce_optional_goals(part, targets[missed], solver, tolerance, silent, solve, answer.q[missed])
+    silent_request, all_required = replace(request, trace=False, progress=None), require_all_goals(problem)
+    answer = solve(all_required, targets, solver, tolerance, silent_request).answer
+    missed = np.flatnonzero(~all_required.is_met(all_required.compute_errors(answer.q, targets), tolerance))
+    if len(missed) and not problem.optional_columns.all():
+        part = problem.select_rows(missed)
+        refined = _reduce_optional_goals(
+            part, targets[missed], solver, tolerance, silent_request, solve, answer.q[missed]
+        )
         answer = interface.merge_rows(answer, missed, refined)
     return answer._replace(trace=interface.build_end_trace(problem, answer.q, targets)) if request.trace else answer
 
@@ -113,24 +115,24 @@ def _reduce_optional_goals(
     q: Floats,
 ) -> interface.Answer:
     """Solve again from poses q (k, nq) with missed goals."""
-    needed = find_required_goals(problem)
-    assert needed is not None
-    first, required_targets = needed.problem, targets[:, needed.target_columns]
+    required_goals = find_required_goals(problem)
+    assert required_goals is not None
+    required_problem, required_targets = required_goals.problem, targets[:, required_goals.target_columns]
 
     def descend(rows: Ints, q: Floats, shares: tuple[float, ...]) -> interface.Answer:
         """Minimise the errors with decreasing weights of optional goals.
 
         Starts at q (r, nq) and ends with the required goals alone.
         """
-        part, alone = problem.part(rows), first.part(rows)
+        part, alone = problem.select_rows(rows), required_problem.select_rows(rows)
         steps = [(require_all_goals(part, share), targets[rows], build_local_refinement(solver)) for share in shares]
         steps.append((alone, required_targets[rows], build_local_refinement(solver, with_preferences=False)))
         iterations = updates = np.zeros(len(rows), dtype=np.int64)
         for step, aims, engine in steps:
-            output = solve(step.at(step.make_pose(q)), aims, engine, tolerance, request).answer
+            output = solve(step.with_start(step.make_pose(q)), aims, engine, tolerance, request).answer
             q, iterations, updates = output.q, iterations + output.iterations, updates + output.joint_updates
         return interface.Answer(
-            q, alone.is_met(alone.errors(q, required_targets[rows]), tolerance), iterations, updates
+            q, alone.is_met(alone.compute_errors(q, required_targets[rows]), tolerance), iterations, updates
         )
 
     answer = descend(np.arange(len(q)), q, _WEIGHT_SHARES)
@@ -138,14 +140,16 @@ def _reduce_optional_goals(
     if not len(missed_rows):
         return answer
     # Optional goals may lead to a bad basin: retry the required goals alone, then add optional ones with little weight.
-    part, aims = first.part(missed_rows), required_targets[missed_rows]
+    part, aims = required_problem.select_rows(missed_rows), required_targets[missed_rows]
     retried = solve(part, aims, solver, tolerance, request).answer
     refined = descend(missed_rows, retried.q, _WEIGHT_SHARES[-1:])
-    missed = [_compute_miss(part, each, aims, tolerance) for each in (answer.q[missed_rows], retried.q, refined.q)]
-    kept = refined.met | (~retried.met & (missed[2] < missed[1] + _EXTRA_MISS_TOLERANCES))
-    retried = interface.merge_rows(retried, kept, interface.select_rows(refined, kept))
-    gains = retried.met | (np.where(kept, missed[2], missed[1]) + _EXTRA_MISS_TOLERANCES < missed[0])
-    return interface.merge_rows(answer, missed_rows[gains], interface.select_rows(retried, gains))
+    miss_errors = [_compute_miss(part, each, aims, tolerance) for each in (answer.q[missed_rows], retried.q, refined.q)]
+    keeps_refined = refined.met | (~retried.met & (miss_errors[2] < miss_errors[1] + _EXTRA_MISS_TOLERANCES))
+    retried = interface.merge_rows(retried, keeps_refined, interface.select_rows(refined, keeps_refined))
+    is_improved = retried.met | (
+        np.where(keeps_refined, miss_errors[2], miss_errors[1]) + _EXTRA_MISS_TOLERANCES < miss_errors[0]
+    )
+    return interface.merge_rows(answer, missed_rows[is_improved], interface.select_rows(retried, is_improved))
 
 
 def check_priority_request(request: interface.Request) -> None:
@@ -157,7 +161,7 @@ def check_priority_request(request: interface.Request) -> None:
 def _compute_miss(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
     """Compute the errors (k,) of poses q (k, nq), in tolerances."""
     allowed = problem.compute_max_errors(tolerance)
-    return np.sqrt(((problem.errors(q, targets) / np.where(allowed > 0.0, allowed, 1.0)) ** 2).sum(axis=1))
+    return np.sqrt(((problem.compute_errors(q, targets) / np.where(allowed > 0.0, allowed, 1.0)) ** 2).sum(axis=1))
 
 
 # --- Solve a problem for its targets and measure the answers ---------------------------------------------------------
@@ -181,10 +185,10 @@ def solve_and_measure(
     """Solve and measure. Large batches run in parts; starts with different plans run group by group."""
     progress = None if request.progress is None else _ProgressCounter(request.progress)
     request = request if progress is None else replace(request, progress=progress)
-    groups = group_by_plan(problem.still) if problem.start.shape else None
+    groups = group_by_plan(problem.plan_inputs) if problem.start.shape else None
     if groups is not None:
         measured = _solve_in_groups(groups, problem, targets, solver, tolerance, request)
-    elif problem.batched or len(targets) <= _MAX_PART_TARGETS or request.prefer != "first":
+    elif problem.is_batched or len(targets) <= _MAX_PART_TARGETS or request.prefer != "first":
         measured = _solve_part(problem, targets, solver, tolerance, request)
     else:
         measured = _solve_in_parts(problem, targets, solver, tolerance, request)
@@ -196,13 +200,13 @@ def solve_and_measure(
 def _solve_part(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: interface.Request
 ) -> MeasuredAnswer:
-    if problem.ranked:
+    if problem.has_optional_goals:
         answer = solve_prioritized(problem, targets, solver, tolerance, request, solve_and_measure)
-        return MeasuredAnswer(answer, problem.errors(answer.q, targets))
+        return MeasuredAnswer(answer, problem.compute_errors(answer.q, targets))
     answer = interface.run_solver(solver, problem, targets, tolerance, request)
     if problem.plan.is_sheared:
         answer = correct_shear(problem, solver, targets, tolerance, replace(request, progress=None), answer)
-    return MeasuredAnswer(answer, problem.errors(answer.q, targets))
+    return MeasuredAnswer(answer, problem.compute_errors(answer.q, targets))
 
 
 class _ProgressCounter:
@@ -223,16 +227,16 @@ def _solve_in_parts(
 ) -> MeasuredAnswer:
     """Solve in parts small enough for the processor cache. Threads share the parts."""
     count, threads, progress = len(targets), request.threads, request.progress
-    size = (
+    part_size = (
         _MAX_PART_TARGETS
         if threads == 1
         else max(_MIN_PART_TARGETS, min(_MAX_PART_TARGETS, -(-count // (2 * threads))))
     )  # two parts or more each
-    rows = [slice(first, min(first + size, count)) for first in range(0, count, size)]
-    alone = replace(request, threads=1, progress=None)
+    rows = [slice(first, min(first + part_size, count)) for first in range(0, count, part_size)]
+    part_request = replace(request, threads=1, progress=None)
 
     def solve_slice(each: slice) -> MeasuredAnswer:
-        return _solve_part(problem, targets[each], solver, tolerance, alone)
+        return _solve_part(problem, targets[each], solver, tolerance, part_request)
 
     def iterate_parts() -> Iterator[tuple[slice, MeasuredAnswer]]:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed for a single solve)
@@ -260,7 +264,7 @@ def _solve_in_groups(
 
     def iterate_groups() -> Iterator[tuple[np.ndarray, MeasuredAnswer]]:
         for rows in groups:
-            yield rows, _solve_part(problem.part(rows), targets[rows], solver, tolerance, request)
+            yield rows, _solve_part(problem.select_rows(rows), targets[rows], solver, tolerance, request)
 
     return _join_parts(iterate_groups(), len(targets))
 

@@ -66,11 +66,12 @@ class _SearchEngine(LevenbergMarquardt):
 class UnlimitedSearch(NamedTuple):
     """Search result without limits for each row (k,).
 
-    `met` marks rows with a pose that meets the goals, `legal` those whose pose still meets them inside the limits.
+    `met` marks rows with a pose that meets the goals, `met_within_limits` those whose pose still meets them inside the
+    limits.
     """
 
     met: Bools
-    legal: Bools
+    met_within_limits: Bools
 
 
 def search_without_limits(
@@ -86,13 +87,15 @@ def search_without_limits(
         (k,) iterations of the solve, an upper bound of the search.
     """
     poses, is_met = _search_poses(_remove_limits(problem), q, targets, tolerance, work)
-    legal, rows = np.zeros(len(q), dtype=np.bool_), np.flatnonzero(is_met)
+    met_within_limits, rows = np.zeros(len(q), dtype=np.bool_), np.flatnonzero(is_met)
     if len(rows):
         low, high = problem.skeleton.value_ranges.T
-        inside = np.clip(problem.skeleton.legal(poses[rows])[0], low, high)  # legal() leaves excess below 1e-9 alone
-        part = problem if len(rows) == len(q) else problem.part(rows)
-        legal[rows] = part.is_met(part.errors(inside, targets[rows]), tolerance)
-    return UnlimitedSearch(is_met, legal)
+        legal_poses = np.clip(
+            problem.skeleton.legal(poses[rows])[0], low, high
+        )  # legal() leaves excess below 1e-9 alone
+        part = problem if len(rows) == len(q) else problem.select_rows(rows)
+        met_within_limits[rows] = part.is_met(part.compute_errors(legal_poses, targets[rows]), tolerance)
+    return UnlimitedSearch(is_met, met_within_limits)
 
 
 def find_singly_met(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Bools:
@@ -103,7 +106,7 @@ def find_singly_met(problem: Problem, q: Floats, targets: Floats, tolerance: Tol
         own = [columns[j] for j, measure in enumerate(problem.measures) if measure.goal == i]
         rows = np.flatnonzero(is_met)
         if own and len(rows):
-            part = problem.part(rows)
+            part = problem.select_rows(rows)
             alone = Problem(part.start, (goal,), problem.free_root)
             aims = targets[rows][:, np.concatenate(own)]
             is_met[rows] = _search_poses(alone, q[rows], aims, tolerance, work[rows])[1]
@@ -145,7 +148,7 @@ def _remove_limits(problem: Problem) -> Problem:
     margin = _SLIDE_MARGIN_REACHES * (plan.max_reach or plan.size)
     free = get_or_compute(skeleton, "without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin))
     goals = tuple([goal for goal in problem.goals if not isinstance(goal, Near)])
-    kinds = problem.kinds if len(goals) == len(problem.goals) else ()
+    kinds = problem.goal_key if len(goals) == len(problem.goals) else ()
     return Problem(
         Pose.make_unchecked(free, start.q, start.translations, start.scales), goals, problem.free_root, kinds
     )
@@ -168,13 +171,13 @@ def _search_poses(
 ) -> tuple[Floats, Bools]:
     """Search from poses q (k, nq). Returns poses and a mask of met goals, measured by forward kinematics."""
     poses, is_met = np.array(q), np.zeros(len(q), dtype=np.bool_)
-    key = problem.kinds, problem.free_root
+    key = problem.goal_key, problem.free_root
     if get_or_compute(problem.skeleton, "closed form", key, lambda: _has_closed_form(problem, targets, tolerance)):
         poses, is_met = _run_attempt(problem, targets, solvers.make_solver(_CLOSED_FORM_SOLVER), tolerance)
     if is_met.all():
         return poses, is_met
     pose = Pose.make_unchecked(problem.skeleton, np.array(q), *_repeat_local_parts(problem.start, len(q)))
-    problem = problem.at(pose)
+    problem = problem.with_start(pose)
     restarts = np.minimum(_round_to_powers_of_two(work // _ITERATIONS_PER_RESTART), _MAX_RESTARTS)
     steps = np.where(
         restarts > 0,
@@ -187,7 +190,7 @@ def _search_poses(
         if len(rows) == len(q):
             return _run_attempt(problem, targets, solver, tolerance)
         if len(rows):
-            poses[rows], is_met[rows] = _run_attempt(problem.part(rows), targets[rows], solver, tolerance)
+            poses[rows], is_met[rows] = _run_attempt(problem.select_rows(rows), targets[rows], solver, tolerance)
     return poses, is_met
 
 
@@ -202,7 +205,7 @@ def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) ->
     if closed.handles.refusal(closed.name, problem, Request()) is not None:
         return False
     try:
-        closed.run(problem.part(slice(0, 0)), targets[:0], tolerance, Request())
+        closed.run(problem.select_rows(slice(0, 0)), targets[:0], tolerance, Request())
     except UnsupportedError:
         return False
     return True
@@ -214,7 +217,7 @@ def _run_attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Tole
         answer, errors = solve_and_measure(problem, targets, solver, tolerance, Request())
     else:
         answer = solver.run(problem, targets, tolerance, Request())
-        errors = problem.errors(answer.q, targets)
+        errors = problem.compute_errors(answer.q, targets)
     return answer.q, problem.is_met(errors, tolerance)
 
 
@@ -325,20 +328,23 @@ def _search_status(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
     """Find status codes by searches for other poses. Lengths have proved no reason here."""
     codes = np.full(len(q), int(Status.stalled))
     optimality = measure_local_optimality(problem, q, targets)
-    blocked, none_found = optimality.stationary & optimality.blocks.any(axis=1), np.zeros(len(q), dtype=np.bool_)
+    is_blocked, none_found = (
+        optimality.is_stationary & optimality.is_blocking.any(axis=1),
+        np.zeros(len(q), dtype=np.bool_),
+    )
     has_error = has_full_rank = np.zeros(len(q), dtype=np.bool_)
     if problem.plan.layout.target_dofs > len(problem.plan.layout.dofs):
         has_error, has_full_rank = _measure_rank(problem, q, targets)
-    rows = np.flatnonzero(blocked | (optimality.stationary & has_error & ~has_full_rank))
+    rows = np.flatnonzero(is_blocked | (optimality.is_stationary & has_error & ~has_full_rank))
     if len(rows):
-        without = search_without_limits(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
-        none_found[rows] = ~without.met
-        codes[rows[without.met & ~without.legal & blocked[rows]]] = Status.limited
-    codes[optimality.stationary & has_error & (none_found | (has_full_rank & ~blocked))] = Status.over_constrained
-    rows = np.flatnonzero(optimality.stationary & (codes == Status.stalled))
+        unlimited = search_without_limits(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
+        none_found[rows] = ~unlimited.met
+        codes[rows[unlimited.met & ~unlimited.met_within_limits & is_blocked[rows]]] = Status.limited
+    codes[optimality.is_stationary & has_error & (none_found | (has_full_rank & ~is_blocked))] = Status.over_constrained
+    rows = np.flatnonzero(optimality.is_stationary & (codes == Status.stalled))
     if len(rows) and sum([bool(goal.measures) for goal in problem.goals]) > 1:
-        alone = find_singly_met(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
-        codes[rows[alone]] = Status.contradictory
+        is_singly_met = find_singly_met(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
+        codes[rows[is_singly_met]] = Status.contradictory
     return codes
 
 
@@ -346,7 +352,7 @@ def _take_rows(problem: Problem, q: Floats, targets: Floats, rows: Ints) -> tupl
     """Take the problem, poses and targets of some rows. All rows are not copied."""
     if len(rows) == len(q):
         return problem, q, np.broadcast_to(targets, (len(q), targets.shape[1]))
-    return problem.part(rows), q[rows], _take_targets(targets, rows)
+    return problem.select_rows(rows), q[rows], _take_targets(targets, rows)
 
 
 def _take_targets(targets: Floats, rows: Ints) -> Floats:
@@ -371,15 +377,17 @@ def _measure_rank(problem: Problem, q: Floats, targets: Floats) -> tuple[Bools, 
 class LocalOptimality(NamedTuple):
     """Local optimality of poses and their blocking joints.
 
-    `stationary` (k,) marks poses without an improving single joint, `blocks` (k, joints) joints held at their limits.
+    `is_stationary` (k,) marks poses without an improving single joint, `is_blocking` (k, joints) joints held at their
+    limits.
 
-    The columns of `blocks` belong to `rows` of the skeleton; `values` (k, joints) are the bounded values and `ranges`
-    (joints, 2) their limits, infinite for a ball with a limit of its whole rotation. A joint blocks if it alone would
-    reduce the error without its limit. If there is no such joint (two must bend together), all joints at a limit block.
+    The columns of `is_blocking` belong to `rows` of the skeleton; `values` (k, joints) are the bounded values and
+    `ranges` (joints, 2) their limits, infinite for a ball with a limit of its whole rotation. A joint blocks if it
+    alone would reduce the error without its limit. If there is no such joint (two must bend together), all joints at a
+    limit block.
     """
 
-    stationary: Bools
-    blocks: Bools
+    is_stationary: Bools
+    is_blocking: Bools
     rows: tuple[int, ...]
     values: Floats
     ranges: Floats
@@ -392,42 +400,42 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
     first order of the residual: (J e)^2 / (J J) of |e|^2.
     """
     plan = problem.plan
-    if problem.lone_point and not plan.limits.any() and plan.length_error <= EXPORTER_LENGTH_ERROR:
+    if problem.has_single_position and not plan.limits.any() and plan.length_error <= EXPORTER_LENGTH_ERROR:
         return _probe_joints(find_chain(problem), problem, q, targets)
     jacobian, e = compute_residual(problem, q, targets)
-    push = np.einsum("krd,kr->kd", jacobian, e)
-    gain = push**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
+    gradient = np.einsum("krd,kr->kd", jacobian, e)
+    gain = gradient**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
     helps = gain > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1, keepdims=True)
-    low, high, at = plan.layout.dofs[:, 0], plan.layout.dofs[:, 1], plan.layout.dofs[:, 2].astype(np.int64)
-    values = np.where(at >= 0, plan.q_to_u(q)[:, at], 0.0)
+    low, high, u_columns = plan.layout.dofs[:, 0], plan.layout.dofs[:, 1], plan.layout.dofs[:, 2].astype(np.int64)
+    values = np.where(u_columns >= 0, plan.q_to_u(q)[:, u_columns], 0.0)
     ranges = np.stack([low, high], axis=1)
-    slides = [node.dof_start for node in plan.layout.nodes if node.kind == SLIDE]
-    at_low, at_high = _find_values_at_ends(
-        values, ranges, np.where(np.isin(np.arange(len(low)), slides), plan.size, 1.0)
+    slide_dofs = [node.dof_start for node in plan.layout.nodes if node.kind == SLIDE]
+    is_at_low, is_at_high = _find_values_at_ends(
+        values, ranges, np.where(np.isin(np.arange(len(low)), slide_dofs), plan.size, 1.0)
     )
-    at_limit = (at_low | at_high) & (at >= 0)
-    stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
-    free = helps & ~stuck
+    is_at_limit = (is_at_low | is_at_high) & (u_columns >= 0)
+    is_blocked = is_at_limit & ((is_at_low & (gradient < 0)) | (is_at_high & (gradient > 0)))
+    can_improve = helps & ~is_blocked
     for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0 for limit in plan.limits]):
         node, dofs = plan.layout.nodes[i], slice(plan.layout.nodes[i].dof_start, plan.layout.nodes[i].dof_start + 3)
-        turns = plan.q_to_u(q)[:, node.u_start : node.u_start + 4]
-        direction, is_held_back = _find_open_direction(plan.limits[i], turns, push[:, dofs])
-        part = np.einsum("kd,krd->kr", direction, jacobian[:, :, dofs])
-        gain_along_open = np.einsum("kd,kd->k", direction, push[:, dofs]) ** 2 / np.maximum(
-            (part**2).sum(axis=1), 1e-300
+        ball_rotations = plan.q_to_u(q)[:, node.u_start : node.u_start + 4]
+        direction, is_held_back = _find_open_direction(plan.limits[i], ball_rotations, gradient[:, dofs])
+        residual_change = np.einsum("kd,krd->kr", direction, jacobian[:, :, dofs])
+        gain_along_open = np.einsum("kd,kd->k", direction, gradient[:, dofs]) ** 2 / np.maximum(
+            (residual_change**2).sum(axis=1), 1e-300
         )
-        opens = (direction**2).sum(axis=1) > _STATIONARY_SHARE**2
-        free[:, dofs] = (opens & (gain_along_open > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1)))[:, None]
+        is_open = (direction**2).sum(axis=1) > _STATIONARY_SHARE**2
+        can_improve[:, dofs] = (is_open & (gain_along_open > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1)))[:, None]
         helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
-        at_limit[:, node.dof_start] = stuck[:, node.dof_start] = is_held_back
-    stationary = ~free.any(axis=1)
-    owner = {
+        is_at_limit[:, node.dof_start] = is_blocked[:, node.dof_start] = is_held_back
+    is_stationary = ~can_improve.any(axis=1)
+    row_of_dof = {
         node.dof_start + i: _find_leader(problem, node.row)
         for node in plan.layout.nodes
         for i in range(DOF_COUNTS[node.kind])
     }
-    rows = tuple(owner[d] for d in range(len(low)))
-    return LocalOptimality(stationary, _find_blocking(at_limit, helps & stuck), rows, values, ranges)
+    rows = tuple(row_of_dof[d] for d in range(len(low)))
+    return LocalOptimality(is_stationary, _find_blocking(is_at_limit, helps & is_blocked), rows, values, ranges)
 
 
 def _find_leader(problem: Problem, row: int) -> int:
@@ -446,31 +454,31 @@ def _probe_joints(chain: Chain, problem: Problem, q: Floats, targets: Floats) ->
     )
     kernels.chain_kinematics.compute_tips(chain.kinds, chain.axes, chain.frames, points, x, tips)
     errors = np.sqrt(((tips - aims) ** 2).sum(axis=-1))
-    stationary = (errors_by_joint[:, :, 0] >= (1 - _STATIONARY_SHARE) * errors[:, None]).all(axis=1)
+    is_stationary = (errors_by_joint[:, :, 0] >= (1 - _STATIONARY_SHARE) * errors[:, None]).all(axis=1)
     values = x[:, :, 0]
-    at_limit = np.logical_or(
+    is_at_limit = np.logical_or(
         *_find_values_at_ends(values, chain.ranges, np.where(chain.kinds == SLIDE, chain.plan.size, 1.0))
     )
     helps = errors_by_joint[:, :, 1] < (1 - _STATIONARY_SHARE) * errors_by_joint[:, :, 0]
-    return LocalOptimality(stationary, _find_blocking(at_limit, helps), chain.rows, values, chain.ranges)
+    return LocalOptimality(is_stationary, _find_blocking(is_at_limit, helps), chain.rows, values, chain.ranges)
 
 
-def _find_open_direction(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools]:
+def _find_open_direction(limit: Floats, ball_rotations: Floats, gradient: Floats) -> tuple[Floats, Bools]:
     """Find the allowed direction (k, 3) of pushed balls at their limits.
 
     Takes pushes (k, 3) and rotations (k, 4). Also returns whether the limit deflects the push.
 
     It takes a small step in that direction, clamps it and returns the remainder in lengths of the step.
     """
-    length = np.sqrt((push**2).sum(axis=-1, keepdims=True))
-    wanted = rotations.multiply(
-        rotations.about(push / np.maximum(length, 1e-300), np.full(len(push), _PROBE_ANGLE_RAD)), turns
+    length = np.sqrt((gradient**2).sum(axis=-1, keepdims=True))
+    probe_rotations = rotations.multiply(
+        rotations.about(gradient / np.maximum(length, 1e-300), np.full(len(gradient), _PROBE_ANGLE_RAD)), ball_rotations
     )
-    wanted = np.where(length > 0.0, wanted, turns)
-    step = rotations.multiply(clamp_rotations(limit, wanted), rotations.inverse(turns))
+    probe_rotations = np.where(length > 0.0, probe_rotations, ball_rotations)
+    step = rotations.multiply(clamp_rotations(limit, probe_rotations), rotations.inverse(ball_rotations))
     direction = 2.0 * step[:, 1:] * np.where(step[:, :1] < 0.0, -1.0, 1.0) / _PROBE_ANGLE_RAD
-    straight = (direction * push).sum(axis=-1) / np.maximum(length[:, 0], 1e-300)
-    return direction, (straight < 1.0 - _STATIONARY_SHARE) & (length[:, 0] > 0.0)
+    along_gradient = (direction * gradient).sum(axis=-1) / np.maximum(length[:, 0], 1e-300)
+    return direction, (along_gradient < 1.0 - _STATIONARY_SHARE) & (length[:, 0] > 0.0)
 
 
 def _find_values_at_ends(values: Floats, ranges: Floats, sizes: Floats) -> tuple[Bools, Bools]:
@@ -482,10 +490,10 @@ def _find_values_at_ends(values: Floats, ranges: Floats, sizes: Floats) -> tuple
     return values <= ranges[:, 0] + slack, values >= ranges[:, 1] - slack
 
 
-def _find_blocking(at_limit: Bools, helps: Bools) -> Bools:
+def _find_blocking(is_at_limit: Bools, helps: Bools) -> Bools:
     """Find the joints blocked by their limits.
 
     They are the joints at a limit that would reduce the error, or all joints at a limit if there are none.
     """
-    blocks = at_limit & helps
-    return np.where(blocks.any(axis=1, keepdims=True), blocks, at_limit)
+    blocks = is_at_limit & helps
+    return np.where(blocks.any(axis=1, keepdims=True), blocks, is_at_limit)

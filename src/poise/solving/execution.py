@@ -128,8 +128,8 @@ class ArmFastPath(NamedTuple):
     serves_any_start  whether any start is allowed: no unmoved joint lies on the chain
     """
 
-    solve: Callable[..., tuple[int, int, float, float]]
-    numbers: Floats
+    kernel: Callable[..., tuple[int, int, float, float]]
+    packed_arm: Floats
     layout: Ints
     bases: Floats | None
     serves_any_start: bool
@@ -147,7 +147,7 @@ def build_fast_path(
         return None
     plan, start = problem.plan, problem.start
     if (
-        problem.ranked
+        problem.has_optional_goals
         or problem.skeleton.loops
         or solver.arm(problem) is None
         or start.translations is not None
@@ -163,7 +163,7 @@ def _is_base_fixed(plan: Plan) -> bool:
 
 
 def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) -> ArmFastPath | None:
-    arm, paths = solver.arm(problem), problem.paths
+    arm, paths = solver.arm(problem), problem.error_paths
     skeleton, plan = problem.skeleton, problem.plan
     if arm is None or paths is None or plan.is_sheared or len(problem.goals) != 1 or not problem.goals[0].width:
         return None
@@ -173,10 +173,10 @@ def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tol
         return None
     settings = pack_arm_settings(arm, plan.unit, tolerance, solver.arm_options)
     packed = pack_for_q(problem, arm, settings, paths, problem.compute_max_errors(tolerance))
-    solve = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
-    bases = problem.rigid_bases if _is_base_fixed(plan) else None
+    kernel = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
+    bases = problem.rigid_base_transforms if _is_base_fixed(plan) else None
     serves_any_start = set(paths.q_columns.tolist()) <= {node.q_start for node in plan.layout.nodes}
-    return ArmFastPath(solve, *packed, bases, serves_any_start)
+    return ArmFastPath(kernel, *packed, bases, serves_any_start)
 
 
 def make_buffer(q: Floats) -> Floats:
@@ -200,9 +200,16 @@ def solve_fast(
                   the remaining fields of the Result
     extra_fields  further fields of the Result
     """
-    solve, numbers, layout, bases, _ = fast_path
-    output = solve(
-        numbers, layout, targets, problem.rigid_bases if bases is None else bases, buffer, 0, 1, _NO_WORKSPACE
+    kernel, packed_arm, layout, bases, _ = fast_path
+    output = kernel(
+        packed_arm,
+        layout,
+        targets,
+        problem.rigid_base_transforms if bases is None else bases,
+        buffer,
+        0,
+        1,
+        _NO_WORKSPACE,
     )
     if output[0] < 0:  # the goal must parse the target, or the start is illegal: use the general path
         return None
@@ -238,10 +245,10 @@ class SingleTargetSolve:
         self.tolerance = tolerance
         self.settings = settings
         self.request = request
-        self.bounds = problem.bounds(tolerance)
-        plain = not problem.ranked and settings.progress is None and not problem.skeleton.loops
+        self.bounds = problem.compute_error_bounds(tolerance)
+        plain = not problem.has_optional_goals and settings.progress is None and not problem.skeleton.loops
         # Scale is uniform on these paths, and in the plans of all starts without scales of their own.
-        self.paths = problem.paths if plain and not problem.plan.is_sheared else None
+        self.paths = problem.error_paths if plain and not problem.plan.is_sheared else None
         self.skips_batch_steps = plain and (
             self.paths is not None or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
         )
@@ -291,10 +298,14 @@ class SingleTargetSolve:
         elif answer.q.shape != self.shape or not np.isfinite(answer.q).all():
             check_answer(answer, self.solver.name, self.shape)
         paths = self.paths
-        errors = problem.errors(answer.q, targets) if paths is None else compute_path_errors(paths, answer.q, targets)
+        errors = (
+            problem.compute_errors(answer.q, targets)
+            if paths is None
+            else compute_path_errors(paths, answer.q, targets)
+        )
         if paths is None and answer.met[0] and not (errors <= self.bounds).all():
             answer = correct_shear(problem, self.solver, targets, self.tolerance, self.request, answer)
-            errors = problem.errors(answer.q, targets)
+            errors = problem.compute_errors(answer.q, targets)
         fields = {
             "q": answer.q[0],
             "errors": errors[0],

@@ -3,7 +3,7 @@
 Each joint's rotation is found in closed form from the directions to the joints below it, and a least-squares solve then
 refines frames with other bone lengths.
 
-All rotations are in the world frame of the base pose. `own` is the rotation of a joint relative to its parent and
+All rotations are in the world frame of the base pose. `rotation` is the rotation of a joint relative to its parent and
 `world_rotations` = whole of the parent . own its total rotation; an offset r of a child becomes whole r. Scale and
 mirroring cancel.
 """
@@ -59,12 +59,12 @@ class _RotationFit:
     """Partial fit: q, positions and world rotations so far."""
 
     def __init__(self, base: Pose, tracked: list[int], targets: Floats, twist_retention: float) -> None:
-        self.base, self.skeleton, self.twist_retention = base, base.skeleton, twist_retention
+        self.base_pose, self.skeleton, self.twist_retention = base, base.skeleton, twist_retention
         self.targets = {row: targets[:, i] for i, row in enumerate(tracked)}
-        self.frames = len(targets)
-        self.q = np.tile(base.q, (self.frames, 1))
+        self.frame_count = len(targets)
+        self.q = np.tile(base.q, (self.frame_count, 1))
         self.rest_positions = base.world.positions
-        self.size = float(np.ptp(self.rest_positions, axis=0).max())
+        self.body_size = float(np.ptp(self.rest_positions, axis=0).max())
         self.world_rotations: dict[int, Floats] = {}
         self.positions: dict[int, Floats] = {}
         world = base.world.rotations
@@ -78,54 +78,65 @@ class _RotationFit:
         self.positions[row] = self._find_position(row, parent, whole)
         own = self._fit_rotation(row, whole) if self._can_fit(row) else rotations.IDENTITY
         self.world_rotations[row] = np.broadcast_to(
-            rotations.multiply(*np.broadcast_arrays(whole, own)), (self.frames, 4)
+            rotations.multiply(*np.broadcast_arrays(whole, own)), (self.frame_count, 4)
         )
 
-    def _find_position(self, row: int, parent: int, whole: Floats) -> Floats:
+    def _find_position(self, row: int, parent: int, parent_rotation: Floats) -> Floats:
         """Return the target position or the position from the parent.
 
         The parent counts where the joint has no target.
         """
         if row in self.targets:
             return self.targets[row]
-        return self.positions[parent] + rotations.rotate(whole, self.rest_positions[row] - self.rest_positions[parent])
+        return self.positions[parent] + rotations.rotate(
+            parent_rotation, self.rest_positions[row] - self.rest_positions[parent]
+        )
 
     def _can_fit(self, row: int) -> bool:
         turning = self.skeleton.kinds[row] in (Kind.HINGE, Kind.BALL, Kind.FREE)
         return turning and not self.skeleton.couplings[row] and bool(self._find_target_joints(row))
 
-    def _find_target_joints(self, row: int, beneath: int | None = None) -> list[int]:
+    def _find_target_joints(self, row: int, search_row: int | None = None) -> list[int]:
         """List the nearest joints below with targets. Joints at the same position are skipped."""
         joints: list[int] = []
-        for child in self.skeleton.children[row if beneath is None else beneath]:
+        for child in self.skeleton.children[row if search_row is None else search_row]:
             away = np.sqrt(((self.rest_positions[child] - self.rest_positions[row]) ** 2).sum())
             joints += (
                 [child]
-                if child in self.targets and away > _ZERO_LENGTH_SHARE * self.size
+                if child in self.targets and away > _ZERO_LENGTH_SHARE * self.body_size
                 else self._find_target_joints(row, child)
             )
         return joints
 
-    def _fit_rotation(self, row: int, whole: Floats) -> Floats:
-        below = self._find_target_joints(row)
-        rests = self.rest_positions[below] - self.rest_positions[row]
-        back = rotations.inverse(whole)
-        aims = np.stack([rotations.rotate(back, self.targets[i] - self.positions[row]) for i in below], axis=1)
+    def _fit_rotation(self, row: int, parent_rotation: Floats) -> Floats:
+        target_rows = self._find_target_joints(row)
+        rest_offsets = self.rest_positions[target_rows] - self.rest_positions[row]
+        parent_inverse = rotations.inverse(parent_rotation)
+        target_offsets = np.stack(
+            [rotations.rotate(parent_inverse, self.targets[i] - self.positions[row]) for i in target_rows], axis=1
+        )
         axis = self._find_hinge_axis(row)
         if axis is not None:
-            return self._fit_hinge(row, axis, rests, aims)
-        longest = int(np.argmax((rests**2).sum(axis=1)))
-        swing, along = rotations.rotation_between(rests[longest], aims[:, longest]), normalise_vectors(rests[longest])
-        spread = np.linalg.svd(rests, compute_uv=False)
-        if len(below) > 1 and spread[1] > _COLLINEAR_RATIO * spread[0]:
-            best, confidence = find_best_rotations(rests, aims)
-            known_twist = rotations.twist_angle(rotations.multiply(rotations.inverse(swing), best), along)
-            own = rotations.slerp(self._apply_twist(swing, along, known_twist, confidence), best, confidence)
+            return self._fit_hinge(row, axis, rest_offsets, target_offsets)
+        longest = int(np.argmax((rest_offsets**2).sum(axis=1)))
+        swing, bone_axis = (
+            rotations.rotation_between(rest_offsets[longest], target_offsets[:, longest]),
+            normalise_vectors(rest_offsets[longest]),
+        )
+        spread = np.linalg.svd(rest_offsets, compute_uv=False)
+        if len(target_rows) > 1 and spread[1] > _COLLINEAR_RATIO * spread[0]:
+            best_rotations, confidence = find_best_rotations(rest_offsets, target_offsets)
+            known_twist = rotations.twist_angle(rotations.multiply(rotations.inverse(swing), best_rotations), bone_axis)
+            rotation = rotations.slerp(
+                self._apply_twist(swing, bone_axis, known_twist, confidence), best_rotations, confidence
+            )
         else:
-            known_twist, confidence = self._find_hinge_twist(below[longest], aims[:, longest], swing, back)
-            own = self._apply_twist(swing, along, known_twist, confidence)
-        self._write_rotation(row, own)
-        return own
+            known_twist, confidence = self._find_hinge_twist(
+                target_rows[longest], target_offsets[:, longest], swing, parent_inverse
+            )
+            rotation = self._apply_twist(swing, bone_axis, known_twist, confidence)
+        self._write_rotation(row, rotation)
+        return rotation
 
     def _find_hinge_axis(self, row: int) -> Floats | None:
         """Return the axis of a hinge joint, or None. It is given in the world frame of the base pose."""
@@ -134,88 +145,96 @@ class _RotationFit:
         axis = find_hinge_axis(self.skeleton.limits[row])
         return None if axis is None else rotations.rotate(self.world_from_joint[row], np.array(axis))
 
-    def _fit_hinge(self, row: int, axis: Floats, rests: Floats, aims: Floats) -> Floats:
+    def _fit_hinge(self, row: int, axis: Floats, rest_offsets: Floats, target_offsets: Floats) -> Floats:
         """Fit a hinge angle inside its range. It minimises the distance to the target directions."""
-        sine = (np.cross(rests, aims) @ axis).sum(axis=1)
-        cosine = ((rests * aims).sum(axis=-1) - (rests @ axis) * (aims @ axis)).sum(axis=1)
+        sine = (np.cross(rest_offsets, target_offsets) @ axis).sum(axis=1)
+        cosine = ((rest_offsets * target_offsets).sum(axis=-1) - (rest_offsets @ axis) * (target_offsets @ axis)).sum(
+            axis=1
+        )
         angle = np.unwrap(np.arctan2(sine, cosine))
         if self.skeleton.kinds[row] == Kind.HINGE:
             first = int(self.skeleton.q_start[row])
-            still = float(self.base.q[first])
+            still = float(self.base_pose.q[first])
             self.q[:, first] = clamp_angles(still + angle, *self.skeleton.value_ranges[first])
             return rotations.about(axis, self.q[:, first] - still)
         own = rotations.about(axis, angle)
         self._write_rotation(row, own)
         return own
 
-    def _apply_twist(self, swing: Floats, along: Floats, known_twist: Floats, confidence: Floats) -> Floats:
+    def _apply_twist(self, swing: Floats, bone_axis: Floats, known_twist: Floats, confidence: Floats) -> Floats:
         """Add twist to swings (frames, 4).
 
         Known twist counts by its confidence; otherwise the twist changes as little as possible.
         """
         relative = rotations.multiply(rotations.inverse(swing[:-1]), swing[1:])
-        change = [0.0, *(-rotations.twist_angle(relative, along)).tolist()]
-        twist, twists = 0.0, np.zeros(self.frames)
+        change = [0.0, *(-rotations.twist_angle(relative, bone_axis)).tolist()]
+        twist, twists = 0.0, np.zeros(self.frame_count)
         for i, (step, value, weight) in enumerate(zip(change, known_twist.tolist(), confidence.tolist(), strict=True)):
             predicted = self.twist_retention * wrap_angle(twist + step)
             twist = predicted + weight * wrap_angle(value - predicted)
             twists[i] = twist
-        return rotations.multiply(swing, rotations.about(along, twists))
+        return rotations.multiply(swing, rotations.about(bone_axis, twists))
 
-    def _find_hinge_twist(self, child: int, aim: Floats, swing: Floats, back: Floats) -> tuple[Floats, Floats]:
+    def _find_hinge_twist(
+        self, child: int, target_offset: Floats, swing: Floats, parent_inverse: Floats
+    ) -> tuple[Floats, Floats]:
         """Compute twist (frames,) from a hinge below.
 
         It makes the hinge axis perpendicular to its bending plane. Also returns the confidence, 0 to 1.
         """
-        axis, below = self._find_hinge_axis(child), self._find_target_joints(child)
-        if axis is None or not below or child not in self.targets:
-            return np.zeros(self.frames), np.zeros(self.frames)
-        bone = rotations.rotate(back, self.targets[below[0]] - self.targets[child])
-        turned_axis, along = rotations.rotate(swing, axis), normalise_vectors(aim)
-        normal = np.cross(along, normalise_vectors(bone))
+        axis, target_rows = self._find_hinge_axis(child), self._find_target_joints(child)
+        if axis is None or not target_rows or child not in self.targets:
+            return np.zeros(self.frame_count), np.zeros(self.frame_count)
+        bone = rotations.rotate(parent_inverse, self.targets[target_rows[0]] - self.targets[child])
+        swung_axis, bone_axis = rotations.rotate(swing, axis), normalise_vectors(target_offset)
+        normal = np.cross(bone_axis, normalise_vectors(bone))
         sine = np.sqrt((normal**2).sum(axis=-1))
-        normal *= np.where((normal * turned_axis).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-        flat = turned_axis - (turned_axis * along).sum(axis=-1, keepdims=True) * along
-        twist = np.arctan2((np.cross(flat, normal) * along).sum(axis=-1), (flat * normal).sum(axis=-1))
+        normal *= np.where((normal * swung_axis).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
+        projected_axis = swung_axis - (swung_axis * bone_axis).sum(axis=-1, keepdims=True) * bone_axis
+        twist = np.arctan2(
+            (np.cross(projected_axis, normal) * bone_axis).sum(axis=-1), (projected_axis * normal).sum(axis=-1)
+        )
         return twist, np.clip((sine - _STRAIGHT_HINGE_SINE) / _STRAIGHT_HINGE_SINE, 0.0, 1.0)
 
-    def _write_rotation(self, row: int, own: Floats) -> None:
+    def _write_rotation(self, row: int, rotation: Floats) -> None:
         """Write a world rotation into q as a joint rotation after A."""
-        stand = np.broadcast_to(self.world_from_joint[row], own.shape)
-        local = rotations.multiply(rotations.multiply(rotations.inverse(stand), own), stand)
+        stand = np.broadcast_to(self.world_from_joint[row], rotation.shape)
+        local = rotations.multiply(rotations.multiply(rotations.inverse(stand), rotation), stand)
         first = int(self.skeleton.q_start[row]) + (3 if self.skeleton.kinds[row] == Kind.FREE else 0)
-        still = np.broadcast_to(self.base.q[first : first + 4], own.shape)
+        still = np.broadcast_to(self.base_pose.q[first : first + 4], rotation.shape)
         self.q[:, first : first + 4] = rotations.normalise(rotations.multiply(local, still))
 
 
-def find_best_rotations(rests: Floats, aims: Floats) -> tuple[Floats, Floats]:
+def find_best_rotations(rest_offsets: Floats, target_offsets: Floats) -> tuple[Floats, Floats]:
     """Compute rotations (frames, 4) aligning vectors with aims.
 
     Vectors are (m, 3), aims (frames, m, 3). Also returns the confidence, 0 to 1.
 
     Kabsch 1976. Aims that have become collinear leave the twist undetermined.
     """
-    u, spread, vt = np.linalg.svd(np.einsum("mi,fmj->fij", rests, aims))
-    v, back = np.swapaxes(vt, 1, 2).copy(), np.swapaxes(u, 1, 2)
-    v[:, :, 2] *= np.where(np.linalg.det(v @ back) < 0, -1.0, 1.0)[:, None]
-    still = np.linalg.svd(rests, compute_uv=False) ** 2
-    share = spread[:, 1] / np.maximum(spread[:, 0], 1e-300) / (still[1] / still[0])
-    confidence = np.clip((share - _NO_CONFIDENCE_SPREAD) / (_FULL_CONFIDENCE_SPREAD - _NO_CONFIDENCE_SPREAD), 0.0, 1.0)
-    return rotations.from_matrix(v @ back), confidence * (
-        _INDEPENDENT_PAIR_WEIGHT if is_independent_pair(rests, aims) else 1.0
+    u, spread, vt = np.linalg.svd(np.einsum("mi,fmj->fij", rest_offsets, target_offsets))
+    v, u_transposed = np.swapaxes(vt, 1, 2).copy(), np.swapaxes(u, 1, 2)
+    v[:, :, 2] *= np.where(np.linalg.det(v @ u_transposed) < 0, -1.0, 1.0)[:, None]
+    rest_spread = np.linalg.svd(rest_offsets, compute_uv=False) ** 2
+    spread_ratio = spread[:, 1] / np.maximum(spread[:, 0], 1e-300) / (rest_spread[1] / rest_spread[0])
+    confidence = np.clip(
+        (spread_ratio - _NO_CONFIDENCE_SPREAD) / (_FULL_CONFIDENCE_SPREAD - _NO_CONFIDENCE_SPREAD), 0.0, 1.0
+    )
+    return rotations.from_matrix(v @ u_transposed), confidence * (
+        _INDEPENDENT_PAIR_WEIGHT if is_independent_pair(rest_offsets, target_offsets) else 1.0
     )
 
 
-def is_independent_pair(rests: Floats, aims: Floats) -> bool:
+def is_independent_pair(rest_offsets: Floats, target_offsets: Floats) -> bool:
     """Return whether two vectors rotate independently.
 
     An example is a thumb and a finger attached at the same position.
     """
-    if len(rests) != 2:  # noqa: PLR2004  (of three or more, no single one can dominate)
+    if len(rest_offsets) != 2:  # noqa: PLR2004  (of three or more, no single one can dominate)
         return False
     rest_angles, angles = (
         np.arccos(np.clip((normalise_vectors(v)[..., 0, :] * normalise_vectors(v)[..., 1, :]).sum(-1), -1, 1))
-        for v in (rests, aims)
+        for v in (rest_offsets, target_offsets)
     )
     return bool(np.median(np.abs(angles - rest_angles)) > _RIGID_ANGLE_RAD)
 
@@ -354,8 +373,8 @@ def _parse_positions(
     named = None if joints is None else check_names(joints, "joints")
     rows = list(range(len(skeleton))) if named is None else [skeleton.index(joint) for joint in named]
     if len(set(rows)) != len(rows):
-        twice = join_names(sorted({skeleton.names[row] for row in rows if rows.count(row) > 1}))
-        raise InputError(f"a joint has one column of positions; given twice: {twice}")
+        repeated_names = join_names(sorted({skeleton.names[row] for row in rows if rows.count(row) > 1}))
+        raise InputError(f"a joint has one column of positions; given twice: {repeated_names}")
     measured = copy_numbers_or_nan(positions, "positions")
     if measured.ndim != 3 or measured.shape[1:] != (len(rows), 3):  # noqa: PLR2004  (frames, joints, x y z)
         shape = f"(frames, {len(rows)}, 3)"
@@ -385,14 +404,14 @@ def _find_anchor(skeleton: Skeleton, rows: list[int], observed: set[int], *, nam
     """
     if not observed:
         raise InputError("no joint has a position in any frame")
-    above = {i: set(skeleton.way(rows[i])) for i in observed}
-    anchor = max((rows[i] for i in observed), key=lambda top: (sum(top in above[i] for i in observed), -top))
-    used = [i for i in sorted(observed) if anchor in above[i]]
-    if named and len(used) < len(observed):
-        other = next(skeleton.names[rows[i]] for i in observed if i not in used)
-        message = f"{other!r} is not below {skeleton.names[anchor]!r}"
+    path_rows = {i: set(skeleton.way(rows[i])) for i in observed}
+    anchor = max((rows[i] for i in observed), key=lambda top: (sum(top in path_rows[i] for i in observed), -top))
+    used_columns = [i for i in sorted(observed) if anchor in path_rows[i]]
+    if named and len(used_columns) < len(observed):
+        other_name = next(skeleton.names[rows[i]] for i in observed if i not in used_columns)
+        message = f"{other_name!r} is not below {skeleton.names[anchor]!r}"
         raise InputError(f"{message}; give the positions of a joint above both, such as the hips")
-    return anchor, used
+    return anchor, used_columns
 
 
 def _move_anchor(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
@@ -421,22 +440,24 @@ def _move_anchor(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
 
 def _refine_frames(poses: Pose, tracked: list[int], targets: Floats, anchor: int) -> Pose:
     """Refine inaccurate frames by least squares over all joints. The closed form is the initial guess."""
-    skeleton, first = poses.skeleton, poses.world.positions
-    size = float(np.ptp(first, axis=1).max(initial=0.0))
-    squared_errors = ((first[:, tracked] - targets) ** 2).sum(axis=(1, 2))
-    off = np.flatnonzero(squared_errors > (_REFINE_ERROR_SHARE * size) ** 2)
-    moves, top = skeleton.kinds[anchor] == Kind.FREE, skeleton.names[anchor]
+    skeleton, initial_positions = poses.skeleton, poses.world.positions
+    size = float(np.ptp(initial_positions, axis=1).max(initial=0.0))
+    squared_errors = ((initial_positions[:, tracked] - targets) ** 2).sum(axis=(1, 2))
+    inaccurate_frames = np.flatnonzero(squared_errors > (_REFINE_ERROR_SHARE * size) ** 2)
+    is_free, anchor_name = skeleton.kinds[anchor] == Kind.FREE, skeleton.names[anchor]
     goals = [
-        Position(skeleton.names[row], targets[off, i], root=None if row == anchor else top)
+        Position(skeleton.names[row], targets[inaccurate_frames, i], root=None if row == anchor else anchor_name)
         for i, row in enumerate(tracked)
-        if moves or row != anchor
+        if is_free or row != anchor
     ]
-    if not len(off) or not goals:
+    if not len(inaccurate_frames) or not goals:
         return poses
     solver = LevenbergMarquardt(iterations=_REFINE_ITERATIONS, restarts=0, damping=1.0)
-    result = solve(poses[off], goals, solver=solver, tolerance=_REFINE_ERROR_SHARE * size, free_root=bool(moves))
-    now = ((result.pose.world.positions[:, tracked] - targets[off]) ** 2).sum(axis=(1, 2))
-    better = now < squared_errors[off]
+    result = solve(
+        poses[inaccurate_frames], goals, solver=solver, tolerance=_REFINE_ERROR_SHARE * size, free_root=bool(is_free)
+    )
+    new_errors = ((result.pose.world.positions[:, tracked] - targets[inaccurate_frames]) ** 2).sum(axis=(1, 2))
+    is_better = new_errors < squared_errors[inaccurate_frames]
     q = poses.q.copy()
-    q[off[better]] = result.q[better]
+    q[inaccurate_frames[is_better]] = result.q[is_better]
     return poses.with_q(q)

@@ -25,9 +25,9 @@ from poise.solving.diagnosis import measure_local_optimality
 _METRES_FROM_M = 0.1  # [m] shorter lengths are written in millimetres
 _UNIT_SIZES_M = {"centimetres": 0.01, "millimetres": 0.001, "metres": 1.0}  # [m]
 # limb lengths: a target farther than the first or nearer than the second to the origin may have another unit
-_FAR_LIMB_LENGTHS, _CLOSE_LIMB_LENGTHS = 10.0, 0.05
+_FAR_REACH_RATIO, _CLOSE_REACH_RATIO = 10.0, 0.05
 # longest reaches: in the suggested unit the target must be nearer, as a root further up may help
-_NEARLY_REACHES = 1.5
+_NEAR_REACH_RATIO = 1.5
 _DEGREES_FROM_RAD = 1e-3  # [rad] larger angles are written in degrees
 
 
@@ -57,12 +57,12 @@ def format_outcome(outcome: SolveOutcome) -> str:
 
 
 def _format_goals(outcome: SolveOutcome) -> str:
-    if not outcome.problem.ranked:
+    if not outcome.problem.has_optional_goals:
         return _format_status(outcome)
     needed = find_required_goals(outcome.problem)
     if needed is None:
         return f"reached: every goal is optional, {_format_residual(outcome.problem, outcome.errors)} left"
-    spared = outcome.problem.spared
+    spared = outcome.problem.optional_columns
     of_spared = _format_residual(outcome.problem, outcome.errors, spared)
     outcome = outcome._replace(
         problem=needed.problem,
@@ -100,8 +100,8 @@ def _format_status(outcome: SolveOutcome) -> str:
         case Status.open_loop:
             return f"open loop: the {'goals are' if several else 'goal is'} met, {residual} left"
         case _:
-            took = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
-            text = f"{outcome.status.name}: {residual} left, {took}"
+            iteration_text = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
+            text = f"{outcome.status.name}: {residual} left, {iteration_text}"
             text += _format_joints_at_limits(outcome) if outcome.status == Status.stalled else ""
     return (
         f"{text}; still on the way there (held back by {_join_names(outcome.restraints)})"
@@ -113,17 +113,19 @@ def _format_status(outcome: SolveOutcome) -> str:
 def format_open_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
     """Name open loops of a pose q (1, nq) with their gaps."""
     parts: list[str] = []
-    for gap, before in zip(feasibility.measure_gaps(problem, q), feasibility.measure_start_gaps(problem), strict=True):
+    for gap, start_gap in zip(
+        feasibility.measure_gaps(problem, q), feasibility.measure_start_gaps(problem), strict=True
+    ):
         if not gap.is_open(tolerance)[0]:
             continue
-        ends = " and ".join("the world" if joint is None else repr(joint) for joint in gap.loop.joints)
-        text = f"the loop {gap.loop.name!r} of {ends} is open by {_format_gap(problem.skeleton, gap, tolerance)}"
-        was = (
-            f" (at the start by {_format_gap(problem.skeleton, before, tolerance)})"
-            if before.is_open(tolerance)[0]
+        loop_joints = " and ".join("the world" if joint is None else repr(joint) for joint in gap.loop.joints)
+        text = f"the loop {gap.loop.name!r} of {loop_joints} is open by {_format_gap(problem.skeleton, gap, tolerance)}"
+        start_text = (
+            f" (at the start by {_format_gap(problem.skeleton, start_gap, tolerance)})"
+            if start_gap.is_open(tolerance)[0]
             else ""
         )
-        parts.append(text + was)
+        parts.append(text + start_text)
     return "; ".join(parts)
 
 
@@ -142,33 +144,39 @@ def _format_gap(skeleton: Skeleton, gap: feasibility.LoopGap, tolerance: Toleran
 def _format_joints_at_limits(outcome: SolveOutcome) -> str:
     """Name joints at their limits at a local optimum. This is an observation, not a reason."""
     optimality = measure_local_optimality(outcome.problem, outcome.q, outcome.target)
-    return f"; {_format_blocking(outcome)}" if optimality.stationary[0] and optimality.blocks[0].any() else ""
+    return f"; {_format_blocking(outcome)}" if optimality.is_stationary[0] and optimality.is_blocking[0].any() else ""
 
 
 def _format_conflict(outcome: SolveOutcome) -> str:
     """Name conflicting goals and the amount of the conflict."""
     problem, names = outcome.problem, outcome.problem.skeleton.names
     conflicts = feasibility.find_conflicts(problem, outcome.q, outcome.target, outcome.tolerance)
-    proved = next((conflict for conflict in conflicts if conflict.excess[0] > 0.0), None)
-    if proved is None:
+    proved_conflict = next((conflict for conflict in conflicts if conflict.excess[0] > 0.0), None)
+    if proved_conflict is None:
         return "each goal alone is met, and no pose was found that meets all of them"
-    joints = [repr(names[problem.measures[i].row]) for i in proved.measures]
-    same = len(set(joints[:2])) == 1
-    wanted = float(proved.target[0])
-    if proved.kind == "turned":
-        off = _format_angle(wanted)
-        which = f"the two goals turn {joints[0]}" if same else f"the goals turn {joints[0]} and {joints[1]}"
-        return f"the goals contradict each other: {which} to rotations or directions that are {off} too far apart"
-    if proved.kind == "askew":
-        off = format_length(problem.skeleton, wanted)
-        which = f"the two targets of {joints[0]}" if same else f"the targets of {joints[0]} and {joints[1]}"
-        return f"the goals contradict each other: {which} do not fit the rotation wanted of {joints[2]}, by {off}"
-    apart, possible = (format_length(problem.skeleton, float(value)) for value in (wanted, proved.possible[0]))
-    which = f"the two targets of {joints[0]}" if same else f"the targets of {joints[0]} and {joints[1]}"
-    if not proved.possible[0]:
-        return f"the goals contradict each other: {which} are {apart} apart"
-    ends = f"reach at most {possible}" if proved.kind == "far" else f"keep them at least {possible} apart"
-    return f"the goals contradict each other: {which} are {apart} apart, and the bones between them {ends}"
+    joints = [repr(names[problem.measures[i].row]) for i in proved_conflict.measures]
+    is_same_joint = len(set(joints[:2])) == 1
+    target_value = float(proved_conflict.target[0])
+    if proved_conflict.kind == "turned":
+        gap = _format_angle(target_value)
+        subject = f"the two goals turn {joints[0]}" if is_same_joint else f"the goals turn {joints[0]} and {joints[1]}"
+        return f"the goals contradict each other: {subject} to rotations or directions that are {gap} too far apart"
+    if proved_conflict.kind == "askew":
+        gap = format_length(problem.skeleton, target_value)
+        subject = f"the two targets of {joints[0]}" if is_same_joint else f"the targets of {joints[0]} and {joints[1]}"
+        return f"the goals contradict each other: {subject} do not fit the rotation wanted of {joints[2]}, by {gap}"
+    gap_length, possible_text = (
+        format_length(problem.skeleton, float(value)) for value in (target_value, proved_conflict.nearest_possible[0])
+    )
+    subject = f"the two targets of {joints[0]}" if is_same_joint else f"the targets of {joints[0]} and {joints[1]}"
+    if not proved_conflict.nearest_possible[0]:
+        return f"the goals contradict each other: {subject} are {gap_length} apart"
+    bound = (
+        f"reach at most {possible_text}"
+        if proved_conflict.kind == "far"
+        else f"keep them at least {possible_text} apart"
+    )
+    return f"the goals contradict each other: {subject} are {gap_length} apart, and the bones between them {bound}"
 
 
 def _join_names(names: Iterable[str]) -> str:
@@ -184,18 +192,18 @@ def format_length(skeleton: Skeleton, value: float) -> str:
     return f"{format_number(m * 1000, 3, 1000)} mm" if m < _METRES_FROM_M else f"{m:.4g} m"
 
 
-def _format_residual(problem: Problem, errors: Floats, which: Bools | None = None) -> str:
+def _format_residual(problem: Problem, errors: Floats, is_selected: Bools | None = None) -> str:
     """Format the largest remaining distance and angle.
 
     `which` selects the errors; kinds without an error are left out.
     """
-    which = np.ones(len(errors), dtype=np.bool_) if which is None else which
+    is_selected = np.ones(len(errors), dtype=np.bool_) if is_selected is None else is_selected
     is_position = np.array([m.kind in LENGTH_KINDS for m in problem.measures], dtype=np.bool_)
     parts: list[str] = []
-    if (which & is_position).any():
-        parts.append(format_length(problem.skeleton, float(errors[which & is_position].max())))
-    if (which & ~is_position).any():
-        parts.append(_format_angle(float(errors[which & ~is_position].max())))
+    if (is_selected & is_position).any():
+        parts.append(format_length(problem.skeleton, float(errors[is_selected & is_position].max())))
+    if (is_selected & ~is_position).any():
+        parts.append(_format_angle(float(errors[is_selected & ~is_position].max())))
     return " and ".join(parts) or "nothing"
 
 
@@ -204,16 +212,16 @@ def _format_reach_excess(outcome: SolveOutcome) -> str:
     problem, target = outcome.problem, outcome.target
     number = int(feasibility.find_unreachable(problem, target, outcome.tolerance)[0])
     reach = feasibility.compute_reaches(problem, target)[max(number - 1, 0)]
-    skeleton, unit, shortest, longest = problem.skeleton, problem.plan.unit, reach.shortest, reach.longest
+    skeleton, unit, min_reach, max_reach = problem.skeleton, problem.plan.unit, reach.min_reach, reach.max_reach
     term = problem.plan.layout.terms[reach.term]
     label = f"the target of {skeleton.names[term.row]!r}" if len(problem.goals) > 1 else "the target"
-    wanted = float(reach.distance[0])
-    if wanted > longest:
-        beyond = format_length(skeleton, (wanted - longest) * unit)
-        meant = _suggest_unit(outcome, term.column, number)
-        return f"{label} is {beyond} beyond the longest reach of {format_length(skeleton, longest * unit)}{meant}"
-    inside = format_length(skeleton, (shortest - wanted) * unit)
-    return f"{label} is {inside} inside the shortest reach of {format_length(skeleton, shortest * unit)}"
+    target_distance = float(reach.distance[0])
+    if target_distance > max_reach:
+        excess = format_length(skeleton, (target_distance - max_reach) * unit)
+        hint = _suggest_unit(outcome, term.column, number)
+        return f"{label} is {excess} beyond the longest reach of {format_length(skeleton, max_reach * unit)}{hint}"
+    deficit = format_length(skeleton, (min_reach - target_distance) * unit)
+    return f"{label} is {deficit} inside the shortest reach of {format_length(skeleton, min_reach * unit)}"
 
 
 def _suggest_unit(outcome: SolveOutcome, column: int, number: int) -> str:
@@ -221,20 +229,22 @@ def _suggest_unit(outcome: SolveOutcome, column: int, number: int) -> str:
     problem, target = outcome.problem, outcome.target
     metres = problem.skeleton.metres_per_unit
     reach = feasibility.compute_reaches(problem, target)[max(number - 1, 0)]
-    if not reach.longest:  # a joint that cannot move has no size for comparison
+    if not reach.max_reach:  # a joint that cannot move has no size for comparison
         return ""
-    point = float(np.linalg.norm(target[0, column : column + 3])) / (reach.longest * problem.plan.unit)
-    for share, factor in _list_other_units(metres):
-        if not (point > _FAR_LIMB_LENGTHS if factor < 1.0 else point < _CLOSE_LIMB_LENGTHS):
+    distance_ratio = float(np.linalg.norm(target[0, column : column + 3])) / (reach.max_reach * problem.plan.unit)
+    for unit, factor in _list_other_units(metres):
+        if not (distance_ratio > _FAR_REACH_RATIO if factor < 1.0 else distance_ratio < _CLOSE_REACH_RATIO):
             continue
-        scaled = target.copy()
-        scaled[:, column : column + 3] *= factor
-        times = float(feasibility.compute_reaches(problem, scaled)[max(number - 1, 0)].distance[0] / reach.longest)
-        if times > _NEARLY_REACHES:
+        scaled_target = target.copy()
+        scaled_target[:, column : column + 3] *= factor
+        ratio = float(
+            feasibility.compute_reaches(problem, scaled_target)[max(number - 1, 0)].distance[0] / reach.max_reach
+        )
+        if ratio > _NEAR_REACH_RATIO:
             continue
         if metres is not None:
-            return f" (is it in {share}? the file's unit is {metres:g} m)"
-        return f" ({share} {'within' if times <= 1.0 else 'nearly within'} reach: is it in the unit of the file?)"
+            return f" (is it in {unit}? the file's unit is {metres:g} m)"
+        return f" ({unit} {'within' if ratio <= 1.0 else 'nearly within'} reach: is it in the unit of the file?)"
     return ""
 
 
@@ -266,7 +276,7 @@ def _format_blocking(outcome: SolveOutcome) -> str:
         outcome.problem.skeleton,
     )
     parts: list[str] = []
-    for j in np.flatnonzero(optimality.blocks[0]):
+    for j in np.flatnonzero(optimality.is_blocking[0]):
         row, bound = optimality.rows[j], skeleton.limits[optimality.rows[j]]
         if isinstance(bound, SwingTwist | EulerBox):
             columns = skeleton.ball_limits.columns[skeleton.ball_limits.joints.index(row)]
@@ -308,8 +318,8 @@ def _explain_immovable(problem: Problem) -> str:
         return f"no joint above {joint!r} can move: {join_names(f'{name} is fixed' for name in chain)}"
     parent = skeleton[joint].parent
     if parent is None:
-        way_out = " (free_root=True, or --free-root, lets it move)" if _can_be_free(skeleton, joint) else ""
-        return f"{joint!r} is a root; nothing stands above it{way_out}"
+        advice = " (free_root=True, or --free-root, lets it move)" if _can_be_free(skeleton, joint) else ""
+        return f"{joint!r} is a root; nothing stands above it{advice}"
     return f"{parent!r} above {joint!r} leads on to other limbs too; name a root to move it"
 
 

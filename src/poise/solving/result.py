@@ -35,7 +35,7 @@ from poise.solving.messages import SolveOutcome, format_joints_outside, format_l
 from poise.timing import Pauses, count_seconds
 
 _ARRAY = np.ndarray
-_new, _set = object.__new__, object.__setattr__  # a Result is frozen and written through these
+_new_object, _set_attribute = object.__new__, object.__setattr__  # a Result is frozen and written through these
 
 
 class Result(FrozenValue):
@@ -104,7 +104,7 @@ class Result(FrozenValue):
         for value in fields.values():
             if type(value) is _ARRAY:
                 value.setflags(write=False)
-        _set(self, "__dict__", fields)
+        _set_attribute(self, "__dict__", fields)
         unbroken = began >= Pauses.newest  # no pause since: saves a call, noticeable in a small solve
         fields["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
 
@@ -114,30 +114,30 @@ class Result(FrozenValue):
 
         It takes half the time of the constructor, a noticeable part of a small solve.
         """
-        result = _new(Result)
-        _set(result, "__dict__", fields)
+        result = _new_object(Result)
+        _set_attribute(result, "__dict__", fields)
         unbroken = began >= Pauses.newest  # no pause since: saves a call, noticeable in a small solve
         fields["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
         return result
 
     def __getattr__(self, name: str) -> Any:
         """Compute a lazy field on first access and keep it."""
-        own = self.__dict__
-        later = own.get("later")
-        if later is not None and name in _RESULT_FIELDS:
-            compute, *arguments = later
-            for fact, value in compute(*arguments).items():
+        attributes = self.__dict__
+        lazy = attributes.get("later")
+        if lazy is not None and name in _RESULT_FIELDS:
+            compute, *arguments = lazy
+            for field_name, value in compute(*arguments).items():
                 freeze_arrays((value,))
-                own.setdefault(fact, value)
-            own.pop("later", None)
+                attributes.setdefault(field_name, value)
+            attributes.pop("later", None)
             return getattr(self, name)
-        if name in own:
-            return own[name]  # another thread has computed it meanwhile
+        if name in attributes:
+            return attributes[name]  # another thread has computed it meanwhile
         if name not in _LAZY_FIELDS:
             message = f"{type(self).__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
         freeze_arrays([computed := _LAZY_FIELDS[name](self)])
-        own[name] = computed
+        attributes[name] = computed
         return computed
 
     def with_pose(self, q: Floats, errors: Floats, began: float, *, reached: bool | Bools, **changes: Any) -> Result:
@@ -329,7 +329,7 @@ class Result(FrozenValue):
         known = self.__dict__.get("codes")
         status = Status(int(_compute_codes_of_rows(self, np.array([i]))[0] if known is None else known.ravel()[i]))
         q_shown, missed = q, status != Status.reached
-        count, problem, pace = int(self.iterations.ravel()[i]), self.problem.part(rows), self.pace
+        count, problem, pace = int(self.iterations.ravel()[i]), self.problem.select_rows(rows), self.pace
         restraints: tuple[str, ...] = ()
         if status == Status.held_back:
             restraints = find_restraints(self.restrained, problem, target, self.tolerances)[0]
@@ -366,7 +366,7 @@ class Result(FrozenValue):
             The name, the two joints, and the distance [file units] and angle [rad] of each gap.
         """
         i = self._check_index(i, "open_loops()")
-        gaps = measure_gaps(self.problem.part(slice(i, i + 1)), _flatten_q(self)[i : i + 1])
+        gaps = measure_gaps(self.problem.select_rows(slice(i, i + 1)), _flatten_q(self)[i : i + 1])
         return tuple([
             OpenLoop(gap.loop.name, gap.loop.joints, float(gap.distance[0]), float(gap.angle[0]))
             for gap in gaps
@@ -411,21 +411,23 @@ def _compute_codes_of_rows(result: Result, rows: Ints) -> Ints:
     whole = result.problem
     if whole.skeleton.loops and len(missed):
         met = whole.is_met(result.errors.reshape(len(codes), -1)[missed], result.tolerances)
-        met &= ~has_closed_loops(whole.part(missed), _flatten_q(result)[missed], result.tolerances)
+        met &= ~has_closed_loops(whole.select_rows(missed), _flatten_q(result)[missed], result.tolerances)
         codes[missed[met]], missed = Status.open_loop, missed[~met]
     if pace is not None and len(missed):
-        errors = np.stack([result.errors, whole.errors(q, result.targets)[0]])  # of the shown and the solved pose
+        errors = np.stack(
+            [result.errors, whole.compute_errors(q, result.targets)[0]]
+        )  # of the shown and the solved pose
         if whole.is_met(errors, result.tolerances).any():
             codes[missed], missed = Status.on_the_way, missed[:0]
     missed = missed[~_find_held_back(result, missed, codes)]
     problem, targets = whole, result.targets
-    needed = find_required_goals(problem) if problem.ranked else None
+    needed = find_required_goals(problem) if problem.has_optional_goals else None
     if needed is not None:
         problem, targets = needed.problem, targets[:, needed.target_columns]
     for some in _group_by_plan(problem, missed):
         of_rows = targets if len(targets) == 1 else targets[some]
         work = np.ravel(result.iterations)[some]
-        codes[some] = find_status(problem.part(some), q[some], of_rows, result.tolerances, work)
+        codes[some] = find_status(problem.select_rows(some), q[some], of_rows, result.tolerances, work)
     if pace is not None and codes[0] == Status.stalled and pace.held_by(result.q):
         codes[0] = Status.on_the_way
     return codes[rows]
@@ -437,7 +439,9 @@ def _find_held_back(result: Result, missed: Ints, codes: Ints) -> Bools:
         return np.zeros(len(missed), dtype=np.bool_)
     for some in _group_by_plan(result.problem, missed):
         of_rows = result.targets if len(result.targets) == 1 else result.targets[some]
-        restraints_by_row = find_restraints(result.restrained, result.problem.part(some), of_rows, result.tolerances)
+        restraints_by_row = find_restraints(
+            result.restrained, result.problem.select_rows(some), of_rows, result.tolerances
+        )
         codes[some[[bool(names) for names in restraints_by_row]]] = Status.held_back
     return codes[missed] == Status.held_back
 
@@ -446,7 +450,7 @@ def _group_by_plan(problem: Problem, rows: Ints) -> list[Ints]:
     """Group batch rows by shared plan. A single start gives one group."""
     if not len(rows):
         return []
-    groups = group_by_plan(problem.part(rows).still) if problem.start.shape else None
+    groups = group_by_plan(problem.select_rows(rows).plan_inputs) if problem.start.shape else None
     return [rows] if groups is None else [rows[group] for group in groups]
 
 

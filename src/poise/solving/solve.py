@@ -124,7 +124,7 @@ class Prepared:
         rows = arguments.parse_targets(self.problem.goals, target)
         shape = _find_target_shape(problem, rows)
         problem = problem.broadcast(shape)
-        targets = problem.target_rows(rows, shape)
+        targets = problem.build_target_rows(rows, shape)
         if not shape:
             return self.single.solve(problem, targets, moved_inside, began)
         request = self.settings.request(len(targets))
@@ -146,7 +146,7 @@ class Prepared:
 
     def _build_fields_from_start(self, q: Floats, targets: Floats, output: tuple[Any, ...]) -> dict[str, Any]:
         """Build the Result fields of a legal start."""
-        return self.single.build_fast_fields(self.problem.at(self.problem.start.with_q(q)), (), targets, output)
+        return self.single.build_fast_fields(self.problem.with_start(self.problem.start.with_q(q)), (), targets, output)
 
     def _check_start(self, start: ArrayLike) -> Floats:
         """Check a start configuration and return a copy."""
@@ -165,7 +165,7 @@ class Prepared:
         if self.single.serves_any_start and can_start(self.problem.skeleton, q):
             return self.problem.with_start_unchecked(Pose.make_unchecked(self.problem.skeleton, q, None, None)), ()
         pose, moved_inside = clamp_start(self.problem.start.with_q(q))
-        return self.problem.at(pose), moved_inside
+        return self.problem.with_start(pose), moved_inside
 
     def stream(
         self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
@@ -374,7 +374,7 @@ def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, 
     if len(goals) == 1 and goals[0].width:
         targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for writable arrays
     else:
-        targets = problem.target_rows([goal.rows() for goal in goals if goal.width], ())
+        targets = problem.build_target_rows([goal.rows() for goal in goals if goal.width], ())
     return single.solve(problem, targets, (), began, goals)
 
 
@@ -389,7 +389,7 @@ def _build_single(
 def _bind_solver(problem: Problem, options: _SolveOptions) -> SingleTargetSolve:
     request = options.settings.request(1)
     solver = _choose_checked_solver(options, problem, request)
-    tolerance = problem.tolerance(options.tolerance, options.angle_tolerance)
+    tolerance = problem.complete_tolerance(options.tolerance, options.angle_tolerance)
     return SingleTargetSolve(problem, solver, tolerance, options.settings, request)
 
 
@@ -405,11 +405,11 @@ def _solve_general(
     rows = [goal.rows() for goal in goals if goal.width]
     if not shape:
         single = _bind_solver(problem, options)
-        return single.solve(problem, problem.target_rows(rows, shape), moved_inside, began, goals)
+        return single.solve(problem, problem.build_target_rows(rows, shape), moved_inside, began, goals)
     request = options.settings.request(math.prod(shape))
     solver = _choose_checked_solver(options, problem, request)
-    tolerance = problem.tolerance(options.tolerance, options.angle_tolerance)
-    targets = problem.target_rows(rows, shape)
+    tolerance = problem.complete_tolerance(options.tolerance, options.angle_tolerance)
+    targets = problem.build_target_rows(rows, shape)
     return solve_batch(problem, targets, solver, tolerance, request, shape, moved_inside, began, goals)
 
 
@@ -501,7 +501,7 @@ def choose_solver(
 
 def _choose_checked_solver(options: _SolveOptions, problem: Problem, request: Request) -> solvers.Solver:
     """Choose the solver and check it. Raises UnsupportedError where it cannot do the problem."""
-    if problem.ranked:
+    if problem.has_optional_goals:
         check_priority_request(request)
     solver = chosen(options.solver, problem, request.prefer, options.natural)
     if options.solver != "auto" or solver.name != "two_bone":  # "auto" has checked two_bone already

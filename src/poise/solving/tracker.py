@@ -96,16 +96,18 @@ class SpeedLimitedMotion:
 
         Joints outside their limits return within their own bounds, so that the result (nq,) may still be outside.
         """
-        inside, rows = self.skeleton.legal(q)[0], self._rows.copy()
+        legal_q, rows = self.skeleton.legal(q)[0], self._rows.copy()
         columns = [_find_columns(row) for row in rows]
-        returning = [i for i, own in enumerate(columns) if (q[own] != inside[own]).any()]
-        for i in returning:
+        outside_parts = [
+            i for i, part_columns in enumerate(columns) if (q[part_columns] != legal_q[part_columns]).any()
+        ]
+        for i in outside_parts:
             if rows[i, SPEED_LIMIT_KIND] == HINGED_BALL:  # an angle along its range would start inside
                 rows[i, SPEED_LIMIT_KIND] = BALL
-        out = self._advance(rows, q, goal, seconds)
-        result = clamp_to_limits(self.skeleton, out).copy()
-        for i in returning:
-            result[columns[i]] = out[columns[i]]
+        advanced_q = self._advance(rows, q, goal, seconds)
+        result = clamp_to_limits(self.skeleton, advanced_q).copy()
+        for i in outside_parts:
+            result[columns[i]] = advanced_q[columns[i]]
         return result
 
     def _advance(self, rows: Floats, q: Floats, goal: Floats, seconds: float) -> Floats:
@@ -126,54 +128,58 @@ def _find_columns(row: Floats) -> slice:
 class FrameMotion:
     """Motion of one Tracker frame. The status and the message of its pose are derived from it.
 
-    before, solved  (nq,) the pose shown in the previous frame, and the latest one of the solver
+    previous_q, solved  (nq,) the pose shown in the previous frame, and the latest one of the solver
     motion          how the shown pose moves from one to the other in `seconds`
     budget          name of the budget used up before the goals were met, or ""
     is_outside      whether the previous pose was outside its limits
     """
 
-    before: Floats
+    previous_q: Floats
     solved: Floats
     motion: SpeedLimitedMotion
     seconds: float
     budget: str = ""
     is_outside: bool = False
 
-    def held_by(self, shown: Floats) -> tuple[str, ...]:
+    def held_by(self, shown_q: Floats) -> tuple[str, ...]:
         """Name the bounds between the shown pose (nq,) and the goals."""
         budget = (self.budget,) * bool(self.budget)
-        if np.array_equal(shown, self.solved):
+        if np.array_equal(shown_q, self.solved):
             return budget
         bounds = self.motion.bounds
         freer = {name: self._compute_shown(self.motion.drop_bound(name)) for name in bounds}
-        binding = tuple(name for name, q in freer.items() if not np.array_equal(q, shown))
+        binding = tuple(name for name, q in freer.items() if not np.array_equal(q, shown_q))
         return (*(binding or bounds), *budget)
 
     def _compute_shown(self, motion: SpeedLimitedMotion) -> Floats:
         """Compute the pose (nq,) of this frame with another motion."""
         if self.is_outside:
-            return motion.return_from_outside(self.before, self.solved, self.seconds)
-        return motion(self.before, self.solved, self.seconds)
+            return motion.return_from_outside(self.previous_q, self.solved, self.seconds)
+        return motion(self.previous_q, self.solved, self.seconds)
 
 
 def _build_rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:
     """Make a row for each independently moving joint part. Columns are SPEED_LIMIT_ of kernels/layout.py."""
     leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
     hinges, ranges = skeleton.ball_hinges, skeleton.value_ranges
-    bent = dict(zip(hinges.rows, zip(hinges.low, hinges.high, *hinges.axes.T, strict=True), strict=True))
+    hinge_ranges = dict(zip(hinges.rows, zip(hinges.low, hinges.high, *hinges.axes.T, strict=True), strict=True))
     for row, kind in enumerate(skeleton.kinds.tolist()):
-        at, speed = int(skeleton.q_start[row]), float(speeds[row])
+        column, speed = int(skeleton.q_start[row]), float(speeds[row])
         if kind == Kind.FIXED or skeleton.couplings[row] is not None:
             continue
         if kind in (Kind.HINGE, Kind.SLIDE):
             # A full turn of a leader moves its followers, so only joints without followers wrap.
             wraps = kind == Kind.HINGE and row not in leaders
-            yield (HINGE if wraps else SLIDE, at, speed, *ranges[at], *_NO_AXIS)
+            yield (HINGE if wraps else SLIDE, column, speed, *ranges[column], *_NO_AXIS)
             continue
         if kind == Kind.FREE:
-            yield (MOVE, at, speed, *_NO_RANGE, *_NO_AXIS)
-        start = at + (3 if kind == Kind.FREE else 0)
-        yield (HINGED_BALL, start, speed, *bent[row]) if row in bent else (BALL, start, speed, *_NO_RANGE, *_NO_AXIS)
+            yield (MOVE, column, speed, *_NO_RANGE, *_NO_AXIS)
+        start = column + (3 if kind == Kind.FREE else 0)
+        yield (
+            (HINGED_BALL, start, speed, *hinge_ranges[row])
+            if row in hinge_ranges
+            else (BALL, start, speed, *_NO_RANGE, *_NO_AXIS)
+        )
 
 
 def _parse_speeds(skeleton: Skeleton, speed: Any) -> Floats:
@@ -335,7 +341,7 @@ class Tracker:
         self._first_legal_q, self._joints_outside = start.skeleton.legal(q)
         self._solved, self._shown = self._first_legal_q, q
         # a Pin holds its joint at its position in this problem
-        self._start_problem = self._prepared.problem.at(start.with_q(self._first_legal_q))
+        self._start_problem = self._prepared.problem.with_start(start.with_q(self._first_legal_q))
         self._last: Result | None = None
         self._spent_budget = ""  # the name of the budget used up by the last frame
         self._target_bytes, self._earlier_iterations = _NO_TARGET, 0
@@ -406,14 +412,14 @@ class Tracker:
         rows = parse_targets(self._start_problem.goals, target)  # raises the error of an invalid target
         if any(row.ndim > 1 for row in rows):
             raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
-        return self._start_problem.target_rows(rows, ())
+        return self._start_problem.build_target_rows(rows, ())
 
-    def _set_target(self, aim: bytes) -> None:
+    def _set_target(self, target_bytes: bytes) -> None:
         """Set the target and reset the counters if it changed."""
-        if aim == self._target_bytes:
+        if target_bytes == self._target_bytes:
             self._earlier_iterations = self.iterations
             return
-        self._target_bytes, self._earlier_iterations, self._last = aim, 0, None
+        self._target_bytes, self._earlier_iterations, self._last = target_bytes, 0, None
         if self.restart:
             self._solved = self._first_legal_q
 
@@ -423,26 +429,33 @@ class Tracker:
         It continues from the last pose while the budget lasts and the error decreases.
         """
         began = perf_counter()
-        best = self._run_solver(targets, self._solved, self.budget)
-        used, updates = int(best.iterations), int(best.joint_updates)
-        while not best.reached and self._in_slices and not self._is_spent(used, began):
-            more = self._run_solver(targets, best.q, self.budget - used)
-            used, updates = used + int(more.iterations), updates + int(more.joint_updates)
-            gains = self._compute_error(more) < self._compute_error(best) * _MAX_ERROR_RATIO
-            best = more if self._compute_error(more) < self._compute_error(best) else best
-            if not gains:
+        best_result = self._run_solver(targets, self._solved, self.budget)
+        used_iterations, updates = int(best_result.iterations), int(best_result.joint_updates)
+        while not best_result.reached and self._in_slices and not self._is_spent(used_iterations, began):
+            next_result = self._run_solver(targets, best_result.q, self.budget - used_iterations)
+            used_iterations, updates = (
+                used_iterations + int(next_result.iterations),
+                updates + int(next_result.joint_updates),
+            )
+            has_gain = self._compute_error(next_result) < self._compute_error(best_result) * _MAX_ERROR_RATIO
+            best_result = (
+                next_result if self._compute_error(next_result) < self._compute_error(best_result) else best_result
+            )
+            if not has_gain:
                 break
         else:
-            self._spent_budget = "" if best.reached else self._budgeted
-        spent: dict[str, Any] = {"iterations": np.array(used), "joint_updates": np.array(updates)}
+            self._spent_budget = "" if best_result.reached else self._budgeted
+        changes: dict[str, Any] = {"iterations": np.array(used_iterations), "joint_updates": np.array(updates)}
         if self._spent_budget:
-            spent["pace"] = FrameMotion(best.q, best.q, self._motion, 0.0, self._spent_budget)
-        return best.with_pose(best.q, best.errors, began, reached=bool(best.reached), **spent)
+            changes["pace"] = FrameMotion(best_result.q, best_result.q, self._motion, 0.0, self._spent_budget)
+        return best_result.with_pose(
+            best_result.q, best_result.errors, began, reached=bool(best_result.reached), **changes
+        )
 
     def _run_solver(self, targets: Floats, q: Floats, iterations: int) -> Result:
         """Run the solver once from q."""
         prepared, solver = self._prepared, self.solver
-        problem = prepared.problem.at(prepared.problem.start.with_q(q))
+        problem = prepared.problem.with_start(prepared.problem.start.with_q(q))
         if self._in_slices:
             own: int | None = get_finisher(solver).iterations
             iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
@@ -463,9 +476,9 @@ class Tracker:
     def _measure_result(self, result: Result, q: Floats, targets: Floats, began: float, **changes: Any) -> Result:
         """Make the Result of another pose for the same target. It is measured like every other."""
         problem, tolerance = self._prepared.problem, self._prepared.tolerance
-        paths = problem.paths
+        paths = problem.error_paths
         if paths is None:
-            errors = problem.errors(q[None], targets)[0]
+            errors = problem.compute_errors(q[None], targets)[0]
             reached = bool(problem.is_met(errors, tolerance))
         else:
             errors, reached = compute_single_errors(paths, problem.compute_max_errors(tolerance), q, targets)

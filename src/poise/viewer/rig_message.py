@@ -45,10 +45,10 @@ def find_bone_joints(rig: Rig) -> Bools:
     skinned = {skeleton.index(name) for skin in rig.skins for name in skin.joints}
     is_bone = np.zeros(len(skeleton), dtype=np.bool_)
     for row, parent in enumerate(skeleton.parents.tolist()):
-        solid = any(key in nodes[int(str(skeleton.source_ids[row]))] for key in _NOT_BONES)
+        is_solid = any(key in nodes[int(str(skeleton.source_ids[row]))] for key in _NOT_BONES)
         is_below_bone = parent >= 0 and bool(is_bone[parent])
-        moves = skeleton.kinds[row] != Kind.FIXED
-        is_bone[row] = row in skinned or (not solid and (is_below_bone or (moves and not skinned)))
+        is_moving = skeleton.kinds[row] != Kind.FIXED
+        is_bone[row] = row in skinned or (not is_solid and (is_below_bone or (is_moving and not skinned)))
     return is_bone if is_bone.any() else np.ones(len(skeleton), dtype=np.bool_)
 
 
@@ -86,12 +86,12 @@ def _find_next_joint(
 ) -> int:
     """Find the next joint of a chain, or -1 for a leaf."""
     children = [child for child in skeleton.children[row] if is_bone[child] or not is_bone[row]]
-    away = [child for child in children if np.linalg.norm(positions[child] - positions[row]) > min_length]
-    for child in away:
+    distant_children = [child for child in children if np.linalg.norm(positions[child] - positions[row]) > min_length]
+    for child in distant_children:
         if roles.get(skeleton.names[child], "").removeprefix("left").removeprefix("right") in _CHAIN_ROLES:
             return child
-    long = [child for child in away if any(is_bone[below] for below in skeleton.children[child])]
-    candidates = long or away
+    inner_children = [child for child in distant_children if any(is_bone[below] for below in skeleton.children[child])]
+    candidates = inner_children or distant_children
     if len(candidates) < 2:  # noqa: PLR2004
         return candidates[0] if candidates else -1
     incoming = _find_incoming_bone(skeleton, row, positions, min_length)
@@ -138,12 +138,12 @@ class DrawTransforms(NamedTuple):
 
     linear   (n, 3, 3) the world's linear part at rest is rotation @ linear
     inverse  (n, 3, 3) their inverses; None if all are identities
-    still    whether that holds in every pose: no joint rotates below a non-uniform scale
+    is_constant  whether that holds in every pose: no joint rotates below a non-uniform scale
     """
 
     linear: Floats
     inverse: Floats | None
-    still: bool
+    is_constant: bool
 
 
 def find_draw_transforms(skeleton: Skeleton) -> DrawTransforms:
@@ -159,10 +159,10 @@ def _compute_draw_transforms(skeleton: Skeleton) -> DrawTransforms:
     linear[same] = np.eye(3)
     flat = np.abs(np.linalg.det(linear)) <= 1e-12 * np.abs(linear).max(axis=(1, 2), initial=0.0) ** 3
     if same.all():
-        return DrawTransforms(linear, None, still=True)
+        return DrawTransforms(linear, None, is_constant=True)
     inverse = np.linalg.inv(np.where(flat[:, None, None], np.eye(3), linear))
     return DrawTransforms(
-        linear, inverse, still=not flat.any() and not _has_rotation_below(skeleton, ~_find_similarities(skeleton))
+        linear, inverse, is_constant=not flat.any() and not _has_rotation_below(skeleton, ~_find_similarities(skeleton))
     )
 
 
@@ -187,7 +187,7 @@ def find_row_width(pose: Pose) -> int:
 
     It is 12 where a scale shears a rotating part or the pose has its own scales.
     """
-    if not find_draw_transforms(pose.skeleton).still:
+    if not find_draw_transforms(pose.skeleton).is_constant:
         return AFFINE_WIDTH
     if pose.scales is None:
         return ROTATION_WIDTH

@@ -197,7 +197,7 @@ class ViewSolver:
 
     def __init__(self, document: Document, base: Pose, choice: SolverChoice) -> None:
         self.base, self.choice = base, choice
-        self.places = np.array(document.places) - np.array(document.places[0])
+        self.character_offsets = np.array(document.places) - np.array(document.places[0])
         self._settings: dict[str, Any] = {"tolerance": document.tolerance, "free_root": document.free_root}
         self._iterate = document.run != "live"
         self._prepared: dict[int, Prepared] = {}
@@ -244,8 +244,8 @@ class ViewSolver:
             results.append(result)
             q = result.q.reshape(start.shape)
         note = _SEQUENTIAL_NOTE if len(self._plan.groups) > 1 else None
-        without = tuple((chains[i].id, reason) for i, reason in self._plan.left_out.items())
-        outcome = _combine_results(results, q, start, note, without)
+        left_out = tuple((chains[i].id, reason) for i, reason in self._plan.left_out.items())
+        outcome = _combine_results(results, q, start, note, left_out)
         outcome = _mark_undone(outcome, results)
         return _mark_unfinished(outcome, results) if self._iterate and outcome.moved else outcome
 
@@ -263,9 +263,9 @@ class ViewSolver:
 
     def _expand_goals(self, chain: ChainTarget, goals: list[Goal]) -> list[Goal]:
         """Repeat the goals of a chain for each character. Pins keep each character's own position."""
-        if len(self.places) == 1:
+        if len(self.character_offsets) == 1:
             return goals
-        offsets = np.zeros_like(self.places) if chain.kind == "pin" else self.places
+        offsets = np.zeros_like(self.character_offsets) if chain.kind == "pin" else self.character_offsets
         return [_shift_goal(goal, offsets) for goal in goals]
 
     def _build_solver(self, goals: Sequence[Goal]) -> solvers.Solver:
@@ -328,18 +328,23 @@ def _combine_results(
     The worst status counts, with its sentence; iterations and times are added up.
     """
     codes = [int(np.max(result.codes)) for result in results]
-    lefts = [_measure_errors(result) for result in results]
-    worst = max(range(len(results)), key=lambda i: (codes[i], lefts[i].max()))
+    target_errors = [_measure_errors(result) for result in results]
+    worst = max(range(len(results)), key=lambda i: (codes[i], target_errors[i].max()))
     result = results[worst]
-    index = int(np.argmax(np.where(result.codes.ravel() == codes[worst], lefts[worst], -1.0)))
+    index = int(np.argmax(np.where(result.codes.ravel() == codes[worst], target_errors[worst], -1.0)))
     sentence = result.message(index)
     if len(q) > 1:
-        done = int((result.codes == Status.reached).sum())
-        sentence = f"{done} of {len(q)} characters: {sentence}"
-    errors = [float(np.nanmax(one.position_errors)) for one in results if not np.isnan(one.position_errors).all()]
+        reached_count = int((result.codes == Status.reached).sum())
+        sentence = f"{reached_count} of {len(q)} characters: {sentence}"
+    errors = [
+        float(np.nanmax(single_result.position_errors))
+        for single_result in results
+        if not np.isnan(single_result.position_errors).all()
+    ]
     return ViewOutcome(
-        q, start, codes[worst], sentence, result.solver, sum(int(np.sum(one.iterations)) for one in results),
-        sum(one.seconds for one in results), max(errors, default=math.nan), note, left_out,
+        q, start, codes[worst], sentence, result.solver,
+        sum(int(np.sum(single_result.iterations)) for single_result in results),
+        sum(single_result.seconds for single_result in results), max(errors, default=math.nan), note, left_out,
     )  # fmt: skip
 
 
@@ -350,7 +355,7 @@ def _mark_undone(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome
     error = 0.0
     for result in results[:-1]:
         problem, shape = result.problem, (len(outcome.q), result.targets.shape[1])
-        errors = problem.errors(outcome.q, np.ascontiguousarray(np.broadcast_to(result.targets, shape)))
+        errors = problem.compute_errors(outcome.q, np.ascontiguousarray(np.broadcast_to(result.targets, shape)))
         if not problem.is_met(errors, result.tolerances).all():
             lengths = [column for column, measure in enumerate(problem.measures) if measure.kind in LENGTH_KINDS]
             error = max(error, float(errors[:, lengths].max(initial=math.ulp(0.0))))

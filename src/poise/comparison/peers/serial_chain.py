@@ -43,14 +43,14 @@ class ChainLink(NamedTuple):
     name       of the joint; the hinges of a ball joint are "Hips.x", "Hips.y", "Hips.z"
     place      (4, 4) rigid transform from the previous link (the first: from the base), arm units
     axis       (3,) unit axis in the frame after `transform`
-    slide      whether it moves along the axis; otherwise it rotates about it
+    is_slide   whether it moves along the axis; otherwise it rotates about it
     low, high  limits of its value [rad, arm units], infinite without a limit
     """
 
     name: str
     place: Floats
     axis: Floats
-    slide: bool
+    is_slide: bool
     low: float
     high: float
 
@@ -58,8 +58,8 @@ class ChainLink(NamedTuple):
 class _ValueSource(NamedTuple):
     """Columns of q for the value of one or three links."""
 
-    first: int  # the first link
-    column: int
+    first_link: int  # the first link
+    q_column: int
     factor: float = 1.0  # value of the link per unit of q: scale above a slide, and arm units
     order: str = ""  # Euler order of a ball; empty for a single link
     axis: tuple[float, float, float] | None = None  # axis of a ball that a range limits to a hinge
@@ -108,7 +108,7 @@ class SerialArm:
         """Convert a configuration q (nq,) to link values (n,) [rad, arm units]."""
         x = np.empty(len(self.links))
         for source in self.sources:
-            i, column = source.first, source.column
+            i, column = source.first_link, source.q_column
             low, high = self.low[i], self.high[i]
             if source.order:
                 x[i : i + 3] = self._choose_angles(source, q[column : column + 4])
@@ -123,7 +123,7 @@ class SerialArm:
         """Convert values (n,) to q (nq,). Joints outside the chain keep the start's."""
         result = self.start.q.copy()
         for source in self.sources:
-            i, column = source.first, source.column
+            i, column = source.first_link, source.q_column
             if source.order:
                 result[column : column + 4] = to_quaternion(values[i : i + 3], source.order)
             elif source.axis is not None:
@@ -188,7 +188,7 @@ class SerialArm:
 
         Of the two triples it takes the one in the ranges, or nearer to them.
         """
-        i = source.first
+        i = source.first_link
         angles = from_quaternion(rotation, source.order)
         both = [
             clamp_angles(each, self.low[i : i + 3], self.high[i : i + 3])
@@ -228,7 +228,7 @@ def compute_link_transform(link: ChainLink, value: Floats) -> Floats:
     result = np.zeros((*np.shape(value), 4, 4))
     result[..., 3, 3] = 1.0
     x, y, z = link.axis
-    if link.slide:
+    if link.is_slide:
         result[..., :3, :3] = np.eye(3)
         result[..., :3, 3] = np.asarray(value)[..., None] * link.axis
         return result
@@ -273,10 +273,10 @@ class _ChainBuilder:
     def __init__(self, start: Pose, moving: list[int]) -> None:
         self.start, self.moving = start, set(moving)
         before, after = build_fixed_transforms(start, self.moving)
-        self.before, self.after = before[0], after[0]
+        self.transforms_before, self.transforms_after = before[0], after[0]
         parent = int(start.skeleton.parents[moving[0]])
         self.world = start.world.affine[parent] if parent >= 0 else np.eye(3, 4)
-        self.base = self.last = self._find_rigid_frame(moving[0])[0]
+        self.base = self.last_frame = self._find_rigid_frame(moving[0])[0]
         self.links: list[ChainLink] = []
         self.balls: list[int] = []
         self.sources: list[_ValueSource] = []
@@ -296,25 +296,25 @@ class _ChainBuilder:
 
     def add_joint(self, row: int) -> None:
         """Compose the constant parts around a joint and its links."""
-        self.world = compose(self.world, self.before[row])
+        self.world = compose(self.world, self.transforms_before[row])
         if row in self.moving:
             self._add_links(row)
-        self.world = compose(self.world, self.after[row])
+        self.world = compose(self.world, self.transforms_after[row])
 
     def _add_links(self, row: int) -> None:
         skeleton = self.start.skeleton
         (frame, scale), limit = self._find_rigid_frame(row), skeleton.limits[row]
-        transform, self.last = invert_rigid(self.last) @ frame, frame
-        name, kind, first = skeleton.names[row], Kind(skeleton.kinds[row]), len(self.links)
+        transform, self.last_frame = invert_rigid(self.last_frame) @ frame, frame
+        name, kind, first_link = skeleton.names[row], Kind(skeleton.kinds[row]), len(self.links)
         column = int(skeleton.q_start[row]) + (3 if kind == Kind.FREE else 0)
         if kind in (Kind.HINGE, Kind.SLIDE):
-            slide = kind == Kind.SLIDE
-            factor = scale if slide else 1.0
+            is_slide = kind == Kind.SLIDE
+            factor = scale if is_slide else 1.0
             low, high = np.sort(skeleton.value_ranges[column] * factor).tolist()
-            self.sources.append(_ValueSource(first, column, factor))
-            self.links.append(ChainLink(name, transform, skeleton.axes[row], slide, low, high))
+            self.sources.append(_ValueSource(first_link, column, factor))
+            self.links.append(ChainLink(name, transform, skeleton.axes[row], is_slide, low, high))
         elif isinstance(limit, Range) and limit.axis is not None:
-            self.sources.append(_ValueSource(first, column, axis=limit.axis))
+            self.sources.append(_ValueSource(first_link, column, axis=limit.axis))
             self.links.append(ChainLink(name, transform, np.array(limit.axis), False, limit.low, limit.high))
         else:
             self._add_ball_links(name, transform, column, limit if isinstance(limit, EulerBox) else None)
@@ -332,7 +332,7 @@ class _ChainBuilder:
     def build_arm(self, offset: Floats) -> SerialArm:
         """Build the SerialArm in units of its own."""
         end = _make_transform(rotation_part(self.world[None, :, :3])[0], self.world @ np.append(offset, 1.0))
-        tip = invert_rigid(self.last) @ end
+        tip = invert_rigid(self.last_frame) @ end
         arm = SerialArm(self.start, tuple(self.links), tuple(self.balls), tip, self.base, 1.0, tuple(self.sources))
         if (
             _MIN_CHAIN_LENGTH <= arm.length <= _MAX_CHAIN_LENGTH
@@ -346,13 +346,14 @@ def _rescale_arm(arm: SerialArm, unit: float) -> SerialArm:
     links = tuple(
         link._replace(
             place=_scale_translation(link.place, unit),
-            low=link.low / unit if link.slide else link.low,
-            high=link.high / unit if link.slide else link.high,
+            low=link.low / unit if link.is_slide else link.low,
+            high=link.high / unit if link.is_slide else link.high,
         )
         for link in arm.links
     )
     sources = tuple(
-        source._replace(factor=source.factor / unit) if links[source.first].slide else source for source in arm.sources
+        source._replace(factor=source.factor / unit) if links[source.first_link].is_slide else source
+        for source in arm.sources
     )
     return SerialArm(arm.start, links, arm.balls, _scale_translation(arm.tip, unit), arm.base, unit, sources)
 
@@ -387,17 +388,17 @@ def find_finite_limits(link: ChainLink) -> tuple[float, float]:
 
     A missing one is two turns or a thousand arm units beyond the other or zero.
     """
-    far = _DEFAULT_SLIDE_RANGE if link.slide else _DEFAULT_HINGE_RANGE_RAD
+    far = _DEFAULT_SLIDE_RANGE if link.is_slide else _DEFAULT_HINGE_RANGE_RAD
     low = link.low if np.isfinite(link.low) else (link.high if np.isfinite(link.high) else 0.0) - far
     high = link.high if np.isfinite(link.high) else (link.low if np.isfinite(link.low) else 0.0) + far
     return float(low), float(high)
 
 
 def _format_urdf_joint(name: str, parent: str, child: str, link: ChainLink, *, continuous: bool) -> list[str]:
-    free = continuous and not (link.slide or np.isfinite(link.low) or np.isfinite(link.high))
+    free = continuous and not (link.is_slide or np.isfinite(link.low) or np.isfinite(link.high))
     low, high = find_finite_limits(link)
     limit = "" if free else f'<limit lower="{low!r}" upper="{high!r}" effort="1" velocity="1"/>'
-    kind = "prismatic" if link.slide else "continuous" if free else "revolute"
+    kind = "prismatic" if link.is_slide else "continuous" if free else "revolute"
     return [
         f"  <joint name={quoteattr(name)} type={quoteattr(kind)}>",
         f'    <parent link="{parent}"/><child link="{child}"/>{_format_urdf_origin(link.place)}',

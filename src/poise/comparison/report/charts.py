@@ -76,10 +76,13 @@ def shorten_names(names: Sequence[str]) -> list[str]:
             if len(name) <= _MAX_NAME_CHARS
             else f"{name[:_HEAD_CHARS]}\N{HORIZONTAL ELLIPSIS}{name[-_TAIL_CHARS:]}"
         )
-        twin = 2
+        duplicate_number = 2
         while short in names_so_far:
-            number = f" {twin}"
-            short, twin = f"{name[: _MAX_NAME_CHARS - len(number) - 1]}\N{HORIZONTAL ELLIPSIS}{number}", twin + 1
+            number = f" {duplicate_number}"
+            short, duplicate_number = (
+                f"{name[: _MAX_NAME_CHARS - len(number) - 1]}\N{HORIZONTAL ELLIPSIS}{number}",
+                duplicate_number + 1,
+            )
         names_so_far.append(short)
     return names_so_far
 
@@ -105,7 +108,7 @@ class Line(NamedTuple):
     x: Floats
     y: Floats
     band: tuple[Floats, Floats] | None = None
-    full: Bools | None = None
+    is_filled: Bools | None = None
 
 
 class ChartLabels(NamedTuple):
@@ -116,24 +119,26 @@ class ChartLabels(NamedTuple):
     y: str
 
 
-def draw_curves(lines: Sequence[Line], x: tuple[float, float], y: tuple[float, float], words: ChartLabels) -> str:
+def draw_curves(lines: Sequence[Line], x: tuple[float, float], y: tuple[float, float], labels: ChartLabels) -> str:
     """Draw curves on logarithmic axes. `x` and `y` are the axis limits; each curve has its label at the right."""
     height = max(_PLOT_HEIGHT, _NAME_GAP * len(lines))
     x_axis = Axis(*x, _LEFT_MARGIN, WIDTH - _NAME_MARGIN, log=True)
     y_axis = Axis(*y, _TOP_MARGIN + height, _TOP_MARGIN, log=True)
-    parts = [open_svg(WIDTH, _TOP_MARGIN + height + _BOTTOM_MARGIN, words.title), *draw_grid(x_axis, y_axis)]
-    parts.append(f'<text class="words" x="2" y="12">{escape(words.y)}</text>')
-    foot = _TOP_MARGIN + height + 30
+    parts = [open_svg(WIDTH, _TOP_MARGIN + height + _BOTTOM_MARGIN, labels.title), *draw_grid(x_axis, y_axis)]
+    parts.append(f'<text class="words" x="2" y="12">{escape(labels.y)}</text>')
+    x_label_y = _TOP_MARGIN + height + 30
     parts.append(
-        f'<text class="words" x="{WIDTH - _NAME_MARGIN}" y="{foot:g}" text-anchor="end">{escape(words.x)}</text>'
+        f'<text class="words" x="{WIDTH - _NAME_MARGIN}" y="{x_label_y:g}" text-anchor="end">{escape(labels.x)}</text>'
     )
-    ends = np.array([float(y_axis.locate_clipped(line.y[-1])) for line in lines])
-    for line, at in zip(lines, spread_labels(ends, _NAME_GAP, _TOP_MARGIN + 4, _TOP_MARGIN + height), strict=True):
-        parts += _draw_curve(line, x_axis, y_axis, float(at))
+    curve_ends = np.array([float(y_axis.locate_clipped(line.y[-1])) for line in lines])
+    for line, label_y in zip(
+        lines, spread_labels(curve_ends, _NAME_GAP, _TOP_MARGIN + 4, _TOP_MARGIN + height), strict=True
+    ):
+        parts += _draw_curve(line, x_axis, y_axis, float(label_y))
     return "\n".join([*parts, "</svg>"])
 
 
-def _draw_curve(line: Line, x_axis: Axis, y_axis: Axis, at: float) -> list[str]:
+def _draw_curve(line: Line, x_axis: Axis, y_axis: Axis, label_y: float) -> list[str]:
     x, y = x_axis.locate_clipped(line.x), y_axis.locate_clipped(line.y)
     parts = [f'<g class="{line.style.css_class}">']
     if line.band is not None:
@@ -141,11 +146,11 @@ def _draw_curve(line: Line, x_axis: Axis, y_axis: Axis, at: float) -> list[str]:
         ring = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(np.r_[x, x[::-1]], np.r_[low, high[::-1]], strict=True))
         parts.append(f'<polygon class="band" points="{ring}"/>')
     parts.append(draw_polyline("line", x, y))
-    for a, b, full in zip(x, y, [] if line.full is None else line.full, strict=False):
+    for a, b, full in zip(x, y, [] if line.is_filled is None else line.is_filled, strict=False):
         parts.append(f'<circle class="dot{"" if full else " open"}" cx="{a:.1f}" cy="{b:.1f}" r="2.6"/>')
     edge = WIDTH - _NAME_MARGIN
-    parts.append(f'<path class="leader" d="M{x[-1]:.1f} {y[-1]:.1f}H{edge + 2}L{edge + 12} {at:.1f}"/>')
-    return [*parts, line.style.draw_label(edge + 15, at + 4), "</g>"]
+    parts.append(f'<path class="leader" d="M{x[-1]:.1f} {y[-1]:.1f}H{edge + 2}L{edge + 12} {label_y:.1f}"/>')
+    return [*parts, line.style.draw_label(edge + 15, label_y + 4), "</g>"]
 
 
 class ChartRow(NamedTuple):
@@ -153,7 +158,7 @@ class ChartRow(NamedTuple):
 
     style: MethodStyle
     parts: list[str]
-    figure: str
+    value_text: str
 
 
 def make_row_axis(low: float, high: float, *, log: bool = True) -> Axis:
@@ -162,39 +167,41 @@ def make_row_axis(low: float, high: float, *, log: bool = True) -> Axis:
 
 
 def draw_rows(
-    drawn: Sequence[ChartRow], axis: Axis, height: float, words: ChartLabels, levels: Sequence[float] = ()
+    rows: Sequence[ChartRow], axis: Axis, height: float, labels: ChartLabels, levels: Sequence[float] = ()
 ) -> str:
     """Draw rows below each other along one axis.
 
     Rows are `height` apart; numbers are below and words.y is above the right column.
     """
-    bottom = _TOP_MARGIN + height * len(drawn)
-    parts = [open_svg(WIDTH, bottom + _BOTTOM_MARGIN, words.title)]
+    bottom = _TOP_MARGIN + height * len(rows)
+    parts = [open_svg(WIDTH, bottom + _BOTTOM_MARGIN, labels.title)]
     for value, label in axis.list_ticks():
-        at = float(axis.locate(value))
-        parts.append(f'<path d="M{at:.1f} {_TOP_MARGIN}V{bottom:g}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{bottom + 13:g}" text-anchor="middle">{label}</text>')
+        tick_x = float(axis.locate(value))
+        parts.append(f'<path d="M{tick_x:.1f} {_TOP_MARGIN}V{bottom:g}"/>')
+        parts.append(f'<text x="{tick_x:.1f}" y="{bottom + 13:g}" text-anchor="middle">{label}</text>')
     parts += [
         f'<path class="level" d="M{float(axis.locate(level)):.1f} {_TOP_MARGIN}V{bottom:g}"/>' for level in levels
     ]
-    parts.append(f'<text class="words" x="{_ROW_LEFT_MARGIN}" y="{bottom + 29:g}">{escape(words.x)}</text>')
-    parts.append(f'<text class="words" x="{WIDTH - 2}" y="12" text-anchor="end">{escape(words.y)}</text>')
-    for i, row in enumerate(drawn):
+    parts.append(f'<text class="words" x="{_ROW_LEFT_MARGIN}" y="{bottom + 29:g}">{escape(labels.x)}</text>')
+    parts.append(f'<text class="words" x="{WIDTH - 2}" y="12" text-anchor="end">{escape(labels.y)}</text>')
+    for i, row in enumerate(rows):
         parts.append(f'<g class="{row.style.css_class}" transform="translate(0 {_TOP_MARGIN + height * i:g})">')
         parts += [row.style.draw_label(_ROW_LEFT_MARGIN - 6, height / 2 + 4, "end"), *row.parts]
-        parts.append(f'<text x="{WIDTH - 2}" y="{height / 2 + 4:g}" text-anchor="end">{escape(row.figure)}</text></g>')
+        parts.append(
+            f'<text x="{WIDTH - 2}" y="{height / 2 + 4:g}" text-anchor="end">{escape(row.value_text)}</text></g>'
+        )
     return "\n".join([*parts, "</svg>"])
 
 
-def open_svg(width: float, height: float, words: str) -> str:
+def open_svg(width: float, height: float, description: str) -> str:
     """Open an SVG drawing with its description."""
-    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(words)}">'
+    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(description)}">'
 
 
-def draw_rectangle(style: str, x: float, y: float, width: float, height: float, words: str = "") -> str:
+def draw_rectangle(style: str, x: float, y: float, width: float, height: float, tooltip: str = "") -> str:
     """Draw a rectangle. The words are its tooltip."""
     drawn = f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-    return f"{drawn}><title>{escape(words)}</title></rect>" if words else f"{drawn}/>"
+    return f"{drawn}><title>{escape(tooltip)}</title></rect>" if tooltip else f"{drawn}/>"
 
 
 def wrap_figure(title: str, svg: str, caption: str = "") -> str:
@@ -203,7 +210,7 @@ def wrap_figure(title: str, svg: str, caption: str = "") -> str:
     return f"<figure><h3>{escape(title)}</h3>{svg}{below}</figure>"
 
 
-def spread_labels(wanted: Floats, gap: float, low: float, high: float) -> Floats:
+def spread_labels(wanted_positions: Floats, gap: float, low: float, high: float) -> Floats:
     """Spread label positions (k,) apart, keeping their order.
 
     They stay as near to the wanted ones as possible, `gap` or more apart, between low and high.
@@ -211,15 +218,15 @@ def spread_labels(wanted: Floats, gap: float, low: float, high: float) -> Floats
     Least squares under a fixed order: neighbours that are too close move to their common mean until none are (pool
     adjacent violators).
     """
-    order = np.argsort(wanted, kind="stable")
+    order = np.argsort(wanted_positions, kind="stable")
     blocks: list[tuple[float, int]] = []  # sum and count
-    for i, at in enumerate(wanted[order].tolist()):
-        blocks.append((at - gap * i, 1))
+    for i, wanted_position in enumerate(wanted_positions[order].tolist()):
+        blocks.append((wanted_position - gap * i, 1))
         while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] > blocks[-1][0] * blocks[-2][1]:
             (a, m), (b, n) = blocks[-2:]
             blocks[-2:] = [(a + b, m + n)]
     level = np.repeat([total / count for total, count in blocks], [count for _, count in blocks])
-    last = max(high - gap * (len(wanted) - 1), low)
-    positions = np.zeros(len(wanted))
-    positions[order] = np.clip(level, low, last) + gap * np.arange(len(wanted))
+    max_start = max(high - gap * (len(wanted_positions) - 1), low)
+    positions = np.zeros(len(wanted_positions))
+    positions[order] = np.clip(level, low, max_start) + gap * np.arange(len(wanted_positions))
     return positions

@@ -169,7 +169,7 @@ def _draw_scaling(styles: Sequence[MethodStyle], *, batch: bool) -> str:
             joints = np.array([float(one.joints) for one in points])
             times = np.array([one.batch if batch else one.call for one in points])
             full = np.array([one.solved >= _MIN_SOLVED_SHARE for one in points])
-            lines.append(Line(style, joints, times, full=full))
+            lines.append(Line(style, joints, times, is_filled=full))
     title = "One target in a batch, on longer chains" if batch else "A call, on longer chains"
     caption = "Free ball joints, bones of length 1, straight at the start. Open: less than 90 % solved."
     return _draw_times_chart(lines, title, "ball joints of the chain", caption)
@@ -181,7 +181,7 @@ def _draw_batches(styles: Sequence[MethodStyle]) -> str:
             look,
             np.array(sorted(map(float, look.method.batches))),
             np.array([look.method.batch_times[size] for size in sorted(look.method.batches)]),
-            full=np.ones(len(look.method.batches), dtype=bool),
+            is_filled=np.ones(len(look.method.batches), dtype=bool),
         )
         for look in styles
         if look.method.batches
@@ -260,9 +260,9 @@ def _draw_distribution(style: MethodStyle, values: Floats, axis: Axis, text: str
     ordered = np.clip(np.nan_to_num(np.sort(values), nan=np.inf), axis.low, axis.high)
     if len(ordered) > _MAX_MARKS:
         ordered = ordered[np.linspace(0, len(ordered) - 1, _MAX_MARKS).astype(np.int64)]
-    at = axis.locate(ordered)
-    low, middle, high = np.quantile(at, (0.25, 0.5, 0.75))
-    marks = "".join(f"M{x:.1f} 5v12" for x in np.unique(np.round(at, 1)))
+    x_values = axis.locate(ordered)
+    low, middle, high = np.quantile(x_values, (0.25, 0.5, 0.75))
+    marks = "".join(f"M{x:.1f} 5v12" for x in np.unique(np.round(x_values, 1)))
     parts = [
         draw_rectangle("box", low, 4, max(high - low, 2.0), 14),
         f'<path class="rug" d="{marks}"/>',
@@ -277,24 +277,28 @@ def _draw_distribution(style: MethodStyle, values: Floats, axis: Axis, text: str
 def draw_steps(data: ComparisonData, styles: Sequence[MethodStyle], name: str, title: str) -> str:
     """Draw the largest joint rotation per frame along a set. There is a curve for each method."""
     task = data.task
-    all_steps = [(look, _compute_steps(task, look.method.runs[name])) for look in styles if name in look.method.runs]
-    some = [(look, values) for look, values in all_steps if values.size]
-    sizes = np.concatenate([np.zeros(0), *(values[np.isfinite(values) & (values > 0)] for _, values in some)])
+    all_steps = [
+        (style, _compute_steps(task, style.method.runs[name])) for style in styles if name in style.method.runs
+    ]
+    drawn_steps = [(style, values) for style, values in all_steps if values.size]
+    sizes = np.concatenate([np.zeros(0), *(values[np.isfinite(values) & (values > 0)] for _, values in drawn_steps)])
     if not sizes.size:
         return ""
-    high = float(sizes.max()) * 1.1
-    y_axis = Axis(max(float(sizes.min()), high * 10.0**-_STEP_DECADES) / 1.3, high, _CURVE_ROW_HEIGHT - 3, 3, log=True)
-    axis = make_row_axis(0.0, float(max(len(values) for _, values in some)), log=False)
-    drawn = [_draw_step_curve(look, values, axis, y_axis) for look, values in some]
-    words = ChartLabels(title, "frame", "largest [rad]")
+    max_step = float(sizes.max()) * 1.1
+    y_axis = Axis(
+        max(float(sizes.min()), max_step * 10.0**-_STEP_DECADES) / 1.3, max_step, _CURVE_ROW_HEIGHT - 3, 3, log=True
+    )
+    axis = make_row_axis(0.0, float(max(len(values) for _, values in drawn_steps)), log=False)
+    drawn = [_draw_step_curve(style, values, axis, y_axis) for style, values in drawn_steps]
+    labels = ChartLabels(title, "frame", "largest [rad]")
     text = task.sets[name].text
     caption = (
         f"{escape(text[:1].upper() + text[1:])}. Logarithmic, all rows alike: {y_axis.low:.2g} to "
         f"{y_axis.high:.2g} rad."
     )
-    slow = [look.method.name for look, _ in some if len(look.method.runs[name]) < len(task.sets[name])]
+    slow = [style.method.name for style, _ in drawn_steps if len(style.method.runs[name]) < len(task.sets[name])]
     caption += f" Too slow to be followed to the end: {escape(join_words(slow))}." if slow else ""
-    return wrap_figure(title, draw_rows(drawn, axis, _CURVE_ROW_HEIGHT, words), caption)
+    return wrap_figure(title, draw_rows(drawn, axis, _CURVE_ROW_HEIGHT, labels), caption)
 
 
 def _compute_steps(task: Task, run: MethodRun) -> Floats:
@@ -345,10 +349,12 @@ def _split_by_misses(styles: Sequence[MethodStyle]) -> tuple[list[MethodStyle], 
     return worse, [look for look in some if look not in worse]
 
 
-def _format_faultless(clean: Sequence[MethodStyle]) -> str:
+def _format_faultless(faultless: Sequence[MethodStyle]) -> str:
     """Format a sentence about methods without a miss."""
     return (
-        f"<p>Every target is solved by {escape(join_words(look.method.name for look in clean))}.</p>" if clean else ""
+        f"<p>Every target is solved by {escape(join_words(look.method.name for look in faultless))}.</p>"
+        if faultless
+        else ""
     )
 
 
@@ -388,8 +394,8 @@ def _make_axes(edges: Floats, high: float) -> tuple[Axis, Axis]:
     )
 
 
-def _draw_frame(words: str, x_axis: Axis, y_axis: Axis, numbers: Sequence[float]) -> list[str]:
-    parts = [open_svg(_CHART_WIDTH, _CHART_HEIGHT, words)]
+def _draw_frame(description: str, x_axis: Axis, y_axis: Axis, numbers: Sequence[float]) -> list[str]:
+    parts = [open_svg(_CHART_WIDTH, _CHART_HEIGHT, description)]
     for value in numbers:
         y = float(y_axis.locate(value))
         parts.append(f'<path d="M{_LEFT_MARGIN} {y:.1f}H{_CHART_WIDTH - _RIGHT_MARGIN}"/>')
@@ -422,16 +428,15 @@ def _draw_success(style: MethodStyle, shares: Floats, edges: Floats) -> str:
     parts = [*_draw_frame(f"{style.method.name}: share solved by distance", x_axis, y_axis, [0, 50, 100]), "<g>"]
     points: list[tuple[float, float]] = []
     for b, (low, high) in enumerate(pairwise(edges)):
-        count, good = int((bins == b).sum()), int(solved[bins == b].sum())
+        count, solved_count = int((bins == b).sum()), int(solved[bins == b].sum())
         if count:
-            interval = compute_share_interval(good, count)
+            interval = compute_share_interval(solved_count, count)
             x_low, x_high = float(x_axis.locate(low)), float(x_axis.locate(high))
             top, bottom = float(y_axis.locate(100 * interval.high)), float(y_axis.locate(100 * interval.low))
-            words = (
-                f"{good} of {count} solved, 95 %: {format_percent(interval.low)} to {format_percent(interval.high)} %"
-            )
-            parts.append(draw_rectangle("band", x_low, top, x_high - x_low, bottom - top, words))
-            points.append((0.5 * (x_low + x_high), float(y_axis.locate(100 * good / count))))
+            range_text = f"{format_percent(interval.low)} to {format_percent(interval.high)}"
+            tooltip = f"{solved_count} of {count} solved, 95 %: {range_text} %"
+            parts.append(draw_rectangle("band", x_low, top, x_high - x_low, bottom - top, tooltip))
+            points.append((0.5 * (x_low + x_high), float(y_axis.locate(100 * solved_count / count))))
     parts.append(draw_polyline("line", *np.array(points).T))
     parts += [f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2"/>' for x, y in points]
     svg = "".join(parts) + "</g></svg>"
@@ -448,16 +453,18 @@ class _MapView(NamedTuple):
     Holds the coordinates across and up, its lower corner (2,), the cell size and the number of cells (2,).
     """
 
-    across: int
-    up: int
-    low: Floats
-    cell: float
-    counts: Ints
+    horizontal_axis: int
+    vertical_axis: int
+    lower_corner: Floats
+    cell_size: float
+    cell_counts: Ints
 
     def find_cells(self, points: Floats) -> Ints:
         """Find the cells (k, 2) of points (k, 3), column and row."""
-        cells = ((points[:, [self.across, self.up]] - self.low) / self.cell).astype(np.int64)
-        return np.clip(cells, 0, self.counts - 1)
+        cells = ((points[:, [self.horizontal_axis, self.vertical_axis]] - self.lower_corner) / self.cell_size).astype(
+            np.int64
+        )
+        return np.clip(cells, 0, self.cell_counts - 1)
 
 
 def draw_miss_maps(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
@@ -465,22 +472,22 @@ def draw_miss_maps(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     task = data.task
     if isinstance(task.goal, Orientation):
         return "<p>A rotation has no place in the workspace.</p>"
-    worse, clean = _split_by_misses(styles)
-    if not worse:
-        return f"{_format_faultless(clean)}<p>There is nothing to map.</p>"
+    imperfect, faultless = _split_by_misses(styles)
+    if not imperfect:
+        return f"{_format_faultless(faultless)}<p>There is nothing to map.</p>"
     points, root = task.main.rows[:, :3], _find_root(task)
     views = _choose_views(points)
     unit, (first, second) = find_length_unit(data), views
-    words = (
-        f"Targets seen along two axes: {_AXIS_NAMES[first.across]}{_AXIS_NAMES[first.up]} and "
-        f"{_AXIS_NAMES[second.across]}"
-        f"{_AXIS_NAMES[second.up]}, cells of {first.cell:.2g} {unit}. Filling of a cell: share of its targets that is "
-        "missed; empty frames: all solved; no frame: no targets. Cross: the chain's first joint. "
+    caption = (
+        f"Targets seen along two axes: {_AXIS_NAMES[first.horizontal_axis]}{_AXIS_NAMES[first.vertical_axis]} and "
+        f"{_AXIS_NAMES[second.horizontal_axis]}{_AXIS_NAMES[second.vertical_axis]}, cells of {first.cell_size:.2g} "
+        f"{unit}. Filling of a cell: share of its targets that is missed; "
+        "empty frames: all solved; no frame: no targets. Cross: the chain's first joint. "
         "Methods that missed none are left out."
     )
-    panels = [_draw_panel(look, points, views, root) for look in worse]
+    panels = [_draw_panel(style, points, views, root) for style in imperfect]
     maps = f'<div class="small" style="--least: 300px">{"".join(panels)}</div>'
-    return f'<p class="muted">{words}</p>{_draw_scale()}{maps}'
+    return f'<p class="muted">{caption}</p>{_draw_scale()}{maps}'
 
 
 def _find_root(task: Task) -> Floats:
@@ -510,36 +517,40 @@ def _draw_panel(style: MethodStyle, points: Floats, views: tuple[_MapView, _MapV
     maps = "".join(
         _draw_map(view, points[: len(run)], missed, root, i * (_MAP_SIDE + 20)) for i, view in enumerate(views)
     )
-    height = max(int(view.counts[1]) for view in views) * _MAP_SIDE / _MAX_CELLS + 44
+    height = max(int(view.cell_counts[1]) for view in views) * _MAP_SIDE / _MAX_CELLS + 44
     svg = f"{open_svg(2 * _MAP_SIDE + 40, height, f'{style.method.name}: where targets are missed')}{maps}</svg>"
     caption = f"{format_method(style)}: {int(missed.sum()):,} of {format_count(len(run), 'target')} missed"
     return f'<figure class="{style.css_class}">{svg}<figcaption>{caption}</figcaption></figure>'
 
 
 def _draw_map(view: _MapView, points: Floats, missed: Bools, root: Floats, x_offset: float) -> str:
-    side, (wide, high) = _MAP_SIDE / _MAX_CELLS, view.counts.tolist()
+    side, (column_count, row_count) = _MAP_SIDE / _MAX_CELLS, view.cell_counts.tolist()
     cells = view.find_cells(points)
     parts = [f'<g transform="translate({x_offset + 16:g} 12)">']
     for column, row in np.unique(cells, axis=0).tolist():
-        here = (cells == (column, row)).all(axis=1)
-        share, words = float(missed[here].mean()), f"{int(missed[here].sum())} of {int(here.sum())} missed"
-        x, y = side * column, side * (high - 1 - row)
+        in_cell = (cells == (column, row)).all(axis=1)
+        share, words = float(missed[in_cell].mean()), f"{int(missed[in_cell].sum())} of {int(in_cell.sum())} missed"
+        x, y = side * column, side * (row_count - 1 - row)
         parts += _draw_cell(x, y, side, share, words)
-    u, v = ((root[[view.across, view.up]] - view.low) / view.cell).tolist()
-    x, y = np.clip([side * u, side * (high - v)], [-8, -8], [side * wide + 8, side * high + 8]).tolist()
+    u, v = ((root[[view.horizontal_axis, view.vertical_axis]] - view.lower_corner) / view.cell_size).tolist()
+    x, y = np.clip(
+        [side * u, side * (row_count - v)], [-8, -8], [side * column_count + 8, side * row_count + 8]
+    ).tolist()
     parts.append(f'<path class="root" d="M{x - 4:.1f} {y:.1f}h8M{x:.1f} {y - 4:.1f}v8"/>')
-    foot = side * high + 22
-    words = f"{_AXIS_NAMES[view.across]} \N{RIGHTWARDS ARROW}, {_AXIS_NAMES[view.up]} \N{UPWARDS ARROW}"
-    parts.append(f'<text x="0" y="{foot:.1f}">{words}</text></g>')
+    label_y = side * row_count + 22
+    words = (
+        f"{_AXIS_NAMES[view.horizontal_axis]} \N{RIGHTWARDS ARROW}, {_AXIS_NAMES[view.vertical_axis]} \N{UPWARDS ARROW}"
+    )
+    parts.append(f'<text x="0" y="{label_y:.1f}">{words}</text></g>')
     return "".join(parts)
 
 
-def _draw_cell(x: float, y: float, side: float, share: float, words: str) -> list[str]:
+def _draw_cell(x: float, y: float, side: float, share: float, tooltip: str) -> list[str]:
     """Draw a cell filled by its share missed. The filled area shows the share, so that grey print shows it as well."""
     part = side * share**0.5
     inset = 0.5 * (side - part)
     filled = [draw_rectangle("miss", x + inset, y + inset, part, part)] if share > 0 else []
-    return [draw_rectangle("cell", x, y, side, side, words), *filled]
+    return [draw_rectangle("cell", x, y, side, side, tooltip), *filled]
 
 
 def _draw_scale() -> str:

@@ -39,13 +39,13 @@ class _MethodPose(NamedTuple):
 class _Crop(NamedTuple):
     """Visible part of the projection. Holds its middle (2,), the sides of the drawing (2,) and the scale."""
 
-    middle: Floats
+    centre: Floats
     sides: Floats
     scale: float
 
     def to_drawing(self, points: Floats) -> Floats:
         """Convert points (..., 2) to the drawing."""
-        return 0.5 * self.sides + self.scale * (points - self.middle) * [1.0, -1.0]
+        return 0.5 * self.sides + self.scale * (points - self.centre) * [1.0, -1.0]
 
 
 class _PictureScene(NamedTuple):
@@ -66,17 +66,20 @@ class _PictureScene(NamedTuple):
 
 def draw_stick_figures(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     """Draw three rows of stick figures."""
-    task, runs = data.task, [(look, look.method.main) for look in styles]
-    some = [(look, run) for look, run in runs if run is not None and len(run)]
-    if not some or not task.joints:
+    task, runs = data.task, [(style, style.method.main) for style in styles]
+    drawn_runs = [(style, run) for style, run in runs if run is not None and len(run)]
+    if not drawn_runs or not task.joints:
         return "<p>There are no poses to show.</p>"
-    words = "Dashed: the chain in the start pose. Coloured: where the method ends. "
-    words += "" if isinstance(task.goal, Orientation) else "Ring with a cross: the target. "
-    words += "" if isinstance(task.goal, Position) else "Small axes: the rotation wanted, and the one reached. "
-    parts = [f'<p class="muted">{words}The rest of the figure is grey, and cut where it is far from the chain.</p>']
-    for title, row in zip(_TITLES, _choose_targets([run for _, run in some]), strict=False):
-        ended = [_MethodPose(look, run, _make_pose(task, run.q[row])) for look, run in some]
-        parts += [f"<h3>{title} (number {row + 1})</h3>", _draw_methods(task, ended, row, find_length_unit(data))]
+    caption = "Dashed: the chain in the start pose. Coloured: where the method ends. "
+    caption += "" if isinstance(task.goal, Orientation) else "Ring with a cross: the target. "
+    caption += "" if isinstance(task.goal, Position) else "Small axes: the rotation wanted, and the one reached. "
+    parts = [f'<p class="muted">{caption}The rest of the figure is grey, and cut where it is far from the chain.</p>']
+    for title, row in zip(_TITLES, _choose_targets([run for _, run in drawn_runs]), strict=False):
+        method_poses = [_MethodPose(style, run, _make_pose(task, run.q[row])) for style, run in drawn_runs]
+        parts += [
+            f"<h3>{title} (number {row + 1})</h3>",
+            _draw_methods(task, method_poses, row, find_length_unit(data)),
+        ]
     return "".join(parts)
 
 
@@ -99,27 +102,27 @@ def _make_pose(task: Task, q: Floats) -> Pose | None:
     return task.problem.make_pose(q[None])[0] if np.isfinite(q).all() else None
 
 
-def _draw_methods(task: Task, ended: Sequence[_MethodPose], row: int, unit: str) -> str:
+def _draw_methods(task: Task, method_poses: Sequence[_MethodPose], row: int, unit: str) -> str:
     """Draw the poses of all methods for one target."""
     point = None if isinstance(task.goal, Orientation) else task.main.rows[row, :3]
     chain = _list_chain(task)
-    poses = [one.pose for one in ended if one.pose is not None]
+    poses = [method_pose.pose for method_pose in method_poses if method_pose.pose is not None]
     panels, scene = prepare_scene([("", task.start), *(("", pose) for pose in poses)], point, chain)
     projections = [project_points(panel.points[panel.chain]) for panel in panels]
     target = None if scene.target is None else project_points(scene.target)
     crop = _compute_crop(np.concatenate([*projections, *([] if target is None else [target[None]])]))
     moving = np.array([task.start.skeleton.index(name) for name in task.joints])
     rotation = None if isinstance(task.goal, Position) else task.main.rows[row, -4:]
-    shared = _PictureScene(
+    picture_scene = _PictureScene(
         panels[0], panels[0].chain, moving, crop, None if target is None else crop.to_drawing(target), rotation
     )
     method_panels, cells = iter(panels[1:]), list[str]()
-    for one in ended:
-        svg = _draw_pose(task, one, shared, None if one.pose is None else next(method_panels))
-        residual = escape(_format_residual(task, one.run, row, unit))
+    for method_pose in method_poses:
+        svg = _draw_pose(task, method_pose, picture_scene, None if method_pose.pose is None else next(method_panels))
+        residual = escape(_format_residual(task, method_pose.run, row, unit))
         cells.append(
-            f'<figure class="{one.style.css_class}">{svg}'
-            f"<figcaption>{format_method(one.style)}<br>{residual}</figcaption></figure>"
+            f'<figure class="{method_pose.style.css_class}">{svg}'
+            f"<figcaption>{format_method(method_pose.style)}<br>{residual}</figcaption></figure>"
         )
     return f'<div class="small" style="--least: 160px">{"".join(cells)}</div>'
 
@@ -156,26 +159,33 @@ def _compute_crop(points: Floats) -> _Crop:
     return _Crop(0.5 * (low + high), np.maximum(scale * extent, _MIN_SIDE), scale)
 
 
-def _draw_pose(task: Task, one: _MethodPose, scene: _PictureScene, panel: Panel | None) -> str:
+def _draw_pose(task: Task, method_pose: _MethodPose, scene: _PictureScene, panel: Panel | None) -> str:
     """Draw one pose with the target.
 
     The body is grey; the chain is shown before and after, and the gap to the target.
     """
-    shown, crop = scene.start if panel is None else panel, scene.crop
-    points, before = crop.to_drawing(project_points(shown.points)), crop.to_drawing(project_points(scene.start.points))
-    near = (
-        _find_visible(points, shown.bones, crop.sides) & ~np.isin(shown.bones, scene.chain).all(axis=1) & ~shown.faint
+    shown_panel, crop = scene.start if panel is None else panel, scene.crop
+    points, start_points = (
+        crop.to_drawing(project_points(shown_panel.points)),
+        crop.to_drawing(project_points(scene.start.points)),
     )
-    wide, high = crop.sides.tolist()
-    parts = [open_svg(wide, high, f"{one.style.method.name}: the pose that it ends in")]
-    parts += [_draw_bones("bone", points, shown.bones[near]), _draw_line("was", before[scene.chain])]
+    is_drawn = (
+        _find_visible(points, shown_panel.bones, crop.sides)
+        & ~np.isin(shown_panel.bones, scene.chain).all(axis=1)
+        & ~shown_panel.is_helper
+    )
+    width, height = crop.sides.tolist()
+    parts = [open_svg(width, height, f"{method_pose.style.method.name}: the pose that it ends in")]
+    parts += [_draw_bones("bone", points, shown_panel.bones[is_drawn]), _draw_line("was", start_points[scene.chain])]
     tip = points[scene.chain[-1]]
-    if one.pose is not None:
-        joint, tip = tip, _find_tip(task, one.pose, crop)
+    if method_pose.pose is not None:
+        joint, tip = tip, _find_tip(task, method_pose.pose, crop)
         parts += [_draw_line("limb", points[scene.chain]), _draw_line("limb", np.array([joint, tip]))]
         parts += [f'<circle class="joint" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in points[scene.moving]]
         if scene.target_rotation is not None:
-            parts.append(_draw_axes("is", one.pose, one.pose.world[task.goal.joint].rotations, tip, crop))
+            parts.append(
+                _draw_axes("is", method_pose.pose, method_pose.pose.world[task.goal.joint].rotations, tip, crop)
+            )
         if scene.target is not None:
             parts.append(_draw_line("gap", np.array([tip, scene.target])))
     if scene.target_rotation is not None:
@@ -202,11 +212,11 @@ def _draw_target(target: Floats) -> str:
     return f'{cross}<circle class="target" cx="{x:.1f}" cy="{y:.1f}" r="4.2"/>'
 
 
-def _draw_axes(style: str, pose: Pose, rotation: Floats, at: Floats, crop: _Crop) -> str:
+def _draw_axes(style: str, pose: Pose, rotation: Floats, origin: Floats, crop: _Crop) -> str:
     """Draw the axes of a rotation at a point. The rotation is w x y z."""
     ends = rotations.rotate(np.broadcast_to(rotation, (3, 4)), np.eye(3))[:, find_z_up_order(pose)]
     directions = project_points(ends) * [1.0, -1.0] * _AXIS_LENGTH_SHARE * float(crop.sides.max())
-    path = "".join(f"M{at[0]:.1f} {at[1]:.1f}l{x:.1f} {y:.1f}" for x, y in directions)
+    path = "".join(f"M{origin[0]:.1f} {origin[1]:.1f}l{x:.1f} {y:.1f}" for x, y in directions)
     return f'<path class="axes {style}" d="{path}"/>'
 
 

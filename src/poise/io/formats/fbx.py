@@ -105,9 +105,9 @@ def _note_bad_encoding(names: list[str]) -> str:
 def _note_late_starts(takes: list[fbx_scene.FbxTake], names: list[str]) -> list[str]:
     """Note takes with a start other than 0. Their clips begin at 0."""
     return [
-        f"take {name!r} begins at {take.begin:.6g} s in the file; its clip begins at 0"
+        f"take {name!r} begins at {take.start_time:.6g} s in the file; its clip begins at 0"
         for take, name in zip(takes, names, strict=True)
-        if take.begin != 0.0
+        if take.start_time != 0.0
     ]
 
 

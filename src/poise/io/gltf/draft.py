@@ -223,7 +223,7 @@ class DocumentState(NamedTuple):
     """State of a document before editing: pose, its parts, rest before limits."""
 
     pose: Pose
-    parts: LocalTransforms
+    local_transforms: LocalTransforms
     rest_q: Floats
     nodes: list[int]  # node index of each row
 
@@ -264,7 +264,9 @@ def write_pose(draft: Draft, pose: Pose, state: DocumentState) -> None:
     rest = compute_rest_local_transforms(state.pose)
     for k, row in _list_matched(rows):
         changed = [
-            key for key in LocalTransforms._fields if (getattr(new, key)[k] != getattr(state.parts, key)[row]).any()
+            key
+            for key in LocalTransforms._fields
+            if (getattr(new, key)[k] != getattr(state.local_transforms, key)[row]).any()
         ]
         if not changed:
             continue
@@ -300,9 +302,9 @@ def split_matrix(draft: Draft, state: DocumentState, row: int) -> None:
         raise UnsupportedError(f"node {name!r} has a matrix with shear or turned scale; glTF cannot pose such a node")
     node = draft.edit_node(state.nodes[row])
     del node["matrix"]
-    node["translation"] = state.parts.translation[row].tolist()
-    node["rotation"] = to_xyzw(state.parts.rotation[row])
-    node["scale"] = state.parts.scale[row].tolist()
+    node["translation"] = state.local_transforms.translation[row].tolist()
+    node["rotation"] = to_xyzw(state.local_transforms.rotation[row])
+    node["scale"] = state.local_transforms.scale[row].tolist()
 
 
 def store_rest(extras: Json, rest: LocalTransforms, row: int, *, scale: bool = False) -> Json:

@@ -114,7 +114,7 @@ def _iterate_frame_keys(clip: Clip, rows: Ints, state: DocumentState) -> Iterato
             continue
         for path in LocalTransforms._fields:
             values: Floats = getattr(frames, path)[:, k]
-            same = [getattr(parts, path)[row] for parts in (rest, state.parts)]
+            same = [getattr(parts, path)[row] for parts in (rest, state.local_transforms)]
             if any((values != value).any() for value in same):
                 is_static = False
                 yield _build_channel(k, path, clip, values)
@@ -302,45 +302,47 @@ def _strip_limits(pose: Pose) -> Pose:
 # --- Writing of rigs and clips ---------------------------------------------------------------------------------------
 
 
-def encode_gltf(thing: Saveable, path: Path, like: Skeleton) -> bytes:
+def encode_gltf(content: Saveable, path: Path, source_skeleton: Skeleton) -> bytes:
     """Encode a glTF file of a rig, a clip or a pose.
 
-    If `like` was read from a glTF document, that document is kept: a pose changes the nodes that differ, a clip is
-    appended as an animation, a rig does both; the old BIN stays an unchanged prefix. Otherwise a bare skeleton is
-    written. `Draft.finish` describes the handling of buffers and images in other files.
+    If `source_skeleton` was read from a glTF document, that document is kept: a pose changes the nodes that differ, a
+    clip is appended as an animation, a rig does both; the old BIN stays an unchanged prefix. Otherwise a bare skeleton
+    is written. `Draft.finish` describes the handling of buffers and images in other files.
 
     Raises UnsupportedError for content that glTF cannot hold (a batch of poses, a posed node with shear, times below
     zero), FileError for missing buffers.
     """
-    if isinstance(thing, Clip) and is_empty_clip(thing):
-        raise UnsupportedError(f"clip {thing.name!r} has no frames; a glTF animation needs at least one key")
-    document = like.source if isinstance(like.source, GltfDocument) else None
-    draft = _build_draft(thing) if document is None else _edit_document(thing, like, document)
+    if isinstance(content, Clip) and is_empty_clip(content):
+        raise UnsupportedError(f"clip {content.name!r} has no frames; a glTF animation needs at least one key")
+    document = source_skeleton.source if isinstance(source_skeleton.source, GltfDocument) else None
+    draft = _build_draft(content) if document is None else _edit_document(content, source_skeleton, document)
     return pack_document(draft.finish(path))
 
 
-def _edit_document(thing: Saveable, like: Skeleton, document: GltfDocument) -> Draft:
+def _edit_document(content: Saveable, source_skeleton: Skeleton, document: GltfDocument) -> Draft:
     draft = Draft(document.container, document.path.parent)
-    state = build_document_state(document.pose, document.rest_q, [int(str(node)) for node in like.source_ids])
-    owner = thing.skeleton if thing.skeleton.source is document else like
+    state = build_document_state(
+        document.pose, document.rest_q, [int(str(node)) for node in source_skeleton.source_ids]
+    )
+    owner = content.skeleton if content.skeleton.source is document else source_skeleton
     write_limits(draft, owner, state)
-    if isinstance(thing, Clip):
-        add_clip(draft, thing, state)
+    if isinstance(content, Clip):
+        add_clip(draft, content, state)
         return draft
-    pose = thing.pose if isinstance(thing, Rig) else thing
+    pose = content.pose if isinstance(content, Rig) else content
     write_pose(draft, pose, state)
-    if isinstance(thing, Rig):
-        write_clips(draft, thing.clips, document.clips, state)
+    if isinstance(content, Rig):
+        write_clips(draft, content.clips, document.clips, state)
     return draft
 
 
-def _build_draft(thing: Saveable) -> Draft:
-    if isinstance(thing, Rig):
-        pose, clips = thing.pose, thing.clips
-    elif isinstance(thing, Clip):
-        pose, clips = Pose(thing.skeleton, thing.skeleton.rest_q), (thing,)
+def _build_draft(content: Saveable) -> Draft:
+    if isinstance(content, Rig):
+        pose, clips = content.pose, content.clips
+    elif isinstance(content, Clip):
+        pose, clips = Pose(content.skeleton, content.skeleton.rest_q), (content,)
     else:
-        pose, clips = thing, ()
+        pose, clips = content, ()
     draft, state = build_document(pose)
     write_limits(draft, pose.skeleton, state)
     for clip in clips:

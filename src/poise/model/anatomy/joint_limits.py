@@ -32,7 +32,7 @@ from poise.model.skeleton import Kind, Skeleton
 # ours        not measured by goniometers: the play of joints that are hinges in people and balls in rigs.
 
 
-AAOS, FLOYD, KAPANDJI, LEVANGIE, OURS = "AAOS", "Floyd", "Kapandji", "Levangie", "ours"
+AAOS, FLOYD, KAPANDJI, LEVANGIE, POISE_SOURCE = "AAOS", "Floyd", "Kapandji", "Levangie", "ours"
 
 
 class PublishedMotion(NamedTuple):
@@ -46,21 +46,21 @@ class PublishedMotion(NamedTuple):
 class MotionRanges(NamedTuple):
     """Motion ranges about the three axes of JointAxes. Each pair has the negative motion first.
 
-    bend    about the bend axis: extension and flexion, or their names at the joint
-    aside   about the axis aside: inward and outward
-    turn    about the bone: outward (lateral rotation, supination, inversion) and inward
+    flexion  about the bend axis: extension and flexion, or their names at the joint
+    abduction  about the axis aside: inward and outward
+    twist   about the bone: outward (lateral rotation, supination, inversion) and inward
     """
 
-    bend: tuple[PublishedMotion, PublishedMotion]
-    aside: tuple[PublishedMotion, PublishedMotion]
-    turn: tuple[PublishedMotion, PublishedMotion]
+    flexion: tuple[PublishedMotion, PublishedMotion]
+    abduction: tuple[PublishedMotion, PublishedMotion]
+    twist: tuple[PublishedMotion, PublishedMotion]
 
 
 def _build_play(degrees: float = 5.0) -> tuple[PublishedMotion, PublishedMotion]:
-    return PublishedMotion("play inward", degrees, OURS), PublishedMotion("play outward", degrees, OURS)
+    return PublishedMotion("play inward", degrees, POISE_SOURCE), PublishedMotion("play outward", degrees, POISE_SOURCE)
 
 
-_PALM = (PublishedMotion("supination", 80, AAOS), PublishedMotion("pronation", 80, AAOS))
+_PALM_ROTATIONS = (PublishedMotion("supination", 80, AAOS), PublishedMotion("pronation", 80, AAOS))
 
 RANGES = {
     "UpperLeg": MotionRanges(
@@ -92,12 +92,14 @@ RANGES = {
         (PublishedMotion("lateral rotation", 90, AAOS), PublishedMotion("medial rotation", 70, AAOS)),
     ),
     "LowerArm": MotionRanges(
-        (PublishedMotion("hyperextension", 10, KAPANDJI), PublishedMotion("flexion", 150, AAOS)), _build_play(), _PALM
+        (PublishedMotion("hyperextension", 10, KAPANDJI), PublishedMotion("flexion", 150, AAOS)),
+        _build_play(),
+        _PALM_ROTATIONS,
     ),
     "Hand": MotionRanges(
         (PublishedMotion("extension", 70, AAOS), PublishedMotion("flexion", 80, AAOS)),
         (PublishedMotion("ulnar deviation", 30, AAOS), PublishedMotion("radial deviation", 20, AAOS)),
-        _PALM,  # rigs rotate the palm at the forearm or at the hand
+        _PALM_ROTATIONS,  # rigs rotate the palm at the forearm or at the hand
     ),
     "spine": MotionRanges(
         (PublishedMotion("extension", 25, AAOS), PublishedMotion("flexion", 80, AAOS)),
@@ -115,7 +117,7 @@ RANGES = {
 MAX_JOINT_SHARE = 1.5
 """Range of a spine or neck joint, in equal shares of the whole range: people and rigs bend unevenly."""
 
-UNCLEAR_PLAY = {"LowerArm": _build_play(25)}
+STRAIGHT_REST_PLAY = {"LowerArm": _build_play(25)}
 """Play of a joint that is straight at rest, in a rig without evidence for its plane of bending."""
 
 ARM_ELEVATION = (
@@ -158,33 +160,37 @@ class ArmCone(NamedTuple):
     Fields: its first swing axis (3,), and (low, high) [rad] about the first and the second axis.
     """
 
-    across: Floats
-    sides: tuple[tuple[float, float], tuple[float, float]]
+    swing_axis: Floats
+    swing_ranges: tuple[tuple[float, float], tuple[float, float]]
 
 
 def fit_arm_cone(axes: JointAxes) -> ArmCone:
     """Fit the cone of an upper arm. The second swing axis is bone x across, as in SwingTwist."""
-    second = np.cross(axes.bone, axes.bend)
-    mirrored = 1.0 if float(second @ axes.aside) >= 0.0 else -1.0  # the same orientation for left and right
+    second_axis = np.cross(axes.bone, axes.flexion_axis)
+    mirror_sign = (
+        1.0 if float(second_axis @ axes.abduction_axis) >= 0.0 else -1.0
+    )  # the same orientation for left and right
     bones, weights = _sample_directions(axes)
     fits: list[tuple[float, int, list[Floats]]] = []
     swings = [
-        _compute_swing_vectors(axes.bone, _rotate_axis(axes.bend, second, mirrored * turn), mirrored, bones)
-        for turn in _CONE_ROTATIONS_RAD
+        _compute_swing_vectors(
+            axes.bone, _rotate_axis(axes.flexion_axis, second_axis, mirror_sign * cone_rotation), mirror_sign, bones
+        )
+        for cone_rotation in _CONE_ROTATIONS_RAD
     ]
     for number, swing in enumerate(swings):
         cost, sides = _fit_sides(swing, weights, [_HALF_ANGLES_RAD] * 4)
         fits.append((cost, number, sides))
     _, number, sides = min(fits, key=lambda one: one[:2])
-    refined = [np.clip(side + _REFINEMENT_RAD, _REFINEMENT_RAD[-2], np.pi) for side in sides]
-    a, b, c, d = (float(side) for side in _fit_sides(swings[number], weights, refined)[1])
-    across = _rotate_axis(axes.bend, second, mirrored * _CONE_ROTATIONS_RAD[number])
-    return ArmCone(across, ((-c, a), (-d, b) if mirrored > 0.0 else (-b, d)))
+    refined_sides = [np.clip(side + _REFINEMENT_RAD, _REFINEMENT_RAD[-2], np.pi) for side in sides]
+    a, b, c, d = (float(side) for side in _fit_sides(swings[number], weights, refined_sides)[1])
+    swing_axis = _rotate_axis(axes.flexion_axis, second_axis, mirror_sign * _CONE_ROTATIONS_RAD[number])
+    return ArmCone(swing_axis, ((-c, a), (-d, b) if mirror_sign > 0.0 else (-b, d)))
 
 
 def is_arm_in_range(axes: JointAxes, bones: Floats, slack: float = 0.0) -> Bools:
     """Return whether arm directions (..., 3) are in the published range. `slack` [rad] widens the range."""
-    height = np.arccos(np.clip(bones @ axes.zero, -1.0, 1.0))
+    height = np.arccos(np.clip(bones @ axes.zero_bone, -1.0, 1.0))
     plane = np.degrees(np.arctan2(bones @ axes.forward, bones @ axes.outward))
     planes, heights = zip(*((plane, motion.degrees) for plane, motion in ARM_ELEVATION), strict=True)
     return height <= np.radians(np.interp(plane, planes, heights, period=360.0)) + slack
@@ -205,11 +211,11 @@ def _sample_directions(axes: JointAxes) -> tuple[Floats, Floats]:
     frame = np.stack([axes.outward, axes.forward, axes.up])
     bones = np.stack([level * np.cos(around), level * np.sin(around), height], axis=-1) @ frame
     weights = np.where(is_arm_in_range(axes, bones), -1.0, _EXCESS_WEIGHT)
-    must = np.stack([axes.zero, axes.forward, axes.outward, -axes.zero])
+    must = np.stack([axes.zero_bone, axes.forward, axes.outward, -axes.zero_bone])
     return np.concatenate([bones, must]), np.concatenate([weights, np.full(len(must), -_REQUIRED_WEIGHT)])
 
 
-def _compute_swing_vectors(bone: Floats, across: Floats, mirrored: float, bones: Floats) -> Floats:
+def _compute_swing_vectors(bone: Floats, swing_axis: Floats, mirror_sign: float, bones: Floats) -> Floats:
     """Compute the swings (n, 2) [rad] to directions (n, 3). They start at rest.
 
     The second component is mirrored for right arms.
@@ -217,7 +223,7 @@ def _compute_swing_vectors(bone: Floats, across: Floats, mirrored: float, bones:
     axis = np.cross(bone, bones)
     sine = np.linalg.norm(axis, axis=1)
     vectors = axis * (np.arctan2(sine, bones @ bone) / np.maximum(sine, 1e-12))[:, None]
-    return np.stack([vectors @ across, mirrored * (vectors @ np.cross(bone, across))], axis=-1)
+    return np.stack([vectors @ swing_axis, mirror_sign * (vectors @ np.cross(bone, swing_axis))], axis=-1)
 
 
 def _fit_sides(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[float, list[Floats]]:
@@ -228,19 +234,24 @@ def _fit_sides(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[fl
     Each quarter of the cone depends on two sides only, so all combinations are cheap to evaluate.
     """
     x, y = np.abs(swings).T
-    quarter = np.where(swings[:, 0] >= 0.0, np.where(swings[:, 1] >= 0.0, 0, 3), np.where(swings[:, 1] >= 0.0, 1, 2))
-    tables: list[Floats] = []
+    quadrant_of_swing = np.where(
+        swings[:, 0] >= 0.0, np.where(swings[:, 1] >= 0.0, 0, 3), np.where(swings[:, 1] >= 0.0, 1, 2)
+    )
+    cost_tables: list[Floats] = []
     for quadrant in range(4):
-        rows = quarter == quadrant
+        rows = quadrant_of_swing == quadrant
         first, second = (0, 1) if quadrant == 0 else (2, 1) if quadrant == 1 else (2, 3) if quadrant == 2 else (0, 3)  # noqa: PLR2004
         a, b = sides[first][:, None, None], sides[second][None, :, None]
-        inside = (x[rows] / a) ** 2 + (y[rows] / b) ** 2 <= 1.0 + 1e-6
-        tables.append((inside * weights[rows]).sum(axis=-1))
-    total = (
-        tables[0][:, :, None, None] + tables[1].T[None, :, :, None] + tables[2][None, None] + tables[3][:, None, None]
+        is_inside = (x[rows] / a) ** 2 + (y[rows] / b) ** 2 <= 1.0 + 1e-6
+        cost_tables.append((is_inside * weights[rows]).sum(axis=-1))
+    total_cost = (
+        cost_tables[0][:, :, None, None]
+        + cost_tables[1].T[None, :, :, None]
+        + cost_tables[2][None, None]
+        + cost_tables[3][:, None, None]
     )
-    quadrant = np.unravel_index(int(np.argmin(total)), total.shape)
-    return float(total[quadrant]), [side[row] for side, row in zip(sides, quadrant, strict=True)]
+    quadrant = np.unravel_index(int(np.argmin(total_cost)), total_cost.shape)
+    return float(total_cost[quadrant]), [side[row] for side, row in zip(sides, quadrant, strict=True)]
 
 
 # --- Evidence from clips: planes of bending, and wrong limits --------------------------------------------------------
@@ -275,21 +286,21 @@ def refine_bend_axes(skeleton: Skeleton, frames: Floats, axes: Sequence[JointAxe
 
 def _refine_bend_axis(skeleton: Skeleton, frames: Floats, axes: JointAxes) -> JointAxes:
     frame = compute_joint_frame(skeleton, axes.row)
-    own = axes.express_in(frame)
-    directions = rotate(_read_rotations(skeleton, frames, axes.row), own.bone)
-    directions = directions - (directions @ own.bone)[:, None] * own.bone
+    joint_axes = axes.express_in(frame)
+    directions = rotate(_read_rotations(skeleton, frames, axes.row), joint_axes.bone)
+    directions = directions - (directions @ joint_axes.bone)[:, None] * joint_axes.bone
     sizes = np.linalg.norm(directions, axis=1)
     directions = directions[sizes > _MIN_BEND_SINE] / sizes[sizes > _MIN_BEND_SINE, None]
     if len(directions) < _MIN_FRAMES:
         return axes
-    mean = directions.mean(axis=0)
-    expected = np.cross(own.bend, own.bone)
+    mean_direction = directions.mean(axis=0)
+    expected_direction = np.cross(joint_axes.flexion_axis, joint_axes.bone)
     if (
-        float(np.linalg.norm(mean)) < _MIN_AGREEMENT
-        or float(project_perpendicular(mean, own.bone) @ expected) < _MIN_PLANE_COSINE
+        float(np.linalg.norm(mean_direction)) < _MIN_AGREEMENT
+        or float(project_perpendicular(mean_direction, joint_axes.bone) @ expected_direction) < _MIN_PLANE_COSINE
     ):
         return axes
-    return axes.bend_towards(frame @ mean, "the file's clips")
+    return axes.bend_towards(frame @ mean_direction, "the file's clips")
 
 
 def compute_violation_share(skeleton: Skeleton, frames: Floats, row: int, limit: SwingTwist) -> float:
@@ -362,23 +373,25 @@ def compute_joint_limits(
 
 def _compute_joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, frames: Floats) -> JointLimit:
     ranges = RANGES[axes.part]
-    if axes.part in UNCLEAR_PLAY and not axes.clear:
-        ranges = ranges._replace(aside=UNCLEAR_PLAY[axes.part])
+    if axes.part in STRAIGHT_REST_PLAY and not axes.is_bend_clear:
+        ranges = ranges._replace(abduction=STRAIGHT_REST_PLAY[axes.part])
     share = 1.0 if count == 1 else min(1.0, MAX_JOINT_SHARE / count)
     swing = _compute_arm_swing(axes) if axes.part == "UpperArm" else _compute_swing_range(axes, ranges, share)
-    (twist,), off = _shift_to_rest([_scale_range(ranges.turn, share)], (axes.rotation,))
+    (twist,), twist_excess = _shift_to_rest([_scale_range(ranges.twist, share)], (axes.rotation,))
     twist = twist if axes.side > 0.0 else _mirror(twist)
-    outside = max(swing.outside, off)
-    text = _format_motions([*swing.motions, *ranges.turn], share)
-    if outside > _MAX_REST_EXCESS_RAD:
-        return JointLimit(axes.joint, axes.role, axes.part, None, f"rests {_format_degrees(outside)} outside of {text}")
+    rest_excess = max(swing.rest_excess, twist_excess)
+    range_text = _format_motions([*swing.published_motions, *ranges.twist], share)
+    if rest_excess > _MAX_REST_EXCESS_RAD:
+        return JointLimit(
+            axes.joint, axes.role, axes.part, None, f"rests {_format_degrees(rest_excess)} outside of {range_text}"
+        )
     limit = _build_limit(compute_joint_frame(skeleton, axes.row), axes, swing, twist)
-    beyond = compute_violation_share(skeleton, frames, axes.row, limit)
-    if beyond > _MAX_OUTSIDE_SHARE:
-        reason = f"clips of the file leave it in {100.0 * beyond:.0f} % of their frames: {text}"
+    violation_share = compute_violation_share(skeleton, frames, axes.row, limit)
+    if violation_share > _MAX_OUTSIDE_SHARE:
+        reason = f"clips of the file leave it in {100.0 * violation_share:.0f} % of their frames: {range_text}"
         return JointLimit(axes.joint, axes.role, axes.part, None, reason)
-    widened = f"; widened by {_format_degrees(outside)} to its rest" if outside > _ROUNDING_RAD else ""
-    return JointLimit(axes.joint, axes.role, axes.part, limit, text + widened)
+    widening_note = f"; widened by {_format_degrees(rest_excess)} to its rest" if rest_excess > _ROUNDING_RAD else ""
+    return JointLimit(axes.joint, axes.role, axes.part, limit, range_text + widening_note)
 
 
 class _SwingRange(NamedTuple):
@@ -388,34 +401,36 @@ class _SwingRange(NamedTuple):
     [rad] of the rest pose outside.
     """
 
-    across: Floats
-    sides: tuple[tuple[float, float], tuple[float, float]]
-    motions: list[PublishedMotion]
-    outside: float
+    swing_axis: Floats
+    swing_ranges: tuple[tuple[float, float], tuple[float, float]]
+    published_motions: list[PublishedMotion]
+    rest_excess: float
 
 
 def _compute_arm_swing(axes: JointAxes) -> _SwingRange:
     cone = fit_arm_cone(axes)
-    return _SwingRange(cone.across, cone.sides, [motion for _, motion in ARM_ELEVATION], 0.0)
+    return _SwingRange(cone.swing_axis, cone.swing_ranges, [motion for _, motion in ARM_ELEVATION], 0.0)
 
 
 def _compute_swing_range(axes: JointAxes, ranges: MotionRanges, share: float) -> _SwingRange:
     rests = (axes.flexion, 0.0 if axes.part in _CURVED_PARTS else axes.abduction)
     (bend, aside), outside = _shift_to_rest(
-        [_scale_range(ranges.bend, share), _scale_range(ranges.aside, share)], rests
+        [_scale_range(ranges.flexion, share), _scale_range(ranges.abduction, share)], rests
     )
-    mirrored = float(np.cross(axes.bone, axes.bend) @ axes.aside) < 0.0
-    return _SwingRange(axes.bend, (bend, _mirror(aside) if mirrored else aside), [*ranges.bend, *ranges.aside], outside)
+    mirrored = float(np.cross(axes.bone, axes.flexion_axis) @ axes.abduction_axis) < 0.0
+    return _SwingRange(
+        axes.flexion_axis, (bend, _mirror(aside) if mirrored else aside), [*ranges.flexion, *ranges.abduction], outside
+    )
 
 
 def _build_limit(frame: Floats, axes: JointAxes, swing: _SwingRange, twist: tuple[float, float]) -> SwingTwist:
-    bone, across = (unit_axis(vector @ frame) for vector in (axes.bone, swing.across))
-    first, second, twist_range = ((_round_angle(low), _round_angle(high)) for low, high in (*swing.sides, twist))
+    bone, across = (unit_axis(vector @ frame) for vector in (axes.bone, swing.swing_axis))
+    first, second, twist_range = ((_round_angle(low), _round_angle(high)) for low, high in (*swing.swing_ranges, twist))
     return SwingTwist(bone, (first, second), twist_range, across, LIMIT_SOURCE)
 
 
-def _scale_range(pair: tuple[PublishedMotion, PublishedMotion], share: float) -> tuple[float, float]:
-    return -math.radians(pair[0].degrees) * share, math.radians(pair[1].degrees) * share
+def _scale_range(motion_pair: tuple[PublishedMotion, PublishedMotion], share: float) -> tuple[float, float]:
+    return -math.radians(motion_pair[0].degrees) * share, math.radians(motion_pair[1].degrees) * share
 
 
 def _shift_to_rest(

@@ -62,14 +62,14 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str]) -> BodyFra
     hips, shoulders = (np.array([points[skeleton.index(joints[s + part])] for s in SIDES]) for part in _PAIRED_PARTS)
     trunk = normalise(shoulders.mean(axis=0) - hips.mean(axis=0))
     up = _find_up(skeleton, trunk)
-    across = normalise(hips[0] - hips[1]) + normalise(shoulders[0] - shoulders[1])
-    left = across - up * float(across @ up)
+    lateral = normalise(hips[0] - hips[1]) + normalise(shoulders[0] - shoulders[1])
+    left = lateral - up * float(lateral @ up)
     knees = [points[skeleton.index(joints[f"{s}LowerLeg"])] for s in SIDES if f"{s}LowerLeg" in joints]
-    legs = normalise(np.mean(knees, axis=0) - hips.mean(axis=0)) if knees else -up
+    leg_direction = normalise(np.mean(knees, axis=0) - hips.mean(axis=0)) if knees else -up
     if (
         not np.isfinite(points).all()
         or float(np.linalg.norm(left)) < _MIN_SIDE_FRACTION
-        or float(legs @ up) > _MAX_THIGH_RISE
+        or float(leg_direction @ up) > _MAX_THIGH_RISE
     ):
         message = (
             "the rest pose shows no body directions: trunk and legs, or left and right, point the same way, "
@@ -212,30 +212,30 @@ class JointAxes(NamedTuple):
 
     Vectors are unit vectors (3,), in the world at rest unless `express_in` changed the frame.
 
-    joint, row  name and row in the skeleton
-    role        role, "" for a trunk joint without one: a spine has more joints than roles
-    part        part of the body: the role without its side ("UpperLeg"), "spine" from the hips to the arms, "neck" from
-                there on, the head included
-    bone        along the bone at rest, to the next joint of the limb
-    zero        bone direction in the anatomical zero pose, all joints above at rest
-    bend        flexion axis, right-handed. Positive flexion: thigh and upper arm go forward, shin backward, the
-                hand to the shoulder, toes up (dorsiflexion; toes are extended), trunk and head forward, the palm to the
-                forearm, a clavicle forward. Perpendicular to the bone
-    aside       abduction axis: a positive rotation moves the bone outward (trunk and head: to the left; hand: to the
-                thumb's side; clavicle: up). Perpendicular to the bone and to `bend`
+    joint, row      name and row in the skeleton
+    role            role, "" for a trunk joint without one: a spine has more joints than roles
+    part            part of the body: the role without its side ("UpperLeg"), "spine" from the hips to the arms, "neck"
+                    from there on, the head included
+    bone            along the bone at rest, to the next joint of the limb
+    zero_bone       bone direction in the anatomical zero pose, all joints above at rest
+    flexion_axis    right-handed. Positive flexion: thigh and upper arm go forward, shin backward, the hand to the
+                    shoulder, toes up (dorsiflexion; toes are extended), trunk and head forward, the palm to the
+                    forearm, a clavicle forward. Perpendicular to the bone
+    abduction_axis  a positive rotation moves the bone outward (trunk and head: to the left; hand: to the thumb's side;
+                    clavicle: up). Perpendicular to the bone and to `flexion_axis`
     forward, up, outward
-                of the whole body at rest; outward is to the left for the trunk and the left side
-    flexion     [rad] angle about `bend` at rest, from zero
-    abduction   [rad] angle about `aside` at rest
-    rotation    [rad] rotation of the bone about itself at rest, positive medially (forearm: pronation; foot:
-                eversion); 0 where the rig does not show it
-    side        1.0 on the left and in the middle, -1.0 on the right: a rotation by `side * x` about `bone` is medial
-                (pronation, eversion; of the trunk to the left) for a positive x
-    source      evidence for the bend axis
-    clear       whether the evidence is clear; False for elbows and knees that are straight at rest
+                    of the whole body at rest; outward is to the left for the trunk and the left side
+    flexion         [rad] angle about `flexion_axis` at rest, from zero
+    abduction       [rad] angle about `abduction_axis` at rest
+    rotation        [rad] rotation of the bone about itself at rest, positive medially (forearm: pronation; foot:
+                    eversion); 0 where the rig does not show it
+    side            1.0 on the left and in the middle, -1.0 on the right: a rotation by `side * x` about `bone` is
+                    medial (pronation, eversion; of the trunk to the left) for a positive x
+    source          evidence for the flexion axis
+    is_bend_clear   whether the evidence is clear; False for elbows and knees that are straight at rest
 
-    All describe the joint at rest: `bend` and `aside` are those of the zero pose, transported with the bone by the
-    shortest rotation. When the joint bends, the end of its bone moves towards `cross(bend, bone)`.
+    All describe the joint at rest: `flexion_axis` and `abduction_axis` are those of the zero pose, transported with the
+    bone by the shortest rotation. When the joint bends, the end of its bone moves towards `cross(flexion_axis, bone)`.
     """
 
     joint: str
@@ -243,9 +243,9 @@ class JointAxes(NamedTuple):
     role: str
     part: str
     bone: Floats
-    zero: Floats
-    bend: Floats
-    aside: Floats
+    zero_bone: Floats
+    flexion_axis: Floats
+    abduction_axis: Floats
     forward: Floats
     up: Floats
     outward: Floats
@@ -254,24 +254,30 @@ class JointAxes(NamedTuple):
     rotation: float
     side: float
     source: str
-    clear: bool = True
+    is_bend_clear: bool = True
 
     def express_in(self, frame: Floats) -> JointAxes:
         """Express the axes in a frame (3, 3). `frame` is its rotation in the world at rest."""
         return self._replace(**{name: getattr(self, name) @ frame for name in _VECTORS})
 
-    def bend_towards(self, flexes: Floats, source: str) -> JointAxes:
-        """Replace the plane of bending. The end of the bone then moves towards `flexes` (3,) when the joint bends."""
+    def bend_towards(self, flexion_direction: Floats, source: str) -> JointAxes:
+        """Replace the plane of bending.
+
+        The end of the bone then moves towards `flexion_direction` (3,) when the joint bends.
+        """
         angle = compute_signed_angle(
-            np.cross(self.bend, self.bone), project_perpendicular(flexes, self.bone), self.bone
+            np.cross(self.flexion_axis, self.bone), project_perpendicular(flexion_direction, self.bone), self.bone
         )
         rotation = about(self.bone, angle)
         return self._replace(
-            bend=rotate(rotation, self.bend), aside=rotate(rotation, self.aside), source=source, clear=True
+            flexion_axis=rotate(rotation, self.flexion_axis),
+            abduction_axis=rotate(rotation, self.abduction_axis),
+            source=source,
+            is_bend_clear=True,
         )
 
 
-_VECTORS = ("bone", "zero", "bend", "aside", "forward", "up", "outward")
+_VECTORS = ("bone", "zero_bone", "flexion_axis", "abduction_axis", "forward", "up", "outward")
 
 
 class JointIdentity(NamedTuple):
@@ -285,7 +291,13 @@ class JointIdentity(NamedTuple):
 
 
 def build_joint_axes(
-    identity: JointIdentity, body: BodyFrame, bone: Floats, zero: Floats, flexed: Floats, abducted: Floats, source: str
+    identity: JointIdentity,
+    body: BodyFrame,
+    bone: Floats,
+    zero_bone: Floats,
+    flexion_direction: Floats,
+    abduction_direction: Floats,
+    source: str,
 ) -> JointAxes:
     """Build joint axes from directions (3,).
 
@@ -293,19 +305,19 @@ def build_joint_axes(
 
     flexed, abducted  motion of the bone's end in the zero pose under flexion and under abduction
     """
-    bend = normalise(np.cross(zero, flexed))
-    aside = np.cross(zero, bend)
-    aside *= 1.0 if float(aside @ np.cross(zero, abducted)) >= 0.0 else -1.0
-    flexion, abduction = compute_swing(zero, bone, bend, aside)
+    flexion_axis = normalise(np.cross(zero_bone, flexion_direction))
+    abduction_axis = np.cross(zero_bone, flexion_axis)
+    abduction_axis *= 1.0 if float(abduction_axis @ np.cross(zero_bone, abduction_direction)) >= 0.0 else -1.0
+    flexion, abduction = compute_swing(zero_bone, bone, flexion_axis, abduction_axis)
     return JointAxes(
         joint=identity.joint,
         row=identity.row,
         role=identity.role,
         part=identity.part,
         bone=bone,
-        zero=zero,
-        bend=transport_vector(bend, zero, bone, aside),
-        aside=transport_vector(aside, zero, bone, aside),
+        zero_bone=zero_bone,
+        flexion_axis=transport_vector(flexion_axis, zero_bone, bone, abduction_axis),
+        abduction_axis=transport_vector(abduction_axis, zero_bone, bone, abduction_axis),
         forward=body.forward,
         up=body.up,
         outward=identity.side * body.left,
@@ -317,21 +329,21 @@ def build_joint_axes(
     )
 
 
-def project_perpendicular(vector: Floats, to: Floats) -> Floats:
-    """Project a vector (3,) perpendicular to another. `to` is a unit vector; the result has unit length.
+def project_perpendicular(vector: Floats, axis: Floats) -> Floats:
+    """Project a vector (3,) perpendicular to another. `axis` is a unit vector; the result has unit length.
 
     The result is zero for parallel vectors.
     """
-    return normalise(vector - to * float(vector @ to))
+    return normalise(vector - axis * float(vector @ axis))
 
 
-def transport_vector(vector: Floats, start: Floats, end: Floats, aside: Floats) -> Floats:
+def transport_vector(vector: Floats, start: Floats, end: Floats, half_turn_axis: Floats) -> Floats:
     """Parallel-transport a vector (3,) from one direction to another.
 
-    For opposite directions the rotation is about `aside`.
+    For opposite directions the rotation is about `abduction_axis`.
     """
     if float(start @ end) < _OPPOSITE_COSINE:
-        return rotate(about(aside, np.pi), vector)
+        return rotate(about(half_turn_axis, np.pi), vector)
     return rotate(rotation_between(start, end), vector)
 
 
@@ -343,18 +355,18 @@ def compute_signed_angle(start: Floats, end: Floats, axis: Floats) -> float:
     return float(np.arctan2(np.cross(start, end) @ axis, start @ end))
 
 
-def compute_swing(zero: Floats, bone: Floats, bend: Floats, aside: Floats) -> tuple[float, float]:
-    """Compute the swing from `zero` to `bone` [rad].
+def compute_swing(zero_bone: Floats, bone: Floats, flexion_axis: Floats, abduction_axis: Floats) -> tuple[float, float]:
+    """Compute the swing from `zero_bone` to `bone` [rad].
 
     It is the rotation vector of the shortest rotation, along the bend axis and the axis aside.
     """
-    across = np.cross(zero, bone)
+    across = np.cross(zero_bone, bone)
     sine = float(np.linalg.norm(across))
-    angle = float(np.arctan2(sine, zero @ bone))
+    angle = float(np.arctan2(sine, zero_bone @ bone))
     if sine == 0.0:
         return 0.0, angle
     rotation_vector = across * (angle / sine)
-    return float(rotation_vector @ bend), float(rotation_vector @ aside)
+    return float(rotation_vector @ flexion_axis), float(rotation_vector @ abduction_axis)
 
 
 # --- Axes of arms and legs -------------------------------------------------------------------------------------------
@@ -406,13 +418,19 @@ class BodySide(NamedTuple):
         return default if bone is None else bone
 
     def build_axes(
-        self, part: str, bone: Floats, zero: Floats, flexed: Floats, abducted: Floats, source: str
+        self,
+        part: str,
+        bone: Floats,
+        zero_bone: Floats,
+        flexion_direction: Floats,
+        abduction_direction: Floats,
+        source: str,
     ) -> JointAxes:
         """Build the axes of a joint of this side. See `build_joint_axes`."""
         role = f"{self.side}{part}"
         row = self.skeleton.index(self.joints[role])
         identity = JointIdentity(self.skeleton.names[row], row, role, part, 1.0 if self.side == "left" else -1.0)
-        return build_joint_axes(identity, self.body, bone, zero, flexed, abducted, source)
+        return build_joint_axes(identity, self.body, bone, zero_bone, flexion_direction, abduction_direction, source)
 
 
 def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
@@ -423,15 +441,23 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
     )
     if not limb.has_joint("LowerLeg"):
         return [thigh]
-    front = body.forward
+    foot_forward = body.forward
     if limb.has_joint("Foot"):
-        foot = limb.find_bone("Foot", front)
-        level = foot - body.up * float(foot @ body.up)
-        front = front + normalise(level) if float(np.linalg.norm(level)) > _MIN_FOOT_LEVEL else front
+        foot = limb.find_bone("Foot", foot_forward)
+        level_foot = foot - body.up * float(foot @ body.up)
+        foot_forward = (
+            foot_forward + normalise(level_foot)
+            if float(np.linalg.norm(level_foot)) > _MIN_FOOT_LEVEL
+            else foot_forward
+        )
     shin = limb.find_bone("LowerLeg", thigh.bone)
-    flexes, source, clear = _find_bend(thigh.bone, shin, -front, "the figure's front and the foot")
-    knee = limb.build_axes("LowerLeg", shin, thigh.bone, flexes, limb.outward, source)._replace(clear=clear)
-    rotation = compute_signed_angle(-thigh.bend, project_perpendicular(knee.bend, thigh.bone), thigh.bone)
+    flexion_direction, source, is_clear = _find_bend(thigh.bone, shin, -foot_forward, "the figure's front and the foot")
+    knee = limb.build_axes("LowerLeg", shin, thigh.bone, flexion_direction, limb.outward, source)._replace(
+        is_bend_clear=is_clear
+    )
+    rotation = compute_signed_angle(
+        -thigh.flexion_axis, project_perpendicular(knee.flexion_axis, thigh.bone), thigh.bone
+    )
     axes = [thigh._replace(rotation=thigh.side * rotation), knee]
     if limb.has_joint("Foot"):
         axes.append(_compute_foot_axes(limb, shin))
@@ -468,13 +494,15 @@ def _compute_foot_axes(limb: BodySide, shin: Floats) -> JointAxes:
     bone = limb.find_bone("Foot", limb.body.forward)
     if float(-(bone @ up)) > np.sin(_HEEL_ANGLE_RAD):
         bone = limb.body.forward
-    level = project_perpendicular(bone, up)
-    axis = np.cross(level, up)
-    slope = float(np.arctan2(-(bone @ up), bone @ level))
-    drop = slope - _FLAT_FOOT_RAD if slope > _STEEP_FOOT_RAD else 0.0  # the foot points down at rest
-    lean = compute_signed_angle(-up, project_perpendicular(shin, axis), axis)  # the shin tilted forward bends the ankle
-    zero = rotate(about(axis, drop + lean), bone)
-    return limb.build_axes("Foot", bone, zero, up, limb.outward, "the foot, flat on the ground at rest")
+    level_bone = project_perpendicular(bone, up)
+    axis = np.cross(level_bone, up)
+    slope = float(np.arctan2(-(bone @ up), bone @ level_bone))
+    toe_drop = slope - _FLAT_FOOT_RAD if slope > _STEEP_FOOT_RAD else 0.0  # the foot points down at rest
+    shin_tilt = compute_signed_angle(
+        -up, project_perpendicular(shin, axis), axis
+    )  # the shin tilted forward bends the ankle
+    zero_bone = rotate(about(axis, toe_drop + shin_tilt), bone)
+    return limb.build_axes("Foot", bone, zero_bone, up, limb.outward, "the foot, flat on the ground at rest")
 
 
 def compute_arm_axes(limb: BodySide) -> list[JointAxes]:
@@ -490,17 +518,25 @@ def compute_arm_axes(limb: BodySide) -> list[JointAxes]:
     if not limb.has_joint("LowerArm"):
         return [*axes, upper]
     lower = limb.find_bone("LowerArm", upper.bone)
-    ahead, out = np.cross(upper.bend, upper.bone), np.cross(upper.aside, upper.bone)
-    flexes, source, clear = _find_bend(upper.bone, lower, ahead, "the figure's front, carried along with the arm")
-    elbow = limb.build_axes("LowerArm", lower, upper.bone, flexes, out, source)._replace(clear=clear)
-    rotation = compute_signed_angle(upper.bend, project_perpendicular(elbow.bend, upper.bone), upper.bone)
+    arm_forward, arm_outward = np.cross(upper.flexion_axis, upper.bone), np.cross(upper.abduction_axis, upper.bone)
+    flexion_direction, source, is_clear = _find_bend(
+        upper.bone, lower, arm_forward, "the figure's front, carried along with the arm"
+    )
+    elbow = limb.build_axes("LowerArm", lower, upper.bone, flexion_direction, arm_outward, source)._replace(
+        is_bend_clear=is_clear
+    )
+    rotation = compute_signed_angle(
+        upper.flexion_axis, project_perpendicular(elbow.flexion_axis, upper.bone), upper.bone
+    )
     axes += [upper._replace(rotation=upper.side * rotation), elbow]
     return [*axes[:-1], *_compute_hand_axes(limb, elbow)] if limb.has_joint("Hand") else axes
 
 
 def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
     """Compute the hand's axes and the forearm's rotation. The thumb side shows that rotation."""
-    thumb = np.cross(elbow.bend, elbow.bone)  # in the zero pose the thumb points in the elbow's flexion direction
+    thumb = np.cross(
+        elbow.flexion_axis, elbow.bone
+    )  # in the zero pose the thumb points in the elbow's flexion direction
     bone, source = limb.find_bone("Hand", elbow.bone), "the bend of the elbow, palms to the thighs"
     if limb.has_joint("IndexProximal") and limb.has_joint("LittleProximal"):
         across = project_perpendicular(limb.get_position("IndexProximal") - limb.get_position("LittleProximal"), bone)
@@ -529,7 +565,7 @@ def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
 # hands and toes have different curves in every rig, so their zero is their rest.
 #
 # Example: `knee = find_joint_axes(skeleton)[poise.humanoid(rig).joints["leftLowerLeg"]]`,
-# then `np.cross(knee.bend, knee.bone)` is the motion of the foot when the knee bends, in the world at rest.
+# then `np.cross(knee.flexion_axis, knee.bone)` is the motion of the foot when the knee bends, in the world at rest.
 
 
 # cosine: a trunk bone that rises less is replaced by the up direction

@@ -79,7 +79,7 @@ class NameTokens(NamedTuple):
     side           "left", "right" or ""
     part           part of the body, or "" for a name without one
     numbers        the numbers after that part
-    unknown        unknown tokens; a name with such tokens is a loose match
+    unknown_words  unknown tokens; a name with such tokens is a loose match
     is_helper      a joint for control, twist, display or the end of a chain: never a role
     is_metacarpal  a bone within the palm
     is_deform      Rigify's DEF-: of several joints with one name the one that deforms the mesh
@@ -89,7 +89,7 @@ class NameTokens(NamedTuple):
     side: str
     part: str
     numbers: tuple[int, ...]
-    unknown: tuple[str, ...]
+    unknown_words: tuple[str, ...]
     is_helper: bool
     is_metacarpal: bool
     is_deform: bool

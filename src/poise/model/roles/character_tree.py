@@ -39,13 +39,13 @@ class CharacterTree:
 
     positions        (n, 3) joint positions at rest, in a unit of the character's own size
     moved_positions  (n, 3) positions in the first frame of a clip, for unreliable rest poses; or None
-    skinned          rows of the joints that deform a mesh; empty where the file has none
+    skinned_rows     rows of the joints that deform a mesh; empty where the file has none
     """
 
     skeleton: JointTree
     positions: Floats
     moved_positions: Floats | None = None
-    skinned: frozenset[int] = frozenset()
+    skinned_rows: frozenset[int] = frozenset()
 
     @cached_property
     def parents(self) -> list[int]:
@@ -96,9 +96,9 @@ class CharacterTree:
             {"ll", "rl"} <= all_tokens and not {"fl", "fr", "rr"} & all_tokens,
         )
         words = [parse_joint_name(name, roll_is_axis=axes, rl_is_right=legs) for name in names]
-        counts = Counter(word for one in words for word in set(one.unknown))
+        counts = Counter(word for one in words for word in set(one.unknown_words))
         shared = {word for word, count in counts.items() if count > _MAX_TOKEN_SHARE * len(names)}
-        return [one._replace(unknown=tuple(w for w in one.unknown if w not in shared)) for one in words]
+        return [one._replace(unknown_words=tuple(w for w in one.unknown_words if w not in shared)) for one in words]
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -158,7 +158,7 @@ class CharacterTree:
     def find_named(self, part: str, side: str = "") -> list[int]:
         """Find the rows named for a part and side. Loose matches count only without strict ones."""
         rows = self.find_matches(part, side)
-        return [row for row in rows if not self.tokens[row].unknown] or rows
+        return [row for row in rows if not self.tokens[row].unknown_words] or rows
 
     def find_matches(self, part: str, side: str = "") -> list[int]:
         """Find all rows named for a part and side. Strict and loose matches count."""
@@ -187,7 +187,7 @@ class CharacterTree:
         return [any(self.children[child] for child in below) for below in self.children]
 
     @cached_property
-    def spans(self) -> list[tuple[int, int]]:
+    def preorder_spans(self) -> list[tuple[int, int]]:
         """Number the joints in depth-first order.
 
         For each joint: its own number, and the number after the last joint below it.
@@ -209,27 +209,30 @@ class CharacterTree:
 
     def find_preorder_numbers(self, rows: Iterable[int]) -> list[int]:
         """Find the sorted depth-first numbers of joints, for `is_above_any`."""
-        return sorted(self.spans[row][0] for row in rows)
+        return sorted(self.preorder_spans[row][0] for row in rows)
 
     def is_above_any(self, row: int, numbers: Sequence[int]) -> bool:
         """Return whether a joint is above one of these numbers.
 
         A joint is above itself; `find_preorder_numbers` makes the numbers.
         """
-        first, last = self.spans[row]
+        first, last = self.preorder_spans[row]
         return bisect_left(numbers, first) < bisect_left(numbers, last)
 
     def is_above(self, upper: int, lower: int) -> bool:
         """Return whether `upper` is `lower` or one of its ancestors."""
-        first, last = self.spans[upper]
-        return first <= self.spans[lower][0] < last
+        first, last = self.preorder_spans[upper]
+        return first <= self.preorder_spans[lower][0] < last
 
     def find_common_ancestor(self, rows: list[int]) -> int:
         """Find the lowest common ancestor of joints, or -1."""
         if not rows:
             return -1
         joint, numbers = rows[0], self.find_preorder_numbers(rows)
-        while joint >= 0 and not self.spans[joint][0] <= numbers[0] <= numbers[-1] < self.spans[joint][1]:
+        while (
+            joint >= 0
+            and not self.preorder_spans[joint][0] <= numbers[0] <= numbers[-1] < self.preorder_spans[joint][1]
+        ):
             joint = self.parents[joint]
         return joint
 

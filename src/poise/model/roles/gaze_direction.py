@@ -53,14 +53,14 @@ def _compute_gaze(skeleton: JointTree, row: int) -> GazeDirection:
     name = skeleton.names[row]
     tree = build_character_tree(skeleton)
     if not (tree.is_above(row, head) or tree.is_above(head, row)):
-        why = f"{name!r} is neither above nor below the head"
-        return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {why}", is_known=False)
-    forward, why = get_or_compute(skeleton, "face", None, lambda: _find_face_direction(tree, roles))
+        reason = f"{name!r} is neither above nor below the head"
+        return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {reason}", is_known=False)
+    forward, reason = get_or_compute(skeleton, "face", None, lambda: _find_face_direction(tree, roles))
     if forward is None:
-        return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {why}", is_known=False)
-    own = rotation_part(compute_world_transforms(skeleton, skeleton.rest_q)[row, :3, :3])
-    x, y, z = normalise(forward @ own).tolist()
-    return GazeDirection((x, y, z), why)
+        return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {reason}", is_known=False)
+    joint_rotation = rotation_part(compute_world_transforms(skeleton, skeleton.rest_q)[row, :3, :3])
+    x, y, z = normalise(forward @ joint_rotation).tolist()
+    return GazeDirection((x, y, z), reason)
 
 
 def _find_face_direction(tree: CharacterTree, roles: Roles) -> tuple[Floats | None, str]:
@@ -79,10 +79,10 @@ def _find_face_direction(tree: CharacterTree, roles: Roles) -> tuple[Floats | No
     up = tree.up if tree.up is not None else _find_up(tree, rows)
     if up is None:
         return None, "the up direction is unknown"
-    for forward, why in _list_cues(tree, roles, rows, up):
-        level = forward - up * float(forward @ up)
-        if float(np.linalg.norm(level)) > _MIN_LENGTH:
-            return _align_forward(tree, roles, normalise(level), up), why
+    for forward, reason in _list_cues(tree, roles, rows, up):
+        level_forward = forward - up * float(forward @ up)
+        if float(np.linalg.norm(level_forward)) > _MIN_LENGTH:
+            return _align_forward(tree, roles, normalise(level_forward), up), reason
     return None, "the rest pose does not show the facing direction"
 
 
@@ -105,19 +105,21 @@ def _list_cues(tree: CharacterTree, roles: Roles, legs: list[list[int]], up: Flo
     """List the forward cues, the most reliable first."""
     points, index = tree.positions, tree.skeleton.index
     cues: list[tuple[Floats, str]] = []
-    starts = {
-        place: [points[rows[0]] for rows, leg in zip(legs, _list_legs(roles), strict=True) if leg.position == place]
-        for place in ("front", "hind")
+    leg_starts = {
+        leg_position: [
+            points[rows[0]] for rows, leg in zip(legs, _list_legs(roles), strict=True) if leg.position == leg_position
+        ]
+        for leg_position in ("front", "hind")
     }
-    if starts["front"] and starts["hind"]:
-        cues.append((np.mean(starts["front"], axis=0) - np.mean(starts["hind"], axis=0), "the front legs"))
+    if leg_starts["front"] and leg_starts["hind"]:
+        cues.append((np.mean(leg_starts["front"], axis=0) - np.mean(leg_starts["hind"], axis=0), "the front legs"))
     elif legs:
         facing = find_facing(tree, legs)
         cues += [(facing.forward, facing.source)] if facing.is_observed else []
     eyes = [points[index(roles.joints[role])] for role in ("leftEye", "rightEye") if role in roles.joints]
     if len(eyes) == 2:  # noqa: PLR2004
         cues.append((np.mean(eyes, axis=0) - points[index(roles.joints["head"])], "the eyes"))
-    return cues + [(np.cross(across, up), "left and right") for across in _list_lateral_vectors(tree, roles)]
+    return cues + [(np.cross(lateral, up), "left and right") for lateral in _list_lateral_vectors(tree, roles)]
 
 
 def _list_lateral_vectors(tree: CharacterTree, roles: Roles) -> list[Floats]:

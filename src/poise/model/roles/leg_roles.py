@@ -41,14 +41,14 @@ def find_biped_limbs(
     roles, rejected = dict[str, Role](), dict[str, str]()
     if body.legs is None or body.arms is None:
         return roles, rejected
-    legs = [list(_assign_leg(tree, rows).values()) for rows in body.legs.limbs]
+    legs = [list(_assign_leg(tree, rows).values()) for rows in body.legs.limb_rows]
     facing = limb_structure.find_facing(tree, legs)
     named_left = _find_named_left(tree, body, facing)
-    parsed = ([_assign_leg(tree, rows) for rows in body.legs.limbs], _assign_arms(tree, body.arms))
+    parsed = ([_assign_leg(tree, rows) for rows in body.legs.limb_rows], _assign_arms(tree, body.arms))
     for limb_kind, pair, parts in zip(_REASONS, (body.legs, body.arms), parsed, strict=True):
         sides, reason, is_clear = _find_sides(tree, pair, facing, named_left)
         confidence = FORMAT_CONFIDENCE if reason == facing.source and not facing.is_observed else OBSERVED_CONFIDENCE
-        for side, part, rows in zip(sides, parts, pair.limbs, strict=True):
+        for side, part, rows in zip(sides, parts, pair.limb_rows, strict=True):
             limb = {f"{side}{role}": row for role, row in part.items()}
             if not all(named[role].row == row for role, row in limb.items() if role in named):
                 continue
@@ -71,25 +71,27 @@ def find_biped_limbs(
     return unnamed, {role: reason for role, reason in rejected.items() if role not in named}
 
 
-def _has_ambiguous_bend(points: Floats, rows: list[int], part: Mapping[str, int]) -> bool:
+def _has_ambiguous_bend(points: Floats, rows: list[int], row_of_part: Mapping[str, int]) -> bool:
     """Return whether a twist bone may hide the bending joint. Such a bone is in line with the limb's bones.
 
     This needs a long neighbouring bone in the same direction, or two exactly collinear bones and another one of equal
     length.
     """
-    upper, lower, end = (rows.index(row) for row in [*part.values()]["Shoulder" in part :][:3])
+    upper, lower, end = (rows.index(row) for row in [*row_of_part.values()]["Shoulder" in row_of_part :][:3])
     steps = np.diff(points[rows], axis=0)
     lengths = np.linalg.norm(steps, axis=1)
-    inside = "Shoulder" in part and upper == 1  # a clavicle recognized before an upper arm
+    has_clavicle = "Shoulder" in row_of_part and upper == 1  # a clavicle recognized before an upper arm
 
     def cosine(a: int, b: int) -> float:
         return float(limb_structure.normalise(steps[a]) @ limb_structure.normalise(steps[b]))
 
-    beside = [(upper - 1, upper)] if upper > 0 and not inside else []
-    beside += [(end, lower)] if end < len(steps) else []
-    in_line = any(lengths[a] > _PART_LENGTH_RATIO * lengths[b] and cosine(a, b) > _STRAIGHT_COSINE for a, b in beside)
-    as_long = any(lengths[a] > _EQUAL_LENGTH_RATIO * lengths[b] for a, b in beside)
-    return in_line or (as_long and cosine(upper, lower) > _COLLINEAR_COSINE)
+    neighbour_pairs = [(upper - 1, upper)] if upper > 0 and not has_clavicle else []
+    neighbour_pairs += [(end, lower)] if end < len(steps) else []
+    is_in_line = any(
+        lengths[a] > _PART_LENGTH_RATIO * lengths[b] and cosine(a, b) > _STRAIGHT_COSINE for a, b in neighbour_pairs
+    )
+    is_as_long = any(lengths[a] > _EQUAL_LENGTH_RATIO * lengths[b] for a, b in neighbour_pairs)
+    return is_in_line or (is_as_long and cosine(upper, lower) > _COLLINEAR_COSINE)
 
 
 def _assign_leg(tree: CharacterTree, rows: list[int]) -> dict[str, int]:
@@ -99,7 +101,7 @@ def _assign_leg(tree: CharacterTree, rows: list[int]) -> dict[str, int]:
 def _assign_arms(tree: CharacterTree, pair: limb_structure.LimbPair) -> list[dict[str, int]]:
     """Assign the joints of both arms. A first bone leading outwards from the middle of the body is the clavicle."""
     arms: list[dict[str, int]] = []
-    for rows, other in (pair.limbs, pair.limbs[::-1]):
+    for rows, other in (pair.limb_rows, pair.limb_rows[::-1]):
         first = limb_structure.find_upper_bone(tree, rows)
         if first == 0 and _has_collar_bone(tree, rows, other):
             first = 1
@@ -108,7 +110,7 @@ def _assign_arms(tree: CharacterTree, pair: limb_structure.LimbPair) -> list[dic
     return arms
 
 
-def _has_collar_bone(tree: CharacterTree, rows: list[int], other: list[int]) -> bool:
+def _has_collar_bone(tree: CharacterTree, rows: list[int], other_rows: list[int]) -> bool:
     """Return whether a limb begins with a clavicle.
 
     Its first joint is much nearer to its partner than the second, and the next two bones are long.
@@ -116,7 +118,9 @@ def _has_collar_bone(tree: CharacterTree, rows: list[int], other: list[int]) -> 
     lengths = limb_structure.measure_bones(tree, rows)
     if len(lengths) < len(_ARM_PARTS):
         return False
-    inside = tree.measure_distance(rows[0], other[0]) < _COLLAR_SPACING_RATIO * tree.measure_distance(rows[1], other[1])
+    inside = tree.measure_distance(rows[0], other_rows[0]) < _COLLAR_SPACING_RATIO * tree.measure_distance(
+        rows[1], other_rows[1]
+    )
     return inside and lengths[1] + lengths[2] > _COLLAR_LENGTH_RATIO * (lengths[0] + lengths[1])
 
 
@@ -134,20 +138,20 @@ def _find_sides(
     votes = _count_side_votes(tree, pair)
     if votes[0] != votes[1]:
         return (SIDES if votes[0] > votes[1] else SIDES[::-1]), "the names", True
-    left, why = (
+    left, reason = (
         (facing.left, facing.source)
         if facing.is_observed or named_left is None
         else (named_left, "the names of the other limbs")
     )
-    centres = [facing.points[rows[:3]].mean(axis=0) for rows in pair.limbs]
-    across = limb_structure.normalise(centres[0] - centres[1])
-    clear = facing.is_observed or abs(float(across @ left)) > _SIDE_COSINE
-    return (SIDES if float(across @ left) >= 0.0 else SIDES[::-1]), why, clear
+    centres = [facing.points[rows[:3]].mean(axis=0) for rows in pair.limb_rows]
+    lateral = limb_structure.normalise(centres[0] - centres[1])
+    is_clear = facing.is_observed or abs(float(lateral @ left)) > _SIDE_COSINE
+    return (SIDES if float(lateral @ left) >= 0.0 else SIDES[::-1]), reason, is_clear
 
 
 def _count_side_votes(tree: CharacterTree, pair: limb_structure.LimbPair) -> list[int]:
     """Count names saying left minus names saying right, per limb."""
-    says = [[tree.tokens[row].side for row in rows] for rows in pair.limbs]
+    says = [[tree.tokens[row].side for row in rows] for rows in pair.limb_rows]
     return [sides.count("left") - sides.count("right") for sides in says]
 
 
@@ -161,7 +165,7 @@ def _find_named_left(
     for pair in (body.legs, body.arms):
         votes = [0, 0] if pair is None else _count_side_votes(tree, pair)
         if pair is not None and votes[0] != votes[1]:
-            a, b = (facing.points[rows[:3]].mean(axis=0) for rows in pair.limbs)
+            a, b = (facing.points[rows[:3]].mean(axis=0) for rows in pair.limb_rows)
             return limb_structure.normalise(a - b) if votes[0] > votes[1] else limb_structure.normalise(b - a)
     return None
 
@@ -177,11 +181,11 @@ def check_sides(tree: CharacterTree, roles: dict[str, Role], declared: Mapping[s
     )
     if not facing.is_observed or float(offset @ facing.left) >= -_SIDE_COSINE * float(np.linalg.norm(offset)):
         return roles
-    why = f"; but by {facing.source} this is the other side"
-    doubted = [role for role in roles if role.startswith(SIDES) and role not in declared]
+    note = f"; but by {facing.source} this is the other side"
+    doubtful_roles = [role for role in roles if role.startswith(SIDES) and role not in declared]
     return roles | {
-        role: Role(roles[role].row, roles[role].confidence * _CONFLICT_FACTOR, roles[role].reason + why)
-        for role in doubted
+        role: Role(roles[role].row, roles[role].confidence * _CONFLICT_FACTOR, roles[role].reason + note)
+        for role in doubtful_roles
     }
 
 
@@ -195,7 +199,7 @@ _MIN_BEND_FRACTION = 0.02
 
 
 def find_leg_segments(
-    tree: CharacterTree, rows: Sequence[int], along: Floats | None = None, knee: Floats | None = None
+    tree: CharacterTree, rows: Sequence[int], limb_direction: Floats | None = None, bend_direction: Floats | None = None
 ) -> list[int]:
     """Find the rows of upper, lower, foot and, if any, toes.
 
@@ -204,11 +208,11 @@ def find_leg_segments(
     knee   bending direction of its knee or elbow, if known
     """
     rows = list(rows)
-    named = _find_named_segments(tree, rows)
-    if named:
-        return named
-    bent = _find_bend(tree, rows, knee) if knee is not None and not tree.is_robot else -1
-    first = bent - 1 if bent > 0 else limb_structure.find_upper_bone(tree, rows, along)
+    named_rows = _find_named_segments(tree, rows)
+    if named_rows:
+        return named_rows
+    bend_index = _find_bend(tree, rows, bend_direction) if bend_direction is not None and not tree.is_robot else -1
+    first = bend_index - 1 if bend_index > 0 else limb_structure.find_upper_bone(tree, rows, limb_direction)
     return rows[first : first + 4]
 
 
@@ -228,7 +232,7 @@ def _find_named_segments(tree: CharacterTree, rows: list[int]) -> list[int]:
     return [rows[upper], rows[lower], *rows[foot : foot + 2]]
 
 
-def _find_bend(tree: CharacterTree, rows: list[int], knee: Floats) -> int:
+def _find_bend(tree: CharacterTree, rows: list[int], bend_direction: Floats) -> int:
     """Find the first joint bent in the knee's direction, or -1. A foot must follow it."""
     points = tree.positions[rows]
     for place in range(1, len(rows) - 1):
@@ -237,7 +241,7 @@ def _find_bend(tree: CharacterTree, rows: list[int], knee: Floats) -> int:
         if min(bones) <= 0.0:
             continue
         straight = before + (after - before) * (bones[0] / sum(bones))
-        if float((joint - straight) @ knee) > _MIN_BEND_FRACTION * sum(bones):
+        if float((joint - straight) @ bend_direction) > _MIN_BEND_FRACTION * sum(bones):
             return place
     return -1
 
@@ -264,21 +268,21 @@ def find_quadruped_legs(tree: CharacterTree, body: limb_structure.LimbStructure)
     """Find the four legs, "front left" first. Each has the rows of upper, lower, foot and, if there are any, toes."""
     assert body.legs is not None
     assert body.arms is not None
-    limbs = [*body.arms.limbs, *body.legs.limbs]
+    limbs = [*body.arms.limb_rows, *body.legs.limb_rows]
     down = limb_structure.normalise(
         np.mean([tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in limbs], axis=0)
     )
     up = tree.up if tree.up is not None else -down
     named_sides = limb_structure.read_sides(tree, limbs)
-    ahead = _find_quadruped_forward(tree, body.arms, body.legs, named_sides, up)
-    left = np.cross(up, ahead)
-    middle = np.mean([tree.positions[rows[0]] for rows in limbs], axis=0)
+    forward = _find_quadruped_forward(tree, body.arms, body.legs, named_sides, up)
+    left = np.cross(up, forward)
+    centre = np.mean([tree.positions[rows[0]] for rows in limbs], axis=0)
     segments_by_name: dict[str, list[int]] = {}
-    for rows, word in zip(limbs, named_sides, strict=True):
-        offset = np.mean(tree.positions[rows], axis=0) - middle
-        end = "front" if float((tree.positions[rows[0]] - middle) @ ahead) > 0.0 else "hind"
-        side = word or ("left" if float(offset @ left) > 0.0 else "right")
-        segments_by_name[f"{end} {side}"] = find_leg_segments(tree, rows, down, ahead if end == "hind" else -ahead)
+    for rows, named_side in zip(limbs, named_sides, strict=True):
+        offset = np.mean(tree.positions[rows], axis=0) - centre
+        end = "front" if float((tree.positions[rows[0]] - centre) @ forward) > 0.0 else "hind"
+        side = named_side or ("left" if float(offset @ left) > 0.0 else "right")
+        segments_by_name[f"{end} {side}"] = find_leg_segments(tree, rows, down, forward if end == "hind" else -forward)
     return {name: segments_by_name[name] for name in _LEG_ORDER if name in segments_by_name}
 
 
@@ -307,14 +311,14 @@ def _find_quadruped_forward(
 
     It comes from the words front and hind, the head's end, left and right, or the format.
     """
-    limbs = [*front.limbs, *hind.limbs]
-    words = [{word for row in rows for word in tokenize_name(tree.skeleton.names[row])} for rows in limbs]
+    limbs = [*front.limb_rows, *hind.limb_rows]
+    limb_words = [{word for row in rows for word in tokenize_name(tree.skeleton.names[row])} for rows in limbs]
     starts = [tree.positions[rows[0]] for rows in limbs]
-    fronts = [point for point, one in zip(starts, words, strict=True) if one & FRONT_WORDS]
-    hinds = [point for point, one in zip(starts, words, strict=True) if one & HIND_WORDS]
-    if fronts and hinds:
-        direction = np.mean(fronts, axis=0) - np.mean(hinds, axis=0)
-    elif front.attach != hind.attach:
+    front_points = [point for point, one in zip(starts, limb_words, strict=True) if one & FRONT_WORDS]
+    hind_points = [point for point, one in zip(starts, limb_words, strict=True) if one & HIND_WORDS]
+    if front_points and hind_points:
+        direction = np.mean(front_points, axis=0) - np.mean(hind_points, axis=0)
+    elif front.attachment_row != hind.attachment_row:
         direction = limb_structure.compute_attachment(tree, front) - limb_structure.compute_attachment(tree, hind)
     elif all(named_sides):
         lefts, rights = (
@@ -340,7 +344,7 @@ _HEAD_WORDS = frozenset({"head", "eye", "eyes", "jaw", "mandible", "antenna", "a
 _TIE_FRACTION = 1e-6
 # points of a body compared for its mirror plane; the time grows with the square
 _MAX_MIRROR_POINTS = 1_000
-UNEVEN_MESSAGE = "the numbers of legs on the two sides differ"
+UNEQUAL_SIDES_MESSAGE = "the numbers of legs on the two sides differ"
 
 
 def find_multiped_legs(tree: CharacterTree, limbs: Sequence[list[int]], up: Floats) -> dict[str, list[int]]:
@@ -349,17 +353,17 @@ def find_multiped_legs(tree: CharacterTree, limbs: Sequence[list[int]], up: Floa
     Each has the rows of upper, lower, foot and, if there are any, toes; the result is empty for unequal sides.
     """
     named_sides = limb_structure.read_sides(tree, limbs)
-    ahead = _find_multiped_forward(tree, limbs, named_sides, up)
-    left = np.cross(up, ahead)
+    forward = _find_multiped_forward(tree, limbs, named_sides, up)
+    left = np.cross(up, forward)
     centre = np.mean([_get_end_points(tree, rows).mean(axis=0) for rows in limbs], axis=0)
     limbs_by_side: dict[str, list[list[int]]] = {side: [] for side in SIDES}
-    for rows, word in zip(limbs, named_sides, strict=True):
+    for rows, named_side in zip(limbs, named_sides, strict=True):
         place = _get_end_points(tree, rows).mean(axis=0) - centre
-        limbs_by_side[word or ("left" if float(place @ left) > 0.0 else "right")].append(rows)
+        limbs_by_side[named_side or ("left" if float(place @ left) > 0.0 else "right")].append(rows)
     if len(limbs_by_side["left"]) != len(limbs_by_side["right"]):
         return {}
     for side in SIDES:
-        limbs_by_side[side].sort(key=lambda rows: -float(_get_end_points(tree, rows).mean(axis=0) @ ahead))
+        limbs_by_side[side].sort(key=lambda rows: -float(_get_end_points(tree, rows).mean(axis=0) @ forward))
     return {
         f"{position} {side}": find_leg_segments(tree, limbs_by_side[side][place])
         for place, position in enumerate(name_leg_pairs(len(limbs) // 2))
@@ -379,8 +383,8 @@ def find_multiped_trunk(tree: CharacterTree, limbs: Sequence[list[int]], confide
     roles: dict[str, Role] = {}
     if carries >= 0 and tree.usable_mask[carries]:
         roles["hips"] = Role(carries, STANDING_CONFIDENCE, "carries the legs")
-    inside = {place for rows in limbs for place in range(*tree.spans[rows[0]])}
-    heads = [row for row in tree.find_named("head") if tree.spans[row][0] not in inside and row != carries]
+    inside = {place for rows in limbs for place in range(*tree.preorder_spans[rows[0]])}
+    heads = [row for row in tree.find_named("head") if tree.preorder_spans[row][0] not in inside and row != carries]
     if heads:
         row = min(heads, key=lambda row: (tree.depth[row], row))
         roles["head"] = Role(row, confidence, f"named {tree.skeleton.names[row]!r}")
@@ -399,21 +403,26 @@ def _find_multiped_forward(
 
     It comes from left and right, the words front and hind, or the mirror plane with head or tail.
     """
-    ends = np.array([_get_end_points(tree, rows).mean(axis=0) for rows in limbs])
+    limb_centres = np.array([_get_end_points(tree, rows).mean(axis=0) for rows in limbs])
     if all(named_sides):
-        lefts, rights = (ends[[word == side for word in named_sides]].mean(axis=0) for side in SIDES)
+        lefts, rights = (limb_centres[[word == side for word in named_sides]].mean(axis=0) for side in SIDES)
         return limb_structure.normalise(np.cross(_project_level(lefts - rights, up), up))
     words = [{word for row in rows for word in tokenize_name(tree.skeleton.names[row])} for rows in limbs]
     fronts, hinds = (
-        [end for end, one in zip(ends, words, strict=True) if one & some] for some in (FRONT_WORDS, HIND_WORDS)
+        [end for end, one in zip(limb_centres, words, strict=True) if one & end_words]
+        for end_words in (FRONT_WORDS, HIND_WORDS)
     )
-    along = _find_mirror_direction(tree, limbs, up)
+    mirror_direction = _find_mirror_direction(tree, limbs, up)
     if fronts and hinds:
-        hint = np.mean(fronts, axis=0) - np.mean(hinds, axis=0)
+        forward_hint = np.mean(fronts, axis=0) - np.mean(hinds, axis=0)
     else:
-        hint = _find_head_direction(tree, limbs, ends.mean(axis=0))
-    hint = hint if abs(float(hint @ along)) > _TIE_FRACTION else limb_structure.find_default_forward(tree, up)
-    return along if float(along @ hint) >= 0.0 else -along
+        forward_hint = _find_head_direction(tree, limbs, limb_centres.mean(axis=0))
+    forward_hint = (
+        forward_hint
+        if abs(float(forward_hint @ mirror_direction)) > _TIE_FRACTION
+        else limb_structure.find_default_forward(tree, up)
+    )
+    return mirror_direction if float(mirror_direction @ forward_hint) >= 0.0 else -mirror_direction
 
 
 def _find_head_direction(tree: CharacterTree, limbs: Sequence[list[int]], centre: Floats) -> Floats:
@@ -430,30 +439,32 @@ def _find_head_direction(tree: CharacterTree, limbs: Sequence[list[int]], centre
 def _find_mirror_direction(tree: CharacterTree, limbs: Sequence[list[int]], up: Floats) -> Floats:
     """Find the level direction in the body's mirror plane. Of equally good planes the longest one counts."""
     points = np.concatenate([_get_end_points(tree, rows) for rows in limbs])
-    legs_ = {row for rows in limbs for row in rows}
-    trunk_rows = [row for row in range(len(tree.parents)) if row not in legs_ and tree.usable_mask[row]]
+    leg_rows = {row for rows in limbs for row in rows}
+    trunk_rows = [row for row in range(len(tree.parents)) if row not in leg_rows and tree.usable_mask[row]]
     centre, trunk_points = points.mean(axis=0), tree.positions[trunk_rows]
-    level = np.array([_project_level(point - centre, up) for point in points])
+    level_points = np.array([_project_level(point - centre, up) for point in points])
     axes = [axis for axis in (_project_level(axis, up) for axis in np.eye(3)) if float(np.linalg.norm(axis)) > 0.5]  # noqa: PLR2004
-    axes += [limb_structure.normalise(_project_level(way, up)) for way in np.linalg.svd(level)[2][:2]]
+    axes += [
+        limb_structure.normalise(_project_level(direction, up)) for direction in np.linalg.svd(level_points)[2][:2]
+    ]
     size = max(float(np.ptp(points, axis=0).max()), 1e-300)
 
     def rank_axis(axis: Floats) -> tuple[float, float]:
         across = np.cross(up, axis)
         missed = _measure_asymmetry(points - centre, across) + _measure_asymmetry(trunk_points - centre, across)
-        return round(missed / size / 0.01), -round(float(np.abs(level @ axis).sum()) / size, 6)
+        return round(missed / size / 0.01), -round(float(np.abs(level_points @ axis).sum()) / size, 6)
 
     return min(map(limb_structure.normalise, axes), key=rank_axis)
 
 
-def _measure_asymmetry(points: Floats, across: Floats) -> float:
+def _measure_asymmetry(points: Floats, lateral: Floats) -> float:
     """Measure the mean distance of mirrored points. Each is measured to the nearest point.
 
     The result is 0 for too many points to compare.
     """
     if not 0 < len(points) <= _MAX_MIRROR_POINTS:
         return 0.0
-    other = points - 2.0 * np.outer(points @ across, across)
+    other = points - 2.0 * np.outer(points @ lateral, lateral)
     return float(np.linalg.norm(points[:, None] - other[None], axis=-1).min(axis=1).mean())
 
 

@@ -31,7 +31,7 @@ _MIN_LIMB_JOINTS = 3
 _COLOCATED_FRACTION = 0.01
 # the same for hinges, whose drives are side by side: 3 % at the ankle of the Unitree G1
 _COLOCATED_HINGE_FRACTION = 0.05
-_TINY = 1e-300
+_MIN_LENGTH_SUM = 1e-300
 # pairs of limbs of four legs, or of arms and legs
 _TWO_PAIRS = 2
 # minimum drop of a leg, as a fraction of the mean leg; maximum horizontal sum of all legs, as a fraction of their total
@@ -56,8 +56,8 @@ _PARALLEL_COSINE, _ACROSS_COSINE, _LEVEL_FRACTION = 0.6, 0.7, 0.35
 class LimbPair(NamedTuple):
     """Two mirrored limbs. Fields: the joint carrying both, each limb's rows from there out, and their length."""
 
-    attach: int
-    limbs: tuple[list[int], list[int]]
+    attachment_row: int
+    limb_rows: tuple[list[int], list[int]]
     length: float
 
 
@@ -65,16 +65,16 @@ class LimbPair(NamedTuple):
 class LimbStructure:
     """Limbs of a character. `legs` carry it, or are its hind legs; `arms` are its arms or front legs.
 
-    many   the limbs of a creature standing on six or more; `up` is then the up direction, a unit vector (3,)
-    doubt  reason against taking two pairs of limbs as arms and legs; empty without one
+    many_legs  the limbs of a creature standing on six or more; `up` is then the up direction, a unit vector (3,)
+    rejection_reason  reason against taking two pairs of limbs as arms and legs; empty without one
     """
 
     legs: LimbPair | None
     arms: LimbPair | None
-    four_legs: bool = False
-    many: tuple[list[int], ...] = ()
+    is_quadruped: bool = False
+    many_legs: tuple[list[int], ...] = ()
     up: Floats | None = None
-    doubt: str = ""
+    rejection_reason: str = ""
 
 
 def find_limb_structure(tree: CharacterTree) -> LimbStructure:
@@ -82,32 +82,42 @@ def find_limb_structure(tree: CharacterTree) -> LimbStructure:
     candidates = sorted(find_limb_pairs(tree), key=lambda pair: -pair.length)
     if len(candidates) > _MAX_PAIRS:
         return LimbStructure(
-            None, None, doubt=f"it has {len(candidates)} pairs of limbs; legs are searched in up to {_MAX_PAIRS}"
+            None,
+            None,
+            rejection_reason=f"it has {len(candidates)} pairs of limbs; legs are searched in up to {_MAX_PAIRS}",
         )
     chosen = [pair for pair in candidates if pair.length >= _MIN_LENGTH_FRACTION * candidates[0].length]
     if len(chosen) > _TWO_PAIRS:
         chosen, up = find_standing_pairs(tree, candidates)
         if len(chosen) > _TWO_PAIRS:
-            return LimbStructure(None, None, many=tuple(limb for pair in chosen for limb in pair.limbs), up=up)
+            return LimbStructure(None, None, many_legs=tuple(limb for pair in chosen for limb in pair.limb_rows), up=up)
         chosen = chosen if len(chosen) == _TWO_PAIRS and _is_four_legged(tree, chosen) else []
     return _identify_pairs(tree, chosen, candidates) if chosen else LimbStructure(None, None)
 
 
-def _identify_pairs(tree: CharacterTree, chosen: list[LimbPair], candidates: list[LimbPair]) -> LimbStructure:
+def _identify_pairs(tree: CharacterTree, limb_pairs: list[LimbPair], candidates: list[LimbPair]) -> LimbStructure:
     """Identify one or two pairs of limbs.
 
     All `candidates` count for the rejection.
     """
-    if len(chosen) == 1:
-        return LimbStructure(chosen[0], None) if _is_hanging(tree, chosen[0]) else LimbStructure(None, chosen[0])
-    if _is_four_legged(tree, chosen):
-        lower, upper = _order_pairs(tree, chosen)
-        return LimbStructure(lower, upper, four_legs=True)
-    if chosen[0].attach == chosen[1].attach:  # fingers of a hand; no body has arms and legs at one joint
+    if len(limb_pairs) == 1:
+        return (
+            LimbStructure(limb_pairs[0], None)
+            if _is_hanging(tree, limb_pairs[0])
+            else LimbStructure(None, limb_pairs[0])
+        )
+    if _is_four_legged(tree, limb_pairs):
+        lower, upper = _order_pairs(tree, limb_pairs)
+        return LimbStructure(lower, upper, is_quadruped=True)
+    if (
+        limb_pairs[0].attachment_row == limb_pairs[1].attachment_row
+    ):  # fingers of a hand; no body has arms and legs at one joint
         return LimbStructure(None, None)
-    legs, arms = _order_pairs(tree, chosen)
-    doubt = _explain_rejection(tree, legs, arms, candidates)
-    return LimbStructure(None, None, doubt=doubt) if doubt else LimbStructure(legs, arms)
+    legs, arms = _order_pairs(tree, limb_pairs)
+    rejection_reason = _explain_rejection(tree, legs, arms, candidates)
+    return (
+        LimbStructure(None, None, rejection_reason=rejection_reason) if rejection_reason else LimbStructure(legs, arms)
+    )
 
 
 def _explain_rejection(tree: CharacterTree, legs: LimbPair, arms: LimbPair, candidates: list[LimbPair]) -> str:
@@ -116,22 +126,22 @@ def _explain_rejection(tree: CharacterTree, legs: LimbPair, arms: LimbPair, cand
     They may be fins, sprawling legs or some of many limbs.
     """
     names = tree.skeleton.names
-    which = f"the limbs starting at {names[legs.limbs[0][0]]!r} and {names[legs.limbs[1][0]]!r}"
+    leg_label = f"the limbs starting at {names[legs.limb_rows[0][0]]!r} and {names[legs.limb_rows[1][0]]!r}"
     direction = _compute_direction(tree, legs)
     if tree.up is not None and float(direction @ tree.up) > -_HANGING_COSINE:
-        return f"{which} do not hang down like legs"
+        return f"{leg_label} do not hang down like legs"
     if float(np.linalg.norm(direction)) < _PARALLEL_COSINE:
-        return f"{which} point apart, unlike legs"
-    trunk = _measure_length(tree, tree.find_path_between(legs.attach, arms.attach))
-    if legs.length < _MIN_LEG_FRACTION * trunk:
-        return f"{which} are short compared to the trunk: they may be fins"
-    along = normalise(tree.positions[arms.attach] - tree.positions[legs.attach])
+        return f"{leg_label} point apart, unlike legs"
+    trunk_length = _measure_length(tree, tree.find_path_between(legs.attachment_row, arms.attachment_row))
+    if legs.length < _MIN_LEG_FRACTION * trunk_length:
+        return f"{leg_label} are short compared to the trunk: they may be fins"
+    trunk_direction = normalise(tree.positions[arms.attachment_row] - tree.positions[legs.attachment_row])
     if (
-        legs.length < trunk and abs(float(along @ normalise(direction))) < _TRUNK_COSINE
+        legs.length < trunk_length and abs(float(trunk_direction @ normalise(direction))) < _TRUNK_COSINE
     ):  # the legs of a bowing person are longer
-        return f"{which} are across the trunk, like those of a fish or an animal"
-    others = [pair for pair in candidates if pair is not legs and pair is not arms]
-    if any(pair.length >= _MIN_LEG_FRACTION * min(legs.length, arms.length) for pair in others):
+        return f"{leg_label} are across the trunk, like those of a fish or an animal"
+    other_pairs = [pair for pair in candidates if pair is not legs and pair is not arms]
+    if any(pair.length >= _MIN_LEG_FRACTION * min(legs.length, arms.length) for pair in other_pairs):
         return "there are more than two pairs of limbs, and any may be the legs"
     return ""
 
@@ -143,7 +153,7 @@ def find_leg_pairs(tree: CharacterTree) -> list[LimbPair]:
     """
     leg_pairs: list[LimbPair] = []
     for pair in find_limb_pairs(tree)[:_MAX_PAIRS]:
-        if not all(any(tree.tokens[row].part in _LEG_TOKENS for row in rows) for rows in pair.limbs):
+        if not all(any(tree.tokens[row].part in _LEG_TOKENS for row in rows) for rows in pair.limb_rows):
             continue
         if all(_is_separate_pair(tree, pair, other) for other in leg_pairs):
             leg_pairs.append(pair)
@@ -157,9 +167,9 @@ def _is_separate_pair(tree: CharacterTree, pair: LimbPair, other: LimbPair) -> b
 
     A copy for controls is at the same position; legs of another body are far away.
     """
-    hips = [tree.positions[rows[0]] for rows in other.limbs]
-    distance = min(float(np.linalg.norm(tree.positions[rows[0]] - hip)) for rows in pair.limbs for hip in hips)
-    path = tree.find_path_between(pair.attach, other.attach)
+    hips = [tree.positions[rows[0]] for rows in other.limb_rows]
+    distance = min(float(np.linalg.norm(tree.positions[rows[0]] - hip)) for rows in pair.limb_rows for hip in hips)
+    path = tree.find_path_between(pair.attachment_row, other.attachment_row)
     return (
         distance > _COPY_DISTANCE_FRACTION * pair.length and bool(path) and _measure_length(tree, path) < other.length
     )
@@ -171,35 +181,37 @@ def find_standing_pairs(tree: CharacterTree, candidates: list[LimbPair]) -> tupl
     They end at the lowest level, unlike antennae, wings and pincers. Legs lead down, and to all sides or to none: the
     fingers of a hand lead to one side together.
     """
-    standing = candidates
+    standing_pairs = candidates
     up = np.zeros(3)
     for _ in range(2):  # without a file's up, down is the mean direction of the standing limbs
         directions = np.array(
-            [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing for rows in pair.limbs]
+            [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing_pairs for rows in pair.limb_rows]
         )
         up = tree.up if tree.up is not None else -_snap_to_axis(normalise(directions.mean(axis=0)))
-        ends = [max(float(tree.positions[rows[-1]] @ up) for rows in pair.limbs) for pair in candidates]
-        lowest = [
+        end_heights = [max(float(tree.positions[rows[-1]] @ up) for rows in pair.limb_rows) for pair in candidates]
+        lowest_pairs = [
             pair
-            for pair, end in zip(candidates, ends, strict=True)
-            if end - min(ends) < _LEVEL_FRACTION * candidates[0].length
+            for pair, end_height in zip(candidates, end_heights, strict=True)
+            if end_height - min(end_heights) < _LEVEL_FRACTION * candidates[0].length
         ]
-        standing = [
-            pair for pair in lowest if pair.length >= _MIN_LENGTH_FRACTION * max(pair.length for pair in lowest)
+        standing_pairs = [
+            pair
+            for pair in lowest_pairs
+            if pair.length >= _MIN_LENGTH_FRACTION * max(pair.length for pair in lowest_pairs)
         ]
     directions = np.array(
-        [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing for rows in pair.limbs]
+        [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing_pairs for rows in pair.limb_rows]
     )
-    total = float(np.linalg.norm(directions, axis=1).sum())
-    aside = directions.sum(axis=0) - up * float(directions.sum(axis=0) @ up)
+    total_length = float(np.linalg.norm(directions, axis=1).sum())
+    level_imbalance = directions.sum(axis=0) - up * float(directions.sum(axis=0) @ up)
     if tree.up is None and abs(up[0]) > _DOWN_SNAP_COSINE:  # along X: no upright rest pose
         return [], up
     if (
-        float((directions @ up).max()) > -_MIN_DROP * total / len(directions)
-        or float(np.linalg.norm(aside)) > _MAX_IMBALANCE * total
+        float((directions @ up).max()) > -_MIN_DROP * total_length / len(directions)
+        or float(np.linalg.norm(level_imbalance)) > _MAX_IMBALANCE * total_length
     ):
         return [], up
-    return standing, up
+    return standing_pairs, up
 
 
 def _snap_to_axis(direction: Floats) -> Floats:
@@ -217,11 +229,11 @@ def read_sides(tree: CharacterTree, limbs: Sequence[list[int]]) -> list[str]:
 
 def find_limb_pairs(tree: CharacterTree) -> list[LimbPair]:
     """Find every pair of limbs outside other limbs."""
-    inside: set[int] = set()
+    limb_members: set[int] = set()
     limb_pairs: list[LimbPair] = []
-    for attach, children in enumerate(tree.children):
-        if attach in inside:
-            inside.update(children)
+    for attachment_row, children in enumerate(tree.children):
+        if attachment_row in limb_members:
+            limb_members.update(children)
             continue
         branches = [child for child in children if tree.path_counts[child] >= _MIN_LIMB_JOINTS]
         if not 1 < len(branches) <= _MAX_BRANCHES:
@@ -233,8 +245,8 @@ def find_limb_pairs(tree: CharacterTree) -> list[LimbPair]:
         limbs = [limb for limb in (_merge_colocated(tree, path) for path in paths) if len(limb) >= _MIN_LIMB_JOINTS]
         for a, b in _match_partners(tree, limbs):
             length = (_measure_length(tree, a) + _measure_length(tree, b)) / 2.0
-            limb_pairs.append(LimbPair(attach, (a, b), length))
-            inside.update(child for child in children for row in (a[0], b[0]) if tree.is_above(child, row))
+            limb_pairs.append(LimbPair(attachment_row, (a, b), length))
+            limb_members.update(child for child in children for row in (a[0], b[0]) if tree.is_above(child, row))
     return limb_pairs
 
 
@@ -248,18 +260,18 @@ def _match_partners(tree: CharacterTree, limbs: list[list[int]]) -> list[tuple[l
 
     Equally alike ones are matched where they are nearest.
     """
-    order = sorted(
+    ranked_matches = sorted(
         (_compare_limbs(tree, a, b), tree.measure_distance(a[0], b[0]), i, j)
         for i, a in enumerate(limbs)
         for j, b in enumerate(limbs[:i])
     )
-    chosen: list[tuple[list[int], list[int]]] = []
+    partners: list[tuple[list[int], list[int]]] = []
     used: set[int] = set()
-    for difference, _, i, j in order:
+    for difference, _, i, j in ranked_matches:
         if difference < _MAX_LENGTH_DIFFERENCE and not used & {i, j}:
             used |= {i, j}
-            chosen.append((limbs[j], limbs[i]))
-    return chosen
+            partners.append((limbs[j], limbs[i]))
+    return partners
 
 
 def measure_bones(tree: CharacterTree, rows: list[int]) -> list[float]:
@@ -280,7 +292,7 @@ def _compare_limbs(tree: CharacterTree, a: list[int], b: list[int]) -> float:
 
 def _compute_direction(tree: CharacterTree, pair: LimbPair) -> Floats:
     """Compute the mean unit vector of a pair's limbs. It is short where they point apart."""
-    steps = [tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in pair.limbs]
+    steps = [tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in pair.limb_rows]
     return np.mean([normalise(step) for step in steps], axis=0)
 
 
@@ -292,7 +304,7 @@ def normalise(vector: Floats) -> Floats:
 
 def compute_attachment(tree: CharacterTree, pair: LimbPair) -> Floats:
     """Compute the midpoint (3,) of a pair's first joints."""
-    return tree.positions[[rows[0] for rows in pair.limbs]].mean(axis=0)
+    return tree.positions[[rows[0] for rows in pair.limb_rows]].mean(axis=0)
 
 
 def _is_hanging(tree: CharacterTree, pair: LimbPair) -> bool:
@@ -310,22 +322,28 @@ def _is_four_legged(tree: CharacterTree, limb_pairs: list[LimbPair]) -> bool:
     """
     first, second = (_compute_direction(tree, pair) for pair in limb_pairs)
     down = normalise(first + second)
-    ends = [tree.positions[rows[-1]] @ down for pair in limb_pairs for rows in pair.limbs]
-    if limb_pairs[0].attach == limb_pairs[1].attach:  # legs at four corners of one body are all alike, fingers are not
-        limbs = [child for child in tree.children[limb_pairs[0].attach] if tree.path_counts[child] >= _MIN_LIMB_JOINTS]
-        across = (
+    end_depths = [tree.positions[rows[-1]] @ down for pair in limb_pairs for rows in pair.limb_rows]
+    if (
+        limb_pairs[0].attachment_row == limb_pairs[1].attachment_row
+    ):  # legs at four corners of one body are all alike, fingers are not
+        limbs = [
+            child
+            for child in tree.children[limb_pairs[0].attachment_row]
+            if tree.path_counts[child] >= _MIN_LIMB_JOINTS
+        ]
+        is_across_trunk = (
             len(limbs) == 4  # noqa: PLR2004
-            and _compare_limbs(tree, limb_pairs[0].limbs[0], limb_pairs[1].limbs[0]) < _MAX_LENGTH_DIFFERENCE
+            and _compare_limbs(tree, limb_pairs[0].limb_rows[0], limb_pairs[1].limb_rows[0]) < _MAX_LENGTH_DIFFERENCE
         )
     else:
         trunk = normalise(compute_attachment(tree, limb_pairs[1]) - compute_attachment(tree, limb_pairs[0]))
-        across = abs(float(trunk @ down)) < _ACROSS_COSINE
+        is_across_trunk = abs(float(trunk @ down)) < _ACROSS_COSINE
     lengths = sorted(pair.length for pair in limb_pairs)
     return bool(
-        across
+        is_across_trunk
         and lengths[0] > _MIN_LEG_RATIO * lengths[1]
         and min(float(first @ down), float(second @ down)) > _PARALLEL_COSINE
-        and np.ptp(ends) < _LEVEL_FRACTION * limb_pairs[0].length
+        and np.ptp(end_depths) < _LEVEL_FRACTION * limb_pairs[0].length
         and (tree.up is None or float(down @ tree.up) < -_PARALLEL_COSINE)
     )
 
@@ -338,15 +356,21 @@ def _order_pairs(tree: CharacterTree, limb_pairs: list[LimbPair]) -> tuple[LimbP
     """
     a, b = limb_pairs
     if tree.up is not None and not _is_four_legged(tree, limb_pairs):
-        ends = [np.mean([tree.positions[rows[-1]] for rows in pair.limbs], axis=0) for pair in limb_pairs]
-        rise = float((ends[1] - ends[0]) @ tree.up)
+        end_positions = [np.mean([tree.positions[rows[-1]] for rows in pair.limb_rows], axis=0) for pair in limb_pairs]
+        rise = float((end_positions[1] - end_positions[0]) @ tree.up)
         if abs(rise) > _LEVEL_FRACTION * a.length / 2.0:
             return (a, b) if rise > 0.0 else (b, a)
-    fork = tree.find_common_ancestor([a.attach, b.attach])
-    if a.attach != b.attach and fork in {a.attach, b.attach}:
-        return (a, b) if a.attach == fork else (b, a)
-    more = [sum(1 for child in tree.children[pair.attach] if tree.path_counts[child]) for pair in limb_pairs]
-    return (a, b) if (more[0], tree.depth[a.attach]) <= (more[1], tree.depth[b.attach]) else (b, a)
+    fork = tree.find_common_ancestor([a.attachment_row, b.attachment_row])
+    if a.attachment_row != b.attachment_row and fork in {a.attachment_row, b.attachment_row}:
+        return (a, b) if a.attachment_row == fork else (b, a)
+    child_counts = [
+        sum(1 for child in tree.children[pair.attachment_row] if tree.path_counts[child]) for pair in limb_pairs
+    ]
+    return (
+        (a, b)
+        if (child_counts[0], tree.depth[a.attachment_row]) <= (child_counts[1], tree.depth[b.attachment_row])
+        else (b, a)
+    )
 
 
 def _merge_colocated(tree: CharacterTree, rows: list[int]) -> list[int]:
@@ -362,17 +386,17 @@ def _merge_colocated(tree: CharacterTree, rows: list[int]) -> list[int]:
     return [group[-1] if tree.hinge_mask[group[-1]] else group[0] for group in groups]
 
 
-def find_upper_bone(tree: CharacterTree, rows: list[int], along: Floats | None = None) -> int:
+def find_upper_bone(tree: CharacterTree, rows: list[int], limb_direction: Floats | None = None) -> int:
     """Find the index of a limb's upper bone. It begins the two consecutive bones that take the limb furthest.
 
     Lengths are measured along a direction (3,), by default the limb's own: a clavicle, a shoulder blade or a long foot,
     pointing elsewhere, count little.
     """
     points = tree.positions[rows]
-    along = normalise(points[-1] - points[0]) if along is None else along
-    steps = np.abs(np.diff(points, axis=0) @ along)
+    limb_direction = normalise(points[-1] - points[0]) if limb_direction is None else limb_direction
+    steps = np.abs(np.diff(points, axis=0) @ limb_direction)
     sums = steps[:-1] + steps[1:]
-    return int(np.argmax(np.round(sums / max(float(sums.max()), _TINY), 6)))
+    return int(np.argmax(np.round(sums / max(float(sums.max()), _MIN_LENGTH_SUM), 6)))
 
 
 # --- Facing direction of a character ---------------------------------------------------------------------------------

@@ -49,14 +49,14 @@ def find_trunk(tree: CharacterTree, limbs: Mapping[str, Role], confidence: float
     shoulders = _find_first_joints(limbs, ("Shoulder", "UpperArm", "LowerArm"))
     chest = tree.find_common_ancestor(shoulders) if len(shoulders) == len(SIDES) else -1
     roles = _find_head(tree, chest, limbs, confidence)
-    top = roles["head"].row if roles else chest
-    hips = _find_hips(tree, limbs, top, confidence)
+    top_row = roles["head"].row if roles else chest
+    hips = _find_hips(tree, limbs, top_row, confidence)
     if hips is None:
         return roles
     roles["hips"] = hips
-    path = [row for row in tree.find_path_between(hips.row, top)[1:] if row != roles.get("head", hips).row]
-    above = set(path[path.index(chest) + 1 :]) if chest in path else set[int]()
-    necks = [row for row in path if tree.tokens[row].part == "neck" or row in above]
+    path = [row for row in tree.find_path_between(hips.row, top_row)[1:] if row != roles.get("head", hips).row]
+    neck_candidates = set(path[path.index(chest) + 1 :]) if chest in path else set[int]()
+    necks = [row for row in path if tree.tokens[row].part == "neck" or row in neck_candidates]
     set_of_necks = set(necks)
     if necks:
         roles["neck"] = Role(
@@ -107,20 +107,20 @@ def _assign_spine(rows: list[int], confidence: float) -> dict[str, Role]:
 
 def _find_head(tree: CharacterTree, chest: int, limbs: Mapping[str, Role], confidence: float) -> dict[str, Role]:
     """Find the head by name, else by position. It is then the top of the joints between the arms."""
-    named = tree.find_named("head")
-    named = [row for row in named if _is_below(tree, chest, row)] or named
-    if named:
-        words, skinned = tree.tokens, tree.skinned
-        row = min(named, key=lambda row: (not words[row].is_deform, row not in skinned, tree.depth[row], row))
+    named_rows = tree.find_named("head")
+    named_rows = [row for row in named_rows if _is_below(tree, chest, row)] or named_rows
+    if named_rows:
+        words, skinned = tree.tokens, tree.skinned_rows
+        row = min(named_rows, key=lambda row: (not words[row].is_deform, row not in skinned, tree.depth[row], row))
         return {"head": Role(row, confidence, f"named {tree.skeleton.names[row]!r}")}
-    ends = [one.row for one in limbs.values()]
-    stands = tree.children[chest] if chest >= 0 else []
-    ends = tree.find_preorder_numbers(ends)
-    stands = [child for child in stands if not tree.is_above_any(child, ends)]
-    if not stands:
+    limb_numbers = [one.row for one in limbs.values()]
+    upward_rows = tree.children[chest] if chest >= 0 else []
+    limb_numbers = tree.find_preorder_numbers(limb_numbers)
+    upward_rows = [child for child in upward_rows if not tree.is_above_any(child, limb_numbers)]
+    if not upward_rows:
         return {}
     chain = _trim_fixed_end(
-        tree, _find_head_chain(tree, max(stands, key=lambda row: (tree.path_counts[row], tree.bone_lengths[row])))
+        tree, _find_head_chain(tree, max(upward_rows, key=lambda row: (tree.path_counts[row], tree.bone_lengths[row])))
     )
     if len(chain) > 1 and not tree.children[chain[-1]] and _has_leaves(tree, limbs):
         chain = chain[:-1]
@@ -152,18 +152,18 @@ def _has_leaves(tree: CharacterTree, limbs: Mapping[str, Role]) -> bool:
 
 def _find_hips(tree: CharacterTree, limbs: Mapping[str, Role], top: int, confidence: float) -> Role | None:
     """Find the hips by name, else by the tree. A named joint must carry the legs and the spine."""
-    names, named = tree.skeleton.names, tree.find_named("hips")
+    names, named_rows = tree.skeleton.names, tree.find_named("hips")
     thighs = _find_first_joints(limbs, ("UpperLeg", "LowerLeg"))
     fork = tree.find_common_ancestor([*thighs, *([top] if top >= 0 else [])]) if len(thighs) == len(SIDES) else -1
-    above = [row for row in named if fork < 0 or tree.is_above(row, fork)]
-    if above:
-        row = min(above, key=lambda row: tree.depth[row] if fork < 0 else -tree.depth[row])
+    carrying_rows = [row for row in named_rows if fork < 0 or tree.is_above(row, fork)]
+    if carrying_rows:
+        row = min(carrying_rows, key=lambda row: tree.depth[row] if fork < 0 else -tree.depth[row])
         return Role(row, confidence, f"named {names[row]!r}")
     if fork < 0 or not tree.usable_mask[fork]:
         return None
-    if not named:
+    if not named_rows:
         return Role(fork, min(confidence, ORDER_CONFIDENCE), "carries the legs and the spine")
-    row = min(named, key=lambda row: tree.depth[row])
+    row = min(named_rows, key=lambda row: tree.depth[row])
     if tree.measure_distance(row, fork) > _MAX_HIP_DISTANCE * _measure_leg(tree, limbs):
         return Role(
             row,
@@ -273,13 +273,15 @@ def search_tree(tree: CharacterTree, declared: dict[str, Role]) -> Roles:
     if not any(map(is_limb_role, declared)):
         is_named_humanoid = names.is_humanoid()
         if len(limb_structure.find_leg_pairs(tree)) > len(SIDES):  # a crab's legs may have human names
-            if body.many and body.up is not None:
-                return _build_multiped(tree, body.many, body.up, declared)
+            if body.many_legs and body.up is not None:
+                return _build_multiped(tree, body.many_legs, body.up, declared)
             return _assemble_roles(tree, _overlay_roles({}, declared), [], "other", {"legs": _MANY_LEGS_MESSAGE})
-        if body.four_legs and not (is_named_humanoid and names.has_hands()):  # front legs may be named arms and hands
+        if body.is_quadruped and not (
+            is_named_humanoid and names.has_hands()
+        ):  # front legs may be named arms and hands
             return _build_quadruped(tree, body, declared)
-        if body.many and body.up is not None and not is_named_humanoid:
-            return _build_multiped(tree, body.many, body.up, declared)
+        if body.many_legs and body.up is not None and not is_named_humanoid:
+            return _build_multiped(tree, body.many_legs, body.up, declared)
     return _build_biped(tree, names, body, declared)
 
 
@@ -294,7 +296,7 @@ def _build_multiped(tree: CharacterTree, limbs: tuple[list[int], ...], up: Float
     rows = leg_roles.find_multiped_legs(tree, limbs, up)
     roles = _overlay_roles(leg_roles.find_multiped_trunk(tree, limbs, NameReader(tree).confidence), declared)
     if not rows:
-        return _assemble_roles(tree, roles, [], "other", {"legs": leg_roles.UNEVEN_MESSAGE})
+        return _assemble_roles(tree, roles, [], "other", {"legs": leg_roles.UNEQUAL_SIDES_MESSAGE})
     return _assemble_roles(tree, roles, _build_legs(tree, rows), "multi-legged")
 
 
@@ -326,8 +328,8 @@ def _build_biped(
         if side not in legs and (rows := _find_detached_leg(tree, side, row_of_role, detached))
     }
     whole = len(legs) + len(detached_legs) == len(SIDES) and all(f"{side}UpperArm" in roles for side in SIDES)
-    if body.doubt and not (legs or detached_legs):
-        rejected = {"legs": body.doubt} | rejected
+    if body.rejection_reason and not (legs or detached_legs):
+        rejected = {"legs": body.rejection_reason} | rejected
     kind = "humanoid" if whole else "other"
     return _assemble_roles(tree, roles, _build_legs(tree, legs), kind, rejected, _build_legs(tree, detached_legs))
 

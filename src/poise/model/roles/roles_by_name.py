@@ -26,7 +26,7 @@ _HINGE_DISTANCE_RATIO = 0.8
 _MIN_BONE_FRACTION = 0.1
 # rows examined per segment; more rows have the name by mistake
 _MAX_SLOT_ROWS = 8
-_LEG, _ARM = ("UpperLeg", "LowerLeg", "Foot", "Toes"), ("Shoulder", "UpperArm", "LowerArm", "Hand")
+_LEG_ROLES, _ARM_ROLES = ("UpperLeg", "LowerLeg", "Foot", "Toes"), ("Shoulder", "UpperArm", "LowerArm", "Hand")
 _MAIN_ROLES = {"UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand"}
 # parts that lead on to a foot or a hand
 _BONE_PARTS = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}
@@ -37,12 +37,12 @@ class NamedLimb(NamedTuple):
 
     rows      rows of its segments
     detached  named rows outside the chain
-    misread   one sentence for each segment of a reading contradicted by bone lengths
+    contradictions  one sentence for each segment of a reading contradicted by bone lengths
     """
 
     rows: dict[str, int]
     detached: dict[str, int]
-    misread: dict[str, str]
+    contradictions: dict[str, str]
 
     @property
     def main_count(self) -> int:
@@ -55,44 +55,44 @@ _SlotReader: TypeAlias = "Callable[[_NamedParts], Iterator[SegmentSlots]]"
 
 def find_leg(tree: CharacterTree, side: str) -> NamedLimb:
     """Find the leg of a side by names. Result: UpperLeg, LowerLeg, Foot, Toes -> row, as far as found."""
-    return _read_limb(tree, side, _LEG, _read_leg_slots)
+    return _read_limb(tree, side, _LEG_ROLES, _read_leg_slots)
 
 
 def find_arm(tree: CharacterTree, side: str) -> NamedLimb:
     """Find the arm of a side by names. Result: Shoulder, UpperArm, LowerArm, Hand -> row, as far as found."""
-    return _read_limb(tree, side, _ARM, _read_arm_slots)
+    return _read_limb(tree, side, _ARM_ROLES, _read_arm_slots)
 
 
 class _NamedParts(NamedTuple):
-    """Named parts of one side. `loose` adds names with unknown tokens."""
+    """Named parts of one side. `allows_unknown` adds names with unknown tokens."""
 
-    figure: CharacterTree
+    tree: CharacterTree
     side: str
-    loose: bool
+    allows_unknown: bool
 
     def __call__(self, part: str) -> list[int]:
-        rows = self.figure.find_matches(part, self.side)
+        rows = self.tree.find_matches(part, self.side)
         if part in _BONE_PARTS:
-            rows = [row for row in rows if not self.figure.is_dead_end(row)]
-        strict = [row for row in rows if not self.figure.tokens[row].unknown]
-        return rows if self.loose else strict or rows
+            rows = [row for row in rows if not self.tree.is_dead_end(row)]
+        strict = [row for row in rows if not self.tree.tokens[row].unknown_words]
+        return rows if self.allows_unknown else strict or rows
 
 
 def _read_limb(tree: CharacterTree, side: str, roles: tuple[str, ...], read_slots: _SlotReader) -> NamedLimb:
     """Read a limb from names. The first reading with a whole limb counts, else the most complete one."""
-    best, misread = NamedLimb({}, {}, {}), dict[str, str]()
-    for loose in (False, True):
-        for slots in read_slots(_NamedParts(tree, side, loose)):
+    best, contradictions = NamedLimb({}, {}, {}), dict[str, str]()
+    for allows_unknown in (False, True):
+        for slots in read_slots(_NamedParts(tree, side, allows_unknown)):
             limb = _choose_chain(tree, roles, slots)
-            why = _explain_misreading(tree, side, limb)
-            if why:
-                misread |= dict.fromkeys(limb.rows, why)
+            reason = _explain_misreading(tree, side, limb)
+            if reason:
+                contradictions |= dict.fromkeys(limb.rows, reason)
                 continue
             if limb.main_count > best.main_count or not (best.rows or best.detached):
                 best = limb
             if best.main_count == 3:  # noqa: PLR2004  (all there are)
                 return best
-    return best._replace(misread=misread)
+    return best._replace(contradictions=contradictions)
 
 
 def _explain_misreading(tree: CharacterTree, side: str, limb: NamedLimb) -> str:
@@ -101,12 +101,12 @@ def _explain_misreading(tree: CharacterTree, side: str, limb: NamedLimb) -> str:
     One of the two bones is much too short: robots number or letter the hinges of one anatomical joint, and these are
     at one position.
     """
-    bones = [limb.rows[role] for role in (*_LEG[:3], *_ARM[1:]) if role in limb.rows]
-    if len(bones) < len(_LEG[:3]) or not all(tree.hinge_mask[row] for row in bones[:2]):
+    bones = [limb.rows[role] for role in (*_LEG_ROLES[:3], *_ARM_ROLES[1:]) if role in limb.rows]
+    if len(bones) < len(_LEG_ROLES[:3]) or not all(tree.hinge_mask[row] for row in bones[:2]):
         return ""
-    whole = tree.measure_reach(bones[0])
+    limb_length = tree.measure_reach(bones[0])
     for upper, lower in pairwise(bones):
-        if tree.measure_distance(upper, lower) < _MIN_BONE_FRACTION * whole:
+        if tree.measure_distance(upper, lower) < _MIN_BONE_FRACTION * limb_length:
             names = tree.skeleton.names
             return f"{names[upper]!r} and {names[lower]!r} are at one position, with no bone of the {side} limb"
     return ""
@@ -114,38 +114,38 @@ def _explain_misreading(tree: CharacterTree, side: str, limb: NamedLimb) -> str:
 
 def _read_leg_slots(named: _NamedParts) -> Iterator[SegmentSlots]:
     """List the readings of a leg. An ankle is the foot, unless it hangs elsewhere."""
-    thigh, either, shin = named("thigh"), named("leg"), named("shin")
+    thigh, leg_bones, shin = named("thigh"), named("leg"), named("shin")
     hip, ankle, foot, toes = named("hips"), named("ankle"), named("foot"), named("toe")
-    if not (thigh or shin) and len(either) > 1:  # leg 1, leg 2, leg 3
+    if not (thigh or shin) and len(leg_bones) > 1:  # leg 1, leg 2, leg 3
         # leg 1, leg 2, leg 3 are bones; in a robot they are hinges, several of them in one hip or ankle
-        bones = [] if any(named.figure.hinge_mask[row] for row in either) else [[row] for row in either]
-        thigh, shin, *rest = bones or [[], []]
-        foot, toes = (foot or [*rest, []][0]), (toes or [*rest, [], []][1])
+        bones = [] if any(named.tree.hinge_mask[row] for row in leg_bones) else [[row] for row in leg_bones]
+        thigh, shin, *other_slots = bones or [[], []]
+        foot, toes = (foot or [*other_slots, []][0]), (toes or [*other_slots, [], []][1])
     elif not thigh:
-        thigh, shin = (either, shin) if shin and either else (hip, shin or either)
+        thigh, shin = (leg_bones, shin) if shin and leg_bones else (hip, shin or leg_bones)
     elif not shin:
-        shin = either
+        shin = leg_bones
     if ankle:
         yield [thigh, shin, ankle, toes or foot]
-    if len(foot) > 1 and not toes and not named.figure.hinge_mask[foot[0]]:  # foot 1, foot 2
-        yield [thigh, shin, [foot[0]], [row for row in foot[1:] if named.figure.is_above(foot[0], row)]]
+    if len(foot) > 1 and not toes and not named.tree.hinge_mask[foot[0]]:  # foot 1, foot 2
+        yield [thigh, shin, [foot[0]], [row for row in foot[1:] if named.tree.is_above(foot[0], row)]]
     yield [thigh, shin, foot, toes]
 
 
 def _read_arm_slots(named: _NamedParts) -> Iterator[SegmentSlots]:
     """List the readings of an arm. A wrist is the hand, unless it hangs elsewhere."""
     clavicle, shoulder = named("clavicle"), named("shoulder")
-    upper, either, lower = named("upperarm"), named("arm"), named("forearm")
+    upper, arm_bones, lower = named("upperarm"), named("arm"), named("forearm")
     hands = [rows for rows in (named("wrist"), named("hand"), _find_palm(named)) if rows]
-    if sum(bool(named.figure.hinge_mask[row]) for row in either) > len(_ARM):
-        either = []  # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
-    if not (upper or lower or shoulder) and len(either) > 1:  # arm 1, arm 2, arm 3
-        rows = [[row] for row in either]
+    if sum(bool(named.tree.hinge_mask[row]) for row in arm_bones) > len(_ARM_ROLES):
+        arm_bones = []  # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
+    if not (upper or lower or shoulder) and len(arm_bones) > 1:  # arm 1, arm 2, arm 3
+        rows = [[row] for row in arm_bones]
         clavicle, rows = (rows[0], rows[1:]) if len(rows) > 3 and not (hands or clavicle) else (clavicle, rows)  # noqa: PLR2004  (all of an arm's bones)
-        upper, lower, *rest = rows
-        hands = hands or [[*rest, []][0]]
+        upper, lower, *other_slots = rows
+        hands = hands or [[*other_slots, []][0]]
     elif not upper:
-        upper, shoulder = (either, shoulder) if either else (shoulder, [])
+        upper, shoulder = (arm_bones, shoulder) if arm_bones else (shoulder, [])
     for hand in hands or [[]]:
         yield [clavicle or shoulder, upper, lower, hand]
 
@@ -153,8 +153,8 @@ def _read_arm_slots(named: _NamedParts) -> Iterator[SegmentSlots]:
 def _find_palm(named: _NamedParts) -> list[int]:
     """Find the palm bone carrying the middle finger."""
     palms, middle = named("palm"), named("middle")
-    fingers = named.figure.find_preorder_numbers(middle)
-    return [row for row in palms if named.figure.is_above_any(row, fingers)] or palms
+    fingers = named.tree.find_preorder_numbers(middle)
+    return [row for row in palms if named.tree.is_above_any(row, fingers)] or palms
 
 
 def _choose_chain(tree: CharacterTree, roles: tuple[str, ...], slots: SegmentSlots) -> NamedLimb:
@@ -183,28 +183,28 @@ def _list_chains(tree: CharacterTree, slots: SegmentSlots, above: int = -1) -> I
 
 
 def _rank_chain(
-    tree: CharacterTree, roles: tuple[str, ...], chain: tuple[int, ...], after: Sequence[Sequence[int]]
+    tree: CharacterTree, roles: tuple[str, ...], chain: tuple[int, ...], later_numbers: Sequence[Sequence[int]]
 ) -> tuple[object, ...]:
     """Rank a chain; the best has the smallest key. The key counts its joints, then their qualities."""
     main = [row for role, row in zip(roles, chain, strict=True) if row >= 0 and role in _MAIN_ROLES]
     return (
         -len(main),
         sum(not tree.tokens[row].is_deform for row in main),
-        sum(row not in tree.skinned for row in main),
+        sum(row not in tree.skinned_rows for row in main),
         -sum(row >= 0 for row in chain),
-        [_rank_row(tree, row, after[place]) for place, row in enumerate(chain)],
+        [_rank_row(tree, row, later_numbers[place]) for place, row in enumerate(chain)],
     )
 
 
-def _rank_row(tree: CharacterTree, row: int, after: Sequence[int]) -> tuple[object, ...]:
+def _rank_row(tree: CharacterTree, row: int, later_numbers: Sequence[int]) -> tuple[object, ...]:
     """Rank a row; the best row has the smallest key.
 
     `after` are the preorder numbers of later segments.
     """
     if row < 0:
         return (2, 0, 0, 0, 0)  # after every row
-    carries = tree.is_above_any(row, after)
-    return (not tree.tokens[row].is_deform, row not in tree.skinned, not carries, tree.depth[row], row)
+    carries = tree.is_above_any(row, later_numbers)
+    return (not tree.tokens[row].is_deform, row not in tree.skinned_rows, not carries, tree.depth[row], row)
 
 
 def _choose_hinges(
@@ -215,19 +215,21 @@ def _choose_hinges(
     For an upper or lower bone it is the last hinge at the bone's start: twist hinges are anywhere along the bone, and
     the bone's length and direction must be right. For the others it is the last hinge.
     """
-    last = dict(rows)
-    for place, role in enumerate(roles):
+    chosen_rows = dict(rows)
+    for index, role in enumerate(roles):
         if role not in rows or not tree.hinge_mask[rows[role]]:
             continue
-        group = [row for row in slots[place] if tree.hinge_mask[row] and tree.is_above(rows[role], row)]
-        after = next((rows[other] for other in roles[place + 1 :] if other in rows), None)
-        if after is not None:
-            group = [row for row in group if row != after and tree.is_above(row, after)] or [rows[role]]
-        if after is not None and role.startswith(("Upper", "Lower")):
-            longest = max(tree.measure_distance(row, after) for row in group)
-            group = [row for row in group if tree.measure_distance(row, after) >= _HINGE_DISTANCE_RATIO * longest]
-        last[role] = max(group)
-    return last
+        hinge_rows = [row for row in slots[index] if tree.hinge_mask[row] and tree.is_above(rows[role], row)]
+        next_row = next((rows[other] for other in roles[index + 1 :] if other in rows), None)
+        if next_row is not None:
+            hinge_rows = [row for row in hinge_rows if row != next_row and tree.is_above(row, next_row)] or [rows[role]]
+        if next_row is not None and role.startswith(("Upper", "Lower")):
+            longest = max(tree.measure_distance(row, next_row) for row in hinge_rows)
+            hinge_rows = [
+                row for row in hinge_rows if tree.measure_distance(row, next_row) >= _HINGE_DISTANCE_RATIO * longest
+            ]
+        chosen_rows[role] = max(hinge_rows)
+    return chosen_rows
 
 
 # --- Fingers, eyes and the jaw by name -------------------------------------------------------------------------------
@@ -246,14 +248,14 @@ def find_fingers(tree: CharacterTree, side: str, above: int = -1) -> dict[str, i
     rows_by_role: dict[str, int] = {}
     for number, finger in enumerate(FINGERS):
         rows = tree.find_named(finger, side) or _find_numbered_finger(tree, number, side)
-        thumb = finger == "thumb"
-        rows = [row for row in rows if thumb or not tree.tokens[row].is_metacarpal]
+        is_thumb = finger == "thumb"
+        rows = [row for row in rows if is_thumb or not tree.tokens[row].is_metacarpal]
         rows = [row for row in rows if above < 0 or (row != above and tree.is_above(above, row))]
         chain: list[int] = []
         for row in rows:  # parents come before children
             if not chain or tree.is_above(chain[-1], row):
                 chain.append(row)
-        segments = _THUMB_SEGMENTS if thumb else _FINGER_SEGMENTS
+        segments = _THUMB_SEGMENTS if is_thumb else _FINGER_SEGMENTS
         rows_by_role |= {f"{finger.capitalize()}{segment}": row for segment, row in zip(segments, chain, strict=False)}
     return rows_by_role
 
@@ -322,7 +324,7 @@ class NameReader:
 
         Each has a sentence with the reason.
         """
-        return {f"{side}{role}": why for side, limb in self._limbs for role, why in limb.misread.items()}
+        return {f"{side}{role}": why for side, limb in self._limbs for role, why in limb.contradictions.items()}
 
     def is_humanoid(self) -> bool:
         """Return whether names alone give two arms and two legs."""
@@ -346,6 +348,8 @@ class NameReader:
         about = f" ({self.convention})" if self.convention else ""
         names, words = self.tree.skeleton.names, self.tree.tokens
         return {
-            role: Role(row, LOOSE_CONFIDENCE if words[row].unknown else self.confidence, f"named {names[row]!r}{about}")
+            role: Role(
+                row, LOOSE_CONFIDENCE if words[row].unknown_words else self.confidence, f"named {names[row]!r}{about}"
+            )
             for role, row in rows.items()
         }

@@ -51,8 +51,8 @@ _MIN_BLOCKED_SHARE = 1e-3  # smallest share of a rotation removed by a limit to 
 class LmPatience(NamedTuple):
     """Number of steps, and the relative gain required in them."""
 
-    steps: int
-    share: float
+    window_steps: int
+    min_gain_share: float
 
 
 _REFINING_PATIENCE = LmPatience(10, 1e-4)  # for the final run towards unreachable goals
@@ -86,8 +86,8 @@ def refine_by_lm(
     rows_per_batch = max(_MAX_PARALLEL_RUNS // max(restarts, 1), 1)
     for first in range(0, len(correctable), rows_per_batch):
         _restart_rows(problem, result, correctable[first : first + rows_per_batch], targets, tolerance, restarts)
-    unchanged = (result.steps == 0)[:, None]
-    new_q = np.where(unchanged, q, problem.q_of(result.u, ~unchanged[:, 0]))
+    is_unchanged = (result.steps == 0)[:, None]
+    new_q = np.where(is_unchanged, q, problem.compute_q(result.u, ~is_unchanged[:, 0]))
     return interface.Answer(new_q, result.met, result.steps, result.steps * len(problem.joints))
 
 
@@ -99,7 +99,7 @@ def _find_correctable_rows(problem: Problem, result: LmResult, targets: Floats, 
     correctable = np.flatnonzero(~result.met & (result.costs <= max_cost))
     if not len(correctable):
         return correctable
-    return correctable[find_unreachable(problem.part(correctable), targets[correctable], tolerance) == 0]
+    return correctable[find_unreachable(problem.select_rows(correctable), targets[correctable], tolerance) == 0]
 
 
 def _restart_rows(
@@ -109,22 +109,22 @@ def _restart_rows(
 
     Restarts with little gain are given up; only the best remaining miss is run to convergence.
     """
-    first, before = result.u[rows], result.costs[rows]
-    _run_restarts(problem, result, rows, first, targets, tolerance, range(min(_FIRST_RESTART_COUNT, restarts)))
-    remaining = np.flatnonzero(~result.met[rows] & (result.costs[rows] < _MAX_FIRST_RESTART_RATIO**2 * before))
-    if len(remaining) and restarts > _FIRST_RESTART_COUNT:
+    start_u, start_costs = result.u[rows], result.costs[rows]
+    _run_restarts(problem, result, rows, start_u, targets, tolerance, range(min(_FIRST_RESTART_COUNT, restarts)))
+    second_round = np.flatnonzero(~result.met[rows] & (result.costs[rows] < _MAX_FIRST_RESTART_RATIO**2 * start_costs))
+    if len(second_round) and restarts > _FIRST_RESTART_COUNT:
         _run_restarts(
             problem,
             result,
-            rows[remaining],
-            first[remaining],
+            rows[second_round],
+            start_u[second_round],
             targets,
             tolerance,
             range(_FIRST_RESTART_COUNT, restarts),
         )
-    improved = rows[~result.met[rows] & (result.costs[rows] < before)]
+    improved = rows[~result.met[rows] & (result.costs[rows] < start_costs)]
     if len(improved):
-        refined = run_lm(problem.part(improved), result.u[improved], targets[improved], tolerance)
+        refined = run_lm(problem.select_rows(improved), result.u[improved], targets[improved], tolerance)
         _copy_rows(result, improved, refined, np.arange(len(improved)))
         result.steps[improved] += refined.steps
 
@@ -133,21 +133,21 @@ def _run_restarts(
     problem: Problem,
     result: LmResult,
     rows: Ints,
-    first: Floats,
+    start_u: Floats,
     targets: Floats,
     tolerance: Tolerance,
     seed_numbers: range,
 ) -> None:
-    """Run restarts from random poses around `first` (r, nu). Each row keeps the better result."""
+    """Run restarts from random poses around `start_u` (r, nu). Each row keeps the better result."""
     count, row_of_run = len(seed_numbers), np.repeat(rows, len(seed_numbers))
-    part, seeds = problem.part(row_of_run), draw_seeds(len(problem.plan.layout.dofs))
-    starts = [problem.plan.randomize_starts(first, seeds[i], min(_START_SPREAD * (i + 1), 2.0)) for i in seed_numbers]
+    part, seeds = problem.select_rows(row_of_run), draw_seeds(len(problem.plan.layout.dofs))
+    starts = [problem.plan.randomize_starts(start_u, seeds[i], min(_START_SPREAD * (i + 1), 2.0)) for i in seed_numbers]
     u = np.stack(starts, axis=1).reshape(len(row_of_run), -1)
     output = run_lm(part, u, targets[row_of_run], tolerance, _RESTART_PATIENCE)
     costs, met = output.costs.reshape(-1, count), output.met.reshape(-1, count)
     best = np.where(met.any(axis=1), met.argmax(axis=1), costs.argmin(axis=1)) + count * np.arange(len(rows))
-    better = output.met[best] | (output.costs[best] < _MAX_ACCEPTED_RATIO * result.costs[rows])
-    _copy_rows(result, rows[better], output, best[better])
+    is_better = output.met[best] | (output.costs[best] < _MAX_ACCEPTED_RATIO * result.costs[rows])
+    _copy_rows(result, rows[is_better], output, best[is_better])
     result.steps[rows] += output.steps.reshape(-1, count).sum(axis=1)
 
 
@@ -162,37 +162,41 @@ def run_lm(
 ) -> LmResult:
     """Run Levenberg-Marquardt from values u (k, nu). Each row stops when its goals are met or it gains nothing."""
     k, plan, u = len(u), problem.plan, u.copy()
-    q = problem.q_of(u, np.ones(k, dtype=bool))
+    q = problem.compute_q(u, np.ones(k, dtype=bool))
     jacobian, error = compute_residual(problem, q, targets)
-    costs, met = (error**2).sum(axis=1), problem.is_met(problem.errors(q, targets), tolerance)
-    damping_factor, idle, steps = np.ones(k), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
-    before = costs.copy()
+    costs, met = (error**2).sum(axis=1), problem.is_met(problem.compute_errors(q, targets), tolerance)
+    damping_factor, idle_steps, steps = np.ones(k), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    previous_costs = costs.copy()
     for i in range(_MAX_STEPS):
-        if i and i % patience.steps == 0:
-            idle[np.sqrt(costs) > (1.0 - patience.share) * np.sqrt(before)] = _MAX_IDLE_STEPS
-            before = costs.copy()
-        rows = np.flatnonzero(~met & (idle < _MAX_IDLE_STEPS) & (damping_factor < _MAX_DAMPING_FACTOR))
+        if i and i % patience.window_steps == 0:
+            idle_steps[np.sqrt(costs) > (1.0 - patience.min_gain_share) * np.sqrt(previous_costs)] = _MAX_IDLE_STEPS
+            previous_costs = costs.copy()
+        rows = np.flatnonzero(~met & (idle_steps < _MAX_IDLE_STEPS) & (damping_factor < _MAX_DAMPING_FACTOR))
         if not len(rows):
             break
-        part = problem.part(rows)
+        part = problem.select_rows(rows)
         new_u = _apply_step(
             plan, u[rows], _compute_step(plan, u[rows], jacobian[rows], error[rows], damping_factor[rows])
         )
-        q = part.q_of(new_u, np.ones(len(rows), dtype=bool))
+        q = part.compute_q(new_u, np.ones(len(rows), dtype=bool))
         new_jacobian, new_error = compute_residual(part, q, targets[rows])
         new_costs = (new_error**2).sum(axis=1)
-        better = new_costs < costs[rows]
-        idle[rows] = np.where(np.sqrt(costs[rows]) - np.sqrt(new_costs) > _MIN_STEP_GAIN, 0, idle[rows] + better)
+        is_better = new_costs < costs[rows]
+        idle_steps[rows] = np.where(
+            np.sqrt(costs[rows]) - np.sqrt(new_costs) > _MIN_STEP_GAIN, 0, idle_steps[rows] + is_better
+        )
         damping_factor[rows] = np.maximum(
-            damping_factor[rows] * np.where(better, _DAMPING_DECREASE, _DAMPING_INCREASE), _MIN_DAMPING_FACTOR
+            damping_factor[rows] * np.where(is_better, _DAMPING_DECREASE, _DAMPING_INCREASE), _MIN_DAMPING_FACTOR
         )
         steps[rows] += 1
-        improved = rows[better]
+        improved = rows[is_better]
         u[improved], jacobian[improved], error[improved], costs[improved] = (
-            new_u[better], new_jacobian[better], new_error[better], new_costs[better],
+            new_u[is_better], new_jacobian[is_better], new_error[is_better], new_costs[is_better],
         )  # fmt: skip
         if len(improved):  # an empty problem has no plan
-            met[improved] = problem.is_met(part.part(better).errors(q[better], targets[improved]), tolerance)
+            met[improved] = problem.is_met(
+                part.select_rows(is_better).compute_errors(q[is_better], targets[improved]), tolerance
+            )
     return LmResult(u, costs, met, steps)
 
 
@@ -207,11 +211,13 @@ def _compute_step(plan: Plan, u: Floats, jacobian: Floats, error: Floats, dampin
     )
     jacobian *= ~is_blocked[:, None]
     _remove_blocked_rotations(plan, u, gradient, jacobian)
-    scaled = jacobian * dofs[:, 3]
-    square = scaled @ np.swapaxes(jacobian, 1, 2)
+    scaled_jacobian = jacobian * dofs[:, 3]
+    normal_matrix = scaled_jacobian @ np.swapaxes(jacobian, 1, 2)
     damping = np.maximum(_DAMPING_PER_SQUARED_ERROR * damping_factor * (error**2).sum(axis=1), _MIN_DAMPING)
-    solved = np.linalg.solve(square + damping[:, None, None] * np.eye(square.shape[1]), error[:, :, None])
-    step = (scaled * solved).sum(axis=1)
+    multipliers = np.linalg.solve(
+        normal_matrix + damping[:, None, None] * np.eye(normal_matrix.shape[1]), error[:, :, None]
+    )
+    step = (scaled_jacobian * multipliers).sum(axis=1)
     max_step = np.abs(step / np.sqrt(dofs[:, 3])).max(axis=1, initial=_MAX_DOF_STEP)
     return step * (_MAX_DOF_STEP / max_step)[:, None]
 
@@ -231,10 +237,10 @@ def _remove_blocked_rotations(plan: Plan, u: Floats, gradient: Floats, jacobian:
         rotations.from_vector(_LIMIT_PROBE_RAD * directions), ball_rotations
     )
     kernels.limits.clamp_rotations(limited_balls.u_starts, limited_balls.limits, probes)
-    applied = rotations.multiply(probes[:, limited_balls.u_columns], rotations.inverse(ball_rotations))
-    blocked = directions - rotations.as_vector(applied) / _LIMIT_PROBE_RAD
-    size = np.sqrt((blocked**2).sum(axis=2, keepdims=True))
-    blocked_axis = np.where(size > _MIN_BLOCKED_SHARE, blocked / np.maximum(size, 1e-300), 0.0)[:, None]
+    applied_rotations = rotations.multiply(probes[:, limited_balls.u_columns], rotations.inverse(ball_rotations))
+    blocked_part = directions - rotations.as_vector(applied_rotations) / _LIMIT_PROBE_RAD
+    size = np.sqrt((blocked_part**2).sum(axis=2, keepdims=True))
+    blocked_axis = np.where(size > _MIN_BLOCKED_SHARE, blocked_part / np.maximum(size, 1e-300), 0.0)[:, None]
     columns = jacobian[:, :, limited_balls.dof_columns]
     jacobian[:, :, limited_balls.dof_columns] = (
         columns - (columns * blocked_axis).sum(axis=3, keepdims=True) * blocked_axis
@@ -312,7 +318,7 @@ def correct_shear(
         return _refine_solutions(problem, targets, tolerance, answer)
     answer = _restore_solved_starts(problem, targets, tolerance, answer)
     answer = _solve_corrected_targets(problem, solver, targets, tolerance, request, answer)
-    missed = np.flatnonzero(~problem.is_met(problem.errors(answer.q, targets), tolerance))
+    missed = np.flatnonzero(~problem.is_met(problem.compute_errors(answer.q, targets), tolerance))
     if not len(missed):
         return answer
     solver_missed = missed[~answer.met[missed]]
@@ -320,7 +326,9 @@ def correct_shear(
         answer = _solve_pulled_targets(problem, solver, targets, tolerance, request, answer, solver_missed)
     restarts = getattr(interface.get_finisher(solver), "restarts", 0)  # solvers without restarts get none here
     restart_count = _MAX_RESTARTS if restarts is None else min(restarts, _MAX_RESTARTS)
-    refined = refine_by_lm(problem.part(missed), answer.q[missed], targets[missed], tolerance, restarts=restart_count)
+    refined = refine_by_lm(
+        problem.select_rows(missed), answer.q[missed], targets[missed], tolerance, restarts=restart_count
+    )
     return interface.merge_rows(answer, missed, refined._replace(trace=answer.trace))
 
 
@@ -335,12 +343,12 @@ def _solve_corrected_targets(
     """Solve again for targets shifted by the remaining errors. This is repeated while the solver reports success."""
     aims = targets.copy()
     for _ in range(_MAX_CORRECTIONS):
-        missed = answer.met & ~problem.is_met(problem.errors(answer.q, targets), tolerance)
+        missed = answer.met & ~problem.is_met(problem.compute_errors(answer.q, targets), tolerance)
         if not missed.any():
             break
         aims[missed] = problem.shift_targets(aims, targets, answer.q)[missed]
         answer = interface.merge_rows(
-            answer, missed, interface.run_solver(solver, problem.part(missed), aims[missed], tolerance, request)
+            answer, missed, interface.run_solver(solver, problem.select_rows(missed), aims[missed], tolerance, request)
         )
     return answer
 
@@ -350,8 +358,8 @@ def _restore_solved_starts(
 ) -> interface.Answer:
     """Restore starts with met targets. The solver's tree may miss the targets there."""
     starts = np.array(np.broadcast_to(problem.start.flat_q, answer.q.shape))
-    is_solved = problem.is_met(problem.errors(starts, targets), tolerance)
-    if problem.prefers or not is_solved.any():
+    is_solved = problem.is_met(problem.compute_errors(starts, targets), tolerance)
+    if problem.has_preference or not is_solved.any():
         return answer
     q, met = np.where(is_solved[:, None], starts, answer.q), answer.met | is_solved
     return interface.Answer(q, met, answer.iterations * ~is_solved, answer.joint_updates * ~is_solved, answer.trace)
@@ -367,7 +375,7 @@ def _solve_pulled_targets(
     rows: Ints,
 ) -> interface.Answer:
     """Start again from solutions for slightly nearer targets. Jacobian steps cannot bend an extended limb."""
-    part = problem.part(rows)
+    part = problem.select_rows(rows)
     new_answer = interface.run_solver(solver, part, pull_inside_reach(part, targets[rows]), tolerance, request)
     met = new_answer.met
     met_rows = interface.Answer(
@@ -406,13 +414,13 @@ def solve_with_balance(
 ) -> interface.Answer:
     """Solve for targets (k, W) with a Balance goal. `solver` solves for the other goals."""
     answer = _solve_other_goals(solver, problem, targets, tolerance, replace(request, trace=False))
-    unbalanced = np.flatnonzero(~problem.is_met(problem.errors(answer.q, targets), tolerance))
+    unbalanced = np.flatnonzero(~problem.is_met(problem.compute_errors(answer.q, targets), tolerance))
     if len(unbalanced):
         refined = refine_by_lm(
-            problem.part(unbalanced), answer.q[unbalanced], targets[unbalanced], tolerance, restarts=0
+            problem.select_rows(unbalanced), answer.q[unbalanced], targets[unbalanced], tolerance, restarts=0
         )
         answer = interface.merge_rows(answer, unbalanced, refined)
-    met = problem.is_met(problem.errors(answer.q, targets), tolerance)
+    met = problem.is_met(problem.compute_errors(answer.q, targets), tolerance)
     trace = interface.build_end_trace(problem, answer.q, targets) if request.trace else None
     return answer._replace(met=met, trace=trace)
 
@@ -431,7 +439,7 @@ def _solve_other_goals(
     """
     k, starts = len(targets), problem.start_rows
     q, zeros = np.array(np.broadcast_to(starts, (k, starts.shape[1]))), np.zeros(k, dtype=np.int64)
-    met = problem.is_met(problem.errors(q, targets), tolerance)
+    met = problem.is_met(problem.compute_errors(q, targets), tolerance)
     answer, other_goals, missed = (
         interface.Answer(q, met, zeros, zeros),
         remove_balance_goals(problem),
@@ -442,5 +450,5 @@ def _solve_other_goals(
     return interface.merge_rows(
         answer,
         missed,
-        interface.run_solver_by_group(solver, other_goals.part(missed), targets[missed], tolerance, request),
+        interface.run_solver_by_group(solver, other_goals.select_rows(missed), targets[missed], tolerance, request),
     )

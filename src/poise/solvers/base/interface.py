@@ -293,7 +293,7 @@ class Capabilities:
         if request.prefer not in self.prefer:
             known = join_words(repr(prefer) for prefer in self.prefer)
             return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
-        if request.prefer != "first" and problem.balances:
+        if request.prefer != "first" and problem.has_balance:
             return f"{solver} meets a Balance with prefer='first' only, not with prefer={request.prefer!r}"
         refused = self._explain_goal_refusal(solver, problem)
         if refused is not None:
@@ -384,10 +384,10 @@ def run_solver_by_group(
     solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
 ) -> Answer:
     """Solve each target from its own start, grouped by plan."""
-    groups = group_by_plan(problem.still)
+    groups = group_by_plan(problem.plan_inputs)
     if groups is None:
         return run_solver(solver, problem, targets, tolerance, request)
-    answers = [run_solver(solver, problem.part(rows), targets[rows], tolerance, request) for rows in groups]
+    answers = [run_solver(solver, problem.select_rows(rows), targets[rows], tolerance, request) for rows in groups]
     order = np.argsort(np.concatenate(groups))
     return Answer(
         q=np.concatenate([answer.q for answer in answers])[order],
@@ -416,7 +416,7 @@ def merge_rows(answer: Answer, rows: Bools | Ints, new_answer: Answer) -> Answer
 def build_end_trace(problem: Problem, q: Floats, targets: Floats) -> Trace:
     """Build a trace of start and answer, with their errors. It serves methods with several kinds of iterations."""
     rows = np.concatenate([problem.start_rows[:1], q[:1]])
-    errors = problem.errors(rows, np.repeat(targets[:1], 2, axis=0))
+    errors = problem.compute_errors(rows, np.repeat(targets[:1], 2, axis=0))
     return Trace(np.sqrt((errors**2).sum(axis=1)), rows)
 
 
@@ -462,5 +462,5 @@ def solve_out_of_reach(
     answer = Answer(np.empty((len(targets), problem.skeleton.nq)), is_far, none, none)
     for rows, method in ((is_far, line), (~is_far, solver)):
         if rows.any():
-            answer = merge_rows(answer, rows, method.run(problem.part(rows), targets[rows], tolerance, silent))
+            answer = merge_rows(answer, rows, method.run(problem.select_rows(rows), targets[rows], tolerance, silent))
     return answer

@@ -28,15 +28,15 @@ _CACHE_SIZE = 128  # settings in the cache
 class StepRule(NamedTuple):
     """Step rule of kernels/jacobian_methods.py: number and two settings.
 
-    patience  number of steps without progress before a restart
-    numeric   whether the Jacobian is computed by finite differences
+    patience_steps  number of steps without progress before a restart
+    uses_finite_differences  whether the Jacobian is computed by finite differences
     """
 
-    number: int
-    first: float
-    second: float
-    patience: int
-    numeric: bool = False
+    method_code: int
+    first_setting: float
+    second_setting: float
+    patience_steps: int
+    uses_finite_differences: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def _run_kernel(
 ) -> lm_engine.KernelOutput:
     plan = problem.plan
     nd, nu = len(plan.layout.dofs), plan.layout.nu
-    rows, starts = problem.kernel_targets(targets), prepare_for_kernel(problem.starts)
+    rows, starts = problem.compute_kernel_targets(targets), prepare_for_kernel(problem.start_u)
     k = len(rows)
     u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
     trace_length = method.iterations + method.restarts + 2 if request.trace else 0
@@ -104,8 +104,8 @@ def _run_kernel(
         )  # fmt: skip
 
     lm_engine.run_in_chunks(k, 1 if request.trace else request.threads, solve_range, request.progress)
-    done = history[: int(counts[0, :2].sum())] if request.trace else None
-    return lm_engine.KernelOutput(u, counts[:, 2] > 0, counts[:, 0], done)
+    trace_rows = history[: int(counts[0, :2].sum())] if request.trace else None
+    return lm_engine.KernelOutput(u, counts[:, 2] > 0, counts[:, 0], trace_rows)
 
 
 def _compute_scratch_size(plan: Plan) -> int:
@@ -117,10 +117,10 @@ def _compute_scratch_size(plan: Plan) -> int:
 def _pack_settings(method: JacobianMethod) -> Floats:
     """Pack the settings of kernels/jacobian_methods.py. Without restarts all iterations are used."""
     rule = method.rule
-    patience = rule.patience if method.restarts else math.inf
+    patience = rule.patience_steps if method.restarts else math.inf
     return np.array([
-        rule.number, rule.numeric, method.iterations, method.restarts, patience, method.bend, method.max_turn,
-        rule.first, rule.second,
+        rule.method_code, rule.uses_finite_differences, method.iterations, method.restarts, patience, method.bend,
+        method.max_turn, rule.first_setting, rule.second_setting,
     ], dtype=np.float64)  # fmt: skip
 
 

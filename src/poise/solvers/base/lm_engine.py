@@ -189,7 +189,7 @@ class ArmEngine:
         numbers, layout = self._pack_arrays(options or self.options)
         rows, m = np.zeros((k + trace, arm.link_count + ARM_RESULT)), arm.link_count
         rows[:k, :m] = starts
-        bases = self.problem.rigid_bases
+        bases = self.problem.rigid_base_transforms
         bases = np.repeat(bases, k // len(bases), axis=0) if 1 < len(bases) < k else bases  # several starts per target
         solve = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
 
@@ -234,7 +234,7 @@ class ArmEngine:
 
     def select_rows(self, rows: Bools | slice) -> ArmEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
-        return replace(self, problem=self.problem.part(rows))
+        return replace(self, problem=self.problem.select_rows(rows))
 
     def pack_targets(self, rows: Floats) -> Floats:
         """Convert world targets (k, W) for the kernels."""
@@ -264,7 +264,7 @@ class TreeEngine:
         problem, plan = self.problem, self.problem.plan
         k, nu = len(targets), plan.layout.nu
         packed, size = pack_tree_arrays(plan, self.tolerance, self.stiffness)
-        settings = _pack_tree_settings(options or self.options, prefers=problem.prefers)
+        settings = _pack_tree_settings(options or self.options, prefers=problem.has_preference)
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history, starts = np.zeros((trace, nu + 1)), prepare_for_kernel(starts)
         preferred, preference_weights = problem.preference
@@ -289,11 +289,11 @@ class TreeEngine:
 
     def select_rows(self, rows: Bools | slice) -> TreeEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
-        return replace(self, problem=self.problem.part(rows))
+        return replace(self, problem=self.problem.select_rows(rows))
 
     def pack_targets(self, rows: Floats) -> Floats:
         """Convert world targets (k, W) for the kernels."""
-        return self.problem.kernel_targets(rows)
+        return self.problem.compute_kernel_targets(rows)
 
     def build_starts(self, starts: Floats, count: int) -> Floats:
         """Return `count` starts (k, count, nu): the start, then random ones."""
@@ -354,7 +354,7 @@ def count_trace_rows(problem: Problem, options: LmOptions) -> int:
 
     There is one for each iteration of all restarts, and one where each begins.
     """
-    rows_per_restart = _compute_max_iterations(options, prefers=problem.prefers) + 1
+    rows_per_restart = _compute_max_iterations(options, prefers=problem.has_preference) + 1
     return min(
         rows_per_restart * (options.restarts + 1) + _MAX_POLISHES * (options.polish_iterations + 1), _MAX_TRACE_ROWS
     )
@@ -419,7 +419,7 @@ Engine = ArmEngine | TreeEngine
 def build_answer(problem: Problem, output: KernelOutput) -> Answer:
     """Convert kernel output into an answer with q."""
     history = None if output.trace is None else build_trace(problem, output.trace[:, 0], output.trace[:, 1:])
-    q = problem.q_of(output.u, output.iterations > 0)
+    q = problem.compute_q(output.u, output.iterations > 0)
     return Answer(q, output.met, output.iterations, output.iterations * len(problem.plan.layout.dofs), history)
 
 
@@ -428,7 +428,7 @@ def build_trace(problem: Problem, errors: Floats, u: Floats) -> Trace:
     plan, terms = problem.plan, problem.plan.layout.terms
     is_single_position = len(terms) == 1 and terms[0].kind == POSITION
     scale = plan.unit / float(plan.aims[0, 7]) if is_single_position else 1.0
-    return Trace(np.sqrt(errors) * scale, problem.q_of(u, np.arange(len(u)) > 0, traced=True))
+    return Trace(np.sqrt(errors) * scale, problem.compute_q(u, np.arange(len(u)) > 0, traced=True))
 
 
 def answer_with_start(problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
@@ -439,7 +439,7 @@ def answer_with_start(problem: Problem, targets: Floats, tolerance: Tolerance, r
     k = len(targets)
     none = np.zeros(k, dtype=np.int64)
     q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
-    errors = problem.errors(q, targets)
+    errors = problem.compute_errors(q, targets)
     met = problem.is_met(errors, tolerance)
     history = Trace(np.linalg.norm(errors[:1], axis=-1), q[:1]) if request.trace else None
     return Answer(q, met, none, none, history, q[met] if request.prefer == "all" else None)
@@ -532,7 +532,7 @@ def solve_closest(engine: Engine, targets: Floats, request: Request) -> Answer:
     problem, plan = engine.problem, engine.problem.plan
     u, met = np.zeros((len(targets), plan.layout.nu)), np.zeros(len(targets), dtype=bool)
     iterations = np.zeros(len(targets), dtype=np.int64)
-    starts = np.broadcast_to(problem.starts, u.shape)
+    starts = np.broadcast_to(problem.start_u, u.shape)
     for first in range(0, len(targets), chunk):
         rows = slice(first, first + chunk)
         u[rows], met[rows], iterations[rows] = _solve_closest_chunk(
@@ -547,7 +547,7 @@ def solve_closest(engine: Engine, targets: Floats, request: Request) -> Answer:
         u[missed], met[missed] = output.u, output.met
         iterations[missed] += output.iterations
     moved = (u != starts).any(axis=-1)
-    return Answer(problem.q_of(u, moved), met, iterations, iterations * len(plan.layout.dofs))
+    return Answer(problem.compute_q(u, moved), met, iterations, iterations * len(plan.layout.dofs))
 
 
 def _solve_closest_chunk(
@@ -572,12 +572,12 @@ def solve_all(engine: Engine, targets: Floats, request: Request, min_distance: f
     """
     problem, plan = engine.problem, engine.problem.plan
     count = request.seeds or _ALL_START_COUNT
-    all_u, met, iterations = _solve_from_all_starts(engine, targets, problem.starts, count, request.threads)
-    u = plan.unwrap_near(all_u[met], problem.starts)
+    all_u, met, iterations = _solve_from_all_starts(engine, targets, problem.start_u, count, request.threads)
+    u = plan.unwrap_near(all_u[met], problem.start_u)
     if not len(u):
         answer = solve_closest(engine, targets, replace(request, seeds=1))
         return answer._replace(solutions=answer.q[answer.met])
-    u = u[np.argsort((plan.compute_differences(u, problem.starts) ** 2).sum(axis=-1), kind="stable")]
+    u = u[np.argsort((plan.compute_differences(u, problem.start_u) ** 2).sum(axis=-1), kind="stable")]
     radius = min_distance or (
         _FAMILY_RADIUS if len(plan.layout.dofs) > plan.layout.target_dofs else _MIN_SOLUTION_DISTANCE
     )
@@ -586,7 +586,7 @@ def solve_all(engine: Engine, targets: Floats, request: Request, min_distance: f
         distinct.append(u[0])
         u = u[plan.compute_differences(u, u[0]).max(axis=-1) > radius]
     solutions = np.stack(distinct)
-    q = problem.q_of(solutions, (solutions != problem.starts[0]).any(axis=-1))
+    q = problem.compute_q(solutions, (solutions != problem.start_u[0]).any(axis=-1))
     total = iterations.sum(axis=1)
     return Answer(q[:1], np.ones(1, dtype=bool), total, total * len(plan.layout.dofs), solutions=q)
 

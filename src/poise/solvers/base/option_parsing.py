@@ -19,23 +19,23 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, UnknownNameError
 
 _TRUTH_VALUES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_REQUIRED = inspect.Parameter.empty
+_NO_DEFAULT = inspect.Parameter.empty
 
 
 class Parameter(NamedTuple):
-    """Constructor parameter: name, type, default, and description. The default is None with `required`."""
+    """Constructor parameter: name, type, default, and description. The default is None with `is_required`."""
 
     name: str
-    hint: Any
+    type_hint: Any
     default: Any
-    required: bool
-    text: str
+    is_required: bool
+    description: str
 
     def read(self, text: str) -> Any:
         """Parse a text into a value of the parameter. Raises InputError with the allowed values."""
-        value = _parse_value(self.hint, text.strip())
+        value = _parse_value(self.type_hint, text.strip())
         if value is _UNREADABLE:
-            raise InputError(f"{self.name} is {describe_type(self.hint)}, not {text!r}")
+            raise InputError(f"{self.name} is {describe_type(self.type_hint)}, not {text!r}")
         return value
 
 
@@ -47,8 +47,8 @@ def list_parameters(cls: type) -> tuple[Parameter, ...]:
         Parameter(
             name,
             hints.get(name, str),
-            None if parameter.default is _REQUIRED else parameter.default,
-            parameter.default is _REQUIRED,
+            None if parameter.default is _NO_DEFAULT else parameter.default,
+            parameter.default is _NO_DEFAULT,
             descriptions.get(name, ""),
         )
         for name, parameter in inspect.signature(cls).parameters.items()

@@ -43,7 +43,7 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
     sided = _sided(problem) if limb else ""
     if sided == "leg":
         return plain
-    stages = stages_of(remove_balance_goals(problem) if problem.balances else problem)
+    stages = stages_of(remove_balance_goals(problem) if problem.has_balance else problem)
     lowers = sided == "arm" and any(stage.bends is not None and stage.bends.closed for stage in stages)
     if not stages or (sided and not lowers):
         return plain
@@ -80,7 +80,7 @@ def _unknown(skeleton: Skeleton) -> str:
 
 def _sided(problem: Problem) -> str:
     """Of which kind the one limb is, if its rest pose shows to which side it bends; else nothing."""
-    return get_or_compute(problem.skeleton, "sided", problem.kinds, lambda: _find_sided(problem))
+    return get_or_compute(problem.skeleton, "sided", problem.goal_key, lambda: _find_sided(problem))
 
 
 def _find_sided(problem: Problem) -> str:

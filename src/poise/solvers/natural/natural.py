@@ -79,7 +79,7 @@ class Natural:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
-        if problem.balances:
+        if problem.has_balance:
             return solve_with_balance(self, problem, targets, tolerance, request)
         stages = stages_of(problem) if problem.joints else ()
         if not stages or not len(targets):
@@ -105,7 +105,9 @@ class Natural:
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
     ) -> Answer:
         """Where scale is not uniform: the engine alone knows what is met in its own tree; others correct the rest."""
-        found = run_solver_by_group(self.finisher, problem.at(problem.make_pose(q)), targets, tolerance, request)
+        found = run_solver_by_group(
+            self.finisher, problem.with_start(problem.make_pose(q)), targets, tolerance, request
+        )
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
     def _engine(
@@ -128,10 +130,10 @@ class Natural:
         held, silent = Problem(staged.start, (*staged.goals, turned), staged.free_root), replace(request, progress=None)
         turns = np.broadcast_to(staged.start.world[root].rotations, (len(targets), 4))
         found = run_solver_by_group(few, held, np.concatenate([targets, turns], axis=1), tolerance, silent)
-        missed = np.flatnonzero(~staged.is_met(staged.errors(found.q, targets), tolerance))
+        missed = np.flatnonzero(~staged.is_met(staged.compute_errors(found.q, targets), tolerance))
         if not len(missed):
             return found
-        there = staged.part(missed)
+        there = staged.select_rows(missed)
         return merge_rows(found, missed, run_solver_by_group(engine, there, targets[missed], tolerance, request))
 
     def _finished(
@@ -145,8 +147,8 @@ class Natural:
     ) -> Answer:
         """The same, where the engine did what the stages could not."""
         rows = np.flatnonzero(~answer.met)
-        there = problem.part(rows)
-        staged = there.at(there.make_pose(answer.q[rows]))
+        there = problem.select_rows(rows)
+        staged = there.with_start(there.make_pose(answer.q[rows]))
         found = self._engine(staged, stages, targets[rows], tolerance, request)
         q = _turned_back(there, stages, targets[rows], tolerance, found.q)
         return merge_rows(answer, rows, found._replace(q=q))
@@ -174,17 +176,17 @@ def _turned_back(
     stretched out is twisted does not show in its bend.
     """
     limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.closed)
-    met = np.flatnonzero(problem.is_met(problem.errors(q, targets), tolerance))
+    met = np.flatnonzero(problem.is_met(problem.compute_errors(q, targets), tolerance))
     if not len(met) or not limbs:
         return q
-    there = problem.part(met)
+    there = problem.select_rows(met)
     bent = q[met].copy()
     for stage in limbs:
         assert stage.bends is not None
         own = numbers_of(there.skeleton, stage.bends.limb)
         bent[:, own] = np.broadcast_to(there.start_rows, bent.shape)[:, own]
-    turned, _ = _staged(there.at(there.make_pose(bent)), limbs, targets[met], tolerance, Request())
-    still = there.is_met(there.errors(turned, targets[met]), tolerance)
+    turned, _ = _staged(there.with_start(there.make_pose(bent)), limbs, targets[met], tolerance, Request())
+    still = there.is_met(there.compute_errors(turned, targets[met]), tolerance)
     found = q.copy()
     found[met[still]] = turned[still]
     return found
@@ -223,12 +225,12 @@ def _started(
     silent = request if request.progress is None else replace(request, progress=None)
     starts = problem.start_rows
     q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
-    updates, met = np.zeros(len(q), dtype=np.int64), problem.is_met(problem.errors(q, targets), tolerance)
+    updates, met = np.zeros(len(q), dtype=np.int64), problem.is_met(problem.compute_errors(q, targets), tolerance)
     moved = ~met
     if moved.any():
-        there, wanted = problem.part(moved), targets[moved]
+        there, wanted = problem.select_rows(moved), targets[moved]
         q[moved], updates[moved] = _staged(there, stages, wanted, tolerance, silent)
-        met[moved] = there.is_met(there.errors(q[moved], wanted), tolerance)
+        met[moved] = there.is_met(there.compute_errors(q[moved], wanted), tolerance)
     return _Started(q, updates, met)
 
 
@@ -241,7 +243,7 @@ def _lowered(bends: Bends, problem: Problem, targets: Floats, tolerance: Toleran
     if found is None or bends.plan is None:
         return answer
     rows, poles_below = found
-    q, done = bent_to_poles(bends.plan, problem.part(rows).start, targets[rows], poles_below, tolerance)
+    q, done = bent_to_poles(bends.plan, problem.select_rows(rows).start, targets[rows], poles_below, tolerance)
     met = done[:, 1]
     nothing = np.zeros(int(met.sum()), dtype=np.int64)
     return merge_rows(answer, rows[met], Answer(q[met], met[met], nothing, nothing))
@@ -320,19 +322,19 @@ def _bent_first(
 
     The engine does not bend a straight limb whose target lies on its own line.
     """
-    missed = np.flatnonzero(~part.is_met(part.errors(answer.q, rows), tolerance))
+    missed = np.flatnonzero(~part.is_met(part.compute_errors(answer.q, rows), tolerance))
     if not len(missed):
         return answer
-    there, own = part.part(missed), rows[missed]
+    there, own = part.select_rows(missed), rows[missed]
     turned = None if lean is None else lean[missed]
     tips, sides = own[:, :-3].copy(), own[:, -3:].copy()
     if poled:
         q, _ = bent_to_poles(plan, there.start, tips, sides, tolerance)
     else:
         q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned)
-    there_first = there.at(there.make_pose(part.skeleton.legal(q)[0]))
+    there_first = there.with_start(there.make_pose(part.skeleton.legal(q)[0]))
     found = run_solver_by_group(_ONCE, there_first, own, _sharp(tolerance), Request())
-    better = there.is_met(there.errors(found.q, own), tolerance)
+    better = there.is_met(there.compute_errors(found.q, own), tolerance)
     if not better.any():
         return answer
     return merge_rows(answer, missed[better], select_rows(found, better))

@@ -51,7 +51,7 @@ def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     if not has_room(problem.start, problem.goals):
         return ()
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
-    key = problem.kinds, problem.free_root, near, problem.start.translations is not None
+    key = problem.goal_key, problem.free_root, near, problem.start.translations is not None
     return get_or_compute(problem.skeleton, "stages", key, lambda: _stages(problem))
 
 

@@ -605,23 +605,23 @@ class Action(NamedTuple):
 
     label     its name for undo
     change    function for the change
-    sees      whether `change_chain` takes the displayed pose as well: new chains and pins begin there
-    afresh    whether the next solve starts from the start pose, which shows the effect of the change
-    undoable  whether it is a step of undo
+    takes_displayed_pose  whether `change_chain` takes the displayed pose as well: new chains and pins begin there
+    restarts_solve  whether the next solve starts from the start pose, which shows the effect of the change
+    is_undoable  whether it is a step of undo
     """
 
     label: str
     change: Callable[..., Document]
-    sees: bool = False
-    afresh: bool = False
-    undoable: bool = True
+    takes_displayed_pose: bool = False
+    restarts_solve: bool = False
+    is_undoable: bool = True
 
     def apply(self, document: Document, args: dict[str, Any], displayed_pose: Pose | None = None) -> Document:
         """Apply the action and return the changed document.
 
         Raise PoiseError for wrong arguments. `displayed_pose` is the displayed pose, by default the start pose.
         """
-        if not self.sees:
+        if not self.takes_displayed_pose:
             return self.change(document, args)
         return self.change(document, args, document.solver_start if displayed_pose is None else displayed_pose)
 
@@ -629,24 +629,24 @@ class Action(NamedTuple):
 ACTIONS: dict[str, Action] = {
     "target": Action("move target", move_target),
     "pole": Action("move pole", set_pole),
-    "control": Action("use control", use_control, undoable=False),
+    "control": Action("use control", use_control, is_undoable=False),
     "handle": Action("move handle", move_handle),
-    "chain_add": Action("add chain", add_chain, sees=True),
+    "chain_add": Action("add chain", add_chain, takes_displayed_pose=True),
     "chain_remove": Action("remove chain", remove_chain),
-    "chain_change": Action("change chain", change_chain, sees=True),
-    "pin": Action("pin", pin_joint, sees=True),
-    "turn": Action("turn bone", rotate_joint, sees=True),
+    "chain_change": Action("change chain", change_chain, takes_displayed_pose=True),
+    "pin": Action("pin", pin_joint, takes_displayed_pose=True),
+    "turn": Action("turn bone", rotate_joint, takes_displayed_pose=True),
     "unkey": Action("remove key", remove_key),
     "limit": Action("change limit", set_limit),
-    "anatomical": Action("switch anatomical limits", switch_anatomical_limits, afresh=True),
-    "solver": Action("choose solver", choose_solver, afresh=True),
-    "option": Action("change option", set_option, afresh=True),
-    "mode": Action("switch limits", set_mode, afresh=True),
+    "anatomical": Action("switch anatomical limits", switch_anatomical_limits, restarts_solve=True),
+    "solver": Action("choose solver", choose_solver, restarts_solve=True),
+    "option": Action("change option", set_option, restarts_solve=True),
+    "mode": Action("switch limits", set_mode, restarts_solve=True),
     "run": Action("change pace", set_run),
     "from": Action("change where solving starts", set_origin),
     "tolerance": Action("change tolerance", set_tolerance),
     "free_root": Action("free the root", switch_free_root),
-    "views": Action("change views", set_view_count, undoable=False),
+    "views": Action("change views", set_view_count, is_undoable=False),
     "clip": Action("choose clip", choose_clip),
     "plant": Action("plant feet", switch_planting),
     "terrain": Action("change terrain", choose_terrain),

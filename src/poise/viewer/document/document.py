@@ -261,7 +261,7 @@ class ChainTarget:
 
     def build_goals(self, skeleton: Skeleton) -> list[Goal]:
         """Build the solver goals of the chain, in the order of `targets`."""
-        at: dict[str, Any] = {"root": self.root, "weight": self.weight}
+        shared_options: dict[str, Any] = {"root": self.root, "weight": self.weight}
         if self.kind == "look":
             goal = LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)
             if goal.sight(skeleton).is_known:
@@ -269,13 +269,13 @@ class ChainTarget:
             axis = [*self.axis]  # no face: use the axis shown on the page, without a warning
             return [LookAt(self.tip, self.position, axis=axis, weight=self.weight)]
         if self.kind in ("place", "pin"):  # a Pin goal would hold the last displayed pose, and errors would add up
-            goals: list[Goal] = [Place(self.tip, self.position, self.rotation, **at)]
+            goals: list[Goal] = [Place(self.tip, self.position, self.rotation, **shared_options)]
         else:
-            goals = [Position(self.tip, self.position, **at)]
+            goals = [Position(self.tip, self.position, **shared_options)]
         if self.kind == "direction":
-            goals.append(Direction(self.tip, self.direction, axis=self.axis, **at))
+            goals.append(Direction(self.tip, self.direction, axis=self.axis, **shared_options))
         if self.pole is not None:
-            goals.append(Pole(self.find_bending_joint(skeleton), self.pole, tip=self.tip, **at))
+            goals.append(Pole(self.find_bending_joint(skeleton), self.pole, tip=self.tip, **shared_options))
         return goals
 
     def find_bending_joint(self, skeleton: Skeleton) -> str:
@@ -317,7 +317,7 @@ def to_quaternion(numbers: Any) -> Quaternion:
 
 def build_default_chains(rig: Rig, pose: Pose) -> tuple[ChainTarget, ...]:
     """Build chains for the usual limbs, with targets at their tips."""
-    return tuple(build_chain(pose, limb.name, limb.root, limb.tip, limb.kind) for limb in find_default_limbs(rig))
+    return tuple(build_chain(pose, limb.name, limb.root, limb.tip, limb.goal_kind) for limb in find_default_limbs(rig))
 
 
 # --- Controls and point marks of a program as document values --------------------------------------------------------

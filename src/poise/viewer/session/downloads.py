@@ -110,7 +110,7 @@ def save_sidecar(rig: Rig, skeleton: Skeleton, chains: Mapping[str, tuple[str, s
     return Download(f"{_build_stem(rig)}.ik.toml", _MIME_BY_FORMAT["toml"], text.encode())
 
 
-def _save_download(thing: Saveable, rig: Rig, stem: str, format: str) -> Download:  # noqa: A002
+def _save_download(content: Saveable, rig: Rig, stem: str, format: str) -> Download:  # noqa: A002
     if format not in _MIME_BY_FORMAT:
         raise UnknownNameError("format", format, _MIME_BY_FORMAT)
     vrm = rig.path is not None and rig.path.suffix.lower() == ".vrm" and isinstance(rig.skeleton.source, GltfDocument)
@@ -118,7 +118,7 @@ def _save_download(thing: Saveable, rig: Rig, stem: str, format: str) -> Downloa
     with tempfile.TemporaryDirectory(prefix="poise-") as folder:
         path = Path(folder) / name
         try:
-            save(thing, path, like=rig)
+            save(content, path, like=rig)
         except FileError as error:  # without the path of the temporary folder
             raise FileError(name, error.reason, place=error.place) from error
         except UnsupportedError as error:

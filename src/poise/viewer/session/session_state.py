@@ -48,7 +48,7 @@ class UndoStep(NamedTuple):
     """Undoable step: label and snapshot before it."""
 
     label: str
-    before: Snapshot
+    snapshot: Snapshot
 
 
 @dataclass
@@ -133,15 +133,15 @@ def _describe_solver(name: str) -> dict[str, Any]:
 
 
 def _describe_option(parameter: Parameter) -> dict[str, Any]:
-    kind, choices = _choose_widget(parameter.hint)
+    kind, choices = _choose_widget(parameter.type_hint)
     return {
         "name": parameter.name,
         "type": kind,
         "choices": choices,
-        "nullable": _accepts_none(parameter.hint),
+        "nullable": _accepts_none(parameter.type_hint),
         "default": _convert_to_json(parameter.default),
-        "text": parameter.text,
-        "takes": describe_type(parameter.hint),
+        "text": parameter.description,
+        "takes": describe_type(parameter.type_hint),
     }
 
 
@@ -259,7 +259,7 @@ def find_joints_at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
     for name in joints:
         if pose.skeleton[name].limit is not None:
             outline = build_local_outline(pose, name)
-            at_limit += [name] if outline is not None and outline.at_end else []
+            at_limit += [name] if outline is not None and outline.is_at_limit else []
     return at_limit
 
 

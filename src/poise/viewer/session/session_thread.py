@@ -325,11 +325,11 @@ class SessionThread:
         changed = action.apply(snapshot.document, args, self.pose_state.build_view_pose(0))
         differs = not changed.is_same(snapshot.document)
         continues = self._is_drag_continued(name, args, differs=differs)
-        if differs and action.undoable and not continues:
+        if differs and action.is_undoable and not continues:
             self.history.add(action.label, snapshot)
         if name in ("target", "pole"):
             self.pose_state.dragged = read_text(args, "chain")
-        if action.afresh and differs:
+        if action.restarts_solve and differs:
             self.pose_state.start_over()
         is_on_ground = name == "target" and changed.find_chain(read_text(args, "chain")).ground
         needs_state = is_on_ground or name in _LOUD_ACTIONS

@@ -55,5 +55,5 @@ class Ikpy(adapter_base.InProcessAdapter):
 
 def _make_link(links: Any, link: ChainLink) -> Any:
     angles = compute_roll_pitch_yaw(link.place[:3, :3])
-    how = {"translation": link.axis, "joint_type": "prismatic"} if link.slide else {"rotation": link.axis}
+    how = {"translation": link.axis, "joint_type": "prismatic"} if link.is_slide else {"rotation": link.axis}
     return links.URDFLink(link.name, link.place[:3, 3], angles, bounds=(link.low, link.high), **how)

@@ -34,7 +34,7 @@ class Optik(adapter_base.InProcessAdapter):
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         adapter_base.check_goal_kind(self.name, self.goals, kind)
-        slide = next((link.name for link in arm.links if link.slide), None)
+        slide = next((link.name for link in arm.links if link.is_slide), None)
         if slide is not None:  # otherwise it ends the whole process
             raise UnsupportedError(f"optik supports hinges only; {slide!r} is a slide")
         optik = _LIBRARY.load()

@@ -38,7 +38,7 @@ class Pinocchio(InProcessAdapter):
         self.pin = _LIBRARY.load()
         self.arm, self.tolerances = arm, (0.9 * tolerance[0] / arm.unit, 0.9 * tolerance[1])
         self.has_rotation = kind == "Place"
-        self.model, self.columns, self.turn_columns, tip = _build_model(self.pin, arm)
+        self.model, self.columns, self.quaternion_columns, tip = _build_model(self.pin, arm)
         self.data, self.frame = self.model.createData(), tip
         singles = [i for i in range(len(arm.links)) if not any(ball <= i < ball + 3 for ball in arm.balls)]
         self.singles = np.array(singles, dtype=np.int64)
@@ -64,37 +64,39 @@ class Pinocchio(InProcessAdapter):
             begin = self._sample_q()
         return nearest[1], False, taken
 
-    def _descend(self, wanted: Any, at: Floats) -> tuple[Floats, float, int]:
+    def _descend(self, target: Any, configuration: Floats) -> tuple[Floats, float, int]:
         """Take damped steps until the target is reached.
 
         Returns the configuration, the remaining error in tolerances and the number of steps.
         """
         for step in range(_MAX_STEPS):
-            error, jacobian = self._linearize(wanted, at)
+            error, jacobian = self._linearize(target, configuration)
             remaining = self._compute_error(error)
             if remaining <= 1.0:
-                return at, remaining, step
-            move = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + self.damping, error)
-            length = float(np.linalg.norm(move))
-            at = self.pin.integrate(
-                self.model, at, move if length <= _MAX_STEP_RAD else move * (_MAX_STEP_RAD / length)
+                return configuration, remaining, step
+            displacement = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + self.damping, error)
+            length = float(np.linalg.norm(displacement))
+            configuration = self.pin.integrate(
+                self.model,
+                configuration,
+                displacement if length <= _MAX_STEP_RAD else displacement * (_MAX_STEP_RAD / length),
             )
-            at[self.columns] = np.minimum(np.maximum(at[self.columns], self.low), self.high)
-        return at, self._compute_error(self._linearize(wanted, at)[0]), _MAX_STEPS
+            configuration[self.columns] = np.minimum(np.maximum(configuration[self.columns], self.low), self.high)
+        return configuration, self._compute_error(self._linearize(target, configuration)[0]), _MAX_STEPS
 
-    def _linearize(self, wanted: Any, at: Floats) -> tuple[Floats, Floats]:
+    def _linearize(self, target: Any, configuration: Floats) -> tuple[Floats, Floats]:
         """Compute the error and its Jacobian.
 
         A transform's error is its logarithm, a point's is in the axes of the base.
         """
         pin, model, data = self.pin, self.model, self.data
-        pin.framesForwardKinematics(model, data, at)
+        pin.framesForwardKinematics(model, data, configuration)
         tip = data.oMf[self.frame]
         if not self.has_rotation:
-            jacobian = pin.computeFrameJacobian(model, data, at, self.frame, pin.LOCAL_WORLD_ALIGNED)
-            return wanted - tip.translation, jacobian[:3]
-        target_in_tip = tip.actInv(wanted)
-        jacobian = pin.computeFrameJacobian(model, data, at, self.frame)
+            jacobian = pin.computeFrameJacobian(model, data, configuration, self.frame, pin.LOCAL_WORLD_ALIGNED)
+            return target - tip.translation, jacobian[:3]
+        target_in_tip = tip.actInv(target)
+        jacobian = pin.computeFrameJacobian(model, data, configuration, self.frame)
         return pin.log6(target_in_tip).vector, pin.Jlog6(target_in_tip.inverse()) @ jacobian
 
     def _compute_error(self, error: Floats) -> float:
@@ -105,21 +107,21 @@ class Pinocchio(InProcessAdapter):
         """Convert values to the library's configuration. Each ball joint has a quaternion x y z w."""
         result = np.empty(self.model.nq)
         result[self.columns] = values[self.singles]
-        for ball, column in zip(self.arm.balls, self.turn_columns, strict=True):
+        for ball, column in zip(self.arm.balls, self.quaternion_columns, strict=True):
             result[column : column + 4] = np.roll(to_quaternion(values[ball : ball + 3], "XYZ"), -1)
         return result
 
     def _to_values(self, configuration: Floats) -> Floats:
         result = np.empty(len(self.arm.links))
         result[self.singles] = configuration[self.columns]
-        for ball, column in zip(self.arm.balls, self.turn_columns, strict=True):
+        for ball, column in zip(self.arm.balls, self.quaternion_columns, strict=True):
             result[ball : ball + 3] = from_quaternion(np.roll(configuration[column : column + 4], 1), "XYZ")
         return result
 
     def _sample_q(self) -> Floats:
         result = np.empty(self.model.nq)
         result[self.columns] = self.rng.uniform(*self.sample_ranges)
-        for column in self.turn_columns:
+        for column in self.quaternion_columns:
             result[column : column + 4] = rotations.normalise(self.rng.normal(size=4))
         return result
 
@@ -134,7 +136,7 @@ def _build_model(pin: Any, arm: SerialArm) -> tuple[Any, NDArray[np.int64], list
     rotation_columns: list[int] = []
     while i < len(arm.links):
         link, ball = arm.links[i], i in arm.balls
-        kind = pin.JointModelPrismaticUnaligned if link.slide else pin.JointModelRevoluteUnaligned
+        kind = pin.JointModelPrismaticUnaligned if link.is_slide else pin.JointModelRevoluteUnaligned
         joint = pin.JointModelSpherical() if ball else kind(link.axis)
         parent = model.addJoint(parent, joint, pin.SE3(link.place), link.name)
         (rotation_columns if ball else columns).append(model.joints[parent].idx_q)

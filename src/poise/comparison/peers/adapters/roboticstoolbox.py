@@ -55,8 +55,8 @@ def _build_chain(toolbox: Any, arm: SerialArm) -> Any:
     for link in arm.links:
         to_axis = np.eye(4)
         to_axis[:3, :3] = rotations.as_matrix(rotations.rotation_between(_Z, link.axis))
-        free = not link.slide and np.isinf(link.low) and np.isinf(link.high)
+        free = not link.is_slide and np.isinf(link.low) and np.isinf(link.high)
         within = [-np.pi, np.pi] if free else list(find_finite_limits(link))
-        parts += [ET.SE3(back @ link.place @ to_axis), (ET.tz if link.slide else ET.Rz)(qlim=within)]
+        parts += [ET.SE3(back @ link.place @ to_axis), (ET.tz if link.is_slide else ET.Rz)(qlim=within)]
         back = invert_rigid(to_axis)
     return toolbox.ETS([*parts, ET.SE3(back @ arm.tip)])

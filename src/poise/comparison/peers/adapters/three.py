@@ -36,8 +36,8 @@ class _Bone(NamedTuple):
     `rotation` w x y z is the node's rotation, or the one before the ball's motion.
     """
 
-    first: int  # index of its first link
-    hinge: bool
+    first_link: int  # index of its first link
+    is_hinge: bool
     offset: Floats
     rotation: Floats
 
@@ -78,7 +78,7 @@ class Three:
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         check_goal_kind("three.js CCDIKSolver", self.goals, kind)
-        slide = next((link.name for link in arm.links if link.slide), None)
+        slide = next((link.name for link in arm.links if link.is_slide), None)
         if slide is not None:
             raise UnsupportedError(f"three.js only rotates bones; {slide!r} is a slide")
         node, folder = _find_node(), _find_folder()
@@ -141,17 +141,17 @@ class Three:
         return errors[0] if errors else "no reason given"
 
     def _pack_bone(self, bone: _Bone) -> dict[str, Any]:
-        link = self.arm.links[bone.first]
+        link = self.arm.links[bone.first_link]
         low, high = (float(end) if np.isfinite(end) else None for end in (link.low, link.high))
         rotation = np.roll(bone.rotation, -1).tolist()
-        return {"offset": bone.offset.tolist(), "turn": rotation, "hinge": bone.hinge, "low": low, "high": high}
+        return {"offset": bone.offset.tolist(), "turn": rotation, "hinge": bone.is_hinge, "low": low, "high": high}
 
     def _to_bone_rotations(self, values: Floats) -> Floats:
         """Convert values to quaternions x y z w (bones, 4)."""
         rows = [
-            rotations.about(_X, values[bone.first])
-            if bone.hinge
-            else rotations.multiply(bone.rotation, to_quaternion(values[bone.first : bone.first + 3], "XYZ"))
+            rotations.about(_X, values[bone.first_link])
+            if bone.is_hinge
+            else rotations.multiply(bone.rotation, to_quaternion(values[bone.first_link : bone.first_link + 3], "XYZ"))
             for bone in self.bones
         ]
         return np.roll(np.array(rows), -1, axis=1)
@@ -162,8 +162,8 @@ class Three:
             np.where((quaternions == 0.0).all(axis=1, keepdims=True), [0.0, 0.0, 0.0, 1.0], quaternions), 1, axis=1
         )
         for bone, rotation in zip(self.bones, rotations.normalise(rotations_wxyz), strict=True):
-            i = bone.first
-            if bone.hinge:
+            i = bone.first_link
+            if bone.is_hinge:
                 link = self.arm.links[i]
                 values[i] = clamp_angles(rotations.twist_angle(rotation, _X), link.low, link.high)
             else:
