@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import subprocess
 import sys
@@ -104,6 +105,40 @@ class TestWhereAPersonLooks:
         text = compilation.format_progress(step, 12.3)
         assert len(text) == len(compilation.format_progress(0, 12.3)) < 80
         assert text[text.index("[") + 1 : text.index("]")].strip() == "===="
+
+
+class TestSilence:
+    @pytest.mark.parametrize("stream", [io.StringIO, Screen])
+    @pytest.mark.parametrize(("value", "lines"), [("1", False), ("0", True), ("", True)])
+    def test_the_variable(self, announcer, monkeypatch, stream, value, lines):
+        monkeypatch.setenv("POISE_QUIET", value)
+        monkeypatch.setattr(sys, "stderr", screen := stream())
+        compiled(announcer)
+        assert bool(screen.getvalue()) is lines
+
+    @pytest.mark.parametrize("name", ["poise", "poise.kernels"])
+    @pytest.mark.parametrize(("level", "lines"), [(logging.WARNING, 0), (logging.INFO, 1)])
+    def test_the_level_of_a_logger(self, announcer, monkeypatch, capsys, name, level, lines):
+        monkeypatch.setattr(logging.getLogger("poise"), "propagate", False)
+        monkeypatch.setattr(logging.getLogger(name), "level", level)
+        logging.getLogger("poise.kernels").manager._clear_cache()
+        compiled(announcer)
+        assert capsys.readouterr().err.count("\n") == lines
+
+    @pytest.mark.parametrize(("level", "records"), [(logging.WARNING, 0), (logging.INFO, 1)])
+    def test_records_replace_the_line_where_a_program_wants_them(self, announcer, capsys, caplog, level, records):
+        caplog.set_level(level)  # of the root logger
+        compiled(announcer)
+        compiled(announcer)
+        found = [(each.name, each.levelname, each.getMessage()) for each in caplog.records]
+        text = "compiling for this machine, once, which takes seconds; `poise warmup` does it ahead"
+        assert found == [("poise.kernels", "INFO", text)] * records
+        assert capsys.readouterr().err.count("poise: ") == 1 - records
+
+    def test_a_handler_of_its_own_gets_what_its_level_allows(self, announcer, monkeypatch, capsys):
+        monkeypatch.setattr(logging.getLogger("poise"), "handlers", [logging.NullHandler()])
+        compiled(announcer)
+        assert capsys.readouterr().err == ""
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import logging
 import subprocess
 import sys
 
@@ -21,6 +22,7 @@ SOURCE = "def added(a, b):\n    return a + b\n"
 @pytest.fixture(autouse=True)
 def _no_output(monkeypatch):
     monkeypatch.setattr(compilation, "_warnings", [])
+    monkeypatch.setattr(compilation._LOGGER, "hasHandlers", lambda: False)  # those of pytest count as a program's
 
 
 @pytest.fixture
@@ -67,6 +69,23 @@ def test_a_full_disk_is_reported_once(added, monkeypatch, capsys):
     assert "cannot write compiled kernels to" in line
     assert "No space left on device" in line
     assert "NUMBA_CACHE_DIR" in line
+
+
+def test_a_program_with_logging_gets_a_record(added, monkeypatch, capsys, caplog):
+    monkeypatch.delattr(compilation._LOGGER, "hasHandlers")
+    added.__code__ = added.__code__.replace(co_filename="<nowhere>")
+    assert called(added) == (0, 1)
+    assert capsys.readouterr().err == ""
+    ((name, level, text),) = caplog.record_tuples
+    assert (name, level) == ("poise.kernels", logging.WARNING)
+    assert text.startswith("no folder for compiled kernels can be written")
+
+
+def test_poise_quiet_silences(added, monkeypatch, capsys):
+    monkeypatch.setenv("POISE_QUIET", "1")
+    added.__code__ = added.__code__.replace(co_filename="<nowhere>")
+    assert called(added) == (0, 1)
+    assert capsys.readouterr().err == ""
 
 
 def test_where_no_folder_takes_them_they_are_in_memory(added, capsys):

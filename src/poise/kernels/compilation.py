@@ -9,11 +9,14 @@ where it finds no writable folder.
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import sys
 import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from enum import Enum, auto
 from typing import Any, TextIO
 
 from numba.core.caching import FunctionCache, NullCache
@@ -92,11 +95,46 @@ _warnings: list[str] = []
 
 
 def _warn_once(sentence: str) -> None:
-    """Write the first sentence of a process on standard error."""
-    if not _warnings and sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"poise: {sentence}: {_FOLDER_HINT}\n")
+    """Report the first sentence of a process."""
+    if not _warnings:
+        output = _choose_output(logging.WARNING)
+        if output is _Output.LOG:
+            _LOGGER.warning("%s: %s", sentence, _FOLDER_HINT)
+        elif output is _Output.STREAM:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write(f"poise: {sentence}: {_FOLDER_HINT}\n")
     _warnings.append(sentence)
+
+
+# --- Output: standard error, log records or nothing -------------------------------------------------------------------
+#
+# Lines go to standard error, because most programs configure no logging. Records replace them where the program has
+# handlers for the level. The user silences both by POISE_QUIET=1, or by the level of the logger `poise`.
+
+
+_QUIET_VARIABLE = "POISE_QUIET"
+_LOGGERS = [logging.getLogger("poise.kernels"), logging.getLogger("poise")]  # innermost first
+_LOGGER = _LOGGERS[0]
+
+
+class _Output(Enum):
+    """Destination of a message."""
+
+    NOTHING = auto()
+    STREAM = auto()  # standard error
+    LOG = auto()
+
+
+def _choose_output(level: int) -> _Output:
+    """Choose the destination of a message of a level."""
+    own_level = next((logger.level for logger in _LOGGERS if logger.level), level)
+    is_silenced = os.environ.get(_QUIET_VARIABLE, "0") not in ("", "0") or own_level > level
+    if is_silenced or any(logger.disabled for logger in _LOGGERS):
+        return _Output.NOTHING
+    if _LOGGER.hasHandlers() and _LOGGER.isEnabledFor(level):
+        return _Output.LOG
+    has_own_handlers = any(logger.handlers for logger in _LOGGERS)
+    return _Output.NOTHING if has_own_handlers or sys.stderr is None else _Output.STREAM
 
 
 # --- Report compilation on standard error ----------------------------------------------------------------------------
@@ -104,11 +142,12 @@ def _warn_once(sentence: str) -> None:
 # One line shows that kernels are compiled, and for how many seconds.
 #
 # Numba sends events when it starts and ends compiling a function. In a terminal or a notebook the line has a moving
-# bar; elsewhere it is written once per process. Kernels loaded from the disk cache are not reported. Loading and
-# compiling both pause the clock of calls.
+# bar; elsewhere, and as a log record, it is written once per process. Kernels loaded from the disk cache are not
+# reported. Loading and compiling both pause the clock of calls.
 
 
-_MESSAGE = "poise: compiling for this machine, once"
+_MESSAGE = "compiling for this machine, once"
+_WARMUP_HINT = "which takes seconds; `poise warmup` does it ahead"
 _BAR_LETTERS, _MARK_LETTERS = 16, 4  # letters of the bar, and of the mark moving in it
 _REDRAW_PERIOD_S = 0.2  # [s] between two redraws of the bar
 _PACKAGE = __name__.rpartition(".")[0]
@@ -130,13 +169,16 @@ class CompileProgress(Listener):
     def on_start(self, event: Event) -> None:
         """Start the progress line. The outermost function is the kernel."""
         self._depth += 1
-        if self._depth > 1 or not _is_ours(event) or self.suppressed or sys.stderr is None:
+        if self._depth > 1 or not _is_ours(event) or self.suppressed:
             return
-        if _is_interactive(sys.stderr):
+        output = _choose_output(logging.INFO)
+        if output is _Output.STREAM and _is_interactive(sys.stderr):
             self._line = _ProgressLine(sys.stderr, self._past_seconds)
-        elif not self._reported:
-            sys.stderr.write(f"{_MESSAGE}, which takes seconds; `poise warmup` does it ahead\n")
-        self._reported = True
+        elif output is _Output.STREAM and not self._reported:
+            sys.stderr.write(f"poise: {_MESSAGE}, {_WARMUP_HINT}\n")
+        elif output is _Output.LOG and not self._reported:
+            _LOGGER.info("%s, %s", _MESSAGE, _WARMUP_HINT)
+        self._reported = self._reported or output is not _Output.NOTHING
 
     def on_end(self, event: Event) -> None:
         """Close the progress line after success or failure."""
@@ -192,7 +234,7 @@ def format_progress(step: int, seconds: float) -> str:
     travel = _BAR_LETTERS - _MARK_LETTERS
     position = abs(travel - step % (2 * travel))
     indent = " " * (travel - position)
-    return f"{_MESSAGE} [{indent}{'=' * _MARK_LETTERS}{' ' * position}] {seconds:.0f} s"
+    return f"poise: {_MESSAGE} [{indent}{'=' * _MARK_LETTERS}{' ' * position}] {seconds:.0f} s"
 
 
 def _is_ours(event: Event) -> bool:
