@@ -45,13 +45,13 @@ class TestProcesses:
         assert [one.value for one in done] == [0, 1, 2, None, 4, 5]
         assert isinstance(done[3].error, WorkerDiedError)
         assert "died on it, the last one by signal 9" in str(done[3].error)
-        assert all("with code 7" in str(one.error) for one in listed([7], jobs.leaves, processes=1))
+        assert all("with code 7" in str(one.error) for one in listed([7], jobs.leaves, processes=2))
 
     def test_a_process_that_was_killed_by_chance_costs_nothing(self, tmp_path):
         assert [one.require() for one in listed(range(6), jobs.DiesOnce(tmp_path / "mark"), processes=2)] == [*range(6)]
 
     def test_what_cannot_be_sent_is_reported_in_words(self):
-        first, second = listed(range(2), jobs.not_to_be_sent, processes=1)
+        first, second = listed(range(2), jobs.not_to_be_sent, processes=2)
         assert "with a lambda" in str(first.error)
         assert "pickle" in str(second.error)
 
@@ -81,6 +81,36 @@ class TestProcesses:
     def test_misuse(self, job, options, message):
         with pytest.raises(InputError, match=message):
             listed([1], job, **options)
+
+
+class TestOneProcess:
+    def test_jobs_run_here_and_are_not_pickled(self):
+        here = os.getpid()
+        done = listed(range(3), lambda number: (number, os.getpid()), processes=1)
+        assert [one.value for one in done] == [(0, here), (1, here), (2, here)]
+
+    def test_an_error_is_a_value(self):
+        done = listed(range(4), jobs.odd_ones_fail, processes=1)
+        assert [one.value for one in done] == [0, None, 2, None]
+        assert [str(one.error) for one in done if not one.ok] == ["1 is odd", "3 is odd"]
+
+    def test_files_are_requested_one_at_a_time(self):
+        files = count()
+        running = poise.each(files, jobs.double, processes=1)
+        assert [one.value for one in islice(running, 3)] == [0, 2, 4]
+        assert next(files) == 3
+
+    @pytest.mark.parametrize(
+        ("files", "job", "message"),
+        [
+            ([1], "job", "called with each file, not a str"),
+            ("a.bvh", jobs.double, "not one path"),
+            (3, jobs.double, "not 3"),
+        ],
+    )
+    def test_misuse(self, files, job, message):
+        with pytest.raises(InputError, match=message):
+            listed(files, job, processes=1)
 
 
 class TestExecutors:

@@ -265,7 +265,7 @@ def each(
     executor
         Any executor of `concurrent.futures`, such as that of a cluster. By default worker processes are started.
     processes
-        Number of processes, without an executor; by default one per core.
+        Number of processes, without an executor; by default one per core. With 1 the jobs run in the calling process.
 
     Yields
     ------
@@ -283,7 +283,14 @@ def each(
     processes end when the iterator is closed, or with the caller. They import the main module of the program: a script
     must call `each` below `if __name__ == "__main__":`. Call `poise.warmup()` first, to compile the kernels once and
     not in every process.
+
+    With `processes=1` nothing is pickled: any callable is a job, and a debugger stops in it. A crash ends the caller.
     """
+    if processes == 1 and executor is None:
+        for file in _check_call(files, job, executor, processes):
+            result = run_job(job, FileTask(0, file))
+            yield Finished(file, result.value, result.error)
+        return
     waiting: dict[int, Finished] = {}
     next_number = 0
     for number, finished in iterate_completed(files, job, executor=executor, processes=processes):
@@ -301,25 +308,30 @@ def iterate_completed(
     processes: int | None = None,
 ) -> Generator[tuple[int, Finished]]:
     """Run `each` and yield (number, result) in completion order."""
-    if not callable(job):
-        raise InputError(f"each() takes a job that is called with each file, not a {type(job).__name__}")
-    if isinstance(files, str):
-        raise InputError(f"each() takes several files, such as [{quote_value(files)}], not one path")
-    try:
-        files = iter(files)
-    except TypeError as error:
-        raise InputError(
-            f"each() takes several files, such as folder.glob('*.bvh'), not {abbreviate(files)}"
-        ) from error
-    if not (executor is None or isinstance(executor, Executor)):
-        raise InputError(f"executor is one of concurrent.futures, not a {type(executor).__name__}")
-    if processes is not None and (isinstance(processes, bool) or not isinstance(processes, int) or processes < 1):
-        raise InputError(f"processes must be a whole number from 1 on, not {abbreviate(processes)}")
+    files = _check_call(files, job, executor, processes)
     workers = ProcessPool(job, processes or count_cores()) if executor is None else _ExecutorPool(job, executor)
     try:
         yield from _run_tasks(files, workers)
     finally:
         workers.close()
+
+
+def _check_call(files: Any, job: Any, executor: Any, processes: Any) -> Iterator[Any]:
+    """Check the arguments of `each`. Return an iterator over the files."""
+    if not callable(job):
+        raise InputError(f"each() takes a job that is called with each file, not a {type(job).__name__}")
+    if isinstance(files, str):
+        raise InputError(f"each() takes several files, such as [{quote_value(files)}], not one path")
+    if not (executor is None or isinstance(executor, Executor)):
+        raise InputError(f"executor is one of concurrent.futures, not a {type(executor).__name__}")
+    if processes is not None and (isinstance(processes, bool) or not isinstance(processes, int) or processes < 1):
+        raise InputError(f"processes must be a whole number from 1 on, not {abbreviate(processes)}")
+    try:
+        return iter(files)
+    except TypeError as error:
+        raise InputError(
+            f"each() takes several files, such as folder.glob('*.bvh'), not {abbreviate(files)}"
+        ) from error
 
 
 def count_cores() -> int:
