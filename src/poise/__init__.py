@@ -220,7 +220,7 @@ _COMMON_NAMES = {
     "dls": "DampedLeastSquares", "lm": "LevenbergMarquardt", "sdls": "SelectivelyDamped", "jt": "JacobianTranspose",
     "ik": "solve", "solveik": "solve", "target": "Position", "rotation": "Orientation", "transform": "Place",
     "read": "load", "open": "load", "write": "save", "show": "view", "viewer": "view", "limit": "Range",
-    "scene": "Rig",
+    "scene": "Rig", "robot": "load", "retarget": "fit", "fk": "Pose.world", "forwardkinematics": "Pose.world",
 }  # fmt: skip
 
 

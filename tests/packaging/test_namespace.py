@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import operator
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -136,6 +138,53 @@ def test_a_name_that_does_not_exist():
     assert not hasattr(poise, "solving_")
     with pytest.raises(ImportError, match="cannot import name 'Positon'"):
         from poise import Positon  # noqa: F401
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("fk", "poise.Pose.world"), ("forward_kinematics", "poise.Pose.world"), ("robot", "poise.load"),
+        ("retarget", "poise.fit"), ("IK", "poise.solve"), ("Positon", "poise.Position"),
+    ],
+)  # fmt: skip
+def test_names_of_other_libraries_lead_to_ours(name, suggestion):
+    with pytest.raises(AttributeError) as caught:
+        getattr(poise, name)
+    assert str(caught.value).startswith(f"module 'poise' has no attribute '{name}'; did you mean {suggestion}")
+
+
+def test_every_suggestion_exists():
+    for suggestion in poise._COMMON_NAMES.values():
+        operator.attrgetter(suggestion)(poise)
+
+
+def public_callables():
+    """Public functions, classes and their methods, by name."""
+    found = {}
+    for module in (poise, poise.extend, poise.plot, poise.rotations, poise.samples, poise.solvers):
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            found[f"{module.__name__}.{name}"] = value
+            if inspect.isclass(value):
+                found |= {f"{module.__name__}.{name}.{key}": one for key, one in inspect.getmembers(value, callable)}
+    return {name: value for name, value in found.items() if not name.rpartition(".")[2].startswith("_")}
+
+
+def test_defaults_in_signatures_are_plain():
+    """A default reads as it is typed: 0.25 and no np.float64(0.25), and no address."""
+    shown, seen = [], 0
+    for name, value in public_callables().items():
+        try:
+            signature = inspect.signature(value)
+        except (TypeError, ValueError):  # a class of C without one
+            continue
+        seen += 1
+        defaults = {key: repr(one.default) for key, one in signature.parameters.items() if one.default is not one.empty}
+        shown += [
+            f"{name}: {key}={text}" for key, text in defaults.items() if re.search(r"\bnp\.|array\(| at 0x", text)
+        ]
+    assert seen > 300
+    assert shown == []
 
 
 def test_no_room_hides_a_function():

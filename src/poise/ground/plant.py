@@ -28,7 +28,7 @@ from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.sooner import stand
-from poise.ground.stages import Allowed, InPlace, Seen, in_clip
+from poise.ground.stages import STEEPEST_RAD, Allowed, InPlace, Seen, in_clip
 from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
@@ -136,7 +136,7 @@ def plant_feet(
     feet_only: bool = False,
     up: Up | None = None,
     metre: float | None = None,
-    steepest: float = np.radians(40.0),
+    steepest: float = STEEPEST_RAD,
     farthest: float = 0.15,
     stretch: float = 0.0,
 ) -> Planted:

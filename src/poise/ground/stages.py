@@ -6,6 +6,7 @@ Contacts and places of feet are worked out in the finer frames of a motion, pelv
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -34,13 +35,14 @@ from poise.maths.arrays import Bools, Floats, Ints, real
 
 InPlace = Literal["travel", "keep", "refuse"]
 
+STEEPEST_RAD = math.radians(40.0)  # [rad] steepest ground for a whole foot by default; a larger one tilts feet further
 _HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
 
 
 class Allowed(NamedTuple):
     """The numbers among the arguments."""
 
-    steepest: float = np.radians(40.0)
+    steepest: float = STEEPEST_RAD
     farthest: float = 0.15
     stretch: float = 0.0
     floor: float | None = None  # [m] the clip's own, where what stands above it is to stay there
