@@ -12,8 +12,8 @@ from tests.docs.pages import DOCS, blocks
 
 FOLDER, FIGURES = DOCS / "solvers", DOCS / "figures"
 SECTIONS = (
-    "The idea", "The formula", "A real solve", "When to use it", "When not", "Degenerate cases",
-    "What Poise does differently", "Check it yourself", "Measured", "Options", "Sources",
+    "The idea", "The formula", "The method in twenty lines", "A real solve", "When to use it", "When not",
+    "Degenerate cases", "What Poise does differently", "Check it yourself", "Measured", "Options", "Sources",
 )  # fmt: skip
 
 
@@ -57,6 +57,33 @@ def test_what_is_written_from_the_code_agrees_with_it(name):
 def test_the_page_proves_what_it_says(name):
     shown = [block.code for block in blocks(tables.section(page(name), "Check it yourself") + "\n")]
     assert any("assert " in code for code in shown)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.long] * (n == "autodiff")) for n in solvers.names()]
+)
+def test_the_method_in_twenty_lines_is_the_classic_option(name):
+    """The lines use NumPy only, and agree with Poise on 100 targets."""
+    codes = [block.code for block in blocks(tables.section(page(name), "The method in twenty lines") + "\n")]
+    methods = [code for code in codes if "poise" not in code]
+    assert methods
+    assert all(count_lines(code) <= 20 for code in methods)
+    values = {}
+    for code in codes:
+        exec(code, values)  # noqa: S102
+    assert values["result"].solver == name
+    assert len(values["targets"]) == len(values["by_hand"]) == 100
+    assert values["difference"] < 1e-12
+
+
+def count_lines(code):
+    """Count the lines of code, without blank lines, comments, imports and docstrings of one line."""
+    lines = [line.strip() for line in code.splitlines()]
+    return sum(bool(line) and not line.startswith(("#", "import ", '"""')) for line in lines)
+
+
+def test_lines_of_code_are_counted():
+    assert count_lines('import numpy as np\n\ndef f(x):\n    """Double."""\n    # twice\n    return 2 * x\n') == 2
 
 
 @pytest.mark.parametrize("name", solvers.names())
