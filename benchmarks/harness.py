@@ -24,9 +24,17 @@ Row = dict[str, Any]
 
 
 def data_folder() -> Path | None:
-    """Folder of the shared test data (environment variable POISE_DATA), or None where there is none."""
-    folder = Path(os.environ.get("POISE_DATA", HERE.parent.parent / "shared" / "data"))
-    return folder if folder.is_dir() else None
+    """Folder of the test data (POISE_DATA), else what fetch_data.py has fetched, or None."""
+    if "POISE_DATA" in os.environ:
+        folders = [Path(os.environ["POISE_DATA"])]
+    else:
+        folders = [HERE.parent.parent / "shared" / "data", fetched_folder()]
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def fetched_folder() -> Path:
+    """Folder that fetch_data.py fills."""
+    return cache_folder() / "data"
 
 
 def cache_folder() -> Path:

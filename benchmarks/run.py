@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 
+import data_manifest
 import harness
 
 NAMES = (
@@ -42,10 +43,11 @@ NAMES = (
     "package_files",
     "viewer",
 )
+_MACHINE = "Each JSON file beside a table names the machine and the versions that it was measured with."
 
 
 def main() -> int:
-    """Run the named benchmarks, by default all, and join their tables to results/README.md."""
+    """Run the named benchmarks, by default all, and list the tables in results/README.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}; all by default")
     names = parser.parse_args().names or NAMES
@@ -54,12 +56,19 @@ def main() -> int:
         parser.error(f"no benchmark {unknown[0]!r}; there are: {', '.join(NAMES)}")
     for name in names:
         importlib.import_module(name).main()
-    tables = [harness.RESULTS / f"{name}.md" for name in NAMES]
-    machine = ", ".join(f"{key} {value}" for key, value in harness.machine().items())
-    head = f"# Results\n\nMade by `python benchmarks/run.py` on: {machine}.\n"
-    parts = [head, *(path.read_text(encoding="utf-8") for path in tables if path.is_file())]
-    (harness.RESULTS / "README.md").write_text("\n".join(parts), encoding="utf-8")
+    (harness.RESULTS / "README.md").write_text(list_results(), encoding="utf-8")
     return 0
+
+
+def list_results() -> str:
+    """List the tables of all benchmarks and tools, with links."""
+    rows = ["# Results", "", "| table | who can repeat it |", "|---|---|"]
+    for name in data_manifest.read_benchmarks():
+        path = harness.RESULTS / f"{name}.md"
+        if path.is_file():
+            title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+            rows.append(f"| [{title}]({name}.md) | {data_manifest.describe_short(name)} |")
+    return "\n".join([*rows, "", _MACHINE, ""])
 
 
 if __name__ == "__main__":

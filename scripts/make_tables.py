@@ -1,19 +1,19 @@
-"""Write measured tables into the pages that show them: `python scripts/make_tables.py`.
+"""Write measured tables into pages, and whole pages of results and commands: `python scripts/make_tables.py`.
 
-They stand in the pages themselves, so that who reads docs/ without building it sees them, too. A page has each table
-between two lines, <!-- written by scripts/make_tables.py: NAME --> and <!-- end of NAME -->. A test finds those that
-are out of date.
+They are in the repository, so that who reads docs/ without building it sees them, too. A page has each table between
+two lines, <!-- written by scripts/make_tables.py: NAME --> and <!-- end of NAME -->. A test finds those that are out of
+date.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
-from figures import _classic_numbers, _compare_columns, _methods_table, _peers_table, _summary
+from figures import _classic_numbers, _compare_columns, _methods_table, _pages, _peers_table, _summary
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -26,7 +26,16 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("performance.md", "summary"): _summary.text,
     ("performance.md", "machine"): _summary.machine,
     ("performance.md", "peers"): _peers_table.text,
+    ("api/index.md", "names"): _pages.write_names,
+    ("performance.md", "measurements"): _pages.write_measurements,
     ("../README.md", "peers"): _peers_table.text,
+    ("../benchmarks/README.md", "benchmarks"): _pages.write_benchmarks,
+}
+
+# Folders below docs with written pages only, with the function that gives file name -> text.
+FOLDERS: dict[str, Callable[[], Mapping[str, str]]] = {
+    "results": _pages.write_result_pages,
+    "command-line": _pages.write_command_pages,
 }
 
 
@@ -36,6 +45,19 @@ def main() -> None:
         path = DOCS / page
         path.write_text(with_table(path.read_text(encoding="utf-8"), name, text()), encoding="utf-8")
         print(f"{path}: {name}")
+    for folder, pages in FOLDERS.items():
+        write_folder(DOCS / folder, pages())
+        print(DOCS / folder)
+
+
+def write_folder(folder: Path, pages: Mapping[str, str]) -> None:
+    """Write the pages of a folder, and remove those of other names."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.md"):
+        if old.name not in pages:
+            old.unlink()
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def table_in(page: str, name: str) -> str:

@@ -10,8 +10,8 @@ An entry is rig/solver/question. It has hashes of q, of the status codes, of the
 solver, joints), how many targets were reached and the worst error, or the sentence of a refusal. Bits depend on the
 processor and on NumPy: where the file was made elsewhere, only --against can tell.
 
-Answers are made in a process of their own with kernels of its own, compiled with a fixed hash seed: with another one
-the same kernel may round otherwise.
+Answers are made in a process of their own with kernels of its own, compiled with a fixed hash seed. Kernels of today
+give the same bits with any seed; those of revisions whose kernels shared copies of functions may not.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def made(pattern: str = "*") -> Entries:
 
 def made_by(checkout: Path | None, pattern: str = "*") -> Entries:
     """The answers of the Poise of a checkout (None: the one that is imported here), in a process of its own."""
-    # What the compiler makes of a kernel, to the last bit, depends on the order of sets of strings.
+    # A checkout of before November 2026 may round otherwise with another order of sets of strings.
     kept = harness.cache_folder() / "golden"
     environment = {**os.environ, "PYTHONHASHSEED": "0", "NUMBA_CACHE_DIR": str(kept)}
     if checkout is not None:

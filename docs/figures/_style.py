@@ -12,9 +12,8 @@ A figure is a module docs/figures/NAME.py with one function, and a page shows it
         axes.legend()
         save(drawing, path)
 
-The name to write under ends in .svg; a module with `SUFFIX = ".png"` gets a .png, for pictures of meshes, one with
-".md" a text that pages include, for numbers. Curves come from real solves, never by hand. The same code gives the same
-bytes.
+The name to write under ends in .svg. Curves come from real solves, never by hand. The same code gives the same bytes
+on the same machine; a module with `TIMED = True` draws measured times, which differ.
 """
 
 from __future__ import annotations

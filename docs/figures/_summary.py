@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from data_manifest import describe_short
+
 RESULTS = Path(__file__).parent.parent.parent / "benchmarks" / "results"
+
 _BLANK = "\N{NO-BREAK SPACE}"
 _MACHINE = {"cpu": "CPU", "cores": "cores", "python": "Python", "numpy": "NumPy", "numba": "Numba"}
 
@@ -56,12 +59,13 @@ def facts(name: str) -> dict[str, Any]:
 
 def text() -> str:
     """Write a row for each figure."""
-    lines = ["| what | figure | measured in `benchmarks/results` |", "|---|---|---|"]
+    lines = ["| what | figure | measured in | repeatable by |", "|---|---|---|---|"]
     for figure in FIGURES:
         values = _values(figure)
         least, most = _shown(min(values)), _shown(max(values))
         message = f"{least if least == most else f'{least} to {most}'}{_BLANK}{figure.unit}"
-        lines.append(f"| {figure.what} | {message} | `{figure.benchmark}.md` |")
+        link = f"[{figure.benchmark}](results/{figure.benchmark}.md)"
+        lines.append(f"| {figure.what} | {message} | {link} | {describe_short(figure.benchmark)} |")
     return "\n".join(lines) + "\n"
 
 

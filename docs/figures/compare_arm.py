@@ -11,6 +11,7 @@ from poise.comparison.report import matplotlib_figure
 from poise.comparison.runs import QUICK
 from poise.comparison.task import SetSizes
 
+TIMED = True
 SOLVERS = ("ccd", "damped_least_squares", "fabrik", "jacobian_transpose", "levenberg_marquardt")
 
 

@@ -14,7 +14,7 @@ from tests.docs.test_recipes import PROOFS
 PAGES = {page.name: page for page in (DOCS / "architecture.md", DOCS / "contributing.md", DOCS / "viewer-protocol.md")}
 NAMED = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|md|toml)|(?:[\w-]+/)+)(?=[`:]|$)")
 SEARCHED = ("src", "tests", "docs", "benchmarks", "tools", "scripts", "examples")
-MADE = {file_of(step) for title in PROOFS for step in recipe(title)} | {"docs/figures/NAME.py", "docs/results/"}
+MADE = {file_of(step) for title in PROOFS for step in recipe(title)} | {"docs/figures/NAME.py"}
 
 
 def exists(name):

@@ -48,8 +48,30 @@ def test_the_best_peer_solves_as_much_and_is_the_quickest():
     assert along.theirs < min(time for peer, time in times.items() if not peer.startswith(("poise", "frankik_given")))
 
 
-def test_pages_of_the_repository_include_nothing_that_git_ignores():
-    """Read without building the site, a page shows its figures."""
-    made = re.compile(r"\{include\} *(?:results|_figures)/")
+@pytest.mark.parametrize("folder", make_tables.FOLDERS)
+def test_written_pages_are_up_to_date(folder):
+    wanted = make_tables.FOLDERS[folder]()
+    shown = {path.name: path.read_text(encoding="utf-8") for path in (make_tables.DOCS / folder).glob("*.md")}
+    assert shown.keys() == wanted.keys(), "run python scripts/make_tables.py"
+    assert [name for name, text in wanted.items() if shown[name] != text] == [], "run python scripts/make_tables.py"
+
+
+def test_written_pages_replace_those_of_other_names(tmp_path):
+    (tmp_path / "old.md").write_text("old")
+    make_tables.write_folder(tmp_path, {"new.md": "new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["new.md"]
+
+
+def test_pages_of_the_repository_show_their_tables():
+    """Read without building the site, a page has its text and tables itself."""
+    made = re.compile(r"\{include\}")
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     assert [page.name for page in pages if made.search(page.read_text(encoding="utf-8"))] == []
+    assert (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").count("](results/") > 40
+
+
+def test_every_measured_figure_says_who_can_repeat_it():
+    for row in _summary.text().splitlines()[2:]:
+        assert re.search(r"\| (anyone|in part: lacks)[^|]*\|$", row), row
+    for name, page in make_tables.FOLDERS["results"]().items():
+        assert re.search(r"^\*\*Repeatable (by anyone|in part)\.\*\*", page, re.MULTILINE), name
