@@ -4,7 +4,7 @@ import poise
 from poise import samples
 
 rig = poise.load(samples.path("humanoid.glb"))  # its sidecar humanoid.ik.toml makes elbows and knees hinges
-print(rig.skeleton["LeftForeArm"].limit)
+print(rig.skeleton["LeftForeArm"].limit)  # Range(low=0.0, high=2.618, axis=(0.0, -1.0, 0.0), ...)
 
 stiff = rig.skeleton.with_limits({"*Arm": poise.Range.degrees(-5, 5, axis=(0, 0, 1))})
 pose = poise.Pose(stiff, stiff.rest_q)

@@ -16,7 +16,7 @@ goals = [
     poise.Pole("LeftForeArm", elbow + [0.5, -0.5, 0], root="LeftArm", tip="LeftHand"),
 ]
 result = poise.solve(start, goals)
-print(result)
+print(result)  # reached: 9.1e-08 and 6e-08 rad left, 1 iteration, ... (natural, levenberg_marquardt)
 assert result.reached
 
 quarter = np.linspace(0, 1, 5)

@@ -27,4 +27,4 @@ assert np.median(off) < 0.05
 
 # a crowd is a pose with one more axis; each has a state of its own
 crowd = poise.Grounder(clip, slope)
-print(crowd.step(walk.at([0.1, 0.4, 0.7]), dt=0.0), crowd.contacts.shape)
+print(crowd.step(walk.at([0.1, 0.4, 0.7]), dt=0.0), crowd.contacts.shape)  # Pose(..., batch (3,)) (3, 2, 2)

@@ -25,7 +25,7 @@ for options in ({}, {"damping": 0.05}, {"speed": 2.0}):
 hand = poise.Tracker(rig.rest, goal, damping=0.05)
 motion = hand.clip(targets, fps=60, name="reach")
 left = np.linalg.norm(hand.pose.world["LeftHand"].positions - targets[-1])
-print(motion, f"{1000 * left:.1f} mm left at its end")
+print(motion, f"{1000 * left:.1f} mm left at its end")  # Clip('reach', 90 frames, 1.48 s) 0.0 mm left at its end
 assert left < 0.01
 poise.save(motion, out / "following.glb", like=rig)
 assert [clip.name for clip in poise.load(out / "following.glb").clips] == ["walk", "reach"]

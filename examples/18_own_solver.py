@@ -77,12 +77,12 @@ arm = poise.load(poise.samples.path("arm.urdf"))
 goal = poise.Position("tool", [0.3, 0.2, 0.5])
 
 result = poise.solve(arm.rest, goal, solver=Nudge(), tolerance=1e-4)
-print(result)
+print(result)  # reached: 0.09 mm left, 20 iterations, ... (nudge)
 assert result.reached
 assert result.violation <= 1e-9
 
 caught = poise.solve(arm.rest, goal, solver=Boast())
-print(caught, f"limits exceeded by {caught.violation:.2f} rad")
+print(caught, f"limits exceeded by {caught.violation:.2f} rad")  # stalled: ... (boast) limits exceeded by 6.73 rad
 assert not caught.reached
 assert caught.violation > 1
 
@@ -90,4 +90,4 @@ character = poise.load(poise.samples.path("humanoid.glb")).rest
 try:
     poise.solve(character, poise.Position("LeftHand", [0.4, 1.2, 0.3]), solver=Nudge())
 except poise.UnsupportedError as error:
-    print(error)
+    print(error)  # nudge moves hinge joints and slide joints; 'LeftShoulder' is a ball

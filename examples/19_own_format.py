@@ -79,7 +79,7 @@ def line_of(joint: poise.Joint, skeleton: poise.Skeleton) -> str:
 lamp = read(out / "lamp.stick")
 goals = [poise.Position("bulb", [0.3, 0.25, 0.15]), poise.Direction("head", [0, -1, 0], axis=(0, 1, 0))]
 result = poise.solve(lamp.rest, goals)
-print(result)
+print(result)  # reached: 3.5e-09 mm and 0 rad left, 7 iterations, ... (levenberg_marquardt)
 assert result.reached
 
 write(result.pose, out / "posed.stick")
@@ -89,5 +89,5 @@ np.testing.assert_array_equal(again.pose.q, result.q)
 
 poise.save(result.pose, out / "lamp.glb")
 bulb = poise.load(out / "lamp.glb").pose.world["bulb"].positions
-print("the bulb in lamp.glb is at", bulb.round(4))
+print("the bulb in lamp.glb is at", bulb.round(4))  # the bulb in lamp.glb is at [0.3 0.25 0.15]
 assert np.abs(bulb - [0.3, 0.25, 0.15]).max() < 1e-4

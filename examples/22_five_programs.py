@@ -13,8 +13,8 @@ out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 rig = poise.load(poise.sample("humanoid"))
 hand = poise.Position("LeftHand", [0.3, 1.2, 0.4], root="LeftArm")
 result = poise.solve(rig.rest, hand)
-print(result)
-print(result.pose.world["LeftHand"].positions)
+print(result)  # reached: 0 mm left, 1 iteration, ... (two_bone)
+print(result.pose.world["LeftHand"].positions)  # [0.3 1.2 0.4]
 poise.save(result.require().pose, out / "reach.glb")
 
 # 2. follow a moving target, frame by frame; 16_view.py does so with a handle in the page
@@ -34,7 +34,7 @@ arm = poise.load(poise.sample("arm"))
 q = np.random.default_rng(0).uniform(*arm.skeleton.value_ranges.T, (100_000, arm.skeleton.nq))
 places = poise.Pose(arm.skeleton, q).world_of("tool")
 answers = poise.solve(arm.rest, poise.Place("tool", places.positions, places.rotations))
-print(f"{answers.reached.mean():.1%} reached in {answers.seconds:.2f} s")
+print(f"{answers.reached.mean():.1%} reached in {answers.seconds:.2f} s")  # 100.0% reached in 0.44 s
 np.save(out / "joints.npy", answers.pose.q)
 assert answers.reached.mean() > 0.999
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import re
 import shlex
+import sys
+import tokenize
 import types
 from typing import NamedTuple
 
@@ -57,17 +60,54 @@ def _below(text, end):
 
 def words(text):
     """Lines without the values of their numbers, which may differ in their last digits from machine to machine."""
-    lines = [" ".join(_NUMBER.sub("#", line).replace("[", "[ ").split()) for line in text.splitlines()]
-    return [line.replace("[ ", "[") for line in lines if line]
+    spaced = _NUMBER.sub("#", text).replace("[", "[ ").replace("]", " ]")
+    lines = [" ".join(line.split()) for line in spaced.splitlines()]
+    return [line.replace("[ ", "[").replace(" ]", "]") for line in lines if line]
 
 
 def agree(printed, text):
-    """Whether a text shows what was printed; a line of it may end with ... for what is left out."""
+    """Whether a text shows what was printed; its lines may have ... for what is left out."""
     lines, expected = words(printed), words(text)
     return len(lines) == len(expected) and all(
-        line.startswith(wanted.removesuffix("...")) if wanted.endswith("...") else line == wanted
+        re.fullmatch(".*".join(map(re.escape, wanted.split("..."))), line)
         for line, wanted in zip(lines, expected, strict=True)
     )
+
+
+class Printer:
+    """A `print` that also remembers the first text of each line of a file that calls it."""
+
+    def __init__(self, path):
+        self.path, self.texts = str(path), {}
+
+    def __call__(self, *values, **options):
+        caller, out = sys._getframe(1), io.StringIO()
+        print(*values, **{**options, "file": out})  # noqa: T201
+        if caller.f_code.co_filename == self.path:
+            self.texts.setdefault(caller.f_lineno, out.getvalue())
+        print(*values, **options)  # noqa: T201
+
+
+def comments(code):
+    """Comments behind the prints of a module: line of the print -> comment without its mark."""
+    ends = {
+        node.end_lineno: node.lineno
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    }
+    tokens = tokenize.generate_tokens(io.StringIO(code).readline)
+    return {
+        ends[token.start[0]]: token.string.lstrip("# ")
+        for token in tokens
+        if token.type == tokenize.COMMENT and token.start[0] in ends
+    }
+
+
+def check_comments(path, code, texts):
+    """Check that each comment behind a print is what that prints the first time, numbers aside."""
+    for line, comment in comments(code).items():
+        assert line in texts, f"{path}:{line}: prints nothing"
+        assert agree(texts[line], comment), f"{path}:{line}: prints\n{texts[line]}"
 
 
 def commands(block):
@@ -85,15 +125,18 @@ def commands(block):
 def run_page(path):
     """Run a page's blocks in order in one namespace; what fails names the page and its line.
 
-    What a page of _SHOWING has as text below a block is compared with what that prints, numbers aside.
+    What a page of _SHOWING has as text below a block is compared with what that prints, numbers aside. So is each
+    comment behind a print, on every page.
     """
-    module = types.ModuleType("__main__", f"The blocks of {path}.")
+    module, printer = types.ModuleType("__main__", f"The blocks of {path}."), Printer(path)
+    module.print = printer
     for block in blocks(path.read_text(encoding="utf-8")):
         if block.language == "python":
             padded = "\n" * (block.line - 1) + block.code  # so that a traceback shows the page's own lines
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 exec(compile(padded, str(path), "exec"), module.__dict__)  # noqa: S102
+            check_comments(path, padded, printer.texts)
             if block.text is not None and path.parent.name in _SHOWING:
                 assert agree(out.getvalue(), block.text), f"{path}:{block.line}: the block prints\n{out.getvalue()}"
             continue

@@ -102,6 +102,19 @@ def test_agreeing_looks_at_words_and_not_at_digits():
     assert not agree("one\n", "one\ntwo\n")
 
 
+def test_a_comment_behind_a_print_is_what_it_prints(tmp_path):
+    page = tmp_path / "page.md"
+    for printed in ("'one', 2", "'one, two and three',\n    2"):
+        page.write_text(f"```python\nfor _ in range(2):\n    print({printed})  # one...2\n```\n", encoding="utf-8")
+        run_page(page)
+    page.write_text("```python\nx = 'two'\nprint(x)  # one\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"page.md:3: prints\ntwo"):
+        run_page(page)
+    page.write_text("```python\nif False:\n    print('one')  # one\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"page.md:3: prints nothing"):
+        run_page(page)
+
+
 def test_a_text_below_a_block_is_what_it_prints(tmp_path):
     page = tmp_path / "tutorials" / "page.md"
     page.parent.mkdir()

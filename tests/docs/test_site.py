@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import runpy
 import subprocess
 import sys
 import threading
@@ -206,6 +207,37 @@ def test_pictures_are_small():
     shown = {at for text in (path.read_text(encoding="utf-8") for path in pages()) for at in IMAGE.findall(text)}
     assert {"images/viewer.png", "images/walk.png", "images/ground.webp", "images/roles.png"} <= shown
     assert not {at for at in shown if (DOCS / at).stat().st_size > LARGEST}
+
+
+# --- references to Python in docstrings and signatures ----------------------------------------------------------------
+
+_CONF = """
+import runpy
+settings = runpy.run_path({path!r})
+nitpicky, nitpick_ignore, setup = settings["nitpicky"], settings["nitpick_ignore"], settings["setup"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+"""
+
+
+def test_a_wrong_reference_to_python_stops_the_build(tmp_path):
+    """No pattern of references is ignored. A type without a page is right if it exists."""
+    settings = runpy.run_path(str(DOCS / "conf.py"))
+    assert settings["nitpicky"]
+    assert "nitpick_ignore_regex" not in settings
+    assert len(settings["nitpick_ignore"]) <= 3
+    (tmp_path / "conf.py").write_text(_CONF.format(path=str(DOCS / "conf.py")), encoding="utf-8")
+    names = "poise.Pose", "os.PathLike", "Pose", "poise.Pos", "os.Path", "Pos", "the pose"
+    lines = [f"- {{py:class}}`{name}`\n" for name in names]
+    (tmp_path / "index.md").write_text("# Names\n\n" + "".join(lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "dummy", str(tmp_path), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PROCESS)
+    assert done.returncode != 0
+    assert re.findall(r"reference target not found: (.+?) \[", done.stderr) == [
+        "poise.Pos",
+        "os.Path",
+        "Pos",
+        "the pose",
+    ]
 
 
 # --- the checks themselves: what they must find -----------------------------------------------------------------------

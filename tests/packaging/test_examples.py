@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
-from tests.docs.pages import blocks, run_page
+from tests.docs.pages import Printer, blocks, check_comments, run_page
 
 README = ROOT / "README.md"
 
@@ -24,8 +24,11 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 @pytest.mark.parametrize("path", [case(path, path.read_text(encoding="utf-8"), path.stem) for path in EXAMPLES])
 def test_example(path, tmp_path, monkeypatch):
+    """It runs, and comments behind its prints are what these print."""
     monkeypatch.setattr(sys, "argv", [str(path), str(tmp_path)])
-    runpy.run_path(str(path), run_name="__main__")
+    printer = Printer(path)
+    runpy.run_path(str(path), init_globals={"print": printer}, run_name="__main__")
+    check_comments(path, path.read_text(encoding="utf-8"), printer.texts)
 
 
 @pytest.mark.usefixtures("unattended")

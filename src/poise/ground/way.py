@@ -55,10 +55,10 @@ def travel_direction(
 
     Returns
     -------
-    array (3,)
-        Unit, level, in the clip's axes: from the first place of the hips to the last. Of a clip that walks in place,
-        against the way that its ground passes; of one whose hips end within 0.3 m of where they began, where its feet
-        point in the first second.
+    Floats
+        (3,) unit, level, in the clip's axes: from the first place of the hips to the last. Of a clip that walks in
+        place, against the way that its ground passes; of one whose hips end within 0.3 m of where they began, where
+        its feet point in the first second.
 
     Raises
     ------

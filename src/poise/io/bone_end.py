@@ -190,7 +190,7 @@ def bone_end(rig: Rig, joint: str) -> Floats:
 
     Returns
     -------
-    array
+    Floats
         (3,) the point in the joint's own frame [units of its children's offsets].
 
     Raises

@@ -232,7 +232,7 @@ def forward(
 
     Returns
     -------
-    function
+    Callable
         It is compiled by `jax.jit` once per shape and inlined in functions you compile; unused parts of Frames cost
         nothing there.
 

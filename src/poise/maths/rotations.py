@@ -117,7 +117,7 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
 
     Returns
     -------
-    array
+    Floats
         (..., 4) quaternions w x y z rotating a onto b. Parallel directions: the identity. Opposite ones: half a turn
         about an axis perpendicular to a (there is no shortest one; the choice depends on a only). A zero vector has no
         direction: the identity.

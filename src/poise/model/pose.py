@@ -319,7 +319,7 @@ class Pose(FrozenValue):
 
         Returns
         -------
-        array
+        Floats
             (..., 6, nv). Rows 0 to 2: velocity of the point. Rows 3 to 5: angular velocity of the joint, that of
             `world[joint].rotations`. Columns: one for each degree of freedom, `skeleton.v_slice(name)`.
 
