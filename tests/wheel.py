@@ -1,9 +1,11 @@
-"""Poise's wheel, built once for all tests of a run that install it."""
+"""Poise's wheel and source distribution, built once for all tests of a run, and environments for the wheel."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
+import venv
 from pathlib import Path
 
 import pytest
@@ -16,19 +18,37 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "-
 
 
 def wheel(factory: pytest.TempPathFactory) -> Path:
-    """The path of the wheel; the test is skipped where what builds it cannot be had."""
-    folder = once(factory, "wheel", _build)
-    found = list(folder.glob("poise-*.whl"))
-    if not found:
-        pytest.skip(f"no wheel can be built here: {(folder / 'why').read_text(encoding='utf-8')[-300:]}")
-    return found[0]
+    """The path of the wheel."""
+    return _built(factory, "*.whl")
 
 
-def _build(folder: Path) -> None:
-    folder.mkdir(exist_ok=True)  # it is there if a build failed before: what pip says is to be told again
-    built = subprocess.run(
-        [*PIP, "wheel", "--no-deps", "--wheel-dir", folder, ROOT], capture_output=True, text=True, check=False,
-        timeout=PROCESS,
+def source_distribution(factory: pytest.TempPathFactory) -> Path:
+    """The path of the source distribution."""
+    return _built(factory, "*.tar.gz")
+
+
+def build(checkout: Path, folder: Path, *targets: str) -> None:
+    """Build both, or the targets named, by the build system of pyproject.toml, which fetches nothing."""
+    pytest.importorskip("hatchling", reason="scripts/test installs it")
+    named = [word for target in targets for word in ("--target", target)]
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--directory", folder, *named], check=True, cwd=checkout,
+        timeout=PROCESS, capture_output=True,
     )  # fmt: skip
-    assert built.returncode == 0 or "hatchling" in built.stderr, built.stderr
-    (folder / "why").write_text(built.stderr, encoding="utf-8")
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """The folder of a new environment with Poise from a wheel, beside the dependencies of this environment."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    options = ("--no-deps", "--no-index", "--no-compile")  # Python compiles what is used
+    subprocess.run(
+        [*PIP, "--python", folder / "bin" / "python", "install", *options, wheel], check=True, timeout=PROCESS
+    )
+    packages = next((folder / "lib").iterdir()) / "site-packages"
+    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])  # its own .pth files do not count
+    return folder
+
+
+def _built(factory: pytest.TempPathFactory, pattern: str) -> Path:
+    (found,) = once(factory, "distributions", lambda folder: build(ROOT, folder)).glob(pattern)
+    return found

@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from poise.maths import late_binding
+from poise.maths.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from poise import errors as errors
@@ -107,8 +108,6 @@ if TYPE_CHECKING:
     from poise.solving.tracker import Tracker as Tracker
     from poise.viewer.view import View as View
     from poise.viewer.view import view as view
-
-__version__ = "0.1.0"
 
 # Module below `poise` that defines each public name.
 _MODULE_BY_NAME = {

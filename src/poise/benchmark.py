@@ -21,6 +21,7 @@ from poise.io.registry import load
 from poise.maths import rotations
 from poise.maths.arrays import Floats, find_simd_width
 from poise.maths.formatting import format_count
+from poise.maths.version import __version__
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Place, Position
@@ -70,7 +71,7 @@ def read_machine_info() -> dict[str, str | int]:
         "python": platform.python_version(),
         "numba": version("numba"),
         "numpy": version("numpy"),
-        "poise": version("poise"),
+        "poise": __version__,
     }
 
 

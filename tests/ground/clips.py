@@ -64,7 +64,7 @@ def clip_of(data: Path, name: str) -> tuple[poise.Rig, Clip]:
 
 
 def ground_of(kind: str, up: str) -> Terrain:
-    """The grounds that the issue names."""
+    """The ground of a kind."""
     made = {
         "flat": lambda: Terrain.flat(up=up),
         "slope": lambda: Terrain.slope(15, up=up),

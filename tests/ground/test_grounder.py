@@ -444,7 +444,7 @@ def test_sixty_frames_a_second_show_what_a_hundred_and_twenty_do(data):
     assert off.max() < 0.04
 
 
-# The proof 4 asks for a bound: how far ankles and hips are from those of plant_feet [cm of a 1.7 m figure],
+# Bounds on the distances of ankles and hips from those of plant_feet [cm of a 1.7 m figure],
 # half of the time, 95 % of it, and ever, after the first tenth of a second: as measured and a tenth more, rounded up to
 # millimetres. A plan sinks the pelvis 0.2 s before a leg is too short, and after, and where a knee would pop:
 # so far are the hips of the run off.

@@ -138,6 +138,11 @@ import jax  # its own warnings at import are not ours
 result = poise.solve(arm.rest, poise.Position("tool", (0.2, 0.2, 0.4)), solver="autodiff")
 assert result.reached
 """,
+    "all": """
+import distributed, jax, matplotlib, mujoco, pxr, trimesh, ufbx, websockets
+from collada import Collada
+from PIL import Image
+""",
     "cluster": """
 from concurrent.futures import wait
 from poise.batch.each import open_cluster

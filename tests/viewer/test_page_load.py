@@ -7,8 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sysconfig
-import venv
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,7 @@ from poise.viewer import scenes
 from poise.viewer.document.document import build_document
 from tests.timeouts import PROCESS
 from tests.viewer.browser import Tab, assert_shown_is_solved
-from tests.wheel import PIP, wheel
+from tests.wheel import install, wheel
 
 pytestmark = pytest.mark.long
 
@@ -119,14 +117,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the backg
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """The program `poise`, installed from a wheel into an environment of its own beside the dependencies."""
-    folder = tmp_path_factory.mktemp("from_a_wheel")
-    venv.create(folder / "venv", with_pip=False, symlinks=True)
-    python = folder / "venv" / "bin" / "python"
-    install = ("install", "--no-deps", "--no-index", "--no-compile")  # Python compiles what is used
-    subprocess.run([*PIP, "--python", python, *install, wheel(tmp_path_factory)], check=True, timeout=PROCESS)
-    packages = next((folder / "venv" / "lib").iterdir()) / "site-packages"
-    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])  # its own .pth files do not count
-    return folder / "venv" / "bin" / "poise"
+    folder = install(wheel(tmp_path_factory), tmp_path_factory.mktemp("from_a_wheel") / "venv")
+    return folder / "bin" / "poise"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="an environment has other folders there")

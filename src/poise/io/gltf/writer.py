@@ -32,6 +32,7 @@ from poise.io.gltf.extras import (
     to_xyzw,
 )
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.version import __version__
 from poise.model.clip import Clip, KeyedClip
 from poise.model.numpy_kinematics import LocalTransforms, compose_world_transforms
 from poise.model.pose import Pose, compute_local_transforms, compute_rest_local_transforms
@@ -215,18 +216,9 @@ def build_document(pose: Pose) -> tuple[Draft, DocumentState]:
 
 
 def _build_asset(s: Skeleton) -> Json:
-    asset: Json = {"version": "2.0", "generator": f"poise {_find_version()}"}
+    asset: Json = {"version": "2.0", "generator": f"poise {__version__}"}
     extras = build_asset_extras(s)
     return asset | {"extras": {"poise": extras}} if extras else asset
-
-
-def _find_version() -> str:
-    from importlib import metadata  # noqa: PLC0415  (reading needs no metadata)
-
-    try:
-        return metadata.version("poise")
-    except metadata.PackageNotFoundError:  # run from an uninstalled source tree
-        return "(not installed)"
 
 
 def _check_affine(s: Skeleton) -> None:

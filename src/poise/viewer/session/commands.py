@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
 from poise.errors import FileError, InputError, PoiseError
 from poise.io.registry import read_rig
 from poise.maths.caching import get_or_compute
+from poise.maths.version import __version__
 from poise.model.clip import Clip
 from poise.viewer import protocol, scenes
 from poise.viewer.document.document import MAX_SPEED, MIN_SPEED, Document, apply_keys, build_document
@@ -287,7 +287,7 @@ class _UploadGuard:
 def greet_page(session: Session, args: dict[str, Any]) -> None:
     """Send a new page the complete state."""
     session.uploads.cancel()  # the previous page left during an upload
-    session.outbox.send(build_welcome(protocol.read_text(args, "key"), version("poise")))
+    session.outbox.send(build_welcome(protocol.read_text(args, "key"), __version__))
     session.show_busy()
     scene_name = protocol.read_optional_text(args, "scene")
     if scene_name is not None and scene_name != session.document.scene:
