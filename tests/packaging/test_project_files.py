@@ -13,7 +13,6 @@ import poise
 from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob(".github/**/*.md")])
 
 
 def read(name):
@@ -50,12 +49,6 @@ def test_the_citation_names_the_project():
     assert [author["name"] for author in citation["authors"]] == [author["name"] for author in PROJECT["authors"]]
     assert citation["authors"][0]["name"] in read("NOTICE")
     assert citation["license"] in PROJECT["license"]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_links_of_the_pages_beside_the_package(page):
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
 class TestHostedChecks:
