@@ -71,6 +71,12 @@ def is_repeatable(name: str) -> bool:
     return not any(file.lacks for file in select_files(read_benchmarks()[name].files))
 
 
+def find_absent(name: str, folder: Path | None) -> list[DataFile]:
+    """Find the files of a benchmark that can be had and are not in the folder of test data."""
+    files = select_files(read_benchmarks()[name].files)
+    return [file for file in files if not file.lacks and not (folder and (folder / file.name).is_file())]
+
+
 def describe_short(name: str) -> str:
     """Describe in a few words who can repeat a benchmark."""
     benchmark = read_benchmarks()[name]

@@ -5,8 +5,8 @@
     python benchmarks/fetch_data.py --to FOLDER         into another folder; set POISE_DATA to it
     python benchmarks/fetch_data.py --list              print name, source, licence and sha256 of each file
 
-They come into POISE_BENCH_CACHE (default ~/.cache/poise-benchmarks), folder `data`, where the benchmarks and the tests
-find them without POISE_DATA. Every file is compared with the sha256 of manifest.toml. git and pip do the fetching.
+They come into POISE_BENCH_CACHE (default ~/.cache/poise-benchmarks), folder `data`, where the benchmarks find them
+without POISE_DATA. Every file is compared with the sha256 of manifest.toml. git and pip do the fetching.
 """
 
 from __future__ import annotations

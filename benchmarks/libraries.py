@@ -63,8 +63,10 @@ def usable(path: Path, tried: Path) -> Iterator[poise.Clip]:
 
 def sources(tried: Path) -> list[poise.Clip]:
     """The clips that the library is made of: those of the test data, the sample's where there are none."""
-    data = Path(os.environ.get("POISE_DATA", "../shared/data"))
-    files = [path for kind in KINDS for path in sorted(data.glob(kind))] or [samples.path("humanoid.bvh")]
+    data = harness.data_folder()
+    files = [path for kind in KINDS for path in sorted(data.glob(kind) if data else ())] or [
+        samples.path("humanoid.bvh")
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", poise.PoiseWarning)
         return [clip for path in files for clip in usable(path, tried)][:SOURCES]

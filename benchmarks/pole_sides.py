@@ -42,12 +42,13 @@ class Limb(NamedTuple):
 
 
 def characters() -> Iterator[tuple[str, poise.Rig]]:
-    """The characters, by name; FileNotFoundError where the test data are missing."""
+    """The characters, by name, without those whose files are not here."""
     for name in FILES:
         folder = harness.data_folder()
         path = poise.samples.path(name) if "/" not in name else (folder or Path("nowhere")) / name
         if not Path(path).is_file():
-            raise FileNotFoundError(name)
+            print(f"pole_sides: without {name}, which is not here", flush=True)
+            continue
         yield Path(name).name, poise.load(path)
 
 
@@ -127,14 +128,9 @@ def measure(rig: poise.Rig, root: str, solver: Any, count: int) -> harness.Row:
 
 def main(count: int = TARGETS, report: Callable[..., object] = harness.report) -> int:
     """Run everything and write the table."""
-    try:
-        rows = [
-            {"character": name, **measure(rig, root, solver, count)}
-            for name, rig in characters()
-            for root, solver in WAYS
-        ]
-    except FileNotFoundError as error:
-        return harness.exit_code(f"pole_sides: skipped, the test data lack {error}")
+    rows = [
+        {"character": name, **measure(rig, root, solver, count)} for name, rig in characters() for root, solver in WAYS
+    ]
     note = (
         f"{count} targets for each of two arms and two legs, at {NEAR:g} to {FAR:g} of the limb's length, each with a "
         "pole of its own; judged by a forward kinematics of the benchmark's own. The Pole names no root. With a root, "

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from pathlib import Path
 
 import data_manifest
 import harness
+from robots import models
 
 NAMES = (
     "five_axis",
@@ -43,6 +45,8 @@ NAMES = (
     "package_files",
     "viewer",
 )
+# Measured with what is here, on samples where nothing is.
+PARTIAL = {"arm_cpp_baseline", "libraries", "loading", "robot_targets_everywhere", "robots", "viewer"}
 _MACHINE = "Each JSON file beside a table names the machine and the versions that it was measured with."
 
 
@@ -55,9 +59,29 @@ def main() -> int:
     if unknown:
         parser.error(f"no benchmark {unknown[0]!r}; there are: {', '.join(NAMES)}")
     for name in names:
-        importlib.import_module(name).main()
+        absent = describe_absent(name)
+        if absent:
+            print(absent, file=sys.stderr, flush=True)
+        if not absent or name in PARTIAL:
+            importlib.import_module(name).main()
     (harness.RESULTS / "README.md").write_text(list_results(), encoding="utf-8")
     return 0
+
+
+def describe_absent(name: str) -> str:
+    """Describe which files of a benchmark can be had and are not here; empty where all are."""
+    arms = models.arms_folder()
+    absent = [
+        file.name
+        for file in data_manifest.find_absent(name, harness.data_folder())
+        if not (file.name.startswith("peers/") and (arms / Path(file.name).name).is_file())
+    ]
+    if not absent:
+        return ""
+    what = "measured without them" if name in PARTIAL else "skipped"
+    some = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
+    count, them = ("1 file is", "it") if len(absent) == 1 else (f"{len(absent)} files are", "them")
+    return f"{name}: {what}, {count} not here ({some}); `python benchmarks/fetch_data.py {name}` gets {them}"
 
 
 def list_results() -> str:

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import webbrowser
+from collections import Counter
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,7 @@ LONGEST = (  # groups of tests by how their names begin, those that take longest
     "tests/tools/test_mutations.py::test_a_mutant_that_matters",
     "tests/solvers/test_lm_engine.py::test_four_lanes",
 )
+WANT = "for want of test data"  # in every reason of a test that was skipped for that
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -117,14 +119,37 @@ def pytest_terminal_summary(terminalreporter, config):
     """Say what was left out, so that nobody takes the quick suite for all of it."""
     if not config.getoption("all"):
         terminalreporter.write_line("long tests were left out: pytest --all runs them, too")
+    message = describe_missing_data(terminalreporter.stats.get("skipped", ()))
+    if message:
+        terminalreporter.write_line(message)
+
+
+def describe_missing_data(skipped):
+    """One line about the tests that were skipped for want of test data, by folder; empty where none was."""
+    found = Counter(report.nodeid.split("/")[1] for report in skipped if WANT in str(report.longrepr))
+    if not found:
+        return ""
+    counts = ", ".join(f"{folder} {count}" for folder, count in sorted(found.items()))
+    count = "1 test was" if found.total() == 1 else f"{found.total()} tests were"
+    return (
+        f"{count} skipped for want of test data, real rigs, clips and robots in the folder POISE_DATA ({counts}); "
+        "benchmarks/manifest.toml names those that are public"
+    )
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
     """Folder of real rigs and golden results; a test that needs it says so when it is not there."""
+    return find_data()
+
+
+def find_data() -> Path:
+    """Find the folder of test data; the test is skipped where it is absent or has the public files only."""
     folder = Path(os.environ.get("POISE_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip(f"real data not found at {folder}: set POISE_DATA")
+        pytest.skip(f"{WANT}: {folder} is no folder; set POISE_DATA")
+    if not (folder / "golden").is_dir():
+        pytest.skip(f"{WANT}: {folder} has no golden results, which are not public")
     return folder
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import poise
 from poise.maths import rotations
+from tests.conftest import WANT
 
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 
@@ -291,7 +292,7 @@ def test_branches_counts_modulo_turns(monkeypatch):
     try:
         judge = branches.Judge(3)
     except OSError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"{WANT}: {error}")
     ours = branches.our_branches(judge, None)
     assert all(2 <= len(found) <= 8 for found in ours.of)
     turned = branches.Branches([judge.correct(k, found + 2 * np.pi) for k, found in enumerate(ours.of)], ours.seconds)

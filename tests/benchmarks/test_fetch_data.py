@@ -222,3 +222,24 @@ def test_arms_are_cut_from_what_was_fetched(tmp_path, monkeypatch):
     models.cut(tmp_path / "data" / "peers" / "ur5.urdf", "b", *models.ARMS["ur5"], tmp_path, is_nominal=True)
     nominal = models.read("b", tmp_path)
     assert poise.load(nominal.urdf).rest.world["ee_link"].positions == pytest.approx([0, 0, 1.5])
+
+
+def test_a_run_says_which_files_are_not_here(tmp_path, monkeypatch, capsys):
+    for name in ("POISE_DATA", "POISE_BENCH_CACHE", "POISE_PEER_URDFS"):
+        monkeypatch.setenv(name, str(tmp_path / "x"))
+    assert run.describe_absent("five_axis") == ""
+    assert run.describe_absent("multiple_solutions") == (
+        "multiple_solutions: skipped, 1 file is not here (peers/ur5.urdf); "
+        "`python benchmarks/fetch_data.py multiple_solutions` gets it"
+    )
+    assert "measured without them" in run.describe_absent("libraries")
+    assert {name for name in run.NAMES if "4 files are not here" in run.describe_absent(name)} >= {"grounder"}
+    monkeypatch.setattr(run.harness, "RESULTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["run.py", "grounder", "strides"])
+    assert run.main() == 0  # nothing is measured
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in told] == ["grounder: skipped", "strides: skipped"]
+    assert [path.name for path in tmp_path.glob("*.md")] == ["README.md"]
+    (tmp_path / "x").mkdir(exist_ok=True)
+    (tmp_path / "x" / "ur5.urdf").write_text("")
+    assert run.describe_absent("multiple_solutions") == ""  # found through POISE_PEER_URDFS

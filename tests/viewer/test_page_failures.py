@@ -10,6 +10,7 @@ import pytest
 import poise
 from poise.viewer.document.document import build_document
 from poise.viewer.view_solver import ViewSolver
+from tests.conftest import WANT
 from tests.timeouts import PATIENCE
 from tests.viewer.browser import Tab, assert_shown_is_solved
 
@@ -223,7 +224,7 @@ def test_a_solver_that_refuses_says_why_and_another_goes_on(served):
 def test_a_clip_of_4500_frames(served, data):
     file = data / "bvh" / "cmu_01_03_climb_ladder.bvh"
     if not file.exists():
-        pytest.skip(f"no {file.name} in the data")
+        pytest.skip(f"{WANT}: no {file.name}")
     rig = poise.load(file)
     assert len(rig.clips[0]) > 4000
     tab = served(build_document(rig, clip=rig.clips[0].name, chains=()))

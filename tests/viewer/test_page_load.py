@@ -15,6 +15,7 @@ import poise
 from poise.io import samples
 from poise.viewer import scenes
 from poise.viewer.document.document import build_document
+from tests.conftest import WANT
 from tests.timeouts import PROCESS
 from tests.viewer.browser import Tab, assert_shown_is_solved
 from tests.wheel import install, wheel
@@ -98,7 +99,7 @@ def test_files_of_every_kind_open(served, file):
 @pytest.mark.parametrize("file", ["glb/knight_kaykit.glb", "bvh/cmu_12_01_walk.bvh"])
 def test_real_rigs_open(served, data, file):
     if not (data / file).exists():
-        pytest.skip(f"no {file} in the data")
+        pytest.skip(f"{WANT}: no {file}")
     tab = served(build_document(poise.load(data / file)))
     assert tab.state["chains"]
     assert tab.state["playing"] == file.endswith(".bvh")

@@ -16,6 +16,7 @@ from poise.maths import euler, rotations
 from poise.viewer import glb_assets
 from poise.viewer.glb_assets import find_mesh_file, read_mesh
 from poise.viewer.rig_message import build_rig_message
+from tests.conftest import WANT
 
 LINK = '<link name="{name}">{inside}</link>'
 VISUAL = "<visual>{origin}<geometry>{shape}</geometry>{material}</visual>"
@@ -357,7 +358,7 @@ def test_nothing_outside_of_the_named_folders_is_read(tmp_path):
 
 def test_many_lost_meshes_are_reported_shortly(data):
     if not (data / "urdf/panda.urdf").exists():
-        pytest.skip("no panda.urdf in the data")
+        pytest.skip(f"{WANT}: no panda.urdf")
     (note,) = build_rig_message(poise.load(data / "urdf/panda.urdf")).notes
     assert "and 7 more are not there; they were looked for in " in note
     assert note.endswith("drop the folder that has it on the page, or start with --package-path FOLDER")
