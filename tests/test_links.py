@@ -30,6 +30,12 @@ def test_all_kinds_of_links_are_followed(links):
     assert len(figures) > 30
 
 
+def test_figures_of_the_repository_are_small():
+    sizes = [path.stat().st_size for path in (ROOT / "docs" / "_figures").iterdir()]
+    assert max(sizes) < 300_000
+    assert sum(sizes) < 5_000_000
+
+
 def test_no_page_needs_a_file_that_git_ignores():
     """What is followed lies in the repository, and nothing that git leaves out lies beside it."""
     command = [

@@ -77,7 +77,7 @@ def test_what_extensions_are_written_with_is_on_a_page():
 
 
 def test_the_index_lists_what_is_on_the_pages():
-    listed = re.findall(r"^   (poise\.\S+)$", PAGES["index"], flags=re.MULTILINE)
+    listed = re.findall(r"^\| \[(poise\.\S+)\]", PAGES["index"], flags=re.MULTILINE)
     assert sorted(listed) == sorted(SHOWN)
 
 
