@@ -30,7 +30,7 @@ def _faster() -> str:
     return (
         f"**Which moves faster? {ahead}.** In the middle of {TARGETS} targets the tip has this much of its first "
         f"distance left: {', '.join(parts)}; in brackets {behind}. In a batch an iteration takes "
-        f"{' and '.join(costs)} (`benchmarks/results/chain10.md`)."
+        f"{' and '.join(costs)} ([chain10](results/chain10.md))."
     )
 
 

@@ -59,7 +59,7 @@ def measured(name: str) -> str:
 def _iterative(name: str) -> str:
     rows = [row for row in _rows("chain10") if row["solver"].split()[0].rstrip(",") == name]
     lines = [
-        "Ten bones, started straight, to 1/1000 of a bone (conditions in `benchmarks/results/chain10.md`).",
+        "Ten bones, started straight, to 1/1000 of a bone (conditions and repetition: [chain10](../results/chain10.md)).",
         "",
         "| targets | form | reached [%] | iterations, mean | each, in a batch [us] |",
         "|---|---|---|---|---|",
@@ -73,13 +73,13 @@ def _iterative(name: str) -> str:
         if row["solver"] == name:
             where = "A Panda to placements, to 1e-6 m and 1e-6 rad within its limits"
             found = f"{row['solved [%]']:.3g} % of {row['of']} solved, {float(row['batch [us]']):,.5g} us each"
-            lines += ["", f"{where} (`benchmarks/results/methods_panda.md`): {found}."]
+            lines += ["", f"{where} ([methods_panda](../results/methods_panda.md)): {found}."]
     return "\n".join(lines)
 
 
 def _closed_form() -> str:
     lines = [
-        "A leg of three ball joints, targets within its reach (conditions in `benchmarks/results/two_bone.md`).",
+        "A leg of three ball joints, targets within its reach (conditions and repetition: [two_bone](../results/two_bone.md)).",
         "",
         "| what | targets | each [ns] |",
         "|---|---|---|",
