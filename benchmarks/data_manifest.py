@@ -25,12 +25,13 @@ class DataFile(NamedTuple):
 
 
 class Benchmark(NamedTuple):
-    """A benchmark or measuring tool: its question, patterns of its files, other requirements."""
+    """A benchmark or measuring tool: its question, patterns of its files, other requirements, commands."""
 
     name: str
     question: str
     files: tuple[str, ...]
     requires: tuple[str, ...]
+    commands: tuple[str, ...]
 
 
 @cache
@@ -45,10 +46,12 @@ def read_files() -> tuple[DataFile, ...]:
 @cache
 def read_benchmarks() -> dict[str, Benchmark]:
     """Read every benchmark, by its name."""
-    return {
-        row["name"]: Benchmark(row["name"], row["question"], tuple(row["files"]), tuple(row["requires"]))
-        for row in _read()["benchmark"]
-    }
+    return {row["name"]: _read_benchmark(row) for row in _read()["benchmark"]}
+
+
+def _read_benchmark(row: dict) -> Benchmark:
+    name, commands = row["name"], row.get("commands", (f"python benchmarks/run.py {row['name']}",))
+    return Benchmark(name, row["question"], tuple(row["files"]), tuple(row["requires"]), tuple(commands))
 
 
 @cache

@@ -41,13 +41,9 @@ def _write_result_page(name: str) -> str:
     text = (_BENCHMARKS / "results" / f"{name}.md").read_text(encoding="utf-8")
     title, _, tables = text.partition("\n")
     tables = re.sub(r"^#(#+ )", r"\1", tables, flags=re.MULTILINE)
-    how = f"{_read_question(name)}\n\n{data_manifest.describe(name)}\n\n```bash\npython {find_command(name)}\n```\n"
+    commands = "\n".join(data_manifest.read_benchmarks()[name].commands)
+    how = f"{_read_question(name)}\n\n{data_manifest.describe(name)}\n\n```bash\n{commands}\n```\n"
     return f"{_NOTE}# {title.lstrip('# ')}\n\n{how}\n{tables.strip()}\n"
-
-
-def find_command(name: str) -> str:
-    """Find the arguments of Python that repeat a measurement."""
-    return f"tools/{name}.py" if (_TOOLS / f"{name}.py").is_file() else f"benchmarks/run.py {name}"
 
 
 def _read_question(name: str) -> str:

@@ -59,7 +59,7 @@ def measured(name: str) -> str:
 def _iterative(name: str) -> str:
     rows = [row for row in _rows("chain10") if row["solver"].split()[0].rstrip(",") == name]
     lines = [
-        "Ten bones, started straight, to 1/1000 of a bone (conditions and repetition: [chain10](../results/chain10.md)).",
+        "Ten bones, started straight, to 1/1000 of a bone (conditions: [chain10](../results/chain10.md)).",
         "",
         "| targets | form | reached [%] | iterations, mean | each, in a batch [us] |",
         "|---|---|---|---|---|",
@@ -79,7 +79,7 @@ def _iterative(name: str) -> str:
 
 def _closed_form() -> str:
     lines = [
-        "A leg of three ball joints, targets within its reach (conditions and repetition: [two_bone](../results/two_bone.md)).",
+        "A leg of three ball joints, targets within its reach (conditions: [two_bone](../results/two_bone.md)).",
         "",
         "| what | targets | each [ns] |",
         "|---|---|---|",

@@ -39,6 +39,7 @@ def test_every_file_has_a_source_or_a_reason_a_licence_and_a_hash():
 def test_every_benchmark_and_every_table_is_in_the_manifest():
     known = data_manifest.read_benchmarks()
     assert set(run.NAMES) <= known.keys()
+    assert all(known[name].commands == (f"python benchmarks/run.py {name}",) for name in run.NAMES)
     tables = {path.stem for path in (ROOT / "benchmarks" / "results").glob("*.md")} - {"README"}
     assert tables <= known.keys()
     assert run.list_results() == (ROOT / "benchmarks" / "results" / "README.md").read_text(encoding="utf-8")
@@ -54,6 +55,14 @@ def test_every_pattern_selects_a_file_and_every_page_says_who_can_repeat_it(name
     assert text.startswith("**Repeatable in part.**" if lacking else "**Repeatable by anyone.**")
     assert all(file.name in text for file in lacking)
     assert data_manifest.is_repeatable(name) == (not lacking)
+
+
+def test_every_command_runs_a_script_that_exists():
+    for benchmark in data_manifest.read_benchmarks().values():
+        scripts = [command.split()[1] for command in benchmark.commands if "/" in command.split()[1]]
+        assert scripts, benchmark
+        assert all((ROOT / script.replace("FOLDER", "benchmarks")).is_file() for script in scripts), benchmark
+        assert "benchmarks/run.py" not in scripts or benchmark.name in run.NAMES, benchmark
 
 
 def test_a_star_matches_no_slash():
@@ -173,7 +182,7 @@ def test_a_file_that_cannot_be_had_is_told(tmp_path, monkeypatch, capsys):
     )
     monkeypatch.setattr(data_manifest, "read_files", lambda: rows)
     monkeypatch.setattr(
-        data_manifest, "read_benchmarks", lambda: {"x": data_manifest.Benchmark("x", "?", ("bvh/*",), ())}
+        data_manifest, "read_benchmarks", lambda: {"x": data_manifest.Benchmark("x", "?", ("bvh/*",), (), ())}
     )
     monkeypatch.setattr(fetch_data, "_run", lambda *_: b"")
     monkeypatch.setenv("POISE_BENCH_CACHE", str(tmp_path))
