@@ -11,7 +11,10 @@ from tests.docs.pages import DOCS
 from tests.docs.recipes import file_of, recipe
 from tests.docs.test_recipes import PROOFS
 
-PAGES = {page.name: page for page in (DOCS / "architecture.md", DOCS / "contributing.md", DOCS / "viewer-protocol.md")}
+PAGES = {
+    page.name: page
+    for page in (DOCS / "architecture.md", DOCS / "contributing.md", DOCS / "viewer-protocol.md", DOCS / "checks.md")
+}
 NAMED = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|md|toml)|(?:[\w-]+/)+)(?=[`:]|$)")
 SEARCHED = ("src", "tests", "docs", "benchmarks", "tools", "scripts", "examples")
 MADE = {file_of(step) for title in PROOFS for step in recipe(title)} | {"docs/figures/NAME.py"}
