@@ -64,7 +64,7 @@ def main() -> int:
             print(absent, file=sys.stderr, flush=True)
         if not absent or name in PARTIAL:
             importlib.import_module(name).main()
-    (harness.RESULTS / "README.md").write_text(list_results(), encoding="utf-8")
+    (harness.RESULTS / "README.md").write_text(list_results(harness.RESULTS), encoding="utf-8")
     return 0
 
 
@@ -84,11 +84,11 @@ def describe_absent(name: str) -> str:
     return f"{name}: {what}, {count} not here ({some}); `python benchmarks/fetch_data.py {name}` gets {them}"
 
 
-def list_results() -> str:
-    """List the tables of all benchmarks and tools, with links."""
+def list_results(folder: Path) -> str:
+    """List the tables of all benchmarks and tools in a folder of results, with links."""
     rows = ["# Results", "", "| table | who can repeat it |", "|---|---|"]
     for name in data_manifest.read_benchmarks():
-        path = harness.RESULTS / f"{name}.md"
+        path = folder / f"{name}.md"
         if path.is_file():
             title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
             rows.append(f"| [{title}]({name}.md) | {data_manifest.describe_short(name)} |")
