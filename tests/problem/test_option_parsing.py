@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 import poise
 from poise import solvers
+from poise.solvers.base import option_parsing
 from poise.solvers.base.option_parsing import describe_type, list_parameters, parse_options, read_summary
 
 
@@ -115,3 +116,9 @@ def test_the_summary_is_the_first_line_of_what_a_class_says():
     Silent.__doc__ = None
     assert read_summary(Sample) == "A class with one option of each type."
     assert read_summary(Silent) == ""
+
+
+def test_an_alias_for_numbers_is_in_no_other_type(monkeypatch):
+    """From NumPy 2.5 on ArrayLike is an alias without arguments of its own."""
+    monkeypatch.setattr(option_parsing, "ArrayLike", TypeVar("ArrayLike"))
+    assert describe_type(float | None) == "a number or none"

@@ -140,9 +140,12 @@ def _parse_value(hint: Any, text: str) -> Any:
 
 
 def _split_union(types: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the types of a union. ArrayLike stays one type, although Python flattens it into the union."""
+    """Return the types of a union. ArrayLike stays one type, although Python flattens it into the union.
+
+    From NumPy 2.5 on it is an alias, which Python does not flatten.
+    """
     array_types = typing.get_args(ArrayLike)
-    if not set(array_types) <= set(types):
+    if not array_types or not set(array_types) <= set(types):
         return types
     return (*(part for part in types if part not in array_types), ArrayLike)
 
