@@ -53,7 +53,7 @@ class TestProcesses:
     def test_what_cannot_be_sent_is_reported_in_words(self):
         first, second = listed(range(2), jobs.not_to_be_sent, processes=2)
         assert "with a lambda" in str(first.error)
-        assert "pickle" in str(second.error)
+        assert "local object 'not_to_be_sent" in str(second.error)
 
     def test_files_are_requested_as_work_goes_on_and_processes_end_without_requests(self):
         before = set(multiprocessing.active_children())
