@@ -4,7 +4,7 @@
     python tools/mutations.py run --workers 2      400 mutants, then results/mutations.md and .json
     python tools/mutations.py run --room ground    those of a room
     python tools/mutations.py trace --kernels compiled --tests tests/maths      after tests were added: those,
-    python tools/mutations.py run --again survived maths/geometry.py              and what survived, once more
+    python tools/mutations.py run --again survived maths/vectors.py               and what survived, once more
     python tools/mutations.py show KEY             the change as a diff
 
 A mutant is one change of one expression (mutation/mutants.py), drawn with a fixed seed, so many from each room

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from poise import cli
-from poise.cli.option_names import PANELS
+from poise.cli.help_panels import PANELS
 from tests.command_line import run
 
 TITLE = re.compile(r"^╭─ (.+?) ─+╮$")

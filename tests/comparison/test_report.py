@@ -17,8 +17,8 @@ from poise.comparison.data import COLUMNS, format_heading, format_value
 from poise.comparison.method import list_ability_groups
 from poise.comparison.metrics import MethodRanks
 from poise.comparison.peers.library_method import build_peer_methods
-from poise.comparison.report import charts, diagrams, page_text, stick_figures
-from poise.comparison.report.charts import build_styles, shorten_names
+from poise.comparison.report import chart_drawing, diagrams, page_text, stick_figures
+from poise.comparison.report.method_styles import build_styles, shorten_names
 from poise.comparison.report.page import format_page
 from poise.comparison.runs import ScalingPoint
 from poise.io import samples
@@ -274,15 +274,17 @@ class TestDrawings:
     @pytest.mark.parametrize("seed", range(5))
     def test_names_beside_curves_keep_apart_and_in_order(self, seed):
         wanted = np.random.default_rng(seed).uniform(0, 100, 12)
-        found = charts.spread_labels(wanted, 10.0, 0.0, 120.0)
+        found = chart_drawing.spread_labels(wanted, 10.0, 0.0, 120.0)
         order = np.argsort(wanted)
         assert (np.diff(found[order]) >= 10 - 1e-9).all()
         assert found.min() >= 0
         assert found.max() <= 120
 
     def test_names_that_have_room_stay(self):
-        np.testing.assert_allclose(charts.spread_labels(np.array([80.0, 10.0, 40.0]), 10.0, 0.0, 100.0), [80, 10, 40])
-        np.testing.assert_allclose(charts.spread_labels(np.array([50.0, 52.0]), 10.0, 0.0, 100.0), [46, 56])
+        np.testing.assert_allclose(
+            chart_drawing.spread_labels(np.array([80.0, 10.0, 40.0]), 10.0, 0.0, 100.0), [80, 10, 40]
+        )
+        np.testing.assert_allclose(chart_drawing.spread_labels(np.array([50.0, 52.0]), 10.0, 0.0, 100.0), [46, 56])
 
     def test_maps_hold_every_target_once(self, comparison):
         run = comparison["liar"].main

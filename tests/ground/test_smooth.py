@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 
 from poise.ground.figure.motion import Motion
 from poise.ground.legs.swing import between_of, carried_on, faded
-from poise.maths.smoothing import (
-    average_hann,
-    compute_upper_envelope,
-    compute_window_max,
-    find_last_true,
-    find_next_true,
-    measure_time_from,
-    smoothstep,
-    take_frames,
-)
+from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
+from poise.maths.smoothing import average_hann, compute_upper_envelope, compute_window_max, smoothstep
 from tests.ground.motions import two_legs
 from tests.strategies import rng_of, seeds
 

@@ -19,7 +19,7 @@ from poise.ground.strides.footfalls import BodyWay, Footfalls, pairs_of
 from poise.ground.strides.strided import course_of
 from poise.ground.strides.treads import climbed, overhang
 from poise.maths import rotations
-from poise.maths.geometry import UP, normalise
+from poise.maths.vectors import UP, normalise
 from tests.ground.clips import clip_of
 from tests.ground.motions import two_legs
 

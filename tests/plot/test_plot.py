@@ -13,7 +13,7 @@ import poise
 from poise import plot
 from poise.io import samples
 from poise.plot import drawing, limit_outlines, scene
-from poise.plot import scene as curve
+from poise.plot import error_curve as curve
 from poise.plot.drawing import find_chain_bones
 from poise.solvers.base.interface import Trace
 

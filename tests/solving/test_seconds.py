@@ -10,8 +10,8 @@ import pytest
 from numba import njit
 
 import poise
+from poise.call_clock import count_seconds, pause_clock
 from poise.solvers.base.lm_engine import run_in_chunks
-from poise.timing import count_seconds, pause_clock
 
 PAUSE = 0.05  # [s] far more than the solves of these tests take
 

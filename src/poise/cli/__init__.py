@@ -111,7 +111,7 @@ class _LazyCommands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command and replace old option names."""
-        from poise.cli.option_names import replace_old_options  # noqa: PLC0415  (not needed for the list of commands)
+        from poise.cli.option_aliases import replace_old_options  # noqa: PLC0415  (not needed for the list of commands)
 
         name, verb, rest = super().resolve_command(ctx, args)
         return name, verb, replace_old_options(name or "", rest)
@@ -128,7 +128,7 @@ class _LazyCommands(TyperGroup):
 @cache
 def load_command(command: str) -> Any:
     """Build the Typer command of a name."""
-    from poise.cli.option_names import arrange_panels  # noqa: PLC0415  (not needed for the list of commands)
+    from poise.cli.help_panels import arrange_panels  # noqa: PLC0415  (not needed for the list of commands)
 
     module, function = COMMANDS[command].function.split(".")
     command_app = typer.Typer(**_TYPER_OPTIONS)

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from poise.batch.each import count_cores, each
+from poise.call_clock import count_seconds
 from poise.cli.files import is_same_file
 from poise.cli.terminal import say
 from poise.cli.view import can_show, serve
@@ -37,7 +38,6 @@ from poise.model.clip import Clip
 from poise.problem.goals import Position
 from poise.solving.result import Result
 from poise.solving.solve import solve
-from poise.timing import count_seconds
 from poise.viewer import scenes
 from poise.viewer.session.downloads import build_document_page, solve_document_pose
 

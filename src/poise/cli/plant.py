@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from poise import plot
+from poise.call_clock import count_seconds
 from poise.cli import batch_files
 from poise.cli.batch_run import run_batch
 from poise.cli.files import (
@@ -48,7 +49,6 @@ from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.rig_roles import search_roles
 from poise.model.roles import Leg, Roles
-from poise.timing import count_seconds
 
 # --- Foot planting of one clip, or of every clip of a file -----------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from poise.call_clock import count_seconds
 from poise.comparison.data import ComparisonData, format_table, format_verdict
 from poise.comparison.method import Method, PoiseMethod, PreparedMethod
 from poise.comparison.metrics import MethodMetrics, measure_convergence, rank_methods
@@ -42,7 +43,6 @@ from poise.solvers import Solver, make_solver, names
 from poise.solvers.base.interface import check_solver
 from poise.solving.arguments import check_arguments
 from poise.solving.solve import check_goals
-from poise.timing import count_seconds
 
 # --- The Comparison returned by compare() ----------------------------------------------------------------------------
 #

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.call_clock import count_seconds
 from poise.comparison.method import Method, MethodOutput, PreparedMethod
 from poise.comparison.task import SetSizes, TargetSet, Task
 from poise.errors import InputError, PoiseError
@@ -23,7 +24,6 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Position
 from poise.problem.problem import Problem
 from poise.solving.diagnosis import compute_max_violation
-from poise.timing import count_seconds
 
 ProgressReport = Callable[[str], None]
 WARM_UP_CALLS = 2  # calls before the measurement

@@ -18,7 +18,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.legs.calm import LESS
 from poise.ground.stages import Allowed, OnFeet, Seen, brought, let_go, set_down, without
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smoothing import measure_time_from
+from poise.maths.frame_masks import measure_time_from
 
 _STEP, _MOST = 0.025, 0.05  # [s] an end gives up so much at a time, a frame at least, and in all
 _LONG = 0.4  # [s] of a walk: the stances of a run are too short to lose any of them

@@ -15,7 +15,7 @@ from poise.ground.figure.motion import HIP, Motion, motion_of
 from poise.ground.plant import even
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.geometry import project_horizontal
+from poise.maths.vectors import project_horizontal
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 

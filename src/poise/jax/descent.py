@@ -18,12 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from poise.call_clock import record_pause
 from poise.jax import kinematics
 from poise.jax.kinematics import TracedQuat, TracedVec
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem import dof_layout
 from poise.problem.plan import Plan
-from poise.timing import record_pause
 
 _MIN_NODES, _MIN_TERMS = 16, 4  # smallest padded sizes; most rigs and goals share this program
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])

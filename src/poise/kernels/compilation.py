@@ -22,7 +22,7 @@ from typing import Any, TextIO
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.event import Event, Listener, register
 
-from poise.timing import start_clock, stop_clock
+from poise.call_clock import start_clock, stop_clock
 
 _FOLDER_HINT = "set NUMBA_CACHE_DIR to a folder that can be read and written"
 

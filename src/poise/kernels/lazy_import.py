@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 from types import ModuleType
 
-from poise.timing import pause_clock
+from poise.call_clock import pause_clock
 
 
 def make_lazy_getattr(package: str, *names: str) -> Callable[[str], ModuleType]:

@@ -461,8 +461,7 @@ def measure_target_depth(hips, feet, arms, hands, up, reaches):
     for j in range(hands.shape[0]):
         hand = read_vec(hands, j)
         if norm(sub(hand, read_vec(arms, j))) > reaches[j]:
-            share = min(max(dot(sub(hips, hand), up) / depth, 0.0), 1.0)
-            target_depth = max(target_depth, share * share * (3.0 - 2.0 * share))
+            target_depth = max(target_depth, smoothstep_between(dot(sub(hips, hand), up), 0.0, depth))
     return target_depth
 
 

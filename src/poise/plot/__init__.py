@@ -20,8 +20,9 @@ from poise.io.files import as_path, write_atomically
 from poise.maths.arguments import require
 from poise.model.pose import Pose
 from poise.plot.drawing import render_scene
+from poise.plot.error_curve import ErrorCurve, build_error_curve
 from poise.plot.planted_feet import render_feet
-from poise.plot.scene import ErrorCurve, build_error_curve, check_plain_text, prepare_scene
+from poise.plot.scene import check_plain_text, prepare_scene
 from poise.problem.goals import Pole, Position
 from poise.solving.result import Result
 

@@ -13,7 +13,8 @@ from poise.errors import UnsupportedError, escape_controls
 from poise.maths.arrays import Floats
 from poise.maths.formatting import format_number
 from poise.model.skeleton import Skeleton
-from poise.plot.scene import ErrorCurve, Panel, Scene, compute_depth, draw_curve, project_points
+from poise.plot.error_curve import ErrorCurve, draw_curve
+from poise.plot.scene import Panel, Scene, compute_depth, project_points
 
 # --- Matplotlib figures, drawn from a scene --------------------------------------------------------------------------
 #

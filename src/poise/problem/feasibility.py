@@ -10,10 +10,11 @@ import numpy as np
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.caching import get_or_compute
-from poise.maths.geometry import length, measure_direction_error, measure_rotation_error
+from poise.maths.vectors import length
 from poise.model.joints import Loop
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
+from poise.problem.angular_errors import measure_direction_error, measure_rotation_error
 from poise.problem.dof_layout import BALL, DIRECTION, POSITION, ROTATION, TARGET_SIZES, Measure
 from poise.problem.goal_errors import WorldTransforms
 from poise.problem.plan import Plan

@@ -14,7 +14,7 @@ import numpy as np
 
 from poise import kernels
 from poise.kernels.layout import MEASURE_ROW, PATH_ROW, SAME_POINT_RATIO
-from poise.maths import geometry, rotations
+from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.maths.caching import get_or_compute
 from poise.model.joints import Q_RANGES
@@ -22,7 +22,7 @@ from poise.model.kinematics import LocalOffsets, compute_world_maps
 from poise.model.mass import MassShares
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem import dof_layout
+from poise.problem import angular_errors, dof_layout
 from poise.problem.goals import AnyGoal, Balance, Pole
 from poise.problem.plan import Plan
 from poise.problem.tree_packing import read_axis, read_offset
@@ -49,8 +49,8 @@ def compute_balance_error(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
     points = np.stack(
         [maps[:, row, :, :3] @ np.array(offset) + maps[:, row, :, 3] for row, offset in goal.support(skeleton)], 1
     )
-    centre = geometry.dot(goal.compute_mass_shares(skeleton).compute_centre(maps)[:, None], plane_axes)
-    corners = geometry.dot(points[:, :, None], plane_axes)
+    centre = vectors.dot(goal.compute_mass_shares(skeleton).compute_centre(maps)[:, None], plane_axes)
+    corners = vectors.dot(points[:, :, None], plane_axes)
     shares = find_nearest_shares(shrink_polygon(corners, goal.margin), centre)
     mean = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / corners.shape[1]
     nearest = (mean[:, :, None] * corners).sum(axis=1)
@@ -65,7 +65,7 @@ def _is_balanced(shares: Floats) -> Bools:
 def compute_plane_axes(goal: Balance, skeleton: Skeleton) -> Floats:
     """Return two orthogonal unit vectors (2, 3) perpendicular to up."""
     up = goal.upward(skeleton)
-    first = geometry.normalise(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
+    first = vectors.normalise(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
     return np.stack([first, np.cross(up, first)])
 
 
@@ -297,15 +297,15 @@ def compute_world_errors(
         target = targets[:, measure.column : measure.column + dof_layout.TARGET_SIZES[measure.kind]]
         goal = goals[measure.goal]
         if isinstance(goal, Balance):
-            errors[:, c] = geometry.length(compute_balance_error(pose, goal)[0])
+            errors[:, c] = angular_errors.length(compute_balance_error(pose, goal)[0])
         elif measure.kind == dof_layout.POSITION:
-            errors[:, c] = geometry.length(target - transforms.compute_point(measure, goal))
+            errors[:, c] = angular_errors.length(target - transforms.compute_point(measure, goal))
         elif measure.kind == dof_layout.POLE:
             errors[:, c] = np.abs(transforms.compute_pole_side(measure, target).pole_angle)
         elif measure.kind == dof_layout.ROTATION:
-            errors[:, c] = geometry.measure_rotation_error(transforms[measure.row].rotations, target)
+            errors[:, c] = angular_errors.measure_rotation_error(transforms[measure.row].rotations, target)
         else:
-            errors[:, c] = geometry.measure_direction_error(
+            errors[:, c] = angular_errors.measure_direction_error(
                 transforms.compute_axis(measure, goal), transforms.compute_desired_direction(measure, goal, target)
             )
     return errors
@@ -352,15 +352,15 @@ class WorldTransforms:
             return target
         point = self.compute_point(measure, goal)
         direction = target - point
-        is_coincident = geometry.length(direction) <= _COINCIDENCE_RATIO * np.hypot(
-            geometry.length(target), geometry.length(point)
+        is_coincident = angular_errors.length(direction) <= _COINCIDENCE_RATIO * np.hypot(
+            angular_errors.length(target), angular_errors.length(point)
         )
         return np.where(is_coincident[:, None], 0.0, direction)
 
-    def compute_pole_side(self, measure: dof_layout.Measure, target: Floats) -> geometry.BendDirection:
+    def compute_pole_side(self, measure: dof_layout.Measure, target: Floats) -> angular_errors.BendDirection:
         """Compute the bend direction of a pole's limb."""
         first, middle, tip = (self[row].positions for row in (*measure.limb, measure.row))
-        return geometry.find_bend_direction(first, middle, tip, target)
+        return angular_errors.find_bend_direction(first, middle, tip, target)
 
 
 def compute_goal_point(pose: Pose, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:

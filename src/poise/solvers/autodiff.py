@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from poise.call_clock import pause_clock
 from poise.errors import InputError
 from poise.maths.arguments import count, one_of, require_keywords
 from poise.maths.arrays import Floats, real
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Capabilities, Request
 from poise.solvers.base.lm_engine import LmOptions, TreeEngine, answer_with_start, build_aims, build_trace
-from poise.timing import pause_clock
 
 if TYPE_CHECKING:
     from poise.jax.descent import BatchDescent, BatchResult

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import solvers
+from poise.call_clock import get_pauses, share_pauses
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats, Ints
 from poise.problem.plan import group_by_plan
@@ -21,7 +22,6 @@ from poise.solvers.base import interface
 from poise.solvers.base.answer_refinement import correct_shear
 from poise.solvers.base.lm_engine import LmOptions
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.timing import get_pauses, share_pauses
 
 _MAX_POLISH_ITERATIONS = 200  # iterations of the polish until a missed pose converges
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import solvers
+from poise.call_clock import Pauses, count_seconds
 from poise.errors import InputError, NotReachedError
 from poise.maths import late_binding
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
@@ -32,7 +33,6 @@ from poise.solvers.base.interface import Status as Status
 from poise.solvers.base.interface import Statuses, Trace, view_as_statuses
 from poise.solving.diagnosis import compute_max_violation, find_restraints, find_status
 from poise.solving.messages import SolveOutcome, format_joints_outside, format_length, format_open_loops, format_outcome
-from poise.timing import Pauses, count_seconds
 
 _ARRAY = np.ndarray
 _new_object, _set_attribute = object.__new__, object.__setattr__  # a Result is frozen and written through these

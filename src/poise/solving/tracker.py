@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from poise import kernels, solvers
+from poise.call_clock import count_seconds
 from poise.errors import InputError
 from poise.kernels.layout import (
     BALL,
@@ -47,7 +48,6 @@ from poise.solving.diagnosis import clamp_to_limits
 from poise.solving.execution import solve_batch
 from poise.solving.result import Result
 from poise.solving.solve import check_goals, choose_solver, prepare
-from poise.timing import count_seconds
 
 _PART_WIDTHS = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, HINGED_BALL: 4}  # columns of q for each part of a joint
 _SPEED_COLUMN = 2  # column of the speed in rows of kernels/approach.py

@@ -15,19 +15,18 @@ import numpy as np
 
 from poise.comparison.data import ComparisonData, find_length_unit
 from poise.comparison.metrics import compute_displacements, compute_share_interval
-from poise.comparison.report.charts import (
+from poise.comparison.report.chart_drawing import (
     ChartLabels,
     ChartRow,
     Line,
-    MethodStyle,
     draw_curves,
     draw_rectangle,
     draw_rows,
-    format_method,
     make_row_axis,
     open_svg,
     wrap_figure,
 )
+from poise.comparison.report.method_styles import MethodStyle, format_method
 from poise.comparison.report.page_text import format_percent, format_time
 from poise.comparison.runs import MethodRun
 from poise.comparison.task import TOLERANCE_LEVELS, Task

@@ -8,7 +8,7 @@ from importlib import resources
 
 from poise.comparison.data import ComparisonData, format_verdict
 from poise.comparison.report import diagrams, page_text, stick_figures
-from poise.comparison.report.charts import MethodStyle, build_styles, format_css
+from poise.comparison.report.method_styles import MethodStyle, build_styles, format_css
 
 _BAND_OPACITY = 0.14  # opacity of a band; lower for many overlapping bands
 

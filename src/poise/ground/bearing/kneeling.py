@@ -16,8 +16,8 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned, bent_anew, knees_of
 from poise.ground.legs.swing import faded
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import make_vertical, normalise, project_horizontal
 from poise.maths.smoothing import average_hann
+from poise.maths.vectors import make_vertical, normalise, project_horizontal
 
 _DAMPED = 0.15  # of 1: thighs that are nearly parallel say nothing of the way between them
 _SMOOTH = 0.05  # [s] to each side: over how long the way is averaged

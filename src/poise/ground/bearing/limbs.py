@@ -26,8 +26,9 @@ from poise.ground.legs.toes import turned_soles
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import UP, dot, make_vertical, normalise
-from poise.maths.smoothing import compute_fade, compute_upper_envelope
+from poise.maths.frame_masks import compute_fade
+from poise.maths.smoothing import compute_upper_envelope
+from poise.maths.vectors import UP, dot, make_vertical, normalise
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 

@@ -16,8 +16,9 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.swing import sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import UP, make_vertical, project_horizontal
-from poise.maths.smoothing import average_hann, compute_fade, compute_upper_envelope, smoothstep
+from poise.maths.frame_masks import compute_fade
+from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothstep
+from poise.maths.vectors import UP, make_vertical, project_horizontal
 
 _LOW, _UPRIGHT = 0.7, 0.9  # of their height at rest: hips of a body that lies, and of one that does not
 _FOOT, _FADES = 0.12, 0.15  # [m] an ankle that is so low bears, and how much higher it no longer does

@@ -19,8 +19,9 @@ from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.ground.figure.steps import runs
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import normalise
-from poise.maths.smoothing import compute_fade, measure_time_from, smoothstep
+from poise.maths.frame_masks import compute_fade, measure_time_from
+from poise.maths.smoothing import smoothstep
+from poise.maths.vectors import normalise
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.roles import Leg

@@ -20,7 +20,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, 
 from poise.ground.figure.speeds import shots_of
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.geometry import UP, dot, make_vertical, normalise, project_horizontal
+from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
 
 _STILL = 0.003  # [m/s] what is slower does not move
 _ROUNDING = 2e-5  # [m] by which what stands still may seem to move from frame to frame: files are rounded

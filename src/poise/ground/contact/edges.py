@@ -13,7 +13,7 @@ import numpy as np
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
 from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.geometry import dot, normalise, project_horizontal
+from poise.maths.vectors import dot, normalise, project_horizontal
 
 OVER = 0.03  # [m] a heel or ball that is higher above the ground, beside an edge, hangs
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge

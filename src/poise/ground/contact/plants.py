@@ -15,7 +15,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.geometry import UP, make_vertical, normalise, project_horizontal
+from poise.maths.vectors import UP, make_vertical, normalise, project_horizontal
 
 _RUNG = 0.15  # [m] a stance that is higher above the clip's floor is on something that is not there
 

@@ -10,7 +10,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, 
 from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.geometry import project_horizontal
+from poise.maths.vectors import project_horizontal
 from poise.model.pose import Pose
 
 HEEL_POINT, BALL_POINT, TIP_POINT = range(3)

@@ -13,7 +13,7 @@ from poise.errors import InputError, UnsupportedError, quote_value
 from poise.maths.arguments import check_names as names_of
 from poise.maths.arguments import one_of
 from poise.maths.arrays import Floats, real
-from poise.maths.geometry import find_z_up_rotation
+from poise.maths.vectors import find_z_up_rotation
 from poise.model.clip import Clip
 from poise.model.joint_tree import FLAT_MESSAGE
 from poise.model.pose import Pose

@@ -11,7 +11,7 @@ from poise.ground.figure.figure import Figure
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.geometry import find_z_up_rotation
+from poise.maths.vectors import find_z_up_rotation
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from poise.ground.figure.motion import HIP, Motion
 from poise.ground.legs.feet import Feet
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.geometry import UP, dot, normalise, project_horizontal
 from poise.maths.smoothing import average_hann
+from poise.maths.vectors import UP, dot, normalise, project_horizontal
 
 _SMOOTH = 0.15  # [s] to each side: over how long the lean is averaged
 

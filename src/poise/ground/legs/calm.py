@@ -14,8 +14,9 @@ from poise.ground.figure.steps import STEPPING, steps_of
 from poise.ground.legs.legs import Turned, places_of
 from poise.ground.legs.pelvis import leg_lengths
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import make_vertical
-from poise.maths.smoothing import compute_upper_envelope, measure_time_from, smoothstep
+from poise.maths.frame_masks import measure_time_from
+from poise.maths.smoothing import compute_upper_envelope, smoothstep
+from poise.maths.vectors import make_vertical
 
 ROOM = 4.8  # [mm per frame^2 at 120 frames/s] that a knee may have beyond its source: less than is told of
 LESS = 0.1  # [mm per frame^2] in all by which something is calmer, at least: roundings decide nothing

@@ -14,8 +14,9 @@ from poise.ground.figure.motion import Motion
 from poise.ground.legs.swing import Between, sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.geometry import normalise, project_horizontal
-from poise.maths.smoothing import compute_fade, compute_upper_envelope, smoothstep, take_frames
+from poise.maths.frame_masks import compute_fade, take_frames
+from poise.maths.smoothing import compute_upper_envelope, smoothstep
+from poise.maths.vectors import normalise, project_horizontal
 
 TOES_BEND = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _WHOLE = 0.2  # [s] before and after: how smoothly a whole figure goes up

@@ -22,8 +22,9 @@ from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import between_of, carried_on, faded
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.geometry import UP, dot, make_vertical, normalise, project_horizontal
-from poise.maths.smoothing import find_last_true, measure_time_from, smoothstep, take_frames
+from poise.maths.frame_masks import find_last_true, measure_time_from, take_frames
+from poise.maths.smoothing import smoothstep
+from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop

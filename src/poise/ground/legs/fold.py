@@ -21,8 +21,9 @@ from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import make_vertical
-from poise.maths.smoothing import average_hann, compute_fade, compute_upper_envelope, measure_time_from, smoothstep
+from poise.maths.frame_masks import compute_fade, measure_time_from
+from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothstep
+from poise.maths.vectors import make_vertical
 
 _KEPT = 0.85  # of the animated distance from hip to ankle that is kept
 _LEAST = 1.15  # times what a leg can fold to: nearer, a knee turns too quickly

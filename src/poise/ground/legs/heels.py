@@ -10,8 +10,9 @@ from poise.ground.figure.motion import Motion
 from poise.ground.legs.feet import Feet
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.geometry import dot
-from poise.maths.smoothing import find_last_true, smoothstep
+from poise.maths.frame_masks import find_last_true
+from poise.maths.smoothing import smoothstep
+from poise.maths.vectors import dot
 
 _HEEL_UP = np.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground, and ends after the ball has

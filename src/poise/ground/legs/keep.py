@@ -27,8 +27,9 @@ from poise.ground.legs.swing import sole_points
 from poise.ground.legs.toes import raise_toes, turned_soles
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import make_vertical
-from poise.maths.smoothing import compute_fade, compute_upper_envelope
+from poise.maths.frame_masks import compute_fade
+from poise.maths.smoothing import compute_upper_envelope
+from poise.maths.vectors import make_vertical
 
 OF_ROOM = 0.98  # of the room of an edit is used: a file may round what is written
 _SHORT = 0.01  # [m] farther from its foot's place may a leg that stands end

@@ -14,7 +14,7 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.pelvis import leg_lengths
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.geometry import make_vertical, normalise
+from poise.maths.vectors import make_vertical, normalise
 
 _STRAIGHT = np.radians(1.0)  # a knee that bends less on the mean has no bend axis of its own
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smoothing import average_hann, compute_fade, compute_upper_envelope, compute_window_max, smoothstep
+from poise.maths.frame_masks import compute_fade
+from poise.maths.smoothing import average_hann, compute_upper_envelope, compute_window_max, smoothstep
 
 _SMOOTH = 0.15  # [s] to each side: over how long the height of the ground is averaged
 _SINK = 0.2  # [s] before and after: how early the pelvis sinks for a leg that would be too short

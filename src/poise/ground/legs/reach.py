@@ -18,8 +18,8 @@ from poise.ground.legs.legs import Turned, bend_axes, bend_legs, soft_chords
 from poise.ground.legs.pelvis import chord_limits, kept_share, pelvis_heights
 from poise.ground.legs.toes import heels_to_lower, raise_toes, step_back
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import make_vertical
-from poise.maths.smoothing import find_frames_near
+from poise.maths.frame_masks import find_frames_near
+from poise.maths.vectors import make_vertical
 
 _CALMER = (0.02, 0.035, 0.05)  # [s] before and after: how smoothly knees that pop come to their bend, in turn
 _FELT = 0.8  # [s] from a knee that pops up to where the figure may change when it is made calmer

@@ -20,7 +20,7 @@ from poise.ground.legs.heels import heel_room, lifted
 from poise.ground.legs.pelvis import EASY, base_heights, chord_limits, leg_lengths, lowest_within_sink, sinks_for
 from poise.ground.legs.reach import kept_on
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import make_vertical
+from poise.maths.vectors import make_vertical
 
 _NEAREST = 0.25  # of a leg's length is what a pelvis that sinks leaves to another leg, from its hip to its ankle
 _LEAST = 1.5  # times what that leg can fold to, if that is more: there its knee moves as fast as its ankle

@@ -6,7 +6,7 @@ import numpy as np
 
 from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import UP
+from poise.maths.vectors import UP
 
 _RISER = 0.1  # [m] ground that rises by more within 0.2 m in front of a foot is a riser
 

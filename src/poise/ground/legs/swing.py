@@ -10,7 +10,8 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.smoothing import find_last_true, find_next_true, measure_time_from, smoothstep, take_frames
+from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
+from poise.maths.smoothing import smoothstep
 
 _COAST = 0.2  # [s] in which an ankle's speed over the animated one dies away
 _CUT_OFF = 0.3  # [s] a swing that the clip cuts off is taken to last so long at least

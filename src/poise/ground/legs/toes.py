@@ -16,8 +16,9 @@ from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import toe_joints
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import UP, make_vertical
-from poise.maths.smoothing import compute_fade, compute_upper_envelope, measure_time_from
+from poise.maths.frame_masks import compute_fade, measure_time_from
+from poise.maths.smoothing import compute_upper_envelope
+from poise.maths.vectors import UP, make_vertical
 
 _TOES_UP = np.radians(120.0)  # toes are bent upwards so far at most
 _BENT = 0.06  # [s] before and after: how smoothly

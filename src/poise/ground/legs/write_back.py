@@ -11,7 +11,7 @@ from poise.ground.legs.body import Lean
 from poise.ground.legs.legs import Turned
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite
-from poise.maths.geometry import make_vertical
+from poise.maths.vectors import make_vertical
 from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
 from poise.model.roles import Leg

@@ -28,8 +28,8 @@ from poise.ground.report.verdict import OFF, deep_on
 from poise.ground.spread.strip import BESIDE, MM, SoleArms, Strip, Swung, moved, swung
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import make_vertical
-from poise.maths.smoothing import find_frames_near, measure_time_from
+from poise.maths.frame_masks import find_frames_near, measure_time_from
+from poise.maths.vectors import make_vertical
 
 _TIGHT = 0.94 * OF_ROOM  # of the room of an edit: so much is not quite reached, since moves have their cost
 _NEAR = 0.25  # [s] before and after a frame that pops in which something moves

@@ -12,7 +12,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.geometry import dot, make_vertical, normalise
+from poise.maths.vectors import dot, make_vertical, normalise
 
 MM = 1000.0
 BESIDE = 3.0  # a millimetre beyond a wall counts as so many of a change of step over its bound

@@ -15,7 +15,7 @@ from poise.ground.stages import Seen
 from poise.ground.strides.treads import pointing
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, Ints
-from poise.maths.geometry import normalise
+from poise.maths.vectors import normalise
 
 _SAME = 0.1  # [m] stances of a foot that are nearer to each other are one footfall
 _WINDOW = 0.6  # [s] over which the speed of the body is taken: about a step

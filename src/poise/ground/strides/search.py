@@ -14,7 +14,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.strides.footfalls import Footfalls
 from poise.ground.strides.treads import any_on, climbed, overhang
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.geometry import normalise
+from poise.maths.vectors import normalise
 
 LEAST, LONGEST = 0.2, 1.07  # shares of an animated step that are tried, from the least to the most
 SHARES = np.concatenate([np.geomspace(LEAST, 1.0, 23), [1.03, LONGEST]])

@@ -24,7 +24,8 @@ from poise.ground.stages import Seen
 from poise.ground.strides.footfalls import BodyWay, Footfalls
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smoothing import find_last_true, find_next_true, measure_time_from, smoothstep, take_frames
+from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
+from poise.maths.smoothing import smoothstep
 from poise.model.clip import Clip
 
 _APART = 0.03  # [m] of its way that the body goes between two footfalls, or they count as one

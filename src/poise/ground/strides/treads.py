@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.geometry import normalise, project_horizontal
+from poise.maths.vectors import normalise, project_horizontal
 
 _STEEP = 1.0  # 45 degrees: steeper ground is a riser, or what a map makes of one
 _EDGE = 0.05  # [m] lower risers are no treads

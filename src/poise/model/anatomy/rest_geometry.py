@@ -10,8 +10,8 @@ import numpy as np
 from poise.errors import InputError, join_names
 from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
-from poise.maths.geometry import normalise
 from poise.maths.rotations import about, rotate, rotation_between, rotation_part
+from poise.maths.vectors import normalise, remove_component, snap_to_axis
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.roles import MIN_CONFIDENCE, Roles, find_roles
@@ -63,7 +63,7 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str]) -> BodyFra
     trunk = normalise(shoulders.mean(axis=0) - hips.mean(axis=0))
     up = _find_up(skeleton, trunk)
     lateral = normalise(hips[0] - hips[1]) + normalise(shoulders[0] - shoulders[1])
-    left = lateral - up * float(lateral @ up)
+    left = remove_component(lateral, up)
     knees = [points[skeleton.index(joints[f"{s}LowerLeg"])] for s in SIDES if f"{s}LowerLeg" in joints]
     leg_direction = normalise(np.mean(knees, axis=0) - hips.mean(axis=0)) if knees else -up
     if (
@@ -114,11 +114,9 @@ def _find_up(skeleton: Skeleton, trunk: Floats) -> Floats:
 
     It is the file's up, else the nearest file axis, if the trunk is upright along it; else the trunk itself.
     """
-    if skeleton.up is not None:
-        axis = np.eye(3)["xyz".index(skeleton.up)]
-    else:
-        main_axis = int(np.argmax(np.abs(trunk)))
-        axis = np.eye(3)[main_axis] * np.sign(trunk[main_axis])
+    if skeleton.up is None:
+        return snap_to_axis(trunk, _UPRIGHT_COSINE)
+    axis = np.eye(3)["xyz".index(skeleton.up)]
     return axis if float(axis @ trunk) > _UPRIGHT_COSINE else trunk
 
 
@@ -334,7 +332,7 @@ def project_perpendicular(vector: Floats, axis: Floats) -> Floats:
 
     The result is zero for parallel vectors.
     """
-    return normalise(vector - axis * float(vector @ axis))
+    return normalise(remove_component(vector, axis))
 
 
 def transport_vector(vector: Floats, start: Floats, end: Floats, half_turn_axis: Floats) -> Floats:

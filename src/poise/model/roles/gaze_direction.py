@@ -10,10 +10,11 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
 from poise.maths.rotations import rotation_part
+from poise.maths.vectors import normalise, remove_component, snap_to_axis
 from poise.model.joint_tree import JointTree
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.character_tree import CharacterTree
-from poise.model.roles.limb_structure import find_facing, normalise
+from poise.model.roles.limb_structure import find_facing
 from poise.model.roles.roles import Leg, Roles, build_character_tree, find_roles
 
 # default gaze: +z of the joint's own frame
@@ -80,7 +81,7 @@ def _find_face_direction(tree: CharacterTree, roles: Roles) -> tuple[Floats | No
     if up is None:
         return None, "the up direction is unknown"
     for forward, reason in _list_cues(tree, roles, rows, up):
-        level_forward = forward - up * float(forward @ up)
+        level_forward = remove_component(forward, up)
         if float(np.linalg.norm(level_forward)) > _MIN_LENGTH:
             return _align_forward(tree, roles, normalise(level_forward), up), reason
     return None, "the rest pose does not show the facing direction"
@@ -144,5 +145,4 @@ def _align_forward(tree: CharacterTree, roles: Roles, forward: Floats, up: Float
         ):
             forward = normalise(perpendicular)
             break
-    axis = int(np.argmax(np.abs(forward)))
-    return np.eye(3)[axis] * np.sign(forward[axis]) if abs(forward[axis]) > _AXIS_SNAP_COSINE else forward
+    return snap_to_axis(forward, _AXIS_SNAP_COSINE)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from poise.maths.arrays import Floats
+from poise.maths.vectors import normalise, remove_component
 from poise.model.roles import limb_structure
 from poise.model.roles.bone_names import SIDES, tokenize_name
 from poise.model.roles.character_tree import ARM_PARTS, LEG_PARTS, CharacterTree, Role
@@ -83,7 +84,7 @@ def _has_ambiguous_bend(points: Floats, rows: list[int], row_of_part: Mapping[st
     has_clavicle = "Shoulder" in row_of_part and upper == 1  # a clavicle recognized before an upper arm
 
     def cosine(a: int, b: int) -> float:
-        return float(limb_structure.normalise(steps[a]) @ limb_structure.normalise(steps[b]))
+        return float(normalise(steps[a]) @ normalise(steps[b]))
 
     neighbour_pairs = [(upper - 1, upper)] if upper > 0 and not has_clavicle else []
     neighbour_pairs += [(end, lower)] if end < len(steps) else []
@@ -144,7 +145,7 @@ def _find_sides(
         else (named_left, "the names of the other limbs")
     )
     centres = [facing.points[rows[:3]].mean(axis=0) for rows in pair.limb_rows]
-    lateral = limb_structure.normalise(centres[0] - centres[1])
+    lateral = normalise(centres[0] - centres[1])
     is_clear = facing.is_observed or abs(float(lateral @ left)) > _SIDE_COSINE
     return (SIDES if float(lateral @ left) >= 0.0 else SIDES[::-1]), reason, is_clear
 
@@ -166,7 +167,7 @@ def _find_named_left(
         votes = [0, 0] if pair is None else _count_side_votes(tree, pair)
         if pair is not None and votes[0] != votes[1]:
             a, b = (facing.points[rows[:3]].mean(axis=0) for rows in pair.limb_rows)
-            return limb_structure.normalise(a - b) if votes[0] > votes[1] else limb_structure.normalise(b - a)
+            return normalise(a - b) if votes[0] > votes[1] else normalise(b - a)
     return None
 
 
@@ -269,9 +270,7 @@ def find_quadruped_legs(tree: CharacterTree, body: limb_structure.LimbStructure)
     assert body.legs is not None
     assert body.arms is not None
     limbs = [*body.arms.limb_rows, *body.legs.limb_rows]
-    down = limb_structure.normalise(
-        np.mean([tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in limbs], axis=0)
-    )
+    down = normalise(np.mean([tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in limbs], axis=0))
     up = tree.up if tree.up is not None else -down
     named_sides = limb_structure.read_sides(tree, limbs)
     forward = _find_quadruped_forward(tree, body.arms, body.legs, named_sides, up)
@@ -327,7 +326,7 @@ def _find_quadruped_forward(
         direction = np.cross(np.mean(lefts, axis=0) - np.mean(rights, axis=0), up)
     else:
         direction = limb_structure.find_default_forward(tree, up)
-    return limb_structure.normalise(direction - up * float(direction @ up))
+    return normalise(remove_component(direction, up))
 
 
 # --- Legs of insects, spiders and centipedes -------------------------------------------------------------------------
@@ -406,7 +405,7 @@ def _find_multiped_forward(
     limb_centres = np.array([_get_end_points(tree, rows).mean(axis=0) for rows in limbs])
     if all(named_sides):
         lefts, rights = (limb_centres[[word == side for word in named_sides]].mean(axis=0) for side in SIDES)
-        return limb_structure.normalise(np.cross(_project_level(lefts - rights, up), up))
+        return normalise(np.cross(remove_component(lefts - rights, up), up))
     words = [{word for row in rows for word in tokenize_name(tree.skeleton.names[row])} for rows in limbs]
     fronts, hinds = (
         [end for end, one in zip(limb_centres, words, strict=True) if one & end_words]
@@ -442,11 +441,9 @@ def _find_mirror_direction(tree: CharacterTree, limbs: Sequence[list[int]], up: 
     leg_rows = {row for rows in limbs for row in rows}
     trunk_rows = [row for row in range(len(tree.parents)) if row not in leg_rows and tree.usable_mask[row]]
     centre, trunk_points = points.mean(axis=0), tree.positions[trunk_rows]
-    level_points = np.array([_project_level(point - centre, up) for point in points])
-    axes = [axis for axis in (_project_level(axis, up) for axis in np.eye(3)) if float(np.linalg.norm(axis)) > 0.5]  # noqa: PLR2004
-    axes += [
-        limb_structure.normalise(_project_level(direction, up)) for direction in np.linalg.svd(level_points)[2][:2]
-    ]
+    level_points = np.array([remove_component(point - centre, up) for point in points])
+    axes = [axis for axis in (remove_component(axis, up) for axis in np.eye(3)) if float(np.linalg.norm(axis)) > 0.5]  # noqa: PLR2004
+    axes += [normalise(remove_component(direction, up)) for direction in np.linalg.svd(level_points)[2][:2]]
     size = max(float(np.ptp(points, axis=0).max()), 1e-300)
 
     def rank_axis(axis: Floats) -> tuple[float, float]:
@@ -454,7 +451,7 @@ def _find_mirror_direction(tree: CharacterTree, limbs: Sequence[list[int]], up: 
         missed = _measure_asymmetry(points - centre, across) + _measure_asymmetry(trunk_points - centre, across)
         return round(missed / size / 0.01), -round(float(np.abs(level_points @ axis).sum()) / size, 6)
 
-    return min(map(limb_structure.normalise, axes), key=rank_axis)
+    return min(map(normalise, axes), key=rank_axis)
 
 
 def _measure_asymmetry(points: Floats, lateral: Floats) -> float:
@@ -466,7 +463,3 @@ def _measure_asymmetry(points: Floats, lateral: Floats) -> float:
         return 0.0
     other = points - 2.0 * np.outer(points @ lateral, lateral)
     return float(np.linalg.norm(points[:, None] - other[None], axis=-1).min(axis=1).mean())
-
-
-def _project_level(vector: Floats, up: Floats) -> Floats:
-    return vector - up * float(vector @ up)

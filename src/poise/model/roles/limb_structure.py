@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats
+from poise.maths.vectors import normalise, remove_component, snap_to_axis
 from poise.model.roles.character_tree import CharacterTree
 
 # fraction of their lengths: largest mean difference of partners' bones (2 to 6 % in captured rigs)
@@ -187,7 +188,7 @@ def find_standing_pairs(tree: CharacterTree, candidates: list[LimbPair]) -> tupl
         directions = np.array(
             [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing_pairs for rows in pair.limb_rows]
         )
-        up = tree.up if tree.up is not None else -_snap_to_axis(normalise(directions.mean(axis=0)))
+        up = tree.up if tree.up is not None else -snap_to_axis(normalise(directions.mean(axis=0)), _DOWN_SNAP_COSINE)
         end_heights = [max(float(tree.positions[rows[-1]] @ up) for rows in pair.limb_rows) for pair in candidates]
         lowest_pairs = [
             pair
@@ -203,7 +204,7 @@ def find_standing_pairs(tree: CharacterTree, candidates: list[LimbPair]) -> tupl
         [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing_pairs for rows in pair.limb_rows]
     )
     total_length = float(np.linalg.norm(directions, axis=1).sum())
-    level_imbalance = directions.sum(axis=0) - up * float(directions.sum(axis=0) @ up)
+    level_imbalance = remove_component(directions.sum(axis=0), up)
     if tree.up is None and abs(up[0]) > _DOWN_SNAP_COSINE:  # along X: no upright rest pose
         return [], up
     if (
@@ -212,11 +213,6 @@ def find_standing_pairs(tree: CharacterTree, candidates: list[LimbPair]) -> tupl
     ):
         return [], up
     return standing_pairs, up
-
-
-def _snap_to_axis(direction: Floats) -> Floats:
-    axis = int(np.argmax(np.abs(direction)))
-    return np.eye(3)[axis] * np.sign(direction[axis]) if abs(direction[axis]) > _DOWN_SNAP_COSINE else direction
 
 
 def read_sides(tree: CharacterTree, limbs: Sequence[list[int]]) -> list[str]:
@@ -294,12 +290,6 @@ def _compute_direction(tree: CharacterTree, pair: LimbPair) -> Floats:
     """Compute the mean unit vector of a pair's limbs. It is short where they point apart."""
     steps = [tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in pair.limb_rows]
     return np.mean([normalise(step) for step in steps], axis=0)
-
-
-def normalise(vector: Floats) -> Floats:
-    """Normalize a vector; zero stays zero."""
-    length = float(np.linalg.norm(vector))
-    return vector / length if length > 0.0 else vector
 
 
 def compute_attachment(tree: CharacterTree, pair: LimbPair) -> Floats:
@@ -447,7 +437,7 @@ def find_facing(tree: CharacterTree, legs: list[list[int]]) -> FacingDirection:
             continue
         up = _find_up(tree, points, legs)
         for source, ahead, least in _list_cues(tree, points, legs):
-            level = ahead - up * float(ahead @ up)
+            level = remove_component(ahead, up)
             if float(np.linalg.norm(level)) > least:
                 return FacingDirection(
                     up, normalise(level), _compute_left(up, normalise(level)), points, source + where
@@ -479,8 +469,7 @@ def _find_up(tree: CharacterTree, points: Floats, legs: list[list[int]]) -> Floa
     if tree.up is not None:
         return tree.up
     up = normalise(np.mean([points[rows[0]] - points[rows[2]] for rows in legs], axis=0))
-    axis = int(np.argmax(np.abs(up)))
-    return np.eye(3)[axis] * np.sign(up[axis]) if abs(up[axis]) > _UP_SNAP_COSINE else up
+    return snap_to_axis(up, _UP_SNAP_COSINE)
 
 
 def _list_cues(tree: CharacterTree, points: Floats, legs: list[list[int]]) -> list[tuple[str, Floats, float]]:

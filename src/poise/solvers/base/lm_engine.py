@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from poise import kernels
+from poise.call_clock import get_pauses, share_pauses
 from poise.errors import InputError
 from poise.kernels.layout import ARM_RESULT, ARM_WORK_PER_TARGET, DOF_WEIGHT
 from poise.maths import rotations
@@ -44,7 +45,6 @@ from poise.problem.dof_layout import DOF_COUNTS, FIXED, POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Request, Trace
-from poise.timing import get_pauses, share_pauses
 
 Stiffness: TypeAlias = float | tuple[tuple[str, float], ...]  # for all joints, or for some by name, role or glob
 

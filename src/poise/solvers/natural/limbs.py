@@ -20,7 +20,7 @@ from poise.kernels.layout import (
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.caching import get_or_compute
-from poise.maths.geometry import normalise
+from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.kinematics import (
     KinematicsTable,

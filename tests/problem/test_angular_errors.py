@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from poise.maths.geometry import find_bend_direction
+from poise.problem.angular_errors import find_bend_direction
 
 FIRST, MIDDLE, TIP = np.zeros((1, 3)), np.array([[1.0, 1.0, 0.0]]), np.array([[2.0, 0.0, 0.0]])
 

@@ -1,4 +1,4 @@
-"""Vectors and angular errors over arrays."""
+"""Angular errors of goals over arrays: rotations, directions, and limbs with poles."""
 
 from __future__ import annotations
 
@@ -9,45 +9,7 @@ import numpy as np
 from poise.kernels.layout import MIN_DIVISOR, STRAIGHT_RATIO
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-
-UP = np.array([0.0, 0.0, 1.0])
-UP.setflags(write=False)
-
-
-def dot(a: Floats, b: Floats) -> Floats:
-    """Return the dot product (...)."""
-    return (a * b).sum(axis=-1)
-
-
-def cross(a: Floats, b: Floats) -> Floats:
-    """Compute the cross product as np.cross does, number for number. For few vectors it is twice as fast."""
-    x = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
-    y = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
-    return np.stack([x, y, a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
-
-
-def normalise(v: Floats) -> Floats:
-    """Normalise v; zero stays zero."""
-    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
-
-
-def project_horizontal(v: Floats) -> Floats:
-    """Project v onto the horizontal plane."""
-    return v * [1.0, 1.0, 0.0]
-
-
-def make_vertical(height: Floats) -> Floats:
-    """Make vertical vectors (..., 3) of heights."""
-    return height[..., None] * UP
-
-
-def find_z_up_rotation(up: str) -> Floats:
-    """Find the rotation (4,) to z up. `up`, "y" or "z", is the upward axis before it."""
-    half = np.sqrt(0.5)
-    return np.array([half, half, 0.0, 0.0]) if up == "y" else np.array([1.0, 0.0, 0.0, 0.0])
-
-
-# --- Angular errors of goals over arrays: rotations, directions, and limbs with poles --------------------------------
+from poise.maths.vectors import length
 
 
 class BendDirection(NamedTuple):
@@ -94,8 +56,3 @@ def find_bend_direction(first: Floats, middle: Floats, tip: Floats, target: Floa
     angle = np.arctan2((n * np.cross(k, p)).sum(axis=-1), (k * p).sum(axis=-1))
     shares = projections / np.maximum(reach, MIN_DIVISOR)[:, None]
     return BendDirection(n, reach, k, p, shares, np.where(straight, 0.0, angle))
-
-
-def length(v: Floats) -> Floats:
-    """Return |v| (...)."""
-    return np.sqrt((v**2).sum(axis=-1))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from poise import cli
-from poise.cli.option_names import RENAMED_OPTIONS, replace_old_options
+from poise.cli.option_aliases import RENAMED_OPTIONS, replace_old_options
 from poise.errors import InputError
 from tests.command_line import ARM, run
 

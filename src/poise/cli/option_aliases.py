@@ -1,4 +1,4 @@
-"""Names of options: help panels, and old names with their replacements.
+"""Old names of options and their replacements.
 
 Old names work for one more version, with a warning.
 """
@@ -6,7 +6,7 @@ Old names work for one more version, with a warning.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from poise.cli.terminal import say
 from poise.errors import InputError
@@ -86,43 +86,3 @@ def replace_old_options(command: str, words: Sequence[str]) -> list[str]:
         if usage in options:
             raise InputError(f"give {name} or {usage}, not both")
     return new_words + remaining
-
-
-# --- Help panels of options ------------------------------------------------------------------------------------------
-#
-# A panel has the same title and options in every command.
-
-
-_MAX_UNGROUPED_OPTIONS = 14  # options; the help of a command with at most this many fits on one screen, without panels
-
-PANELS: dict[str, tuple[str, ...]] = {
-    "Joints and goals": (
-        "joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole", "near", "goal", "targets",
-    ),
-    "Start": ("clip", "from_pose", "time", "every_frame", "scene"),
-    "Solver": (
-        "solver", "option", "iterations", "restarts", "damping", "order", "hinge", "prefer", "seeds", "threads",
-        "tolerance", "angle_tolerance", "natural", "free_root", "limits", "no_limits",
-    ),
-    "Measurement": ("peers", "effort", "seed"),
-    "Terrain": (
-        "terrain", "terrain_size", "terrain_height", "terrain_origin", "terrain_up", "terrain_unit",
-        "terrain_direction", "plant",
-    ),
-    "Feet": ("feet_names", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
-    "Character": ("fps", "scale", "up", "rest", "metre"),
-    "Input": ("include_root", "package_path"),
-    "Output": ("out", "plot", "report", "save_contacts", "html", "as_json"),
-    "Batch": ("suffix", "overwrite", "processes", "cluster"),
-    "Server": ("host", "port", "no_browser", "list_scenes"),
-}  # fmt: skip
-_PANEL_BY_OPTION = {name: title for title, names in PANELS.items() for name in names}
-
-
-def arrange_panels(command: Any) -> Any:
-    """Assign the options of a command to help panels. Return the command; a command of few options has no panels."""
-    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
-    if len(options) > _MAX_UNGROUPED_OPTIONS:
-        for option in options:
-            option.rich_help_panel = _PANEL_BY_OPTION.get(option.name)
-    return command

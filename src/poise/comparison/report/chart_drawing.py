@@ -1,7 +1,4 @@
-"""Method styles and shared drawing functions of the page.
-
-Each method has a colour, a dash and a short name, so any two of them can be missing.
-"""
+"""Charts of the page as SVG: curves, rows of bars, figures with captions."""
 
 from __future__ import annotations
 
@@ -11,86 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.comparison.metrics import MethodMetrics
+from poise.comparison.report.method_styles import MethodStyle
 from poise.maths.arrays import Bools, Floats
 from poise.svg import Axis, draw_grid, draw_polyline
-
-_COLOUR_COUNT = 7  # colours of the style sheet, --c0 to --c6
-_DASHES = ("none", "5 2", "1.5 2", "8 2 2 2", "3 1.5 1 1.5")
-_MAX_NAME_CHARS = 20  # characters of a name next to a curve
-_HEAD_CHARS, _TAIL_CHARS = 11, 8  # characters kept at the start and end of a longer name
-
-
-class MethodStyle(NamedTuple):
-    """Drawing style of a method: its CSS class `m3` and short name."""
-
-    method: MethodMetrics
-    row: int
-    name: str
-
-    @property
-    def css_class(self) -> str:
-        """CSS class of everything showing this method. A checkbox of the page hides it."""
-        return f"m m{self.row}"
-
-    def draw_label(self, x: float, y: float, anchor: str = "start") -> str:
-        """Draw the short name. The full name is its tooltip."""
-        full = f"<title>{escape(self.method.name)}</title>" if self.name != self.method.name else ""
-        return f'<text class="words" x="{x:g}" y="{y:.1f}" text-anchor="{anchor}">{escape(self.name)}{full}</text>'
-
-
-def format_method(style: MethodStyle) -> str:
-    """Format a line sample and the full name as HTML. The name may break after underscores."""
-    line = '<path class="line" d="M0 4.5H22"/>'
-    piece = f'<svg class="swatch k{style.row}" viewBox="0 0 22 9" aria-hidden="true">{line}</svg>'
-    return piece + format_breakable(style.method.name)
-
-
-def format_breakable(name: str) -> str:
-    """Format a name as HTML with breaks after underscores."""
-    return escape(name).replace("_", "_<wbr>")
-
-
-def build_styles(methods: Sequence[MethodMetrics]) -> tuple[MethodStyle, ...]:
-    """Build a style for each method, in their order."""
-    names = shorten_names([method.name for method in methods])
-    return tuple(MethodStyle(method, i, name) for i, (method, name) in enumerate(zip(methods, names, strict=True)))
-
-
-def format_css(count: int) -> str:
-    """Format the CSS of `count` methods. It sets colours, dashes, and the checkboxes that hide methods."""
-    lines: list[str] = []
-    for i in range(count):
-        dash = _DASHES[i % len(_DASHES)]
-        lines.append(f".m{i}, .k{i} {{ --c: var(--c{i % _COLOUR_COUNT}); --d: {dash} }}")
-        lines.append(f"body:has(#on{i}:not(:checked)) .m{i} {{ display: none }}")
-    return "\n".join(lines)
-
-
-def shorten_names(names: Sequence[str]) -> list[str]:
-    """Shorten names to 20 characters, all different. Long names lose their middle, duplicates get a number."""
-    names_so_far: list[str] = []
-    for name in names:
-        short = (
-            name
-            if len(name) <= _MAX_NAME_CHARS
-            else f"{name[:_HEAD_CHARS]}\N{HORIZONTAL ELLIPSIS}{name[-_TAIL_CHARS:]}"
-        )
-        duplicate_number = 2
-        while short in names_so_far:
-            number = f" {duplicate_number}"
-            short, duplicate_number = (
-                f"{name[: _MAX_NAME_CHARS - len(number) - 1]}\N{HORIZONTAL ELLIPSIS}{number}",
-                duplicate_number + 1,
-            )
-        names_so_far.append(short)
-    return names_so_far
-
-
-# --- Shared drawing functions of the page's charts -------------------------------------------------------------------
-#
-# A chart has curves with labels, or one row for each method.
-
 
 WIDTH = 440  # px, width of a drawing, about its size on the page
 # px, margins: numbers, names at the right, axis label above, numbers below

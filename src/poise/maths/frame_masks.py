@@ -1,0 +1,54 @@
+"""Frame masks of clips: nearest true frames, and fades from them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.smoothing import smoothstep
+
+Rows = TypeVar("Rows", bound=NDArray[Any])
+
+
+def find_last_true(mask: Bools) -> Ints:
+    """Find the last true frame up to each frame. The mask is (F, ...); -1 before the first."""
+    frames = np.arange(len(mask)).reshape(-1, *(1,) * (mask.ndim - 1))
+    return np.maximum.accumulate(np.where(mask, frames, -1), axis=0)
+
+
+def find_next_true(mask: Bools) -> Ints:
+    """Find the next true frame from each frame on. The mask is (F, ...); F after the last."""
+    frames = np.arange(len(mask)).reshape(-1, *(1,) * (mask.ndim - 1))
+    return np.minimum.accumulate(np.where(mask, frames, len(mask))[::-1], axis=0)[::-1]
+
+
+def take_frames(values: Rows, frames: Ints) -> Rows:
+    """Take values of each leg at its frames. Values are (F, L, ...), frames (F, L)."""
+    return cast("Rows", values[frames, np.arange(values.shape[1])])
+
+
+def measure_time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
+    """Measure times to the nearest true frames.
+
+    (F, L) each: since and until the mask is true [s]; infinite if never.
+    """
+    before, after = find_last_true(mask), find_next_true(mask)
+    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
+    until = np.where(after < len(times), times[np.minimum(after, len(times) - 1)] - times[:, None], np.inf)
+    return since, until
+
+
+def compute_fade(times: Floats, marked: Bools, seconds: float) -> Floats:
+    """Compute weights fading from marked frames.
+
+    (F, ...): 0 in marked frames, 1 from `seconds` before and after on, smoothly between.
+    """
+    return smoothstep(np.minimum(*measure_time_from(times, marked)) / seconds)
+
+
+def find_frames_near(times: Floats, marked: Bools, seconds: float) -> Bools:
+    """Find frames (F,) within `seconds` of a marked frame (F,)."""
+    return np.minimum(*measure_time_from(times, marked[:, None]))[:, 0] <= seconds
