@@ -21,8 +21,8 @@ from robots import models
 
 import poise
 from poise import kernels, samples
-from poise.kernels.lanes import LANES4, LANES8, SCALAR, NumberKind
-from poise.kernels.layout import ARM_RESULT, ARM_WORK_PER_TARGET
+from poise.kernels.lanes import LANES4, LANES8, SCALAR, LaneKind
+from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_PER_TARGET
 from poise.maths import rotations
 from poise.maths.arrays import allocate_aligned, find_simd_width
 from poise.problem.chain import Arm, find_arm, pack_for_u
@@ -129,7 +129,7 @@ def repeated(call: Call) -> Call:
 Contest = dict[str, Call]  # what takes part, by name
 
 
-def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: NumberKind) -> tuple[Contest, Contest, Contest]:
+def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: LaneKind) -> tuple[Contest, Contest, Contest]:
     """FK, an iteration and tree FK, in lanes of a kind, ours first. RuntimeError if answers differ."""
     w, arm, m = kind.width, case.arm, case.arm.link_count
     fk, lm, _ = drivers(kind)
@@ -191,7 +191,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     targets, options = case.problem.compute_kernel_targets(goal.rows()), LevenbergMarquardt().arm_options
     numbers = pack_arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
     packed, m = pack_for_u(case.problem, arm, numbers), arm.link_count
-    found, work = np.zeros((count, m + ARM_RESULT)), np.zeros(count * (ARM_WORK_PER_TARGET + 2 * m))
+    found, work = np.zeros((count, m + ARM_RESULT_ROW)), np.zeros(count * (ARM_WORKSPACE_PER_TARGET + 2 * m))
     solve = kernels.arm_targets.solve_targets8 if w == 8 else kernels.arm_targets.solve_targets4
     start, rows, bases = case.start.q[None].copy(), goal.rows(), case.problem.rigid_base_transforms
     public = lambda: poise.solve(case.start, goal, tolerance=TOLERANCE, angle_tolerance=TOLERANCE, threads=1)  # noqa: E731
@@ -205,7 +205,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     seeds = np.hstack([arm.seeds, one_by_one(arm.seed_tips, 7, w)])
     settings = Settings(
         numbers[0], numbers[1], options.damping, options.min_damping, options.iterations, options.restarts,
-        options.candidates, len(arm.seeds),
+        options.candidate_count, len(arm.seeds),
     )  # fmt: skip
     for name, library in libs.items():
         x, reached, spent = np.zeros((count, m)), np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -218,7 +218,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     return contest, done
 
 
-def humanoid_call(kind: NumberKind) -> tuple[Call, int]:
+def humanoid_call(kind: LaneKind) -> tuple[Call, int]:
     """Tree FK of the sample humanoid with five goals and a free root, and how many joints move in it."""
     skeleton = poise.load(samples.path("humanoid.bvh")).skeleton.with_limits({"*": None})
     goals = [poise.Place(name, [0, 0, 0], [1, 0, 0, 0], root=skeleton.names[0]) for name in LIMBS]

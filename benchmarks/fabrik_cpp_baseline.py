@@ -83,13 +83,13 @@ def processor_time(action: Callable[[], Any]) -> float:
 def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callable[[], None]:
     """Return a call of the kernel alone, on arrays that are packed already."""
     problem, chain = result.problem, find_chain(result.problem)
-    k, m = len(wanted), len(chain.rows)
+    k, m = len(wanted), len(chain.joint_rows)
     points = np.ascontiguousarray(chain.pack_targets(problem, wanted)[:, :3])
     given = points, np.array([tolerance / chain.unit, SWEEPS, 0.0, 0.0])
     x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
     no_trace = np.zeros((0, m, 4)), np.zeros(0)
     packed = (
-        chain.kinds,
+        chain.link_kinds,
         chain.axes,
         chain.ranges,
         chain.limits,

@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from poise.kernels.arm_lm import (
-    MAX_FRAMES,
+    MAX_ARM_FRAMES,
     ArmWorkspace,
     apply_damped_step,
     compute_tip,
@@ -22,7 +22,7 @@ from poise.kernels.arm_lm import (
     write_error,
 )
 from poise.kernels.jit import _ARITHMETIC_FLAGS
-from poise.kernels.lanes import NumberKind, count_lanes, stack_array, stack_matrix, view_lanes
+from poise.kernels.lanes import LaneKind, count_lanes, stack_array, stack_matrix, view_lanes
 from poise.kernels.tree_arrays import TreeArrays, compute_workspace_size, make_views
 from poise.kernels.tree_lm import write_frames
 from poise.kernels.tree_residual import forward_kinematics as tree_forward
@@ -35,7 +35,7 @@ FACTOR, FLOOR = 0.04, 1e-8  # damping = FACTOR |e|^2 + FLOOR
 
 
 @cache
-def drivers(kind: NumberKind) -> tuple[Any, Any, Any]:
+def drivers(kind: LaneKind) -> tuple[Any, Any, Any]:
     """Return the loops over blocks of lanes: FK of a chain, an iteration, FK of a tree. Compiled as kernels are."""
 
     def fk(links, x, out):  # noqa: ANN001, ANN202 - a kernel
@@ -50,10 +50,10 @@ def drivers(kind: NumberKind) -> tuple[Any, Any, Any]:
     def lm(links, targets, x, weights, out):  # noqa: ANN001, ANN202 - a kernel
         m, w = links.shape[0] - 1, count_lanes(kind)
         workspace = ArmWorkspace(
-            stack_matrix(kind, MAX_FRAMES, 3),
-            stack_matrix(kind, MAX_FRAMES, 3),
+            stack_matrix(kind, MAX_ARM_FRAMES, 3),
+            stack_matrix(kind, MAX_ARM_FRAMES, 3),
             stack_array(kind, 6),
-            stack_matrix(kind, MAX_FRAMES, 6),
+            stack_matrix(kind, MAX_ARM_FRAMES, 6),
             stack_matrix(kind, 6, 6),
             stack_array(kind, 6),
             stack_array(kind, 6),
@@ -99,7 +99,7 @@ def one_by_one(flat: Floats, k: int, w: int) -> Floats:
     return flat.reshape(-1, k, w).transpose(0, 2, 1).reshape(-1, k)
 
 
-def tree_call(problem: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
+def tree_call(problem: Any, u: Floats, kind: LaneKind) -> tuple[Call, Floats]:
     """Return a call that places all nodes for configurations u (n, nu), and where it writes the last node's place."""
     tree = problem.plan
     rows, wide, w = 3 * len(tree.terms), 7 * len(tree.terms), kind.width

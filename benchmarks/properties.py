@@ -19,7 +19,7 @@ from property_table.table import Properties, properties
 from property_table.words import figures, growth_rows, notes, rows
 
 import poise
-from poise.comparison.runs import FULL_CHAIN_SIZES, Effort, ScalingPoint
+from poise.comparison.runs import FULL_CHAIN_JOINT_COUNTS, Effort, ScalingPoint
 from poise.comparison.task import SetSizes
 
 BONES = 10
@@ -123,7 +123,10 @@ def _grown(name: str, joints: int) -> ScalingPoint:
 
 
 def measured(
-    effort: Effort = FULL, ends: Effort = ENDS, sizes: tuple[int, ...] = FULL_CHAIN_SIZES, only: str | None = None
+    effort: Effort = FULL,
+    ends: Effort = ENDS,
+    sizes: tuple[int, ...] = FULL_CHAIN_JOINT_COUNTS,
+    only: str | None = None,
 ) -> Properties:
     """Measure everything, for every solver or for one."""
     found = {}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise import kernels
-from poise.kernels.layout import LIMB_WORK
+from poise.kernels.layout import LIMB_WORKSPACE_SIZE
 from poise.maths.arrays import allocate_aligned, find_simd_width
 from poise.problem.limb import pack_limb
 from poise.problem.problem import Problem, Tolerance
@@ -71,9 +71,9 @@ def kernel(start: poise.Pose, solver: poise.TwoBone, wanted: Floats, q: Floats) 
     settings = solver.settings(Tolerance(0.0, 0.0))
     width = find_simd_width()
     solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4
-    found, work = np.empty((len(wanted), 2), dtype=np.bool_), allocate_aligned(LIMB_WORK * width)
+    found, work = np.empty((len(wanted), 2), dtype=np.bool_), allocate_aligned(LIMB_WORKSPACE_SIZE * width)
     poles = np.zeros((0, 3))
-    return lambda: solve(rows, wanted, poles, plan.columns, settings, starts, q, found, work), rows[0]
+    return lambda: solve(rows, wanted, poles, plan.q_columns, settings, starts, q, found, work), rows[0]
 
 
 def batch(start: poise.Pose, solver: poise.TwoBone, wanted: Floats) -> Callable[[], poise.Result]:

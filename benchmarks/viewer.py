@@ -63,7 +63,7 @@ def rigs(data: Path | None) -> dict[str, Document]:
 
 def joints(document: Document) -> str:
     """How many joints are sent."""
-    characters, count = len(document.places), len(document.skeleton)
+    characters, count = len(document.character_positions), len(document.skeleton)
     return f"{characters} x {count}" if characters > 1 else str(count)
 
 
@@ -160,7 +160,7 @@ def counts(tab: Tab) -> dict[str, int]:
 
 def play_row(browser: Any, name: str, document: Document) -> harness.Row:
     """Poses a second while a clip plays."""
-    playing = document.replace(clip=document.rig.clips[0].name, chains=())
+    playing = document.replace(clip_name=document.rig.clips[0].name, chains=())
     with opened(browser, playing) as tab:
         tab.studio.post_action({"do": "play", "on": True})
         tab.until_state("state.playing")
@@ -205,7 +205,7 @@ def run(browser: Any, soak: float) -> None:
         tab.answered()  # the browser itself has started
     loads = [load_row(browser, *each) for each in documents.items()]
     # Where a clip plays there is nothing to drag.
-    drags = [drag_row(browser, *each) for each in documents.items() if each[1].clip is None]
+    drags = [drag_row(browser, *each) for each in documents.items() if each[1].clip_name is None]
     clips = [play_row(browser, *each) for each in documents.items() if each[1].rig.clips]
     soaks = [soak_row(browser, soak)] if Path("/proc/self/status").exists() else []
     commands = [command_row(browser, path) for path in (samples.path("humanoid.glb"), samples.path("arm.urdf"))]

@@ -68,7 +68,7 @@ def reaching() -> Document:
     """A whole body whose hand reaches: natural poses, both feet pinned."""
     document = scenes.build_scene("biped")
     kept = tuple(chain for chain in document.chains if chain.id != "head")
-    return document.replace(chains=kept, solvers=(SolverChoice("auto"), *document.solvers[1:]), origin="start")
+    return document.replace(chains=kept, solvers=(SolverChoice("auto"), *document.solvers[1:]), solve_start="start")
 
 
 def stairs() -> Document:

@@ -93,7 +93,7 @@ def shot(
         tab.page.add_init_script(ALONE if alone else PLAIN)
         tab.open()
         tab.answered()
-        if document.clip is None:
+        if document.clip_name is None:
             drag(tab, (0.4, 1.2, 0.35))
         else:
             tab.until_state("state.contacts.length > 0")

@@ -46,8 +46,8 @@ class TestRows:
         assert [number for number in settings if number] == numbers.tolist()  # a 0 fills the swivel's quaternion
 
     def test_the_head_of_an_arm_is_read_as_it_is_packed(self):
-        numbers = np.arange(layout.ARM_HEAD + 3)  # lists follow
-        assert entered(arm_targets.read_layout)(numbers) == layout.ArmLayout(*range(layout.ARM_HEAD))
+        numbers = np.arange(layout.ARM_HEAD_SIZE + 3)  # lists follow
+        assert entered(arm_targets.read_layout)(numbers) == layout.ArmLayout(*range(layout.ARM_HEAD_SIZE))
 
     def test_nodes_and_terms_of_a_tree_read_their_columns_in_order(self):
         nodes, terms = np.arange(8).reshape(2, 4), np.arange(20).reshape(2, 10)
@@ -57,8 +57,9 @@ class TestRows:
     @pytest.mark.parametrize(
         ("first", "last"),
         [
-            (layout.ARM_DISTANCE, layout.ARM_RACE), (layout.METHOD_RULE, layout.METHOD_SECOND_SETTING),
-            (layout.TREE_DAMPING_FACTOR, layout.TREE_PREFERENCE),
+            (layout.ARM_DISTANCE_TOLERANCE2, layout.ARM_TAKES_FIRST), (layout.METHOD_RULE,
+            layout.METHOD_SECOND_SETTING),
+            (layout.TREE_DAMPING_FACTOR, layout.TREE_PREFERENCE_SHARE),
         ],
     )  # fmt: skip
     def test_layouts_begin_at_zero_and_end_where_their_size_says(self, first, last):

@@ -92,7 +92,7 @@ class Property:
     @property
     def largest(self) -> int | None:
         """The most joints of which it solved SOLVES of the targets; None where it took no such chain."""
-        return max((one.joints for one in self.grown if one.solved >= SOLVES), default=None)
+        return max((one.joint_count for one in self.grown if one.solved_share >= SOLVES), default=None)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def properties(comparisons: Mapping[str, Comparison], close: Comparison | None =
         tuple(chain for chain, one in comparisons.items() if any(joint.kind == Kind.HINGE for joint in _joints(one))),
         tuple(chain for chain, one in comparisons.items() if any(joint.limit is not None for joint in _joints(one))),
         max((len(one.task.sets["leaving"]) for one in every if "leaving" in one.task.sets), default=0),
-        tuple(sorted({grown.joints for method in methods for grown in method.grown})),
+        tuple(sorted({grown.joint_count for method in methods for grown in method.grown})),
     )
 
 
@@ -190,7 +190,7 @@ def converging(curves: Convergence) -> Converging:
     first, last = _iterations_to(middle, FIRST), _iterations_to(middle, LAST)
     steps = last - first
     digits = math.log10(FIRST / LAST) / steps if 0 < steps < math.inf else (math.inf if steps == 0 else 0.0)
-    return Converging(first, digits, curves.rises, curves.stalled)
+    return Converging(first, digits, curves.rise_share, curves.stalled_share)
 
 
 def _iterations_to(curve: Any, share: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from poise.comparison.runs import ONLY_CHAIN_SIZE, fit_exponent
+from poise.comparison.runs import ONLY_JOINT_COUNT, fit_exponent
 from poise.model.skeleton import Kind
 from poise.solvers.base.interface import join_words
 from property_table.table import FIRST, LAST, SOLVES, OnChain, Properties, Property
@@ -32,8 +32,9 @@ def growth_rows(table: Properties) -> list[dict[str, Any]]:
     """A row for each method and number of joints: share solved, times of a call and of one target in a batch."""
     return [
         {
-            "method": method.name, "joints": one.joints, "solved [%]": 100 * one.solved, f"a call [{_MICRO}]": one.call,
-            f"in a batch [{_MICRO}]": None if math.isnan(one.batch) else one.batch,
+            "method": method.name, "joints": one.joint_count, "solved [%]": 100 * one.solved_share,
+            f"a call [{_MICRO}]": one.call_us,
+            f"in a batch [{_MICRO}]": None if math.isnan(one.batch_us) else one.batch_us,
         }
         for method in table.methods for one in method.grown
     ]  # fmt: skip
@@ -141,7 +142,7 @@ def _joints(method: Property) -> str:
     power = fit_exponent(method.grown)
     most = f"up to {method.largest}"
     if len(method.grown) == 1:
-        return f"{method.largest} {'were measured' if method.name in ONLY_CHAIN_SIZE else 'only'}"
+        return f"{method.largest} {'were measured' if method.name in ONLY_JOINT_COUNT else 'only'}"
     if math.isnan(power):
         return most
     low, high = EVEN

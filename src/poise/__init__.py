@@ -215,7 +215,7 @@ _PUBLIC_MODULES = {
 }
 
 # Equivalents of names in other libraries, for the error message of an unknown attribute.
-_COMMON_NAMES = {
+_FOREIGN_NAMES = {
     "dls": "DampedLeastSquares", "lm": "LevenbergMarquardt", "sdls": "SelectivelyDamped", "jt": "JacobianTranspose",
     "ik": "solve", "solveik": "solve", "target": "Position", "rotation": "Orientation", "transform": "Place",
     "read": "load", "open": "load", "write": "save", "show": "view", "viewer": "view", "limit": "Range",
@@ -247,13 +247,13 @@ if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept a
     def __getattr__(name: str) -> object:
         """Import a public name on first use. It is stored as a module attribute then."""
         if name in _PUBLIC_MODULES:
-            value = importlib.import_module(f"poise.{_PUBLIC_MODULES[name]}")
+            public_value = importlib.import_module(f"poise.{_PUBLIC_MODULES[name]}")
         elif name in _MODULE_BY_NAME:
-            value = getattr(importlib.import_module(f"poise.{_MODULE_BY_NAME[name]}"), name)
+            public_value = getattr(importlib.import_module(f"poise.{_MODULE_BY_NAME[name]}"), name)
         else:
             raise _UnknownAttributeError(name)
-        globals()[name] = value
-        return value
+        globals()[name] = public_value
+        return public_value
 
     def _format_unknown_name(name: str) -> str:
         """Format the message for an unknown attribute.
@@ -262,11 +262,13 @@ if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept a
         """
         from difflib import get_close_matches  # noqa: PLC0415  (needed for the error message only)
 
-        by_lower_case = {known.casefold(): known for known in (*_PUBLIC_MODULES, *_MODULE_BY_NAME)}
-        nearest = [by_lower_case[match] for match in get_close_matches(name.casefold(), by_lower_case, n=2, cutoff=0.6)]
-        equivalent = _COMMON_NAMES.get(name.casefold().replace("_", ""))
-        similar = nearest if equivalent is None else [equivalent]
-        hint = f"; did you mean {' or '.join(f'poise.{each}' for each in similar)}?" if similar else ""
+        names_by_lowercase = {known.casefold(): known for known in (*_PUBLIC_MODULES, *_MODULE_BY_NAME)}
+        matches = get_close_matches(name.casefold(), names_by_lowercase, n=2, cutoff=0.6)
+        nearest_names = [names_by_lowercase[match] for match in matches]
+        equivalent = _FOREIGN_NAMES.get(name.casefold().replace("_", ""))
+        similar_names = nearest_names if equivalent is None else [equivalent]
+        suggestions = " or ".join(f"poise.{similar_name}" for similar_name in similar_names)
+        hint = f"; did you mean {suggestions}?" if similar_names else ""
         return f"module 'poise' has no attribute {name!r}{hint}"
 
     def __dir__() -> list[str]:

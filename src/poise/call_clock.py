@@ -16,10 +16,10 @@ from time import perf_counter
 class Pauses:
     """Pauses (begin, end) of one thread and its helper threads.
 
-    newest  end of the newest pause of all threads (class attribute); a call begun later had no pause
+    last_end  end of the newest pause of all threads (class attribute); a call begun later had no pause
     """
 
-    newest = float("-inf")
+    last_end = float("-inf")
 
     def __init__(self) -> None:
         self.spans: list[tuple[float, float]] = []
@@ -27,14 +27,14 @@ class Pauses:
     def add(self, begin: float, end: float) -> None:
         """Record a pause."""
         self.spans.append((begin, end))
-        Pauses.newest = max(Pauses.newest, end)
+        Pauses.last_end = max(Pauses.last_end, end)
 
     def total_since(self, began: float) -> float:
         """Sum the pauses since a time [s]. Overlapping pauses of threads count once."""
-        total, until = 0.0, began
+        total, counted_until = 0.0, began
         for begin, end in sorted(self.spans):
-            total += max(end - max(begin, until), 0.0)
-            until = max(until, end)
+            total += max(end - max(begin, counted_until), 0.0)
+            counted_until = max(counted_until, end)
         return total
 
 
@@ -44,7 +44,7 @@ class _ThreadPauses(threading.local):
     def __init__(self) -> None:
         self.pauses = Pauses()
         self.depth = 0  # nesting depth of pauses
-        self.begin = 0.0  # start of the outermost pause
+        self.outer_begin = 0.0  # start of the outermost pause
 
 
 _THREAD_PAUSES = _ThreadPauses()
@@ -53,13 +53,13 @@ _THREAD_PAUSES = _ThreadPauses()
 def count_seconds(began: float) -> float:
     """Count the seconds since `began`, without pauses. `began` is a `perf_counter()` of this thread."""
     seconds = perf_counter() - began
-    return seconds if began >= Pauses.newest else seconds - _THREAD_PAUSES.pauses.total_since(began)
+    return seconds if began >= Pauses.last_end else seconds - _THREAD_PAUSES.pauses.total_since(began)
 
 
 def stop_clock() -> None:
     """Begin a pause in this thread. A nested pause belongs to the outer one."""
     if not _THREAD_PAUSES.depth:
-        _THREAD_PAUSES.begin = perf_counter()
+        _THREAD_PAUSES.outer_begin = perf_counter()
     _THREAD_PAUSES.depth += 1
 
 
@@ -67,7 +67,7 @@ def start_clock() -> None:
     """End the pause begun by `stop_clock`."""
     _THREAD_PAUSES.depth -= 1
     if not _THREAD_PAUSES.depth:
-        _THREAD_PAUSES.pauses.add(_THREAD_PAUSES.begin, perf_counter())
+        _THREAD_PAUSES.pauses.add(_THREAD_PAUSES.outer_begin, perf_counter())
 
 
 def record_pause(seconds: float) -> None:

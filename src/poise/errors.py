@@ -53,9 +53,9 @@ class PoiseError(Exception):
         return _rebuild_error, (type(self), self.args), vars(self)  # errors are pickled between processes
 
 
-def _rebuild_error(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
+def _rebuild_error(error_class: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
     """Rebuild a pickled error without calling its constructor."""
-    error = kind.__new__(kind)
+    error = error_class.__new__(error_class)
     error.args = args
     return error
 
@@ -127,12 +127,14 @@ class UnknownNameError(PoiseError):
         means: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
-        names, word = _to_texts(known), name if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
-        equivalent = means.get(_normalise_name(word)) if isinstance(means, Mapping) else None
-        similar = _find_similar_names(word, [*names, *_to_texts(also)]) if equivalent is None else [equivalent]
-        hint = f"; did you mean {' or '.join(quote_value(n) for n in similar)}?" if similar else ";"
-        several = _to_text(plural) or f"{_to_text(kind)}s"
-        super().__init__(f"no {_to_text(kind)} {quote_value(name)}{hint} {several}: {join_names(names)}")
+        known_names, name_text = _to_texts(known), name if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+        equivalent = means.get(_normalise_name(name_text)) if isinstance(means, Mapping) else None
+        similar_names = (
+            _find_similar_names(name_text, [*known_names, *_to_texts(also)]) if equivalent is None else [equivalent]
+        )
+        hint = f"; did you mean {' or '.join(quote_value(n) for n in similar_names)}?" if similar_names else ";"
+        plural_noun = _to_text(plural) or f"{_to_text(kind)}s"
+        super().__init__(f"no {_to_text(kind)} {quote_value(name)}{hint} {plural_noun}: {join_names(known_names)}")
 
 
 class InputError(PoiseError, ValueError):
@@ -169,8 +171,8 @@ def join_names(names: Iterable[str]) -> str:
     names = [_truncate(escape_unprintable(name), _MAX_QUOTED_CHARS) for name in names]
     if not names:
         return "(none)"
-    hidden = len(names) - _MAX_LISTED_NAMES
-    return ", ".join(names[:_MAX_LISTED_NAMES]) + (f", ... and {hidden} more" if hidden > 0 else "")
+    hidden_count = len(names) - _MAX_LISTED_NAMES
+    return ", ".join(names[:_MAX_LISTED_NAMES]) + (f", ... and {hidden_count} more" if hidden_count > 0 else "")
 
 
 def _to_texts(values: Any) -> list[str]:
@@ -219,8 +221,8 @@ def quote_value(value: object, max_chars: int = _MAX_QUOTED_CHARS) -> str:
 def quote_path(path: object) -> str:
     """Quote a path for a message, shortened in the middle."""
     text = str(path)
-    half = _MAX_PATH_CHARS // 2 - 2
-    return text if len(text) <= _MAX_PATH_CHARS else f"{text[:half]}...{text[-half:]}"
+    half_length = _MAX_PATH_CHARS // 2 - 2
+    return text if len(text) <= _MAX_PATH_CHARS else f"{text[:half_length]}...{text[-half_length:]}"
 
 
 def escape_unprintable(name: str) -> str:
@@ -250,20 +252,23 @@ def _truncate(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[: max_chars - 3] + "..."
 
 
-def _find_similar_names(name: str, names: list[str]) -> list[str]:
+def _find_similar_names(name: str, known_names: list[str]) -> list[str]:
     """Find similar names with difflib. A name that differs only in case and separators is returned alone."""
     if not 0 < len(name) <= _MAX_NAME_CHARS:
         return []
     import difflib  # noqa: PLC0415  (keeps `import poise` fast)
 
-    names = [known for known in names if len(known) <= _MAX_NAME_CHARS]
-    by_plain_name = {_normalise_name(known): known for known in reversed(names)}
-    if _normalise_name(name) in by_plain_name:
-        return [by_plain_name[_normalise_name(name)]]
-    letters = accumulate(len(name) * len(known) for known in by_plain_name)
-    compared = [known for known, total in zip(by_plain_name, letters, strict=True) if total <= _MAX_COMPARED_PAIRS]
+    known_names = [known for known in known_names if len(known) <= _MAX_NAME_CHARS]
+    names_by_key = {_normalise_name(known): known for known in reversed(known_names)}
+    if _normalise_name(name) in names_by_key:
+        return [names_by_key[_normalise_name(name)]]
+    compared_pairs = accumulate(len(name) * len(known) for known in names_by_key)
+    compared_names = [
+        known for known, total in zip(names_by_key, compared_pairs, strict=True) if total <= _MAX_COMPARED_PAIRS
+    ]
     return [
-        by_plain_name[match] for match in difflib.get_close_matches(_normalise_name(name), compared, n=2, cutoff=0.6)
+        names_by_key[match]
+        for match in difflib.get_close_matches(_normalise_name(name), compared_names, n=2, cutoff=0.6)
     ]
 
 

@@ -26,16 +26,20 @@ from poise.solving.solve import prepare, solve
 
 WarmupStep: TypeAlias = tuple[str, Callable[[], Any]]
 
-_WIDE_LANES = 8  # lanes of a wide machine
+_WIDE_LANE_COUNT = 8  # lanes of a wide machine
 _REACHABLE_TARGET, _UNREACHABLE_TARGET = (0.3, 0.2, 0.4), (9.0, 9.0, 9.0)
 _IDENTITY_ROTATION = (1.0, 0.0, 0.0, 0.0)
 
 
 def list_steps(group_name: str = "all") -> list[WarmupStep]:
     """List the warm-up steps as (name, function) pairs. Each takes seconds once and milliseconds afterwards."""
-    if group_name not in GROUPS:
-        raise UnknownNameError("group of kernels", group_name, GROUPS, plural="groups of kernels")
-    return [(name, step) for name, group, step in _STEPS if group_name == "all" or group in {group_name, "everything"}]
+    if group_name not in GROUP_NAMES:
+        raise UnknownNameError("group of kernels", group_name, GROUP_NAMES, plural="groups of kernels")
+    return [
+        (name, step)
+        for name, group, step in _WARMUP_STEPS
+        if group_name == "all" or group in {group_name, "everything"}
+    ]
 
 
 def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) -> Path | None:
@@ -71,18 +75,18 @@ def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) 
             if progress is not None:
                 progress(name)
             compile_kernels()
-    folder = kernels.kinematics.compute_local_transforms.stats.cache_path
-    return None if folder is None else Path(folder)
+    cache_folder = kernels.kinematics.compute_local_transforms.stats.cache_path
+    return None if cache_folder is None else Path(cache_folder)
 
 
 def count_compiled() -> dict[str, int]:
     """Count the compiled signatures of each kernel. Kernels are those of this machine's lane width."""
-    width = "8" if find_simd_width() == _WIDE_LANES else "4"
+    lane_suffix = "8" if find_simd_width() == _WIDE_LANE_COUNT else "4"
     compiled_kernels = {
         "kinematics.compute_local_transforms": kernels.kinematics.compute_local_transforms,
         "kinematics.similarities_to_quaternions": kernels.kinematics.similarities_to_quaternions,
-        "kinematics.compute_world_maps": getattr(kernels.kinematics, f"compute_world_maps{width}"),
-        "kinematics.compute_jacobians": getattr(kernels.kinematics, f"compute_jacobians{width}"),
+        "kinematics.compute_world_maps": getattr(kernels.kinematics, f"compute_world_maps{lane_suffix}"),
+        "kinematics.compute_jacobians": getattr(kernels.kinematics, f"compute_jacobians{lane_suffix}"),
         "chain_kinematics.compute_tips": kernels.chain_kinematics.compute_tips,
         "ccd_position.solve": kernels.ccd_position.solve,
         "ccd_goals.solve": kernels.ccd_goals.solve,
@@ -95,19 +99,19 @@ def count_compiled() -> dict[str, int]:
         "spread.least": kernels.ground.spread.least,
         "spread.swung": kernels.ground.spread.swung,
         "grounder.step": kernels.ground.grounder.step,
-        "two_bone.solve": getattr(kernels.two_bone, f"solve{width}"),
+        "two_bone.solve": getattr(kernels.two_bone, f"solve{lane_suffix}"),
         "planar_two_bone.solve": kernels.planar_two_bone.solve,
         "limb_packing.pack_limbs": kernels.limb_packing.pack_limbs,
         "limb_packing.pack_planar_limbs": kernels.limb_packing.pack_planar_limbs,
         "arm_lm.compute_tip_transforms": kernels.arm_lm.compute_tip_transforms,
-        "arm_targets.solve_targets": getattr(kernels.arm_targets, f"solve_targets{width}"),
-        "tree_lm.free": getattr(kernels.tree_lm, f"free{width}"),
-        "tree_lm.solve": getattr(kernels.tree_lm, f"solve{width}"),
-        "jacobian_methods.free": getattr(kernels.jacobian_methods, f"free{width}"),
-        "jacobian_methods.solve": getattr(kernels.jacobian_methods, f"solve{width}"),
+        "arm_targets.solve_targets": getattr(kernels.arm_targets, f"solve_targets{lane_suffix}"),
+        "tree_lm.free": getattr(kernels.tree_lm, f"free{lane_suffix}"),
+        "tree_lm.solve": getattr(kernels.tree_lm, f"solve{lane_suffix}"),
+        "jacobian_methods.free": getattr(kernels.jacobian_methods, f"free{lane_suffix}"),
+        "jacobian_methods.solve": getattr(kernels.jacobian_methods, f"solve{lane_suffix}"),
         "limits.find_max_violation": kernels.limits.find_max_violation,
         "limits.is_valid_start": kernels.limits.is_valid_start,
-        "goal_errors.measure": getattr(kernels.goal_errors, f"measure{width}"),
+        "goal_errors.measure": getattr(kernels.goal_errors, f"measure{lane_suffix}"),
     }
     return {name: len(getattr(kernel, "signatures", ())) for name, kernel in compiled_kernels.items()}
 
@@ -144,20 +148,20 @@ def _compile_jacobians() -> None:
     pose.jacobian("tool", np.zeros(3))
 
 
-def _compile_limit_names() -> None:
+def _compile_limit_message() -> None:
     """Solve an arm at its limits and format the message."""
     arm = _load_arm()
-    moving = [name for name in arm.skeleton.names if arm.skeleton[name].kind == Kind.HINGE]
-    tight = arm.skeleton.with_limits({name: Range(-0.05, 0.05) for name in moving})
-    solve(Pose(tight, tight.legal(arm.q)[0]), Position("tool", _REACHABLE_TARGET)).message()
+    hinge_names = [name for name in arm.skeleton.names if arm.skeleton[name].kind == Kind.HINGE]
+    limited_skeleton = arm.skeleton.with_limits({name: Range(-0.05, 0.05) for name in hinge_names})
+    solve(Pose(limited_skeleton, limited_skeleton.legal(arm.q)[0]), Position("tool", _REACHABLE_TARGET)).message()
 
 
 def _compile_ccd() -> None:
-    for pose, joint, goal in (
+    for pose, joint, reachable_target in (
         (_load_arm(), "tool", _REACHABLE_TARGET),
         (_load_humanoid(), "LeftHand", (0.4, 1.2, 0.35)),
     ):
-        for target in (goal, _UNREACHABLE_TARGET):  # an unreachable target takes other code paths
+        for target in (reachable_target, _UNREACHABLE_TARGET):  # an unreachable target takes other code paths
             solve(pose, Position(joint, target), solver="ccd").message()
             solve(pose, Position(joint, [target, target]), solver="ccd")
     solve(_load_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
@@ -165,20 +169,20 @@ def _compile_ccd() -> None:
 
 
 def _compile_fabrik() -> None:
-    limited, goal = _load_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35))
-    free = Pose(limited.skeleton.with_limits({"*": None}), limited.q)
-    for pose in (free, limited):
+    limited_pose, goal = _load_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35))
+    unlimited_pose = Pose(limited_pose.skeleton.with_limits({"*": None}), limited_pose.q)
+    for pose in (unlimited_pose, limited_pose):
         solve(pose, goal, solver="fabrik")
         solve(pose, goal.with_target(np.array([goal.target, _UNREACHABLE_TARGET])), solver="fabrik")
-    solve(limited, [goal, Position("Head", (0.0, 1.6, 0.1))], solver="fabrik")
+    solve(limited_pose, [goal, Position("Head", (0.0, 1.6, 0.1))], solver="fabrik")
 
 
 def _compile_two_bone() -> None:
     leg = Position("LeftFoot", (0.1, 0.3, 0.2), root="LeftUpLeg")
     solve(_load_humanoid(), leg, solver="two_bone").message()
     solve(_load_humanoid(), Place("LeftFoot", (0.1, 0.3, 0.2), _IDENTITY_ROTATION, root="LeftUpLeg"), solver="two_bone")
-    arm = Skeleton.build("abc", range(-1, 2), [1, 1, 0], offsets=[(1, 0, 0)] * 3, axes=[(0, 0, 1)] * 3)
-    solve(Pose(arm, arm.rest_q), Position("c", (1.5, 0.5, 0.0)), solver="two_bone")
+    planar_skeleton = Skeleton.build("abc", range(-1, 2), [1, 1, 0], offsets=[(1, 0, 0)] * 3, axes=[(0, 0, 1)] * 3)
+    solve(Pose(planar_skeleton, planar_skeleton.rest_q), Position("c", (1.5, 0.5, 0.0)), solver="two_bone")
 
 
 def _compile_arm_single() -> None:
@@ -188,8 +192,8 @@ def _compile_arm_single() -> None:
         Place("tool", _REACHABLE_TARGET, _IDENTITY_ROTATION),
     ):
         for target in (goal.rows(), _move_out_of_reach(goal)):
-            aimed = goal.with_target(target)
-            solve(_load_arm(), aimed).message()
+            target_goal = goal.with_target(target)
+            solve(_load_arm(), target_goal).message()
             prepare(_load_arm(), goal)(target)
 
 
@@ -239,25 +243,25 @@ def _compile_live_feet() -> None:
 
 def _build_hinged_pose(skeleton: Skeleton) -> Pose:
     """Build a character pose with a hinge knee."""
-    hinged = skeleton.with_limits({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
-    return Pose(hinged, hinged.rest_q)
+    hinged_skeleton = skeleton.with_limits({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
+    return Pose(hinged_skeleton, hinged_skeleton.rest_q)
 
 
 def _build_limited_pose(skeleton: Skeleton) -> Pose:
     """Build a character pose with bounded twist of a ball joint. Kernels have a separate branch for it."""
-    cramped = skeleton.with_limits({"LeftArm": SwingTwist((1, 0, 0), 1.5, (-1.5, 1.5))})
-    return Pose(cramped, cramped.rest_q)
+    limited_skeleton = skeleton.with_limits({"LeftArm": SwingTwist((1, 0, 0), 1.5, (-1.5, 1.5))})
+    return Pose(limited_skeleton, limited_skeleton.rest_q)
 
 
-GROUPS = ("arms", "figures", "methods", "feet", "all")
+GROUP_NAMES = ("arms", "figures", "methods", "feet", "all")
 
 # Name of a step, its group, and its function.
-_STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
+_WARMUP_STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("poses", "everything", _compile_poses),
     ("Jacobians", "arms", _compile_jacobians),
     ("arms: one target", "arms", _compile_arm_single),
     ("arms: many targets", "arms", _compile_arm_batch),
-    ("arms: limits", "arms", _compile_limit_names),
+    ("arms: limits", "arms", _compile_limit_message),
     ("limbs of two bones", "figures", _compile_two_bone),
     ("figures: any goals", "figures", _compile_character),
     ("joint by joint: ccd", "methods", _compile_ccd),

@@ -38,7 +38,7 @@ def test_the_list_of_commands_imports_no_command_and_no_numba():
     listed, modules = done.stdout.split("modules:")
     assert done.returncode == 0
     assert all(verb in listed for verb in cli.COMMANDS)
-    verbs = {f"poise.cli.{listed.function.split('.')[0]}" for listed in cli.COMMANDS.values()}
+    verbs = {f"poise.cli.{listed.function_path.split('.')[0]}" for listed in cli.COMMANDS.values()}
     assert {"numba", "numpy", *verbs} & set(modules.split()) == set()
 
 

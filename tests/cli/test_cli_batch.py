@@ -348,10 +348,10 @@ class TestInterrupted:
         with journal.path.open("a") as file:
             file.write('{"out": "cut o')
         again = Journal(tmp_path, "convert", "w", pairs)
-        assert (again.is_resumed, len(again.rows)) == (True, 2)
+        assert (again.is_resumed, len(again.rows_by_output)) == (True, 2)
         pairs[0].file.write_bytes(b"other")
         pairs[1].out.unlink()
-        assert Journal(tmp_path, "convert", "w", pairs).rows == {}
+        assert Journal(tmp_path, "convert", "w", pairs).rows_by_output == {}
         assert not Journal(tmp_path, "convert", "other", pairs).is_resumed
         journal.path.write_bytes(b"\x00[3]\n5\n")
         assert not Journal(tmp_path, "convert", "w", pairs).is_resumed

@@ -70,14 +70,14 @@ class TestWarmup:
         assert done.stdout.startswith("kernels ready (all) in ")
         assert f", cached in {poise.warmup()}\n" in done.stdout
 
-    @pytest.mark.parametrize("group", warming.GROUPS[:-1])
+    @pytest.mark.parametrize("group", warming.GROUP_NAMES[:-1])
     def test_a_group_is_a_part(self, group):
         names, part = ([name for name, _ in warming.list_steps(what)] for what in ("all", group))
         assert part[0] == "poses"
         assert set(part) < set(names)
 
     def test_the_groups_are_all(self):
-        parts = {name for group in warming.GROUPS[:-1] for name, _ in warming.list_steps(group)}
+        parts = {name for group in warming.GROUP_NAMES[:-1] for name, _ in warming.list_steps(group)}
         assert parts == {name for name, _ in warming.list_steps()}
 
     def test_another_word(self):

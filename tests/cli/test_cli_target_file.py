@@ -196,7 +196,7 @@ class TestStopped:
         "import sys, numpy as np, poise\n"
         "from poise import cli\n"
         "from poise.cli import target_file as targets\n"
-        "targets.CHUNK = 2\n"
+        "targets.CHUNK_ROWS = 2\n"
         "stream = poise.Prepared.stream\n"
         "def stopping(*arguments, **options):\n"
         "    for i, result in enumerate(stream(*arguments, **options)):\n"

@@ -46,11 +46,11 @@ def document_of(served, *arguments):
 
 class TestWhatIsOpened:
     def test_the_first_scene(self, opened):
-        assert document_of(opened).scene == scenes.names()[0]
+        assert document_of(opened).scene_name == scenes.names()[0]
         assert opened[0][1] == {"host": "127.0.0.1", "port": 0, "open_browser": True}
 
     def test_a_scene(self, opened):
-        assert document_of(opened, "--scene", "crowd", "--no-browser").scene == "crowd"
+        assert document_of(opened, "--scene", "crowd", "--no-browser").scene_name == "crowd"
         assert not opened[0][1]["open_browser"]
 
     def test_a_file_with_its_chains(self, opened):
@@ -63,22 +63,22 @@ class TestWhatIsOpened:
         for folder in folders:
             folder.mkdir()
         requested = [word for folder in folders for word in ("--package-path", folder)]
-        assert document_of(opened, ARM, *requested).packages == tuple(folders)
+        assert document_of(opened, ARM, *requested).package_folders == tuple(folders)
         done = run("view", ARM, "--package-path", tmp_path / "nowhere")
         assert done.returncode == 2
         assert done.stderr == f"error: --package-path is a folder with meshes, and {tmp_path / 'nowhere'} is none\n"
 
     def test_a_motion_file_plays_unless_a_chain_is_requested(self, opened):
         document = document_of(opened, MOTION)
-        assert document.clip == document.rig.clips[0].name
+        assert document.clip_name == document.rig.clips[0].name
         assert document.active_chains == ()
         opened.clear()
         document = document_of(opened, MOTION, "--joint", "LeftHand")
-        assert document.clip is None
+        assert document.clip_name is None
         assert len(document.active_chains) == 1
         opened.clear()
         requested = ("--joint", "LeftHand", "--clip", document.rig.clips[0].name)
-        assert document_of(opened, MOTION, *requested).clip is not None
+        assert document_of(opened, MOTION, *requested).clip_name is not None
 
     def test_one_chain(self, opened):
         (chain,) = document_of(opened, HUMANOID, "--joint", "LeftHand", "--root", "Spine").chains
@@ -93,8 +93,8 @@ class TestWhatIsOpened:
 
     def test_a_clip_plays_alone(self, opened):
         document = document_of(opened, HUMANOID, "--clip", "walk")
-        assert document.clip == "walk"
-        assert not document.plant
+        assert document.clip_name == "walk"
+        assert not document.plants_feet
         assert document.active_chains == ()  # they would hold hands and feet where they rest
 
     def test_a_clip_with_a_chain(self, opened):
@@ -102,17 +102,17 @@ class TestWhatIsOpened:
 
     def test_planted_feet(self, opened):
         document = document_of(opened, HUMANOID, "--plant", "--terrain", "stairs:0.15,0.30")
-        assert (document.clip, document.plant, document.terrain) == ("walk", True, "stairs:0.15,0.30")
+        assert (document.clip_name, document.plants_feet, document.terrain_spec) == ("walk", True, "stairs:0.15,0.30")
 
     @pytest.mark.parametrize(("typed", "turn"), [("90", "90"), ("1,0", "90"), ("along", "0"), ("against", "180")])
     def test_ground_that_climbs_another_way(self, opened, typed, turn):
         requested = ("--plant", "--terrain", "stairs:0.15,0.30", "--terrain-direction", typed)
-        words, _, angle = document_of(opened, HUMANOID, *requested).terrain.partition("@")
+        words, _, angle = document_of(opened, HUMANOID, *requested).terrain_spec.partition("@")
         assert words == "stairs:0.15,0.30"
         assert abs(float(angle)) == pytest.approx(float(turn), abs=1.0)
 
     def test_planting_alone_is_on_flat_ground(self, opened):
-        assert document_of(opened, HUMANOID, "--plant").terrain == "flat"
+        assert document_of(opened, HUMANOID, "--plant").terrain_spec == "flat"
 
 
 def test_the_list_of_scenes():
@@ -250,16 +250,16 @@ class TestDemo:
         return served
 
     def test_it_ends_with_the_viewer(self, served, monkeypatch, tmp_path):
-        monkeypatch.setattr(demo, "can_show", lambda: True)
+        monkeypatch.setattr(demo, "can_open_browser", lambda: True)
         demo.demo(folder=tmp_path, headless=False)
         ((document, how),) = served
-        assert document.scene == "biped"
+        assert document.scene_name == "biped"
         assert how["host"] == "127.0.0.1"
         assert not any(tmp_path.iterdir())
 
     @pytest.mark.parametrize(("headless", "can"), [(True, True), (False, False)])
     def test_or_with_a_picture_and_a_page(self, served, monkeypatch, tmp_path, headless, can):
-        monkeypatch.setattr(demo, "can_show", lambda: can)
+        monkeypatch.setattr(demo, "can_open_browser", lambda: can)
         demo.demo(folder=tmp_path, headless=headless)
         assert not served
         assert (tmp_path / "viewer.png").read_bytes().startswith(b"\x89PNG")
@@ -278,31 +278,31 @@ class TestWhoCanBeShown:
         monkeypatch.setattr(webbrowser, "get", lambda: "a browser")
 
     def test_a_person_with_a_screen(self):
-        assert view.can_show()
+        assert view.can_open_browser()
 
     @pytest.mark.parametrize("stream", ["stdin", "stdout"])
     def test_unattended_at_a_pipe(self, stream):
         setattr(self.system, stream, Terminal(is_one=False))
-        assert not view.can_show()
+        assert not view.can_open_browser()
 
     def test_unattended_without_a_screen(self, monkeypatch):
         monkeypatch.delenv("DISPLAY")
-        assert not view.can_show()
+        assert not view.can_open_browser()
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-        assert view.can_show()
+        assert view.can_open_browser()
 
     def test_unattended_without_a_browser(self, monkeypatch):
         def none():
             raise webbrowser.Error
 
         monkeypatch.setattr(webbrowser, "get", none)
-        assert not view.can_show()
+        assert not view.can_open_browser()
 
     def test_unattended_far_away(self, monkeypatch):
         self.system.platform = "darwin"
-        assert view.can_show()
+        assert view.can_open_browser()
         monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
-        assert not view.can_show()
+        assert not view.can_open_browser()
 
 
 class Terminal:

@@ -55,7 +55,9 @@ class TestJudge:
 
     def test_claims_on_a_path_are_those_of_where_each_frame_began(self):
         found = compare(ARM.rest, PLACE, solvers=[Homebody()], targets="path", effort="quick")
-        assert found["homebody"].main.claimed.sum() == 2  # the first frame is where the arm stands: it stays at rest
+        assert (
+            found["homebody"].main.claims_reached.sum() == 2
+        )  # the first frame is where the arm stands: it stays at rest
 
     def test_a_path_is_timed_from_where_each_frame_began(self, monkeypatch):
         observed = []
@@ -65,8 +67,8 @@ class TestJudge:
         for targets in ("path", "reachable"):
             compare(ARM.rest, PLACE, solvers=["ccd"], targets=targets, effort="quick")
         path, reachable = observed
-        assert not np.array_equal(path.begins[1], path.begins[4])
-        assert set(reachable.begins) == {None}
+        assert not np.array_equal(path.start_q[1], path.start_q[4])
+        assert set(reachable.start_q) == {None}
 
     def test_a_trace_without_numbers_is_no_convergence(self):
         found = compare(ARM.rest, PLACE, solvers=[Murky()], effort="quick")
@@ -112,7 +114,7 @@ class TestJudge:
 
     def test_the_errors_of_its_trace_are_not_believed(self, found):
         np.testing.assert_allclose(found["liar"].convergence.curves, 1.0)
-        assert found["liar"].convergence.stalled == 1.0
+        assert found["liar"].convergence.stalled_share == 1.0
 
     def test_limits_that_are_left_are_shown(self, found):
         assert found["outlaw"].violation == pytest.approx(0.01)
@@ -186,8 +188,8 @@ class TestWhatComesOut:
             ARM.rest, PLACE, solvers=["ccd", "two_bone"], effort=effort, progress=lambda *now: reported.append(now)
         )
         grown = found["ccd"].growth
-        assert [one.joints for one in grown] == [2, 10, 30]
-        assert all(one.call > 0 and one.batch > 0 for one in grown)
+        assert [one.joint_count for one in grown] == [2, 10, 30]
+        assert all(one.call_us > 0 and one.batch_us > 0 for one in grown)
         assert math.isfinite(fit_exponent(grown))
         shares = [share for _, share in reported]
         assert shares == sorted(shares)

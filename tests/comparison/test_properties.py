@@ -134,7 +134,7 @@ def test_figures_are_those_of_the_comparison():
     assert ccd.chains["three"].call == np.median(measured.calls.min(axis=0))
     assert ccd.chains["three"].batch == measured.batches[10].min()
     assert ccd.chains["three"].violation == measured.violation
-    assert ccd.converging.rises == measured.convergence.rises
+    assert ccd.converging.rises == measured.convergence.rise_share
     assert ccd.grown == measured.growth
     assert two_bone.largest is None
     rows = words.rows(table)

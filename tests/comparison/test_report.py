@@ -22,7 +22,7 @@ from poise.comparison.report.method_styles import build_styles, shorten_names
 from poise.comparison.report.page import format_page
 from poise.comparison.runs import ScalingPoint
 from poise.io import samples
-from poise.problem.goals import NAMES as GOALS
+from poise.problem.goals import GOAL_NAMES
 from tests.comparison.reports import EFFORT, HOSTILE, compared
 
 DASH = "\N{EN DASH}"
@@ -204,7 +204,7 @@ class TestTables:
 
     def test_the_best_is_marked_among_those_that_solve(self, comparison):
         (step,) = (column for column in COLUMNS if column.key == "step")
-        able = page_text._select_able(comparison.compared)
+        able = page_text._select_eligible(comparison.compared)
         assert {method.name for method in able} >= {"levenberg_marquardt", "ccd"}
         assert not {"liar", "lost"} & {method.name for method in able}
         assert np.isnan(step.compute(comparison["liar"]))  # standing still is no smooth motion
@@ -217,7 +217,7 @@ class TestTables:
 
     def test_what_is_supported_is_what_solvers_declare(self, comparison):
         ability, handles = comparison["ccd"].does, solvers.make_solver("ccd").handles
-        assert {name for name in GOALS if ability[name]} == set(handles.goals)
+        assert {name for name in GOAL_NAMES if ability[name]} == set(handles.goals)
         assert ability["soft"] == handles.soft
         assert set(ability) == {name for _, group in list_ability_groups() for name in group}
         assert comparison["liar"].does["several goals"]  # it declares that it can do everything

@@ -40,7 +40,7 @@ class Noted:
     def read(self, raw):
         del raw
         seconds = {"clock": 1.0, "stopped": 0.0}.get(self.name)
-        return MethodOutput(self.task.start.q + 0.1, claimed=True, iterations=3, seconds=seconds)
+        return MethodOutput(self.task.start.q + 0.1, claims_reached=True, iterations=3, seconds=seconds)
 
     def solve_many(self, rows):
         return None if self.name == "single" else rows
@@ -70,7 +70,7 @@ class TestTurns:
         book = []
         begins = [np.full(6, 0.1 * k) for k in range(len(task.main))]
         time_calls(
-            [requested(Noted("a", book, task), task)._replace(begins=begins).take_first(3)], 1, 10.0, lambda _: None
+            [requested(Noted("a", book, task), task)._replace(start_q=begins).take_first(3)], 1, 10.0, lambda _: None
         )
         assert [start for *_, start in book[-3:]] == [tuple(begin) for begin in begins[:3]]
 
@@ -95,7 +95,7 @@ class TestTurns:
         ready = [Noted("single", [], task), PoiseMethod(Liar()).prepare(task), PoiseMethod(Sleeper(0.3)).prepare(task)]
         found = time_batches([requested(one, task) for one in ready], task, (1, 10, 100), 1, 0.5, lambda _: None)
         assert [sorted(one.times) for one in found] == [[], [1, 10, 100], [1]]
-        assert [one.trouble for one in found] == [None, None, None]
+        assert [one.error_message for one in found] == [None, None, None]
 
     def test_a_batch_that_does_not_do_the_work_has_no_time(self, task):
         class Lazy(type(PoiseMethod(poise.LevenbergMarquardt()).prepare(task))):
@@ -110,7 +110,7 @@ class TestTurns:
             lazy.raises = raises
             (found,) = time_batches([requested(lazy, task, solved=1.0)], task, (1, 20), 1, 2.0, lambda _: None)
             assert found.times == {}
-            assert found.trouble == words
+            assert found.error_message == words
 
 
 class TestRun:
@@ -131,20 +131,20 @@ class TestRun:
         assert np.isinf(found.scores).all()
         assert np.isnan(found.errors).all()
         assert np.isnan(found.iterations).all()
-        assert found.trouble == "RuntimeError: no solution"
+        assert found.error_message == "RuntimeError: no solution"
 
     def test_answers_are_measured_and_not_believed(self, task):
         liar = run_method(PoiseMethod(Liar()).prepare(task), task, task.main, 10.0)
         at = task.start.world["tool"]
         distance = np.linalg.norm(task.main.rows[:, :3] - at.positions, axis=1)
         np.testing.assert_allclose(liar.errors[:, 0], distance, atol=1e-12)
-        assert liar.claimed.all()
+        assert liar.claims_reached.all()
         assert liar.wrong_claims.all()
         assert (liar.scores > 1e3).all()
 
     def test_an_honest_solver_claims_nothing_wrongly(self, task):
         found = run_method(PoiseMethod(poise.LevenbergMarquardt()).prepare(task), task, task.main, 10.0)
-        assert found.claimed.all()
+        assert found.claims_reached.all()
         assert not found.wrong_claims.any()
         assert (found.scores <= 1).all()
         assert found.violations.max() <= 1e-9

@@ -41,7 +41,7 @@ def assert_same_chain(start, goal, seed=0):
     """
     arm = build_serial_chain(start, goal)
     kept = np.ones(start.skeleton.nq, dtype=bool)
-    for source in arm.sources:
+    for source in arm.value_sources:
         kept[source.q_column : source.q_column + (4 if source.order or source.axis else 1)] = False
     for values in drawn(arm, rng_of(seed), POSES):
         q = arm.values_to_q(values)
@@ -66,7 +66,7 @@ def assert_same_chain(start, goal, seed=0):
 @pytest.mark.parametrize("goal", [Place("tool", NOWHERE, UNTURNED), Position("tool", NOWHERE, offset=OFFSET)])
 def test_the_sample_arm(goal):
     arm = assert_same_chain(poise.load(samples.path("arm.urdf")).rest, goal)
-    assert [len(arm.links), arm.unit, arm.balls] == [6, 1.0, ()]
+    assert [len(arm.links), arm.unit, arm.ball_links] == [6, 1.0, ()]
 
 
 @pytest.mark.parametrize(("name", "tip", "links"), [("panda", "panda_link8", 7), ("ur5", "tool0", 6)])
@@ -80,7 +80,7 @@ def test_balls_of_a_figure_from_any_pose(goal):
     rig = poise.load(samples.path("humanoid.bvh"))
     start = rig.clips[0].poses[7]
     arm = assert_same_chain(start, goal)
-    assert arm.balls
+    assert arm.ball_links
     assert [link.name for link in arm.links][:3] == [f"{start.skeleton.names[arm_row(arm)]}.{axis}" for axis in "xyz"]
     at_start = arm.compute_world_tip(arm.q_to_values(start.q))
     np.testing.assert_allclose(at_start, tip_of(start, goal), rtol=0, atol=1e-12)
@@ -116,7 +116,7 @@ def test_limits_of_balls_become_hinges_with_ranges():
     assert [link.name for link in arm.links] == ["j0", "j1.z", "j1.x", "j1.y", "j2.x", "j2.y", "j2.z"]
     np.testing.assert_array_equal(arm.low[:4], [-0.5, -1.0, -2.6, -0.4])
     np.testing.assert_array_equal(arm.high[:4], [1.0, -0.3, 2.5, 0.2])
-    assert arm.balls == (4,)
+    assert arm.ball_links == (4,)
     for values in drawn(arm, rng_of(3), POSES):
         q = arm.values_to_q(values)
         np.testing.assert_allclose(s.legal(q)[0], q, rtol=0, atol=1e-9)
@@ -243,5 +243,5 @@ def test_a_turned_and_moved_base_is_taken_out():
     )
     start = Pose(s, np.concatenate([rng.normal(size=3), unit_quaternions(rng), np.zeros(3)]))
     arm = assert_same_chain(start, Position("tip", NOWHERE, root="j0"))
-    np.testing.assert_allclose(arm.base[:3, 3], start.q[:3], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(arm.to_arm_frame(arm.base[:3, 3]), 0.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(arm.base_transform[:3, 3], start.q[:3], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(arm.to_arm_frame(arm.base_transform[:3, 3]), 0.0, rtol=0, atol=1e-12)

@@ -175,7 +175,7 @@ def test_a_made_up_path_is_smooth_and_begins_at_the_start():
     np.testing.assert_allclose(path.rows[0], here, atol=1e-12)
     steps = np.linalg.norm(np.diff(path.rows, axis=0), axis=1)
     assert steps.max() < 0.1 * np.ptp(path.rows, axis=0).max()
-    assert path.follows
+    assert path.starts_from_previous
 
 
 def test_the_path_of_a_clip_is_where_the_clip_has_the_joint():

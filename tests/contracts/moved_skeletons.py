@@ -129,5 +129,5 @@ def _(goal: poise.Near, turn, shift):
 
 def remade(goal, **changes):
     """A goal with some of its fields changed."""
-    assert type(goal) in kinds_of_goals.GOALS
+    assert type(goal) in kinds_of_goals.GOAL_CLASSES
     return dataclasses.replace(goal, **changes) if changes else goal

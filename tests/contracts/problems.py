@@ -10,7 +10,7 @@ import numpy as np
 import poise
 from poise import Kind, Place, Position, Range
 from poise.io import samples
-from poise.problem.goals import GOALS
+from poise.problem.goals import GOAL_CLASSES
 from tests.contracts.cases import SOLVERS, chain, goal_for, limb, posed, requested, rest
 from tests.contracts.moved_skeletons import in_units, placed
 from tests.strategies import figure, generic_arm, rng_of
@@ -219,7 +219,7 @@ def _all():
     yield "two hands", Problem(_figure(), _hands())
     yield "two hands and a look", _hands_and_a_look()
     yield "a free figure", _free_figure()
-    yield from ((kind.__name__, _goal(kind)) for kind in GOALS)
+    yield from ((kind.__name__, _goal(kind)) for kind in GOAL_CLASSES)
 
 
 PROBLEMS = dict(_all())

@@ -91,7 +91,7 @@ class TestSolvers:
             np.testing.assert_array_equal(alone.q, together.q[i])
             np.testing.assert_array_equal(prepared(target).q, together.q[i])
 
-    @pytest.mark.parametrize("kind", goals.GOALS, ids=lambda kind: kind.__name__)
+    @pytest.mark.parametrize("kind", goals.GOAL_CLASSES, ids=lambda kind: kind.__name__)
     @pytest.mark.parametrize("most", [0.03, 0.4])
     def test_every_goal_is_met(self, name, kind, most):
         s = sheared_limb(most, kind=movable(name), others=movable(name))
@@ -115,11 +115,11 @@ def assert_measured(result):
     s = result.problem.skeleton
     found = slow_kinematics.world(s, result.pose.q)
     for measure, error in zip(result.problem.measures, result.errors, strict=True):
-        wanted = result.targets[0, measure.column :]
+        wanted = result.targets[0, measure.target_column :]
         place = found[measure.row]
-        if result.problem.goals[measure.goal].measures[0] == "position" and measure.column == 0:
+        if result.problem.goals[measure.goal_index].measures[0] == "position" and measure.target_column == 0:
             assert error == pytest.approx(np.linalg.norm(place[:3, 3] - wanted[:3]), abs=1e-9)
-        elif type(result.problem.goals[measure.goal]) is poise.Orientation:
+        elif type(result.problem.goals[measure.goal_index]) is poise.Orientation:
             u, _, vt = np.linalg.svd(place[:3, :3])  # the rotation of a sheared joint is the nearest one
             left = rotations.as_matrix(wanted[:4]) @ (u @ vt).T
             assert error == pytest.approx(np.arccos(np.clip((np.trace(left) - 1) / 2, -1, 1)), abs=1e-6)

@@ -200,7 +200,7 @@ def goals_of(s):
     bent = posed(s, 3, 0.5)
     hand = bent.world["hand"]
     point, turn = hand.positions, hand.rotations
-    return {kind.__name__: goal_for(kind, rest(s), bent) for kind in goals.GOALS} | {
+    return {kind.__name__: goal_for(kind, rest(s), bent) for kind in goals.GOAL_CLASSES} | {
         "Position": Position("hand", point),
         "Orientation": poise.Orientation("hand", turn),
         "Place": poise.Place("hand", point, turn),

@@ -16,7 +16,7 @@ import pytest
 
 import poise
 from poise import Position, Terrain
-from poise.problem.goals import GOALS
+from poise.problem.goals import GOAL_CLASSES
 from tests.contracts import values
 from tests.contracts.problems import FEW, PROBLEMS, same_bits
 from tests.timeouts import NO_HANG, PROCESS
@@ -90,7 +90,7 @@ def test_what_was_requested_before_is_in_no_pickle(name):
 
 FROZEN = (
     "Baked", "Clip", "Fitted", "KeyedClip", "Planted", "Pose", "Result", "Rig", "Skeleton", "Transforms",
-    "batch", "every solution", "trace", "batch of a clip", *(kind.__name__ for kind in GOALS if kind.width),
+    "batch", "every solution", "trace", "batch of a clip", *(kind.__name__ for kind in GOAL_CLASSES if kind.width),
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from poise.comparison.runs import QUICK
 from poise.io import samples
 from poise.model.limits import LIMIT_NAMES as LIMITS
 from poise.model.roles.roles import find_roles
-from poise.problem.goals import GOALS
+from poise.problem.goals import GOAL_CLASSES
 from poise.solvers.base.interface import Request
 from tests.contracts.cases import LIMITS as LIMITED
 from tests.contracts.clips import reached_for, walk
@@ -120,7 +120,7 @@ VALUES = {
     "UnsupportedError": lambda: poise.UnsupportedError("a sentence"),
     "View": lambda: poise.view(rig("glb"), open_browser=False),
     **{type(_solver(name)).__name__: lambda name=name: _solver(name) for name in solvers.names()},
-    **{kind.__name__: lambda name=kind.__name__: _goal(name) for kind in GOALS},
+    **{kind.__name__: lambda name=kind.__name__: _goal(name) for kind in GOAL_CLASSES},
     **{
         name: lambda name=name: next(each for each in LIMITED.values() if type(each).__name__ == name)
         for name in LIMITS

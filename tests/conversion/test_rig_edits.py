@@ -49,7 +49,7 @@ class TestOneTree:
     @pytest.mark.parametrize(("root", "count"), [("lamp", 3), ("door", 2), ("stone", 1)])
     def test_every_joint_of_it_is_where_it_was(self, root, count):
         rig = scene()
-        part, (left,) = keep_one_root(rig, root, needed=False)
+        part, (left,) = keep_one_root(rig, root, needs_one_root=False)
         rows = [rig.skeleton.index(name) for name in part.skeleton.names]
         assert len(rows) == count
         assert left.startswith(f"{6 - count} joints that do not hang on '{root}': ")
@@ -60,7 +60,7 @@ class TestOneTree:
             np.testing.assert_allclose(new.world.affine, old.world.affine[..., rows, :, :], atol=1e-12)
 
     def test_what_it_holds_of_names(self):
-        part, _ = keep_one_root(scene(), "lamp", needed=False)
+        part, _ = keep_one_root(scene(), "lamp", needs_one_root=False)
         s = part.skeleton
         assert (s["light"].name, s.chains, s.source) == ("bulb", {"reach": ("lamp", "bulb")}, None)
         assert "knob" not in s
@@ -68,31 +68,31 @@ class TestOneTree:
         assert part.disabled_pairs == (("arm", "light"),)
         assert [clip.name for clip in part.clips] == ["move", "keyed"]
         assert len(part.clips[1].tracks) == 2
-        door, _ = keep_one_root(scene(), "door", needed=False)
+        door, _ = keep_one_root(scene(), "door", needs_one_root=False)
         assert door.skeleton.couplings == (None, None)  # their leader is in the other tree: they have their own values
         assert door.clips[1].tracks == ()
 
     def test_a_rig_of_one_tree_stays_what_it_is(self):
         rig = poise.load(samples.path("humanoid.glb"))
-        assert keep_one_root(rig, None, needed=True) == (rig, [])
+        assert keep_one_root(rig, None, needs_one_root=True) == (rig, [])
         walk = poise.load(samples.path("humanoid.bvh"))
-        assert keep_one_root(walk, walk.skeleton.names[0], needed=True)[0] is walk
-        assert keep_one_root(scene(), None, needed=False)[0].skeleton.names == scene().skeleton.names
+        assert keep_one_root(walk, walk.skeleton.names[0], needs_one_root=True)[0] is walk
+        assert keep_one_root(scene(), None, needs_one_root=False)[0].skeleton.names == scene().skeleton.names
 
     def test_couplings_within_it_stay(self):
         rig = scene()
         s = dataclasses.replace(rig.skeleton, parents=np.array([-1, -1, 1, 1, 3, 2]))  # the door hangs on the lamp
-        part, _ = keep_one_root(Rig(s, Pose(s, s.rest_q)), "lamp", needed=False)
+        part, _ = keep_one_root(Rig(s, Pose(s, s.rest_q)), "lamp", needs_one_root=False)
         assert part.skeleton.couplings[1] == Coupling(2, 2.0, 0.5)
         assert part.skeleton.nq == s.nq
 
     def test_a_freed_root_stays_free(self):
         rig = poise.load(samples.path("humanoid.glb"))
         s = dataclasses.replace(rig.skeleton, source=None).with_free_root()
-        part, _ = keep_one_root(several(TestConverted.BOX, s), "Hips_1", needed=False)
+        part, _ = keep_one_root(several(TestConverted.BOX, s), "Hips_1", needs_one_root=False)
         assert part.skeleton.kinds[0] == Kind.FREE
         both = Skeleton.build(["a", "b", "c"], [-1, -1, 1], [Kind.BALL] * 3).with_free_root("b")
-        part, _ = keep_one_root(Rig(both, Pose(both, both.rest_q)), "b", needed=False)
+        part, _ = keep_one_root(Rig(both, Pose(both, both.rest_q)), "b", needs_one_root=False)
         assert part.skeleton.freed == (0, Kind.BALL)
         assert part.skeleton.bound.kinds.tolist() == [Kind.BALL, Kind.BALL]
 

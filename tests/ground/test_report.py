@@ -187,7 +187,7 @@ class TestChart:
         times, held = np.arange(11) / 10, np.arange(11) // 3 % 2 == 1  # 0.3 to 0.5 s and 0.9 to 1 s
         text = svg.draw_chart(times, [], [svg.Bars("heel", "heel", held)], "a < b", 0.0, 1.0)
         root = ET.fromstring(text)  # noqa: S314
-        left, width = svg._LEFT_MARGIN, svg.WIDTH - svg._LEFT_MARGIN - svg._RIGHT_MARGIN
+        left, width = svg._LEFT_MARGIN_PX, svg.WIDTH - svg._LEFT_MARGIN_PX - svg._RIGHT_MARGIN_PX
         found = [(float(bar.get("x")), float(bar.get("width"))) for bar in root.iter("rect")]
         np.testing.assert_allclose(
             found, [(left + 0.25 * width, 0.3 * width), (left + 0.85 * width, 0.15 * width)], atol=0.1
@@ -198,7 +198,13 @@ class TestChart:
         text = svg.draw_chart(np.arange(3.0), [svg.Curve("heel", np.array([0, 1e9, -1e9]))], [], "m", 0.0, 1.0)
         points = ET.fromstring(text).find("polyline").get("points")  # noqa: S314
         heights = [float(point.split(",")[1]) for point in points.split()]
-        assert svg._TOP_MARGIN - 5 < heights[1] < svg._TOP_MARGIN < svg._TOP_MARGIN + svg._PLOT_HEIGHT == heights[0]
+        assert (
+            svg._TOP_MARGIN_PX - 5
+            < heights[1]
+            < svg._TOP_MARGIN_PX
+            < svg._TOP_MARGIN_PX + svg._PLOT_HEIGHT_PX
+            == heights[0]
+        )
         assert heights[0] < heights[2] < heights[0] + 5
 
     def test_long_curves_keep_their_peaks(self):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import poise
 from poise.errors import FileError, UnsupportedError
-from poise.io.formats import bvh, urdf, values
+from poise.io.formats import bvh, urdf, value_table
 from poise.io.registry import list_formats, save
 from poise.maths import rotations
 from poise.model.clip import Clip
@@ -44,9 +44,9 @@ def random_poses(shape, seed=3):
 
 
 def test_the_suffixes_are_registered_for_writing_only(tmp_path):
-    assert list_formats()[".json"] is values
-    assert list_formats()[".csv"] is values
-    assert not hasattr(values, "read")
+    assert list_formats()[".json"] is value_table
+    assert list_formats()[".csv"] is value_table
+    assert not hasattr(value_table, "read")
     save(POSE, tmp_path / "pose.json")
     assert (tmp_path / "pose.json").is_file()
 

@@ -111,10 +111,10 @@ def test_shapes_and_pairs_are_kept(data):
     geoms = rig.skeleton.source.geoms
     golden = np.load(data / "golden" / "fk_mjcf.npz")
     assert [geom.kind for geom in geoms] == golden["h1.xml|geom_type"].tolist()
-    assert [geom.collides for geom in geoms] == golden["h1.xml|geom_collides"].tolist()
+    assert [geom.can_collide for geom in geoms] == golden["h1.xml|geom_collides"].tolist()
     world = Pose(rig.skeleton, qpos_of(rig.skeleton, golden["h1.xml|qpos"][1])).world
     for k, geom in enumerate(geoms):
-        at = world[geom.row].matrices @ np.array([*geom.offset, 1.0])
+        at = world[geom.joint_name].matrices @ np.array([*geom.offset, 1.0])
         np.testing.assert_allclose(at, golden["h1.xml|geom_world"][1, k, :, 3], atol=1e-12)
     assert len(rig.disabled_pairs) == 2
     assert all(one in rig.skeleton for pair in rig.disabled_pairs for one in pair)

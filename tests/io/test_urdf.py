@@ -291,8 +291,8 @@ def test_what_a_link_shows_is_read_with_its_colour(tmp_path):
     own = '<material name="m"><color rgba="0 1 0 1"/></material>'
     data = f'<robot name="r"><link name="a">{shown}{shown}</link>{own}</robot>'
     found = parse_visuals(tmp_path / "r.urdf", data.encode())
-    assert found.materials == {"m": "0 1 0 1"}
-    assert [(one.shape, one.attributes, one.material, one.rgba) for one in found.links["a"]] == [
+    assert found.rgba_by_material == {"m": "0 1 0 1"}
+    assert [(one.shape, one.attributes, one.material, one.rgba) for one in found.visuals_by_link["a"]] == [
         ("box", {"size": "1 2 3"}, "red", "1 0 0 1")
     ] * 2
 

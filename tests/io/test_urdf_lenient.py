@@ -124,7 +124,7 @@ def test_what_other_readers_take_loads_with_a_note(parsed, tmp_path, fault):
     assert rig.notes[0].endswith(note)
     assert rig.skeleton["j"].limit == poise.Range(-1, 2)
     assert rig.skeleton.nq == (8 if "floating" in fault else 1)
-    assert set(parse_visuals(tmp_path / "robot.urdf", text.encode()).children) == {"j", "k"}
+    assert set(parse_visuals(tmp_path / "robot.urdf", text.encode()).link_by_joint) == {"j", "k"}
     narrower = rig.with_skeleton(rig.skeleton.with_limits({"j": poise.Range(-0.5, 0.5)}))
     urdf.write(narrower, tmp_path / "again.urdf", rig.skeleton)
     written = (tmp_path / "again.urdf").read_bytes()

@@ -33,7 +33,7 @@ def test_a_half_turn_across_a_hinge_is_as_far_from_all_its_angles():
 
 def test_a_turn_that_is_out_of_its_box_by_the_last_bits_stays_as_it_is():
     box = poise.EulerBox.degrees("XYZ", x=(-40, 30), y=(-20, 20), z=(-30, 50))
-    rows = straight_chain(1, limits=[box]).ball_limits.rows
+    rows = straight_chain(1, limits=[box]).ball_limits.limit_rows
     for off, stays in ((0.0, True), (0.7e-12, True), (1.4e-12, False), (1e-3, False)):
         half_angle = 0.5 * (math.radians(30.0) + off)
         q = Quat(math.cos(half_angle), math.sin(half_angle), 0.0, 0.0)

@@ -156,7 +156,7 @@ def test_numba_learns_what_a_part_is_made_of_and_how_many_axes_it_has(axes):
     context, work = cpu_target.typing_context, types.Array(types.float64, 1, "C")
     context.refresh()
     reported = context.resolve_function_type(view_lanes, (typeof(LANES4), work, *[types.intp] * (1 + axes)), {})
-    assert reported.return_type == types.Array(typeof(LANES4).value, axes, "C")
+    assert reported.return_type == types.Array(typeof(LANES4).value_type, axes, "C")
     assert reported.args == (typeof(LANES4), work, *[types.intp] * (1 + axes))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from poise.maths import rotations
-from poise.model.anatomy.joint_limits import ARM_ELEVATION, RANGES, fit_arm_cone, is_arm_in_range
+from poise.model.anatomy.joint_limits import ARM_ELEVATION, MOTION_RANGES, fit_arm_cone, is_arm_in_range
 from poise.model.anatomy.rest_geometry import compute_joint_frame, find_joint_axes
 from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
 from poise.model.roles.bone_names import SIDES
@@ -291,7 +291,7 @@ def test_solves_keep_them(data):
 
 def test_the_table_of_the_docs_is_the_table_of_the_code():
     text = (ROOT / "docs/concepts/anatomical-limits.md").read_text(encoding="utf-8")
-    motions = [motion for ranges in RANGES.values() for pair in ranges for motion in pair]
+    motions = [motion for ranges in MOTION_RANGES.values() for pair in ranges for motion in pair]
     motions += [motion for _, motion in ARM_ELEVATION]
     for motion in motions:
         assert f"{motion.name} {motion.degrees:g} ({motion.source})" in text, motion

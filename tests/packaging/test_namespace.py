@@ -14,8 +14,8 @@ import sys
 import pytest
 
 import poise
-from poise.model.limits import LIMITS
-from poise.problem.goals import GOALS
+from poise.model.limits import LIMIT_CLASSES
+from poise.problem.goals import GOAL_CLASSES
 
 HEAVY = ("numba", "trimesh", "matplotlib", "jax", "websockets", "typer", "rich", "asyncio", "http", "scipy", "numpy")
 MODULES = {"errors", "extend", "plot", "rotations", "samples", "solvers"}
@@ -64,7 +64,7 @@ def test_a_type_checker_finds_a_name_where_python_does(name):
 
 
 def test_what_the_folders_hold_is_public():
-    found = [*(type(poise.solvers.make_solver(name)) for name in poise.solvers.names()), *GOALS, *LIMITS]
+    found = [*(type(poise.solvers.make_solver(name)) for name in poise.solvers.names()), *GOAL_CLASSES, *LIMIT_CLASSES]
     assert [kind for kind in found if getattr(poise, kind.__name__, None) is not kind] == []
 
 

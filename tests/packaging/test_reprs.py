@@ -9,9 +9,9 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.model.limits import LIMITS
+from poise.model.limits import LIMIT_CLASSES
 from poise.model.rig_roles import search_roles as roles_of
-from poise.problem.goals import GOALS
+from poise.problem.goals import GOAL_CLASSES
 
 MOST_LINES, MOST_LETTERS = 6, 400
 CLASSES = {name for name in dir(poise) if isinstance(getattr(poise, name), type)}
@@ -69,4 +69,4 @@ def test_a_value_says_what_it_is_in_few_words(value):
 def test_every_public_class_is_checked():
     shown = {type(value).__name__ for value in VALUES}
     assert CLASSES - ERRORS - ELSEWHERE - shown <= {"Autodiff"}
-    assert {kind.__name__ for kind in (*GOALS, *LIMITS)} <= shown
+    assert {kind.__name__ for kind in (*GOAL_CLASSES, *LIMIT_CLASSES)} <= shown

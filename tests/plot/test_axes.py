@@ -26,7 +26,7 @@ def test_ticks_are_round(low, high, expected):
     ],
 )
 def test_ticks_of_logarithms_are_powers_of_ten(low, high, expected):
-    assert " ".join(label for _, label in Axis(low, high, 0, 1, log=True).list_ticks()) == expected
+    assert " ".join(label for _, label in Axis(low, high, 0, 1, is_log=True).list_ticks()) == expected
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_numbers_are_short(value, expected):
 
 def test_values_lie_between_the_ends():
     assert Axis(0, 4, 100, 0).locate(1) == 75
-    assert Axis(1, 10_000, 0, 8, log=True).locate(100) == 4
+    assert Axis(1, 10_000, 0, 8, is_log=True).locate(100) == 4
     np.testing.assert_allclose(Axis(0, 1, 10, 20).locate(np.array([-1.0, 2.0])), [0, 30])
     np.testing.assert_allclose(Axis(0, 1, 10, 20).locate_clipped(np.array([-1.0, 0.5, 2.0])), [10, 15, 20])
 
 
 def test_a_grid_marks_zero_and_names_what_it_draws():
-    parts = draw_grid(Axis(0, 10, 40, 140), Axis(-1, 1, 100, 0), below=12)
+    parts = draw_grid(Axis(0, 10, 40, 140), Axis(-1, 1, 100, 0), label_drop=12)
     assert '<path class="zero" d="M40 50.0H140"/>' in parts
     assert '<path class="grid" d="M60.0 0V112"/>' in parts
     assert '<text x="60.0" y="126" text-anchor="middle">2</text>' in parts

@@ -59,8 +59,8 @@ def test_words_say_how_far_the_tip_is_off(figure, tmp_path, monkeypatch):
     text = (tmp_path / "a.svg").read_text()
     for words in ("start", "T-pose", "0.25 m from the target", "grid 0.2 m"):
         assert f">{words}</text>" in text
-    assert text.count(drawing._CHAIN.lower()) > 0
-    assert text.count(drawing._TARGET.lower()) > 0
+    assert text.count(drawing._CHAIN_COLOUR.lower()) > 0
+    assert text.count(drawing._TARGET_COLOUR.lower()) > 0
 
 
 @pytest.mark.parametrize("metres", [1.0, None])
@@ -118,7 +118,7 @@ def test_control_bones_are_faint_and_limbs_are_not(data):
 def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
     rig = poise.load(data / "glb" / "hand_left_webxr.glb")
     panel = scene._build_panel("hand", rig.rest, (), [2, 0, 1])
-    assert len(panel.joints) >= 25
+    assert len(panel.joint_rows) >= 25
     plot.draw_poses(tmp_path / "hand.png", [("hand", rig.rest)])
 
 
@@ -127,9 +127,9 @@ def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
 def test_real_rigs_are_drawn_inside_the_picture(data, tmp_path, name):
     rig = poise.load(data / name)
     panels, shared = scene.prepare_scene([("rest", rig.rest)], None, ())
-    flat = scene.project_points(panels[0].points[panels[0].joints])
-    assert (flat >= shared.low).all()
-    assert (flat <= shared.high).all()
+    flat = scene.project_points(panels[0].points[panels[0].joint_rows])
+    assert (flat >= shared.lower_corner).all()
+    assert (flat <= shared.upper_corner).all()
     plot.draw_poses(tmp_path / "rest.png", [("rest", rig.rest)])
     assert (tmp_path / "rest.png").read_bytes().startswith(PNG)
 
@@ -206,7 +206,7 @@ class TestSolve:
     def test_the_way_of_the_tip_goes_from_start_to_target(self, figure):
         goal = poise.Position("LeftHand", [0.35, 1.45, 0.35])
         result = poise.solve(figure.rest, goal, solver="ccd", trace=True)
-        trail = curve.find_tip_trail(result, "LeftHand")
+        trail = curve.find_tip_path(result, "LeftHand")
         np.testing.assert_allclose(trail[0], figure.rest.world["LeftHand"].positions, atol=1e-12)
         np.testing.assert_allclose(trail[-1], goal.target, atol=result.tolerance)
 
@@ -217,7 +217,7 @@ class TestSolve:
         assert set(np.diff(drawn.iterations)) == {0, 1}
 
     def test_of_many_attempts_only_the_way_that_led_to_the_answer_is_drawn(self, missed):
-        trail = curve.find_tip_trail(missed, "tool")
+        trail = curve.find_tip_path(missed, "tool")
         tip = missed.pose.world["tool"].positions
         assert 2 <= len(trail) < len(missed.trace.errors) / 2
         assert (np.diff(np.linalg.norm(trail - [3, 0, 0.9], axis=-1)) <= 0).all()  # no step that was given up
@@ -267,12 +267,12 @@ class TestSolve:
     def test_the_limits_are_inside_the_picture(self):
         arm = poise.load(samples.path("arm.urdf"))
         names = arm.skeleton.chain(None, "tool")
-        panels, shared = scene.prepare_scene([("rest", arm.rest)], None, [*names, "tool"], limited=names)
+        panels, shared = scene.prepare_scene([("rest", arm.rest)], None, [*names, "tool"], limited_joints=names)
         assert panels[0].limits
         for outline in panels[0].limits:
             for line in outline.lines:
-                assert (scene.project_points(line) >= shared.low).all()
-                assert (scene.project_points(line) <= shared.high).all()
+                assert (scene.project_points(line) >= shared.lower_corner).all()
+                assert (scene.project_points(line) <= shared.upper_corner).all()
 
     def test_a_legend_names_the_lines_that_are_there(self, limited, tmp_path, words):
         goals = [poise.Position("LeftHand", [0.35, 1.45, 0.35]), poise.Pole("LeftForeArm", [0.5, 0.5, -1.0])]
@@ -296,13 +296,13 @@ class TestSolve:
     def test_the_pole_is_inside_the_picture_and_starts_at_the_joint_that_bends(self, figure):
         point = np.array([0.5, 0.5, -9.0])
         panels, shared = scene.prepare_scene([("", figure.rest)], None, [], poles=[("LeftForeArm", point)])
-        ((joint, end),) = panels[0].poles
+        ((joint, end),) = panels[0].pole_lines
         np.testing.assert_allclose(joint, panels[0].points[figure.skeleton.index("LeftForeArm")])
         assert np.linalg.norm(end - joint) == pytest.approx(
             np.linalg.norm(point - figure.rest.world["LeftForeArm"].positions)
         )
-        assert (scene.project_points(end) >= shared.low).all()
-        assert (scene.project_points(end) <= shared.high).all()
+        assert (scene.project_points(end) >= shared.lower_corner).all()
+        assert (scene.project_points(end) <= shared.upper_corner).all()
 
     def test_a_batch_is_refused(self, figure, tmp_path):
         result = poise.solve(figure.rest, poise.Position("LeftHand", [[0.35, 1.45, 0.35]] * 2))

@@ -56,4 +56,4 @@ def test_the_bound_is_exact(over):
     targets = problem.build_target_rows([goal.rows() for goal in goals], ())
     assert bool(number_conflicts(problem, chain.rest_q[None], targets, TIGHT)[0]) == (over > 0)
     far = next(found for found in find_conflicts(problem, chain.rest_q[None], targets, TIGHT) if found.kind == "far")
-    assert far.nearest_possible[0] == pytest.approx(3.0, abs=1e-9)
+    assert far.possible_difference[0] == pytest.approx(3.0, abs=1e-9)

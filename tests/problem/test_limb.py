@@ -79,12 +79,12 @@ def assert_rows(got, want, names):
 
 def assert_same(problem, options=PLAIN):
     found = pack_limb(problem, options)
-    if found.plan.limb.planar:
+    if found.plan.limb.is_planar:
         want = plane_rows(problem, found.plan.limb, options.branch)
-        assert_rows(found.rows, want, lambda row: entered(planar_two_bone.read_plane)(row[None], 0))
+        assert_rows(found.limb_rows, want, lambda row: entered(planar_two_bone.read_plane)(row[None], 0))
     else:
         want = limb_rows(problem, found.plan.limb, options.bend, options.branch)
-        assert_rows(found.rows, want, entered(two_bone.read_limb))
+        assert_rows(found.limb_rows, want, entered(two_bone.read_limb))
     return found
 
 
@@ -99,7 +99,7 @@ class TestRows:
         rng = rng_of(seed)
         pose = posed(rng, limb(rng, middle, first, above, scales=own != "askew"), *shape, own=own)
         found = assert_same(problem_of(pose), LimbOptions(None, tip, bend, branch))
-        assert len(found.rows) == len(found.start_q) == (shape or (1,))[0]
+        assert len(found.limb_rows) == len(found.start_q) == (shape or (1,))[0]
 
     @given(seeds, st.sampled_from(MIDDLES), st.booleans())
     def test_a_limb_at_the_root_of_the_skeleton_and_a_place(self, seed, middle, batch):
@@ -117,7 +117,7 @@ class TestRows:
     def test_planar_arms(self, seed, own, kind, batch):
         rng = rng_of(seed)
         pose = posed(rng, arm(rng, kind), *((3,) if batch else ()), own=own)
-        assert assert_same(problem_of(pose)).plan.limb.planar
+        assert assert_same(problem_of(pose)).plan.limb.is_planar
 
     @given(seeds, st.sampled_from(("straight", "nearly", "no shin", "no thigh", "nothing", "folded")))
     def test_limbs_that_show_no_plane(self, seed, shape):
@@ -127,7 +127,7 @@ class TestRows:
         turned = random_q(rng, s) if shape in ("straight", "nearly", "folded") else s.rest_q
         problem = problem_of(poise.Pose(s, np.where(np.arange(s.nq) < 7, turned, s.rest_q)))
         found = pack_limb(problem, PLAIN)
-        got, want = (row.copy() for row in (found.rows, limb_rows(problem, found.plan.limb, "turn", "nearest")))
+        got, want = (row.copy() for row in (found.limb_rows, limb_rows(problem, found.plan.limb, "turn", "nearest")))
         assert entered(two_bone.read_limb)(got[0]).has_free_axis == 1.0
         if shape == "folded":  # half a turn from straight, to one side or to the other
             for row in (got, want):
@@ -142,7 +142,9 @@ class TestRows:
         scales[5] = flat
         pose = poise.Pose(skeleton, posed(rng, skeleton).q, None, scales)
         found = assert_same(problem_of(pose), PLAIN._replace(keep_tip=True))
-        assert np.linalg.norm(entered(two_bone.read_limb)(found.rows[0]).tip_rotation) == pytest.approx(1.0, abs=1e-14)
+        assert np.linalg.norm(entered(two_bone.read_limb)(found.limb_rows[0]).tip_rotation) == pytest.approx(
+            1.0, abs=1e-14
+        )
 
     @given(seeds, st.sampled_from(MIDDLES), st.booleans())
     def test_alone_and_in_a_batch_a_pose_gives_the_same_bits(self, seed, middle, tip):
@@ -156,7 +158,7 @@ class TestRows:
         together = pack_limb(problem_of(poses), options)
         for i in range(5):
             alone = pack_limb(problem_of(poses[i]), options)
-            assert alone.rows.tobytes() == together.rows[i].tobytes()
+            assert alone.limb_rows.tobytes() == together.limb_rows[i].tobytes()
             assert alone.start_q.tobytes() == together.start_q[i].tobytes()
 
 
@@ -233,8 +235,8 @@ class TestPlan:
         for _ in range(2):
             with pytest.raises(UnsupportedError, match="zero"):
                 pack_limb(flat, PLAIN)
-            assert len(pack_limb(problem_of(pose), PLAIN).rows) == 1
-            assert len(pack_limb(problem_of(posed(rng, skeleton, own="scaled")), PLAIN).rows) == 1
+            assert len(pack_limb(problem_of(pose), PLAIN).limb_rows) == 1
+            assert len(pack_limb(problem_of(posed(rng, skeleton, own="scaled")), PLAIN).limb_rows) == 1
 
     @pytest.mark.parametrize("shape", [(), (3,)])
     def test_axes_that_are_not_parallel_are_refused_each_time(self, shape):

@@ -149,9 +149,9 @@ class TestWhichLimb:
     def rows(self, *goals, pole="LeftForeArm", **ends):
         side = Pole(pole, [0, 0, 1], **ends)
         problem = poise.solve(REST, [*goals, side]).problem
-        measure = next(m for m in problem.measures if m.goal == len(goals))
+        measure = next(m for m in problem.measures if m.goal_index == len(goals))
         names = RIG.skeleton.names
-        return [names[row] for row in (*measure.limb, measure.row)], problem.joints
+        return [names[row] for row in (*measure.limb_rows, measure.row)], problem.joints
 
     def test_alone_it_moves_its_limb_and_no_collar_bone(self):
         limb, joints = self.rows(tip="LeftHand")

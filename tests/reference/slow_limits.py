@@ -12,7 +12,7 @@ def violation(skeleton, q):
     ranges = skeleton.value_ranges
     worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
     hinges = skeleton.ball_hinges
-    if hinges.rows:
+    if hinges.joint_rows:
         worst = max(worst, float(_clamp_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))
     for _, columns, row in zip(*skeleton.ball_limits, strict=True):
         turns = q[..., columns]

@@ -49,18 +49,18 @@ def approached(skeleton, q, goal, seconds, half_life, speeds):
         share = done(np.sqrt((way**2).sum())[None], speeds[row][None])[0]
         out[columns] = goal[columns] if share >= 1 else q[columns] + share * way
     hinges, turning = skeleton.ball_hinges, np.flatnonzero(kinds >= Kind.BALL)
-    is_free = np.array([row not in set(hinges.rows) for row in turning.tolist()], dtype=bool)
+    is_free = np.array([row not in set(hinges.joint_rows) for row in turning.tolist()], dtype=bool)
     columns = skeleton.turn_columns[is_free]
     if len(columns):
         a, b = q[columns], goal[columns]
         share = done(rotation_angle(a, b), speeds[turning[is_free]])
         out[columns] = np.where((share >= 1)[:, None], b, rotations.slerp(a, b, share))
-    if hinges.rows:
+    if hinges.joint_rows:
         a, b = (
             clamp_angles(rotations.twist_angle(value[hinges.columns], hinges.axes), hinges.low, hinges.high)
             for value in (q, goal)
         )
-        share = done(np.abs(b - a), speeds[list(hinges.rows)])
+        share = done(np.abs(b - a), speeds[list(hinges.joint_rows)])
         turned = rotations.about(hinges.axes, a + share * (b - a))
         out[hinges.columns] = np.where((share >= 1)[:, None], goal[hinges.columns], turned)
     return skeleton.legal(out)[0]

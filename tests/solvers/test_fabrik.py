@@ -395,7 +395,7 @@ class TestSeveral:
 
     def test_it_keeps_what_was_tried(self):
         found = poise.solve(rest(tree()), self.goals(self.poses(1)[0]), solver="fabrik", trace=True)
-        assert found.joint_updates == found.iterations * len(found.problem.plan.nodes)
+        assert found.joint_updates == found.iterations * len(found.problem.plan.node_table)
         assert len(found.trace.errors) == len(found.trace.q) == found.iterations + 1
         np.testing.assert_array_equal(found.trace.q[0], tree().rest_q)
         assert found.trace.errors[-1] < found.trace.errors[0]

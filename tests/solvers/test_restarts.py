@@ -12,7 +12,7 @@ import poise
 from poise.kernels import arm_lm
 from poise.kernels.arm_lm import apply_seed
 from poise.kernels.lanes import SCALAR
-from poise.kernels.layout import ARM_CANDIDATES, ARM_SETTINGS, ARM_WEIGHTS
+from poise.kernels.layout import ARM_CANDIDATE_COUNT, ARM_SETTINGS, ARM_WEIGHTS
 from poise.maths.arrays import find_simd_width
 from poise.problem.chain import find_arm
 from poise.problem.problem import Problem
@@ -32,7 +32,7 @@ def restarts(count):
     """Where an arm of three links starts again, and the costs of its seeds."""
     rng, settings = rng_of(1), np.zeros(ARM_SETTINGS)
     seeds, poses, target = rng.random((TABLE, 3)), rng.normal(size=(TABLE, 7)), np.array([0.3, 0.1, 0, 1, 0, 0, 0])
-    settings[ARM_CANDIDATES], settings[ARM_WEIGHTS] = GROUP, 1.0
+    settings[ARM_CANDIDATE_COUNT], settings[ARM_WEIGHTS] = GROUP, 1.0
     out = np.zeros((count, 3))
     starts_of(seeds, poses.ravel(), target, settings, np.arange(count), out)
     return out, seeds, np.linalg.norm(poses[:, :3] - target[:3], axis=1)

@@ -140,7 +140,7 @@ class TestLimited:
         kept = measure_local_optimality(
             Problem(pose, (Position("tip", targets),)).broadcast((2,)), np.tile(pose.q, (2, 1)), targets
         )
-        named = [{s.names[row] for row in np.array(kept.rows)[blocks]} for blocks in kept.is_blocking]
+        named = [{s.names[row] for row in np.array(kept.joint_rows)[blocks]} for blocks in kept.is_blocking]
         assert named == [{"hinge"}, {"ball"}]
 
     def test_both_ends_of_a_range_reach_equally_far_inward(self):
@@ -176,7 +176,7 @@ class TestTurns:
         s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3, limits=[Range(-3, 3)] * 3)
         turn = Rotation.from_rotvec([0, 0.4, 2.0])
         goal = Place("tip", [1, 1, 0.2], np.roll(turn.as_quat(), 1))
-        unit = poise.solve(rest(s), goal).problem.plan.size
+        unit = poise.solve(rest(s), goal).problem.plan.unit_size
 
         def residual(q):
             m = tip_of(s, q)

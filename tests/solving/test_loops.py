@@ -189,7 +189,7 @@ class TestData:
                 Loop("across", ("a", "y"), ((0, 0, 0, *NONE),) * 2),
             ),
         )  # fmt: skip
-        part, _ = keep_one_root(poise.Rig(both, rest(both)), "a", needed=True)
+        part, _ = keep_one_root(poise.Rig(both, rest(both)), "a", needs_one_root=True)
         assert [loop.name for loop in part.skeleton.loops] == ["inside"]
 
     @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def everything():
     pose = rig().pose.replace({"LeftForeArm": [0.9238795, 0.0, -0.3826834, 0.0]})
     arm = build_chain(pose, "left_arm", "LeftArm", "LeftHand")
     others = (
-        build_chain(pose, "left_leg", "LeftUpLeg", "LeftFoot", ground=True, enabled=False),
+        build_chain(pose, "left_leg", "LeftUpLeg", "LeftFoot", stays_on_ground=True, enabled=False),
         build_chain(pose, "head", None, "Head", "look", enabled=False),
     )
     return build_document(

@@ -268,14 +268,14 @@ class Tab:
         found = Future()
 
         def look():
-            found.set_result(outbox.is_free and not stage.is_due() and not stage._answer_pending and not inbox)
+            found.set_result(outbox.can_take_pose and not stage.is_due() and not stage._is_answer_pending and not inbox)
 
         inbox.put({"do": "after", "work": look})
         return found.result(PATIENCE)
 
     def _sentences(self):
         stage = self.studio.pose_state
-        return [outcome.sentence for outcome in stage._outcomes[: stage.document.views]]
+        return [outcome.sentence for outcome in stage._outcomes[: stage.document.view_count]]
 
     # --- what is done --------------------------------------------------------------------------------------------
 
@@ -361,10 +361,10 @@ def assert_shown_is_solved(tab):
     """Each joint is drawn where forward kinematics in Python has it, within what 32-bit floats hold."""
     tab.answered()
     stage = tab.studio.pose_state
-    for view in range(tab.studio.document.views):
+    for view in range(tab.studio.document.view_count):
         drawn = np.array(tab.get(DRAWN, view))
-        for c, place in enumerate(tab.studio.document.places):
-            world = stage.build_view_pose(view).with_q(stage.shown[view][c]).world
+        for c, place in enumerate(tab.studio.document.character_positions):
+            world = stage.build_view_pose(view).with_q(stage.displayed_q[view][c]).world
             wanted = world.positions + place
             size = max(1.0, float(np.abs(wanted).max()))
             np.testing.assert_allclose(drawn[c, :, :3], wanted, rtol=0, atol=1e-5 * size)

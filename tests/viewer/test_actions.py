@@ -304,17 +304,17 @@ class TestTimeline:
     def test_planting_needs_a_clip_and_shows_a_floor(self, document):
         assert "no clip" in refusal(lambda: done(document, ("plant", {"on": True})))
         planted = done(document, ("clip", {"name": "walk"}), ("plant", {"on": True}))
-        assert (planted.plant, planted.terrain) == (True, "flat")
-        assert not done(planted, ("clip", {"name": None})).plant
-        assert not done(planted, ("terrain", {"words": None})).plant
-        assert done(planted, ("terrain", {"words": "slope:5"})).plant
+        assert (planted.plants_feet, planted.terrain_spec) == (True, "flat")
+        assert not done(planted, ("clip", {"name": None})).plants_feet
+        assert not done(planted, ("terrain", {"words": None})).plants_feet
+        assert done(planted, ("terrain", {"words": "slope:5"})).plants_feet
 
     def test_clips_are_those_of_the_file(self, document):
         assert "walk" in refusal(lambda: done(document, ("clip", {"name": "wlak"})))
 
     def test_legs_are_needed(self):
         bone = shown(poise.Skeleton.build(["a", "b"], [-1, 0], [3, 3]))
-        assert "legs" in refusal(lambda: done(bone.replace(clip="x"), ("plant", {"on": True})))
+        assert "legs" in refusal(lambda: done(bone.replace(clip_name="x"), ("plant", {"on": True})))
 
     @pytest.mark.parametrize(
         "words",
@@ -340,8 +340,8 @@ class TestTimeline:
 
     def test_a_file_that_the_program_has_named_may_be_chosen_again(self, document, tmp_path):
         np.save(tmp_path / "ground.npy", np.zeros((4, 4)))
-        given = document.replace(terrain=str(tmp_path / "ground.npy"))
-        sentence = refusal(lambda: done(given, ("terrain", {"words": given.terrain})))
+        given = document.replace(terrain_spec=str(tmp_path / "ground.npy"))
+        sentence = refusal(lambda: done(given, ("terrain", {"words": given.terrain_spec})))
         assert sentence is None or "ground is one of" not in sentence
 
 

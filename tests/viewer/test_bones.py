@@ -71,7 +71,7 @@ class TestStartPose:
         assert turned(robot, joint, value=high + 9).solver_start.q[skeleton.q_slice(joint)][0] == pytest.approx(high)
 
     def test_a_free_root_is_moved_and_turned(self):
-        document = build_document(poise.load(samples.path("humanoid.bvh"))).replace(clip=None)  # which else plays
+        document = build_document(poise.load(samples.path("humanoid.bvh"))).replace(clip_name=None)  # which else plays
         root = document.skeleton.names[0]
         assert document.skeleton[root].kind == poise.Kind.FREE
         after = turned(document, root, rotation=TURN.tolist(), position=[1, 2, 3]).solver_start.world[root]
@@ -90,20 +90,20 @@ class TestStartPose:
     def test_it_moves_nothing_else_live(self):
         with watched(build_document(rig())) as page:
             page.until(lambda page: page.frame)
-            before = page.studio.pose_state.shown[0][0].copy()
+            before = page.studio.pose_state.displayed_q[0][0].copy()
             for serial, phase in enumerate(("start", "move", "move", "end"), 1):
                 turn = rotations.about(np.array([0.0, 0.0, 1.0]), 0.1 * serial)
                 page.send("turn", joint="LeftArm", rotation=turn.tolist(), phase=phase, serial=serial)
             page.answered(4)
             columns = rig().skeleton.q_slice("LeftArm")
-            after = page.studio.pose_state.shown[0][0].copy()
+            after = page.studio.pose_state.displayed_q[0][0].copy()
             assert np.abs(after[columns] - before[columns]).max() > 0.01
             after[columns] = before[columns]
             np.testing.assert_allclose(after, before, atol=1e-6)
             page.until(lambda page: page.state["undo"] == "turn bone")
             page.send("undo")
             page.until(lambda page: page.state["undo"] is None and page.state["redo"] == "turn bone")
-            np.testing.assert_array_equal(page.studio.pose_state.shown[0][0], before)
+            np.testing.assert_array_equal(page.studio.pose_state.displayed_q[0][0], before)
 
     @pytest.mark.parametrize(
         ("joint", "args", "words"),
@@ -119,12 +119,12 @@ class TestStartPose:
 
     def test_a_program_is_not_disturbed(self):
         with pytest.raises(InputError, match="a program shows"):
-            turned(everything().replace(driven=True), "LeftArm", rotation=TURN.tolist())
+            turned(everything().replace(is_driven=True), "LeftArm", rotation=TURN.tolist())
 
 
 def keyed(document, joint, time, rotation):
     """The document with a key at a time of its clip."""
-    shown = apply_keys(document.rig.clip(document.clip), document.keys).at(time).on(document.solver_skeleton)
+    shown = apply_keys(document.rig.clip(document.clip_name), document.keys).at(time).on(document.solver_skeleton)
     return turned(document, joint, shown, rotation=np.asarray(rotation).tolist(), key=True, time=time)
 
 
@@ -133,14 +133,14 @@ class TestKeys:
     def document(self, request):
         loaded = poise.load(samples.path(request.param))
         free = loaded.skeleton.with_limits(dict.fromkeys(loaded.skeleton.names))
-        return build_document(loaded, clip=loaded.clips[0].name, chains=()).replace(skeleton=free)
+        return build_document(loaded, clip_name=loaded.clips[0].name, chains=()).replace(skeleton=free)
 
     def test_without_key_a_clip_is_left_alone(self, document):
         with pytest.raises(InputError, match="switch Key on"):
             turned(document, "Spine", rotation=TURN.tolist())
 
     def test_the_pose_at_the_key_is_the_one_that_was_made(self, document):
-        clip = document.rig.clip(document.clip)
+        clip = document.rig.clip(document.clip_name)
         time = float(list_frame_times(clip)[len(list_frame_times(clip)) // 2])
         after = keyed(document, "Spine", time, TURN)
         made = apply_keys(clip, after.keys)
@@ -153,7 +153,7 @@ class TestKeys:
         np.testing.assert_allclose(made.poses.q[:, columns], clip.at(made.times).q[:, columns], atol=1e-12)
 
     def test_nothing_jumps(self, document):
-        clip = document.rig.clip(document.clip)
+        clip = document.rig.clip(document.clip_name)
         made = apply_keys(clip, keyed(document, "Spine", 0.5, TURN).keys)
         columns = clip.skeleton.q_slice("Spine")
         whole = angle(clip.at(0.5).world["Spine"].rotations, TURN)
@@ -164,7 +164,7 @@ class TestKeys:
 
     @pytest.mark.parametrize("apart", [0.1, 0.3, 0.45])
     def test_neighbours_keep_their_poses(self, document, apart):
-        clip = document.rig.clip(document.clip)
+        clip = document.rig.clip(document.clip_name)
         times = [float(list_frame_times(clip)[np.abs(list_frame_times(clip) - t).argmin()]) for t in (0.3, 0.3 + apart)]
         other = rotations.normalise([0.8, -0.4, 0.1, 0.0])
         for order in ((0, 1), (1, 0), (0, 1, 0)):
@@ -177,7 +177,7 @@ class TestKeys:
             assert angle(made.at(times[1]).world["Spine"].rotations, other) < 1e-6
 
     def test_beyond_two_keys_that_are_near_each_other_a_clip_goes_on_as_it_was(self, document):
-        clip = document.rig.clip(document.clip)
+        clip = document.rig.clip(document.clip_name)
         made = apply_keys(clip, keyed(keyed(document, "Spine", 0.3, TURN), "Spine", 0.5, TURN).keys)
         far = made.times[(made.times < 0.3 - FADE_S - 0.05) | (made.times > 0.5 + FADE_S + 0.05)]
         assert len(far) > 2
@@ -191,11 +191,11 @@ class TestKeys:
             ACTIONS["unkey"].apply(after, {"joint": "Spine", "time": 0.1})
 
     def test_a_clip_without_keys_is_itself(self, document):
-        clip = document.rig.clip(document.clip)
+        clip = document.rig.clip(document.clip_name)
         assert apply_keys(clip, ()) is clip
 
     def test_what_is_keyed_is_saved(self, document, tmp_path):
-        clip = document.rig.clip(document.clip)
+        clip = document.rig.clip(document.clip_name)
         made = apply_keys(clip, keyed(document, "Spine", 0.5, TURN).keys)
         wanted = "bvh" if not isinstance(clip, KeyedClip) else "glb"
         name, _, data = build_download(document, document.start, made, wanted)

@@ -32,10 +32,12 @@ def test_what_is_offered_can_be_stood_on_by_any_rig(any_rig, words):
     land = build_document_terrain(any_rig, words)
     point = tuple(float(x) for x in any_rig.rest.world.positions[-1])
     on = np.array(land.place_point(point, 0.0))
-    np.testing.assert_allclose(land.terrain.heights(on), on[land.up], atol=1e-6 * land.height)
-    above = np.array(land.place_point(point, 0.25 * land.height))
-    np.testing.assert_allclose(above - on, 0.25 * land.height * np.eye(3)[land.up], atol=1e-9 * land.height)
-    others = [axis for axis in range(3) if axis != land.up]
+    np.testing.assert_allclose(land.terrain.heights(on), on[land.up_index], atol=1e-6 * land.character_height)
+    above = np.array(land.place_point(point, 0.25 * land.character_height))
+    np.testing.assert_allclose(
+        above - on, 0.25 * land.character_height * np.eye(3)[land.up_index], atol=1e-9 * land.character_height
+    )
+    others = [axis for axis in range(3) if axis != land.up_index]
     np.testing.assert_array_equal(on[others], np.array(point)[others])
 
 
@@ -74,9 +76,9 @@ def test_its_mesh_reaches_some_heights_of_the_figure_around_it():
 
 def test_the_figure_stands_on_its_floor_at_rest():
     land = build_document_terrain(rig(), "flat")
-    assert land.floor == rig().rest.world.positions[:, 1].min()
-    assert (land.up, find_up_axis(rig())) == (1, "y")
-    assert 1.4 < land.height < 2.0
+    assert land.floor_height == rig().rest.world.positions[:, 1].min()
+    assert (land.up_index, find_up_axis(rig())) == (1, "y")
+    assert 1.4 < land.character_height < 2.0
 
 
 def test_up_is_the_files_word():

@@ -84,14 +84,14 @@ class TestPoses:
         assert outbox.take() == [b"pose 7"]
 
     def test_free_means_that_a_page_waits(self, outbox):
-        assert not Outbox().is_free
-        assert outbox.is_free
+        assert not Outbox().can_take_pose
+        assert outbox.can_take_pose
         number = outbox.send_pose(numbered)
-        assert not outbox.is_free
+        assert not outbox.can_take_pose
         outbox.take()
-        assert not outbox.is_free
+        assert not outbox.can_take_pose
         outbox.acknowledge(number)
-        assert outbox.is_free
+        assert outbox.can_take_pose
 
     def test_a_frame_that_is_packed_meanwhile_does_not_lose_the_one_that_is_sent(self, outbox):
         """The number that is waited for is the number of the frame that went out."""
@@ -150,7 +150,7 @@ class TestPages:
         box.send({"kind": "state"})
         box.send_ghost(b"ghost")
         box.send_pose(numbered)
-        assert not box.is_free
+        assert not box.can_take_pose
         box.send(WELCOME)
         box.send({"kind": "model"})
         assert kinds(box.take()) == ["welcome", "model"]
@@ -163,7 +163,7 @@ class TestPages:
         outbox.attach(lambda: None)
         assert outbox.take() == []
         outbox.send(WELCOME)
-        assert outbox.is_free  # what the other page has not seen does not matter
+        assert outbox.can_take_pose  # what the other page has not seen does not matter
 
     def test_leaving_late_does_not_end_the_page_that_took_over(self):
         box = Outbox()

@@ -18,10 +18,10 @@ class TestTokens:
         access = Access()
         token = access.token
         assert access.token == token  # asking does not use it up
-        assert not access.used
+        assert not access.is_token_used
         key = access.admit(token, None)
         assert key is not None
-        assert access.used
+        assert access.is_token_used
         assert access.admit(token, None) is None
         assert access.token != token
 

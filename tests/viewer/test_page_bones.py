@@ -153,7 +153,7 @@ def test_a_finger_turns_a_bone(tab):
 
 def test_a_bone_is_keyed_into_the_clip_only_if_it_is_wanted(served):
     rig = poise.load(samples.path("humanoid.glb"))
-    tab = served(build_document(rig, clip=rig.clips[0].name, chains=()), height=900)
+    tab = served(build_document(rig, clip_name=rig.clips[0].name, chains=()), height=900)
     tab.click("play")
     tab.until_state("!state.playing")
     tab.get("window.poise.send({do: 'seek', time: 0.5})")

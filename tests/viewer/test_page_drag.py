@@ -103,7 +103,7 @@ def test_the_newest_target_wins_over_a_slow_solver(served, monkeypatch):
     assert len(solved) < 30
     assert solved[-1] == stage.document.chains[0].position
     np.testing.assert_allclose(solved[-1], tab.get(HANDLE), atol=1e-5)
-    assert tab.get("window.poise.frame.serial") == stage.serial
+    assert tab.get("window.poise.frame.serial") == stage.target_serial
     assert_shown_is_solved(tab)
 
 
@@ -227,7 +227,7 @@ def test_both_views_drag_one_target(served):
 
 def test_a_handle_of_a_program_is_dragged(served):
     rig = load(samples.path("humanoid.glb"))
-    tab = served(build_document(rig, chains=(), handles=(Gizmo("here", (0.5, 1.0, 0.2)),), driven=True))
+    tab = served(build_document(rig, chains=(), handles=(Gizmo("here", (0.5, 1.0, 0.2)),), is_driven=True))
     tab.take("handle:here", (0.5, 1.0, 0.2))
     tab.drag(*CIRCLE)
     tab.answered()

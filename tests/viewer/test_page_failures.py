@@ -66,7 +66,7 @@ def test_twenty_breaks_of_the_connection(served):
         frames = tab.get("window.poise.frames")
         tab.server._loop.call_soon_threadsafe(lambda: tab.server._loop.create_task(tab.server._page.close(1011)))
         tab.until(f"window.poise.frames > {frames} && window.poise.ready")
-        assert tab.server.connected, i
+        assert tab.server.is_connected, i
     tab.drag(*[(i, -i) for i in range(20)])
     assert_shown_is_solved(tab)
     assert not tab.get(f"!{OVER}.hidden")
@@ -120,7 +120,7 @@ def test_a_used_link_says_so(served, chromium):
     assert requested[0].partition("token=")[2] not in other.get("document.documentElement.outerHTML")
     other.close()
     assert tab.get("window.poise.frames") > 0
-    assert tab.server.connected
+    assert tab.server.is_connected
 
 
 def test_a_page_that_is_reloaded_before_it_is_welcomed_comes_back(served, chromium, monkeypatch):
@@ -227,7 +227,7 @@ def test_a_clip_of_4500_frames(served, data):
         pytest.skip(f"{WANT}: no {file.name}")
     rig = poise.load(file)
     assert len(rig.clips[0]) > 4000
-    tab = served(build_document(rig, clip=rig.clips[0].name, chains=()))
+    tab = served(build_document(rig, clip_name=rig.clips[0].name, chains=()))
     if not tab.state["playing"]:
         tab.click("play")
     frames = tab.get("window.poise.frames")

@@ -88,23 +88,23 @@ def test_reset_comes_back_to_the_start_and_is_undone(served):
     tab.click("step")  # from here nothing is solved by itself
     tab.until_state("state.run === 'step'")
     tab.answered()
-    solved = tab.studio.pose_state.shown[0].copy()
+    solved = tab.studio.pose_state.displayed_q[0].copy()
     tab.click("reset")
     tab.until_state("state.undo === 'reset'")
     tab.answered()
     start = tab.studio.document.solver_start.q
-    assert (tab.studio.pose_state.shown[0] == start).all()
+    assert (tab.studio.pose_state.displayed_q[0] == start).all()
     tab.click("undo")
     tab.until_state("state.undo !== 'reset'")
     tab.answered()
-    assert (tab.studio.pose_state.shown[0] == solved).all()
+    assert (tab.studio.pose_state.displayed_q[0] == solved).all()
     assert_shown_is_solved(tab)
 
 
 def test_the_pose_shown_becomes_the_start(served):
     tab = served("ccd")
     tab.answered()
-    shown = tab.studio.pose_state.shown[0][0].copy()
+    shown = tab.studio.pose_state.displayed_q[0][0].copy()
     tab.click("keep-start")
     tab.until_state("state.undo !== null")
     tab.answered()

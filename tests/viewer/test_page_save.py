@@ -95,7 +95,7 @@ def test_a_picture_is_saved(served, tmp_path):
 @pytest.mark.parametrize("what", ["pose", "clip"])
 def test_a_saved_page_plays_without_poise(served, chromium, tmp_path, what):
     rig = poise.load(samples.path("humanoid.glb"))
-    tab = served(build_document(rig, clip=rig.clips[0].name, chains=()) if what == "clip" else build_document(rig))
+    tab = served(build_document(rig, clip_name=rig.clips[0].name, chains=()) if what == "clip" else build_document(rig))
     if tab.state["playing"]:
         tab.click("play")
     tab.answered()

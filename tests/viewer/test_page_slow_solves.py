@@ -47,7 +47,7 @@ def test_a_fast_solve_shows_no_sign(served):
 def test_cancel_leaves_the_answer_before_and_the_page_goes_on(served, slow):
     tab = served("ccd")
     before = tab.answered()["views"][0]
-    shown = tab.studio.pose_state.shown[0].tolist()
+    shown = tab.studio.pose_state.displayed_q[0].tolist()
     slow.on = True
     tab.type("target-position-x", 0.4)
     tab.until(WAITS)
@@ -57,18 +57,18 @@ def test_cancel_leaves_the_answer_before_and_the_page_goes_on(served, slow):
     tab.until(f"!({WAITS})")
     assert not tab.get(GREY)
     assert tab.answered()["views"][0]["sentence"] == before["sentence"]
-    assert tab.studio.pose_state.shown[0].tolist() == shown
+    assert tab.studio.pose_state.displayed_q[0].tolist() == shown
     assert tab.messages_shown() == ["cancelled: the previous answer is shown"]
     slow.on = False
     tab.type("target-position-x", 0.3)
     tab.until("!document.querySelector('.waiting')")
     answer = tab.answered()["views"][0]
     assert answer["status"] == "reached"
-    assert tab.studio.pose_state.shown[0].tolist() != shown
+    assert tab.studio.pose_state.displayed_q[0].tolist() != shown
     slow.release.set()  # what was given up ends now: nobody hears of it
-    now = tab.studio.pose_state.shown[0].tolist()
+    now = tab.studio.pose_state.displayed_q[0].tolist()
     tab.page.wait_for_timeout(300)
-    assert tab.studio.pose_state.shown[0].tolist() == now
+    assert tab.studio.pose_state.displayed_q[0].tolist() == now
 
 
 def test_a_slow_solve_that_is_waited_for_is_shown(served, slow):

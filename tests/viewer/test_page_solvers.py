@@ -40,7 +40,7 @@ def known(solver):
 
 @pytest.mark.parametrize("view", [0, 1])
 def test_every_solver_answers(served, view):
-    tab = served(arm(views=2, solvers=(SolverChoice("ccd"), SolverChoice("ccd"))))
+    tab = served(arm(view_count=2, solvers=(SolverChoice("ccd"), SolverChoice("ccd"))))
     letter = "ab"[view]
     offered = tab.at(f"solver-{letter}").locator("option").all_inner_texts()
     assert offered == ["auto", *solvers.names()]
@@ -68,7 +68,7 @@ def test_every_solver_answers(served, view):
 def test_every_option_is_set_and_undone(served, name):
     if not known(name):
         pytest.skip(f"{name} needs an extra")
-    tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice(name)), views=2))
+    tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice(name)), view_count=2))
     tab.unfold()
     tab.unfold()
     tab.key("s")  # nothing is solved while options are set: that they count is shown at the end
@@ -141,7 +141,7 @@ def test_an_option_that_cannot_be_is_reported_and_shown_as_it_was(served):
 
 
 def test_the_curve_and_the_time_follow_the_method(served):
-    tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice("fabrik")), views=2))
+    tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice("fabrik")), view_count=2))
     tab.answered()
     tab.until("document.querySelector('[data-testid=chart] canvas')")
     label = tab.at("chart").get_attribute("aria-label")

@@ -19,7 +19,7 @@ TIME = "window.poise.frame.time"
 def tab(served):
     """The bundled walk, shown and resting, its limbs left alone."""
     rig = poise.load(samples.path("humanoid.glb"))
-    return served(build_document(rig, chains=(), clip=rig.clips[0].name))
+    return served(build_document(rig, chains=(), clip_name=rig.clips[0].name))
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ class TestPlayhead:
         head = Playhead(clip)
         head.advance(0.3)
         assert head.time == 0.0
-        head.playing = True
+        head.is_playing = True
         head.advance(0.3)
         assert head.time == pytest.approx(0.3)
         head.speed = 0.5
@@ -40,7 +40,7 @@ class TestPlayhead:
 
     @given(st.lists(st.floats(0, 5), max_size=20), st.floats(MIN_SPEED, MAX_SPEED))
     def test_it_starts_again_at_its_end(self, clips, speed):
-        head = Playhead(rig().clip("walk"), playing=True, speed=speed)
+        head = Playhead(rig().clip("walk"), is_playing=True, speed=speed)
         for seconds in clips:
             head.advance(seconds)
             assert 0.0 <= head.time < head.clip.duration
@@ -62,16 +62,16 @@ class TestPlayhead:
         assert Playhead().compute_pose(rig().skeleton) is None
 
     def test_another_clip_starts_the_same_on_other_ground_goes_on(self, clip):
-        head = Playhead(clip, time=0.4, playing=True)
+        head = Playhead(clip, time=0.4, is_playing=True)
         head.set_clip(poise.Clip(clip.times, clip.poses, "walk"))
-        assert (head.time, head.playing) == (0.4, True)
+        assert (head.time, head.is_playing) == (0.4, True)
         head.set_clip(poise.Clip(clip.times, clip.poses, "run"))
-        assert (head.time, head.playing) == (0.0, True)
+        assert (head.time, head.is_playing) == (0.0, True)
         head.set_clip(None)
-        assert (head.time, head.playing) == (0.0, False)
+        assert (head.time, head.is_playing) == (0.0, False)
 
     def test_a_clip_of_a_single_moment(self, clip):
-        head = Playhead(poise.Clip(clip.times[:1], clip.poses[:1], "still"), playing=True)
+        head = Playhead(poise.Clip(clip.times[:1], clip.poses[:1], "still"), is_playing=True)
         head.advance(0.5)
         assert head.time == 0.0
 

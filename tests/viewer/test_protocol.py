@@ -36,7 +36,9 @@ class TestPoses:
         """Offset by offset, as the page's DataView does it."""
         rows = np.arange(2 * 3 * 4 * 7, dtype=np.float32).reshape(2, 3, 4, 7)
         solved = (ViewStatus(1, 12.5, 0.25, 7), ViewStatus(3, 99.0, 0.5, 70_000))
-        head = PoseHeader(serial=0xFFFFFFF0, time=1.5, flags=3, version=0x81020304, solved=solved)
+        head = PoseHeader(
+            target_serial=0xFFFFFFF0, time=1.5, flags=3, document_version=0x81020304, view_statuses=solved
+        )
         message = pack_poses(protocol.KIND_POSE, rows, 0x0A0B0C0D, head)
         fields = {
             0: ("B", 1), 1: ("B", 1), 2: ("B", 2), 3: ("B", 7), 4: ("H", 3), 6: ("H", 4), 8: ("I", 0x0A0B0C0D),
@@ -51,7 +53,7 @@ class TestPoses:
 
     def test_one_view_says_the_same_of_both(self):
         message = pack_poses(
-            protocol.KIND_GHOST, np.zeros((1, 1, 1, 12), np.float32), 0, PoseHeader(solved=(ViewStatus(2, 5.0),))
+            protocol.KIND_GHOST, np.zeros((1, 1, 1, 12), np.float32), 0, PoseHeader(view_statuses=(ViewStatus(2, 5.0),))
         )
         head = HEAD.unpack_from(message)
         assert head[:4] == (protocol.KIND_GHOST, 1, 1, 12)

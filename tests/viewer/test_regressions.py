@@ -55,12 +55,12 @@ def test_a_page_that_is_loaded_again_receives_everything_whatever_was_requested_
 
 
 def test_steps_of_a_driven_viewer_are_refused_and_none_is_left():
-    with watched(everything().replace(driven=True)) as page:
+    with watched(everything().replace(is_driven=True)) as page:
         page.send("step")
         page.until(lambda page: page.errors)
         assert "program" in page.errors[0]
-    stage = PoseState(everything().replace(driven=True))
-    stage.steps = 3
+    stage = PoseState(everything().replace(is_driven=True))
+    stage.pending_steps = 3
     stage.compute_frame()
     assert not stage.is_due()
 
@@ -68,11 +68,11 @@ def test_steps_of_a_driven_viewer_are_refused_and_none_is_left():
 def test_undo_leaves_what_a_program_shows():
     studio = SessionThread(everything())
     studio._run_action({"do": "tolerance", "value": 0.5})
-    studio.set_document(studio.document.replace(driven=True, places=((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
+    studio.set_document(studio.document.replace(is_driven=True, character_positions=((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
     studio._run_action({"do": "undo"})
     assert studio.document.tolerance is None
-    assert studio.document.driven
-    assert len(studio.document.places) == 2
+    assert studio.document.is_driven
+    assert len(studio.document.character_positions) == 2
     studio.close()
 
 
@@ -113,7 +113,7 @@ def test_too_many_jobs_are_refused():
 
 
 def test_planting_that_fails_for_old_ground_leaves_new_ground_planted(monkeypatch):
-    studio = SessionThread(build_document(rig(), clip="walk", plant=True, terrain="slope:10"))
+    studio = SessionThread(build_document(rig(), clip_name="walk", plants_feet=True, terrain_spec="slope:10"))
     ended = {}
     monkeypatch.setattr(studio._jobs, "add", lambda _, end: ended.setdefault(len(ended), end))
     studio._start_clip()
@@ -122,12 +122,12 @@ def test_planting_that_fails_for_old_ground_leaves_new_ground_planted(monkeypatc
     for action in studio.inbox.take(0):
         with pytest.raises(InputError):
             studio._run_action(action)
-    assert studio.document.plant
+    assert studio.document.plants_feet
     ended[1](None, InputError("no"))
     for action in studio.inbox.take(0):
         with pytest.raises(InputError):
             studio._run_action(action)
-    assert not studio.document.plant
+    assert not studio.document.plants_feet
     studio.close()
 
 
@@ -206,13 +206,13 @@ def test_a_clip_plays_as_it_is_and_leaves_the_start_pose_behind():
     stage.playhead.seek(0.4)
     stage.compute_frame()
     stage.playhead.set_clip(None)
-    stage.set_document(played.replace(clip=None))
+    stage.set_document(played.replace(clip_name=None))
     stage.compute_frame()
-    assert np.array_equal(stage.shown[0][0], document.solver_start.q)
+    assert np.array_equal(stage.displayed_q[0][0], document.solver_start.q)
 
 
 def test_a_paused_clip_is_packed_once():
-    stage = PoseState(build_document(rig(), clip="walk"))
+    stage = PoseState(build_document(rig(), clip_name="walk"))
     stage.playhead.set_clip(rig().clip("walk"))
     stage.playhead.seek(0.4)
     assert stage._find_base_pose() is stage._find_base_pose()
@@ -239,7 +239,7 @@ def test_what_changes_nothing_is_no_step_of_undo():
     assert studio.history.labels == (None, None)
     studio._run_action({"do": "views", "count": 2})
     assert studio.history.labels == (None, None)
-    assert studio.document.views == 2
+    assert studio.document.view_count == 2
     studio.close()
 
 
@@ -263,7 +263,7 @@ def test_reset_takes_live_targets_along_and_can_be_undone():
     studio.pose_state.compute_frame()
     studio._run_action({"do": "reset"})
     studio.pose_state.compute_frame()
-    assert np.array_equal(studio.pose_state.shown[0][0], studio.document.solver_start.q)
+    assert np.array_equal(studio.pose_state.displayed_q[0][0], studio.document.solver_start.q)
     assert np.allclose(studio.document.chains[0].position, chain.position)
     studio._run_action({"do": "undo"})
     assert studio.document.chains[0].position == (0.45, 1.25, 0.3)
@@ -276,7 +276,7 @@ def test_reset_takes_live_targets_along_and_can_be_undone():
 def test_scenes_lead_back_to_what_was_opened():
     studio = SessionThread(everything())
     studio._run_action({"do": "scene", "name": "ccd"})
-    assert studio.document.scene == "ccd"
+    assert studio.document.scene_name == "ccd"
     studio._run_action({"do": "undo"})
     assert studio.document.rig is rig()
     studio._run_action({"do": "redo"})
@@ -291,7 +291,7 @@ def test_pins_of_a_crowd_are_each_ones_own():
     stage = PoseState(crowd.replace(chains=(foot,)))
     stage.compute_frame()
     assert stage.outcomes[0].status == poise.Status.reached
-    assert np.allclose(stage.shown[0], crowd.solver_start.q)
+    assert np.allclose(stage.displayed_q[0], crowd.solver_start.q)
 
 
 # --- a page that does not read ---------------------------------------------------------------------------------------

@@ -338,7 +338,7 @@ def test_meshes_of_a_package_in_a_named_folder_are_drawn(tmp_path, below):
     without = build_rig_message(rig)
     assert without.asset is None
     assert "--package-path" in without.notes[0]
-    model = build_rig_message(rig, packages=(tmp_path, folder / below))
+    model = build_rig_message(rig, package_folders=(tmp_path, folder / below))
     assert model.notes == ()
     ((_, ((points, *_),)),) = parts_of(model)
     np.testing.assert_allclose(np.ptp(points, axis=0), [1, 2, 3])
@@ -351,7 +351,7 @@ def test_nothing_outside_of_the_named_folders_is_read(tmp_path):
     (other / "arm" / "meshes").symlink_to(folder / "arm" / "meshes", target_is_directory=True)  # leads out of it
     out = robot(tmp_path / "robots_there", mesh("package://arm/../../workspace/src/arm/meshes/t.stl"))
     for shown, packages in ((rig, (other,)), (out, (other,)), (out, (folder.parent.parent / "robots_here",))):
-        model = build_rig_message(shown, packages=packages)
+        model = build_rig_message(shown, package_folders=packages)
         assert model.asset is None
         assert "is not there" in model.notes[0]
 

@@ -122,7 +122,7 @@ class TestAPage:
     @pytest.mark.parametrize("scene", ["ccd", "crowd", "walk_on_hills", "feet"])
     def test_it_needs_nothing_else(self, scene):
         document = scenes.build_scene(scene)
-        clip = document.rig.clip(document.clip) if document.clip else None
+        clip = document.rig.clip(document.clip_name) if document.clip_name else None
         made = build_download(document, document.solver_start, clip, "html")
         assert (made.name.rpartition(".")[2], made.mime) == ("html", MIMES["html"])
         text = made.data.decode()

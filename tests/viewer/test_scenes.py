@@ -52,21 +52,21 @@ def test_an_unknown_scene_lists_what_there_is():
 
 
 def test_a_scene_knows_its_name(document):
-    assert document.scene in scenes.names()
-    assert document.name == scenes.describe_scene(document.scene).title
-    assert scenes.build_scene(document.scene).rig.skeleton == document.rig.skeleton  # made anew, the same
+    assert document.scene_name in scenes.names()
+    assert document.name == scenes.describe_scene(document.scene_name).title
+    assert scenes.build_scene(document.scene_name).rig.skeleton == document.rig.skeleton  # made anew, the same
 
 
 @pytest.mark.parametrize("view", [0, 1])
 def test_default_targets_are_reached(document, view):
     outcome, chains = solved(document, document.solvers[view])
-    if document.scene in PLAYED:
+    if document.scene_name in PLAYED:
         assert outcome.status == STATUS_NOTHING
         return
     assert outcome.status == Status.reached, outcome.sentence
-    assert outcome.moved
+    assert outcome.has_moved
     skeleton = document.solver_skeleton
-    for place, q in zip(document.places, outcome.q, strict=True):
+    for place, q in zip(document.character_positions, outcome.q, strict=True):
         pose = poise.Pose(skeleton, q)
         for chain in chains:
             if chain.kind not in ("look", "pin"):
@@ -83,7 +83,7 @@ def test_the_start_is_legal(document):
 def test_targets_are_not_where_the_tips_are(document):
     """A scene that opens solved shows nothing."""
     reaching = [chain for chain in document.active_chains if chain.kind in ("position", "place", "direction")]
-    assert document.scene in PLAYED or reaching
+    assert document.scene_name in PLAYED or reaching
     for chain in reaching:
         way = np.linalg.norm(document.start.world[chain.tip].positions - chain.position)
         assert way > 0.05
@@ -154,10 +154,10 @@ def test_the_biped_keeps_its_feet_and_moves_its_hips():
 
 def test_both_knees_of_the_feet_bend():
     document = scenes.build_scene("feet")
-    assert all(chain.ground and place_on_ground(document, chain) == chain for chain in document.chains)
+    assert all(chain.stays_on_ground and place_on_ground(document, chain) == chain for chain in document.chains)
     outcome, chains = solved(document)
     pose = document.start.with_q(outcome.q[0])
-    land = build_document_terrain(document.rig, document.terrain)
+    land = build_document_terrain(document.rig, document.terrain_spec)
     heights = [ground_below(land, chain.position) for chain in chains]
     assert abs(heights[0] - heights[1]) > 0.05  # uneven
     for side in ("Left", "Right"):
@@ -171,15 +171,19 @@ def test_both_knees_of_the_feet_bend():
 
 def test_the_crowd_reaches_for_one_target():
     document = scenes.build_scene("crowd")
-    assert len(document.places) == 10
+    assert len(document.character_positions) == 10
     outcome, (chain,) = solved(document)
-    assert not any(document.places[0])  # targets are in the frame of the first
+    assert not any(document.character_positions[0])  # targets are in the frame of the first
     hands = [
         document.start.with_q(q).world["LeftHand"].positions + place
-        for q, place in zip(outcome.q, document.places, strict=True)
+        for q, place in zip(outcome.q, document.character_positions, strict=True)
     ]
     np.testing.assert_allclose(hands, [chain.position] * 10, atol=1e-3)
-    apart = [np.linalg.norm(np.subtract(a, b)) for i, a in enumerate(document.places) for b in document.places[:i]]
+    apart = [
+        np.linalg.norm(np.subtract(a, b))
+        for i, a in enumerate(document.character_positions)
+        for b in document.character_positions[:i]
+    ]
     assert min(apart) > 0.3  # nobody stands in another
 
 
@@ -193,7 +197,7 @@ def test_the_figure_is_the_sample_with_free_hips():
 
 def ground_below(land, point):
     """Height of the ground under a point."""
-    return land.place_point(tuple(map(float, point)), 0.0)[land.up]
+    return land.place_point(tuple(map(float, point)), 0.0)[land.up_index]
 
 
 def turns(q):
@@ -215,7 +219,7 @@ def off_axis(q):
 
 def test_the_crowd_stands_in_a_fan_of_two_rows_around_its_target():
     document = scenes.build_scene("crowd")
-    x, _, z = (np.array(document.places) - document.chains[0].position).T
+    x, _, z = (np.array(document.character_positions) - document.chains[0].position).T
     np.testing.assert_allclose(np.hypot(x, z), [0.62, 0.9] * 5, atol=1e-12)
     np.testing.assert_allclose(np.degrees(np.arctan2(x, -z)), np.linspace(-125, 45, 10), atol=1e-9)
 

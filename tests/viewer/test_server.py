@@ -192,7 +192,7 @@ class TestWhoGetsIn:
         with opened(server) as client:
             client.send(message if isinstance(message, bytes) else message.replace("TOKEN", token))
             assert closed_with(client) == servers.CLOSED_REFUSED
-        assert not server.connected
+        assert not server.is_connected
         assert token_of(server) == token  # it was not used up
         assert works(server)
 
@@ -236,7 +236,7 @@ class TestWhoGetsIn:
             hello(second, token=token_of(server))
             assert closed_with(first) == servers.CLOSED_ELSEWHERE
             assert json.loads(second.recv(timeout=PATIENCE))["kind"] == "welcome"
-            assert server.connected
+            assert server.is_connected
             assert works(server)
             assert closed_with(second) == servers.CLOSED_ELSEWHERE
 
@@ -248,10 +248,10 @@ class TestWhoGetsIn:
             assert b"101" in frozen.recv(20)
             data = json.dumps({"do": "hello", "token": token_of(server)}).encode()
             frozen.sendall(bytes([0x81, 0x80 | len(data), 0, 0, 0, 0]) + data)
-            eventually(lambda: server.connected)
+            eventually(lambda: server.is_connected)
             with opened(server) as second:
                 hello(second, token=token_of(server))
-                eventually(lambda: server.access.used)
+                eventually(lambda: server.access.is_token_used)
                 with page_at(server.url) as third:
                     third.until(lambda page: page.shown is not None)
                     assert closed_with(second) == servers.CLOSED_ELSEWHERE

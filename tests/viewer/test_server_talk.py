@@ -73,7 +73,7 @@ class TestMessages:
     def test_what_is_not_for_pages(self, server, page, name):
         page.send(name, scene="ccd", key="mine", change=None, work=None, pose=None)
         assert f"no action {name!r}" in message_text(page, "no action")["text"]
-        assert server.session.document.scene is None
+        assert server.session.document.scene_name is None
         assert page.kinds["welcome"]["key"] != "mine"
 
     def test_an_oversized_one_ends_the_connection_and_nothing_else(self, server):
@@ -118,7 +118,7 @@ class TestFloods:
             page.send("target", **CHAIN, position=[0.4, 1.2, i / 50_000], phase="move", serial=i)
             most = max(most, len(server.session.inbox))
         page.until(lambda page: np.allclose(hand_of(page), [0.4, 1.2, 0.2], atol=2e-3))
-        eventually(lambda: server.session.pose_state.serial == 10_000)
+        eventually(lambda: server.session.pose_state.target_serial == 10_000)
         assert most <= 256 + 64
         assert len(server.session.inbox) == 0
         assert page.shown.frame - solved < 9_000
@@ -173,7 +173,7 @@ class TestLosses:
                 hello(client, key=key)
                 client_frame(client)
                 client.send(json.dumps({"do": "target", **CHAIN, "position": [0.4, 1.2, i / 100], "serial": i}))
-                eventually(lambda i=i: server.session.pose_state.serial == i)
+                eventually(lambda i=i: server.session.pose_state.target_serial == i)
         assert works(server)
         eventually(lambda: threading.active_count() <= threads)
         assert len(server.session.history.past) == 21
@@ -190,7 +190,7 @@ class TestLosses:
             elif how == "reset":
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
                 client.socket.shutdown(socket.SHUT_RDWR)
-        eventually(lambda: not server.connected)
+        eventually(lambda: not server.is_connected)
         with page_at(server.url) as page:
             page.until(lambda page: page.state is not None and page.shown is not None)
             page.send("target", **CHAIN, position=HAND, serial=3)
@@ -206,10 +206,10 @@ class TestLosses:
         with server:
             with page_at(server.url) as page:
                 page.until(lambda page: page.shown is not None)
-                assert server.connected
+                assert server.is_connected
                 assert not gone.is_set()
             assert gone.wait(PATIENCE)
-            assert not server.connected
+            assert not server.is_connected
 
     def test_a_reload_is_not_gone(self, monkeypatch):
         """It comes back within the time; that it goes once more later starts a new time."""
@@ -221,7 +221,7 @@ class TestLosses:
                 with page_at(server.url) as page:
                     page.until(lambda page: page.shown is not None)
                     eventually(lambda: server._leave_task is None or server._leave_task.cancelled())
-                eventually(lambda: not server.connected)
+                eventually(lambda: not server.is_connected)
         assert gone == []
 
 

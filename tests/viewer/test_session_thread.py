@@ -45,12 +45,12 @@ def do(studio, name, args=None):
 
 def now(studio):
     """Document and poses, to be compared later."""
-    return studio.document, shows(studio.pose_state.shown)
+    return studio.document, shows(studio.pose_state.displayed_q)
 
 
 def assert_now(studio, document, poses):
     assert same(studio.document, document)
-    assert shows(studio.pose_state.shown) == poses
+    assert shows(studio.pose_state.displayed_q) == poses
 
 
 class TestUndo:
@@ -123,7 +123,7 @@ class TestUndo:
         before = studio.document
         for i, phase in enumerate(["start", *["move"] * 5, "end"]):
             do(studio, "target", {**CHAIN, "position": [0.4, 1.2, 0.1 + 0.01 * i], "phase": phase, "serial": i})
-        assert studio.pose_state.serial == 6
+        assert studio.pose_state.target_serial == 6
         assert [step.label for step in studio.history.past] == ["move target"]
         do(studio, "undo")
         assert same(studio.document, before)
@@ -292,7 +292,7 @@ class TestSolving:
     def test_the_pose_shown_is_the_pose_solved(self, page):
         page.send("target", **CHAIN, position=[0.5, 1.3, 0.2], serial=11)
         frame = page.answered(11)
-        assert (frame.status, frame.version) == (Status.reached, page.studio.pose_state.version)
+        assert (frame.status, frame.version) == (Status.reached, page.studio.pose_state.document_version)
         hand = rig().skeleton.index("LeftHand")
         np.testing.assert_allclose(frame.rows[0, 0, hand, :3], [0.5, 1.3, 0.2], atol=2e-3)
         pose = page.studio.pose_state.build_view_pose(0)
@@ -376,7 +376,7 @@ class TestSolving:
 
 class TestPrograms:
     def test_a_driven_pose_is_shown_and_nothing_is_solved(self):
-        with watched(everything().replace(driven=True)) as page:
+        with watched(everything().replace(is_driven=True)) as page:
             page.until(lambda page: page.frame)
             raised = rig().rest.replace({"LeftArm": [0.9238795, 0.0, 0.0, 0.3826834]})
             page.studio.post_pose(raised)
@@ -391,9 +391,9 @@ class TestPrograms:
         heard = []
         with watched(everything()) as page:
             page.studio.listeners.append(heard.append)
-            page.studio.post_change(lambda document: document.replace(views=2))
+            page.studio.post_change(lambda document: document.replace(view_count=2))
             page.until(lambda page: page.state is not None and page.state["views"] == 2)
-            assert heard[-1].views == 2
+            assert heard[-1].view_count == 2
             page.studio.post_change(lambda _: 1 / 0)
             page.until(lambda page: page.errors)
             assert "ZeroDivisionError" in page.errors[0]

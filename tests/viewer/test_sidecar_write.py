@@ -110,4 +110,4 @@ def test_nothing_to_say_is_an_empty_file():
 
 @given(names | odd)
 def test_a_quoted_name_reads_back(name):
-    assert tomllib.loads(f"{quote_key(name)} = {quote_key(name, bare=False)}") == {name: name}
+    assert tomllib.loads(f"{quote_key(name)} = {quote_key(name, allows_bare=False)}") == {name: name}

@@ -53,7 +53,7 @@ def test_who_is_greyed_refuses_and_no_other(name):
 def test_without_chains_no_method_refuses():
     document = scenes.build_scene("biped")
     assert find_solver_refusals(document) != {}
-    assert find_solver_refusals(document.replace(driven=True)) == {}
+    assert find_solver_refusals(document.replace(is_driven=True)) == {}
     assert (
         find_solver_refusals(document.replace(chains=tuple(chain.replace(enabled=False) for chain in document.chains)))
         == {}

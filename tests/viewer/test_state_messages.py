@@ -94,7 +94,7 @@ class TestState:
         assert (state["scene"], state["name"], state["version"]) == (scene, document.name, 7)
         assert [chain["id"] for chain in state["chains"]] == [chain.id for chain in document.chains]
         assert [solver["name"] for solver in state["solvers"]] == [choice.name for choice in document.solvers]
-        assert (state["mode"], state["run"], state["from"]) == (document.mode, document.run, document.origin)
+        assert (state["mode"], state["run"], state["from"]) == (document.mode, document.pace, document.solve_start)
         assert set(state["modes"]) == {"plain", "hinge", "limits"}
 
     def test_a_handle_is_not_turned_until_somebody_turns_it(self):
@@ -113,7 +113,7 @@ class TestState:
         """No action whose outcome would not be drawn. (The place of a handle and of a target included.)"""
         document = everything()
         if name == "plant":
-            document = document.replace(clip="walk")
+            document = document.replace(clip_name="walk")
         for first, args in FIRST["unkey"] if name == "unkey" else ():
             document = ACTIONS[first].apply(document, args)
         before = reported(document)
@@ -144,8 +144,8 @@ class TestState:
                 assert np.array(line).shape[1] == 3
 
     def test_clips_and_the_playhead(self):
-        head = Playhead(rig().clip("walk"), time=0.25, playing=True, speed=2.0)
-        state = reported(everything().replace(clip="walk"), head)
+        head = Playhead(rig().clip("walk"), time=0.25, is_playing=True, speed=2.0)
+        state = reported(everything().replace(clip_name="walk"), head)
         (clip,) = state["clips"]
         assert (clip["name"], clip["seconds"], clip["frames"]) == ("walk", 1.0, 31)
         assert clip["fps"] == pytest.approx(30.0, rel=1e-4)
@@ -193,9 +193,9 @@ class TestAnswer:
     def test_it_is_json(self, scene):
         stage = PoseState(scenes.build_scene(scene))
         stage.compute_frame()
-        stage.selected = stage.document.skeleton.names[-1]
+        stage.selected_joint = stage.document.skeleton.names[-1]
         answer = json.loads(json.dumps(stage.build_answer(), allow_nan=False))
-        assert len(answer["views"]) == stage.document.views
+        assert len(answer["views"]) == stage.document.view_count
         for view in answer["views"]:
             assert view["sentence"]
             assert view["status"] in ("reached", "nothing")

@@ -49,7 +49,9 @@ class TestEverySolver:
     @pytest.mark.parametrize(("name", "scene"), PAIRS)
     def test_on_a_scene_it_finds_what_solve_finds_or_says_why_not(self, name, scene):
         document = with_solver(scenes.build_scene(scene), name)
-        document = document.replace(chains=(document.chains[0].replace(enabled=True),), places=document.places[:1])
+        document = document.replace(
+            chains=(document.chains[0].replace(enabled=True),), character_positions=document.character_positions[:1]
+        )
         outcome = solved(document)
         settings = {"solver": name, "tolerance": document.tolerance, "free_root": document.free_root}
         results = []
@@ -66,13 +68,13 @@ class TestEverySolver:
         assert outcome.solver == result.solver
         assert outcome.sentence.partition(",")[0] == result.message().partition(",")[0]
         if not np.isnan(result.position_errors).all():
-            assert outcome.left == float(np.nanmax(result.position_errors))
+            assert outcome.position_error == float(np.nanmax(result.position_errors))
 
     @pytest.mark.parametrize("scene", scenes.names())
     def test_auto_is_what_solve_chooses(self, scene):
         document = scenes.build_scene(scene)
         document = with_solver(document, "auto").replace(chains=(document.chains[0].replace(enabled=True),))
-        document = document.replace(places=document.places[:1])
+        document = document.replace(character_positions=document.character_positions[:1])
         result = poise.solve(document.solver_start, goals_of(document), free_root=document.free_root)
         np.testing.assert_array_equal(solved(document).q[0], result.q)
 
@@ -86,7 +88,7 @@ class TestEverySolver:
         outcome = solved(with_solver(build_document(rig, chains=(chain,)), name))
         assert outcome.status == Status.reached
         found = poise.Pose(skeleton, outcome.q[0]).world["LeftHand"].positions
-        assert outcome.left == pytest.approx(np.linalg.norm(found - (0.4, 1.2, 0.35)), abs=1e-9)
+        assert outcome.position_error == pytest.approx(np.linalg.norm(found - (0.4, 1.2, 0.35)), abs=1e-9)
 
     def test_options_reach_the_solver(self):
         document = scenes.build_scene("ccd")
@@ -104,7 +106,7 @@ class TestEverySolver:
         np.testing.assert_array_equal(still.q[0, hips], document.solver_start.q[hips])
         coarse = solved(document.replace(tolerance=0.2))
         fine = solved(document.replace(tolerance=1e-9))
-        assert fine.left <= 1e-9 < coarse.left <= 0.2
+        assert fine.position_error <= 1e-9 < coarse.position_error <= 0.2
 
 
 class TestModes:
@@ -131,7 +133,7 @@ class TestModes:
 
 class TestSingleIterations:
     def test_a_step_says_how_far_it_is_and_not_that_it_stalled(self):
-        document = with_solver(scenes.build_scene("ccd"), "ccd").replace(run="step", tolerance=TOLERANCE)
+        document = with_solver(scenes.build_scene("ccd"), "ccd").replace(pace="step", tolerance=TOLERANCE)
         solving = ViewSolver(document, document.solver_start, document.solvers[0])
         first = solving(document.active_chains, document.solver_start.q[None])
         assert first.status == Status.on_the_way
@@ -149,19 +151,19 @@ class TestSingleIterations:
         document = with_solver(scenes.build_scene("ccd"), name).replace(tolerance=TOLERANCE)
         live = solved(document)
         assert live.status == Status.reached
-        stepped = document.replace(run=run)
+        stepped = document.replace(pace=run)
         solving = ViewSolver(stepped, stepped.solver_start, stepped.solvers[0])
         q, outcome, count = stepped.solver_start.q[None], None, 0
         while (outcome is None or outcome.status != Status.reached) and count < 2000:
             outcome = solving(stepped.active_chains, q)
             assert outcome.iterations <= 1 or name == "anneal"  # it has starts, not iterations
             q, count = outcome.q, count + 1
-        assert outcome.left <= TOLERANCE
-        assert live.left <= TOLERANCE
+        assert outcome.position_error <= TOLERANCE
+        assert live.position_error <= TOLERANCE
         assert count > 1 or name in ("anneal", "fabrik")
 
     def test_closed_forms_need_one(self):
-        document = with_solver(everything(), "two_bone").replace(run="iterate")
+        document = with_solver(everything(), "two_bone").replace(pace="iterate")
         document = document.with_chain(document.find_chain("left_arm").replace(position=tuple(HAND)))
         assert solved(document).status == Status.reached
 
@@ -232,7 +234,7 @@ class TestChainAfterChain:
         outcome = solved(document.replace(chains=(hand, other)))
         apart = float(np.linalg.norm(np.subtract(hand.position, other.position)))
         assert outcome.status == Status.contradictory
-        assert outcome.left == pytest.approx(apart, abs=2e-3)
+        assert outcome.position_error == pytest.approx(apart, abs=2e-3)
         assert is_sentence(outcome.sentence)
 
     def test_of_several_the_worst_is_reported(self):
@@ -240,7 +242,7 @@ class TestChainAfterChain:
         document = document.with_chain(document.find_chain("RightHand").replace(position=(-3.0, 1.0, 0.0)))
         outcome = solved(document)
         assert outcome.status == Status.out_of_reach
-        assert outcome.left > 1.0
+        assert outcome.position_error > 1.0
         assert "out of reach" in outcome.sentence
 
 
@@ -248,21 +250,21 @@ class TestCrowds:
     @pytest.mark.parametrize("name", ["auto", "ccd", "levenberg_marquardt"])
     def test_everybody_reaches_the_same_place(self, name):
         document = with_solver(scenes.build_scene("crowd"), name)
-        q = np.repeat(document.solver_start.q[None], len(document.places), axis=0)
+        q = np.repeat(document.solver_start.q[None], len(document.character_positions), axis=0)
         outcome = solved(document, q)
         assert outcome.q.shape == q.shape
         assert outcome.status == Status.reached
         assert outcome.sentence.startswith("10 of 10 characters:")
         (chain,) = document.active_chains
-        for place, row in zip(document.places, outcome.q, strict=True):
+        for place, row in zip(document.character_positions, outcome.q, strict=True):
             at = document.solver_start.with_q(row).world["LeftHand"].positions + place
-            np.testing.assert_allclose(at, np.add(chain.position, document.places[0]), atol=2e-3)
+            np.testing.assert_allclose(at, np.add(chain.position, document.character_positions[0]), atol=2e-3)
 
     def test_it_is_what_solve_finds_for_the_batch(self):
         document = with_solver(scenes.build_scene("crowd"), "levenberg_marquardt")
         q = np.repeat(document.solver_start.q[None], 10, axis=0)
         (chain,) = document.active_chains
-        targets = np.array(chain.position) - (np.array(document.places) - document.places[0])
+        targets = np.array(chain.position) - (np.array(document.character_positions) - document.character_positions[0])
         (goal,) = chain.build_goals(document.solver_skeleton)
         result = poise.solve(
             poise.Pose(document.solver_skeleton, q), goal.with_target(targets), solver="levenberg_marquardt"
@@ -271,7 +273,7 @@ class TestCrowds:
 
     def test_those_who_cannot_are_counted(self):
         document = scenes.build_scene("crowd")
-        far = document.replace(places=(*document.places[:2], (9.0, 0.0, 0.0)))
+        far = document.replace(character_positions=(*document.character_positions[:2], (9.0, 0.0, 0.0)))
         outcome = solved(far, np.repeat(document.solver_start.q[None], 3, axis=0))
         assert outcome.status == Status.out_of_reach
         assert outcome.sentence.startswith("2 of 3 characters: ")
@@ -285,7 +287,7 @@ class TestRefusals:
             outcome = solved(with_solver(document, name))
             assert outcome.status == STATUS_REFUSED
             assert is_sentence(outcome.sentence)
-            assert not outcome.moved
+            assert not outcome.has_moved
 
     def test_a_pole_without_a_bend(self):
         skeleton = figure(free=False)
@@ -311,10 +313,10 @@ class TestCurves:
         document = with_solver(scenes.build_scene("ccd"), name)
         solving = ViewSolver(document, document.solver_start, document.solvers[0])
         outcome = solving(document.active_chains, document.solver_start.q[None])
-        curve = solving.compute_error_curve(document.active_chains, 0, outcome.start)
+        curve = solving.compute_error_curve(document.active_chains, 0, outcome.start_q)
         start = document.solver_start.world["tip"].positions
         assert curve[0] == pytest.approx(np.linalg.norm(start - document.chains[0].position))
-        assert curve[-1] == pytest.approx(outcome.left, abs=1e-9)
+        assert curve[-1] == pytest.approx(outcome.position_error, abs=1e-9)
         assert len(curve) == outcome.iterations + 1
 
     def test_there_is_none_where_a_solver_refuses(self):
@@ -327,6 +329,6 @@ class TestCurves:
         for name, alike in (("levenberg_marquardt", True), ("ccd", False)):
             document = TestChainAfterChain().reaching(name)
             solving = ViewSolver(document, document.solver_start, document.solvers[0])
-            start = solving(document.active_chains, document.solver_start.q[None]).start
+            start = solving(document.active_chains, document.solver_start.q[None]).start_q
             arm, leg = (solving.compute_error_curve(document.active_chains, watched, start) for watched in (0, 2))
             assert (arm == leg) == alike

@@ -133,8 +133,9 @@ def watched(document, *, scene=None):
 
 def same(a, b):
     """Whether two documents are the same value: field by field, arrays bit for bit."""
-    parts = ("name", "chains", "solvers", "views", "mode", "run", "origin", "tolerance", "free_root", "places", "clip",
-             "keys", "plant", "terrain", "handles", "controls", "driven", "scene", "packages")  # fmt: skip
+    parts = ("name", "chains", "solvers", "view_count", "mode", "pace", "solve_start", "tolerance", "free_root",
+             "character_positions", "clip_name", "keys", "plants_feet", "terrain_spec", "handles", "controls",
+             "is_driven", "scene_name", "package_folders")  # fmt: skip
     return (
         all(getattr(a, part) == getattr(b, part) for part in parts)
         and a.rig is b.rig

@@ -1,7 +1,4 @@
-"""each(): one job per file, on every core or a cluster.
-
-Errors are returned as values.
-"""
+"""Jobs for many files: worker processes, executors and clusters."""
 
 from __future__ import annotations
 
@@ -29,21 +26,21 @@ from poise.maths.formatting import format_fields
 # always end with their owner.
 
 
-_MAX_ATTEMPTS = 2  # process deaths per file before it is an error
+_MAX_DEATHS = 2  # process deaths per file before it is an error
 _SHUTDOWN_TIMEOUT_S = 1.0  # [s] grace period of a process before it is killed
 
 
 class FileTask(NamedTuple):
     """Number and file of a task."""
 
-    number: int
+    task_number: int
     file: Any
 
 
 class JobResult(NamedTuple):
     """Value or error of a job for one file."""
 
-    number: int
+    task_number: int
     value: Any
     error: Exception | None
 
@@ -55,9 +52,9 @@ class WorkerDiedError(PoiseError):
 def run_job(job: Callable[[Any], Any], task: FileTask) -> JobResult:
     """Run the job. An exception is returned as a result."""
     try:
-        return JobResult(task.number, job(task.file), None)
+        return JobResult(task.task_number, job(task.file), None)
     except Exception as error:  # noqa: BLE001  (an error affects its own file only)
-        return JobResult(task.number, None, error)
+        return JobResult(task.task_number, None, error)
 
 
 class ProcessPool:
@@ -67,33 +64,33 @@ class ProcessPool:
     ----------
     job
         Callable for each file. It is sent to each process once.
-    count
+    process_count
         Number of processes.
     """
 
-    def __init__(self, job: Callable[[Any], Any], count: int) -> None:
+    def __init__(self, job: Callable[[Any], Any], process_count: int) -> None:
         try:
             self._job = pickle.dumps(job)
         except Exception as error:
             message = f"this job cannot be pickled for other processes; use a function of a module ({error})"
             raise InputError(message) from error
-        self.capacity = count
+        self.capacity = process_count
         self._workers: list[_Worker] = []
-        self._attempts: dict[int, int] = {}
+        self._death_counts: dict[int, int] = {}
 
     def submit(self, task: FileTask) -> None:
         """Send a task to an idle worker. At most `capacity` workers exist."""
-        idle = next((worker for worker in self._workers if worker.task is None), None)
-        if idle is None:
-            idle = _Worker(self._job)
-            self._workers.append(idle)
-        idle.send_task(task)
+        idle_worker = next((worker for worker in self._workers if worker.task is None), None)
+        if idle_worker is None:
+            idle_worker = _Worker(self._job)
+            self._workers.append(idle_worker)
+        idle_worker.send_task(task)
 
     def collect_results(self) -> Iterator[JobResult]:
         """Wait for at least one result and yield the available ones."""
-        busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
-        for pipe in connection.wait(list(busy)):
-            worker = busy[pipe]  # pyright: ignore[reportArgumentType]
+        workers_by_pipe = {worker.pipe: worker for worker in self._workers if worker.task is not None}
+        for pipe in connection.wait(list(workers_by_pipe)):
+            worker = workers_by_pipe[pipe]  # pyright: ignore[reportArgumentType]
             result = worker.receive_result()
             yield from (result,) if result is not None else self._retry_task(worker)
 
@@ -102,12 +99,12 @@ class ProcessPool:
         self._workers.remove(worker)
         task, end_status = worker.task, worker.end()
         assert task is not None
-        self._attempts[task.number] = self._attempts.get(task.number, 0) + 1
-        if self._attempts[task.number] < _MAX_ATTEMPTS:
+        self._death_counts[task.task_number] = self._death_counts.get(task.task_number, 0) + 1
+        if self._death_counts[task.task_number] < _MAX_DEATHS:
             self.submit(task)
         else:
             message = f"two worker processes died on it, the last one {end_status}"
-            yield JobResult(task.number, None, WorkerDiedError(message))
+            yield JobResult(task.task_number, None, WorkerDiedError(message))
 
     def close(self) -> None:
         """End all processes, busy ones included."""
@@ -123,11 +120,11 @@ class _Worker:
 
     def __init__(self, job: bytes) -> None:
         context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve_tasks, args=(theirs, job), daemon=True, name="poise-file")
+        self.pipe, child_pipe = context.Pipe()
+        self._process = context.Process(target=_serve_tasks, args=(child_pipe, job), daemon=True, name="poise-file")
         with _ignore_interrupts():
             self._process.start()
-        theirs.close()
+        child_pipe.close()
         self.task: FileTask | None = None
 
     def send_task(self, task: FileTask) -> None:
@@ -158,8 +155,8 @@ class _Worker:
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join()
-        code = self._process.exitcode or 0
-        return f"by signal {-code}" if code < 0 else f"with code {code}"
+        exit_code = self._process.exitcode or 0
+        return f"by signal {-exit_code}" if exit_code < 0 else f"with code {exit_code}"
 
 
 @contextmanager
@@ -171,30 +168,30 @@ def _ignore_interrupts() -> Generator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, old_handler)
 
 
 def _serve_tasks(pipe: Any, job: bytes) -> None:
     """Main loop of a worker: run tasks until the pipe closes."""
     threading.Thread(target=_exit_with_owner, daemon=True).start()
-    run = pickle.loads(job)  # noqa: S301  (from the parent process)
+    job_function = pickle.loads(job)  # noqa: S301  (from the parent process)
     while True:
         try:
             task = pipe.recv()
         except (EOFError, OSError):
             return
-        result = run_job(run, task)
+        result = run_job(job_function, task)
         try:
             pipe.send(result)
         except OSError:
             return
         except Exception as error:  # noqa: BLE001  (unpicklable results become messages)
             cause = result.error if result.error is not None else error
-            pipe.send(JobResult(task.number, None, RuntimeError(f"{type(cause).__name__}: {cause}")))
+            pipe.send(JobResult(task.task_number, None, RuntimeError(f"{type(cause).__name__}: {cause}")))
 
 
 def _exit_with_owner() -> None:
@@ -291,12 +288,12 @@ def each(
             result = run_job(job, FileTask(0, file))
             yield Finished(file, result.value, result.error)
         return
-    waiting: dict[int, Finished] = {}
+    waiting_results: dict[int, Finished] = {}
     next_number = 0
-    for number, finished in iterate_completed(files, job, executor=executor, processes=processes):
-        waiting[number] = finished
-        while next_number in waiting:
-            yield waiting.pop(next_number)
+    for task_number, finished in iterate_completed(files, job, executor=executor, processes=processes):
+        waiting_results[task_number] = finished
+        while next_number in waiting_results:
+            yield waiting_results.pop(next_number)
             next_number += 1
 
 
@@ -307,13 +304,13 @@ def iterate_completed(
     executor: Executor | None = None,
     processes: int | None = None,
 ) -> Generator[tuple[int, Finished]]:
-    """Run `each` and yield (number, result) in completion order."""
+    """Run `each` and yield (task_number, result) in completion order."""
     files = _check_call(files, job, executor, processes)
-    workers = ProcessPool(job, processes or count_cores()) if executor is None else _ExecutorPool(job, executor)
+    pool = ProcessPool(job, processes or count_cores()) if executor is None else _ExecutorPool(job, executor)
     try:
-        yield from _run_tasks(files, workers)
+        yield from _run_tasks(files, pool)
     finally:
-        workers.close()
+        pool.close()
 
 
 def _check_call(files: Any, job: Any, executor: Any, processes: Any) -> Iterator[Any]:
@@ -349,24 +346,24 @@ class _WorkerPool(Protocol):
     def close(self) -> None: ...
 
 
-def _run_tasks(files: Iterable[Any], workers: _WorkerPool) -> Iterator[tuple[int, Finished]]:
+def _run_tasks(files: Iterable[Any], pool: _WorkerPool) -> Iterator[tuple[int, Finished]]:
     """Run all tasks and keep the workers busy.
 
     None is further ahead of the oldest open file than `_MAX_AHEAD_PER_PROCESS` allows.
     """
-    remaining = enumerate(files)
-    running: dict[int, Any] = {}
-    following = next(remaining, None)
-    while running or following is not None:
-        while following is not None and len(running) < workers.capacity:
-            number, file = following
-            if running and number - min(running) >= _MAX_AHEAD_PER_PROCESS * workers.capacity:
+    remaining_files = enumerate(files)
+    running_files: dict[int, Any] = {}
+    next_file = next(remaining_files, None)
+    while running_files or next_file is not None:
+        while next_file is not None and len(running_files) < pool.capacity:
+            task_number, file = next_file
+            if running_files and task_number - min(running_files) >= _MAX_AHEAD_PER_PROCESS * pool.capacity:
                 break
-            running[number] = file
-            workers.submit(FileTask(number, file))
-            following = next(remaining, None)
-        for result in workers.collect_results():
-            yield result.number, Finished(running.pop(result.number), result.value, result.error)
+            running_files[task_number] = file
+            pool.submit(FileTask(task_number, file))
+            next_file = next(remaining_files, None)
+        for result in pool.collect_results():
+            yield result.task_number, Finished(running_files.pop(result.task_number), result.value, result.error)
 
 
 class _ExecutorPool:
@@ -376,7 +373,7 @@ class _ExecutorPool:
         self._job, self._executor = job, executor
         self.capacity = _EXECUTOR_CAPACITY
         self._tasks: dict[Future[JobResult], FileTask] = {}
-        self._retried: set[int] = set()
+        self._retried_tasks: set[int] = set()
 
     def submit(self, task: FileTask) -> None:
         try:
@@ -387,18 +384,18 @@ class _ExecutorPool:
         self._tasks[future] = task
 
     def collect_results(self) -> Iterator[JobResult]:
-        finished, _ = wait(self._tasks, return_when=FIRST_COMPLETED)
-        for future in finished:
+        done_futures, _ = wait(self._tasks, return_when=FIRST_COMPLETED)
+        for future in done_futures:
             task = self._tasks.pop(future)
             try:
                 yield future.result()
             except CancelledError as error:
-                yield JobResult(task.number, None, RuntimeError(f"was cancelled {error}".strip()))
+                yield JobResult(task.task_number, None, RuntimeError(f"was cancelled {error}".strip()))
             except Exception as error:  # noqa: BLE001  (the executor's own error: a dead worker)
-                if task.number in self._retried:
-                    yield JobResult(task.number, None, error)
+                if task.task_number in self._retried_tasks:
+                    yield JobResult(task.task_number, None, error)
                     continue
-                self._retried.add(task.number)
+                self._retried_tasks.add(task.task_number)
                 self.submit(task)
 
     def close(self) -> None:

@@ -21,10 +21,10 @@ from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError,
 class CommandEntry(NamedTuple):
     """Function of a command and its line in `poise --help`.
 
-    `function` is "module.function" below `poise.cli`; the line is the first paragraph of its docstring.
+    `function_path` is "module.function" below `poise.cli`; the line is the first paragraph of its docstring.
     """
 
-    function: str
+    function_path: str
     summary: str
 
 
@@ -80,7 +80,9 @@ COMMANDS = {
     ),
 }
 # Base class of the option parser's errors. Some versions of Typer bundle click, others depend on it.
-_USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_USAGE_ERROR: Any = next(
+    base_class for base_class in typer.BadParameter.__mro__ if base_class.__name__ == "ClickException"
+)
 _DEFAULT_SHOW_WARNING = warnings.showwarning
 _TYPER_OPTIONS: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
 
@@ -113,8 +115,8 @@ class _LazyCommands(TyperGroup):
         """Find the command and replace old option names."""
         from poise.cli.option_aliases import replace_old_options  # noqa: PLC0415  (not needed for the list of commands)
 
-        name, verb, rest = super().resolve_command(ctx, args)
-        return name, verb, replace_old_options(name or "", rest)
+        name, command, arguments = super().resolve_command(ctx, args)
+        return name, command, replace_old_options(name or "", arguments)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
@@ -130,10 +132,10 @@ def load_command(command: str) -> Any:
     """Build the Typer command of a name."""
     from poise.cli.help_panels import arrange_panels  # noqa: PLC0415  (not needed for the list of commands)
 
-    module, function = COMMANDS[command].function.split(".")
+    module_name, function_name = COMMANDS[command].function_path.split(".")
     command_app = typer.Typer(**_TYPER_OPTIONS)
-    imported = importlib.import_module(f"poise.cli.{module}")
-    command_app.command(command, cls=getattr(imported, "Command", None))(getattr(imported, function))
+    command_module = importlib.import_module(f"poise.cli.{module_name}")
+    command_app.command(command, cls=getattr(command_module, "Command", None))(getattr(command_module, function_name))
     return arrange_panels(typer.main.get_command(command_app))
 
 
@@ -190,32 +192,31 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:  # standard output, or an invalid path; errors of files are FileError
         _drop_output()
-        where = "cannot write the output" if error.filename is None else str(error.filename)
-        say(f"error: {where}: {error.strerror}", err=True)
+        subject = "cannot write the output" if error.filename is None else str(error.filename)
+        say(f"error: {subject}: {error.strerror}", err=True)
         sys.exit(2)
 
 
-def _show_warning(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+def _show_warning(message: Any, category: type[Warning], *location: Any, **options: Any) -> None:
     """Print a write warning as a note. Python prints the other ones."""
     if issubclass(category, WriteWarning):
         say(f"note: {message}", err=True)
     else:
-        _DEFAULT_SHOW_WARNING(message, category, *where, **more)
+        _DEFAULT_SHOW_WARNING(message, category, *location, **options)
 
 
 def _format_usage_error(error: Any) -> str:
     """Format a usage error in one line. It ends with a pointer to the help of the command."""
     message = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
-    option = _ARGUMENT_COUNT_ERROR.fullmatch(message)
+    count_error = _ARGUMENT_COUNT_ERROR.fullmatch(message)
     parameter = getattr(error, "param", None)
-    if option is not None:
-        message = f"{message}, with spaces between: {_format_example(option[1], int(option[2]))}"
+    if count_error is not None:
+        message = f"{message}, with spaces between: {_format_example(count_error[1], int(count_error[2]))}"
     elif parameter is not None and parameter.nargs > 1:
-        name = parameter.opts[0]
-        message = (
-            f"{name!r} takes {parameter.nargs} numbers with spaces between: {_format_example(name, parameter.nargs)}"
-        )
+        option_name = parameter.opts[0]
+        example = _format_example(option_name, parameter.nargs)
+        message = f"{option_name!r} takes {parameter.nargs} numbers with spaces between: {example}"
     hints = {} if context is None else _OPTION_HINTS.get(context.info_name or "", {})
     hint = hints.get(getattr(error, "option_name", ""))
     if hint is not None:
@@ -223,9 +224,9 @@ def _format_usage_error(error: Any) -> str:
     return message if context is None else f"{message}; see {context.command_path} --help"
 
 
-def _format_example(option: str, count: int) -> str:
+def _format_example(option: str, number_count: int) -> str:
     """Format an option with example numbers."""
-    return f"{option} {' '.join('0.5' for _ in range(count))}"
+    return f"{option} {' '.join('0.5' for _ in range(number_count))}"
 
 
 def _drop_output() -> None:

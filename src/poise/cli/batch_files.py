@@ -1,4 +1,4 @@
-"""Batches of files: commands, options, input and output paths.
+"""Commands, options and file paths of batch runs.
 
 A command needs one line in the table of commands. It builds a `FileJob` from its options: a value called with an input
 and an output path in a worker process. The call returns the table row.
@@ -104,7 +104,7 @@ def is_batch(inputs: Sequence[Path], out: Path | None) -> bool:
 
 def is_glob(path: Path) -> bool:
     """Return whether a path is a glob pattern."""
-    return any(letter in str(path) for letter in _GLOB_CHARACTERS) and not path.exists()
+    return any(character in str(path) for character in _GLOB_CHARACTERS) and not path.exists()
 
 
 def plan_outputs(inputs: Sequence[Path], folder: Path, suffix: str | None) -> list[FilePair]:
@@ -120,8 +120,8 @@ def plan_outputs(inputs: Sequence[Path], folder: Path, suffix: str | None) -> li
         for input_path in inputs
         for file, relative_path in _list_input_files(input_path, folder.resolve())
     ]
-    last_pairs = {pair.file.resolve(): pair for pair in reversed(file_pairs)}
-    unique_pairs = [pair for pair in file_pairs if last_pairs[pair.file.resolve()] is pair]
+    first_pairs = {pair.file.resolve(): pair for pair in reversed(file_pairs)}
+    unique_pairs = [pair for pair in file_pairs if first_pairs[pair.file.resolve()] is pair]
     if not unique_pairs:
         raise InputError(f"no file to work on in {join_names(map(str, inputs))}")
     if suffix is not None:
@@ -139,11 +139,15 @@ def _list_input_files(input_path: Path, output_folder: Path) -> Iterable[tuple[P
     if input_path.is_dir():
         if input_path.resolve() == output_folder:
             raise InputError(f"{input_path} is read from and written to: give another folder with -o")
-        readable = {suffix for suffix, module in list_formats().items() if hasattr(module, "read")}
-        files = sorted(path for path in input_path.rglob("*") if path.suffix.lower() in readable and path.is_file())
-        old = [path for path in files if not path.resolve().is_relative_to(output_folder)]
-        visible = [path for path in old if not any(part.startswith(".") for part in path.relative_to(input_path).parts)]
-        return [(path, path.relative_to(input_path)) for path in visible]
+        readable_suffixes = {suffix for suffix, module in list_formats().items() if hasattr(module, "read")}
+        files = sorted(
+            path for path in input_path.rglob("*") if path.suffix.lower() in readable_suffixes and path.is_file()
+        )
+        input_files = [path for path in files if not path.resolve().is_relative_to(output_folder)]
+        visible_files = [
+            path for path in input_files if not any(part.startswith(".") for part in path.relative_to(input_path).parts)
+        ]
+        return [(path, path.relative_to(input_path)) for path in visible_files]
     if is_glob(input_path):
         return [(path, Path(path.name)) for path in _match_files(input_path)]
     if not input_path.exists():
@@ -162,26 +166,29 @@ def _check_distinct_outputs(file_pairs: list[FilePair]) -> None:
 
     Paths are compared without case, as on case-insensitive systems.
     """
-    taken: dict[str, Path] = {}
-    inputs = {pair.file.resolve() for pair in file_pairs}
+    inputs_by_output: dict[str, Path] = {}
+    input_files = {pair.file.resolve() for pair in file_pairs}
     for file, out in file_pairs:
-        other = taken.setdefault(str(out).casefold(), file)
-        if other is not file:
+        other_file = inputs_by_output.setdefault(str(out).casefold(), file)
+        if other_file is not file:
             raise InputError(
-                f"{other} and {file} would both be written to {out}: rename one, or process them separately"
+                f"{other_file} and {file} would both be written to {out}: rename one, or process them separately"
             )
-        if out.resolve() in inputs:
+        if out.resolve() in input_files:
             raise InputError(f"{out} is one of the files to work on: give another folder with -o")
 
 
-def check_outputs_absent(file_pairs: Sequence[FilePair], resumed: Iterable[Path], *, overwrite: bool) -> None:
-    """Raise InputError for existing outputs. Outputs of an interrupted run of the same job (`resumed`) are excepted."""
-    excepted = set(resumed)
-    existing = [out for _, out in file_pairs if out not in excepted and out.exists()]
-    if existing and not overwrite:
-        names = join_names(map(str, existing[:3]))
-        more = f" and {len(existing) - 3} more" if len(existing) > 3 else ""  # noqa: PLR2004
-        raise InputError(f"these outputs exist: {names}{more}; --overwrite replaces them")
+def check_outputs_absent(file_pairs: Sequence[FilePair], resumed_outputs: Iterable[Path], *, overwrite: bool) -> None:
+    """Raise InputError for existing outputs.
+
+    Outputs of an interrupted run of the same job (`resumed_outputs`) are excepted.
+    """
+    excepted_outputs = set(resumed_outputs)
+    existing_outputs = [out for _, out in file_pairs if out not in excepted_outputs and out.exists()]
+    if existing_outputs and not overwrite:
+        names = join_names(map(str, existing_outputs[:3]))
+        remainder_text = f" and {len(existing_outputs) - 3} more" if len(existing_outputs) > 3 else ""  # noqa: PLR2004
+        raise InputError(f"these outputs exist: {names}{remainder_text}; --overwrite replaces them")
 
 
 # --- Options of batch processing, common to all commands -------------------------------------------------------------
@@ -222,7 +229,7 @@ def reject_batch_options(command: str, **options: object) -> None:
     _reject_options(f"poise {command} with one file", "give several, or a folder", options)
 
 
-def _reject_options(call: str, advice: str, options: Mapping[str, object]) -> None:
-    wrong = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
-    if wrong:
-        raise InputError(f"{call} takes no {' or '.join(wrong)}: {advice}")
+def _reject_options(call_text: str, advice: str, options: Mapping[str, object]) -> None:
+    rejected_options = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
+    if rejected_options:
+        raise InputError(f"{call_text} takes no {' or '.join(rejected_options)}: {advice}")

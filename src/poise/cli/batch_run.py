@@ -45,10 +45,10 @@ _END_LINE = json.dumps({"ended": True})
 def read_file_stamp(file: Path) -> list[int]:
     """Read size and modification time of a file. A changed file is processed again."""
     try:
-        status = file.stat()
+        file_status = file.stat()
     except OSError:
         return []
-    return [status.st_size, status.st_mtime_ns]
+    return [file_status.st_size, file_status.st_mtime_ns]
 
 
 class Journal:
@@ -60,27 +60,27 @@ class Journal:
         The output folder.
     command
         The command.
-    job
+    job_text
         Complete description of the job: the repr of a `FileJob`.
-    pairs
+    file_pairs
         Input and output paths.
     restart
         Start over after a completed run with failed files. An interrupted run is always resumed.
     """
 
     def __init__(
-        self, folder: Path, command: str, job: str, pairs: Sequence[FilePair], *, restart: bool = False
+        self, folder: Path, command: str, job_text: str, file_pairs: Sequence[FilePair], *, restart: bool = False
     ) -> None:
         self.path = folder / f".poise-{command}.journal"
         identity = [
             poise.__version__,
             command,
-            job,
-            [[str(pair.file.resolve()), str(pair.out.resolve())] for pair in pairs],
+            job_text,
+            [[str(pair.file.resolve()), str(pair.out.resolve())] for pair in file_pairs],
         ]
-        self._job = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
-        self._pairs = {str(pair.out): pair for pair in pairs}
-        self.is_resumed, self.rows = self._read(restart=restart)
+        self._job_hash = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+        self._pairs_by_output = {str(pair.out): pair for pair in file_pairs}
+        self.is_resumed, self.rows_by_output = self._read(restart=restart)
         self._file: TextIO | None = None
 
     def _read(self, *, restart: bool) -> tuple[bool, dict[str, ResultRow]]:
@@ -90,17 +90,20 @@ class Journal:
         except OSError:
             return False, {}
         first_line, *entry_lines = lines[:-1] or [""]  # an incomplete last line was cut off
-        if _parse_line(first_line).get("job") != self._job or (restart and _END_LINE in entry_lines):
+        if _parse_line(first_line).get("job") != self._job_hash or (restart and _END_LINE in entry_lines):
             return False, {}
         rows: dict[str, ResultRow] = {}
         for entry in map(_parse_line, entry_lines):
-            pair, row = self._pairs.get(entry.get("out", "")), entry.get("row", {})
+            pair, row = self._pairs_by_output.get(entry.get("out", "")), entry.get("row", {})
             if pair is not None and row.get("status") != "failed" and _is_unchanged(entry, pair):
                 rows[str(pair.out)] = row
         return True, rows
 
     def __enter__(self) -> Self:
-        lines = [json.dumps({"job": self._job}), *(self._format_line(name, row) for name, row in self.rows.items())]
+        lines = [
+            json.dumps({"job": self._job_hash}),
+            *(self._format_line(name, row) for name, row in self.rows_by_output.items()),
+        ]
         write_atomically(self.path, "".join(f"{line}\n" for line in lines).encode())
         try:
             self._file = self.path.open("a", encoding="utf-8")
@@ -114,20 +117,22 @@ class Journal:
 
     def add(self, pair: FilePair, row: ResultRow) -> None:
         """Record a finished file."""
-        self.rows[str(pair.out)] = row
+        self.rows_by_output[str(pair.out)] = row
         assert self._file is not None
         self._file.write(self._format_line(str(pair.out), row) + "\n")
         self._file.flush()
 
-    def _format_line(self, name: str, row: ResultRow) -> str:
-        return json.dumps({"out": name, "stamp": read_file_stamp(self._pairs[name].file), "row": row})
+    def _format_line(self, output_name: str, row: ResultRow) -> str:
+        return json.dumps(
+            {"out": output_name, "stamp": read_file_stamp(self._pairs_by_output[output_name].file), "row": row}
+        )
 
     def end(self) -> None:
         """Finish the batch after its table is written.
 
         The checkpoint is deleted, unless files failed: a rerun retries those.
         """
-        if all(row["status"] != "failed" for row in self.rows.values()):
+        if all(row["status"] != "failed" for row in self.rows_by_output.values()):
             self.path.unlink(missing_ok=True)
             return
         with self.path.open("a", encoding="utf-8") as file:
@@ -144,13 +149,13 @@ def _parse_line(line: str) -> dict[str, Any]:
 
 def _is_unchanged(entry: dict[str, Any], pair: FilePair) -> bool:
     """Return whether input and outputs of a file are unchanged."""
-    files = entry.get("row", {}).get("files") or [str(pair.out)]
-    return entry.get("stamp") == read_file_stamp(pair.file) and all(Path(file).is_file() for file in files)
+    output_files = entry.get("row", {}).get("files") or [str(pair.out)]
+    return entry.get("stamp") == read_file_stamp(pair.file) and all(Path(file).is_file() for file in output_files)
 
 
-def remove_leftovers(outs: Iterable[Path]) -> None:
+def remove_leftovers(outputs: Iterable[Path]) -> None:
     """Remove partial output files of a killed run. Other hidden files are not touched."""
-    for path in find_leftovers(outs):
+    for path in find_leftovers(outputs):
         path.unlink(missing_ok=True)
 
 
@@ -170,57 +175,69 @@ class _PairJob:
     job: FileJob
 
     def __call__(self, pair: FilePair) -> ResultRow:
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always", PoiseWarning)  # worker processes lack the command line's filters
             row = self.job(*pair)
         warning_texts = (
-            str(warning.message).removeprefix(f"{escape_controls(str(pair.file))}: ") for warning in caught
+            str(warning.message).removeprefix(f"{escape_controls(str(pair.file))}: ") for warning in caught_warnings
         )
         message = row.get("message", "")
-        more = [line for line in dict.fromkeys(warning_texts) if line not in message]
-        return {**row, "message": "; ".join([message] * bool(message) + more)}
+        warning_lines = [line for line in dict.fromkeys(warning_texts) if line not in message]
+        return {**row, "message": "; ".join([message] * bool(message) + warning_lines)}
 
 
 def run_batch(
-    name: str, inputs: Sequence[Path], options: BatchOptions, job: FileJob, *, as_json: bool, each_clip: bool = False
+    command_name: str,
+    inputs: Sequence[Path],
+    options: BatchOptions,
+    job: FileJob,
+    *,
+    as_json: bool,
+    splits_clips: bool = False,
 ) -> int:
     """Run a batch and return the exit code. 0: all succeeded, 1: some failed. Misuse is rejected before any work.
 
-    each_clip  whether each clip has its own output file, for formats of one clip per file
+    splits_clips  whether each clip has its own output file, for formats of one clip per file
     """
     file_pairs = plan_outputs(inputs, options.folder, options.suffix)
-    command, table = BATCH_COMMANDS[name], options.folder / f"poise-{name}.csv"
-    taken = next((pair.file for pair in file_pairs if str(pair.out).casefold() == str(table).casefold()), None)
-    if taken is not None:
-        raise InputError(f"{taken} would be written to {table}, where the table of all files goes: rename it")
-    journal = Journal(options.folder, name, repr(job), file_pairs, restart=options.overwrite)
-    resumed = [pair.out for pair in file_pairs] if journal.is_resumed else []
-    check_outputs_absent(
-        [*file_pairs, FilePair(table, table)], [*resumed, *[table] * journal.is_resumed], overwrite=options.overwrite
+    batch_command, table_path = BATCH_COMMANDS[command_name], options.folder / f"poise-{command_name}.csv"
+    conflicting_input = next(
+        (pair.file for pair in file_pairs if str(pair.out).casefold() == str(table_path).casefold()), None
     )
-    if each_clip:
+    if conflicting_input is not None:
+        raise InputError(
+            f"{conflicting_input} would be written to {table_path}, where the table of all files goes: rename it"
+        )
+    journal = Journal(options.folder, command_name, repr(job), file_pairs, restart=options.overwrite)
+    resumed_outputs = [pair.out for pair in file_pairs] if journal.is_resumed else []
+    check_outputs_absent(
+        [*file_pairs, FilePair(table_path, table_path)],
+        [*resumed_outputs, *[table_path] * journal.is_resumed],
+        overwrite=options.overwrite,
+    )
+    if splits_clips:
         check_batch_outputs(file_pairs, overwrite=options.overwrite or journal.is_resumed)
-    _make_folders([*file_pairs, FilePair(table, table)])
-    outputs = [*(pair.out for pair in file_pairs), table]
+    _make_folders([*file_pairs, FilePair(table_path, table_path)])
+    outputs = [*(pair.out for pair in file_pairs), table_path]
     if journal.is_resumed:
         remove_leftovers(outputs)
-    remaining = [pair for pair in file_pairs if str(pair.out) not in journal.rows]
-    if journal.rows:
-        say(f"resuming: {len(journal.rows)} of {len(file_pairs)} were finished", err=True)
+    remaining_pairs = [pair for pair in file_pairs if str(pair.out) not in journal.rows_by_output]
+    if journal.rows_by_output:
+        say(f"resuming: {len(journal.rows_by_output)} of {len(file_pairs)} were finished", err=True)
     with journal:
         try:
-            _run_files(command, remaining, options, job, journal)
+            _run_files(batch_command, remaining_pairs, options, job, journal)
         except KeyboardInterrupt:
             remove_leftovers(outputs)
-            status = (
-                f"stopped: {len(journal.rows)} of {len(file_pairs)} are finished and kept; the same command resumes"
-            )
-            say(status, err=True)
+            finished_text = f"{len(journal.rows_by_output)} of {len(file_pairs)} are finished and kept"
+            say(f"stopped: {finished_text}; the same command resumes", err=True)
             raise typer.Exit(130) from None
-    rows = [{"file": str(pair.file), "out": str(pair.out)} | journal.rows[str(pair.out)] for pair in file_pairs]
-    _write_table(table, command, rows)
+    rows = [
+        {"file": str(pair.file), "out": str(pair.out)} | journal.rows_by_output[str(pair.out)] for pair in file_pairs
+    ]
+    _write_table(table_path, batch_command, rows)
     journal.end()
-    return _print_summary(rows, table, as_json=as_json)
+    return _print_summary(rows, table_path, as_json=as_json)
 
 
 def _make_folders(file_pairs: Sequence[FilePair]) -> None:
@@ -232,53 +249,53 @@ def _make_folders(file_pairs: Sequence[FilePair]) -> None:
 
 
 def _run_files(
-    command: BatchCommand, remaining: list[FilePair], options: BatchOptions, job: FileJob, journal: Journal
+    batch_command: BatchCommand, remaining_pairs: list[FilePair], options: BatchOptions, job: FileJob, journal: Journal
 ) -> None:
     """Process the remaining files and record each finished one."""
-    if not remaining:
+    if not remaining_pairs:
         return
-    _compile_kernels(command, job, remaining)
+    _compile_kernels(batch_command, job, remaining_pairs)
     with (
         _open_executor(options) as executor,
-        show_progress(command.progress_label, len(remaining), rate=True) as advance,
+        show_progress(batch_command.progress_label, len(remaining_pairs), shows_rate=True) as advance,
     ):
         results = iterate_completed(
-            remaining, _PairJob(job), executor=executor, processes=_count_processes(options, remaining)
+            remaining_pairs, _PairJob(job), executor=executor, processes=_count_processes(options, remaining_pairs)
         )
         try:
-            for number, finished in results:
-                journal.add(remaining[number], _build_row(finished))
+            for pair_index, finished in results:
+                journal.add(remaining_pairs[pair_index], _build_row(finished))
                 advance(1, "")
         finally:
             results.close()
 
 
-def _compile_kernels(command: BatchCommand, job: FileJob, remaining: list[FilePair]) -> None:
+def _compile_kernels(batch_command: BatchCommand, job: FileJob, remaining_pairs: list[FilePair]) -> None:
     """Compile the needed kernels once, in this process. Workers load them from disk."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoiseWarning)  # warnings are in the row of each file
-        _warm_up(command, job, remaining)
+        _warm_up(batch_command, job, remaining_pairs)
 
 
-def _warm_up(command: BatchCommand, job: FileJob, remaining: list[FilePair]) -> None:
-    if command.kernel_groups:
+def _warm_up(batch_command: BatchCommand, job: FileJob, remaining_pairs: list[FilePair]) -> None:
+    if batch_command.kernel_groups:
         from poise.precompile import list_steps  # noqa: PLC0415  (imports all kernels)
 
-        for _, step in (pair for group in command.kernel_groups for pair in list_steps(group)):
+        for _, step in (named_step for group in batch_command.kernel_groups for named_step in list_steps(group)):
             step()
-    warm: Any = getattr(job, "warm", None)
-    for pair in remaining[: _MAX_WARM_FILES if warm else 0]:
+    warm_job: Any = getattr(job, "warm", None)
+    for pair in remaining_pairs[: _MAX_WARM_FILES if warm_job else 0]:
         try:
-            warm(pair.file)
+            warm_job(pair.file)
         except PoiseError:  # this file is reported as failed later; try another one
             continue
         return
 
 
-def _count_processes(options: BatchOptions, remaining: list[FilePair]) -> int | None:
+def _count_processes(options: BatchOptions, remaining_pairs: list[FilePair]) -> int | None:
     if options.processes is not None:
-        return min(options.processes, len(remaining))
-    return 1 if len(remaining) == 1 else None
+        return min(options.processes, len(remaining_pairs))
+    return 1 if len(remaining_pairs) == 1 else None
 
 
 @contextmanager
@@ -302,45 +319,52 @@ def _build_row(finished: Finished) -> ResultRow:
     return {"status": "failed", "message": " ".join(message.split())}
 
 
-def _write_table(table: Path, command: BatchCommand, rows: list[ResultRow]) -> None:
+def _write_table(table_path: Path, batch_command: BatchCommand, rows: list[ResultRow]) -> None:
     """Write the table: failed files first, then the worst. It holds no times, to make it reproducible."""
     rows.sort(
-        key=lambda row: (row["status"] != "failed", row["status"] == "ok", _build_sort_key(command, row), row["file"])
+        key=lambda row: (
+            row["status"] != "failed",
+            row["status"] == "ok",
+            _build_sort_key(batch_command, row),
+            row["file"],
+        )
     )
-    text = io.StringIO()
-    columns = ["file", "out", "status", *command.columns, "message"]
-    writer = csv.DictWriter(text, columns, extrasaction="ignore", restval="", lineterminator="\n")
+    csv_buffer = io.StringIO()
+    columns = ["file", "out", "status", *batch_command.columns, "message"]
+    writer = csv.DictWriter(csv_buffer, columns, extrasaction="ignore", restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: "" if value is None else value for key, value in row.items()} for row in rows)
-    write_atomically(table, encode_text(text.getvalue()))
+    write_atomically(table_path, encode_text(csv_buffer.getvalue()))
 
 
-def _build_sort_key(command: BatchCommand, row: ResultRow) -> list[float]:
-    return [-float(row.get(column) or 0.0) for column in command.sort_columns]
+def _build_sort_key(batch_command: BatchCommand, row: ResultRow) -> list[float]:
+    return [-float(row.get(column) or 0.0) for column in batch_command.sort_columns]
 
 
 def _list_failed(rows: list[ResultRow]) -> list[ResultRow]:
     return [row for row in rows if row["status"] == "failed"]
 
 
-def _print_summary(rows: list[ResultRow], table: Path, *, as_json: bool) -> int:
-    not_ok = [row for row in rows if row["status"] != "ok"]
-    failed = _list_failed(rows)
+def _print_summary(rows: list[ResultRow], table_path: Path, *, as_json: bool) -> int:
+    problem_rows = [row for row in rows if row["status"] != "ok"]
+    failed_rows = _list_failed(rows)
     if as_json:
         document: dict[str, Any] = {
             "files": len(rows),
-            "ok": len(rows) - len(not_ok),
-            "table": str(table),
+            "ok": len(rows) - len(problem_rows),
+            "table": str(table_path),
             "rows": rows,
         }
         typer.echo(json.dumps(document, indent=1))
-        return 1 if not_ok else 0
-    for row in failed[:_MAX_SHOWN_FAILURES]:
+        return 1 if problem_rows else 0
+    for row in failed_rows[:_MAX_SHOWN_FAILURES]:
         file_name = escape_controls(quote_path(row["file"]))
         say(f"failed: {row['file']}: {row['message'].removeprefix(f'{file_name}: ')}", err=True)
-    if len(failed) > _MAX_SHOWN_FAILURES:
-        say(f"and {len(failed) - _MAX_SHOWN_FAILURES} more", err=True)
-    others = f", {len(not_ok) - len(failed)} with problems" if len(not_ok) > len(failed) else ""
-    failures = f", {len(failed)} failed (the same command retries them)" if failed else ""
-    say(f"{len(rows) - len(not_ok)} of {len(rows)} files good{others}{failures}; table in {table}")
-    return 1 if not_ok else 0
+    if len(failed_rows) > _MAX_SHOWN_FAILURES:
+        say(f"and {len(failed_rows) - _MAX_SHOWN_FAILURES} more", err=True)
+    problem_text = (
+        f", {len(problem_rows) - len(failed_rows)} with problems" if len(problem_rows) > len(failed_rows) else ""
+    )
+    failure_text = f", {len(failed_rows)} failed (the same command retries them)" if failed_rows else ""
+    say(f"{len(rows) - len(problem_rows)} of {len(rows)} files good{problem_text}{failure_text}; table in {table_path}")
+    return 1 if problem_rows else 0

@@ -12,14 +12,14 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from poise.benchmark import FULL, QUICK, Measurement, list_benchmarks, read_machine_info
+from poise.benchmark import FULL_SIZE, QUICK_SIZE, Measurement, list_benchmarks, read_machine_info
 from poise.cli.progress import show_progress
 from poise.cli.terminal import say
-from poise.precompile import GROUPS, list_steps
+from poise.precompile import GROUP_NAMES, list_steps
 from poise.precompile import warmup as compile_kernels
 
 _TABLE_WIDTH = 116  # [characters] table width for output other than a terminal
-_MIN_WHOLE_NUMBER = 100.0  # values from here on are printed without decimals
+_MIN_INTEGER_VALUE = 100.0  # values from here on are printed without decimals
 
 
 class BenchEffort(StrEnum):
@@ -38,12 +38,12 @@ def bench(
 ) -> None:
     """Measure solving and forward kinematics on the bundled rigs. With compiled kernels: under a minute."""
     rows: list[Measurement] = []
-    work = list_benchmarks()
-    with show_progress("compiling", 1 + len(work)) as advance:
+    benchmarks = list_benchmarks()
+    with show_progress("compiling", 1 + len(benchmarks)) as advance:
         compile_kernels()
-        for name, measure in work:
+        for name, measure in benchmarks:
             advance(1, f"measuring: {name}")
-            rows += measure(QUICK if effort == BenchEffort.QUICK else FULL)
+            rows += measure(QUICK_SIZE if effort == BenchEffort.QUICK else FULL_SIZE)
     if as_json:
         typer.echo(json.dumps({"machine": read_machine_info(), "rows": [row._asdict() for row in rows]}, indent=1))
         return
@@ -57,21 +57,21 @@ def _print_table(rows: list[Measurement]) -> None:
     for column in ("solved", "median", "p99"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
-        solved = "" if row.solved is None else f"{row.solved:.4g} %"
-        p99 = "" if row.p99 is None else _format_value(row.p99, row.unit)
-        table.add_row(row.what, solved, _format_value(row.median, row.unit), p99)
+        solved_text = "" if row.solved is None else f"{row.solved:.4g} %"
+        p99_text = "" if row.p99 is None else _format_value(row.p99, row.unit)
+        table.add_row(row.what, solved_text, _format_value(row.median, row.unit), p99_text)
     console = Console()
     Console(width=console.width if console.is_terminal else _TABLE_WIDTH).print(table)
 
 
 def _format_value(value: float, unit: str) -> str:
-    return f"{value:,.0f} {unit}" if value >= _MIN_WHOLE_NUMBER else f"{value:.3g} {unit}"
+    return f"{value:,.0f} {unit}" if value >= _MIN_INTEGER_VALUE else f"{value:.3g} {unit}"
 
 
 # --- `poise warmup`: compile the kernels ahead of the first solve ----------------------------------------------------
 
 
-_WHAT_HELP = f"which kernels: {', '.join(GROUPS)}"
+_WHAT_HELP = f"which kernels: {', '.join(GROUP_NAMES)}"
 
 
 def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT_HELP)] = "all") -> None:
@@ -81,7 +81,7 @@ def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT_HELP)]
     this does it ahead of time for arms (robot arms), figures (limbs and whole bodies), methods (ccd, fabrik and other
     solvers selected by name), feet (planting and the Grounder), or all.
     """
-    began, cpu_began = time.perf_counter(), time.process_time()
+    start_time, cpu_start_time = time.perf_counter(), time.process_time()
     with show_progress("compiling", len(list_steps(what))) as advance:
         started_steps: list[str] = []
 
@@ -91,5 +91,5 @@ def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT_HELP)]
 
         folder = compile_kernels(what, progress=report_step)
     location = "not cached: no folder is writable" if folder is None else f"cached in {folder}"
-    seconds, work = time.perf_counter() - began, time.process_time() - cpu_began
-    say(f"kernels ready ({what}) in {seconds:.1f} s, {work:.1f} s of processor time, {location}")
+    seconds, cpu_seconds = time.perf_counter() - start_time, time.process_time() - cpu_start_time
+    say(f"kernels ready ({what}) in {seconds:.1f} s, {cpu_seconds:.1f} s of processor time, {location}")

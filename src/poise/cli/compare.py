@@ -17,7 +17,7 @@ from poise.cli.files import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, l
 from poise.cli.progress import show_progress
 from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
-from poise.comparison import compare as comparing
+from poise.comparison import compare as compare_module
 from poise.comparison.compare import SUFFIXES, Comparison
 from poise.comparison.data import format_table
 from poise.comparison.task import OneGoal
@@ -109,24 +109,24 @@ def compare(
         _check_report_path(out)
     path = samples.path("humanoid.glb") if file is None else file
     rig = load_rig(path, limits, no_limits=no_limits, include_root=include_root)
-    request = _select_goal(rig, (root, joint), goal, targets)
+    goal_targets = _select_goal(rig, (root, joint), goal, targets)
     with show_progress("comparing", _PROGRESS_STEPS) as advance:
         steps_done = 0
 
-        def report_progress(stage: str, share: float) -> None:
+        def report_progress(stage: str, fraction: float) -> None:
             nonlocal steps_done
-            advance(int(share * _PROGRESS_STEPS) - steps_done, stage)
-            steps_done = int(share * _PROGRESS_STEPS)
+            advance(int(fraction * _PROGRESS_STEPS) - steps_done, stage)
+            steps_done = int(fraction * _PROGRESS_STEPS)
 
-        result = comparing.compare(
-            rig.rest, request.goal, solvers=_parse_solvers(solver), peers="all" if peers else (),
-            targets=request.targets,
+        comparison = compare_module.compare(
+            rig.rest, goal_targets.goal, solvers=_parse_solvers(solver), peers="all" if peers else (),
+            targets=goal_targets.targets,
             clip=_select_clip(rig, clip), tolerance=tolerance, angle_tolerance=angle_tolerance,
             effort=effort.value, seed=seed, name=_format_rig_name(rig), progress=report_progress,
         )  # fmt: skip
     if out is not None:
-        result.save(out)
-    _print_comparison(result, out, as_json=as_json)
+        comparison.save(out)
+    _print_comparison(comparison, out, as_json=as_json)
 
 
 def _check_report_path(out: Path) -> None:
@@ -139,10 +139,10 @@ def _check_report_path(out: Path) -> None:
 
 
 def _select_goal(
-    rig: Rig, ends: tuple[str | None, str | None], goal: GoalKindName | None, targets: str
+    rig: Rig, chain_ends: tuple[str | None, str | None], goal: GoalKindName | None, targets: str
 ) -> _GoalTargets:
     limb = next(iter(find_default_limbs(rig)), None)
-    root, joint = ends
+    root, joint = chain_ends
     if joint is not None:
         limb = DefaultLimb("", root, joint, choose_goal_kind(rig.skeleton, root, joint))
     if limb is None:
@@ -151,36 +151,38 @@ def _select_goal(
         raise InputError("no limb was detected in this file: give --joint JOINT, and --root ROOT")
     if targets in ("reachable", "path"):
         return _GoalTargets(build_placeholder_goal(goal or limb.goal_kind, limb.tip, limb.root), targets)
-    rows = open_target_table(Path(targets), limb.tip, limb.root)
-    if not 0 < rows.count <= _MAX_TARGETS:
+    target_table = open_target_table(Path(targets), limb.tip, limb.root)
+    if not 0 < target_table.row_count <= _MAX_TARGETS:
         raise InputError(
-            f"{targets}: methods are compared on 1 to {_MAX_TARGETS:,} targets, this table has {rows.count:,}"
+            f"{targets}: methods are compared on 1 to {_MAX_TARGETS:,} targets, "
+            f"this table has {target_table.row_count:,}"
         )
-    kind = type(rows.goal).__name__.lower()
-    if goal is not None and goal.value != kind:
-        raise InputError(f"{targets}: its rows are targets of {kind} goals, --goal says {goal.value}")
-    return _GoalTargets(rows.goal.with_target(np.concatenate(list(rows))), "given")
+    table_goal_name = type(target_table.goal).__name__.lower()
+    if goal is not None and goal.value != table_goal_name:
+        raise InputError(f"{targets}: its rows are targets of {table_goal_name} goals, --goal says {goal.value}")
+    return _GoalTargets(target_table.goal.with_target(np.concatenate(list(target_table))), "given")
 
 
-def _select_clip(rig: Rig, name: str | None) -> Clip | None:
-    return rig.clip(name) if name is not None else next(iter(rig.clips), None)
+def _select_clip(rig: Rig, clip_name: str | None) -> Clip | None:
+    return rig.clip(clip_name) if clip_name is not None else next(iter(rig.clips), None)
 
 
-def _parse_solvers(words: str) -> Any:
+def _parse_solvers(solver_list: str) -> Any:
     """Parse `all` or a list of solvers with options. Example: `ccd:order=tip-first:bend=0,fabrik`."""
-    if words == "all":
-        return words
-    chosen: list[solvers.Solver] = []
-    for word in words.split(","):
-        name, *options = word.strip().split(":")
-        chosen.append(solvers.make_solver(name, **parse_options(type(solvers.make_solver(name)), options, name)))
-    return chosen
+    if solver_list == "all":
+        return solver_list
+    parsed_solvers: list[solvers.Solver] = []
+    for solver_text in solver_list.split(","):
+        name, *options = solver_text.strip().split(":")
+        parsed_solvers.append(
+            solvers.make_solver(name, **parse_options(type(solvers.make_solver(name)), options, name))
+        )
+    return parsed_solvers
 
 
 def _format_rig_name(rig: Rig) -> str:
-    return (
-        "" if rig.path is None else escape_controls(rig.path.name)
-    )  # file names may not be valid UTF-8, the report is
+    # file names may not be valid UTF-8, the report is
+    return "" if rig.path is None else escape_controls(rig.path.name)
 
 
 def _print_comparison(comparison: Comparison, out: Path | None, *, as_json: bool) -> None:

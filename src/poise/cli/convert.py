@@ -15,7 +15,7 @@ from poise.cli.batch_run import run_batch
 from poise.cli.files import IncludeRoot, check_differs_from_input, check_writable
 from poise.cli.terminal import say
 from poise.conversion.convert import Converted
-from poise.conversion.convert import convert as run
+from poise.conversion.convert import convert as convert_file
 from poise.errors import InputError
 from poise.io.registry import ALL_CLIPS
 from poise.maths.formatting import format_count
@@ -51,13 +51,13 @@ class ConvertJob:
     def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Convert a file and return its row of the table."""
         options: dict[str, Any] = asdict(self)
-        result = build_json(run(file, out, **options))
-        columns = {
+        result = build_json(convert_file(file, out, **options))
+        text_columns = {
             "clips": len(result["clips"]),
             "lost": "; ".join(result["lost"]),
             "message": "; ".join(result["notes"]),
         }
-        return {**result, **columns, "status": "ok"}
+        return {**result, **text_columns, "status": "ok"}
 
 
 def convert(
@@ -105,23 +105,27 @@ def convert(
     if out is not None and (batch_files.is_batch(files, out) or suffix is not None):
         if suffix is None:
             raise InputError("many files need --format, the output format, such as --format bvh")
-        batch = batch_files.build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_batch("convert", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
+        batch_options = batch_files.build_batch_options(
+            out, suffix, overwrite=overwrite, processes=processes, cluster=cluster
+        )
+        raise typer.Exit(
+            run_batch("convert", files, batch_options, job, as_json=as_json, splits_clips=clip == ALL_CLIPS)
+        )
     batch_files.reject_batch_options(
         "convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix
     )
-    _print_result(run(*_parse_paths(files, out), **asdict(job)), as_json=as_json)
+    _print_result(convert_file(*_parse_paths(files, out), **asdict(job)), as_json=as_json)
 
 
 def _parse_paths(files: list[Path], out: Path | None) -> tuple[Path, Path]:
     """Return the input path and the output path."""
-    pair = files if out is None else [*files, out]
-    if len(pair) != 2:  # noqa: PLR2004
+    paths = files if out is None else [*files, out]
+    if len(paths) != 2:  # noqa: PLR2004
         raise InputError("give a file and the new one, poise convert IN OUT, or many with -o FOLDER --format SUFFIX")
-    file, new = pair
-    check_writable(new)
-    check_differs_from_input(new, file)
-    return file, new
+    source, output = paths
+    check_writable(output)
+    check_differs_from_input(output, source)
+    return source, output
 
 
 def _print_result(result: Converted, *, as_json: bool) -> None:
@@ -131,10 +135,10 @@ def _print_result(result: Converted, *, as_json: bool) -> None:
     for path in result.files:
         say(f"wrote {path}")
     if result.clips:
-        rate = f" at {result.fps:.6g} frames/s" if result.fps else ""
-        say(f"{format_count(len(result.clips), 'clip')}, {format_count(result.frames, 'frame')}{rate}")
-    for line in result.lost:
-        say(f"lost: {line}")
+        rate_text = f" at {result.fps:.6g} frames/s" if result.fps else ""
+        say(f"{format_count(len(result.clips), 'clip')}, {format_count(result.frames, 'frame')}{rate_text}")
+    for loss in result.lost:
+        say(f"lost: {loss}")
     for note in result.notes:
         say(f"note: {note}")
 

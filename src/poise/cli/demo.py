@@ -26,7 +26,7 @@ from poise.batch.each import count_cores, each
 from poise.call_clock import count_seconds
 from poise.cli.files import is_same_file
 from poise.cli.terminal import say
-from poise.cli.view import can_show, serve
+from poise.cli.view import can_open_browser, serve
 from poise.errors import FileError, UnsupportedError
 from poise.ground.plant import Planted, plant_feet
 from poise.ground.terrain.terrain import Terrain
@@ -52,10 +52,10 @@ def find_poise_command() -> str:
     return _format_program("poise", script)
 
 
-def _format_program(name: str, file: Path) -> str:
-    on_path = shutil.which(name)
-    if on_path is not None and is_same_file(Path(on_path), file):
-        return name
+def _format_program(program_name: str, file: Path) -> str:
+    program_on_path = shutil.which(program_name)
+    if program_on_path is not None and is_same_file(Path(program_on_path), file):
+        return program_name
     return shlex.quote(_shorten_path(file))
 
 
@@ -70,25 +70,31 @@ def _shorten_path(file: Path) -> str:
     return min(relative, absolute, key=len)
 
 
-def list_next_steps(files: Path, *, posed: str, walk: str) -> list[tuple[str, str]]:
+def list_next_steps(folder: Path, *, posed_name: str, walk_name: str) -> list[tuple[str, str]]:
     """List three commands to try with the demo's files. Each has a description.
 
     Parameters
     ----------
-    files
+    folder
         The folder of the demo's files.
-    posed, walk
+    posed_name, walk_name
         The names of a posed character and of a character with the clip "walk" in it.
     """
-    poise = find_poise_command()
-    paths = {name: shlex.quote(str(files / name)) for name in (posed, walk, "mine.glb", "mine.png", "stairs.glb")}
-    page = shlex.quote(str(files / "stairs.html"))
-    solve = f"{poise} solve {paths[posed]} --joint RightHand --to -0.4 1.2 0.35 -o {paths['mine.glb']}"
-    plant = f"{poise} plant {paths[walk]} --clip walk --terrain stairs:0.15,0.30 -o {paths['stairs.glb']}"
+    poise_command = find_poise_command()
+    paths = {
+        name: shlex.quote(str(folder / name)) for name in (posed_name, walk_name, "mine.glb", "mine.png", "stairs.glb")
+    }
+    page_path = shlex.quote(str(folder / "stairs.html"))
+    solve_command = (
+        f"{poise_command} solve {paths[posed_name]} --joint RightHand --to -0.4 1.2 0.35 -o {paths['mine.glb']}"
+    )
+    plant_command = (
+        f"{poise_command} plant {paths[walk_name]} --clip walk --terrain stairs:0.15,0.30 -o {paths['stairs.glb']}"
+    )
     return [
-        ("drag a hand in the browser", f"{poise} view {paths[posed]}"),
-        ("solve for a target of your own", f"{solve} --plot {paths['mine.png']}"),
-        ("put a walk on stairs", f"{plant} --report {page}"),
+        ("drag a hand in the browser", f"{poise_command} view {paths[posed_name]}"),
+        ("solve for a target of your own", f"{solve_command} --plot {paths['mine.png']}"),
+        ("put a walk on stairs", f"{plant_command} --report {page_path}"),
     ]
 
 
@@ -101,10 +107,10 @@ _TABLE_WIDTH = 124  # [characters] table width for output other than a terminal
 class DemoSolve(NamedTuple):
     """One solve of the demo."""
 
-    sample: str
+    sample_name: str
     joint: str
     target: tuple[float, float, float]
-    out: str
+    output_name: str
 
     @property
     def target_text(self) -> str:
@@ -120,12 +126,12 @@ SOLVES = (
     DemoSolve("arm.urdf", "tool", (0.25, -0.4, 0.5), "arm_reach.json"),
     DemoSolve("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
 )
-WALK_STAGE = len(SOLVES)  # index of the walk among the stages; the viewer's scene is last
+WALK_STAGE_INDEX = len(SOLVES)  # index of the walk among the stages; the viewer's scene is last
 _MAX_PROCESSES = 2
 
 HILLS_NAME = "humanoid_hills"  # file stem of the walk on hills: a clip, a picture and a page
 VIEWER_NAME = "viewer"  # file stem of the viewer's scene: a picture and a page
-_VIEWER_SCENE = "biped"  # name of the viewer's scene
+_VIEWER_SCENE_NAME = "biped"  # name of the viewer's scene
 
 
 def demo(
@@ -150,91 +156,93 @@ def demo(
     *rows, walk_lines = _run_stages(folder)
     for row in rows:
         table.add_row(*row)
-    is_shown = not headless and can_show()
-    if not is_shown:
-        _announce_stage(WALK_STAGE + 1, "drawing: the viewer's scene, as a picture and as a page")
+    uses_browser = not headless and can_open_browser()
+    if not uses_browser:
+        _announce_stage(WALK_STAGE_INDEX + 1, "drawing: the viewer's scene, as a picture and as a page")
         _draw_viewer(folder)
     console = Console()
     Console(width=console.width if console.is_terminal else _TABLE_WIDTH).print(table)
     say(*walk_lines, "")
     say(f"posed files and pictures are in {folder}")
-    if not is_shown:
+    if not uses_browser:
         say(f"the viewer's scene without a server: {VIEWER_NAME}.html, .png")
     _print_next_steps(folder)
-    if is_shown:
+    if uses_browser:
         say("")
         _serve_scene(folder)
 
 
 def _run_stages(folder: Path) -> Iterator[tuple[str, ...]]:
     """Run all stages but the last. Yield the table rows, then the lines about the walk, and announce each stage."""
-    stage_texts = [f"solving: {scene.joint} of {scene.sample} to {scene.target_text}" for scene in SOLVES]
+    stage_texts = [
+        f"solving: {demo_solve.joint} of {demo_solve.sample_name} to {demo_solve.target_text}" for demo_solve in SOLVES
+    ]
     stage_texts.append("planting: the walk of humanoid.glb on hills.npz")
     results = each(
         range(len(stage_texts)), partial(_run_stage, folder=folder), processes=min(_MAX_PROCESSES, count_cores())
     )
-    for number, text in enumerate(stage_texts):
-        _announce_stage(number, text)
+    for stage_index, text in enumerate(stage_texts):
+        _announce_stage(stage_index, text)
         yield next(results).require()
 
 
-def _run_stage(number: int, *, folder: Path) -> tuple[str, ...]:
+def _run_stage(stage_index: int, *, folder: Path) -> tuple[str, ...]:
     """Run one stage in a worker process.
 
     Return a table row, or the lines about the walk; only the first stage announces compilation.
     """
     from poise.kernels.compilation import suppress_progress  # noqa: PLC0415  (imports Numba)
 
-    with nullcontext() if number == 0 else suppress_progress():
+    with nullcontext() if stage_index == 0 else suppress_progress():
         return (
             _plant_walk(folder)
-            if number == WALK_STAGE
-            else _format_row(SOLVES[number], _solve_scene(SOLVES[number], folder))
+            if stage_index == WALK_STAGE_INDEX
+            else _format_row(SOLVES[stage_index], _run_demo_solve(SOLVES[stage_index], folder))
         )
 
 
-def _announce_stage(number: int, text: str) -> None:
+def _announce_stage(stage_index: int, text: str) -> None:
     """Announce a stage. The first solve of each kind compiles, which takes seconds."""
-    say(f"{number + 1}/{WALK_STAGE + 2} {text}")
+    say(f"{stage_index + 1}/{WALK_STAGE_INDEX + 2} {text}")
 
 
 def _print_next_steps(folder: Path) -> None:
     say("", "try next:")
-    for label, command in list_next_steps(folder, posed=SOLVES[0].out, walk=f"{HILLS_NAME}.glb"):
+    for label, command in list_next_steps(folder, posed_name=SOLVES[0].output_name, walk_name=f"{HILLS_NAME}.glb"):
         say(f"  {label}:", f"    {command}")
 
 
 def _serve_scene(folder: Path) -> None:
     """Serve the viewer's scene until Ctrl-C. Without the viewer extra, write a page and a picture instead."""
     try:
-        serve(scenes.build_scene(_VIEWER_SCENE), host="127.0.0.1", port=0, open_browser=True)
+        serve(scenes.build_scene(_VIEWER_SCENE_NAME), host="127.0.0.1", port=0, open_browser=True)
     except UnsupportedError as error:
         say(f"no viewer: {error}", err=True)
         _draw_viewer(folder)
         say(f"the viewer's scene without a server: {VIEWER_NAME}.html, .png")
 
 
-def _format_row(scene: DemoSolve, result: Result) -> tuple[str, ...]:
+def _format_row(demo_solve: DemoSolve, result: Result) -> tuple[str, ...]:
     """Format a row of the table. Without a known unit of the rig its lengths are in its own units."""
-    unit = " units" if result.problem.skeleton.metres_per_unit is None else ""
+    unit_text = " units" if result.problem.skeleton.metres_per_unit is None else ""
     return (
-        scene.sample,
-        scene.joint,
-        f"{scene.target_text}{unit or ' m'}",
+        demo_solve.sample_name,
+        demo_solve.joint,
+        f"{demo_solve.target_text}{unit_text or ' m'}",
         str(result.status).replace("_", " "),
-        result.length(float(result.errors[0])) + unit,
+        result.length(float(result.errors[0])) + unit_text,
         str(int(result.iterations)),
         format_time(result.seconds),
-        scene.out,
+        demo_solve.output_name,
     )
 
 
-def _solve_scene(scene: DemoSolve, folder: Path) -> Result:
-    rig = load(samples.path(scene.sample))
-    goal = Position(scene.joint, scene.target)
+def _run_demo_solve(demo_solve: DemoSolve, folder: Path) -> Result:
+    rig = load(samples.path(demo_solve.sample_name))
+    goal = Position(demo_solve.joint, demo_solve.target)
     result = solve(rig.rest, goal)
-    save(result.pose, folder / scene.out)
-    _draw_solve(folder / f"{Path(scene.out).stem}.png", scene, result)
+    save(result.pose, folder / demo_solve.output_name)
+    _draw_solve(folder / f"{Path(demo_solve.output_name).stem}.png", demo_solve, result)
     return result
 
 
@@ -242,9 +250,9 @@ def _plant_walk(folder: Path) -> tuple[str, ...]:
     """Plant the bundled walk on the bundled hills. Write clip, page and picture; return summary lines."""
     rig, hills = load(samples.path("humanoid.glb")), Terrain.heightmap(samples.path("hills.npz"))
     clip = rig.clips[0]
-    began = perf_counter()
+    start_time = perf_counter()
     planted = plant_feet(clip, hills, rig=rig)
-    seconds = count_seconds(began)
+    seconds = count_seconds(start_time)
     save(Clip(planted.times, planted.poses, "walk_on_hills"), folder / f"{HILLS_NAME}.glb", like=rig)
     planted.report.to_html(folder / f"{HILLS_NAME}.html")
     _draw_feet(folder / f"{HILLS_NAME}.png", planted)
@@ -270,7 +278,7 @@ def _draw_viewer(folder: Path) -> None:
     """Write the viewer's scene as a page and a picture."""
     from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
 
-    document = scenes.build_scene(_VIEWER_SCENE)
+    document = scenes.build_scene(_VIEWER_SCENE_NAME)
     write_atomically(folder / f"{VIEWER_NAME}.html", build_document_page(document))
     chain = document.active_chains[0]
     poses = [("start", document.start), ("reached", solve_document_pose(document))]
@@ -282,7 +290,7 @@ def _draw_viewer(folder: Path) -> None:
         say(f"no picture: {error}", err=True)
 
 
-def _draw_solve(path: Path, scene: DemoSolve, result: Result) -> None:
+def _draw_solve(path: Path, demo_solve: DemoSolve, result: Result) -> None:
     from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
 
     start = result.problem.start
@@ -291,8 +299,8 @@ def _draw_solve(path: Path, scene: DemoSolve, result: Result) -> None:
         plot.draw_poses(
             path,
             [("rest", start), (title, result.pose)],
-            target=scene.target,
-            chain=[*result.joints, scene.joint],
+            target=demo_solve.target,
+            chain=[*result.joints, demo_solve.joint],
         )
     except UnsupportedError as error:
         say(f"no picture: {error}", err=True)

@@ -44,12 +44,14 @@ def apply_limits(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
     """Apply the limits of the rig, of a sidecar, or none."""
     if no_limits and limits is not None:
         raise InputError("give --limits FILE or --no-limits, not both")
-    s = rig.skeleton
+    skeleton = rig.skeleton
     if no_limits:
         return rig.with_skeleton(
-            s.with_limits({name: None for name, limit in zip(s.names, s.limits, strict=True) if limit})
+            skeleton.with_limits(
+                {name: None for name, limit in zip(skeleton.names, skeleton.limits, strict=True) if limit}
+            )
         )
-    return rig if limits is None else rig.with_skeleton(apply_sidecar(s, limits))
+    return rig if limits is None else rig.with_skeleton(apply_sidecar(skeleton, limits))
 
 
 # --- Checks of output paths before any work --------------------------------------------------------------------------
@@ -80,9 +82,9 @@ def save_with_note(content: Saveable, path: Path, rig: Rig) -> None:
     A note on standard error lists the closed loops if the format cannot hold them.
     """
     registry.save(content, path, like=rig)
-    lost = registry.describe_lost_loops(rig.skeleton, path)
-    if lost:
-        say(f"note: {path}: {lost}", err=True)
+    loss_note = registry.describe_lost_loops(rig.skeleton, path)
+    if loss_note:
+        say(f"note: {path}: {loss_note}", err=True)
 
 
 def check_picture_path(path: Path) -> None:
@@ -115,25 +117,28 @@ def check_writable(path: Path) -> None:
 
 def check_distinct_paths(paths: dict[str, Path]) -> None:
     """Check for two options with the same output file."""
-    taken: dict[str, str] = {}
+    options_by_path: dict[str, str] = {}
     for option, path in paths.items():
-        other = taken.setdefault(os.path.realpath(path), option)  # Path.resolve() fails for cyclic links
-        if other != option:
-            raise InputError(f"{other} and {option} would both write {path}: give two files")
+        # Path.resolve() fails for cyclic links
+        other_option = options_by_path.setdefault(os.path.realpath(path), option)
+        if other_option != option:
+            raise InputError(f"{other_option} and {option} would both write {path}: give two files")
 
 
-def check_not_an_input(read: dict[str, Path | None], written: dict[str, Path | None]) -> None:
+def check_not_an_input(inputs_by_option: dict[str, Path | None], outputs_by_option: dict[str, Path | None]) -> None:
     """Check for outputs over an input file."""
-    for writes, new in written.items():
-        for reads, old in read.items():
-            if new is not None and old is not None and is_same_file(new, old):
-                raise InputError(f"{writes} would write over {new}, which {reads} reads: give another file")
+    for output_option, output in outputs_by_option.items():
+        for input_option, input_path in inputs_by_option.items():
+            if output is not None and input_path is not None and is_same_file(output, input_path):
+                raise InputError(
+                    f"{output_option} would write over {output}, which {input_option} reads: give another file"
+                )
 
 
-def check_differs_from_input(new: Path, file: Path) -> None:
+def check_differs_from_input(output: Path, source: Path) -> None:
     """Check for an output over its own source."""
-    if new == file or is_same_file(new, file):
-        raise InputError(f"{new} would be written over itself: give the new file another name")
+    if output == source or is_same_file(output, source):
+        raise InputError(f"{output} would be written over itself: give the new file another name")
 
 
 def is_same_file(first: Path, second: Path) -> bool:
@@ -153,10 +158,10 @@ ClipOption = Annotated[
 ]
 
 
-def select_clip(rig: Rig, name: str | None, option: str = "--every-frame") -> Clip:
+def select_clip(rig: Rig, clip_name: str | None, option: str = "--every-frame") -> Clip:
     """Select the named clip, or the only one. InputError lists the clips."""
-    if name is not None:
-        return rig.clip(name)
+    if clip_name is not None:
+        return rig.clip(clip_name)
     if not rig.clips:
         raise InputError(f"{option} needs a clip, and there is none in this file")
     if len(rig.clips) != 1:
@@ -165,9 +170,9 @@ def select_clip(rig: Rig, name: str | None, option: str = "--every-frame") -> Cl
     return rig.clips[0]
 
 
-def reject_all_clips(name: str | None, reason: str) -> None:
+def reject_all_clips(clip_name: str | None, reason: str) -> None:
     """Raise InputError for `--clip all` where one clip is needed."""
-    if name == registry.ALL_CLIPS:
+    if clip_name == registry.ALL_CLIPS:
         raise InputError(f"--clip all: {reason}; give --clip NAME")
 
 
@@ -184,13 +189,13 @@ def find_free_names(names: Sequence[str], out: Path | None, rig: Rig) -> list[st
     """Find unused clip names for a new file. A file with an old walk gets walk_1."""
     if out is None or registry.is_single_clip_format(out):
         return list(names)
-    used = {clip.name for clip in rig.clips} if _is_document_preserved(rig, out) else set[str]()
-    free: list[str] = []
+    used_names = {clip.name for clip in rig.clips} if _is_document_preserved(rig, out) else set[str]()
+    free_names: list[str] = []
     for name in names:
-        others = (f"{name}_{i}" for i in count(1))
-        free.append(next(one for one in chain([name], others) if one not in used))
-        used.add(free[-1])
-    return free
+        numbered_names = (f"{name}_{i}" for i in count(1))
+        free_names.append(next(candidate for candidate in chain([name], numbered_names) if candidate not in used_names))
+        used_names.add(free_names[-1])
+    return free_names
 
 
 def _is_document_preserved(rig: Rig, out: Path) -> bool:
@@ -198,21 +203,21 @@ def _is_document_preserved(rig: Rig, out: Path) -> bool:
     return rig.path is not None and registry.find_reader(rig.path) is registry.find_writer(out)
 
 
-def check_distinct_files(files: dict[str, list[Path]]) -> None:
+def check_distinct_files(paths_by_option: dict[str, list[Path]]) -> None:
     """Check before any work for two options with the same file.
 
     Parameters
     ----------
-    files
+    paths_by_option
         The file of each clip by option; an option with one file repeats it for every clip.
     """
-    taken: dict[str, str] = {}
-    for option, paths in files.items():
+    options_by_path: dict[str, str] = {}
+    for option, paths in paths_by_option.items():
         for path in paths:
             check_writable(path)
-            other = taken.setdefault(os.path.realpath(path).casefold(), option)
-            if other != option:
-                raise InputError(f"{other} and {option} would both write {path}: give two files")
+            other_option = options_by_path.setdefault(os.path.realpath(path).casefold(), option)
+            if other_option != option:
+                raise InputError(f"{other_option} and {option} would both write {path}: give two files")
 
 
 def save_clips(clip_files: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
@@ -225,9 +230,9 @@ def save_clips(clip_files: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
         if len(clips) == 1:
             save_with_note(clips[0], out, rig)
             continue
-        old = rig.clips if _is_document_preserved(rig, out) else ()
-        merged = Rig(rig.skeleton, rig.pose, (*old, *clips), rig.skins, rig.humanoid)
-        save_with_note(merged, out, rig)
+        source_clips = rig.clips if _is_document_preserved(rig, out) else ()
+        merged_rig = Rig(rig.skeleton, rig.pose, (*source_clips, *clips), rig.skins, rig.humanoid)
+        save_with_note(merged_rig, out, rig)
 
 
 def format_failure(clip: Clip, error: PoiseError) -> str:
@@ -238,7 +243,7 @@ def format_failure(clip: Clip, error: PoiseError) -> str:
 # --- Output conflicts of `--clip all` with many files ----------------------------------------------------------------
 
 
-def check_batch_outputs(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) -> None:
+def check_batch_outputs(file_pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) -> None:
     """Check a batch with `--clip all` for output conflicts.
 
     A conflict is a file written twice, or an existing file overwritten.
@@ -246,15 +251,15 @@ def check_batch_outputs(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) 
     Clip names are in the files. Only files with possible conflicts are read: outputs named A and A_B, or an existing
     file A_B.
     """
-    single_clip_pairs = [pair for pair in pairs if registry.is_single_clip_format(pair[1])]
-    similar = _find_similar_outputs([out for _, out in single_clip_pairs])
-    taken: dict[str, Path] = {}
+    single_clip_pairs = [pair for pair in file_pairs if registry.is_single_clip_format(pair[1])]
+    similar_keys = _find_similar_outputs([out for _, out in single_clip_pairs])
+    inputs_by_output: dict[str, Path] = {}
     for file, out in single_clip_pairs:
-        for path in _list_file_outputs(file, out) if _build_name_key(out) in similar else [out]:
-            other = taken.setdefault(str(path).casefold(), file)
-            if other is not file:
+        for path in _list_file_outputs(file, out) if _build_name_key(out) in similar_keys else [out]:
+            other_file = inputs_by_output.setdefault(str(path).casefold(), file)
+            if other_file is not file:
                 raise InputError(
-                    f"{other} and {file} would both be written to {path}: rename one, or process them separately"
+                    f"{other_file} and {file} would both be written to {path}: rename one, or process them separately"
                 )
             if path.exists() and not overwrite:
                 raise InputError(f"this output exists: {path}; --overwrite replaces it")
@@ -264,19 +269,22 @@ def _build_name_key(out: Path) -> tuple[str, str]:
     return str(out.parent), out.stem.casefold()
 
 
-def _find_similar_outputs(outs: Sequence[Path]) -> set[tuple[str, str]]:
+def _find_similar_outputs(outputs: Sequence[Path]) -> set[tuple[str, str]]:
     """Find outputs with a common name prefix. They are compared with each other and with existing files."""
-    keys = {_build_name_key(out) for out in outs}
-    existing = {
-        _build_name_key(path) for folder in {out.parent for out in outs} if folder.is_dir() for path in folder.iterdir()
+    keys = {_build_name_key(out) for out in outputs}
+    existing_keys = {
+        _build_name_key(path)
+        for folder in {out.parent for out in outputs}
+        if folder.is_dir()
+        for path in folder.iterdir()
     }
-    similar: set[tuple[str, str]] = set()
-    for folder, stem in keys | existing:
-        starts = {(folder, stem[:i]) for i, letter in enumerate(stem) if letter == "_"} & keys
-        similar |= starts
-        if starts:
-            similar.add((folder, stem))
-    return similar & keys
+    similar_keys: set[tuple[str, str]] = set()
+    for folder, stem in keys | existing_keys:
+        prefix_keys = {(folder, stem[:i]) for i, letter in enumerate(stem) if letter == "_"} & keys
+        similar_keys |= prefix_keys
+        if prefix_keys:
+            similar_keys.add((folder, stem))
+    return similar_keys & keys
 
 
 def _list_file_outputs(file: Path, out: Path) -> list[Path]:

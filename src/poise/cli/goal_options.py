@@ -1,4 +1,4 @@
-"""Goals and solver from the options of `poise solve`, with repeated --joint.
+"""Goals and solver built from the options of `poise solve`.
 
 Example: `--goal "position LeftHand 0.4 1.2 0.3 weight=2"`.
 """
@@ -19,23 +19,23 @@ from poise.errors import InputError, UnknownNameError
 from poise.io.text_parsing import parse_number
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
-from poise.problem.goals import GOALS, Balance, Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
+from poise.problem.goals import GOAL_CLASSES, Balance, Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
 from poise.solvers.base.interface import Prefer, replace_finisher
 from poise.solvers.base.option_parsing import Parameter, list_parameters, parse_options
 from poise.solving.solve import choose_solver
 
-_ARRAY_SIZES = {"rotation": 4}  # length of an array argument; the default is three
+_ARRAY_LENGTHS = {"rotation": 4}  # length of an array argument; the default is three
 
 
-def format_goal_kind(kind: type) -> str:
+def format_goal_kind(goal_class: type) -> str:
     """Format a goal class as its command line word: "look-at"."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", goal_class.__name__).lower()
 
 
-_GOAL_KINDS = {format_goal_kind(kind): kind for kind in GOALS}
+_GOAL_CLASSES = {format_goal_kind(kind): kind for kind in GOAL_CLASSES}
 
 GOAL_HELP = (
-    f"a goal in words, KIND JOINT NUMBERS name=value: {', '.join(_GOAL_KINDS)}. May be given several times: "
+    f"a goal in words, KIND JOINT NUMBERS name=value: {', '.join(_GOAL_CLASSES)}. May be given several times: "
     '--goal "direction LeftHand 0 1 0 axis=1,0,0" --goal "near weight=0.5"'
 )
 
@@ -48,20 +48,22 @@ def parse_goal(text: str, start: Pose) -> Goal:
     words = _split_words(text)
     if not words:
         raise InputError("an empty goal; write KIND JOINT NUMBERS, such as 'position LeftHand 0.4 1.2 0.3'")
-    kind = _GOAL_KINDS.get(words[0].lower())
-    if kind is None:
-        raise UnknownNameError("goal", words[0], tuple(_GOAL_KINDS))
-    arguments = [word for word in words[1:] if not _is_option(word, kind)]
-    options = parse_options(kind, [word for word in words[1:] if _is_option(word, kind)], f"a {words[0].lower()} goal")
-    if kind is Near:
+    goal_class = _GOAL_CLASSES.get(words[0].lower())
+    if goal_class is None:
+        raise UnknownNameError("goal", words[0], tuple(_GOAL_CLASSES))
+    arguments = [word for word in words[1:] if not _is_option(word, goal_class)]
+    options = parse_options(
+        goal_class, [word for word in words[1:] if _is_option(word, goal_class)], f"a {words[0].lower()} goal"
+    )
+    if goal_class is Near:
         if arguments:
             raise InputError(f"near takes no joint and no numbers, only joints=a,b and weight=w; not {arguments[0]!r}")
         return Near(start, **options)
-    if kind is Balance:
+    if goal_class is Balance:
         for name in arguments:
             start.skeleton.index(name)
         return Balance(arguments or None, **options)
-    return kind(*_parse_arguments(words[0], kind, arguments, start), **options)
+    return goal_class(*_parse_arguments(words[0], goal_class, arguments, start), **options)
 
 
 def _split_words(text: str) -> list[str]:
@@ -71,32 +73,36 @@ def _split_words(text: str) -> list[str]:
         raise InputError(f"cannot read the goal {text!r}: {error}") from error
 
 
-def _is_option(word: str, kind: type) -> bool:
+def _is_option(word: str, goal_class: type) -> bool:
     """Return whether a word is name=value. Joint names may contain an = as well."""
     name, equals, _ = word.partition("=")
-    return bool(equals) and (name.isidentifier() or name.replace("-", "_") in {p.name for p in list_parameters(kind)})
+    return bool(equals) and (
+        name.isidentifier() or name.replace("-", "_") in {parameter.name for parameter in list_parameters(goal_class)}
+    )
 
 
-def _parse_arguments(kind_word: str, kind: type, arguments: Sequence[str], start: Pose) -> list[Any]:
+def _parse_arguments(kind_word: str, goal_class: type, arguments: Sequence[str], start: Pose) -> list[Any]:
     """Parse the joint and the arrays of a goal."""
-    required = [p for p in list_parameters(kind) if p.is_required]
-    sizes = [_ARRAY_SIZES.get(p.name, 3) for p in required[1:]]
-    usage = f"{kind_word} JOINT" + "".join(f" {_format_placeholder(p)}" for p in required[1:])
-    if len(arguments) != 1 + sum(sizes):
+    required_parameters = [parameter for parameter in list_parameters(goal_class) if parameter.is_required]
+    lengths = [_ARRAY_LENGTHS.get(parameter.name, 3) for parameter in required_parameters[1:]]
+    usage = f"{kind_word} JOINT" + "".join(
+        f" {_format_placeholder(parameter)}" for parameter in required_parameters[1:]
+    )
+    if len(arguments) != 1 + sum(lengths):
         raise InputError(
             f"a goal is written '{usage}'; got {len(arguments)} words after {kind_word!r}: {' '.join(arguments)}"
         )
     start.skeleton.index(arguments[0])  # report an unknown joint before invalid numbers
-    numbers = [_parse_number(kind_word, usage) for kind_word in arguments[1:]]
-    arrays: list[Any] = [arguments[0]]
-    for size in sizes:
-        arrays.append(numbers[:size])
-        numbers = numbers[size:]
-    return arrays
+    numbers = [_parse_number(word, usage) for word in arguments[1:]]
+    parsed_arguments: list[Any] = [arguments[0]]
+    for length in lengths:
+        parsed_arguments.append(numbers[:length])
+        numbers = numbers[length:]
+    return parsed_arguments
 
 
 def _format_placeholder(parameter: Parameter) -> str:
-    return "W X Y Z" if _ARRAY_SIZES.get(parameter.name) else "X Y Z"
+    return "W X Y Z" if _ARRAY_LENGTHS.get(parameter.name) else "X Y Z"
 
 
 def _parse_number(word: str, usage: str) -> float:
@@ -126,12 +132,12 @@ class GoalOptions(NamedTuple):
     near: bool
     goal_texts: Sequence[str]
 
-    def build_joint_goals(self, start: Pose, *, main: bool = True) -> list[Goal]:
+    def build_joint_goals(self, start: Pose, *, includes_main: bool = True) -> list[Goal]:
         """Build the goals of --joint, the main one first.
 
-        Without `main` only the further goals, for use with a table of targets.
+        Without `includes_main` only the further goals, for use with a table of targets.
         """
-        return [*(self._build_main_goals() if main else ()), *self._build_other_goals(start)]
+        return [*(self._build_main_goals() if includes_main else ()), *self._build_other_goals(start)]
 
     def build_word_goals(self, start: Pose) -> list[Goal]:
         """Build the goals of --goal and --near."""
@@ -181,29 +187,32 @@ class GoalOptions(NamedTuple):
 
 
 def build_goals(
-    first: GoalOptions, others: Sequence[GoalOptions], start: Pose, *, main: bool = True
+    first_group: GoalOptions, other_groups: Sequence[GoalOptions], start: Pose, *, includes_main: bool = True
 ) -> tuple[Goal, ...]:
     """Build the goals of all --joint groups, in order.
 
     The goals of --goal and --near follow; InputError if there is none.
 
-    Without `main` the targets of the first --joint are in a table.
+    Without `includes_main` the targets of the first --joint are in a table.
     """
-    goals_by_group = [first.build_joint_goals(start, main=main), *(group.build_joint_goals(start) for group in others)]
-    for group, goals in zip((first, *others), goals_by_group, strict=True):
-        if others and main and not goals:
+    goals_by_group = [
+        first_group.build_joint_goals(start, includes_main=includes_main),
+        *(group.build_joint_goals(start) for group in other_groups),
+    ]
+    for group, goals in zip((first_group, *other_groups), goals_by_group, strict=True):
+        if other_groups and includes_main and not goals:
             raise InputError(
                 f"--joint {group.joint} has no target of its own: --to, --rotation, --direction and --look-at belong "
                 "to the --joint before them"
             )
-    collected = [goal for goals in goals_by_group for goal in goals]
-    collected += first.build_word_goals(start)
-    if main and all(isinstance(goal, Near) for goal in collected):
+    all_goals = [goal for goals in goals_by_group for goal in goals]
+    all_goals += first_group.build_word_goals(start)
+    if includes_main and all(isinstance(goal, Near) for goal in all_goals):
         raise InputError(
             "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, --direction or --look-at; "
             "--goal 'KIND JOINT NUMBERS'; or many with --targets FILE"
         )
-    return tuple(collected)
+    return tuple(all_goals)
 
 
 def make_solver(
@@ -224,37 +233,40 @@ def make_solver(
     "auto" selects the default solver; if it lacks an option, the first of its engine, levenberg_marquardt, ccd and the
     others with that option. InputError for an option unknown to the named solver, or for "auto" to every solver.
     """
-    values = {
+    flag_values = {
         key: value.value if isinstance(value, StrEnum) else value for key, value in flags.items() if value is not None
     }
     if name != "auto":
         choose_solver(name, start, goals, prefer, natural=natural)  # raises if natural poses are not available
-        _check_option_names(name, values)
-        return solvers.make_solver(name, **_merge_options(name, options, values))
+        _check_option_names(name, flag_values)
+        return solvers.make_solver(name, **_merge_options(name, options, flag_values))
     if options:
         raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
     default_solver = choose_solver("auto", start, goals, prefer, free_root=free_root, natural=natural)
-    for candidate in (default_solver.name, "levenberg_marquardt", "ccd", *solvers.names()):
-        if values.keys() <= _list_option_names(candidate):
-            return replace_finisher(default_solver, solvers.make_solver(candidate, **values))
+    for candidate_name in (default_solver.name, "levenberg_marquardt", "ccd", *solvers.names()):
+        if flag_values.keys() <= _list_option_names(candidate_name):
+            return replace_finisher(default_solver, solvers.make_solver(candidate_name, **flag_values))
     raise InputError(
-        f"no solver has all of {_format_flags(values)}; name one with --solver: {', '.join(solvers.names())}"
+        f"no solver has all of {_format_flags(flag_values)}; name one with --solver: {', '.join(solvers.names())}"
     )
 
 
 def _merge_options(name: str, options: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:
     """Merge both kinds of options. InputError for an option given twice."""
-    read = parse_options(type(solvers.make_solver(name)), options, name)
-    twice = sorted(read.keys() & flags.keys())
-    if twice:
-        raise InputError(f"the option {twice[0]} is given twice: as --{twice[0]} and as --option {twice[0]}=...")
-    return {**read, **flags}
+    parsed_options = parse_options(type(solvers.make_solver(name)), options, name)
+    repeated_names = sorted(parsed_options.keys() & flags.keys())
+    if repeated_names:
+        repeated_name = repeated_names[0]
+        raise InputError(
+            f"the option {repeated_name} is given twice: as --{repeated_name} and as --option {repeated_name}=..."
+        )
+    return {**parsed_options, **flags}
 
 
 def _check_option_names(name: str, flags: dict[str, Any]) -> None:
-    foreign = flags.keys() - _list_option_names(name)
-    if foreign:
-        raise InputError(f"the solver {name} has no {_format_flags(foreign)}")
+    unknown_names = flags.keys() - _list_option_names(name)
+    if unknown_names:
+        raise InputError(f"the solver {name} has no {_format_flags(unknown_names)}")
 
 
 def _list_option_names(name: str) -> set[str]:
@@ -271,24 +283,16 @@ def _format_flags(names: Any) -> str:
 
 
 _GROUP_OPTION = "--joint"
-_GROUP_OPTION_NAMES = (
-    "joint",
-    "root",
-    "to",
-    "rotation",
-    "direction",
-    "axis",
-    "look_at",
-    "pole",
-)  # parameter names of a group
+# parameter names of a group
+_GROUP_OPTION_NAMES = ("joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole")
 _META_KEY = "poise.groups"  # key of the further groups in the context's meta
 
 
 class SplitArguments(NamedTuple):
     """Split command line: words of the first group, and further groups."""
 
-    first_group: list[str]
-    groups: list[list[str]]
+    first_words: list[str]
+    other_groups: list[list[str]]
 
 
 class GroupedCommand(TyperCommand):
@@ -297,20 +301,24 @@ class GroupedCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the first group with all shared options. Each further group is parsed by itself."""
         group_options = [option for option in self.params if option.name in _GROUP_OPTION_NAMES]
-        words, groups = split_groups(args, {text: option.nargs for option in group_options for text in option.opts})
-        lone = TyperCommand(self.name, params=group_options)
-        ctx.meta[_META_KEY] = [lone.make_context(ctx.info_name, group, parent=ctx.parent).params for group in groups]
-        return super().parse_args(ctx, words)
+        first_words, groups = split_groups(
+            args, {text: option.nargs for option in group_options for text in option.opts}
+        )
+        group_command = TyperCommand(self.name, params=group_options)
+        ctx.meta[_META_KEY] = [
+            group_command.make_context(ctx.info_name, group, parent=ctx.parent).params for group in groups
+        ]
+        return super().parse_args(ctx, first_words)
 
 
-def split_groups(words: Sequence[str], counts: dict[str, int]) -> SplitArguments:
+def split_groups(words: Sequence[str], value_counts: dict[str, int]) -> SplitArguments:
     """Split a command line at repeated --joint options.
 
     Parameters
     ----------
     words
         The words after the command.
-    counts
+    value_counts
         Number of values of each option of a group.
 
     Raises
@@ -324,7 +332,7 @@ def split_groups(words: Sequence[str], counts: dict[str, int]) -> SplitArguments
     remaining = list(words)
     while remaining:
         option, equals, _ = remaining[0].partition("=")
-        if option not in counts:
+        if option not in value_counts:
             shared_words.append(remaining.pop(0))
             continue
         if option == _GROUP_OPTION and option in used_options:
@@ -333,9 +341,9 @@ def split_groups(words: Sequence[str], counts: dict[str, int]) -> SplitArguments
         if option in used_options:
             raise InputError(f"{option} is given twice for one --joint; it belongs to the --joint before it")
         used_options.add(option)
-        count = 1 + counts[option] - bool(equals)
-        groups[-1] += remaining[:count]
-        remaining = remaining[count:]
+        word_count = 1 + value_counts[option] - bool(equals)
+        groups[-1] += remaining[:word_count]
+        remaining = remaining[word_count:]
     return SplitArguments(shared_words + groups[0], groups[1:])
 
 

@@ -37,18 +37,20 @@ def load_contacts(
     path  contact file; FileError if it lacks the clip. None: the sidecar of `file`, if it has contacts
     legs  names of legs; None: all legs of the character
     """
-    source = path or build_sidecar_path(file)
-    if path is None and not is_file(source):
+    contact_file = path or build_sidecar_path(file)
+    if path is None and not is_file(contact_file):
         return None, ""
     leg_names = tuple(leg.name for leg in figure_of(clip, rig=rig).legs)
     times = even(clip)[0].times
-    contacts = read_contacts(source, clip.name, leg_names, times)
+    contacts = read_contacts(contact_file, clip.name, leg_names, times)
     if contacts is None:
         if path is not None:
             raise FileError(path, f"holds no contacts of the clip {clip.name!r}")
         return None, ""
-    intervals = {leg: points for leg, points in contacts.intervals().items() if legs is None or leg in legs}
-    return Contacts.from_intervals(intervals, tuple(legs or leg_names), times), f"contacts are those of {source}"
+    intervals = {
+        leg: point_intervals for leg, point_intervals in contacts.intervals().items() if legs is None or leg in legs
+    }
+    return Contacts.from_intervals(intervals, tuple(legs or leg_names), times), f"contacts are those of {contact_file}"
 
 
 def check_contacts_path(path: Path) -> None:
@@ -62,7 +64,7 @@ def check_contacts_path(path: Path) -> None:
 
 Vector: TypeAlias = tuple[float, ...]
 
-ALONG, AGAINST = "along", "against"
+ALONG_TRAVEL, AGAINST_TRAVEL = "along", "against"
 
 DirectionOption = Annotated[
     str | None,
@@ -119,10 +121,16 @@ def build_terrain(
 @cache
 def build_cached_terrain(options: TerrainOptions, up: str | None = None, direction: Vector | None = None) -> Terrain:
     """Build a terrain, cached in each process. `direction` (3,) is in the frame with the up axis `up`."""
-    frame: Any = up or options.up
+    up_axis: Any = up or options.up
     size, origin = _parse_numbers("--terrain-size", options.size, (2,)), _parse_point(options.origin, options.up)
     return terrain_of(
-        options.spec, size=size, height=options.height, origin=origin, up=frame, unit=options.unit, direction=direction
+        options.spec,
+        size=size,
+        height=options.height,
+        origin=origin,
+        up=up_axis,
+        unit=options.unit,
+        direction=direction,
     )
 
 
@@ -133,8 +141,8 @@ def resolve_direction(text: str, up: str, compute_travel: Callable[[], Floats]) 
     """
     direction = parse_direction(text)
     if isinstance(direction, str):
-        travel = compute_travel()
-        return tuple((travel if direction == ALONG else -travel).tolist())
+        travel_direction = compute_travel()
+        return tuple((travel_direction if direction == ALONG_TRAVEL else -travel_direction).tolist())
     if len(direction) == 1:
         return tuple(turned_by(direction[0], up).tolist())
     return tuple(_insert_up_coordinate(direction, up))
@@ -145,7 +153,7 @@ def parse_direction(text: str) -> str | Vector:
 
     It is `along`, `against`, an angle (1,), two level numbers or three; InputError for anything else.
     """
-    if text.strip() in (ALONG, AGAINST):
+    if text.strip() in (ALONG_TRAVEL, AGAINST_TRAVEL):
         return text.strip()
     numbers = tuple(_split_numbers(text))
     if not 1 <= len(numbers) <= 3:  # noqa: PLR2004
@@ -158,13 +166,15 @@ def parse_direction(text: str) -> str | Vector:
     return numbers
 
 
-def _parse_numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[float] | None:
+def _parse_numbers(option: str, text: str | None, allowed_counts: tuple[int, ...]) -> list[float] | None:
     """Parse comma-separated numbers. InputError states the required count."""
     if text is None:
         return None
     numbers = _split_numbers(text)
-    if len(numbers) not in counts:
-        raise InputError(f"{option} takes {' or '.join(map(str, counts))} numbers with commas between, not {text!r}")
+    if len(numbers) not in allowed_counts:
+        raise InputError(
+            f"{option} takes {' or '.join(map(str, allowed_counts))} numbers with commas between, not {text!r}"
+        )
     return numbers
 
 
@@ -182,9 +192,9 @@ def _parse_point(text: str | None, up: str | None) -> list[float] | None:
     return None if numbers is None else _insert_up_coordinate(numbers, up)
 
 
-def _insert_up_coordinate(numbers: Sequence[float], up: str | None) -> list[float]:
+def _insert_up_coordinate(coordinates: Sequence[float], up: str | None) -> list[float]:
     """Insert 0 for the up axis into two level numbers. Three numbers are returned as they are."""
-    point = list(numbers)
+    point = list(coordinates)
     if len(point) == 2:  # noqa: PLR2004
         point.insert(2 if up == "z" else 1, 0.0)
     return point

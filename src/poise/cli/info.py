@@ -49,63 +49,75 @@ _LIMB_ENDS = (
 
 def find_limbs(roles: Roles) -> ChainEnds:
     """Find the limbs of a character. Keys are tip roles, values the names of the first joint and the tip."""
-    confident = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= _MIN_CONFIDENCE}
-    ends = {
-        tip: (confident[root], confident[tip]) for tip, root in _LIMB_ENDS if tip in confident and root in confident
+    confident_joints = {
+        role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= _MIN_CONFIDENCE
     }
-    if "head" in confident:
-        ends.setdefault("head", (confident["head"], confident["head"]))
+    limb_ends = {
+        tip: (confident_joints[root], confident_joints[tip])
+        for tip, root in _LIMB_ENDS
+        if tip in confident_joints and root in confident_joints
+    }
+    if "head" in confident_joints:
+        limb_ends.setdefault("head", (confident_joints["head"], confident_joints["head"]))
     for leg in roles.legs if roles.kind != "humanoid" else ():
         if leg.upper and leg.foot:
-            ends[f"{leg.name} foot"] = (leg.upper, leg.foot)
-    return ends
+            limb_ends[f"{leg.name} foot"] = (leg.upper, leg.foot)
+    return limb_ends
 
 
-def find_chains(s: Skeleton) -> ChainEnds:
+def find_chains(skeleton: Skeleton) -> ChainEnds:
     """Find the chains of a skeleton, first joint to end.
 
     Named chains of the sidecar come first, then one for each limb.
 
     A leaf `hand_end`, which only marks the length of the hand, has no chain of its own if the hand has one.
     """
-    chain_ends = dict(s.chains)
-    for i in range(len(s)):
-        ends = not any(s.moving_depth[child] for child in s.children[i])
-        splits = sum(s.moving_depth[child] >= MIN_LIMB_JOINTS for child in s.children[i]) > 1
-        if s.parents[i] < 0 or not (splits or (ends and (s.moving_depth[i] or not s.children[i]))):
+    chain_ends = dict(skeleton.chains)
+    for i in range(len(skeleton)):
+        is_chain_end = not any(skeleton.moving_depth[child] for child in skeleton.children[i])
+        is_branching = sum(skeleton.moving_depth[child] >= MIN_LIMB_JOINTS for child in skeleton.children[i]) > 1
+        if skeleton.parents[i] < 0 or not (
+            is_branching or (is_chain_end and (skeleton.moving_depth[i] or not skeleton.children[i]))
+        ):
             continue
-        if _is_end_joint(s, i) and s.names[s.parents[i]] in chain_ends:
+        if _is_end_joint(skeleton, i) and skeleton.names[skeleton.parents[i]] in chain_ends:
             continue
-        moving = [name for name in s.chain(None, s.names[i]) if s[name].kind != Kind.FIXED]
-        if len(moving) > 1:
-            chain_ends.setdefault(s.names[i], (moving[0], s.names[i]))
+        moving_joints = [name for name in skeleton.chain(None, skeleton.names[i]) if skeleton[name].kind != Kind.FIXED]
+        if len(moving_joints) > 1:
+            chain_ends.setdefault(skeleton.names[i], (moving_joints[0], skeleton.names[i]))
     return chain_ends
 
 
-def _is_end_joint(s: Skeleton, i: int) -> bool:
+def _is_end_joint(skeleton: Skeleton, i: int) -> bool:
     """Return whether a joint is its parent's `_end` joint. It is an End Site of BVH, or Blender's leaf bone."""
-    return s.kinds[i] == Kind.FIXED and not s.children[i] and s.names[i] == f"{s.names[s.parents[i]]}_end"
+    return (
+        skeleton.kinds[i] == Kind.FIXED
+        and not skeleton.children[i]
+        and skeleton.names[i] == f"{skeleton.names[skeleton.parents[i]]}_end"
+    )
 
 
 def build_limbs_json(pose: Pose, roles: Roles) -> dict[str, dict[str, Any]]:
     """Build the JSON of limbs with their tip positions."""
-    at, index = compute_positions(pose), pose.skeleton.index
+    positions, find_index = compute_positions(pose), pose.skeleton.index
     return {
-        name: {"root": root, "tip": tip, "position": at[index(tip)].tolist()}
+        name: {"root": root, "tip": tip, "position": positions[find_index(tip)].tolist()}
         for name, (root, tip) in find_limbs(roles).items()
     }
 
 
 def format_chains(pose: Pose, roles: Roles) -> list[str]:
     """Format limbs and chains. Limbs by role come first, with tip positions in a pose."""
-    s, limb_documents = pose.skeleton, build_limbs_json(pose, roles)
+    skeleton, limb_documents = pose.skeleton, build_limbs_json(pose, roles)
     role_chains = {(limb["root"], limb["tip"]) for limb in limb_documents.values()}
     lines = _format_limbs(limb_documents)
     if lines:
         role_hint = "; --joint takes the tip or its role" if roles.kind == "humanoid" else ""
         lines = [f"limbs (root -> tip{role_hint}), and where the tip is at rest:", *lines]
     other_chains = [
-        (name, ends) for name, ends in find_chains(s).items() if name in s.chains or ends not in role_chains
+        (name, ends)
+        for name, ends in find_chains(skeleton).items()
+        if name in skeleton.chains or ends not in role_chains
     ]
     if not other_chains:
         return lines
@@ -120,17 +132,20 @@ def format_chains(pose: Pose, roles: Roles) -> list[str]:
 
 def _format_limbs(limb_documents: dict[str, dict[str, Any]]) -> list[str]:
     paths = {name: f"{limb['root']} -> {limb['tip']}" for name, limb in limb_documents.items()}
-    names, width = (max(map(len, words), default=0) for words in (paths.keys(), paths.values()))
+    name_width, path_width = (max(map(len, texts), default=0) for texts in (paths.keys(), paths.values()))
     resolution = (
         _POSITION_RESOLUTION
         * max((abs(number) for limb in limb_documents.values() for number in limb["position"]), default=0.0)
         or 1.0
     )
-    at = {
+    position_texts = {
         name: " ".join(f"{round(x / resolution) * resolution:.4g}" for x in limb["position"])
         for name, limb in limb_documents.items()
     }
-    return [escape_unprintable(f"  {name:{names}}  {path:{width}}  at {at[name]}") for name, path in paths.items()]
+    return [
+        escape_unprintable(f"  {name:{name_width}}  {path:{path_width}}  at {position_texts[name]}")
+        for name, path in paths.items()
+    ]
 
 
 def compute_positions(pose: Pose) -> Floats:
@@ -146,14 +161,14 @@ def _find_character_joints(rig: Rig, roles: Roles) -> list[int]:
 
     They are the joints that deform a mesh, with their descendants; without a mesh, the trees with a role; else all.
     """
-    s = rig.skeleton
-    deforming = {s.index(name) for skin in rig.skins for name in skin.joints}
-    if not deforming:
-        deforming = {s.way(s.index(joint))[0] for joint in roles.joints.values()}
+    skeleton = rig.skeleton
+    deforming_joints = {skeleton.index(name) for skin in rig.skins for name in skin.joints}
+    if not deforming_joints:
+        deforming_joints = {skeleton.way(skeleton.index(joint))[0] for joint in roles.joints.values()}
     is_included: list[bool] = []
-    for row, parent in enumerate(s.parents.tolist()):
-        is_included.append(row in deforming or (parent >= 0 and is_included[parent]))
-    return [row for row, included in enumerate(is_included) if included] or list(range(len(s)))
+    for joint_index, parent_index in enumerate(skeleton.parents.tolist()):
+        is_included.append(joint_index in deforming_joints or (parent_index >= 0 and is_included[parent_index]))
+    return [joint_index for joint_index, included in enumerate(is_included) if included] or list(range(len(skeleton)))
 
 
 def compute_extent(rig: Rig, roles: Roles) -> Floats:
@@ -170,10 +185,12 @@ def compute_height(rig: Rig, roles: Roles) -> float:
     extent = compute_extent(rig, roles)
     if rig.skeleton.up:
         return float(extent["xyz".index(rig.skeleton.up)])
-    rows = {role: rig.skeleton.index(joint) for role, joint in roles.joints.items()}
-    if {"head", "leftFoot", "rightFoot"} <= rows.keys():
+    role_indices = {role: rig.skeleton.index(joint) for role, joint in roles.joints.items()}
+    if {"head", "leftFoot", "rightFoot"} <= role_indices.keys():
         points = compute_positions(rig.rest)
-        head_offset = points[rows["head"]] - 0.5 * (points[rows["leftFoot"]] + points[rows["rightFoot"]])
+        head_offset = points[role_indices["head"]] - 0.5 * (
+            points[role_indices["leftFoot"]] + points[role_indices["rightFoot"]]
+        )
         return float(extent[np.abs(head_offset).argmax()])
     return float(extent.max(initial=0.0))
 
@@ -196,13 +213,14 @@ def describe_limit(limit: Limit, kind: Kind) -> str:
     if isinstance(limit, EulerBox):
         return f"{limit.order} " + " ".join(f"{c} {_format_degrees(getattr(limit, c.lower()))}" for c in limit.order)
     if isinstance(limit, SwingTwist):
-        first, second = (_format_degrees(side) for side in limit.sides)
-        return f"swing {first} x {second} about {format_axis(limit.axis)}, twist {_format_degrees(limit.twist)}"
+        first_swing, second_swing = (_format_degrees(side) for side in limit.sides)
+        swing_text = f"swing {first_swing} x {second_swing} about {format_axis(limit.axis)}"
+        return f"{swing_text}, twist {_format_degrees(limit.twist)}"
     return _format_range(limit, kind)
 
 
-def _format_degrees(pair: tuple[float, float]) -> str:
-    low, high = (math.degrees(end) for end in pair)
+def _format_degrees(angle_range: tuple[float, float]) -> str:
+    low, high = (math.degrees(end) for end in angle_range)
     if low == -high and 0.0 < high < math.inf:
         return f"+-{format_number(high)} deg"
     return _format_interval(low, high, " deg")
@@ -260,10 +278,13 @@ def format_roles(roles: Roles) -> list[str]:
         "  " + "  ".join(f"{escape_unprintable(cell):{width}}" for cell, width in zip(row, [*widths, 0], strict=True))
         for row in rows
     ]
-    fingers = {side: sum(role.startswith(side) for role in roles.joints if role in _FINGER_ROLES) for side in SIDES}
-    if any(fingers.values()):
+    finger_counts = {
+        side: sum(role.startswith(side) for role in roles.joints if role in _FINGER_ROLES) for side in SIDES
+    }
+    if any(finger_counts.values()):
         lines.append(
-            f"  fingers: {format_count(fingers['left'], 'joint')} left, {fingers['right']} right (--json lists them)"
+            f"  fingers: {format_count(finger_counts['left'], 'joint')} left, {finger_counts['right']} right "
+            "(--json lists them)"
         )
     if roles.kind == "humanoid" and roles.missing:
         lines.append(f"  not found: {', '.join(roles.missing)}")
@@ -304,24 +325,24 @@ def format_gaze(roles: Roles, skeleton: Skeleton) -> list[str]:
 
 def format_markers(markers: Markers, file: Path) -> list[str]:
     """Format the description of markers."""
-    frames, count = markers.gaps.shape
-    seconds = (
-        f"{frames / markers.fps:.4g} s, {format_count(frames, 'frame')} at {markers.fps:.6g} frames/s, the first "
-        "is number"
+    frame_count, marker_count = markers.gaps.shape
+    duration_text = (
+        f"{frame_count / markers.fps:.4g} s, {format_count(frame_count, 'frame')} at {markers.fps:.6g} frames/s, "
+        "the first is number"
     )
-    unit = markers.metres_per_unit
-    unit_text = "unit unknown" if unit is None else f"1 unit = {unit:g} m"
-    up = f"+{markers.up.upper()} up" if markers.up else "up axis unknown"
-    span = " x ".join(format_number(value) for value in _compute_marker_extent(markers))
+    metres_per_unit = markers.metres_per_unit
+    unit_text = "unit unknown" if metres_per_unit is None else f"1 unit = {metres_per_unit:g} m"
+    up_text = f"+{markers.up.upper()} up" if markers.up else "up axis unknown"
+    extent_text = " x ".join(format_number(value) for value in _compute_marker_extent(markers))
     gap_count = int(markers.gaps.sum())
-    share = f" ({100 * gap_count / markers.gaps.size:.3g} %)" if gap_count else ""
+    gap_share_text = f" ({100 * gap_count / markers.gaps.size:.3g} %)" if gap_count else ""
     return [
-        f"{file}: {format_count(count, 'marker')}, no skeleton",
-        f"{seconds} {markers.first_frame}",
-        f"{unit_text}, {up}, points span {span}" if span else f"{unit_text}, {up}",
-        f"not seen: {gap_count:,} of {markers.gaps.size:,} points{share}",
+        f"{file}: {format_count(marker_count, 'marker')}, no skeleton",
+        f"{duration_text} {markers.first_frame}",
+        f"{unit_text}, {up_text}, points span {extent_text}" if extent_text else f"{unit_text}, {up_text}",
+        f"not seen: {gap_count:,} of {markers.gaps.size:,} points{gap_share_text}",
         "",
-        f"markers ({count}):",
+        f"markers ({marker_count}):",
         *(
             escape_unprintable(f"  {name}{_format_gaps(gaps)}")
             for name, gaps in zip(markers.names, markers.gaps.T, strict=True)
@@ -344,9 +365,9 @@ def build_markers_json(markers: Markers, file: Path) -> dict[str, Any]:
         "markers": [
             {
                 "name": name,
-                "gaps": len(_measure_gaps(gaps)),
+                "gaps": len(_measure_gap_lengths(gaps)),
                 "unseen": int(gaps.sum()),
-                "longest_gap": max(_measure_gaps(gaps), default=0),
+                "longest_gap": max(_measure_gap_lengths(gaps), default=0),
             }
             for name, gaps in zip(markers.names, markers.gaps.T, strict=True)
         ],
@@ -356,18 +377,18 @@ def build_markers_json(markers: Markers, file: Path) -> dict[str, Any]:
 
 def _compute_marker_extent(markers: Markers) -> list[float]:
     """Compute the extent of all visible points [file units]. It is empty without any."""
-    visible = markers.positions[~markers.gaps]
-    return np.ptp(visible, axis=0).tolist() if len(visible) else []
+    visible_positions = markers.positions[~markers.gaps]
+    return np.ptp(visible_positions, axis=0).tolist() if len(visible_positions) else []
 
 
-def _measure_gaps(gaps: Bools) -> list[int]:
+def _measure_gap_lengths(gaps: Bools) -> list[int]:
     """Measure the gaps of one marker in frames."""
-    edges = np.flatnonzero(np.diff(gaps, prepend=False, append=False)).tolist()
-    return [end - start for start, end in list(pairwise(edges))[::2]]
+    gap_edges = np.flatnonzero(np.diff(gaps, prepend=False, append=False)).tolist()
+    return [end - start for start, end in list(pairwise(gap_edges))[::2]]
 
 
 def _format_gaps(gaps: Bools) -> str:
-    lengths = _measure_gaps(gaps)
+    lengths = _measure_gap_lengths(gaps)
     if not lengths:
         return ""
     if gaps.all():
@@ -409,32 +430,32 @@ def info(
 
 def build_json(rig: Rig, file: Path) -> dict[str, Any]:
     """Build the JSON document of a rig."""
-    s, roles = rig.skeleton, search_roles(rig)
+    skeleton, roles = rig.skeleton, search_roles(rig)
     return {
         "file": str(file),
-        "nq": s.nq,
-        "nv": s.nv,
-        "metres_per_unit": s.metres_per_unit,
-        "up": s.up,
+        "nq": skeleton.nq,
+        "nv": skeleton.nv,
+        "metres_per_unit": skeleton.metres_per_unit,
+        "up": skeleton.up,
         "size": compute_extent(rig, roles).tolist(),
         "height": compute_height(rig, roles),
-        "joints": [_build_joint_json(s, i) for i in range(len(s))],
+        "joints": [_build_joint_json(skeleton, i) for i in range(len(skeleton))],
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
         "poses": {name: pose.q.tolist() for name, pose in rig.poses.items()},
         "disabled_pairs": list(rig.disabled_pairs),
         "limbs": build_limbs_json(rig.rest, roles),
-        "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in find_chains(s).items()},
+        "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in find_chains(skeleton).items()},
         "humanoid": rig.humanoid,
         "roles": build_roles_json(roles),
         "face": build_gaze_json(roles, rig.skeleton),
-        "loops": [asdict(loop) for loop in s.loops],
+        "loops": [asdict(loop) for loop in skeleton.loops],
         "skins": [{"name": skin.name, "joints": list(skin.joints)} for skin in rig.skins],
         "notes": list(rig.notes),
     }
 
 
-def _build_joint_json(s: Skeleton, i: int) -> dict[str, Any]:
-    joint = s[s.names[i]]
+def _build_joint_json(skeleton: Skeleton, i: int) -> dict[str, Any]:
+    joint = skeleton[skeleton.names[i]]
     limit, coupling = joint.limit, joint.coupling
     return {
         "name": joint.name,
@@ -442,7 +463,8 @@ def _build_joint_json(s: Skeleton, i: int) -> dict[str, Any]:
         "kind": joint.kind.name.lower(),
         "axis": joint.axis,
         "limit": None if limit is None else _build_limit_json(limit),
-        "coupling": coupling and {"to": s.names[coupling.leader], "ratio": coupling.ratio, "offset": coupling.offset},
+        "coupling": coupling
+        and {"to": skeleton.names[coupling.leader], "ratio": coupling.ratio, "offset": coupling.offset},
         "motor": joint.motor and asdict(joint.motor),
     }
 
@@ -454,81 +476,100 @@ def _build_limit_json(limit: Limit) -> dict[str, Any]:
     """
     if not isinstance(limit, Range):
         return {"kind": type(limit).__name__} | format_limit(limit)
-    soft = {"soft": limit.soft} if limit.soft else {}
-    return {"low": _convert_open_end(limit.low), "high": _convert_open_end(limit.high), "axis": limit.axis} | soft
+    soft_entry = {"soft": limit.soft} if limit.soft else {}
+    return {"low": _convert_open_end(limit.low), "high": _convert_open_end(limit.high), "axis": limit.axis} | soft_entry
 
 
-def _convert_open_end(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _convert_open_end(end: float) -> float | None:
+    return end if math.isfinite(end) else None
 
 
 def format_lines(rig: Rig, file: Path) -> list[str]:
     """Format the description of a rig."""
-    s, roles = rig.skeleton, search_roles(rig)
-    counts = {kind: int((s.kinds == kind).sum()) for kind in Kind}
-    kinds = ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count)
-    head = f"{file}: {format_count(len(s), 'joint')} ({kinds}), {s.nv} degrees of freedom, q has {s.nq} numbers"
-    clips = [
+    skeleton, roles = rig.skeleton, search_roles(rig)
+    kind_counts = {kind: int((skeleton.kinds == kind).sum()) for kind in Kind}
+    kinds_text = ", ".join(f"{count} {kind.name.lower()}" for kind, count in kind_counts.items() if count)
+    heading = (
+        f"{file}: {format_count(len(skeleton), 'joint')} ({kinds_text}), {skeleton.nv} degrees of freedom, "
+        f"q has {skeleton.nq} numbers"
+    )
+    clip_lines = [
         f"  {escape_unprintable(c.name) or '(unnamed)'}: {c.duration:.3g} s, {format_count(len(c), 'frame')}, "
         f"{c.fps:.4g} fps"
         for c in rig.clips
     ]
-    if clips:
-        clips = [f"clips ({len(clips)}):", *clips]
-    parts = (format_chains(rig.rest, roles), clips, format_tree(s), format_roles(roles) + format_gaze(roles, s))
-    if s.loops:
-        ends = [f"{loop.name} ({' and '.join(joint or 'the world' for joint in loop.joints)})" for loop in s.loops]
-        parts = (*parts[:3], [f"closed loops ({len(s.loops)}): {join_names(ends)}"], *parts[3:])
+    if clip_lines:
+        clip_lines = [f"clips ({len(clip_lines)}):", *clip_lines]
+    sections = (
+        format_chains(rig.rest, roles),
+        clip_lines,
+        format_tree(skeleton),
+        format_roles(roles) + format_gaze(roles, skeleton),
+    )
+    if skeleton.loops:
+        loop_texts = [
+            f"{loop.name} ({' and '.join(joint or 'the world' for joint in loop.joints)})" for loop in skeleton.loops
+        ]
+        sections = (*sections[:3], [f"closed loops ({len(skeleton.loops)}): {join_names(loop_texts)}"], *sections[3:])
     if rig.poses:
-        parts = (*parts[:2], [f"poses ({len(rig.poses)}): {join_names(rig.poses)}"], *parts[2:])
-    body = [line for part in parts if part for line in ("", *part)]
-    return [head, _format_units(rig, roles), *body, *(escape_unprintable(f"note: {note}") for note in rig.notes)]
+        sections = (*sections[:2], [f"poses ({len(rig.poses)}): {join_names(rig.poses)}"], *sections[2:])
+    body_lines = [line for section in sections if section for line in ("", *section)]
+    return [
+        heading,
+        _format_units(rig, roles),
+        *body_lines,
+        *(escape_unprintable(f"note: {note}") for note in rig.notes),
+    ]
 
 
 def _format_units(rig: Rig, roles: Roles) -> str:
     metres, up = rig.skeleton.metres_per_unit, rig.skeleton.up
-    unit = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
-    which = f"+{up.upper()} up" if up else "up axis unknown"
-    span = compute_extent(rig, roles)
-    resolution_size = 1e3 * float(span.max(initial=0.0))  # rotations in files have about nine digits
-    extent = " x ".join(format_number(value, size=resolution_size) for value in span.tolist())
+    unit_text = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
+    up_text = f"+{up.upper()} up" if up else "up axis unknown"
+    joint_extent = compute_extent(rig, roles)
+    resolution_size = 1e3 * float(joint_extent.max(initial=0.0))  # rotations in files have about nine digits
+    extent_text = " x ".join(format_number(value, size=resolution_size) for value in joint_extent.tolist())
     return (
-        f"{unit}, {which}, joints span {extent} (height "
+        f"{unit_text}, {up_text}, joints span {extent_text} (height "
         f"{format_number(compute_height(rig, roles), size=resolution_size)})"
     )
 
 
-def format_tree(s: Skeleton) -> list[str]:
+def format_tree(skeleton: Skeleton) -> list[str]:
     """Format the joints as a tree, a line each. It is iterative: chains of thousands of joints are legal."""
     lines: list[str] = []
-    links: dict[int, list[str]] = {}
-    for name, row in s.aliases.items():
-        links.setdefault(row, []).append(name)
-    stack = [(i, "", "") for i in reversed(range(len(s))) if s.parents[i] < 0]
+    aliases_by_joint: dict[int, list[str]] = {}
+    for name, joint_index in skeleton.aliases.items():
+        aliases_by_joint.setdefault(joint_index, []).append(name)
+    stack = [(i, "", "") for i in reversed(range(len(skeleton))) if skeleton.parents[i] < 0]
     while stack:
-        i, mark, indent = stack.pop()
-        lines.append(f"{mark}{escape_unprintable(s.names[i] + _format_joint(s, i, links.get(i, [])))}")
+        i, branch_mark, indent = stack.pop()
+        joint_text = skeleton.names[i] + _format_joint(skeleton, i, aliases_by_joint.get(i, []))
+        lines.append(f"{branch_mark}{escape_unprintable(joint_text)}")
         indent = indent[: 3 * _MAX_INDENT_LEVELS]
-        below = s.children[i]
-        for child in reversed(below):
-            last = child == below[-1]
-            stack.append((child, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
+        children = skeleton.children[i]
+        for child in reversed(children):
+            is_last = child == children[-1]
+            stack.append((child, indent + ("└─ " if is_last else "├─ "), indent + ("   " if is_last else "│  ")))
     return lines
 
 
-def _format_joint(s: Skeleton, i: int, links: list[str]) -> str:
-    joint = s[s.names[i]]
-    parts = [joint.kind.name.lower()]
+def _format_joint(skeleton: Skeleton, i: int, aliases: list[str]) -> str:
+    joint = skeleton[skeleton.names[i]]
+    texts = [joint.kind.name.lower()]
     if joint.axis:
-        parts.append("about " * (joint.kind == Kind.HINGE) + format_axis(joint.axis))
+        texts.append("about " * (joint.kind == Kind.HINGE) + format_axis(joint.axis))
     if joint.limit:
-        parts.append(
+        texts.append(
             describe_limit(joint.limit, joint.kind) + (f" soft {joint.limit.soft:g}" if joint.limit.soft else "")
         )
     if joint.coupling:
-        c = joint.coupling
-        has_offset = format_number(c.offset) != "0"
-        parts.append(f"= {format_number(c.ratio, 6)} * {s.names[c.leader]}" + (f" {c.offset:+g}" if has_offset else ""))
-    if links:
-        parts.append(f"link {', '.join(links)}")
-    return f"  [{', '.join(parts)}]"
+        coupling = joint.coupling
+        has_offset = format_number(coupling.offset) != "0"
+        texts.append(
+            f"= {format_number(coupling.ratio, 6)} * {skeleton.names[coupling.leader]}"
+            + (f" {coupling.offset:+g}" if has_offset else "")
+        )
+    if aliases:
+        texts.append(f"link {', '.join(aliases)}")
+    return f"  [{', '.join(texts)}]"

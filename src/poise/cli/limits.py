@@ -31,17 +31,17 @@ _SIDECAR_HEADER = (
 class SidecarChange(NamedTuple):
     """Change of a sidecar by `--anatomical`.
 
-    path             the sidecar
+    path                the sidecar
     old_text, new_text  its text before and after
-    added            the new limits
-    with_own_limit  joints with a limit of their own
-    without_limit    joints of the character without a limit, with the reason
+    added_limits        the new limits
+    with_own_limit      joints with a limit of their own
+    without_limit       joints of the character without a limit, with the reason
     """
 
     path: Path
     old_text: str
     new_text: str
-    added: tuple[JointLimit, ...]
+    added_limits: tuple[JointLimit, ...]
     with_own_limit: tuple[str, ...]
     without_limit: tuple[JointLimit, ...]
 
@@ -73,70 +73,82 @@ def limits(
             say(*_format_limits(rig, file))
         return
     change = plan_change(rig, file)
-    if change.added and not dry_run:
+    if change.added_limits and not dry_run:
         check_writable(change.path)
         write_atomically(change.path, change.new_text.encode())
     if as_json:
-        typer.echo(json.dumps(_build_change_json(change, file, written=bool(change.added) and not dry_run), indent=1))
+        typer.echo(
+            json.dumps(_build_change_json(change, file, is_written=bool(change.added_limits) and not dry_run), indent=1)
+        )
     else:
         say(*_format_change(change, dry_run=dry_run))
 
 
 def plan_change(rig: Rig, file: Path) -> SidecarChange:
     """Plan the sidecar of a file with anatomical limits added."""
-    s = rig.skeleton
+    skeleton = rig.skeleton
     joint_limits = humanoid(rig).explain_limits()
-    with_own_limit = tuple(entry.joint for entry in joint_limits if s.limits[s.index(entry.joint)] is not None)
-    added = tuple(entry for entry in joint_limits if entry.limit is not None and entry.joint not in with_own_limit)
+    with_own_limit = tuple(
+        entry.joint for entry in joint_limits if skeleton.limits[skeleton.index(entry.joint)] is not None
+    )
+    added_limits = tuple(
+        entry for entry in joint_limits if entry.limit is not None and entry.joint not in with_own_limit
+    )
     without_limit = tuple(entry for entry in joint_limits if entry.limit is None and entry.joint not in with_own_limit)
     path = build_sidecar_path(file)
-    old = read_sidecar_text(path)
-    limits = {entry.joint: entry.limit for entry in added if entry.limit is not None}
-    reasons = {entry.joint: f"{entry.role or entry.part}: {entry.reason}" for entry in added}
+    old_text = read_sidecar_text(path)
+    limits_by_joint = {entry.joint: entry.limit for entry in added_limits if entry.limit is not None}
+    reasons_by_joint = {entry.joint: f"{entry.role or entry.part}: {entry.reason}" for entry in added_limits}
     return SidecarChange(
         path,
-        old,
-        append_limits(path, old, limits, reasons, _SIDECAR_HEADER) if added else old,
-        added,
+        old_text,
+        append_limits(path, old_text, limits_by_joint, reasons_by_joint, _SIDECAR_HEADER) if added_limits else old_text,
+        added_limits,
         with_own_limit,
         without_limit,
     )
 
 
 def _format_limits(rig: Rig, file: Path) -> list[str]:
-    s = rig.skeleton
+    skeleton = rig.skeleton
     rows = [
         (name, describe_limit(limit, Kind(int(kind))), limit.source)
-        for name, kind, limit in zip(s.names, s.kinds, s.limits, strict=True)
+        for name, kind, limit in zip(skeleton.names, skeleton.kinds, skeleton.limits, strict=True)
         if limit is not None
     ]
     if not rows:
-        return [f"{file}: none of {len(s)} joints has a limit; --anatomical adds anatomical ones to a character"]
+        return [f"{file}: none of {len(skeleton)} joints has a limit; --anatomical adds anatomical ones to a character"]
     widths = [max(len(escape_unprintable(row[column])) for row in rows) for column in range(2)]
     return [
-        f"{file}: {len(rows)} of {len(s)} joints have limits",
-        *(f"  {escape_unprintable(a):{widths[0]}}  {b:{widths[1]}}  ({source})" for a, b, source in rows),
+        f"{file}: {len(rows)} of {len(skeleton)} joints have limits",
+        *(
+            f"  {escape_unprintable(joint_name):{widths[0]}}  {limit_text:{widths[1]}}  ({source})"
+            for joint_name, limit_text, source in rows
+        ),
     ]
 
 
 def _build_limits_json(rig: Rig, file: Path) -> dict[str, Any]:
-    s = rig.skeleton
+    skeleton = rig.skeleton
     limit_documents = {
         name: format_limit(limit) | {"source": limit.source}
-        for name, limit in zip(s.names, s.limits, strict=True)
+        for name, limit in zip(skeleton.names, skeleton.limits, strict=True)
         if limit is not None
     }
-    return {"file": str(file), "joints": len(s), "limits": limit_documents}
+    return {"file": str(file), "joints": len(skeleton), "limits": limit_documents}
 
 
 def _format_change(change: SidecarChange, *, dry_run: bool) -> list[str]:
-    name, count = change.path.name, len(change.added)
+    sidecar_name, added_count = change.path.name, len(change.added_limits)
     lines: list[str] = []
-    if dry_run and count:
-        old, new = (text.splitlines() for text in (change.old_text, change.new_text))
-        lines += [escape_unprintable(line) for line in difflib.unified_diff(old, new, name, name, lineterm="")]
-    elif count:
-        lines += [f"{change.path}: limits for {format_count(count, 'joint')} added"]
+    if dry_run and added_count:
+        old_lines, new_lines = (text.splitlines() for text in (change.old_text, change.new_text))
+        lines += [
+            escape_unprintable(line)
+            for line in difflib.unified_diff(old_lines, new_lines, sidecar_name, sidecar_name, lineterm="")
+        ]
+    elif added_count:
+        lines += [f"{change.path}: limits for {format_count(added_count, 'joint')} added"]
     else:
         lines += [f"{change.path}: nothing to add"]
     if change.with_own_limit:
@@ -144,14 +156,14 @@ def _format_change(change: SidecarChange, *, dry_run: bool) -> list[str]:
     return lines + [f"no limit for {escape_unprintable(entry.joint)}: {entry.reason}" for entry in change.without_limit]
 
 
-def _build_change_json(change: SidecarChange, file: Path, *, written: bool) -> dict[str, Any]:
+def _build_change_json(change: SidecarChange, file: Path, *, is_written: bool) -> dict[str, Any]:
     return {
         "file": str(file),
         "sidecar": str(change.path),
-        "written": written,
+        "written": is_written,
         "added": {
             entry.joint: {"role": entry.role, "reason": entry.reason} | format_limit(entry.limit)
-            for entry in change.added
+            for entry in change.added_limits
             if entry.limit is not None
         },
         "kept": list(change.with_own_limit),

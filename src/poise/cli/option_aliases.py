@@ -19,11 +19,11 @@ class RenamedOption(NamedTuple):
     """
 
     value_count: int
-    replacement: tuple[str, ...]
+    new_words: tuple[str, ...]
 
     def format_words(self, values: Sequence[str]) -> list[str]:
         """Format the replacement words for values or placeholder names."""
-        return [word.format(*values) for word in self.replacement]
+        return [word.format(*values) for word in self.new_words]
 
 
 _FROM_CLIP = {"--from-clip": RenamedOption(1, ("--clip", "{0}"))}
@@ -58,7 +58,7 @@ def replace_old_options(command: str, words: Sequence[str]) -> list[str]:
     InputError
         For an old option without its values, or given together with its new name.
     """
-    renamed_options, remaining, new_words, replaced = (
+    renamed_options, remaining, replaced_words, old_name_by_new = (
         RENAMED_OPTIONS.get(command, {}),
         list(words),
         list[str](),
@@ -67,22 +67,24 @@ def replace_old_options(command: str, words: Sequence[str]) -> list[str]:
     while remaining and remaining[0] != "--":
         name, equals, value = remaining[0].partition("=")
         if name not in renamed_options:
-            new_words.append(remaining.pop(0))
+            replaced_words.append(remaining.pop(0))
             continue
         del remaining[0]
         values = ([value] if equals else []) + remaining
-        renamed = renamed_options[name]
-        usage = " ".join(renamed.format_words(("ROOT", "JOINT") if renamed.value_count > 1 else ("NAME",)))
-        if len(values) < renamed.value_count:
+        renamed_option = renamed_options[name]
+        usage = " ".join(
+            renamed_option.format_words(("ROOT", "JOINT") if renamed_option.value_count > 1 else ("NAME",))
+        )
+        if len(values) < renamed_option.value_count:
             raise InputError(f"{name} is written {usage} now; its values are missing")
-        if renamed.replacement[0] in replaced:
-            raise InputError(f"give {replaced[renamed.replacement[0]]} or {name}, not both")
-        replaced |= {word: name for word in renamed.replacement if word.startswith("--")}
-        new_words += renamed.format_words(values)
-        remaining = values[renamed.value_count :]
+        if renamed_option.new_words[0] in old_name_by_new:
+            raise InputError(f"give {old_name_by_new[renamed_option.new_words[0]]} or {name}, not both")
+        old_name_by_new |= {word: name for word in renamed_option.new_words if word.startswith("--")}
+        replaced_words += renamed_option.format_words(values)
+        remaining = values[renamed_option.value_count :]
         say(f"note: {name} is written {usage} now; the next version does not know the old name", err=True)
-    options = {word.partition("=")[0] for word in words[: len(words) - len(remaining)]}
-    for usage, name in replaced.items():
-        if usage in options:
-            raise InputError(f"give {name} or {usage}, not both")
-    return new_words + remaining
+    used_options = {word.partition("=")[0] for word in words[: len(words) - len(remaining)]}
+    for new_name, old_name in old_name_by_new.items():
+        if new_name in used_options:
+            raise InputError(f"give {old_name} or {new_name}, not both")
+    return replaced_words + remaining

@@ -65,7 +65,7 @@ class PlantRequest(NamedTuple):
     file: Path
     clip: str | None
     legs: tuple[str, ...] | None
-    contacts: Path | None
+    contact_file: Path | None
     include_root: Path | None = None
 
 
@@ -75,7 +75,7 @@ class OutputPaths(NamedTuple):
     out: Path
     report: Path | None
     plot: Path | None
-    contacts: Path | None
+    contact_file: Path | None
 
     def check(self, source: Path) -> None:
         """Check all output paths before any work."""
@@ -86,9 +86,9 @@ class OutputPaths(NamedTuple):
             check_writable(self.report)
         if self.plot is not None:
             check_picture_path(self.plot)
-        if self.contacts is not None:
-            check_contacts_path(self.contacts)
-            check_writable(self.contacts)
+        if self.contact_file is not None:
+            check_contacts_path(self.contact_file)
+            check_writable(self.contact_file)
         options = ("--out", "--report", "--plot", "--save-contacts")
         check_distinct_paths({name: path for name, path in zip(options, self, strict=True) if path is not None})
 
@@ -98,65 +98,81 @@ class PlantOutcome(NamedTuple):
 
     planted: Planted
     rig: Rig
-    name: str
+    clip_name: str
     notes: list[str]
     seconds: float
 
 
 def plant_clip(
-    rig: Rig, clip: Clip, request: PlantRequest, plant: PlantFunction, *, verb: str, taken: Container[str] = ()
+    rig: Rig,
+    clip: Clip,
+    request: PlantRequest,
+    plant_function: PlantFunction,
+    *,
+    command: str,
+    used_names: Container[str] = (),
 ) -> PlantOutcome:
     """Plant the feet of a clip. Its new name is unused."""
-    contacts, source = load_contacts(request.contacts, request.file, rig, clip, request.legs)
-    began = perf_counter()
-    planted = plant(rig, clip, contacts)
-    seconds = count_seconds(began)
-    name = find_clip_name(planted, taken, verb)
-    return PlantOutcome(planted, rig, name, [*rig.notes, *([source] * bool(source)), *planted.notes], seconds)
+    contacts, contact_note = load_contacts(request.contact_file, request.file, rig, clip, request.legs)
+    start_time = perf_counter()
+    planted = plant_function(rig, clip, contacts)
+    seconds = count_seconds(start_time)
+    new_name = find_clip_name(planted, used_names, command)
+    return PlantOutcome(
+        planted, rig, new_name, [*rig.notes, *([contact_note] * bool(contact_note)), *planted.notes], seconds
+    )
 
 
 def build_clip(outcome: PlantOutcome) -> Clip:
     """Build the clip to write."""
-    return Clip(outcome.planted.times, outcome.planted.poses, outcome.name)
+    return Clip(outcome.planted.times, outcome.planted.poses, outcome.clip_name)
 
 
 def plant_file(
-    request: PlantRequest, files: OutputPaths, plant: PlantFunction, *, verb: str,
+    request: PlantRequest, outputs: OutputPaths, plant_function: PlantFunction, *, command: str,
     advance: Callable[[int, str], None] = lambda _done, _now: None,
 ) -> PlantOutcome:  # fmt: skip
     """Read a clip, plant its feet and write the outputs. `advance` is called before each stage."""
     rig = load(request.file, include_root=request.include_root)
-    clip = _select_source_clip(rig, request, verb)
+    clip = _select_source_clip(rig, request, command)
     advance(1, "planting")
     with prefix_file_name(request.file):
-        outcome = plant_clip(rig, clip, request, plant, verb=verb, taken={clip.name for clip in rig.clips})
+        outcome = plant_clip(
+            rig, clip, request, plant_function, command=command, used_names={clip.name for clip in rig.clips}
+        )
     advance(1, "writing")
-    save(build_clip(outcome), files.out, like=rig)
-    if files.contacts is not None:
-        write_contacts(files.contacts, outcome.planted.contacts, clip.name)
+    save(build_clip(outcome), outputs.out, like=rig)
+    if outputs.contact_file is not None:
+        write_contacts(outputs.contact_file, outcome.planted.contacts, clip.name)
     advance(1, "measuring")
-    write_report(outcome.planted, files)
+    write_report(outcome.planted, outputs)
     advance(1, "done")
     return outcome
 
 
 def run_one_clip(
-    request: PlantRequest, files: OutputPaths, plant: PlantFunction, *, verb: str, as_json: bool, strict: bool
+    request: PlantRequest,
+    outputs: OutputPaths,
+    plant_function: PlantFunction,
+    *,
+    command: str,
+    as_json: bool,
+    strict: bool,
 ) -> None:
     """Plant one clip, write the outputs and print a report.
 
     With `strict` the exit code is 1 if a measure exceeds its bound.
     """
-    files.check(request.file)
-    check_not_an_input({"--contacts": request.contacts}, {"--out": files.out, "--report": files.report})
+    outputs.check(request.file)
+    check_not_an_input({"--contacts": request.contact_file}, {"--out": outputs.out, "--report": outputs.report})
     with show_progress("reading", _PROGRESS_STAGES) as advance:
-        outcome = plant_file(request, files, plant, verb=verb, advance=advance)
+        outcome = plant_file(request, outputs, plant_function, command=command, advance=advance)
     planted = outcome.planted
     if as_json:
-        typer.echo(json.dumps(build_json(outcome) | {"out": str(files.out)}, indent=1, allow_nan=False))
+        typer.echo(json.dumps(build_json(outcome) | {"out": str(outputs.out)}, indent=1, allow_nan=False))
     else:
         _print_report(planted, outcome.rig, outcome.notes)
-        say(f"clip {outcome.name!r} in {files.out}")
+        say(f"clip {outcome.clip_name!r} in {outputs.out}")
     if strict and not planted.report.ok:
         raise typer.Exit(1)
 
@@ -164,11 +180,12 @@ def run_one_clip(
 def build_row(outcome: PlantOutcome, *, strict: bool) -> batch_files.ResultRow:
     """Build the table row of a clip. Units are cm/s and mm, as in the report."""
     report = outcome.planted.report.as_object()
-    before, after, worse = report["before"], report["after"], outcome.planted.report.worse
+    before, after, regressions = report["before"], report["after"], outcome.planted.report.worse
     return {
-        "status": "worse" if strict and worse else "ok", "frames": report["frames"], "skate_before": before["skate"],
-        "skate_after": after["skate"], "sunk_after": after["sunk"], "floating_after": after["floating"],
-        "worse": len(worse), "message": "; ".join(map(str, [*worse, *outcome.notes])),
+        "status": "worse" if strict and regressions else "ok", "frames": report["frames"],
+        "skate_before": before["skate"], "skate_after": after["skate"], "sunk_after": after["sunk"],
+        "floating_after": after["floating"], "worse": len(regressions),
+        "message": "; ".join(map(str, [*regressions, *outcome.notes])),
     }  # fmt: skip
 
 
@@ -177,28 +194,28 @@ def split_names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
-def find_clip_name(planted: Planted, taken: Container[str], verb: str) -> str:
+def find_clip_name(planted: Planted, used_names: Container[str], command: str) -> str:
     """Find an unused name for the new clip. A glTF file keeps the old clips too: walk_planted, walk_planted_1, ..."""
-    name = f"{planted.name}_{verb}ed"
-    others = (f"{name}_{i}" for i in count(1))
-    return next(free for free in chain([name], others) if free not in taken)
+    name = f"{planted.name}_{command}ed"
+    numbered_names = (f"{name}_{i}" for i in count(1))
+    return next(candidate for candidate in chain([name], numbered_names) if candidate not in used_names)
 
 
-def _select_source_clip(rig: Rig, request: PlantRequest, verb: str) -> Clip:
+def _select_source_clip(rig: Rig, request: PlantRequest, command: str) -> Clip:
     if not rig.clips:
-        raise FileError(request.file, f"holds no animation: there is nothing to {verb}")
-    return select_clip(rig, request.clip, f"poise {verb}")
+        raise FileError(request.file, f"holds no animation: there is nothing to {command}")
+    return select_clip(rig, request.clip, f"poise {command}")
 
 
-def write_report(planted: Planted, files: OutputPaths) -> None:
+def write_report(planted: Planted, outputs: OutputPaths) -> None:
     """Write the requested report and picture."""
-    if files.report is not None and files.report.suffix.lower() in _PAGE_SUFFIXES:
-        planted.report.to_html(files.report)
-    elif files.report is not None:
-        write_atomically(files.report, planted.report.to_json().encode())
-    if files.plot is not None:
+    if outputs.report is not None and outputs.report.suffix.lower() in _PAGE_SUFFIXES:
+        planted.report.to_html(outputs.report)
+    elif outputs.report is not None:
+        write_atomically(outputs.report, planted.report.to_json().encode())
+    if outputs.plot is not None:
         try:
-            plot.draw_feet(files.plot, planted)
+            plot.draw_feet(outputs.plot, planted)
         except UnsupportedError as error:
             say(f"no picture: {error}", err=True)
 
@@ -209,8 +226,8 @@ def _print_report(planted: Planted, rig: Rig, notes: list[str]) -> None:
     roles = search_roles(rig)
     for leg in planted.figure.legs:
         say(_format_leg(leg, roles))
-    for worse in planted.report.worse:
-        say(f"worse: {worse}")
+    for regression in planted.report.worse:
+        say(f"worse: {regression}")
     for note in notes:
         say(f"note: {note}")
 
@@ -222,11 +239,11 @@ def _format_leg(leg: Leg, roles: Roles) -> str:
     """
     joints = [joint for joint in (leg.upper, leg.lower, leg.foot, leg.toes) if joint]
     roles_of_leg = [role for role, joint in roles.joints.items() if joint in joints]
-    least_confident = min(roles_of_leg, key=lambda role: roles.confidence[role], default=None)
+    least_confident_role = min(roles_of_leg, key=lambda role: roles.confidence[role], default=None)
     confidence_text = (
         ""
-        if least_confident is None
-        else f" ({roles.confidence[least_confident]:.1f}: {roles.reasons[least_confident]})"
+        if least_confident_role is None
+        else f" ({roles.confidence[least_confident_role]:.1f}: {roles.reasons[least_confident_role]})"
     )
     return f"{leg.name} leg: {', '.join(map(escape_unprintable, joints))}{confidence_text}"
 
@@ -236,7 +253,7 @@ def build_json(outcome: PlantOutcome) -> dict[str, Any]:
     planted, character = outcome.planted, outcome.planted.figure
     return {
         **planted.report.as_object(),
-        "clip": outcome.name,
+        "clip": outcome.clip_name,
         "notes": outcome.notes,
         "joints": {leg.name: [leg.upper, leg.lower, leg.foot, leg.toes] for leg in character.legs},
         "up": character.up,
@@ -254,23 +271,27 @@ def build_json(outcome: PlantOutcome) -> dict[str, Any]:
 class PlantedClip(NamedTuple):
     """Result of one clip: its outcome, or an error line."""
 
-    source: Clip
-    files: OutputPaths
+    source_clip: Clip
+    outputs: OutputPaths
     outcome: PlantOutcome | None
     failure: str
 
 
-def list_clip_outputs(files: OutputPaths, clips: Sequence[Clip]) -> list[OutputPaths]:
+def list_clip_outputs(outputs: OutputPaths, clips: Sequence[Clip]) -> list[OutputPaths]:
     """List the output paths of each clip.
 
     The sidecar and a multi-clip file are shared, all other files are per clip.
     """
     names = [clip.name for clip in clips]
-    pages = [
-        [path] * len(names) if path is None else build_clip_paths(path, names) for path in (files.report, files.plot)
+    page_paths = [
+        [path] * len(names) if path is None else build_clip_paths(path, names)
+        for path in (outputs.report, outputs.plot)
     ]
-    contacts = list_contact_files(files.contacts, clips, "--save-contacts")
-    return [OutputPaths(*each) for each in zip(list_output_paths(files.out, clips), *pages, contacts, strict=True)]
+    contact_files = list_contact_files(outputs.contact_file, clips, "--save-contacts")
+    return [
+        OutputPaths(*clip_paths)
+        for clip_paths in zip(list_output_paths(outputs.out, clips), *page_paths, contact_files, strict=True)
+    ]
 
 
 def list_contact_files(path: Path | None, clips: Sequence[Clip], option: str) -> Sequence[Path | None]:
@@ -289,7 +310,12 @@ def list_contact_files(path: Path | None, clips: Sequence[Clip], option: str) ->
 
 
 def plant_all_clips(
-    request: PlantRequest, files: OutputPaths, plant: PlantFunction, *, verb: str, advance: Callable[[int, str], None]
+    request: PlantRequest,
+    outputs: OutputPaths,
+    plant_function: PlantFunction,
+    *,
+    command: str,
+    advance: Callable[[int, str], None],
 ) -> tuple[Rig, list[PlantedClip]]:
     """Plant every clip of a file and write the outputs.
 
@@ -297,74 +323,90 @@ def plant_all_clips(
     """
     rig = load(request.file, include_root=request.include_root)
     if not rig.clips:
-        raise FileError(request.file, f"holds no animation: there is nothing to {verb}")
-    clip_outputs, contacts = (
-        list_clip_outputs(files, rig.clips),
-        list_contact_files(request.contacts, rig.clips, "--contacts"),
+        raise FileError(request.file, f"holds no animation: there is nothing to {command}")
+    clip_outputs, contact_files = (
+        list_clip_outputs(outputs, rig.clips),
+        list_contact_files(request.contact_file, rig.clips, "--contacts"),
     )
-    _check_clip_outputs(clip_outputs, contacts)
+    _check_clip_outputs(clip_outputs, contact_files)
     results: list[PlantedClip] = []
-    taken = {clip.name for clip in rig.clips}
-    for clip, paths, contact_file in zip(rig.clips, clip_outputs, contacts, strict=True):
+    used_names = {clip.name for clip in rig.clips}
+    for clip, clip_paths, contact_file in zip(rig.clips, clip_outputs, contact_files, strict=True):
         advance(0, clip.name)
         try:
-            outcome = plant_clip(rig, clip, request._replace(contacts=contact_file), plant, verb=verb, taken=taken)
+            outcome = plant_clip(
+                rig,
+                clip,
+                request._replace(contact_file=contact_file),
+                plant_function,
+                command=command,
+                used_names=used_names,
+            )
         except PoiseError as error:
-            results.append(PlantedClip(clip, paths, None, format_failure(clip, error)))
+            results.append(PlantedClip(clip, clip_paths, None, format_failure(clip, error)))
         else:
-            taken.add(outcome.name)
-            results.append(PlantedClip(clip, paths, outcome, ""))
+            used_names.add(outcome.clip_name)
+            results.append(PlantedClip(clip, clip_paths, outcome, ""))
         advance(1, clip.name)
-    planted = [result for result in results if result.outcome is not None]
-    if not planted:
+    planted_clips = [result for result in results if result.outcome is not None]
+    if not planted_clips:
         raise FileError(
             request.file, f"no clip of {len(results)} could be worked on; the first: {results[0].failure[8:]}"
         )
-    _write_clips(planted, rig)
+    _write_clips(planted_clips, rig)
     return rig, results
 
 
-def _check_clip_outputs(clip_outputs: list[OutputPaths], contacts: Sequence[Path | None]) -> None:
+def _check_clip_outputs(clip_outputs: list[OutputPaths], contact_files: Sequence[Path | None]) -> None:
     """Check output conflicts and contact files before any work."""
-    options = {"--out": 0, "--report": 1, "--plot": 2, "--save-contacts": 3}
+    field_by_option = {"--out": 0, "--report": 1, "--plot": 2, "--save-contacts": 3}
     check_distinct_files(
-        {option: [path for files in clip_outputs if (path := files[i]) is not None] for option, i in options.items()}
+        {
+            option: [path for clip_paths in clip_outputs if (path := clip_paths[i]) is not None]
+            for option, i in field_by_option.items()
+        }
     )
-    written = [
-        path for files in clip_outputs for path in files[:2]
-    ]  # --save-contacts may overwrite the file of --contacts
-    for path in contacts:
+    # --save-contacts may overwrite the file of --contacts
+    written_paths = [path for clip_paths in clip_outputs for path in clip_paths[:2]]
+    for path in contact_files:
         if path is not None and not is_file(path):
             raise FileError(
                 path, "there is no such file; --clip all takes a contact file for each clip, NAME_CLIP.json"
             )
-        for new in written:
-            check_not_an_input({"--contacts": path}, {"--out or --report": new})
+        for output in written_paths:
+            check_not_an_input({"--contacts": path}, {"--out or --report": output})
 
 
-def _write_clips(planted: list[PlantedClip], rig: Rig) -> None:
+def _write_clips(planted_clips: list[PlantedClip], rig: Rig) -> None:
     save_clips(
-        [(build_clip(result.outcome), result.files.out) for result in planted if result.outcome is not None], rig
+        [(build_clip(result.outcome), result.outputs.out) for result in planted_clips if result.outcome is not None],
+        rig,
     )
-    for result in planted:
+    for result in planted_clips:
         if result.outcome is None:
             continue
-        if result.files.contacts is not None:
-            write_contacts(result.files.contacts, result.outcome.planted.contacts, result.source.name)
-        write_report(result.outcome.planted, result.files)
+        if result.outputs.contact_file is not None:
+            write_contacts(result.outputs.contact_file, result.outcome.planted.contacts, result.source_clip.name)
+        write_report(result.outcome.planted, result.outputs)
 
 
 def run_all_clips(
-    request: PlantRequest, files: OutputPaths, plant: PlantFunction, *, verb: str, as_json: bool, strict: bool
+    request: PlantRequest,
+    outputs: OutputPaths,
+    plant_function: PlantFunction,
+    *,
+    command: str,
+    as_json: bool,
+    strict: bool,
 ) -> None:
     """Plant every clip and print a line for each.
 
     The exit code is 1 if a clip failed and, with `strict`, if a measure exceeds its bound.
     """
-    files.check(request.file)
-    count = len(load(request.file, include_root=request.include_root).clips)
-    with show_progress("planting", count) as advance:
-        rig, results = plant_all_clips(request, files, plant, verb=verb, advance=advance)
+    outputs.check(request.file)
+    clip_count = len(load(request.file, include_root=request.include_root).clips)
+    with show_progress("planting", clip_count) as advance:
+        rig, results = plant_all_clips(request, outputs, plant_function, command=command, advance=advance)
     if as_json:
         typer.echo(json.dumps(_build_clips_json(results), indent=1, allow_nan=False))
     else:
@@ -376,7 +418,7 @@ def run_all_clips(
 
 def _print_clip_reports(rig: Rig, results: list[PlantedClip]) -> None:
     """Print a line for each clip, regressions, and distinct notes."""
-    notes: dict[str, list[str]] = {}
+    clips_by_note: dict[str, list[str]] = {}
     for result in results:
         if result.outcome is None:
             say(result.failure, err=True)
@@ -384,29 +426,29 @@ def _print_clip_reports(rig: Rig, results: list[PlantedClip]) -> None:
         report = result.outcome.planted.report
         before, after = report.before, report.after
         say(
-            f"clip {result.outcome.name!r} in {result.files.out}: "
+            f"clip {result.outcome.clip_name!r} in {result.outputs.out}: "
             f"{format_count(len(result.outcome.planted), 'frame')}, foot skate "
             f"{before.skate:.1f} -> {after.skate:.1f} cm/s, "
             f"deepest {before.penetration:.1f} -> {after.penetration:.1f} mm"
         )
-        for worse in report.worse:
-            say(f"  worse: {worse}")
+        for regression in report.worse:
+            say(f"  worse: {regression}")
         for note in result.outcome.notes:
-            notes.setdefault(note, []).append(result.source.name)
-    for note, clips in notes.items():
-        where = "" if len(clips) == len(rig.clips) else f" ({', '.join(map(escape_unprintable, clips))})"
-        say(f"note: {note}{where}")
+            clips_by_note.setdefault(note, []).append(result.source_clip.name)
+    for note, clips in clips_by_note.items():
+        clips_text = "" if len(clips) == len(rig.clips) else f" ({', '.join(map(escape_unprintable, clips))})"
+        say(f"note: {note}{clips_text}")
 
 
 def _build_clips_json(results: list[PlantedClip]) -> dict[str, Any]:
     """Build the JSON document: planted clips, and failures."""
     clips = [
-        build_json(result.outcome) | {"source": result.source.name, "out": str(result.files.out)}
+        build_json(result.outcome) | {"source": result.source_clip.name, "out": str(result.outputs.out)}
         for result in results
         if result.outcome
     ]
-    failed = [{"clip": result.source.name, "message": result.failure} for result in results if result.failure]
-    return {"clips": clips, "failed": failed}
+    failures = [{"clip": result.source_clip.name, "message": result.failure} for result in results if result.failure]
+    return {"clips": clips, "failed": failures}
 
 
 def build_clips_row(results: list[PlantedClip], *, strict: bool) -> batch_files.ResultRow:
@@ -415,15 +457,15 @@ def build_clips_row(results: list[PlantedClip], *, strict: bool) -> batch_files.
     It has sums of frames and regressions, and the maximum of each measure.
     """
     rows = [build_row(result.outcome, strict=strict) for result in results if result.outcome is not None]
-    failed = [result.failure for result in results if result.failure]
-    worst = ("skate_before", "skate_after", "sunk_after", "floating_after")
-    messages = dict.fromkeys([*failed, *(row["message"] for row in rows if row["message"])])
+    failures = [result.failure for result in results if result.failure]
+    max_columns = ("skate_before", "skate_after", "sunk_after", "floating_after")
+    messages = dict.fromkeys([*failures, *(row["message"] for row in rows if row["message"])])
     status = "worse" if any(row["status"] == "worse" for row in rows) else "ok"
     return {
-        "status": "partly" if failed else status,
+        "status": "partly" if failures else status,
         **{name: sum(row[name] for row in rows) for name in ("frames", "worse")},
-        **{name: max(row[name] for row in rows) for name in worst},
-        "files": sorted({str(result.files.out) for result in results if result.outcome is not None}),
+        **{name: max(row[name] for row in rows) for name in max_columns},
+        "files": sorted({str(result.outputs.out) for result in results if result.outcome is not None}),
         "message": "; ".join(messages),
     }  # fmt: skip
 
@@ -513,7 +555,7 @@ class _BatchArguments(NamedTuple):
 class PlantJob:
     """Foot planting job for one file. The fields are the options as typed."""
 
-    verb: str
+    command: str
     terrain: TerrainOptions | None
     clip: str | None
     legs: tuple[str, ...] | None
@@ -532,41 +574,50 @@ class PlantJob:
     def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Process one file of a batch and return its table row."""
         request = PlantRequest(file, self.clip, self.legs, None, self.include_root)
-        files = OutputPaths(out, None, None, None)
+        outputs = OutputPaths(out, None, None, None)
         if self.clip == ALL_CLIPS:
-            _, outcomes = plant_all_clips(
-                request, files, self.plant_clip, verb=self.verb, advance=lambda _done, _now: None
+            _, planted_clips = plant_all_clips(
+                request, outputs, self.plant_clip, command=self.command, advance=lambda _done, _now: None
             )
-            return build_clips_row(outcomes, strict=self.strict)
-        outcome = plant_file(request, files, self.plant_clip, verb=self.verb)
+            return build_clips_row(planted_clips, strict=self.strict)
+        outcome = plant_file(request, outputs, self.plant_clip, command=self.command)
         return build_row(outcome, strict=self.strict)
 
 
 def _run_command(
     job: PlantJob,
     clips: list[Path],
-    files: OutputPaths,
-    contacts: Path | None,
-    batch: _BatchArguments,
+    outputs: OutputPaths,
+    contact_file: Path | None,
+    batch_arguments: _BatchArguments,
     *,
     as_json: bool,
 ) -> None:
     """Plant the feet of one clip, or of a batch."""
-    if not (batch_files.is_batch(clips, files.out) or batch.suffix is not None):
+    if not (batch_files.is_batch(clips, outputs.out) or batch_arguments.suffix is not None):
         batch_files.reject_batch_options(
-            job.verb, overwrite=batch.overwrite, processes=batch.processes, cluster=batch.cluster
+            job.command,
+            overwrite=batch_arguments.overwrite,
+            processes=batch_arguments.processes,
+            cluster=batch_arguments.cluster,
         )
-        request = PlantRequest(clips[0], job.clip, job.legs, contacts, job.include_root)
-        run = run_all_clips if job.clip == ALL_CLIPS else run_one_clip
-        run(request, files, job.plant_clip, verb=job.verb, as_json=as_json, strict=job.strict)
+        request = PlantRequest(clips[0], job.clip, job.legs, contact_file, job.include_root)
+        run_clips = run_all_clips if job.clip == ALL_CLIPS else run_one_clip
+        run_clips(request, outputs, job.plant_clip, command=job.command, as_json=as_json, strict=job.strict)
         return
     batch_files.reject_single_file_options(
-        job.verb, contacts=contacts, report=files.report, plot=files.plot, save_contacts=files.contacts
+        job.command, contacts=contact_file, report=outputs.report, plot=outputs.plot, save_contacts=outputs.contact_file
     )
     batch_options = batch_files.build_batch_options(
-        files.out, batch.suffix, overwrite=batch.overwrite, processes=batch.processes, cluster=batch.cluster
+        outputs.out,
+        batch_arguments.suffix,
+        overwrite=batch_arguments.overwrite,
+        processes=batch_arguments.processes,
+        cluster=batch_arguments.cluster,
     )
-    raise typer.Exit(run_batch(job.verb, clips, batch_options, job, as_json=as_json, each_clip=job.clip == ALL_CLIPS))
+    raise typer.Exit(
+        run_batch(job.command, clips, batch_options, job, as_json=as_json, splits_clips=job.clip == ALL_CLIPS)
+    )
 
 
 def plant(
@@ -620,17 +671,17 @@ def plant(
     as_json: _Json = False,
 ) -> None:
     """Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground."""
-    frame = terrain_up and terrain_up.value
+    terrain_up_axis = terrain_up and terrain_up.value
     ground = TerrainOptions(
-        terrain, terrain_size, terrain_height, terrain_origin, frame, terrain_unit, terrain_direction
+        terrain, terrain_size, terrain_height, terrain_origin, terrain_up_axis, terrain_unit, terrain_direction
     )
     ground.check()  # errors in the options are reported before any file is read
     check_not_an_input({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
     options = _build_plant_options(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
     options |= {"stride": stride.value}
     job = PlantJob("plant", ground, clip, split_names(feet_names), tuple(options.items()), strict, include_root)
-    batch = _BatchArguments(suffix, overwrite, processes, cluster)
-    _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch, as_json=as_json)
+    batch_arguments = _BatchArguments(suffix, overwrite, processes, cluster)
+    _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch_arguments, as_json=as_json)
 
 
 def lock(
@@ -659,13 +710,13 @@ def lock(
     """Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself."""
     options = _build_plant_options(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
     job = PlantJob("lock", None, clip, split_names(feet_names), tuple(options.items()), strict, include_root)
-    batch = _BatchArguments(suffix, overwrite, processes, cluster)
-    _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch, as_json=as_json)
+    batch_arguments = _BatchArguments(suffix, overwrite, processes, cluster)
+    _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch_arguments, as_json=as_json)
 
 
 def _build_plant_options(
     *, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlaceMode, feet_only: bool
 ) -> dict[str, Any]:
     """Build the common arguments of plant_feet() and lock_feet()."""
-    numbers = {"up": up and up.value, "metre": metre, "stretch": stretch}
-    return numbers | {"in_place": in_place.value, "feet_only": feet_only}
+    character_options = {"up": up and up.value, "metre": metre, "stretch": stretch}
+    return character_options | {"in_place": in_place.value, "feet_only": feet_only}

@@ -21,7 +21,7 @@ class _RateColumn(ProgressColumn):
 
 
 @contextmanager
-def show_progress(label: str, total: int, *, rate: bool = False) -> Generator[Callable[[int, str], None]]:
+def show_progress(label: str, total: int, *, shows_rate: bool = False) -> Generator[Callable[[int, str], None]]:
     """Show a progress bar while the block runs.
 
     The yielded function takes the number of newly finished items and the current stage.
@@ -31,14 +31,14 @@ def show_progress(label: str, total: int, *, rate: bool = False) -> Generator[Ca
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        *([_RateColumn()] * rate),
+        *([_RateColumn()] * shows_rate),
     ]
     with Progress(
         *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
     ) as progress:
         task = progress.add_task(label, total=total)
 
-        def advance(done: int, stage: str = "") -> None:
-            progress.update(task, advance=done, description=escape_controls(stage or label))
+        def advance(finished_count: int, stage: str = "") -> None:
+            progress.update(task, advance=finished_count, description=escape_controls(stage or label))
 
         yield advance

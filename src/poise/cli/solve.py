@@ -49,7 +49,7 @@ from poise.solvers.base.interface import Prefer, Status
 from poise.solving.bake import Baked, bake
 from poise.solving.result import Result
 from poise.solving.solve import Prepared, prepare
-from poise.solving.solve import solve as run
+from poise.solving.solve import solve as solve_goals
 
 # --- Solves for a table of targets, or for every frame of a clip -----------------------------------------------------
 #
@@ -71,48 +71,50 @@ class SolveOptions(NamedTuple):
     threads: int | None
 
 
-def solve_table(start: Pose, targets: TargetTable, out: Path | None, options: SolveOptions, *, as_json: bool) -> int:
+def solve_table(
+    start: Pose, target_table: TargetTable, out: Path | None, options: SolveOptions, *, as_json: bool
+) -> int:
     """Solve every row and write the result table.
 
     It goes to `out` (.csv, .npy of q) or standard output; return the exit code.
     """
     if out is not None:
         check_table_path(out)
-    prepared = prepare(start, targets.goal, **options._asdict())  # misuse is reported here, before any row
-    reached = _write_results(_SolvedChunks(prepared, targets), out, start.skeleton, as_json=as_json)
+    prepared = prepare(start, target_table.goal, **options._asdict())  # misuse is reported here, before any row
+    reached_count = _write_results(_SolvedChunks(prepared, target_table), out, start.skeleton, as_json=as_json)
     if out is not None:
-        summary: Any = {"targets": targets.count, "reached": reached, "out": str(out)}
-        say(json.dumps(summary) if as_json else f"{reached} of {targets.count} reached; table in {out}")
-    return 0 if reached == targets.count else 1
+        summary: Any = {"targets": target_table.row_count, "reached": reached_count, "out": str(out)}
+        say(json.dumps(summary) if as_json else f"{reached_count} of {target_table.row_count} reached; table in {out}")
+    return 0 if reached_count == target_table.row_count else 1
 
 
 class _SolvedChunks:
     """Iterator of solved chunks. It counts the reached targets."""
 
-    def __init__(self, prepared: Prepared, targets: TargetTable) -> None:
+    def __init__(self, prepared: Prepared, target_table: TargetTable) -> None:
         self.prepared = prepared
-        self.targets = targets
-        self.reached = 0
+        self.target_table = target_table
+        self.reached_count = 0
 
     def __iter__(self) -> Iterator[Result]:
-        with show_progress("solving", self.targets.count, rate=True) as advance:
-            for result in self.prepared.stream(self.targets, chunk=target_file.CHUNK):
-                self.reached += int(np.sum(result.reached))
+        with show_progress("solving", self.target_table.row_count, shows_rate=True) as advance:
+            for result in self.prepared.stream(self.target_table, chunk=target_file.CHUNK_ROWS):
+                self.reached_count += int(np.sum(result.reached))
                 yield result
                 advance(len(result), "")
 
 
-def _write_results(solved: _SolvedChunks, out: Path | None, skeleton: Skeleton, *, as_json: bool) -> int:
+def _write_results(chunks: _SolvedChunks, out: Path | None, skeleton: Skeleton, *, as_json: bool) -> int:
     if out is not None and out.suffix.lower() == ".npy":
-        write_npy(solved, out, solved.targets.count, skeleton.nq)
-        return solved.reached
-    header = build_header(skeleton, solved.targets.goal.measures)
+        write_npy(chunks, out, chunks.target_table.row_count, skeleton.nq)
+        return chunks.reached_count
+    header = build_header(skeleton, chunks.target_table.goal.measures)
     if out is not None:
-        write_csv(solved, out, header)
+        write_csv(chunks, out, header)
     else:
         print_rows = write_json_rows if as_json else write_csv_rows
-        print_rows(solved, typer.get_text_stream("stdout"), header)
-    return solved.reached
+        print_rows(chunks, typer.get_text_stream("stdout"), header)
+    return chunks.reached_count
 
 
 # --- `poise solve --every-frame`: solve every frame of a clip --------------------------------------------------------
@@ -120,7 +122,7 @@ def _write_results(solved: _SolvedChunks, out: Path | None, skeleton: Skeleton, 
 # Each frame starts from its own pose; the solved clip is written.
 
 
-def build_frame_goals(clip: Clip, rows: TargetTable | None, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
+def build_frame_goals(clip: Clip, target_table: TargetTable | None, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     """Build the per-frame goals. The rows of a table are the targets of the first goal, one for each frame.
 
     A Near goal refers to each frame's own pose.
@@ -128,13 +130,13 @@ def build_frame_goals(clip: Clip, rows: TargetTable | None, goals: tuple[Goal, .
     goals = tuple(
         Near(clip.poses, joints=goal.joints, weight=goal.weight) if isinstance(goal, Near) else goal for goal in goals
     )
-    if rows is None:
+    if target_table is None:
         return goals
-    if rows.count != len(clip):
+    if target_table.row_count != len(clip):
         raise InputError(
-            f"the clip {clip.name!r} has {len(clip)} frames, the table {rows.count} targets: give one each"
+            f"the clip {clip.name!r} has {len(clip)} frames, the table {target_table.row_count} targets: give one each"
         )
-    return (rows.goal.with_target(np.concatenate(list(rows))), *goals)
+    return (target_table.goal.with_target(np.concatenate(list(target_table))), *goals)
 
 
 def solve_clip(
@@ -143,9 +145,9 @@ def solve_clip(
     """Solve a clip, write it and print a summary. Return the exit code."""
     if out is not None:
         check_pose_path(out, rig.path)
-    bake_options = _build_bake_options(options)
-    with show_progress("solving", len(clip), rate=True) as advance:
-        baked = bake(clip, goals, **bake_options, progress=lambda done: advance(done, ""))
+    bake_arguments = _build_bake_options(options)
+    with show_progress("solving", len(clip), shows_rate=True) as advance:
+        baked = bake(clip, goals, **bake_arguments, progress=lambda done: advance(done, ""))
     (name,) = find_free_names([baked.name], out, rig)
     baked = replace(baked, name=name)
     if out is not None:
@@ -176,7 +178,7 @@ class SolveClipJob:
     clip: str | None
     limits: Path | None
     no_limits: bool
-    solver: tuple[str, tuple[str, ...], bool | None]
+    solver_choice: tuple[str, tuple[str, ...], bool | None]
     solver_flags: tuple[tuple[str, Any], ...]
     solve_options: tuple[tuple[str, Any], ...]  # SolveOptions without the solver
     include_root: Path | None = None
@@ -200,28 +202,35 @@ class SolveClipJob:
         clips = self._select_clips(rig)
         if out is not None:
             check_pose_path(out, rig.path)
-        files = [None] * len(clips) if out is None else list_output_paths(out, clips)
+        output_paths = [None] * len(clips) if out is None else list_output_paths(out, clips)
         baked: list[Baked] = []
-        with show_progress("solving", sum(map(len, clips)), rate=True) as advance:
+        with show_progress("solving", sum(map(len, clips)), shows_rate=True) as advance:
             for clip in clips:
                 baked.append(self._bake_clip(clip))
                 advance(len(clip), clip.name)
         names = find_free_names([clip.name for clip in clips], out, rig)
         baked = [replace(clip, name=name) for clip, name in zip(baked, names, strict=True)]
-        save_clips([(build_clip(clip), file) for clip, file in zip(baked, files, strict=True) if file is not None], rig)
+        save_clips(
+            [
+                (build_clip(clip), output_path)
+                for clip, output_path in zip(baked, output_paths, strict=True)
+                if output_path is not None
+            ],
+            rig,
+        )
         if as_json:
-            documents = [build_json(clip, file) for clip, file in zip(baked, files, strict=True)]
+            documents = [build_json(clip, output_path) for clip, output_path in zip(baked, output_paths, strict=True)]
             typer.echo(json.dumps({"clips": documents}, indent=1, allow_nan=False))
         else:
-            for clip, file in zip(baked, files, strict=True):
-                say(f"{clip.name!r}:" if file is None else f"{clip.name!r} in {file}:")
+            for clip, output_path in zip(baked, output_paths, strict=True):
+                say(f"{clip.name!r}:" if output_path is None else f"{clip.name!r} in {output_path}:")
                 _print_summary(clip)
         return 0 if all(bool(np.all(clip.result.reached)) for clip in baked) else 1
 
     def _bake_clip(self, clip: Clip) -> Baked:
         start = clip.at(0.0)
-        goals = build_goals(self.goal_options, self.other_goal_options, start, main=True)
-        name, options, natural = self.solver
+        goals = build_goals(self.goal_options, self.other_goal_options, start, includes_main=True)
+        name, options, natural = self.solver_choice
         solve_options = dict(self.solve_options)
         solver = make_solver(
             name, start, goals, solve_options["prefer"], options, free_root=solve_options["free_root"], natural=natural,
@@ -236,23 +245,27 @@ class SolveClipJob:
         rig = self._load_rig(file)
         clips = self._select_clips(rig)
         baked = [self._bake_clip(clip) for clip in clips]
-        files = list_output_paths(out, clips) if self.clip == ALL_CLIPS else [out]
-        save_clips([(build_clip(clip), new) for clip, new in zip(baked, files, strict=True)], rig)
-        missed = [_find_missed_frames(clip) for clip in baked]
-        count = sum(map(len, missed))
+        output_paths = list_output_paths(out, clips) if self.clip == ALL_CLIPS else [out]
+        save_clips(
+            [(build_clip(clip), output_path) for clip, output_path in zip(baked, output_paths, strict=True)], rig
+        )
+        missed_frames = [_find_missed_frames(clip) for clip in baked]
+        missed_count = sum(map(len, missed_frames))
         messages = [
-            solved.result.message(int(frames[0])) for solved, frames in zip(baked, missed, strict=True) if len(frames)
+            solved.result.message(int(frames[0]))
+            for solved, frames in zip(baked, missed_frames, strict=True)
+            if len(frames)
         ]
-        errors = {
-            name: max((e for e in map(find_max_error, error_arrays) if e is not None), default=None)
+        max_errors = {
+            name: max((error for error in map(find_max_error, error_arrays) if error is not None), default=None)
             for name, error_arrays in (
                 ("position_error", [solved.result.position_errors for solved in baked]),
                 ("angle_error", [solved.result.angle_errors for solved in baked]),
             )
         }
         return {
-            "status": "missed" if count else "ok", "frames": sum(map(len, baked)), "missed": count, **errors,
-            "solver": baked[0].result.solver, "files": list(dict.fromkeys(map(str, files))),
+            "status": "missed" if missed_count else "ok", "frames": sum(map(len, baked)), "missed": missed_count,
+            **max_errors, "solver": baked[0].result.solver, "files": list(dict.fromkeys(map(str, output_paths))),
             "message": "; ".join(messages),
         }  # fmt: skip
 
@@ -264,12 +277,12 @@ def build_clip(baked: Baked) -> Clip:
 
 def build_json(baked: Baked, out: Path | None) -> dict[str, Any]:
     """Build the JSON document of a solved clip."""
-    result, missed = baked.result, _find_missed_frames(baked)
+    result, missed_frames = baked.result, _find_missed_frames(baked)
     return {
-        "clip": baked.name, "frames": len(baked), "reached": len(baked) - len(missed), "solver": result.solver,
+        "clip": baked.name, "frames": len(baked), "reached": len(baked) - len(missed_frames), "solver": result.solver,
         "worst_position_error": find_max_error(result.position_errors),
         "worst_angle_error": find_max_error(result.angle_errors),
-        "missed": [{"frame": i, "status": str(Status(int(result.codes[i])))} for i in missed.tolist()],
+        "missed": [{"frame": i, "status": str(Status(int(result.codes[i])))} for i in missed_frames.tolist()],
         "seconds": result.seconds, "out": None if out is None else str(out),
     }  # fmt: skip
 
@@ -281,12 +294,12 @@ def _find_missed_frames(baked: Baked) -> Ints:
 
 def _print_summary(baked: Baked) -> None:
     """Print the reached count and the first missed frames."""
-    result, missed = baked.result, _find_missed_frames(baked)
-    say(f"{len(baked) - len(missed)} of {len(baked)} frames reached ({result.solver})")
-    for i in missed[:3].tolist():
+    result, missed_frames = baked.result, _find_missed_frames(baked)
+    say(f"{len(baked) - len(missed_frames)} of {len(baked)} frames reached ({result.solver})")
+    for i in missed_frames[:3].tolist():
         say(f"frame {i}, {baked.times[i]:.3f} s: {result.message(i)}")
-    if len(missed) > 3:  # noqa: PLR2004
-        say(f"and {len(missed) - 3} more")
+    if len(missed_frames) > 3:  # noqa: PLR2004
+        say(f"and {len(missed_frames) - 3} more")
 
 
 # --- Command ---------------------------------------------------------------------------------------------------------
@@ -442,9 +455,11 @@ def solve(  # `Command` below accepts repeated --joint
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
     goal_options = GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
-    other_goals = read_groups(context)
+    other_goal_options = read_groups(context)
     if targets is not None:
-        _check_target_options(goal_options, other_goals, plot=plot, prefer=prefer, single_pose=not every_frame)
+        _check_target_options(
+            goal_options, other_goal_options, plot=plot, prefer=prefer, is_single_pose=not every_frame
+        )
     if every_frame and (time is not None or plot is not None):
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
     check_not_an_input({"--targets": targets}, {"--out": out, "--plot": plot})
@@ -471,7 +486,7 @@ def solve(  # `Command` below accepts repeated --joint
     solver_choice, flags = (solver, tuple(option or ()), natural), tuple(solver_flags.items())
     job = SolveClipJob(
         goal_options,
-        tuple(other_goals),
+        tuple(other_goal_options),
         clip,
         limits,
         no_limits,
@@ -487,26 +502,28 @@ def solve(  # `Command` below accepts repeated --joint
         if not every_frame:
             raise InputError("poise solve with many files needs --every-frame: it solves their clips")
         batch_files.reject_single_file_options("solve", targets=targets)
-        batch = batch_files.build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_batch("solve", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
+        batch_options = batch_files.build_batch_options(
+            out, suffix, overwrite=overwrite, processes=processes, cluster=cluster
+        )
+        raise typer.Exit(run_batch("solve", files, batch_options, job, as_json=as_json, splits_clips=clip == ALL_CLIPS))
     batch_files.reject_batch_options("solve", overwrite=overwrite, processes=processes, cluster=cluster)
     rig = load_rig(files[0], limits, no_limits=no_limits, include_root=include_root)
     if clip == ALL_CLIPS:
         raise typer.Exit(job.solve_all(rig, out, as_json=as_json))
     chosen_clip = select_clip(rig, clip) if every_frame or clip is not None else None
     start = _select_start(rig, chosen_clip, time, from_pose)
-    rows = None if targets is None else open_target_table(targets, joint or "", root)
-    goals = build_goals(goal_options, other_goals, start, main=rows is None)
-    all_goals = goals if rows is None else (rows.goal, *goals)
+    target_table = None if targets is None else open_target_table(targets, joint or "", root)
+    goals = build_goals(goal_options, other_goal_options, start, includes_main=target_table is None)
+    all_goals = goals if target_table is None else (target_table.goal, *goals)
     chosen_solver = make_solver(
         solver, start, all_goals, prefer.value, option or (), free_root=free_root, natural=natural, **solver_flags
     )
     options = SolveOptions(chosen_solver, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
     if every_frame and chosen_clip is not None:
-        each = build_frame_goals(chosen_clip, rows, goals)
-        raise typer.Exit(solve_clip(rig, chosen_clip, each, out, options, as_json=as_json))
-    if rows is not None:
-        raise typer.Exit(solve_table(start, rows, out, options, as_json=as_json))
+        frame_goals = build_frame_goals(chosen_clip, target_table, goals)
+        raise typer.Exit(solve_clip(rig, chosen_clip, frame_goals, out, options, as_json=as_json))
+    if target_table is not None:
+        raise typer.Exit(solve_table(start, target_table, out, options, as_json=as_json))
     raise typer.Exit(_solve_pose(rig, start, goals, options, out, plot, as_json=as_json))
 
 
@@ -525,16 +542,15 @@ def _solve_pose(
         check_pose_path(out, rig.path)
     if plot is not None:
         check_picture_path(plot)
-    result = run(start, goals, **options._asdict(), trace=plot is not None)
+    result = solve_goals(start, goals, **options._asdict(), trace=plot is not None)
     written: list[str] = []
     if out is not None:
         save_with_note(result.pose, out, rig)
         written.append(str(out))
     if plot is not None and solve_result.draw_result(plot, start, result):
         written.append(str(plot))
-    solve_result.print_result(
-        result, options.prefer, as_json=as_json
-    )  # last: nothing may fail after the result is printed
+    # last: nothing may fail after the result is printed
+    solve_result.print_result(result, options.prefer, as_json=as_json)
     if written and not as_json:
         say(f"written: {', '.join(written)}")
     return 0 if result.reached else 1
@@ -544,10 +560,10 @@ def _select_start(rig: Rig, clip: Clip | None, time: float | None, pose_name: st
     """Return the start pose. It is a clip's at a time, a named pose, or the file's own."""
     if clip is None:
         return rig.pose if pose_name is None else rig.named_pose(pose_name)
-    first, last = clip.times[[0, -1]] if len(clip.times) else (0.0, 0.0)
+    clip_start, clip_end = clip.times[[0, -1]] if len(clip.times) else (0.0, 0.0)
     # The range begins at 0, the default of --time; a rounded time may be half a frame beyond the last key.
-    if time is not None and not min(first, 0.0) <= time <= last + (0.5 / clip.fps if clip.fps else 0.0):
-        raise InputError(f"--time {time:g}: the clip {clip.name!r} goes from {first:g} to {last:g} s")
+    if time is not None and not min(clip_start, 0.0) <= time <= clip_end + (0.5 / clip.fps if clip.fps else 0.0):
+        raise InputError(f"--time {time:g}: the clip {clip.name!r} goes from {clip_start:g} to {clip_end:g} s")
     return clip.at(0.0 if time is None else time)
 
 
@@ -562,27 +578,28 @@ def _check_seeds(seeds: int | None, prefer: SolutionPreference, *, every_frame: 
 
 def _check_file_words(files: list[Path]) -> None:
     """Reject words after the file name other than files. Such words are usually a joint or a target."""
-    words = [
+    stray_words = [
         str(file)
         for file in files[1:]
         if not ((file.suffix and not is_number(str(file))) or file.exists() or batch_files.is_glob(file))
     ]
-    if words:
+    if stray_words:
         raise InputError(
-            f"{words[0]!r} is no file: the joint and its target are options, poise solve FILE --joint JOINT --to X Y Z"
+            f"{stray_words[0]!r} is no file: the joint and its target are options, "
+            "poise solve FILE --joint JOINT --to X Y Z"
         )
 
 
 def _check_target_options(
     goal_options: GoalOptions,
-    other_goals: list[GoalOptions],
+    other_goal_options: list[GoalOptions],
     *,
     plot: Path | None,
     prefer: SolutionPreference,
-    single_pose: bool,
+    is_single_pose: bool,
 ) -> None:
     """Reject options without effect beside --targets."""
-    if other_goals and single_pose:
+    if other_goal_options and is_single_pose:
         raise InputError("--targets solves for one --joint; others go with --to, or with --every-frame")
     if goal_options.joint is None:
         raise InputError("--targets needs --joint JOINT: the rows are that joint's targets")
@@ -590,7 +607,7 @@ def _check_target_options(
         raise InputError(
             "give one target with --to X Y Z and --rotation W X Y Z, or many with --targets FILE, not both"
         )
-    if single_pose and (
+    if is_single_pose and (
         goal_options.direction
         or goal_options.look_at
         or goal_options.pole

@@ -33,9 +33,9 @@ def print_result(result: Result, prefer: Prefer, *, as_json: bool) -> None:
     if result.moved_inside:
         say(f"start outside its limits, moved inside first: {', '.join(result.moved_inside)}")
     say(*str(result).split("\n"))
-    count = len(_list_solutions(result))
-    if count:
-        say(f"{count} distinct solution{'s' * (count > 1)}; this is the one nearest to the start")
+    solution_count = len(_list_solutions(result))
+    if solution_count:
+        say(f"{solution_count} distinct solution{'s' * (solution_count > 1)}; this is the one nearest to the start")
 
 
 def build_json(result: Result, prefer: Prefer) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def build_json(result: Result, prefer: Prefer) -> dict[str, Any]:
     """
     pose, goal = result.pose, _select_first_goal(result)
     position, rotation = _find_target(goal)
-    positions = pose.world[goal.joint] if is_joint_goal(goal) else None
+    joint_transform = pose.world[goal.joint] if is_joint_goal(goal) else None
     return {
         "status": str(result.status),
         "reached": bool(result.reached),
@@ -64,34 +64,37 @@ def build_json(result: Result, prefer: Prefer) -> dict[str, Any]:
         "joint": goal.joint if is_joint_goal(goal) else None,
         "target": None if position is None else position.tolist(),
         "target_rotation": None if rotation is None else rotation.tolist(),
-        "position": None if positions is None else positions.positions.tolist(),
-        "rotation": None if positions is None else positions.rotations.tolist(),
+        "position": None if joint_transform is None else joint_transform.positions.tolist(),
+        "rotation": None if joint_transform is None else joint_transform.rotations.tolist(),
         "goals": [_build_goal_json(result, i) for i in range(len(result.goals))],
         "moved_inside": list(result.moved_inside),
         "open_loops": [loop._asdict() for loop in result.open_loops()],
         "joints": _build_joint_values(pose, result.joints),
         "solutions": [_build_joint_values(solution, result.joints) for solution in _list_solutions(result)],
-        "local": {name: r.tolist() for name, r in zip(pose.skeleton.names, pose.local_rotations, strict=True)},
+        "local": {
+            name: rotation_q.tolist()
+            for name, rotation_q in zip(pose.skeleton.names, pose.local_rotations, strict=True)
+        },
     }
 
 
 def _select_first_goal(result: Result) -> Goal:
     """Return the first goal of a joint. Without one, return the first goal other than Near."""
-    targeted = [goal for goal in result.goals if not isinstance(goal, Near)]
-    return next(filter(is_joint_goal, targeted), targeted[0])
+    target_goals = [goal for goal in result.goals if not isinstance(goal, Near)]
+    return next(filter(is_joint_goal, target_goals), target_goals[0])
 
 
-def _build_goal_json(result: Result, i: int) -> dict[str, Any]:
+def _build_goal_json(result: Result, goal_index: int) -> dict[str, Any]:
     """Build the JSON document of one goal."""
-    goal = result.goals[i]
+    goal = result.goals[goal_index]
     return {
         "goal": format_goal_kind(type(goal)),
         "joint": goal.joint if is_joint_goal(goal) else None,
         "target": goal.rows().tolist() if goal.width else None,
         "weight": goal.weight,
         "optional": is_optional(goal),
-        "position_error": _convert_error(result.position_errors[i]),
-        "angle_error": _convert_error(result.angle_errors[i]),
+        "position_error": _convert_error(result.position_errors[goal_index]),
+        "angle_error": _convert_error(result.angle_errors[goal_index]),
     }
 
 
@@ -106,8 +109,8 @@ def _find_target(goal: Goal) -> tuple[Floats | None, Floats | None]:
 
 def find_max_error(errors: Floats) -> float | None:
     """Return the largest error, or None if all are NaN."""
-    known = errors[~np.isnan(errors)]
-    return float(known.max()) if len(known) else None
+    finite_errors = errors[~np.isnan(errors)]
+    return float(finite_errors.max()) if len(finite_errors) else None
 
 
 def _convert_error(error: np.floating[Any]) -> float | None:
@@ -125,11 +128,11 @@ def _build_joint_values(pose: Pose, joints: tuple[str, ...]) -> dict[str, float 
 def read_joint_value(pose: Pose, name: str) -> float | list[float]:
     """Return the value of a joint. It is a number for a hinge or slide (also a coupled one), a list for others."""
     joint = pose.skeleton[name]
-    numbers = pose.q[pose.skeleton.q_slice(name)]
+    joint_q = pose.q[pose.skeleton.q_slice(name)]
     if joint.kind in (Kind.HINGE, Kind.SLIDE):
         ratio, offset = pose.skeleton.coupling_rows[joint.row]
-        return float(ratio * numbers[0] + offset)
-    return numbers.tolist()
+        return float(ratio * joint_q[0] + offset)
+    return joint_q.tolist()
 
 
 def draw_result(path: Path, start: Pose, result: Result) -> bool:
@@ -161,11 +164,13 @@ def build_header(skeleton: Skeleton, measures: tuple[str, ...]) -> list[str]:
 
 
 def _build_rows(result: Result) -> Iterator[list[Any]]:
-    outcomes = [str(Status(code)) for code in result.codes.tolist()]
-    numbers = compute_joint_numbers(result.problem.skeleton, result.q)
-    columns = (result.targets, result.errors, result.iterations, numbers)
-    for outcome, target, errors, count, values in zip(outcomes, *(column.tolist() for column in columns), strict=True):
-        yield [*target, outcome, *errors, count, *values]
+    status_texts = [str(Status(code)) for code in result.codes.tolist()]
+    joint_numbers = compute_joint_numbers(result.problem.skeleton, result.q)
+    columns = (result.targets, result.errors, result.iterations, joint_numbers)
+    for status_text, target, errors, iterations, values in zip(
+        status_texts, *(column.tolist() for column in columns), strict=True
+    ):
+        yield [*target, status_text, *errors, iterations, *values]
 
 
 def write_csv_rows(results: Iterable[Result], file: TextIO, header: list[str]) -> None:
@@ -194,47 +199,49 @@ def write_json_rows(results: Iterable[Result], file: TextIO, header: list[str]) 
 
 def write_csv(results: Iterable[Result], out: Path, header: list[str]) -> None:
     """Write all rows to a file."""
-    with _open_part_file(out) as part, part.open("w", newline="", encoding="utf-8") as file:
+    with _open_part_file(out) as part_path, part_path.open("w", newline="", encoding="utf-8") as file:
         write_csv_rows(results, file, header)
 
 
-def write_npy(results: Iterable[Result], out: Path, count: int, nq: int) -> None:
+def write_npy(results: Iterable[Result], out: Path, target_count: int, nq: int) -> None:
     """Write q (count, nq) to a .npy file, row by row."""
-    with _open_part_file(out) as part, part.open("wb") as file:
-        row_count = 0
-        _write_npy_header(file, count, nq)
+    with _open_part_file(out) as part_path, part_path.open("wb") as file:
+        written_count = 0
+        _write_npy_header(file, target_count, nq)
         try:
             for result in results:
                 file.write(result.q.tobytes())
-                row_count += len(result.q)
+                written_count += len(result.q)
         except KeyboardInterrupt:
             file.seek(0)
-            _write_npy_header(file, row_count, nq)
+            _write_npy_header(file, written_count, nq)
             raise
 
 
-def _write_npy_header(file: BinaryIO, count: int, nq: int) -> None:
+def _write_npy_header(file: BinaryIO, row_count: int, nq: int) -> None:
     """Write the .npy header with the row count.
 
     NumPy pads the header for any row count, so it can be rewritten in place.
     """
-    descr = np.lib.format.dtype_to_descr(np.dtype(np.float64))
-    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": (count, nq)})
+    dtype_description = np.lib.format.dtype_to_descr(np.dtype(np.float64))
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": dtype_description, "fortran_order": False, "shape": (row_count, nq)}
+    )
 
 
 @contextmanager
 def _open_part_file(out: Path) -> Generator[Path]:
     """Open FILE.part for writing and rename it at the end. For a link both are at its target."""
-    target = resolve_target(out)
-    part = name_part_file(target)
+    target_path = resolve_target(out)
+    part_path = name_part_file(target_path)
     try:
-        yield part
-        replace_file(part, target)
+        yield part_path
+        replace_file(part_path, target_path)
     except KeyboardInterrupt:
-        say(f"finished rows are in {part}", err=True)
+        say(f"finished rows are in {part_path}", err=True)
         raise
     except BaseException as error:
-        part.unlink(missing_ok=True)
+        part_path.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise FileError(out, f"cannot write: {error.strerror or error}") from error
         raise

@@ -20,14 +20,14 @@ def list_solvers(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """List the solvers with their capabilities, or the options of one."""
-    chosen = solvers.names() if name is None else (name,)
-    descriptions = [_describe_solver(solver) for solver in chosen]
+    solver_names = solvers.names() if name is None else (name,)
+    descriptions = [_describe_solver(solver) for solver in solver_names]
     if as_json:
         typer.echo(json.dumps(descriptions if name is None else descriptions[0], indent=1))
     elif name is None:
-        _print_all(descriptions)
+        _print_solver_table(descriptions)
     else:
-        _print_one(descriptions[0])
+        _print_solver_options(descriptions[0])
 
 
 def _describe_solver(name: str) -> dict[str, Any]:
@@ -65,14 +65,18 @@ def _format_default(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _print_all(descriptions: list[dict[str, Any]]) -> None:
+def _print_solver_table(descriptions: list[dict[str, Any]]) -> None:
     table = Table(Column("solver", no_wrap=True), "goals", "joints", "limits", "more", box=None, pad_edge=False)
     for solver in descriptions:
-        also = [word for word, can in (("several goals", solver["several"]), ("free root", solver["free_root"])) if can]
+        feature_texts = [
+            word
+            for word, is_supported in (("several goals", solver["several"]), ("free root", solver["free_root"]))
+            if is_supported
+        ]
         table.add_row(
             solver["name"], ", ".join(solver["goals"]), ", ".join(solver["joints"]),
             ", ".join(solver["limits"]) or "none",
-            ", ".join([*also, *(f"prefer {prefer}" for prefer in solver["prefer"] if prefer != "first")]),
+            ", ".join([*feature_texts, *(f"prefer {prefer}" for prefer in solver["prefer"] if prefer != "first")]),
         )  # fmt: skip
     Console(markup=False).print(table)
     say(
@@ -81,11 +85,13 @@ def _print_all(descriptions: list[dict[str, Any]]) -> None:
     )
 
 
-def _print_one(solver: dict[str, Any]) -> None:
+def _print_solver_options(solver: dict[str, Any]) -> None:
     say(f"{solver['name']}: {solver['summary']}", "")
-    together = "several at once" if solver["several"] else "one at a time"
-    together += ", of one joint" if solver["one_joint"] else "".join(f", {goal} beside it" for goal in solver["beside"])
-    say(f"goals: {', '.join(solver['goals'])}; {together}")
+    combination_text = "several at once" if solver["several"] else "one at a time"
+    combination_text += (
+        ", of one joint" if solver["one_joint"] else "".join(f", {goal} beside it" for goal in solver["beside"])
+    )
+    say(f"goals: {', '.join(solver['goals'])}; {combination_text}")
     say(f"joints: {', '.join(solver['joints'])}; limits: {', '.join(solver['limits']) or 'none'}", "")
     table = Table("option", "type", "default", "meaning", box=None, pad_edge=False)
     for option in solver["options"]:

@@ -20,7 +20,7 @@ from poise.io.text_parsing import parse_table
 from poise.maths.arrays import Floats
 from poise.problem.goals import Orientation, Place, Position
 
-CHUNK = 16_384  # rows in memory at once
+CHUNK_ROWS = 16_384  # rows in memory at once
 
 _TARGET_SUFFIXES = (".csv", ".npy")
 _POINT_COLUMNS, _QUATERNION_COLUMNS = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
@@ -39,17 +39,17 @@ _KIND_BY_SHAPE = {
 class TargetTable:
     """Validated rows of a target file.
 
-    There are `count` of them; iteration reads CHUNK rows at a time, in the layout of `goal`.
+    There are `row_count` of them; iteration reads CHUNK_ROWS rows at a time, in the layout of `goal`.
 
     goal  goal of the kind of the rows; its own target is a placeholder
     """
 
     goal: Position | Orientation | Place
-    count: int
-    read: Callable[[], Iterator[Floats]]
+    row_count: int
+    read_chunks: Callable[[], Iterator[Floats]]
 
     def __iter__(self) -> Iterator[Floats]:
-        return self.read()
+        return self.read_chunks()
 
 
 def open_target_table(path: Path, joint: str, root: str | None) -> TargetTable:
@@ -59,26 +59,26 @@ def open_target_table(path: Path, joint: str, root: str | None) -> TargetTable:
           transforms
     .csv  columns x y z, qw qx qy qz or both, named in the first row among any others; or 3, 4 or 7 without names
 
-    A table without rows is valid: count is 0. FileError names the file, the target and the reason.
+    A table without rows is valid: `row_count` is 0. FileError names the file, the target and the reason.
     """
     if path.suffix.lower() not in _TARGET_SUFFIXES:
         raise FileError(path, "targets are read from .csv or .npy files")
     _check_regular_file(path)
-    kind, read = _open_npy(path) if path.suffix.lower() == ".npy" else _open_csv(path)
+    kind, read_chunks = _open_npy(path) if path.suffix.lower() == ".npy" else _open_csv(path)
     goal = build_placeholder_goal(kind, joint, root)
-    return TargetTable(goal, _count_valid_rows(path, goal, read), read)
+    return TargetTable(goal, _count_valid_rows(path, goal, read_chunks), read_chunks)
 
 
 def _check_regular_file(path: Path) -> None:
     try:
-        status = path.stat()
+        file_status = path.stat()
     except FileNotFoundError as error:
         raise FileError(path, f"{error.strerror}{suggest_similar_paths(path, _TARGET_SUFFIXES)}") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise FileError(path, getattr(error, "strerror", None) or str(error)) from error
-    if not stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(file_status.st_mode):
         raise FileError(path, "is not a regular file")
-    if not status.st_size:
+    if not file_status.st_size:
         raise FileError(path, "the file is empty")
 
 
@@ -91,10 +91,12 @@ def build_placeholder_goal(kind: str, joint: str, root: str | None) -> Position 
     return Place(joint, (0, 0, 0), (1, 0, 0, 0), root=root)
 
 
-def _count_valid_rows(path: Path, goal: Position | Orientation | Place, read: Callable[[], Iterator[Floats]]) -> int:
+def _count_valid_rows(
+    path: Path, goal: Position | Orientation | Place, read_chunks: Callable[[], Iterator[Floats]]
+) -> int:
     """Count the rows. FileError for the first invalid target."""
-    count = 0
-    for rows in read():
+    row_count = 0
+    for rows in read_chunks():
         try:
             goal.parse(rows)
         except InputError:
@@ -102,9 +104,9 @@ def _count_valid_rows(path: Path, goal: Position | Orientation | Place, read: Ca
                 try:
                     goal.parse(row)
                 except InputError as error:
-                    raise FileError(path, str(error), place=f"target {count + i}") from error
-        count += len(rows)
-    return count
+                    raise FileError(path, str(error), place=f"target {row_count + i}") from error
+        row_count += len(rows)
+    return row_count
 
 
 # --- .npy --------------------------------------------------------------------------------------------------------
@@ -116,11 +118,12 @@ def _open_npy(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
     if kind is None:
         raise FileError(path, f"targets need the shape (k, 3), (k, 4), (k, 7), (k, 4, 4) or (k, 3, 4), not {shape}")
 
-    def read() -> Iterator[Floats]:
-        for first in range(0, shape[0], CHUNK):  # mapped again for each chunk: pages already read count as memory
-            yield np.array(_map_npy(path)[first : first + CHUNK], dtype=np.float64)
+    def read_chunks() -> Iterator[Floats]:
+        # mapped again for each chunk: pages already read count as memory
+        for chunk_start in range(0, shape[0], CHUNK_ROWS):
+            yield np.array(_map_npy(path)[chunk_start : chunk_start + CHUNK_ROWS], dtype=np.float64)
 
-    return kind, read
+    return kind, read_chunks
 
 
 def _map_npy(path: Path) -> np.ndarray:
@@ -137,27 +140,27 @@ def _map_npy(path: Path) -> np.ndarray:
 
 
 def _open_csv(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
-    first = next(_read_lines(path), [])
-    names = [cell.strip().lower() for cell in first]
-    is_header = not {*_POINT_COLUMNS, *_QUATERNION_COLUMNS}.isdisjoint(names)
+    first_cells = next(_read_lines(path), [])
+    column_names = [cell.strip().lower() for cell in first_cells]
+    is_header = not {*_POINT_COLUMNS, *_QUATERNION_COLUMNS}.isdisjoint(column_names)
     if is_header:
-        columns = _find_columns(path, names)
-    elif first and not any(map(_is_float, first)):
-        reason = f"columns: {join_names(names)} (named in the first row, commas between)"
-        raise FileError(path, f"no column {' '.join(_POINT_COLUMNS)} or {' '.join(_QUATERNION_COLUMNS)}; {reason}")
+        columns = _find_columns(path, column_names)
+    elif first_cells and not any(map(_is_float, first_cells)):
+        detail = f"columns: {join_names(column_names)} (named in the first row, commas between)"
+        raise FileError(path, f"no column {' '.join(_POINT_COLUMNS)} or {' '.join(_QUATERNION_COLUMNS)}; {detail}")
     else:
-        columns = list(range(len(first)))
+        columns = list(range(len(first_cells)))
         if len(columns) not in _KIND_BY_WIDTH:
-            reason = f"three numbers (x y z), four (qw qx qy qz) or seven expected, not {first!r}"
-            raise FileError(path, reason, place="target 0")
+            detail = f"three numbers (x y z), four (qw qx qy qz) or seven expected, not {first_cells!r}"
+            raise FileError(path, detail, place="target 0")
 
-    def read() -> Iterator[Floats]:
-        lines, count = islice(_read_lines(path), int(is_header), None), 0
-        while block := list(islice(lines, CHUNK)):
-            yield _parse_rows(path, block, columns, len(first), count)
-            count += len(block)
+    def read_chunks() -> Iterator[Floats]:
+        rows, row_count = islice(_read_lines(path), int(is_header), None), 0
+        while chunk := list(islice(rows, CHUNK_ROWS)):
+            yield _parse_rows(path, chunk, columns, len(first_cells), row_count)
+            row_count += len(chunk)
 
-    return _KIND_BY_WIDTH[len(columns)], read
+    return _KIND_BY_WIDTH[len(columns)], read_chunks
 
 
 def _is_float(cell: str) -> bool:
@@ -180,37 +183,45 @@ def _read_lines(path: Path) -> Iterator[list[str]]:
         raise FileError(path, error.strerror or str(error)) from error
 
 
-def _find_columns(path: Path, names: list[str]) -> list[int]:
+def _find_columns(path: Path, column_names: list[str]) -> list[int]:
     """Find the columns of the point and the quaternion."""
-    needed = [
-        name for group in (_POINT_COLUMNS, _QUATERNION_COLUMNS) if not set(group).isdisjoint(names) for name in group
+    needed_names = [
+        name
+        for group in (_POINT_COLUMNS, _QUATERNION_COLUMNS)
+        if not set(group).isdisjoint(column_names)
+        for name in group
     ]
-    missing = [name for name in needed if name not in names]
+    missing = [name for name in needed_names if name not in column_names]
     if missing:
         columns_text = (
             f"targets have {' '.join(_POINT_COLUMNS)}, {' '.join(_QUATERNION_COLUMNS)} or both; columns: "
-            f"{join_names(names)}"
+            f"{join_names(column_names)}"
         )
         raise FileError(path, f"no column {', '.join(missing)}: {columns_text}")
-    repeated = [name for name in needed if names.count(name) > 1]
+    repeated = [name for name in needed_names if column_names.count(name) > 1]
     if repeated:
         raise FileError(path, f"two columns are called {repeated[0]}")
-    return [names.index(name) for name in needed]
+    return [column_names.index(name) for name in needed_names]
 
 
-def _parse_rows(path: Path, rows: list[list[str]], columns: list[int], width: int, first: int) -> Floats:
-    """Parse rows of text to numbers (k, columns). Each row has `width` cells; the first row is target `first`."""
-    pick = itemgetter(*columns)
+def _parse_rows(path: Path, rows: list[list[str]], columns: list[int], cell_count: int, first_index: int) -> Floats:
+    """Parse rows of text to numbers (k, columns).
+
+    Each row has `cell_count` cells; the first row is target `first_index`.
+    """
+    pick_cells = itemgetter(*columns)
     for i, row in enumerate(rows):
-        if len(row) != width:
-            raise FileError(path, f"{len(row)} values under {width} columns", place=f"target {first + i}")
+        if len(row) != cell_count:
+            raise FileError(path, f"{len(row)} values under {cell_count} columns", place=f"target {first_index + i}")
     try:
-        return parse_table([pick(row) for row in rows])
+        return parse_table([pick_cells(row) for row in rows])
     except ValueError as error:
-        i, reason = next((i, error_text) for i, row in enumerate(rows) if (error_text := _find_number_error(pick(row))))
-        how_many = {3: "three", 4: "four", 7: "seven"}[len(columns)]
-        message = f"{how_many} numbers expected, not {rows[i]!r}: {reason}"
-        raise FileError(path, message, place=f"target {first + i}") from error
+        i, reason = next(
+            (i, error_text) for i, row in enumerate(rows) if (error_text := _find_number_error(pick_cells(row)))
+        )
+        count_word = {3: "three", 4: "four", 7: "seven"}[len(columns)]
+        message = f"{count_word} numbers expected, not {rows[i]!r}: {reason}"
+        raise FileError(path, message, place=f"target {first_index + i}") from error
 
 
 def _find_number_error(cells: Sequence[str]) -> str:

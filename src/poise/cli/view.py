@@ -35,7 +35,7 @@ from poise.viewer.document.terrain import build_document_terrain, find_terrain_u
 # It prints the address, a new one after the page is closed, and ends with Ctrl-C.
 
 
-_WAIT_S = 1.0  # [s] wait interval; on some systems Ctrl-C is handled only between two waits
+_WAIT_INTERVAL_S = 1.0  # [s] wait interval; on some systems Ctrl-C is handled only between two waits
 
 
 def serve(document: Document, *, host: str, port: int, open_browser: bool) -> None:
@@ -56,7 +56,7 @@ def serve(document: Document, *, host: str, port: int, open_browser: bool) -> No
     say("closed")
 
 
-def can_show() -> bool:
+def can_open_browser() -> bool:
     """Return whether a browser can be opened for the user.
 
     It needs a terminal for input and output, and a local browser.
@@ -78,7 +78,7 @@ def _wait() -> None:
     """Wait for Ctrl-C."""
     try:
         while True:
-            threading.Event().wait(_WAIT_S)
+            threading.Event().wait(_WAIT_INTERVAL_S)
     except KeyboardInterrupt:
         say()
 
@@ -122,11 +122,11 @@ class ViewOptions(NamedTuple):
 
     clip: str | None
     terrain: str | None
-    plant: bool
+    plants_feet: bool
     solver: str | None
     joint: str | None
     root: str | None
-    direction: str | None = None
+    terrain_direction: str | None = None
 
 
 def view(
@@ -154,11 +154,12 @@ def view(
         return
     if html is not None:
         _check_page_path(html)
-    packages = _check_package_folders(package_path or [])
+    package_folders = _check_package_folders(package_path or [])
     options = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction)
     with numpy_kinematics.defer_kernels() if html is None else contextlib.nullcontext():
         with prefix_file_name(file):
-            document = configure_document(_load_document(file, scene, include_root), options).replace(packages=packages)
+            document = configure_document(_load_document(file, scene, include_root), options)
+            document = document.replace(package_folders=package_folders)
         for note in document.rig.notes:
             say(f"note: {note}", err=True)
         if html is None:
@@ -173,35 +174,38 @@ def configure_document(document: Document, options: ViewOptions) -> Document:
     """Apply the view options to a document. PoiseError for unknown names and impossible combinations."""
     if options.root is not None and options.joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")
-    if options.clip is not None or (options.plant and document.clip is None):
+    if options.clip is not None or (options.plants_feet and document.clip_name is None):
         name = select_clip(document.rig, options.clip, "--plant").name
         document = actions.choose_clip(document, {"name": name})
     if options.joint is not None:
         tip = document.skeleton.names[document.skeleton.index(options.joint)]
         chains = (build_chain(document.start, tip, options.root, tip),)
-        shows_motion = (
-            options.clip is not None or options.plant
-        )  # otherwise the chain is shown, not the motion of the file
-        document = document.replace(chains=chains, clip=document.clip if shows_motion or document.scene else None)
+        # otherwise the chain is shown, not the motion of the file
+        shows_motion = options.clip is not None or options.plants_feet
+        document = document.replace(
+            chains=chains, clip_name=document.clip_name if shows_motion or document.scene_name else None
+        )
     if options.solver is not None:
         document = actions.choose_solver(document, {"view": 0, "name": options.solver})
-    words = _resolve_terrain_text(document, options)
-    if words is not None:
-        build_document_terrain(document.rig, words)  # raises for an invalid terrain
-        document = document.replace(terrain=words)
-    return actions.switch_planting(document, {"on": True}) if options.plant else document
+    terrain_text = _resolve_terrain_text(document, options)
+    if terrain_text is not None:
+        build_document_terrain(document.rig, terrain_text)  # raises for an invalid terrain
+        document = document.replace(terrain_spec=terrain_text)
+    return actions.switch_planting(document, {"on": True}) if options.plants_feet else document
 
 
 def _resolve_terrain_text(document: Document, options: ViewOptions) -> str | None:
     """Resolve the terrain text with its direction angle. The direction may be that of the document's clip."""
-    if options.direction is None:
+    if options.terrain_direction is None:
         return options.terrain
     if options.terrain is None:
         raise InputError("--terrain-direction is the direction of --terrain: give both")
-    TerrainOptions(options.terrain, direction=options.direction).check()
+    TerrainOptions(options.terrain, direction=options.terrain_direction).check()
     up = find_terrain_up(document.rig)
     direction = np.array(
-        resolve_direction(options.direction, up, lambda: _find_travel_direction(document, str(options.direction)))
+        resolve_direction(
+            options.terrain_direction, up, lambda: _find_travel_direction(document, str(options.terrain_direction))
+        )
     )
     level_direction(direction, up)  # raises for a vertical direction
     return f"{options.terrain}@{round(angle_of(direction, up), 2) + 0.0:g}"
@@ -209,9 +213,9 @@ def _resolve_terrain_text(document: Document, options: ViewOptions) -> str | Non
 
 def _find_travel_direction(document: Document, direction: str) -> Floats:
     """Compute the travel direction of the playing clip. InputError without a clip."""
-    if document.clip is None:
+    if document.clip_name is None:
         raise InputError(f"--terrain-direction {direction} is the travel direction of a clip: give one with --clip")
-    return travel_direction(document.rig.clip(document.clip), rig=document.rig)
+    return travel_direction(document.rig.clip(document.clip_name), rig=document.rig)
 
 
 def write_page(document: Document, path: Path) -> None:
@@ -250,5 +254,5 @@ def _check_page_path(path: Path) -> None:
 def _print_scenes() -> None:
     width = max(map(len, scenes.names()))
     for name in scenes.names():
-        about = scenes.describe_scene(name)
-        say(f"{name:{width}}  {about.title}: {about.text}")
+        description = scenes.describe_scene(name)
+        say(f"{name:{width}}  {description.title}: {description.text}")

@@ -183,36 +183,45 @@ def compare(
     """
     from poise.benchmark import read_machine_info  # noqa: PLC0415  (keeps the import of poise fast)
 
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     check_arguments(start, "auto", tolerance, angle_tolerance)
     check_text(name, "the name of the rig")
     if progress is not None:
         check_function(progress, "progress")
-    chosen, methods = parse_effort(effort), [*_build_poise_methods(solvers), *_choose_peers(peers)]
-    task = _build_task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen, check_seed(seed), name)
-    usable, refused = prepare_methods(methods, task)
-    report = _ProgressReporter(progress, _count_steps(chosen, len(usable), task))
+    chosen_effort, methods = parse_effort(effort), [*_build_poise_methods(solvers), *_choose_peers(peers)]
+    task = _build_task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen_effort, check_seed(seed), name)
+    prepared_methods, refusals = prepare_methods(methods, task)
+    report_progress = _ProgressReporter(progress, _count_steps(chosen_effort, len(prepared_methods), task))
     try:
-        metrics = _measure_methods(task, usable, chosen, report)
+        metrics = _measure_methods(task, prepared_methods, chosen_effort, report_progress)
     finally:
-        for _, ready in usable:
-            ready.close()
-    scaling = measure_scaling([method for method, _ in usable], chosen.joints, chosen.seconds / 4, report)
+        for _, prepared in prepared_methods:
+            prepared.close()
+    scaling = measure_scaling(
+        [method for method, _ in prepared_methods], chosen_effort.joints, chosen_effort.seconds / 4, report_progress
+    )
     metrics = sorted(
-        rank_methods([dataclasses.replace(one, growth=tuple(scaling[one.name])) for one in metrics]),
+        rank_methods(
+            [
+                dataclasses.replace(method_metrics, growth=tuple(scaling[method_metrics.name]))
+                for method_metrics in metrics
+            ]
+        ),
         key=_compute_sort_key,
     )
-    left_out = [_make_metrics(method, task, refused[method.name]) for method in methods if method.name in refused]
-    settings = {"effort": dataclasses.asdict(chosen), "seed": seed}
-    return Comparison(task, (*metrics, *left_out), read_machine_info(), settings, count_seconds(began))
+    refused_metrics = [
+        _make_metrics(method, task, refusals[method.name]) for method in methods if method.name in refusals
+    ]
+    settings = {"effort": dataclasses.asdict(chosen_effort), "seed": seed}
+    return Comparison(task, (*metrics, *refused_metrics), read_machine_info(), settings, count_seconds(start_time))
 
 
-def _build_poise_methods(chosen: Any) -> list[Method]:
+def _build_poise_methods(requested: Any) -> list[Method]:
     """Build the methods of Poise's solvers. Two values of one solver differ by the options in their names."""
-    values = names() if isinstance(chosen, str) and chosen == "all" else chosen
+    entries = names() if isinstance(requested, str) and requested == "all" else requested
     all_solvers = [
-        make_solver(one) if isinstance(one, str) else one
-        for one in check_entries(values, 'solvers, or "all",', "['ccd', poise.CCD(iterations=50)]")
+        make_solver(entry) if isinstance(entry, str) else entry
+        for entry in check_entries(entries, 'solvers, or "all",', "['ccd', poise.CCD(iterations=50)]")
     ]
     methods: list[Method] = []
     for solver in all_solvers:
@@ -227,14 +236,14 @@ def _build_poise_methods(chosen: Any) -> list[Method]:
     return methods
 
 
-def _choose_peers(chosen: Any) -> list[Method]:
-    if not isinstance(chosen, str):
-        chosen = names_of(chosen, 'peers, or "all",', "['ikpy', 'pinocchio']")
-        if not chosen:
+def _choose_peers(requested: Any) -> list[Method]:
+    if not isinstance(requested, str):
+        requested = names_of(requested, 'peers, or "all",', "['ikpy', 'pinocchio']")
+        if not requested:
             return []
     from poise.comparison.peers.library_method import build_peer_methods  # noqa: PLC0415  (needed for peers only)
 
-    return build_peer_methods(chosen)
+    return build_peer_methods(requested)
 
 
 def _build_task(
@@ -248,7 +257,7 @@ def _build_task(
     name: str,
 ) -> Task:
     """Build the task, the ranking set first. The start is clamped to its limits."""
-    wanted = _check_single_goal(check_goals(goal))
+    single_goal = _check_single_goal(check_goals(goal))
     if start.shape:
         raise InputError("compare() starts from a single pose, not from a batch")
     if clip is not None and not isinstance(clip, Clip):
@@ -257,22 +266,27 @@ def _build_task(
         check_same_skeleton(start.skeleton, clip.skeleton, f"clip {clip.name!r}")
     q, moved_inside = start.skeleton.legal(start.q)
     start = start.with_q(q)
-    problem = Problem(start, (wanted,))
+    problem = Problem(start, (single_goal,))
     if not problem.joints:
-        raise InputError(f"there is nothing to compare: no joint can move for {wanted.joint!r}")
+        raise InputError(f"there is nothing to compare: no joint can move for {single_goal.joint!r}")
     if 0 in tolerances:
         raise InputError("a comparison needs tolerances above 0: its levels are multiples of them")
-    sets = build_target_sets(problem, wanted, effort.sizes, seed, clip)
+    target_sets = build_target_sets(problem, single_goal, effort.sizes, seed, clip)
     if not (targets is None or isinstance(targets, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"targets is 'reachable', 'path' or 'given', not {abbreviate(targets)}")
-    main = targets or ("given" if wanted.shape else "reachable")
-    if main == "given":
-        del sets["reachable"]
-        sets = {main: _build_given_set(wanted, start, seed)} | sets
-    elif main not in ("reachable", "path"):
+    main_name = targets or ("given" if single_goal.shape else "reachable")
+    if main_name == "given":
+        del target_sets["reachable"]
+        target_sets = {main_name: _build_given_set(single_goal, start, seed)} | target_sets
+    elif main_name not in ("reachable", "path"):
         raise InputError(f"targets is 'reachable', 'path' or 'given', not {abbreviate(targets)}")
     return Task(
-        name, start, wanted, problem.complete_tolerance(*tolerances), {main: sets.pop(main), **sets}, moved_inside
+        name,
+        start,
+        single_goal,
+        problem.complete_tolerance(*tolerances),
+        {main_name: target_sets.pop(main_name), **target_sets},
+        moved_inside,
     )
 
 
@@ -284,8 +298,10 @@ def _build_given_set(goal: OneGoal, start: Pose, seed: int) -> TargetSet:
     rows = goal.rows().reshape(-1, goal.width)
     if not len(rows):
         raise InputError("there is no target to compare methods on")
-    mixed = rows[np.random.default_rng(seed).permutation(len(rows))]
-    return TargetSet("given", "the given targets, in random order", mixed, follows=False, start=start.q)
+    shuffled_rows = rows[np.random.default_rng(seed).permutation(len(rows))]
+    return TargetSet(
+        "given", "the given targets, in random order", shuffled_rows, starts_from_previous=False, start=start.q
+    )
 
 
 def _check_single_goal(goals: tuple[Goal, ...]) -> OneGoal:
@@ -298,52 +314,63 @@ def _check_single_goal(goals: tuple[Goal, ...]) -> OneGoal:
 class _ProgressReporter:
     """Reporter of the current step and the finished share."""
 
-    def __init__(self, progress: Callable[[str, float], None] | None, steps: int) -> None:
-        self.progress, self.steps, self.done = progress, steps, 0
+    def __init__(self, progress: Callable[[str, float], None] | None, step_count: int) -> None:
+        self.progress, self.step_count, self.finished_count = progress, step_count, 0
 
     def __call__(self, label: str) -> None:
         """Count one more finished step."""
-        self.done += 1
+        self.finished_count += 1
         if self.progress is not None:
-            self.progress(label, min(self.done / self.steps, 1.0))
+            self.progress(label, min(self.finished_count / self.step_count, 1.0))
 
 
-def _count_steps(effort: Effort, methods: int, task: Task) -> int:
+def _count_steps(effort: Effort, method_count: int, task: Task) -> int:
     return (
-        methods * (len(task.sets) + 1) + effort.rounds // ROUNDS_PER_REPORT + len(effort.batches) + len(effort.joints)
+        method_count * (len(task.sets) + 1)
+        + effort.rounds // ROUNDS_PER_REPORT
+        + len(effort.batches)
+        + len(effort.joints)
     )
 
 
 def _measure_methods(
-    task: Task, usable: list[tuple[Method, PreparedMethod]], effort: Effort, report: ProgressReport
+    task: Task, prepared_methods: list[tuple[Method, PreparedMethod]], effort: Effort, report_progress: ProgressReport
 ) -> list[MethodMetrics]:
     """Measure everything but scaling and ranks."""
     metrics: list[MethodMetrics] = []
-    for method, ready in usable:
+    for method, prepared in prepared_methods:
         runs = {}
-        for one in task.sets.values():
-            runs[one.name] = run_method(ready, task, one, effort.seconds)
-            report(f"{method.name}, {one.name}")
+        for target_set in task.sets.values():
+            runs[target_set.name] = run_method(prepared, task, target_set, effort.seconds)
+            report_progress(f"{method.name}, {target_set.name}")
         curves = measure_convergence(
-            ready, task, task.main.rows[: effort.traced], _MAX_CURVE_ITERATIONS, effort.seconds
+            prepared, task, task.main.rows[: effort.traced], _MAX_CURVE_ITERATIONS, effort.seconds
         )
-        report(f"{method.name}, iterations")
+        report_progress(f"{method.name}, iterations")
         metrics.append(dataclasses.replace(_make_metrics(method, task), runs=runs, convergence=curves))
-    timed_methods = [_build_timed_method(ready, one, task) for (_, ready), one in zip(usable, metrics, strict=True)]
-    calls = time_calls([one.take_first(effort.timed) for one in timed_methods], effort.rounds, effort.seconds, report)
-    batches = time_batches(timed_methods, task, effort.batches, effort.rounds, effort.seconds / 2, report)
+    timed_methods = [
+        _build_timed_method(prepared, method_metrics, task)
+        for (_, prepared), method_metrics in zip(prepared_methods, metrics, strict=True)
+    ]
+    calls = time_calls(
+        [timed.take_first(effort.timed) for timed in timed_methods],
+        effort.rounds,
+        effort.seconds,
+        report_progress,
+    )
+    batches = time_batches(timed_methods, task, effort.batches, effort.rounds, effort.seconds / 2, report_progress)
     return [
-        dataclasses.replace(one, calls=times, batches=batch.times, batch_trouble=batch.trouble)
-        for one, times, batch in zip(metrics, calls, batches, strict=True)
+        dataclasses.replace(method_metrics, calls=times, batches=batch.times, batch_trouble=batch.error_message)
+        for method_metrics, times, batch in zip(metrics, calls, batches, strict=True)
     ]
 
 
-def _build_timed_method(ready: PreparedMethod, one: MethodMetrics, task: Task) -> TimedMethod:
+def _build_timed_method(prepared: PreparedMethod, metrics: MethodMetrics, task: Task) -> TimedMethod:
     """Build the timed method. It has the targets of its own run and the start of each."""
-    run = one.main
+    run = metrics.main
     assert run is not None
-    begins = list(run.start_q) if task.main.follows else [None] * len(run)
-    return TimedMethod(ready, task.main.rows[: len(run)], begins, one.compute_solved_share())
+    start_q = list(run.start_q) if task.main.starts_from_previous else [None] * len(run)
+    return TimedMethod(prepared, task.main.rows[: len(run)], start_q, metrics.compute_solved_share())
 
 
 def _compute_sort_key(metrics: MethodMetrics) -> tuple[int, float]:
@@ -354,5 +381,5 @@ def _compute_sort_key(metrics: MethodMetrics) -> tuple[int, float]:
     )
 
 
-def _make_metrics(method: Method, task: Task, refused: str | None = None) -> MethodMetrics:
-    return MethodMetrics(method.name, method.family, method.text, method.options, method.does, task, refused)
+def _make_metrics(method: Method, task: Task, refusal: str | None = None) -> MethodMetrics:
+    return MethodMetrics(method.name, method.family, method.text, method.options, method.does, task, refusal)

@@ -159,7 +159,9 @@ class ComparisonData:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns with a value for any method."""
-        return tuple(c for c in COLUMNS if any(not math.isnan(c.compute(method)) for method in self.compared))
+        return tuple(
+            column for column in COLUMNS if any(not math.isnan(column.compute(method)) for method in self.compared)
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a dictionary for each method. It holds the name, ranks, and a number or None for each column."""
@@ -180,12 +182,17 @@ class ComparisonData:
                 "rig": task.name, "joint": task.goal.joint, "goal": type(task.goal).__name__,
                 "joints": list(task.joints), "tolerance": task.tolerance.distance,
                 "angle_tolerance": task.tolerance.angle, "levels": list(TOLERANCE_LEVELS),
-                "sets": {one.name: {"targets": len(one), "text": one.text} for one in task.sets.values()},
+                "sets": {
+                    target_set.name: {"targets": len(target_set), "text": target_set.text}
+                    for target_set in task.sets.values()
+                },
             },
             "machine": self.machine,
             "settings": self.settings,
             "seconds": self.seconds,
-            "columns": {c.key: {"title": c.title, "unit": c.unit, "text": c.text} for c in COLUMNS},
+            "columns": {
+                column.key: {"title": column.title, "unit": column.unit, "text": column.text} for column in COLUMNS
+            },
             "methods": [self._build_row(method) | _build_curves(method) for method in self.methods],
         }  # fmt: skip
 
@@ -196,16 +203,21 @@ def _to_json_number(value: float) -> float | None:
 
 def _build_curves(method: MethodMetrics) -> dict[str, Any]:
     """Collect the curves of a method for JSON."""
-    data: dict[str, Any] = {"text": method.text, "options": method.options}
-    data["growth"] = [
-        {"joints": g.joints, "solved": g.solved, "call": _to_json_number(g.call), "batch": _to_json_number(g.batch)}
-        for g in method.growth
+    curves: dict[str, Any] = {"text": method.text, "options": method.options}
+    curves["growth"] = [
+        {
+            "joints": point.joint_count,
+            "solved": point.solved_share,
+            "call": _to_json_number(point.call_us),
+            "batch": _to_json_number(point.batch_us),
+        }
+        for point in method.growth
     ]
-    data["batches"] = [{"size": size, "us": time} for size, time in method.batch_times.items()]
+    curves["batches"] = [{"size": size, "us": time} for size, time in method.batch_times.items()]
     if method.convergence is not None:
-        low, middle, high = method.convergence.quantiles().tolist()
-        data["convergence"] = {"quarter": low, "median": middle, "three_quarters": high}
-    return data
+        lower_quartile, median, upper_quartile = method.convergence.quantiles().tolist()
+        curves["convergence"] = {"quarter": lower_quartile, "median": median, "three_quarters": upper_quartile}
+    return curves
 
 
 # --- Format a comparison as a plain text table -----------------------------------------------------------------------
@@ -243,25 +255,27 @@ def format_value(column: Column, value: float) -> str:
     return format_number(value, 3)
 
 
-def format_heading(column: Column, distance: str = "") -> str:
-    """Format the title with its unit in brackets. `distance` is the unit of lengths."""
-    unit = {"us": _MICROSECONDS, "distance": distance}.get(column.unit, column.unit)
+def format_heading(column: Column, length_unit: str = "") -> str:
+    """Format the title with its unit in brackets. `length_unit` is the unit of lengths."""
+    unit = {"us": _MICROSECONDS, "distance": length_unit}.get(column.unit, column.unit)
     return f"{column.title} [{unit}]" if unit else column.title
 
 
 def format_table(data: ComparisonData, width: int = 120) -> str:
     """Format the title, method rows and refusals. Columns beyond `width` characters are left out."""
     target_counts = {len(method.main) for method in data.compared if method.main is not None}
-    shown = ("targets", *TABLE_COLUMNS) if len(target_counts) > 1 else TABLE_COLUMNS
-    columns = [column for column in data.columns if column.key in shown]
+    shown_keys = ("targets", *TABLE_COLUMNS) if len(target_counts) > 1 else TABLE_COLUMNS
+    columns = [column for column in data.columns if column.key in shown_keys]
     cells = [["rank", *_format_ranks(data)], ["method", *(method.name for method in data.compared)]]
     cells += [[_format_column_heading(column, data), *_format_column(column, data)] for column in columns]
     lines = _join_columns(cells, width) if data.compared else []
     lines += (
         [f"\nsolved 1x: within {format_tolerance(data)}, by forward kinematics; times are medians"] if lines else []
     )
-    refused = [f"{method.name}: {method.refused}" for method in data.refused]
-    return "\n".join([data.task.title, *([""] if lines else []), *lines, *([""] if refused else []), *refused])
+    refusal_lines = [f"{method.name}: {method.refused}" for method in data.refused]
+    return "\n".join(
+        [data.task.title, *([""] if lines else []), *lines, *([""] if refusal_lines else []), *refusal_lines]
+    )
 
 
 def format_tolerance(data: ComparisonData) -> str:
@@ -320,7 +334,7 @@ def format_verdict(data: ComparisonData) -> str:
     """Describe ranks, misses, limit violations, wrong claims and refusals."""
     if not data.compared:
         return "No method takes this task."
-    writers = (
+    describers = (
         _describe_first,
         _describe_batches,
         _describe_smoothness,
@@ -331,22 +345,24 @@ def format_verdict(data: ComparisonData) -> str:
         _describe_start,
         _describe_refused,
     )
-    sentences = [sentence(data) for sentence in writers]
+    sentences = [describe(data) for describe in describers]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _describe_first(data: ComparisonData) -> str:
-    first_ranked = [m for m in data.compared if m.ranks is not None and m.ranks.overall == 1]
-    if not any(m.compute_solved_share() > 0 for m in data.compared):
+    first_ranked = [method for method in data.compared if method.ranks is not None and method.ranks.overall == 1]
+    if not any(method.compute_solved_share() > 0 for method in data.compared):
         return f"No method solves any of {len(data.task.main)} targets."
-    target_counts = sorted({len(m.main) for m in first_ranked if m.main is not None})
-    solved = sorted({_format_percent(m.compute_solved_share()).removesuffix(" %") for m in first_ranked}, key=float)
-    times = sorted(float(np.median(m.call_times)) for m in first_ranked if m.call_times.size)
+    target_counts = sorted({len(method.main) for method in first_ranked if method.main is not None})
+    solved_texts = sorted(
+        {_format_percent(method.compute_solved_share()).removesuffix(" %") for method in first_ranked}, key=float
+    )
+    times = sorted(float(np.median(method.call_times)) for method in first_ranked if method.call_times.size)
     time_text = f", {_format_range([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call" if times else ""
-    ranks = "ranks first" if len(first_ranked) == 1 else "share rank one"
+    ranks_text = "ranks first" if len(first_ranked) == 1 else "share rank one"
     return (
-        f"{join_words(m.name for m in first_ranked)} {ranks}: {_format_range(solved)} % of "
-        f"{_format_range([str(n) for n in target_counts])} targets "
+        f"{join_words(method.name for method in first_ranked)} {ranks_text}: {_format_range(solved_texts)} % of "
+        f"{_format_range([str(target_count) for target_count in target_counts])} targets "
         f"solved{time_text}."
     )
 
@@ -358,18 +374,19 @@ def _format_range(numbers: Sequence[str]) -> str:
 def _describe_batches(data: ComparisonData) -> str:
     """Name the fastest methods in large batches."""
     reliable = [
-        m
-        for m in data.compared
-        if m.ranks is not None and m.ranks.batch and m.compute_solved_share() >= _MIN_SOLVED_SHARE
+        method
+        for method in data.compared
+        if method.ranks is not None and method.ranks.batch and method.compute_solved_share() >= _MIN_SOLVED_SHARE
     ]
-    best_rank = min((m.ranks.batch or 0 for m in reliable if m.ranks is not None), default=0)
-    fastest = [m for m in reliable if m.ranks is not None and m.ranks.batch == best_rank]
-    times = sorted(m.batch_time for m in fastest)
+    best_rank = min((method.ranks.batch or 0 for method in reliable if method.ranks is not None), default=0)
+    fastest = [method for method in reliable if method.ranks is not None and method.ranks.batch == best_rank]
+    times = sorted(method.batch_time for method in fastest)
     if len(fastest) in (0, len(reliable)):
         return ""
     time_text = _format_range([f"{time:.3g}" for time in times])
-    verb = "is" if len(fastest) == 1 else "are"
-    return f"In a batch {join_words(m.name for m in fastest)} {verb} quickest: {time_text} \N{MICRO SIGN}s a target."
+    verb_text = "is" if len(fastest) == 1 else "are"
+    names_text = join_words(method.name for method in fastest)
+    return f"In a batch {names_text} {verb_text} quickest: {time_text} \N{MICRO SIGN}s a target."
 
 
 def _describe_smoothness(data: ComparisonData) -> str:
@@ -378,32 +395,34 @@ def _describe_smoothness(data: ComparisonData) -> str:
     Only methods that follow the path count; "" without a clear difference.
     """
     jerks = {
-        m.name: m.smooth("path").jerk for m in data.compared if m.compute_solved_share(name="path") >= _MIN_SOLVED_SHARE
+        method.name: method.smooth("path").jerk
+        for method in data.compared
+        if method.compute_solved_share(name="path") >= _MIN_SOLVED_SHARE
     }
     jerks = {name: jerk for name, jerk in jerks.items() if math.isfinite(jerk)}
     if len(jerks) < 2 or max(jerks.values()) <= _EQUAL_RATIO * min(jerks.values()):  # noqa: PLR2004
         return ""
-    best = [name for name, jerk in jerks.items() if jerk <= _EQUAL_RATIO * min(jerks.values())]
-    rough = max(jerks, key=lambda name: jerks[name])
+    smoothest = [name for name, jerk in jerks.items() if jerk <= _EQUAL_RATIO * min(jerks.values())]
+    roughest = max(jerks, key=lambda name: jerks[name])
     return (
-        f"Along the path {join_words(best)} {'moves' if len(best) == 1 else 'move'} most smoothly "
-        f"(jerk {min(jerks.values()):.3g} rad a frame^3), {rough} least ({jerks[rough]:.3g})."
+        f"Along the path {join_words(smoothest)} {'moves' if len(smoothest) == 1 else 'move'} most smoothly "
+        f"(jerk {min(jerks.values()):.3g} rad a frame^3), {roughest} least ({jerks[roughest]:.3g})."
     )
 
 
 def _describe_unsolved(data: ComparisonData) -> str:
-    few = [m for m in data.compared if m.compute_solved_share() < _MIN_SOLVED_SHARE]
-    parts = [f"{m.name} {_format_percent(m.compute_solved_share())}" for m in few]
+    weak_methods = [method for method in data.compared if method.compute_solved_share() < _MIN_SOLVED_SHARE]
+    parts = [f"{method.name} {_format_percent(method.compute_solved_share())}" for method in weak_methods]
     return f"Fewer are solved by {join_words(parts)}." if parts else ""
 
 
 def _describe_violations(data: ComparisonData) -> str:
-    parts = [f"{m.name} in {_format_percent(m.violated)}" for m in data.compared if m.violated > 0]
+    parts = [f"{method.name} in {_format_percent(method.violated)}" for method in data.compared if method.violated > 0]
     return f"Limits are left by {join_words(parts)} of the answers." if parts else ""
 
 
 def _describe_wrong_claims(data: ComparisonData) -> str:
-    parts = [_describe_claim(m) for m in data.compared if m.wrong_claims > 0]
+    parts = [_describe_claim(method) for method in data.compared if method.wrong_claims > 0]
     return " ".join(parts)
 
 
@@ -411,16 +430,16 @@ def _describe_claim(method: MethodMetrics) -> str:
     """Describe a wrong claim with its true error."""
     run = method.main
     assert run is not None
-    worst = float(run.scores[run.wrong_claims].max())
-    residual = f"{worst:.3g} times the tolerance" if math.isfinite(worst) else "no pose at all"
+    max_score = float(run.scores[run.wrong_claims].max())
+    error_text = f"{max_score:.3g} times the tolerance" if math.isfinite(max_score) else "no pose at all"
     return (
         f"{method.name} says that it met {_format_percent(method.wrong_claims)} of the targets and did not: "
-        f"forward kinematics finds up to {residual}."
+        f"forward kinematics finds up to {error_text}."
     )
 
 
 def _describe_errors(data: ComparisonData) -> str:
-    return " ".join(f"{m.name}: {m.trouble}." for m in data.compared if m.trouble)
+    return " ".join(f"{method.name}: {method.trouble}." for method in data.compared if method.trouble)
 
 
 def _describe_start(data: ComparisonData) -> str:
@@ -429,7 +448,7 @@ def _describe_start(data: ComparisonData) -> str:
 
 
 def _describe_refused(data: ComparisonData) -> str:
-    names = [m.name for m in data.refused]
+    names = [method.name for method in data.refused]
     return f"{join_words(names)} {'does' if len(names) == 1 else 'do'} not take this task." if names else ""
 
 

@@ -12,9 +12,8 @@ import numpy as np
 from poise import solvers
 from poise.comparison.task import Task
 from poise.maths.arrays import Bools, Floats
-from poise.model.limits import LIMIT_NAMES as LIMIT_NAMES
-from poise.model.limits import LIMITS
-from poise.problem.goals import NAMES as GOALS
+from poise.model.limits import LIMIT_CLASSES, LIMIT_NAMES
+from poise.problem.goals import GOAL_NAMES
 from poise.solvers.base.interface import ALL_JOINTS, ALL_PREFERENCES, Capabilities, Request
 from poise.solvers.base.option_parsing import list_parameters, read_summary
 from poise.solving.solve import prepare, solve
@@ -24,26 +23,26 @@ def list_ability_groups() -> list[tuple[str, list[str]]]:
     """List the capabilities in groups."""
     joints = [f"{kind.name.lower()}s" for kind in ALL_JOINTS]
     return [
-        ("goals", list(GOALS)),
+        ("goals", list(GOAL_NAMES)),
         ("several", ["several goals", "at several joints"]),
         ("joints", [*joints, "coupled", "free root"]),
         ("limits", [*LIMIT_NAMES, "soft"]),
-        ("prefer", [repr(one) for one in ALL_PREFERENCES]),
+        ("prefer", [repr(preference) for preference in ALL_PREFERENCES]),
     ]
 
 
-def list_abilities(handles: Capabilities) -> dict[str, bool]:
+def list_abilities(capabilities: Capabilities) -> dict[str, bool]:
     """List the capabilities of a solver."""
-    abilities = {name: name in handles.goals for name in GOALS}
-    abilities |= {f"{kind.name.lower()}s": kind in handles.joints for kind in ALL_JOINTS}
-    abilities |= {kind.__name__: handles.keeps(kind) for kind in LIMITS}
-    abilities |= {repr(one): one in handles.prefer for one in ALL_PREFERENCES}
+    abilities = {name: name in capabilities.goals for name in GOAL_NAMES}
+    abilities |= {f"{kind.name.lower()}s": kind in capabilities.joints for kind in ALL_JOINTS}
+    abilities |= {kind.__name__: capabilities.keeps(kind) for kind in LIMIT_CLASSES}
+    abilities |= {repr(preference): preference in capabilities.prefer for preference in ALL_PREFERENCES}
     return abilities | {
-        "several goals": handles.several,
-        "at several joints": handles.several and not handles.one_joint,
-        "coupled": handles.coupled,
-        "free root": handles.free_root,
-        "soft": handles.soft,
+        "several goals": capabilities.several,
+        "at several joints": capabilities.several and not capabilities.one_joint,
+        "coupled": capabilities.coupled,
+        "free root": capabilities.free_root,
+        "soft": capabilities.soft,
     }
 
 
@@ -62,7 +61,7 @@ class MethodOutput(NamedTuple):
     """
 
     q: Floats
-    claimed: bool | None = None
+    claims_reached: bool | None = None
     iterations: int | None = None
     seconds: float | None = None
 
@@ -89,10 +88,10 @@ class PreparedMethod(Protocol):
         """Solve for targets (k, W) in one call. Returns q (k, nq), or None for a method without such a call."""
         ...
 
-    def read_claims(self, rows: Floats, begins: Floats) -> Bools | None:
+    def read_claims(self, rows: Floats, start_q: Floats) -> Bools | None:
         """Return claims (k,) to have met targets (k, W).
 
-        Starts are `begins` (k, nq). Only used where answers carry no claim.
+        Starts are `start_q` (k, nq). Only used where answers carry no claim.
         """
         ...
 
@@ -156,9 +155,9 @@ class PoiseMethod:
     @property
     def options(self) -> dict[str, str]:
         """Fields with a value other than the class default."""
-        known = {parameter.name: parameter.default for parameter in list_parameters(type(self.solver))}
-        values = {name: getattr(self.solver, name, default) for name, default in known.items()}
-        return {name: str(value) for name, value in values.items() if value != known[name]}
+        defaults = {parameter.name: parameter.default for parameter in list_parameters(type(self.solver))}
+        values = {name: getattr(self.solver, name, default) for name, default in defaults.items()}
+        return {name: str(value) for name, value in values.items() if value != defaults[name]}
 
     def prepare(self, task: Task) -> PreparedMethod:
         """Prepare the problem."""
@@ -185,14 +184,14 @@ class _PreparedPoiseMethod:
     def solve_many(self, rows: Floats) -> Floats | None:
         return solve(self.task.start, self.task.goal.with_target(rows), threads=1, **self.options).q
 
-    def read_claims(self, rows: Floats, begins: Floats) -> Bools | None:
+    def read_claims(self, rows: Floats, start_q: Floats) -> Bools | None:
         """Return the solver's own claims. solve() does not pass them on, because it measures the errors itself."""
         problem, tolerance = self.task.problem, self.task.tolerance
-        if (begins == self.task.start.q).all():
+        if (start_q == self.task.start.q).all():
             return np.asarray(self.solver.run(problem, rows, tolerance, Request()).met, dtype=bool)
         runs = [
-            self.solver.run(problem.with_start(problem.start.with_q(begin)), row[None], tolerance, Request())
-            for row, begin in zip(rows, begins, strict=True)
+            self.solver.run(problem.with_start(problem.start.with_q(row_start)), row[None], tolerance, Request())
+            for row, row_start in zip(rows, start_q, strict=True)
         ]
         return np.array([bool(run.met[0]) for run in runs])
 

@@ -49,9 +49,9 @@ def compute_share_interval(success_count: int, count: int) -> Interval:
     if count == 0:
         return Interval(0.0, 1.0)
     share, z2 = success_count / count, _NORMAL_QUANTILE * _NORMAL_QUANTILE
-    middle = (share + z2 / (2 * count)) / (1 + z2 / count)
-    half = _NORMAL_QUANTILE / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
-    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
+    centre = (share + z2 / (2 * count)) / (1 + z2 / count)
+    half_width = _NORMAL_QUANTILE / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
+    return Interval(max(centre - half_width, 0.0), min(centre + half_width, 1.0))
 
 
 def compute_time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
@@ -69,24 +69,27 @@ def compute_time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
     round_slowdown = np.nanmedian(logs - np.nanmedian(logs, axis=1, keepdims=True), axis=0)
     relative_logs = logs - round_slowdown
     half_width = _choose_half_width(np.nanmedian(relative_logs, axis=1))
-    for i, values in zip(finite_methods, relative_logs, strict=True):
-        sorted_logs = np.sort(values[np.isfinite(values)])
-        rank, middle = _find_order_statistic(len(sorted_logs)), float(np.median(sorted_logs))
+    for i, method_logs in zip(finite_methods, relative_logs, strict=True):
+        sorted_logs = np.sort(method_logs[np.isfinite(method_logs)])
+        rank, median_log = _find_order_statistic(len(sorted_logs)), float(np.median(sorted_logs))
         intervals[i] = Interval(
-            min(float(sorted_logs[rank]), middle - half_width), max(float(sorted_logs[-1 - rank]), middle + half_width)
+            min(float(sorted_logs[rank]), median_log - half_width),
+            max(float(sorted_logs[-1 - rank]), median_log + half_width),
         )
     return intervals
 
 
-def _choose_half_width(middles: Floats) -> float:
+def _choose_half_width(median_logs: Floats) -> float:
     """Choose the half width with the clearest ranking.
 
     With it no gap between neighbours is nearly as wide as an interval.
     """
-    gaps = np.sort(np.diff(np.sort(middles)))
-    between = 0.5 * (gaps[1:] + gaps[:-1])
+    gaps = np.sort(np.diff(np.sort(median_logs)))
+    gap_midpoints = 0.5 * (gaps[1:] + gaps[:-1])
     widths = np.r_[
-        _MIN_INTERVAL_LOG, between[(between > _MIN_INTERVAL_LOG) & (between < _MAX_INTERVAL_LOG)], _MAX_INTERVAL_LOG
+        _MIN_INTERVAL_LOG,
+        gap_midpoints[(gap_midpoints > _MIN_INTERVAL_LOG) & (gap_midpoints < _MAX_INTERVAL_LOG)],
+        _MAX_INTERVAL_LOG,
     ]
     if not gaps.size:
         return 0.5 * _MIN_INTERVAL_LOG
@@ -96,33 +99,36 @@ def _choose_half_width(middles: Floats) -> float:
 
 def _find_order_statistic(count: int) -> int:
     """Find the order statistic bounding a median with 95 %. It is counted from either end of `count` values."""
-    tail, rank = 0.0, 0
+    tail_probability, rank = 0.0, 0
     for k in range(count // 2):
-        tail += math.comb(count, k) / 2.0**count
-        if 2 * tail > _MAX_MISS_PROBABILITY:
+        tail_probability += math.comb(count, k) / 2.0**count
+        if 2 * tail_probability > _MAX_MISS_PROBABILITY:
             break
         rank = k
     return rank
 
 
-def compute_shared_ranks(intervals: Sequence[Interval], wide: Collection[int] = ()) -> list[int]:
+def compute_shared_ranks(intervals: Sequence[Interval], wide_indices: Collection[int] = ()) -> list[int]:
     """Rank intervals from 1, low values first.
 
     Methods with intervals that overlap, directly or through others, share a rank.
 
-    wide  indices of intervals that are wide for lack of data and therefore connect no others: each shares the first
-          rank that it overlaps, or has one of its own
+    wide_indices  indices of intervals that are wide for lack of data and therefore connect no others: each shares the
+                  first rank that it overlaps, or has one of its own
     """
-    narrow = sorted((i for i in range(len(intervals)) if i not in wide), key=lambda i: intervals[i])
+    narrow_indices = sorted((i for i in range(len(intervals)) if i not in wide_indices), key=lambda i: intervals[i])
     groups: list[list[int]] = []
     group_end = -math.inf
-    for i in narrow:
+    for i in narrow_indices:
         if intervals[i].low > group_end or not groups:
             groups.append([])
         group_end = max(group_end, intervals[i].high)
         groups[-1].append(i)
-    for i in sorted(set(range(len(intervals))) - set(narrow), key=lambda i: intervals[i]):
-        overlapping_group = next((g for g in groups if any(_has_overlap(intervals[i], intervals[j]) for j in g)), None)
+    for i in sorted(set(range(len(intervals))) - set(narrow_indices), key=lambda i: intervals[i]):
+        overlapping_group = next(
+            (rank_group for rank_group in groups if any(_has_overlap(intervals[i], intervals[j]) for j in rank_group)),
+            None,
+        )
         if overlapping_group is None:
             groups.append([i])
             groups.sort(key=lambda group: min(intervals[j] for j in group))
@@ -138,9 +144,9 @@ def _has_overlap(a: Interval, b: Interval) -> bool:
 
 def rank_by_keys(*keys: Sequence[int]) -> list[int]:
     """Rank from 1 by the first key, then the next. Equal keys give an equal rank."""
-    pairs = list(zip(*keys, strict=True))
-    ranks = {pair: rank for rank, pair in enumerate(sorted(set(pairs)), start=1)}
-    return [ranks[pair] for pair in pairs]
+    key_tuples = list(zip(*keys, strict=True))
+    ranks = {key_tuple: rank for rank, key_tuple in enumerate(sorted(set(key_tuples)), start=1)}
+    return [ranks[key_tuple] for key_tuple in key_tuples]
 
 
 # --- Measure the error after each iteration --------------------------------------------------------------------------
@@ -154,14 +160,14 @@ _MIN_ERROR_SHARE = 1e-12  # share of the first error, lower bound of shown error
 class Convergence(NamedTuple):
     """Errors after each iteration as a share of the first error.
 
-    curves     (targets, iterations + 1) the least error so far, constant after the last iteration
-    rises      share of iterations with an increase of the error
-    stalled    share of targets that stayed above the tolerance
+    curves         (targets, iterations + 1) the least error so far, constant after the last iteration
+    rise_share     share of iterations with an increase of the error
+    stalled_share  share of targets that stayed above the tolerance
     """
 
     curves: Floats
-    rises: float
-    stalled: float
+    rise_share: float
+    stalled_share: float
 
     def quantiles(self) -> Floats:
         """Quartiles (3, iterations + 1) of the targets' errors."""
@@ -187,8 +193,8 @@ def measure_convergence(
     ]
     if not scores:
         return None
-    length = min(max(len(target_scores) for target_scores in scores), max_iterations + 1)
-    curves = np.ones((len(scores), length))
+    curve_length = min(max(len(target_scores) for target_scores in scores), max_iterations + 1)
+    curves = np.ones((len(scores), curve_length))
     step_count, rise_count = 0, 0
     for curve, target_scores in zip(curves, scores, strict=True):
         shares = (
@@ -196,7 +202,7 @@ def measure_convergence(
             if target_scores[0] > 0
             else np.full(len(target_scores), _MIN_ERROR_SHARE)
         )
-        min_shares = np.minimum.accumulate(shares)[:length]
+        min_shares = np.minimum.accumulate(shares)[:curve_length]
         curve[: len(min_shares)] = min_shares
         curve[len(min_shares) :] = min_shares[-1]
         step_count, rise_count = (
@@ -253,12 +259,12 @@ def compute_displacements(task: Task, a: Floats, b: Floats) -> Floats:
     return displacements
 
 
-def compute_travel(task: Task, q: Floats, starts: Floats) -> Floats:
+def compute_travel(task: Task, q: Floats, start_q: Floats) -> Floats:
     """Compute distances (k,) of poses q (k, nq) from their starts.
 
     It is the root of the sum of squared joint rotations [rad].
     """
-    return np.sqrt((compute_displacements(task, np.broadcast_to(starts, q.shape), q) ** 2).sum(axis=(1, 2)))
+    return np.sqrt((compute_displacements(task, np.broadcast_to(start_q, q.shape), q) ** 2).sum(axis=(1, 2)))
 
 
 def compute_smoothness(task: Task, q: Floats) -> Smoothness:
@@ -267,12 +273,12 @@ def compute_smoothness(task: Task, q: Floats) -> Smoothness:
     NaN for too few frames or for an answer without numbers.
     """
     steps = compute_displacements(task, q[:-1], q[1:])
-    largest: list[float] = []
+    max_differences: list[float] = []
     for _ in range(3):
-        sizes = np.sqrt((steps**2).sum(axis=-1))
-        largest.append(float(sizes.max()) if sizes.size else float("nan"))
+        magnitudes = np.sqrt((steps**2).sum(axis=-1))
+        max_differences.append(float(magnitudes.max()) if magnitudes.size else float("nan"))
         steps = np.diff(steps, axis=0)
-    return Smoothness(*largest)
+    return Smoothness(*max_differences)
 
 
 def _read_chain_length(task: Task) -> float:
@@ -373,8 +379,8 @@ class MethodMetrics:
         """Median times [us] of successful single calls, by target. The median is over the rounds."""
         if self.calls is None:
             return np.zeros(0)
-        answered = self.calls[:, ~np.isinf(self.calls).any(axis=0)]
-        return np.nanmedian(answered, axis=0) if answered.size else np.zeros(0)
+        answered_calls = self.calls[:, ~np.isinf(self.calls).any(axis=0)]
+        return np.nanmedian(answered_calls, axis=0) if answered_calls.size else np.zeros(0)
 
     @property
     def call_p99(self) -> float:
@@ -398,7 +404,9 @@ class MethodMetrics:
         They are the largest distance [file units] or angle [rad] of each target.
         """
         run = self.main
-        columns = [i for i, m in enumerate(self.task.problem.measures) if (m.kind == POSITION) == is_position]
+        columns = [
+            i for i, measure in enumerate(self.task.problem.measures) if (measure.kind == POSITION) == is_position
+        ]
         if run is None or not columns:
             return np.zeros(0)
         return np.nan_to_num(run.errors[:, columns].max(axis=1), nan=np.inf)
@@ -435,7 +443,7 @@ class MethodMetrics:
     def wrong_claims(self) -> float:
         """Share of main-set targets wrongly claimed as reached. NaN for a method without such claims."""
         run = self.main
-        return NAN if run is None or run.claimed is None else float(run.wrong_claims.mean())
+        return NAN if run is None or run.claims_reached is None else float(run.wrong_claims.mean())
 
     def iterations(self, name: str | None = None) -> float:
         """Return the median iterations of solved targets. NaN where the method does not report them."""
@@ -446,8 +454,8 @@ class MethodMetrics:
     @property
     def trouble(self) -> str | None:
         """The first error message, or None."""
-        raised = next((run.trouble for run in self.runs.values() if run.trouble), None)
-        return raised or self.batch_trouble
+        run_message = next((run.error_message for run in self.runs.values() if run.error_message), None)
+        return run_message or self.batch_trouble
 
 
 # --- Rank methods by share solved, call time and batch time ----------------------------------------------------------
@@ -465,27 +473,37 @@ def rank_methods(metrics: Sequence[MethodMetrics]) -> list[MethodMetrics]:
     if not metrics:
         return []
     solved_ranks = _rank_by_share(metrics)
-    call_ranks = compute_shared_ranks(compute_time_intervals([_compute_round_medians(one.calls) for one in metrics]))
-    size = max((max(one.batches) for one in metrics if one.batches), default=0)
-    with_batch = [i for i, one in enumerate(metrics) if size in one.batches]
-    shared_batch_ranks = compute_shared_ranks(compute_time_intervals([metrics[i].batches[size] for i in with_batch]))
-    batch_ranks = dict(zip(with_batch, shared_batch_ranks, strict=True))
-    overall = rank_by_keys(solved_ranks, call_ranks)
+    call_ranks = compute_shared_ranks(
+        compute_time_intervals([_compute_round_medians(method_metrics.calls) for method_metrics in metrics])
+    )
+    batch_size = max((max(method_metrics.batches) for method_metrics in metrics if method_metrics.batches), default=0)
+    batched_indices = [i for i, method_metrics in enumerate(metrics) if batch_size in method_metrics.batches]
+    shared_batch_ranks = compute_shared_ranks(
+        compute_time_intervals([metrics[i].batches[batch_size] for i in batched_indices])
+    )
+    batch_ranks = dict(zip(batched_indices, shared_batch_ranks, strict=True))
+    overall_ranks = rank_by_keys(solved_ranks, call_ranks)
     return [
-        dataclasses.replace(one, ranks=MethodRanks(overall[i], solved_ranks[i], call_ranks[i], batch_ranks.get(i)))
-        for i, one in enumerate(metrics)
+        dataclasses.replace(
+            method_metrics, ranks=MethodRanks(overall_ranks[i], solved_ranks[i], call_ranks[i], batch_ranks.get(i))
+        )
+        for i, method_metrics in enumerate(metrics)
     ]
 
 
 def _rank_by_share(metrics: Sequence[MethodMetrics]) -> list[int]:
     counts = [
         (int(run.find_solved().sum()), len(run), run.target_count)
-        for run in (one.main for one in metrics)
+        for run in (method_metrics.main for method_metrics in metrics)
         if run is not None
     ]
-    shares = [compute_share_interval(good, count) for good, count, _ in counts]
-    few = {i for i, (_, count, target_count) in enumerate(counts) if count < _MIN_TARGET_SHARE * target_count}
-    return compute_shared_ranks([Interval(-share.high, -share.low) for share in shares], few)
+    share_intervals = [compute_share_interval(solved_count, count) for solved_count, count, _ in counts]
+    sparse_indices = {
+        i for i, (_, count, target_count) in enumerate(counts) if count < _MIN_TARGET_SHARE * target_count
+    }
+    return compute_shared_ranks(
+        [Interval(-interval.high, -interval.low) for interval in share_intervals], sparse_indices
+    )
 
 
 def _compute_round_medians(calls: Floats | None) -> Floats:
@@ -495,5 +513,5 @@ def _compute_round_medians(calls: Floats | None) -> Floats:
     """
     if calls is None:
         return np.full(1, np.inf)
-    answered = ~np.isinf(calls).any(axis=0)
-    return np.median(calls[:, answered], axis=1) if answered.any() else np.full(len(calls), np.inf)
+    is_answered = ~np.isinf(calls).any(axis=0)
+    return np.median(calls[:, is_answered], axis=1) if is_answered.any() else np.full(len(calls), np.inf)

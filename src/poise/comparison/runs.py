@@ -1,4 +1,4 @@
-"""Run and time methods on sets of targets.
+"""Runs of methods on target sets, with errors and times.
 
 Errors are measured by forward kinematics. Times of calls and batches are taken in interleaved rounds, and times on
 longer chains show how the cost scales. Effort sets the amount of measurement.
@@ -35,16 +35,16 @@ _CLAIM_TOLERANCE_FACTOR = 1.1  # tolerances: margin for a method that measures i
 class MethodRun:
     """Run of a method on a set of targets. A slow method solves only the first n of them.
 
-    q             (n, nq) answers; NaN without an answer
-    start_q       (n, nq) starts
-    scores        (n,) largest error by forward kinematics, in units of its tolerance
-    errors        (n, c) distances [file units] and angles [rad]; NaN without an answer
-    violations    (n,) limit violations [rad, file units]
-    microseconds  (n,) times of one call
-    iterations    (n,) iterations; NaN if not reported
-    claimed       (n,) claims to have met the target, or None; Poise's solvers are asked for the main set only
-    target_count  number of targets in the set
-    trouble       first error message, or None
+    q               (n, nq) answers; NaN without an answer
+    start_q         (n, nq) starts
+    scores          (n,) largest error by forward kinematics, in units of its tolerance
+    errors          (n, c) distances [file units] and angles [rad]; NaN without an answer
+    violations      (n,) limit violations [rad, file units]
+    microseconds    (n,) times of one call
+    iterations      (n,) iterations; NaN if not reported
+    claims_reached  (n,) claims to have met the target, or None; Poise's solvers are asked for the main set only
+    target_count    number of targets in the set
+    error_message   first error message, or None
     """
 
     q: Floats
@@ -54,9 +54,9 @@ class MethodRun:
     violations: Floats
     microseconds: Floats
     iterations: Floats
-    claimed: Bools | None
+    claims_reached: Bools | None
     target_count: int
-    trouble: str | None
+    error_message: str | None
 
     def __len__(self) -> int:
         return len(self.q)
@@ -70,33 +70,33 @@ class MethodRun:
         """Mask (n,) of targets wrongly claimed as met. The error must exceed the tolerance by more than a tenth."""
         return (
             np.zeros(len(self), dtype=bool)
-            if self.claimed is None
-            else self.claimed & ~(self.scores <= _CLAIM_TOLERANCE_FACTOR)
+            if self.claims_reached is None
+            else self.claims_reached & ~(self.scores <= _CLAIM_TOLERANCE_FACTOR)
         )
 
 
 def run_method(method: PreparedMethod, task: Task, targets: TargetSet, seconds: float) -> MethodRun:
     """Solve targets one by one for about `seconds`. A raised error counts as no answer."""
-    start, no_output = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
+    start_q, no_output = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
     for row in targets.rows[:WARM_UP_CALLS]:
-        time_call(method, row, _choose_start(start, task))
+        time_call(method, row, _choose_start(start_q, task))
     outputs: list[tuple[Floats, MethodOutput, float]] = []
     deadline, error_message = time.perf_counter() + seconds, None
     for row in targets.rows:
-        output, call_seconds = time_call(method, row, _choose_start(start, task))
+        output, call_seconds = time_call(method, row, _choose_start(start_q, task))
         if isinstance(output, Exception):
             error_message, output = error_message or f"{type(output).__name__}: {output}", no_output
-        outputs.append((start, output if output.q.shape == start.shape else no_output, call_seconds))
-        if targets.follows and np.isfinite(outputs[-1][1].q).all():
-            start = outputs[-1][1].q
+        outputs.append((start_q, output if output.q.shape == start_q.shape else no_output, call_seconds))
+        if targets.starts_from_previous and np.isfinite(outputs[-1][1].q).all():
+            start_q = outputs[-1][1].q
         if time.perf_counter() > deadline:
             break
     return _measure_run(method, task, targets, outputs, error_message)
 
 
-def _choose_start(start: Floats, task: Task) -> Floats | None:
+def _choose_start(start_q: Floats, task: Task) -> Floats | None:
     """Return the start for a method, or None. None stands for the start of the task."""
-    return None if start is task.start.q else start
+    return None if start_q is task.start.q else start_q
 
 
 def run_or_catch(call: Callable[..., Any], *arguments: Any) -> Any:
@@ -107,15 +107,15 @@ def run_or_catch(call: Callable[..., Any], *arguments: Any) -> Any:
         return error
 
 
-def time_call(method: PreparedMethod, row: Floats, start: Floats | None) -> tuple[MethodOutput | Exception, float]:
+def time_call(method: PreparedMethod, row: Floats, start_q: Floats | None) -> tuple[MethodOutput | Exception, float]:
     """Time one call. Returns the output and its seconds, by the method's own clock where it has one."""
-    arguments = method.pack_target(row, start)
-    began = time.perf_counter()
+    arguments = method.pack_target(row, start_q)
+    start_time = time.perf_counter()
     raw = run_or_catch(method.solve, *arguments)
-    spent = count_seconds(began)
-    answer = raw if isinstance(raw, Exception) else run_or_catch(method.read, raw)
-    own = None if isinstance(answer, Exception) else answer.seconds
-    return answer, spent if own is None else max(own, _MIN_CALL_S)
+    call_seconds = count_seconds(start_time)
+    output = raw if isinstance(raw, Exception) else run_or_catch(method.read, raw)
+    method_seconds = None if isinstance(output, Exception) else output.seconds
+    return output, call_seconds if method_seconds is None else max(method_seconds, _MIN_CALL_S)
 
 
 _MIN_CALL_S = 1e-9  # [s] lower bound of a measured time
@@ -129,13 +129,13 @@ def _measure_run(
     error_message: str | None,
 ) -> MethodRun:
     """Measure the answers of a run. `outputs` holds the start, the output and the seconds of each call."""
-    start_q, q = np.array([begin for begin, _, _ in outputs]), np.array([answer.q for _, answer, _ in outputs])
+    start_q, q = np.array([start for start, _, _ in outputs]), np.array([output.q for _, output, _ in outputs])
     rows = targets.rows[: len(outputs)]
     errors, violations = measure_answers(task, q, rows)
-    iterations = [np.nan if answer.iterations is None else float(answer.iterations) for _, answer, _ in outputs]
-    times = np.array([spent for _, _, spent in outputs]) * 1e6
+    iterations = [np.nan if output.iterations is None else float(output.iterations) for _, output, _ in outputs]
+    times = np.array([call_seconds for _, _, call_seconds in outputs]) * 1e6
     claims = _collect_claims(
-        method if targets is task.main else None, rows, start_q, [answer.claimed for _, answer, _ in outputs]
+        method if targets is task.main else None, rows, start_q, [output.claims_reached for _, output, _ in outputs]
     )
     return MethodRun(
         q,
@@ -157,11 +157,13 @@ def measure_answers(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats
     Errors are (n, c), violations (n,). Errors are NaN where q has no numbers.
     """
     problem = task.problem
-    usable = np.isfinite(q).all(axis=1)
+    is_answered = np.isfinite(q).all(axis=1)
     errors, violations = np.full((len(q), len(problem.measures)), np.nan), np.zeros(len(q))
-    if usable.any():
-        errors[usable] = problem.compute_errors(np.ascontiguousarray(q[usable]), rows[usable])
-        violations[usable] = [compute_max_violation(problem.skeleton, one[None]) for one in q[usable]]
+    if is_answered.any():
+        errors[is_answered] = problem.compute_errors(np.ascontiguousarray(q[is_answered]), rows[is_answered])
+        violations[is_answered] = [
+            compute_max_violation(problem.skeleton, answer_q[None]) for answer_q in q[is_answered]
+        ]
     return errors, violations
 
 
@@ -185,13 +187,13 @@ def prepare_methods(
 ) -> tuple[list[tuple[Method, PreparedMethod]], dict[str, str]]:
     """Prepare the methods able to do the task. Also returns the reasons of the others, by name."""
     prepared: list[tuple[Method, PreparedMethod]] = []
-    refused: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     for method in methods:
         try:
             prepared.append((method, method.prepare(task)))
         except PoiseError as error:
-            refused[method.name] = str(error)
-    return prepared, refused
+            refusals[method.name] = str(error)
+    return prepared, refusals
 
 
 # --- Time calls and batches in interleaved rounds --------------------------------------------------------------------
@@ -211,19 +213,19 @@ class TimedMethod(NamedTuple):
 
     method: PreparedMethod
     rows: Floats
-    begins: Sequence[Floats | None]
-    solved: float
+    start_q: Sequence[Floats | None]
+    solved_share: float
 
     def take_first(self, count: int) -> TimedMethod:
         """Keep the first targets only."""
-        return self._replace(rows=self.rows[:count], begins=self.begins[:count])
+        return self._replace(rows=self.rows[:count], start_q=self.start_q[:count])
 
 
 class BatchTimes(NamedTuple):
     """Times (rounds,) of one target [us] by batch size. `error_message` is an error message, or None."""
 
     times: dict[int, Floats]
-    trouble: str | None
+    error_message: str | None
 
 
 def time_calls(methods: Sequence[TimedMethod], rounds: int, seconds: float, report: ProgressReport) -> list[Floats]:
@@ -234,14 +236,16 @@ def time_calls(methods: Sequence[TimedMethod], rounds: int, seconds: float, repo
     The order rotates from round to round. A method that would need more than about `seconds` in total takes part in
     fewer rounds, with NaN in the others, and if necessary with fewer rows. A call that raises has the time inf.
     """
-    counts = [_choose_counts(method, rounds, seconds) for method in methods]
-    times = [np.full((rounds, count.rows), np.nan) for count in counts]
+    round_counts = [_choose_counts(method, rounds, seconds) for method in methods]
+    times = [np.full((rounds, round_count.row_count), np.nan) for round_count in round_counts]
     for round_index in range(rounds):
         for i in np.roll(np.arange(len(methods)), -round_index).tolist():
             method = methods[i]
-            for k in range(counts[i].rows if _is_in_round(round_index, counts[i].rounds, rounds) else 0):
-                output, call_seconds = time_call(method.method, method.rows[k], method.begins[k])
-                times[i][round_index, k] = np.inf if isinstance(output, Exception) else call_seconds * 1e6
+            for row_index in range(
+                round_counts[i].row_count if _is_in_round(round_index, round_counts[i].round_count, rounds) else 0
+            ):
+                output, call_seconds = time_call(method.method, method.rows[row_index], method.start_q[row_index])
+                times[i][round_index, row_index] = np.inf if isinstance(output, Exception) else call_seconds * 1e6
         if (round_index + 1) % ROUNDS_PER_REPORT == 0:
             report("times in turns")
     return times
@@ -250,8 +254,8 @@ def time_calls(methods: Sequence[TimedMethod], rounds: int, seconds: float, repo
 class _RoundCount(NamedTuple):
     """Number of rounds and rows of a method."""
 
-    rounds: int
-    rows: int
+    round_count: int
+    row_count: int
 
 
 def _is_in_round(round_index: int, method_rounds: int, rounds: int) -> bool:
@@ -260,13 +264,17 @@ def _is_in_round(round_index: int, method_rounds: int, rounds: int) -> bool:
 
 
 def _choose_counts(method: TimedMethod, rounds: int, seconds: float) -> _RoundCount:
-    some = method.rows[:WARM_UP_CALLS]
-    each = sum(time_call(method.method, row, begin)[1] for row, begin in zip(some, method.begins, strict=False)) / len(
-        some
+    sample_rows = method.rows[:WARM_UP_CALLS]
+    call_seconds = sum(
+        time_call(method.method, row, start)[1] for row, start in zip(sample_rows, method.start_q, strict=False)
+    ) / len(sample_rows)
+    min_rounds = min(_MIN_ROUNDS, rounds)
+    row_count = int(
+        np.clip(
+            seconds / (min_rounds * max(call_seconds, 1e-9)), min(_MIN_ROUND_ROWS, len(method.rows)), len(method.rows)
+        )
     )
-    least = min(_MIN_ROUNDS, rounds)
-    rows = int(np.clip(seconds / (least * max(each, 1e-9)), min(_MIN_ROUND_ROWS, len(method.rows)), len(method.rows)))
-    return _RoundCount(_choose_rounds(each * rows, rounds, seconds), rows)
+    return _RoundCount(_choose_rounds(call_seconds * row_count, rounds, seconds), row_count)
 
 
 def _choose_rounds(round_seconds: float, rounds: int, seconds: float) -> int:
@@ -277,7 +285,7 @@ def _choose_rounds(round_seconds: float, rounds: int, seconds: float) -> int:
 def time_batches(
     methods: Sequence[TimedMethod],
     task: Task,
-    sizes: Sequence[int],
+    batch_sizes: Sequence[int],
     rounds: int,
     seconds: float,
     report: ProgressReport,
@@ -291,21 +299,21 @@ def time_batches(
     """
     times: list[dict[int, Floats]] = [{} for _ in methods]
     error_messages: list[str | None] = [None] * len(methods)
-    counts = [rounds] * len(methods)
-    for size in sizes:
+    round_counts = [rounds] * len(methods)
+    for batch_size in batch_sizes:
         for i, method in enumerate(methods):
             last_size = max(times[i], default=0)
-            batch_seconds = float(np.nanmedian(times[i][last_size])) * 1e-6 * size if last_size else 0.0
+            batch_seconds = float(np.nanmedian(times[i][last_size])) * 1e-6 * batch_size if last_size else 0.0
             is_too_slow = batch_seconds * min(_MIN_ROUNDS, rounds) > _MAX_BATCH_FACTOR * seconds
-            if counts[i] and not is_too_slow:
-                error_messages[i] = _check_batch(method, task, size)
-            counts[i] = (
+            if round_counts[i] and not is_too_slow:
+                error_messages[i] = _check_batch(method, task, batch_size)
+            round_counts[i] = (
                 0
-                if is_too_slow or error_messages[i] or not counts[i]
+                if is_too_slow or error_messages[i] or not round_counts[i]
                 else _choose_rounds(batch_seconds, rounds, seconds)
             )
-        _time_batch_rounds(methods, times, counts, size, rounds)
-        report(f"batches of {size}")
+        _time_batch_rounds(methods, times, round_counts, batch_size, rounds)
+        report(f"batches of {batch_size}")
     reported_messages = [None if error_message == _NO_BATCH_TEXT else error_message for error_message in error_messages]
     return [
         BatchTimes({} if error_message else method_times, error_message)
@@ -314,43 +322,49 @@ def time_batches(
 
 
 def _time_batch_rounds(
-    methods: Sequence[TimedMethod], times: Sequence[dict[int, Floats]], counts: Sequence[int], size: int, rounds: int
+    methods: Sequence[TimedMethod],
+    times: Sequence[dict[int, Floats]],
+    round_counts: Sequence[int],
+    batch_size: int,
+    rounds: int,
 ) -> None:
     for round_index in range(rounds):
         for i in np.roll(np.arange(len(methods)), -round_index).tolist():
-            if counts[i] and _is_in_round(round_index, counts[i], rounds):
-                spent = _time_batch(methods[i], size) / size * 1e6
-                times[i].setdefault(size, np.full(rounds, np.nan))[round_index] = spent
+            if round_counts[i] and _is_in_round(round_index, round_counts[i], rounds):
+                target_us = _time_batch(methods[i], batch_size) / batch_size * 1e6
+                times[i].setdefault(batch_size, np.full(rounds, np.nan))[round_index] = target_us
 
 
 _NO_BATCH_TEXT = "it solves no batches"
 
 
-def _repeat_rows(method: TimedMethod, size: int) -> Floats:
-    return method.rows[np.arange(size) % len(method.rows)]
+def _repeat_rows(method: TimedMethod, batch_size: int) -> Floats:
+    return method.rows[np.arange(batch_size) % len(method.rows)]
 
 
-def _time_batch(method: TimedMethod, size: int) -> float:
-    rows = _repeat_rows(method, size)
-    began = time.perf_counter()
+def _time_batch(method: TimedMethod, batch_size: int) -> float:
+    rows = _repeat_rows(method, batch_size)
+    start_time = time.perf_counter()
     run_or_catch(method.method.solve_many, rows)
-    return count_seconds(began)
+    return count_seconds(start_time)
 
 
-def _check_batch(method: TimedMethod, task: Task, size: int) -> str | None:
+def _check_batch(method: TimedMethod, task: Task, batch_size: int) -> str | None:
     """Check the answers to a batch. Returns an error message or None; the call is also the warm-up."""
-    rows = _repeat_rows(method, size)
+    rows = _repeat_rows(method, batch_size)
     q = run_or_catch(method.method.solve_many, rows)
     if q is None:
         return _NO_BATCH_TEXT
     if isinstance(q, Exception):
         return f"{type(q).__name__}: {q}"
-    if not isinstance(q, np.ndarray) or q.shape != (size, len(task.start.q)):
-        return f"answers to a batch of {size} have the shape {np.shape(q)}"
+    if not isinstance(q, np.ndarray) or q.shape != (batch_size, len(task.start.q)):
+        return f"answers to a batch of {batch_size} have the shape {np.shape(q)}"
     errors, violations = measure_answers(task, q, rows)
     solved_share = float(((task.compute_scores(errors) <= 1.0) & (violations <= MAX_VIOLATION)).mean())
-    if size >= len(method.rows) and solved_share < method.solved - _MAX_SOLVED_LOSS:
-        return f"a batch of {size} solves {100 * solved_share:.3g} %, single calls {100 * method.solved:.3g} %"
+    if batch_size >= len(method.rows) and solved_share < method.solved_share - _MAX_SOLVED_LOSS:
+        return (
+            f"a batch of {batch_size} solves {100 * solved_share:.3g} %, single calls {100 * method.solved_share:.3g} %"
+        )
     return None
 
 
@@ -359,8 +373,8 @@ def _check_batch(method: TimedMethod, task: Task, size: int) -> str | None:
 # They have free ball joints and bones of length 1 and are straight at the start.
 
 
-CHAIN_SIZES, FULL_CHAIN_SIZES = (2, 5, 10, 20, 50), (2, 5, 10, 20, 50, 100, 200)
-ONLY_CHAIN_SIZE = {"autodiff": 10}  # it compiles for seconds at each length
+CHAIN_JOINT_COUNTS, FULL_CHAIN_JOINT_COUNTS = (2, 5, 10, 20, 50), (2, 5, 10, 20, 50, 100, 200)
+ONLY_JOINT_COUNT = {"autodiff": 10}  # it compiles for seconds at each length
 _SCALING_TARGETS, _SCALING_ROUNDS = 20, 3
 _MIN_SOLVED_SHARE = 0.5  # share solved: chains with less are left out
 _TOLERANCE_SHARE = 1e-4  # share of the chain length
@@ -368,60 +382,63 @@ _MIN_DISTANCE_SHARE, _MAX_DISTANCE_SHARE = 0.2, 0.9  # shares of the chain lengt
 
 
 class ScalingPoint(NamedTuple):
-    """Share solved and times on a chain of `joints` joints. Times are of a call and of one target in a batch [us].
+    """Share solved and times on a chain of `joint_count` joints. Times are of a call and of one target in a batch [us].
 
-    `batch` is NaN where a method solves no batches.
+    `batch_us` is NaN where a method solves no batches.
     """
 
-    joints: int
-    solved: float
-    call: float
-    batch: float
+    joint_count: int
+    solved_share: float
+    call_us: float
+    batch_us: float
 
 
 def measure_scaling(
-    methods: Sequence[Method], sizes: Sequence[int], seconds: float, report: ProgressReport
+    methods: Sequence[Method], joint_counts: Sequence[int], seconds: float, report: ProgressReport
 ) -> dict[str, list[ScalingPoint]]:
     """Measure each method on each chain length. Methods that refuse a length are left out there."""
     points: dict[str, list[ScalingPoint]] = {method.name: [] for method in methods}
-    for joints in sizes:
-        chosen = [method for method in methods if ONLY_CHAIN_SIZE.get(method.name, joints) == joints]
-        for name, grown in _measure_chain(chosen, _build_chain_task(joints), seconds):
-            points[name].append(grown)
-        report(f"{joints} joints")
+    for joint_count in joint_counts:
+        chosen_methods = [method for method in methods if ONLY_JOINT_COUNT.get(method.name, joint_count) == joint_count]
+        for name, point in _measure_chain(chosen_methods, _build_chain_task(joint_count), seconds):
+            points[name].append(point)
+        report(f"{joint_count} joints")
     return points
 
 
 def _measure_chain(methods: Sequence[Method], task: Task, seconds: float) -> list[tuple[str, ScalingPoint]]:
     """Measure the methods able to solve one chain."""
-    usable, _ = prepare_methods(methods, task)
+    prepared_methods, _ = prepare_methods(methods, task)
     try:
-        runs = [run_method(prepared, task, task.main, seconds) for _, prepared in usable]
+        runs = [run_method(prepared, task, task.main, seconds) for _, prepared in prepared_methods]
         timed_methods = [
             TimedMethod(prepared, task.main.rows, [None] * len(task.main), float(run.find_solved().mean()))
-            for (_, prepared), run in zip(usable, runs, strict=True)
+            for (_, prepared), run in zip(prepared_methods, runs, strict=True)
         ]
         calls = time_calls(timed_methods, _SCALING_ROUNDS, seconds, lambda _: None)
         batches = time_batches(timed_methods, task, (_SCALING_TARGETS,), _SCALING_ROUNDS, seconds, lambda _: None)
     finally:
-        for _, prepared in usable:
+        for _, prepared in prepared_methods:
             prepared.close()
     points = [
         (
             method.name,
             ScalingPoint(
-                len(task.joints), one.solved, _compute_median(call), _compute_median(batch.times.get(_SCALING_TARGETS))
+                len(task.joints),
+                timed_method.solved_share,
+                _compute_median(call),
+                _compute_median(batch.times.get(_SCALING_TARGETS)),
             ),
         )
-        for (method, _), one, call, batch in zip(usable, timed_methods, calls, batches, strict=True)
+        for (method, _), timed_method, call, batch in zip(prepared_methods, timed_methods, calls, batches, strict=True)
     ]
-    return [(name, one) for name, one in points if np.isfinite(one.call)]
+    return [(name, point) for name, point in points if np.isfinite(point.call_us)]
 
 
 def _compute_median(times: Floats | None) -> float:
     """Compute the median of successful calls. NaN without any."""
-    finite = np.zeros(0) if times is None else times[np.isfinite(times)]
-    return float(np.median(finite)) if finite.size else float("nan")
+    finite_times = np.zeros(0) if times is None else times[np.isfinite(times)]
+    return float(np.median(finite_times)) if finite_times.size else float("nan")
 
 
 def fit_exponent(points: Sequence[ScalingPoint]) -> float:
@@ -432,29 +449,37 @@ def fit_exponent(points: Sequence[ScalingPoint]) -> float:
     An exponent of 1 means a constant cost per joint. NaN for fewer than two sizes. Times are from batches if there are
     any: the overhead of a single call hides a few microseconds of arithmetic.
     """
-    some = [one for one in points if one.joints >= 10 and one.solved >= _MIN_SOLVED_SHARE and one.call > 0]  # noqa: PLR2004
-    if len(some) < 2:  # noqa: PLR2004
+    valid_points = [
+        point
+        for point in points
+        if point.joint_count >= 10 and point.solved_share >= _MIN_SOLVED_SHARE and point.call_us > 0  # noqa: PLR2004
+    ]
+    if len(valid_points) < 2:  # noqa: PLR2004
         return float("nan")
-    times = [one.call if np.isnan(one.batch) else one.batch for one in some]
-    return float(np.polyfit(np.log([one.joints for one in some]), np.log(times), 1)[0])
+    times = [point.call_us if np.isnan(point.batch_us) else point.batch_us for point in valid_points]
+    return float(np.polyfit(np.log([point.joint_count for point in valid_points]), np.log(times), 1)[0])
 
 
-def _build_chain_task(joints: int) -> Task:
-    names = [*(f"bone_{i}" for i in range(joints)), "tip"]
-    kinds = [Kind.BALL] * joints + [Kind.FIXED]
-    offsets = [[0.0, float(i > 0), 0.0] for i in range(joints + 1)]
-    skeleton = Skeleton.build(names, range(-1, joints), kinds, offsets=offsets)
+def _build_chain_task(joint_count: int) -> Task:
+    names = [*(f"bone_{i}" for i in range(joint_count)), "tip"]
+    kinds = [Kind.BALL] * joint_count + [Kind.FIXED]
+    offsets = [[0.0, float(i > 0), 0.0] for i in range(joint_count + 1)]
+    skeleton = Skeleton.build(names, range(-1, joint_count), kinds, offsets=offsets)
     start, goal = Pose(skeleton, skeleton.rest_q), Position("tip", (0, 0, 0), root="bone_0")
     problem = Problem(start, (goal,))
-    targets = TargetSet("reachable", "evenly in a shell", _sample_shell(joints), follows=False, start=start.q)
-    return Task("", start, goal, problem.complete_tolerance(_TOLERANCE_SHARE * joints, None), {targets.name: targets})
+    targets = TargetSet(
+        "reachable", "evenly in a shell", _sample_shell(joint_count), starts_from_previous=False, start=start.q
+    )
+    return Task(
+        "", start, goal, problem.complete_tolerance(_TOLERANCE_SHARE * joint_count, None), {targets.name: targets}
+    )
 
 
-def _sample_shell(joints: int) -> Floats:
+def _sample_shell(joint_count: int) -> Floats:
     """Sample targets (k, 3) in a shell around the base. Its radii are two shares of the reach."""
-    rng = np.random.default_rng(joints)
+    rng = np.random.default_rng(joint_count)
     direction = rng.normal(size=(_SCALING_TARGETS, 3))
-    distance = joints * np.cbrt(rng.uniform(_MIN_DISTANCE_SHARE**3, _MAX_DISTANCE_SHARE**3, (_SCALING_TARGETS, 1)))
+    distance = joint_count * np.cbrt(rng.uniform(_MIN_DISTANCE_SHARE**3, _MAX_DISTANCE_SHARE**3, (_SCALING_TARGETS, 1)))
     return distance * direction / np.linalg.norm(direction, axis=1, keepdims=True)
 
 
@@ -485,11 +510,17 @@ class Effort:
 
 QUICK = Effort(SetSizes(20, 20, 10), joints=(), batches=(1, 10), rounds=5, timed=5, traced=3, seconds=0.3)
 NORMAL = Effort(
-    SetSizes(200, 120, 50), joints=CHAIN_SIZES, batches=(1, 10, 100, 1000), rounds=45, timed=20, traced=20, seconds=2.0
+    SetSizes(200, 120, 50),
+    joints=CHAIN_JOINT_COUNTS,
+    batches=(1, 10, 100, 1000),
+    rounds=45,
+    timed=20,
+    traced=20,
+    seconds=2.0,
 )
 FULL = Effort(
     SetSizes(1000, 240, 200),
-    joints=FULL_CHAIN_SIZES,
+    joints=FULL_CHAIN_JOINT_COUNTS,
     batches=(1, 10, 100, 1000, 10_000),
     rounds=101,
     timed=50,
@@ -521,9 +552,9 @@ def check_seed(seed: Any) -> int:
     Raises InputError for anything else, None included, so that a comparison can be repeated.
     """
     try:
-        number = -1 if isinstance(seed, bool) else operator.index(seed)
+        checked_seed = -1 if isinstance(seed, bool) else operator.index(seed)
     except TypeError:
-        number = -1
-    if number < 0:
+        checked_seed = -1
+    if checked_seed < 0:
         raise InputError(f"seed must be a whole number of 0 or more, not {abbreviate(seed)}")
-    return number
+    return checked_seed

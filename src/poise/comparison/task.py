@@ -29,17 +29,17 @@ TOLERANCE_LEVELS = (100.0, 10.0, 1.0)  # tolerances of the three levels, in unit
 class TargetSet:
     """Targets in the same order for every method.
 
-    name     "reachable", "path", "stretched", "singular", "leaving" or "given"
-    text     one-sentence description
-    rows     (k, W) in the form of the goal: x y z, w x y z, or both [world, file units]
-    follows  whether each is solved from the previous answer; otherwise all from the start
-    start    (nq,) start of the first target
+    name                  "reachable", "path", "stretched", "singular", "leaving" or "given"
+    text                  one-sentence description
+    rows                  (k, W) in the form of the goal: x y z, w x y z, or both [world, file units]
+    starts_from_previous  whether each is solved from the previous answer; otherwise all from the start
+    start                 (nq,) start of the first target
     """
 
     name: str
     text: str
     rows: Floats
-    follows: bool
+    starts_from_previous: bool
     start: Floats
 
     def __len__(self) -> int:
@@ -116,10 +116,10 @@ class Task:
 
         Returns None for a goal without a position or an unbounded reach (a slide without limits).
         """
-        reach = compute_reaches(self.problem, rows)
-        if not reach or not 0 < reach[0].max_reach < np.inf:
+        reaches = compute_reaches(self.problem, rows)
+        if not reaches or not 0 < reaches[0].max_reach < np.inf:
             return None
-        return reach[0].distance / reach[0].max_reach
+        return reaches[0].distance / reaches[0].max_reach
 
 
 # --- Make sets of targets from the rig itself ------------------------------------------------------------------------
@@ -133,7 +133,7 @@ _SAMPLE_COUNT = 600  # random poses from which the extreme ones are chosen
 _STRETCH_ROUNDS, _STRETCH_TRIES = 40, 16  # rounds and tries per round of the search for the longest pose
 _MAX_STRETCH_SHARE, _MIN_STRETCH_SHARE = 0.5, 0.01  # share of the ranges: first and last step of that search
 _STRETCHED_SPREAD_SHARE = 0.03  # share of the ranges: distance of stretched poses from the longest one
-_PATH_POSES = 4  # random poses on a path, which then returns to the start
+_PATH_POSE_COUNT = 4  # random poses on a path, which then returns to the start
 _PATH_SPREAD_SHARE = 0.3  # share of the ranges: distance of these poses from the start
 
 
@@ -167,19 +167,23 @@ class TargetSource(NamedTuple):
         """Skeleton rows of moving joints, coupled ones excluded."""
         skeleton = self.problem.skeleton
         rows = [skeleton.index(name) for name in self.problem.joints]
-        return tuple(dict.fromkeys(row if (c := skeleton.couplings[row]) is None else c.leader for row in rows))
+        return tuple(
+            dict.fromkeys(row if (coupling := skeleton.couplings[row]) is None else coupling.leader for row in rows)
+        )
 
-    def sample_around(self, q: Floats, share: float, *, moves_one_joint: bool = False) -> Floats:
+    def sample_around(self, q: Floats, range_share: float, *, moves_one_joint: bool = False) -> Floats:
         """Sample legal configurations (k, nq) around q (k, nq). Offsets are at most a share of the ranges.
 
         moves_one_joint  whether only one random joint moves in each
         """
         skeleton, rows, length = self.problem.skeleton, self.moving_rows, self.length
-        chosen = [(rows[int(self.rng.integers(len(rows)))],) if moves_one_joint else rows for _ in q]
+        joint_rows = [(rows[int(self.rng.integers(len(rows)))],) if moves_one_joint else rows for _ in q]
         return np.concatenate([
-            draw_random_starts(skeleton, one[None], some, share, self.rng.random((len(some), DRAWS_PER_JOINT)),
-            length=length, translates=False)
-            for one, some in zip(q, chosen, strict=True)
+            draw_random_starts(
+                skeleton, start_q[None], sampled_rows, range_share,
+                self.rng.random((len(sampled_rows), DRAWS_PER_JOINT)), unbounded_length=length, has_translation=False,
+            )
+            for start_q, sampled_rows in zip(q, joint_rows, strict=True)
         ])  # fmt: skip
 
     def sample_poses(self, count: int) -> Floats:
@@ -193,9 +197,9 @@ class TargetSource(NamedTuple):
         for name in self.problem.joints:
             if isinstance(skeleton[name].limit, EulerBox | SwingTwist):
                 quaternion_columns = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
-                share = np.cbrt(self.rng.random(count))
+                radius_share = np.cbrt(self.rng.random(count))
                 q[:, quaternion_columns] = rotations.slerp(
-                    np.broadcast_to(self.start[quaternion_columns], (count, 4)), q[:, quaternion_columns], share
+                    np.broadcast_to(self.start[quaternion_columns], (count, 4)), q[:, quaternion_columns], radius_share
                 )
         return skeleton.legal(q)[0]
 
@@ -209,32 +213,34 @@ class TargetSource(NamedTuple):
     def compute_rows(self, q: Floats) -> Floats:
         """Compute target rows (k, W) from poses q (k, nq). Each of them can be reached."""
         pose = self.problem.make_pose(q)
-        measures = {m.kind: m for m in self.problem.measures}
-        turns = pose.world_of(self.goal.joint).rotations
+        measures = {measure.kind: measure for measure in self.problem.measures}
+        joint_rotations = pose.world_of(self.goal.joint).rotations
         if isinstance(self.goal, Orientation):
-            return turns
+            return joint_rotations
         points = compute_goal_point(pose, measures[min(measures)], self.goal)
-        return points if isinstance(self.goal, Position) else np.concatenate([points, turns], axis=-1)
+        return points if isinstance(self.goal, Position) else np.concatenate([points, joint_rotations], axis=-1)
 
     def compute_jacobians(self, q: Floats) -> Floats:
         """Compute goal Jacobians (k, 3|6, dofs) of the moving joints. Lengths are a share of the reach."""
         skeleton = self.problem.skeleton
         offset = getattr(self.goal, "offset", (0.0, 0.0, 0.0))
-        slices = [skeleton.v_slice(skeleton.names[row]) for row in self.moving_rows]
-        columns = np.concatenate([np.arange(max(one.start, one.stop - 3), one.stop) for one in slices])
-        whole = self.problem.make_pose(q).jacobian(self.goal.joint, offset)[..., columns]
-        whole[:, :3] /= self.length
+        dof_slices = [skeleton.v_slice(skeleton.names[row]) for row in self.moving_rows]
+        columns = np.concatenate(
+            [np.arange(max(dof_slice.start, dof_slice.stop - 3), dof_slice.stop) for dof_slice in dof_slices]
+        )
+        jacobians = self.problem.make_pose(q).jacobian(self.goal.joint, offset)[..., columns]
+        jacobians[:, :3] /= self.length
         if isinstance(self.goal, Position):
-            return whole[:, :3]
-        return whole[:, 3:] if isinstance(self.goal, Orientation) else whole
+            return jacobians[:, :3]
+        return jacobians[:, 3:] if isinstance(self.goal, Orientation) else jacobians
 
     def compute_distances(self, q: Floats) -> Floats:
         """Compute distances (k,) of the goal's point from the chain's first joint.
 
         Poses are q (k, nq); distances are in file units.
         """
-        first = self.problem.start.world[self.problem.joints[0]].positions
-        return np.linalg.norm(self.compute_rows(q)[:, :3] - first, axis=-1)
+        root_position = self.problem.start.world[self.problem.joints[0]].positions
+        return np.linalg.norm(self.compute_rows(q)[:, :3] - root_position, axis=-1)
 
 
 def build_target_sets(
@@ -249,39 +255,50 @@ def build_target_sets(
         _build_singular(source, random_q, sizes),
     ]
     if not isinstance(goal, Orientation):
-        longest = _find_longest_pose(source, random_q)
-        target_sets += [_build_stretched(source, longest, sizes.extreme), _build_leaving(source, longest, sizes.path)]
-    return {one.name: one for one in target_sets}
+        longest_q = _find_longest_pose(source, random_q)
+        target_sets += [
+            _build_stretched(source, longest_q, sizes.extreme),
+            _build_leaving(source, longest_q, sizes.path),
+        ]
+    return {target_set.name: target_set for target_set in target_sets}
 
 
 def _build_reachable(source: TargetSource, count: int) -> TargetSet:
     text = "joint positions in random legal poses, all within reach, each solved from the start pose"
     return TargetSet(
-        "reachable", text, source.compute_rows(source.sample_poses(count)), follows=False, start=source.start
+        "reachable",
+        text,
+        source.compute_rows(source.sample_poses(count)),
+        starts_from_previous=False,
+        start=source.start,
     )
 
 
 def _build_path(source: TargetSource, count: int, clip: Clip | None) -> TargetSet:
     if clip is not None and len(clip) > 1:
         q = _read_clip_poses(source, clip, count)
-        which = "all" if len(q) == len(clip) else "the first"
-        text = f"joint positions in the clip {clip.name!r}, {which} {len(q)} of its {len(clip)} frames, {_FOLLOWS_TEXT}"
+        frames_text = "all" if len(q) == len(clip) else "the first"
+        text = (
+            f"joint positions in the clip {clip.name!r}, {frames_text} {len(q)} of its {len(clip)} frames, "
+            f"{_FOLLOWS_TEXT}"
+        )
     else:
         q = _build_random_path(source, count)
-        text = f"a smooth path through {_PATH_POSES} random poses and back, {len(q)} frames, {_FOLLOWS_TEXT}"
-    return TargetSet("path", text, source.compute_rows(q), follows=True, start=q[0])
+        text = f"a smooth path through {_PATH_POSE_COUNT} random poses and back, {len(q)} frames, {_FOLLOWS_TEXT}"
+    return TargetSet("path", text, source.compute_rows(q), starts_from_previous=True, start=q[0])
 
 
 def _read_clip_poses(source: TargetSource, clip: Clip, count: int) -> Floats:
     """Read configurations from the first frames of a clip. Joints that do not move keep the start pose."""
-    skeleton, played = source.problem.skeleton, clip.poses.q[:count]
+    skeleton, clip_q = source.problem.skeleton, clip.poses.q[:count]
     if clip.poses.skeleton.names != skeleton.names:
         raise InputError(f"the clip {clip.name!r} is of another rig: its joints are not those of the start")
-    q = np.repeat(source.start[None], len(played), axis=0)
+    q = np.repeat(source.start[None], len(clip_q), axis=0)
     for row in source.moving_rows:
-        at = skeleton.q_slice(skeleton.names[row])
-        at = slice(max(at.start, at.stop - 4), at.stop)  # a free joint rotates and does not translate
-        q[:, at] = played[:, at]
+        columns = skeleton.q_slice(skeleton.names[row])
+        # a free joint rotates and does not translate
+        columns = slice(max(columns.start, columns.stop - 4), columns.stop)
+        q[:, columns] = clip_q[:, columns]
     return skeleton.legal(q)[0]
 
 
@@ -291,21 +308,23 @@ def _build_random_path(source: TargetSource, count: int) -> Floats:
     It starts and ends at the start pose and stops softly at each (3 s^2 - 2 s^3).
     """
     start = source.start[None]
-    stops = np.concatenate(
-        [start, source.sample_around(np.repeat(start, _PATH_POSES, axis=0), _PATH_SPREAD_SHARE), start]
+    waypoints = np.concatenate(
+        [start, source.sample_around(np.repeat(start, _PATH_POSE_COUNT, axis=0), _PATH_SPREAD_SHARE), start]
     )
-    along = np.linspace(0.0, len(stops) - 1, count, endpoint=False)
-    leg = along.astype(np.int64)
-    q = blend_q(source.problem.skeleton, stops[leg], stops[leg + 1], smoothstep(along - leg))
+    path_parameter = np.linspace(0.0, len(waypoints) - 1, count, endpoint=False)
+    segment = path_parameter.astype(np.int64)
+    q = blend_q(
+        source.problem.skeleton, waypoints[segment], waypoints[segment + 1], smoothstep(path_parameter - segment)
+    )
     return source.problem.skeleton.legal(q)[0]
 
 
 def _build_singular(source: TargetSource, random_q: Floats, sizes: SetSizes) -> TargetSet:
     """Choose poses of the smallest least singular value. Their goal Jacobian has almost lost a direction."""
-    least = np.linalg.svd(source.compute_jacobians(random_q), compute_uv=False)[:, -1]
-    nearest = random_q[source.rng.permutation(np.argsort(least, kind="stable")[: sizes.extreme])]
-    text = f"the {len(nearest)} of {len(random_q)} random legal poses nearest to a singularity"
-    return TargetSet("singular", text, source.compute_rows(nearest), follows=False, start=source.start)
+    min_singular_values = np.linalg.svd(source.compute_jacobians(random_q), compute_uv=False)[:, -1]
+    singular_q = random_q[source.rng.permutation(np.argsort(min_singular_values, kind="stable")[: sizes.extreme])]
+    text = f"the {len(singular_q)} of {len(random_q)} random legal poses nearest to a singularity"
+    return TargetSet("singular", text, source.compute_rows(singular_q), starts_from_previous=False, start=source.start)
 
 
 def _find_longest_pose(source: TargetSource, random_q: Floats) -> Floats:
@@ -313,32 +332,37 @@ def _find_longest_pose(source: TargetSource, random_q: Floats) -> Floats:
 
     The distance is from the chain's first joint to the goal's; random steps that increase it are kept.
     """
-    known = np.concatenate([source.start[None], random_q])
-    best = known[[int(source.compute_distances(known).argmax())]]
-    for share in np.geomspace(_MAX_STRETCH_SHARE, _MIN_STRETCH_SHARE, _STRETCH_ROUNDS):
-        again = np.repeat(best, _STRETCH_TRIES, axis=0)
-        steps = [source.sample_around(again, float(share), moves_one_joint=single) for single in (False, True)]
-        tried = np.concatenate([best, *steps])
-        best = tried[[int(source.compute_distances(tried).argmax())]]
-    return best
+    start_candidates = np.concatenate([source.start[None], random_q])
+    longest_q = start_candidates[[int(source.compute_distances(start_candidates).argmax())]]
+    for range_share in np.geomspace(_MAX_STRETCH_SHARE, _MIN_STRETCH_SHARE, _STRETCH_ROUNDS):
+        repeated_q = np.repeat(longest_q, _STRETCH_TRIES, axis=0)
+        sampled_q = [
+            source.sample_around(repeated_q, float(range_share), moves_one_joint=only_one_joint)
+            for only_one_joint in (False, True)
+        ]
+        candidates = np.concatenate([longest_q, *sampled_q])
+        longest_q = candidates[[int(source.compute_distances(candidates).argmax())]]
+    return longest_q
 
 
-def _build_stretched(source: TargetSource, longest: Floats, count: int) -> TargetSet:
-    near = source.sample_around(np.repeat(longest, count, axis=0), _STRETCHED_SPREAD_SHARE)
+def _build_stretched(source: TargetSource, longest_q: Floats, count: int) -> TargetSet:
+    stretched_q = source.sample_around(np.repeat(longest_q, count, axis=0), _STRETCHED_SPREAD_SHARE)
     text = "joint positions in nearly extended poses, all within reach"
-    return TargetSet("stretched", text, source.compute_rows(near), follows=False, start=source.start)
+    return TargetSet(
+        "stretched", text, source.compute_rows(stretched_q), starts_from_previous=False, start=source.start
+    )
 
 
-def _build_leaving(source: TargetSource, longest: Floats, count: int) -> TargetSet:
+def _build_leaving(source: TargetSource, longest_q: Floats, count: int) -> TargetSet:
     """Build a path beyond the longest reach and back inside. It starts at the longest pose and first goes inwards."""
-    first = source.problem.start.world[source.problem.joints[0]].positions
-    row = source.compute_rows(longest)[0]
-    share = np.interp(
+    root_position = source.problem.start.world[source.problem.joints[0]].positions
+    longest_row = source.compute_rows(longest_q)[0]
+    reach_shares = np.interp(
         np.linspace(0.0, 1.0, count),
         (0.0, 0.25, 0.65, 1.0),
         (1.0, _INSIDE_REACH_SHARE, _BEYOND_REACH_SHARE, _INSIDE_REACH_SHARE),
     )
-    rows = np.repeat(row[None], count, axis=0)
-    rows[:, :3] = first + share[:, None] * (row[:3] - first)
+    rows = np.repeat(longest_row[None], count, axis=0)
+    rows[:, :3] = root_position + reach_shares[:, None] * (longest_row[:3] - root_position)
     text = f"along a line to {100 * (_BEYOND_REACH_SHARE - 1):.0f} % beyond the longest reach and back, {_FOLLOWS_TEXT}"
-    return TargetSet("leaving", text, rows, follows=True, start=longest[0])
+    return TargetSet("leaving", text, rows, starts_from_previous=True, start=longest_q[0])

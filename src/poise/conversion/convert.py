@@ -59,7 +59,7 @@ def find_losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
     return tuple(_iterate_losses(before, after, meshes))
 
 
-def find_displaced_joints(clip: Clip, new: Skeleton) -> tuple[list[str], list[str]]:
+def find_displaced_joints(clip: Clip, new_skeleton: Skeleton) -> tuple[list[str], list[str]]:
     """Find joints displaced by a missing moving ancestor.
 
     Return the first ones of each chain, and all of them. A root of the new file keeps its old world position, so it is
@@ -67,51 +67,70 @@ def find_displaced_joints(clip: Clip, new: Skeleton) -> tuple[list[str], list[st
 
     A displaced joint is first of its chain if its parent in the new file is not displaced.
     """
-    old, parts = clip.skeleton, compute_local_transforms(clip.poses)
-    ranges = [np.abs(part - part[:1]).max(axis=(0, 2), initial=0.0) for part in (parts.translation, parts.rotation)]
-    is_moving = np.maximum(*ranges) > _MIN_MOTION
+    old_skeleton, local_transforms = clip.skeleton, compute_local_transforms(clip.poses)
+    motion_ranges = [
+        np.abs(channel - channel[:1]).max(axis=(0, 2), initial=0.0)
+        for channel in (local_transforms.translation, local_transforms.rotation)
+    ]
+    is_moving = np.maximum(*motion_ranges) > _MIN_MOTION
     is_displaced: list[bool] = []  # whether each joint is displaced
-    first: list[str] = []
-    for name, parent in zip(old.names, old.parents.tolist(), strict=True):
-        lost = parent >= 0 and bool(is_moving[parent]) and old.names[parent] not in new.names
-        is_root = name in new.names and new[name].parent is None
-        is_displaced.append(parent >= 0 and not is_root and (is_displaced[parent] or lost))
-        above = new[name].parent if name in new.names else None
-        if is_displaced[-1] and above is not None and not is_displaced[old.index(above)]:
-            first.append(name)
-    return first, [name for name, hung in zip(old.names, is_displaced, strict=True) if hung and name in new.names]
+    first_names: list[str] = []
+    for name, parent in zip(old_skeleton.names, old_skeleton.parents.tolist(), strict=True):
+        has_lost_parent = (
+            parent >= 0 and bool(is_moving[parent]) and old_skeleton.names[parent] not in new_skeleton.names
+        )
+        is_root = name in new_skeleton.names and new_skeleton[name].parent is None
+        is_displaced.append(parent >= 0 and not is_root and (is_displaced[parent] or has_lost_parent))
+        new_parent = new_skeleton[name].parent if name in new_skeleton.names else None
+        if is_displaced[-1] and new_parent is not None and not is_displaced[old_skeleton.index(new_parent)]:
+            first_names.append(name)
+    return first_names, [
+        name
+        for name, displaced in zip(old_skeleton.names, is_displaced, strict=True)
+        if displaced and name in new_skeleton.names
+    ]
 
 
 def _iterate_losses(before: Rig, after: Rig, meshes: int) -> Iterator[str]:
-    old, new = before.skeleton, after.skeleton
-    missing = [name for name in old.names if name not in new.names]
-    if missing:
-        yield f"{format_count(len(missing), 'joint')}: {join_names(missing)}"
-    limit_counts = [_count_limits(skeleton) for skeleton in (old, new)]
+    old_skeleton, new_skeleton = before.skeleton, after.skeleton
+    missing_names = [name for name in old_skeleton.names if name not in new_skeleton.names]
+    if missing_names:
+        yield f"{format_count(len(missing_names), 'joint')}: {join_names(missing_names)}"
+    limit_counts = [_count_limits(skeleton) for skeleton in (old_skeleton, new_skeleton)]
     if limit_counts[1] < limit_counts[0]:
         yield f"limits of {format_count(limit_counts[0] - limit_counts[1], 'joint')}"
-    freed = [name for name in old.names if name in new.names and _is_freed(old, new, name)]
-    if freed:
+    freed_names = [
+        name
+        for name in old_skeleton.names
+        if name in new_skeleton.names and _is_freed(old_skeleton, new_skeleton, name)
+    ]
+    if freed_names:
         yield (
-            f"the axes of {format_count(len(freed), 'hinge or slide', 'hinges or slides')}: in the file they turn "
+            f"the axes of {format_count(len(freed_names), 'hinge or slide', 'hinges or slides')}: in the file "
+            "they turn "
             "freely"
         )
-    open_now = [loop.name for loop in old.loops if loop.name not in {kept.name for kept in new.loops}]
-    if open_now:
-        yield f"{format_count(len(open_now), 'closed loop')}, which other readers leave open: {join_names(open_now)}"
-    for label, count in _count_extras(old).items():
-        if _count_extras(new)[label] < count:
-            yield format_count(count - _count_extras(new)[label], label)
+    opened_loops = [
+        loop.name for loop in old_skeleton.loops if loop.name not in {new_loop.name for new_loop in new_skeleton.loops}
+    ]
+    if opened_loops:
+        yield (
+            f"{format_count(len(opened_loops), 'closed loop')}, which other readers leave open: "
+            f"{join_names(opened_loops)}"
+        )
+    for label, count in _count_extras(old_skeleton).items():
+        if _count_extras(new_skeleton)[label] < count:
+            yield format_count(count - _count_extras(new_skeleton)[label], label)
     if count_meshes(after) < meshes:
         yield f"{format_count(meshes - count_meshes(after), 'mesh', 'meshes')}, with materials and skins"
     if before.humanoid and not after.humanoid:
         yield f"the roles of {format_count(len(before.humanoid), 'joint')}"
     if _is_scaled(before) and not _is_scaled(after):
         yield "scale of joints: it was applied to the lengths"
-    if old.metres_per_unit is not None and new.metres_per_unit is None:
-        yield f"the unit: lengths are in {format_unit(old.metres_per_unit)}, which the file cannot store"
-    if old.up is not None and new.up is None:
-        yield f"which way is up: {old.up}, which the file cannot store"
+    if old_skeleton.metres_per_unit is not None and new_skeleton.metres_per_unit is None:
+        yield f"the unit: lengths are in {format_unit(old_skeleton.metres_per_unit)}, which the file cannot store"
+    if old_skeleton.up is not None and new_skeleton.up is None:
+        yield f"which way is up: {old_skeleton.up}, which the file cannot store"
 
 
 def _count_limits(skeleton: Skeleton) -> int:
@@ -120,27 +139,27 @@ def _count_limits(skeleton: Skeleton) -> int:
 
 def _is_freed(old_skeleton: Skeleton, new_skeleton: Skeleton, name: str) -> bool:
     """Return whether a hinge or slide became a ball or free joint."""
-    was, now = old_skeleton[name].kind, new_skeleton[name].kind
-    return was in (Kind.HINGE, Kind.SLIDE) and now in (Kind.BALL, Kind.FREE)
+    old_kind, new_kind = old_skeleton[name].kind, new_skeleton[name].kind
+    return old_kind in (Kind.HINGE, Kind.SLIDE) and new_kind in (Kind.BALL, Kind.FREE)
 
 
-def _count_extras(s: Skeleton) -> dict[str, int]:
-    coupled = sum(coupling is not None for coupling in s.couplings)
-    return {"coupling": coupled, "further name": len(s.aliases), "named chain": len(s.chains)}
+def _count_extras(skeleton: Skeleton) -> dict[str, int]:
+    coupling_count = sum(coupling is not None for coupling in skeleton.couplings)
+    return {"coupling": coupling_count, "further name": len(skeleton.aliases), "named chain": len(skeleton.chains)}
 
 
 def count_meshes(rig: Rig) -> int:
     """Count the meshes of a file. Without a document, count the known skins."""
-    source: Any = rig.skeleton.source
-    container, files = getattr(source, "container", None), getattr(source, "meshes", None)
+    document: Any = rig.skeleton.source
+    container, meshes_by_link = getattr(document, "container", None), getattr(document, "meshes", None)
     if container is not None:
         return len(container.json.get("meshes", ()))
-    return len(rig.skins) if files is None else sum(map(len, files.values()))
+    return len(rig.skins) if meshes_by_link is None else sum(map(len, meshes_by_link.values()))
 
 
 def _is_scaled(rig: Rig) -> bool:
-    plain = np.eye(3, 4)
-    if (np.abs(rig.skeleton.B - plain) > _UNIT_SCALE_TOLERANCE).any():
+    unit_scale = np.eye(3, 4)
+    if (np.abs(rig.skeleton.B - unit_scale) > _UNIT_SCALE_TOLERANCE).any():
         return True
     return any(_has_scale_keys(clip) for clip in rig.clips)
 
@@ -161,7 +180,7 @@ def _has_scale_keys(clip: Clip) -> bool:
 Rest = Literal["keep", "zero"]
 
 _METRE_SUFFIXES = (".gltf", ".glb", ".vrm", ".vrma")  # formats with metres as their unit
-_MIN_REPORTED_ERROR = 1e-4  # fraction of the character's size; larger errors at the keys are reported
+_MIN_REPORTED_SHARE = 1e-4  # fraction of the character's size; larger errors at the keys are reported
 
 
 @dataclass(frozen=True)
@@ -260,22 +279,22 @@ def convert(
     for option, value in (("clip", clip), ("root", root)):
         if value is not None:
             check_text(value, option)
-    for option, value, allowed in (("up", up, ("x", "y", "z")), ("rest", rest, ("zero", "keep"))):
+    for option, value, allowed_values in (("up", up, ("x", "y", "z")), ("rest", rest, ("zero", "keep"))):
         if value is not None:
-            one_of(option, value, allowed)
-    module = find_writer(path)
+            one_of(option, value, allowed_values)
+    writer = find_writer(path)
     rig, notes = _load_source(source, include_root)
-    chosen, selection_notes = _select_clip(rig, clip)
-    tree, lost_joints = keep_one_root(chosen, root, needed=getattr(module, "ONE_ROOT", False))
-    placed, unit_notes = _convert_units(tree, path, scale, up)
-    is_same = chosen.path is not None and find_reader(chosen.path) is module
-    keeps = is_same and placed.skeleton.source is chosen.skeleton.source
-    placed, name_notes = _rename_for_format(placed, module)
-    rest_mode = rest or ("zero" if "zero" in getattr(module, "RESTS", ()) and not keeps else "keep")
-    timed, time_notes = _resample_clips(placed, fps)
-    written = _write_files(timed, path, rest_mode, each=clip == ALL_CLIPS)
+    selected_rig, selection_notes = _select_clip(rig, clip)
+    tree_rig, lost_joints = keep_one_root(selected_rig, root, needs_one_root=getattr(writer, "ONE_ROOT", False))
+    placed_rig, unit_notes = _convert_units(tree_rig, path, scale, up)
+    is_same_format = selected_rig.path is not None and find_reader(selected_rig.path) is writer
+    preserves_document = is_same_format and placed_rig.skeleton.source is selected_rig.skeleton.source
+    placed_rig, name_notes = _rename_for_format(placed_rig, writer)
+    rest_mode = rest or ("zero" if "zero" in getattr(writer, "RESTS", ()) and not preserves_document else "keep")
+    resampled_rig, time_notes = _resample_clips(placed_rig, fps)
+    written_files = _write_files(resampled_rig, path, rest_mode, is_per_clip=clip == ALL_CLIPS)
     return _build_report(
-        written, count_meshes(rig), [*notes, *selection_notes, *unit_notes, *name_notes, *time_notes], lost_joints
+        written_files, count_meshes(rig), [*notes, *selection_notes, *unit_notes, *name_notes, *time_notes], lost_joints
     )
 
 
@@ -293,8 +312,8 @@ def _select_clip(rig: Rig, name: str | None) -> tuple[Rig, list[str]]:
     if name is None or name == ALL_CLIPS:
         return rig, []
     clip = rig.clip(name)
-    others = [other.name for other in rig.clips if other is not clip]
-    notes = [f"not written: {join_names(others)}"] if others else []
+    other_names = [other_clip.name for other_clip in rig.clips if other_clip is not clip]
+    notes = [f"not written: {join_names(other_names)}"] if other_names else []
     return dataclasses.replace(rig, clips=(clip,)), notes
 
 
@@ -305,45 +324,45 @@ def _convert_units(rig: Rig, path: Path, scale: float | None, up: str | None) ->
     """Convert a rig to the requested unit and up axis. Return it with notes."""
     if path.suffix.lower() == ".vrma" and scale is None and up is None and not is_vrm_animation(rig.skeleton):
         return _convert_to_animation(rig)
-    s, notes = rig.skeleton, list[str]()
-    in_metres, metres = path.suffix.lower() in _METRE_SUFFIXES, s.metres_per_unit
-    factor = 1.0 if scale is None else real(scale, "scale")
-    if not 0.0 < factor < np.inf:
+    skeleton, notes = rig.skeleton, list[str]()
+    uses_metres, metres_per_unit = path.suffix.lower() in _METRE_SUFFIXES, skeleton.metres_per_unit
+    length_factor = 1.0 if scale is None else real(scale, "scale")
+    if not 0.0 < length_factor < np.inf:
         raise InputError(f"scale must be above zero and finite, not {abbreviate(scale)}")
-    if scale is None and in_metres and metres is not None and metres != 1.0:
-        factor, metres = metres, 1.0
-        notes.append(f"lengths were in {format_unit(s.metres_per_unit or 1.0)} and are in metres now")
-    elif scale is None and in_metres and metres is None:
+    if scale is None and uses_metres and metres_per_unit is not None and metres_per_unit != 1.0:
+        length_factor, metres_per_unit = metres_per_unit, 1.0
+        notes.append(f"lengths were in {format_unit(skeleton.metres_per_unit or 1.0)} and are in metres now")
+    elif scale is None and uses_metres and metres_per_unit is None:
         notes.append(
             "the unit is unknown: lengths were kept and count as metres in glTF; use scale 0.01 for centimetres"
         )
     elif scale is not None:
-        metres = 1.0 if in_metres else None
-    current_up = _find_up_axis(rig, requested=up) if in_metres or up is not None else s.up
+        metres_per_unit = 1.0 if uses_metres else None
+    current_up = _find_up_axis(rig, requested=up) if uses_metres or up is not None else skeleton.up
     rotation = rotations.IDENTITY
     if up is not None and current_up != up:
         rotation = compute_axis_rotation(current_up or up, up)
         notes.append(f"rotated: {current_up} was up, {up} is now")
-    elif up is None and s.up is None and in_metres and current_up == "z":
+    elif up is None and skeleton.up is None and uses_metres and current_up == "z":
         notes.append("the character stands along z, but y is up in glTF: use up y to rotate it")
-    if factor == 1.0 and rotation is rotations.IDENTITY:
+    if length_factor == 1.0 and rotation is rotations.IDENTITY:
         return rig, notes  # the source document is preserved
-    return change_units(rig, UnitChange(factor, rotation, up or s.up, metres)), notes
+    return change_units(rig, UnitChange(length_factor, rotation, up or skeleton.up, metres_per_unit)), notes
 
 
 def _convert_to_animation(rig: Rig) -> tuple[Rig, list[str]]:
     """Convert a rig to the unit and axes of a VRM animation. The written file is compared in the same frame then."""
     try:
-        factor, axes, is_guess = find_vrm_frame(rig.skeleton)
+        length_factor, vrm_from_world, is_guess = find_vrm_frame(rig.skeleton)
     except UnsupportedError:  # the writer reports it, with the file name
         return rig, []
-    notes = [f"unit guessed: {factor:.4g} m"] if is_guess else []
-    rotation = rotations.from_matrix(axes)
-    if factor == 1.0 and np.array_equal(axes, np.eye(3)):
+    notes = [f"unit guessed: {length_factor:.4g} m"] if is_guess else []
+    rotation = rotations.from_matrix(vrm_from_world)
+    if length_factor == 1.0 and np.array_equal(vrm_from_world, np.eye(3)):
         return rig, notes
-    if not np.array_equal(axes, np.eye(3)):
+    if not np.array_equal(vrm_from_world, np.eye(3)):
         notes.append("rotated: y is up now, and the character faces +z")
-    return change_units(rig, UnitChange(factor, rotation, "y", 1.0)), notes
+    return change_units(rig, UnitChange(length_factor, rotation, "y", 1.0)), notes
 
 
 def _find_up_axis(rig: Rig, requested: str | None) -> str | None:
@@ -359,14 +378,14 @@ def _find_up_axis(rig: Rig, requested: str | None) -> str | None:
     return None
 
 
-def _rename_for_format(rig: Rig, module: Any) -> tuple[Rig, list[str]]:
+def _rename_for_format(rig: Rig, writer: Any) -> tuple[Rig, list[str]]:
     """Rename the joints of a rig for the new file.
 
     Return it with a note on the changed names.
     """
-    if not hasattr(module, "names_of"):
+    if not hasattr(writer, "names_of"):
         return rig, []
-    names, note = module.names_of(rig)
+    names, note = writer.names_of(rig)
     return (rig, []) if names == rig.skeleton.names else (rename_joints(rig, names), [note])
 
 
@@ -378,10 +397,10 @@ def _resample_clips(rig: Rig, fps: float | None) -> tuple[Rig, list[str]]:
     notes: list[str] = []
     clips: list[Clip] = []
     for clip in rig.clips:
-        start = float(clip.times[0]) if len(clip.times) else 0.0
-        if start < 0.0:
-            notes.append(f"clip {clip.name!r} began at {start:g} s and begins at 0 now")
-        clips.append(_shift_times(clip, min(start, 0.0)))
+        start_time = float(clip.times[0]) if len(clip.times) else 0.0
+        if start_time < 0.0:
+            notes.append(f"clip {clip.name!r} began at {start_time:g} s and begins at 0 now")
+        clips.append(_shift_times(clip, min(start_time, 0.0)))
         if fps is not None and len(clip.times):
             grid = find_frame_grid(clips[-1], fps)
             clips[-1] = Clip.at_rate(clips[-1].at(grid.times), fps, clip.name)
@@ -389,33 +408,33 @@ def _resample_clips(rig: Rig, fps: float | None) -> tuple[Rig, list[str]]:
     return (rig if is_unchanged else dataclasses.replace(rig, clips=tuple(clips))), notes
 
 
-def _shift_times(clip: Clip, start: float) -> Clip:
-    if start == 0.0:
+def _shift_times(clip: Clip, start_time: float) -> Clip:
+    if start_time == 0.0:
         return clip
     if isinstance(clip, KeyedClip):
-        tracks = tuple(track._replace(times=track.times - start) for track in clip.tracks)
+        tracks = tuple(track._replace(times=track.times - start_time) for track in clip.tracks)
         return KeyedClip(clip.skeleton, tracks, clip.name)
-    return Clip(clip.times - start, clip.poses, clip.name)
+    return Clip(clip.times - start_time, clip.poses, clip.name)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _write_files(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, Rig]]:
+def _write_files(rig: Rig, path: Path, rest: Rest, *, is_per_clip: bool) -> list[tuple[Path, Rig]]:
     """Write one file, or one for each clip. Return each path with the rig it should hold."""
     try:
         _save_rig(rig, path, rest)
     except UnsupportedError as error:
         if len(rig.clips) < 2 or not is_single_clip_format(path):  # noqa: PLR2004  (selecting a clip would not help)
             raise
-        single = [dataclasses.replace(rig, clips=(clip,)) for clip in rig.clips]
-        if not each:
+        clip_rigs = [dataclasses.replace(rig, clips=(clip,)) for clip in rig.clips]
+        if not is_per_clip:
             names = join_names(repr(clip.name) for clip in rig.clips)
             message = f"{path}: it holds one clip: select one by name, or give 'all' for one file per clip: {names}"
             raise UnsupportedError(message) from error
-        files = list(zip(build_clip_paths(path, [clip.name for clip in rig.clips]), single, strict=True))
-        for file, part in files:
-            _save_rig(part, file, rest)
+        files = list(zip(build_clip_paths(path, [clip.name for clip in rig.clips]), clip_rigs, strict=True))
+        for file, clip_rig in files:
+            _save_rig(clip_rig, file, rest)
         return files
     return [(path, rig)]
 
@@ -435,37 +454,39 @@ def _save_rig(rig: Rig, path: Path, rest: Rest) -> None:
 # --- report ----------------------------------------------------------------------------------------------------------
 
 
-def _build_report(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], lost_joints: list[str]) -> Converted:
+def _build_report(
+    written_files: list[tuple[Path, Rig]], meshes: int, notes: list[str], lost_joints: list[str]
+) -> Converted:
     """Build the result by rereading and comparing the written files."""
-    read = [(expected, _reread_file(path)) for path, expected in written]
-    pairs = [pair for expected, reread in read for pair in _pair_clips(expected, reread)]
-    lost = dict.fromkeys(
-        [*lost_joints, *(line for expected, reread in read for line in find_losses(expected, reread, meshes))]
+    rig_pairs = [(expected, _reread_file(path)) for path, expected in written_files]
+    clip_pairs = [pair for expected, reread in rig_pairs for pair in _pair_clips(expected, reread)]
+    losses = dict.fromkeys(
+        [*lost_joints, *(line for expected, reread in rig_pairs for line in find_losses(expected, reread, meshes))]
     )
-    missing = [clip.name for clip, new in pairs if new is None]
-    if missing:
-        lost[f"clips: {join_names(missing)}"] = None
-    written_clips = [(clip, new) for clip, new in pairs if new is not None]
-    compared = [(clip, new) for clip, new in written_clips if new is not clip]
-    off, share, displaced, displaced_error = _measure_errors(compared)
+    missing_names = [clip.name for clip, new_clip in clip_pairs if new_clip is None]
+    if missing_names:
+        losses[f"clips: {join_names(missing_names)}"] = None
+    written_clips = [(clip, new_clip) for clip, new_clip in clip_pairs if new_clip is not None]
+    compared_clips = [(clip, new_clip) for clip, new_clip in written_clips if new_clip is not clip]
+    off, share, displaced, displaced_error = _measure_errors(compared_clips)
     if displaced and displaced_error:
         label = f"the positions of these joints and their descendants: {join_names(displaced)}"
-        lost[f"{label} (off by {displaced_error:.2g} of the character's size at most)"] = None
-    if off is not None and share is not None and share > _MIN_REPORTED_ERROR:
-        lost[f"exact keys: {off:.3g} off at most ({share:.2g} of the character's size) at the clip's own keys"] = None
+        losses[f"{label} (off by {displaced_error:.2g} of the character's size at most)"] = None
+    if off is not None and share is not None and share > _MIN_REPORTED_SHARE:
+        losses[f"exact keys: {off:.3g} off at most ({share:.2g} of the character's size) at the clip's own keys"] = None
     return Converted(
-        files=tuple(path for path, _ in written),
+        files=tuple(path for path, _ in written_files),
         clips=tuple(clip.name for clip, _ in written_clips),
-        frames=sum(len(new.times) for _, new in written_clips),
+        frames=sum(len(new_clip.times) for _, new_clip in written_clips),
         fps=written_clips[0][1].fps if written_clips else 0.0,
         off=off,
         share=share,
-        lost=tuple(lost),
+        lost=tuple(losses),
         notes=tuple(notes),
     )
 
 
-def _measure_errors(pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float | None, list[str], float]:
+def _measure_errors(clip_pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float | None, list[str], float]:
     """Measure joint errors at the old keys.
 
     Return the largest error, its fraction of the size, the joints displaced by lost parents, and their fraction.
@@ -473,17 +494,19 @@ def _measure_errors(pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float
     Displaced joints are not counted in the first two.
     """
     errors: list[tuple[float, float]] = []
-    displaced, displaced_error = dict[str, None](), 0.0
-    for clip, new in pairs:
-        first, names = find_displaced_joints(clip, new.skeleton)
-        errors.append(measure_key_error(clip, new, [name for name in clip.skeleton.names if name not in names]))
-        distance, size = measure_key_error(clip, new, names) if names else (0.0, 1.0)
-        if size and distance / size > _MIN_REPORTED_ERROR:
-            displaced.update(dict.fromkeys(first))
-            displaced_error = max(displaced_error, distance / size)
+    reported_names, displaced_error = dict[str, None](), 0.0
+    for clip, new_clip in clip_pairs:
+        first_names, displaced_names = find_displaced_joints(clip, new_clip.skeleton)
+        errors.append(
+            measure_key_error(clip, new_clip, [name for name in clip.skeleton.names if name not in displaced_names])
+        )
+        distance, character_size = measure_key_error(clip, new_clip, displaced_names) if displaced_names else (0.0, 1.0)
+        if character_size and distance / character_size > _MIN_REPORTED_SHARE:
+            reported_names.update(dict.fromkeys(first_names))
+            displaced_error = max(displaced_error, distance / character_size)
     off = max((distance for distance, _ in errors), default=None)
-    share = max((distance / size for distance, size in errors if size), default=None)
-    return off, share, list(displaced), displaced_error
+    share = max((distance / character_size for distance, character_size in errors if character_size), default=None)
+    return off, share, list(reported_names), displaced_error
 
 
 def _pair_clips(expected: Rig, reread: Rig | None) -> list[tuple[Clip, Clip | None]]:
@@ -495,8 +518,8 @@ def _pair_clips(expected: Rig, reread: Rig | None) -> list[tuple[Clip, Clip | No
 
 def _reread_file(path: Path) -> Rig | None:
     """Read a written file back. None for a file of values without joints."""
-    module: Any = find_writer(path)
+    writer: Any = find_writer(path)
     try:
-        return module.read(path) if hasattr(module, "read") else None
+        return writer.read(path) if hasattr(writer, "read") else None
     except PoiseError:  # valid, but not readable by Poise
         return None

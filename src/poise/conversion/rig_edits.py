@@ -49,67 +49,71 @@ def change_units(rig: Rig, change: UnitChange) -> Rig:
     return dataclasses.replace(rig, skeleton=skeleton, pose=pose, clips=clips, skins=())
 
 
-def _change_skeleton(s: Skeleton, change: UnitChange) -> Skeleton:
-    A, B = s.A.copy(), s.B.copy()  # noqa: N806
+def _change_skeleton(skeleton: Skeleton, change: UnitChange) -> Skeleton:
+    A, B = skeleton.A.copy(), skeleton.B.copy()  # noqa: N806
     A[:, :3] *= change.scale
     B[:, :, 3] *= change.scale
-    roots = s.parents < 0
+    roots = skeleton.parents < 0
     A[roots, :3] = rotations.rotate(change.rotation, A[roots, :3])
     A[roots, 3:] = rotations.multiply(np.broadcast_to(change.rotation, A[roots, 3:].shape), A[roots, 3:])
     return dataclasses.replace(
-        s,
+        skeleton,
         A=A,
         B=B,
-        rest_q=_scale_q(s, s.rest_q, change.scale),
-        limits=tuple(_scale_limit(s, i, change.scale) for i in range(len(s))),
-        couplings=tuple(_scale_coupling(s, i, change.scale) for i in range(len(s))),
-        motors={name: _scale_motor(s, name, motor, change.scale) for name, motor in s.motors.items()},
-        loops=tuple(loop.scale(change.scale).rotate(change.rotation) for loop in s.loops),
+        rest_q=_scale_q(skeleton, skeleton.rest_q, change.scale),
+        limits=tuple(_scale_limit(skeleton, i, change.scale) for i in range(len(skeleton))),
+        couplings=tuple(_scale_coupling(skeleton, i, change.scale) for i in range(len(skeleton))),
+        motors={name: _scale_motor(skeleton, name, motor, change.scale) for name, motor in skeleton.motors.items()},
+        loops=tuple(loop.scale(change.scale).rotate(change.rotation) for loop in skeleton.loops),
         up=change.up,
         metres_per_unit=change.metres,
-        faces=_rotate_facing(s.faces, change.rotation),
+        faces=_rotate_facing(skeleton.faces, change.rotation),
         source=None,
     )
 
 
-def _scale_q(s: Skeleton, q: Floats, scale: float) -> Floats:
+def _scale_q(skeleton: Skeleton, q: Floats, scale: float) -> Floats:
     """Scale the lengths in q.
 
     These are slides and positions of free joints; the latter are in the joint's own frame.
     """
-    result = q.copy()
-    for i in np.flatnonzero((s.kinds == Kind.SLIDE) | (s.kinds == Kind.FREE)).tolist():
-        if s.couplings[i] is None:
-            start = int(s.q_start[i])
-            result[..., start : start + (1 if s.kinds[i] == Kind.SLIDE else 3)] *= scale
-    return result
+    scaled_q = q.copy()
+    for i in np.flatnonzero((skeleton.kinds == Kind.SLIDE) | (skeleton.kinds == Kind.FREE)).tolist():
+        if skeleton.couplings[i] is None:
+            start = int(skeleton.q_start[i])
+            scaled_q[..., start : start + (1 if skeleton.kinds[i] == Kind.SLIDE else 3)] *= scale
+    return scaled_q
 
 
-def _scale_limit(s: Skeleton, joint_index: int, scale: float) -> Limit | None:
-    limit = s.limits[joint_index]
-    if not isinstance(limit, Range) or s.kinds[joint_index] != Kind.SLIDE:
+def _scale_limit(skeleton: Skeleton, joint_index: int, scale: float) -> Limit | None:
+    limit = skeleton.limits[joint_index]
+    if not isinstance(limit, Range) or skeleton.kinds[joint_index] != Kind.SLIDE:
         return limit
     return dataclasses.replace(limit, low=limit.low * scale, high=limit.high * scale, soft=limit.soft / scale**2)
 
 
-def _scale_coupling(s: Skeleton, joint_index: int, scale: float) -> Coupling | None:
+def _scale_coupling(skeleton: Skeleton, joint_index: int, scale: float) -> Coupling | None:
     """Scale a coupling for the lengths of slides.
 
     A follower's value is ratio * leader + offset; each of the two may be a length.
     """
-    coupling = s.couplings[joint_index]
+    coupling = skeleton.couplings[joint_index]
     if coupling is None:
         return None
-    own, led = (scale if s.kinds[i] == Kind.SLIDE else 1.0 for i in (joint_index, coupling.leader))
-    return coupling._replace(ratio=coupling.ratio * own / led, offset=coupling.offset * own)
+    follower_scale, leader_scale = (
+        scale if skeleton.kinds[i] == Kind.SLIDE else 1.0 for i in (joint_index, coupling.leader)
+    )
+    return coupling._replace(
+        ratio=coupling.ratio * follower_scale / leader_scale, offset=coupling.offset * follower_scale
+    )
 
 
-def _scale_motor(s: Skeleton, joint: str, motor: Motor, scale: float) -> Motor:
+def _scale_motor(skeleton: Skeleton, joint: str, motor: Motor, scale: float) -> Motor:
     """Scale the lengths of the motor of a slide.
 
     These are its speed and the bounds of its safety controller; forces stay in newtons.
     """
-    if s.kinds[s.index(joint)] != Kind.SLIDE:
+    if skeleton.kinds[skeleton.index(joint)] != Kind.SLIDE:
         return motor
     safety = motor.safety
     if safety is not None:
@@ -173,32 +177,36 @@ def rename_joints(rig: Rig, names: tuple[str, ...]) -> Rig:
     names
         A unique name for each joint. Chains, roles and all other references are renamed as well.
     """
-    new = dict(zip(rig.skeleton.names, names, strict=True))
-    skeleton = _rename_skeleton(rig.skeleton, names, new)
+    new_names = dict(zip(rig.skeleton.names, names, strict=True))
+    skeleton = _rename_skeleton(rig.skeleton, names, new_names)
     return dataclasses.replace(
         rig,
         skeleton=skeleton,
         pose=_replace_pose_skeleton(rig.pose, skeleton),
         clips=tuple(_replace_clip_skeleton(clip, skeleton) for clip in rig.clips),
-        skins=tuple(Skin(one.name, tuple(new[name] for name in one.joints), one.bind) for one in rig.skins),
-        humanoid={role: new.get(joint, joint) for role, joint in rig.humanoid.items()},
+        skins=tuple(Skin(skin.name, tuple(new_names[name] for name in skin.joints), skin.bind) for skin in rig.skins),
+        humanoid={role: new_names.get(joint, joint) for role, joint in rig.humanoid.items()},
         poses={name: _replace_pose_skeleton(pose, skeleton) for name, pose in rig.poses.items()},
-        disabled_pairs=tuple((new.get(one, one), new.get(other, other)) for one, other in rig.disabled_pairs),
+        disabled_pairs=tuple(
+            (new_names.get(first, first), new_names.get(second, second)) for first, second in rig.disabled_pairs
+        ),
     )
 
 
-def _rename_skeleton(s: Skeleton, names: tuple[str, ...], new: dict[str, str]) -> Skeleton:
+def _rename_skeleton(skeleton: Skeleton, names: tuple[str, ...], new_names: dict[str, str]) -> Skeleton:
     return dataclasses.replace(
-        s,
+        skeleton,
         names=names,
-        aliases={alias: row for alias, row in s.aliases.items() if alias not in names},
-        chains={name: (new.get(root, root), new.get(tip, tip)) for name, (root, tip) in s.chains.items()},
-        roles={role: new.get(joint, joint) for role, joint in s.roles.items()},
+        aliases={alias: row for alias, row in skeleton.aliases.items() if alias not in names},
+        chains={
+            name: (new_names.get(root, root), new_names.get(tip, tip)) for name, (root, tip) in skeleton.chains.items()
+        },
+        roles={role: new_names.get(joint, joint) for role, joint in skeleton.roles.items()},
         loops=tuple(
-            dataclasses.replace(loop, joints=tuple(joint and new.get(joint, joint) for joint in loop.joints))
-            for loop in s.loops
+            dataclasses.replace(loop, joints=tuple(joint and new_names.get(joint, joint) for joint in loop.joints))
+            for loop in skeleton.loops
         ),
-        motors={new.get(joint, joint): motor for joint, motor in s.motors.items()},
+        motors={new_names.get(joint, joint): motor for joint, motor in skeleton.motors.items()},
         source=None,
     )
 
@@ -237,7 +245,7 @@ class _Subtree(NamedTuple):
         return whole_q[..., self.columns] * self.ratio + self.offset
 
 
-def keep_one_root(rig: Rig, root: str | None, *, needed: bool) -> tuple[Rig, list[str]]:
+def keep_one_root(rig: Rig, root: str | None, *, needs_one_root: bool) -> tuple[Rig, list[str]]:
     """Keep the joints below one root only.
 
     Return the rig and a line about the removed joints; a rig of one tree is returned unchanged.
@@ -247,8 +255,8 @@ def keep_one_root(rig: Rig, root: str | None, *, needed: bool) -> tuple[Rig, lis
     rig
         A rig.
     root
-        Name of the root. None: the root of the hips if one tree is `needed`.
-    needed
+        Name of the root. None: the root of the hips if one tree is needed.
+    needs_one_root
         Whether the format holds one tree only.
 
     Raises
@@ -258,42 +266,46 @@ def keep_one_root(rig: Rig, root: str | None, *, needed: bool) -> tuple[Rig, lis
     UnsupportedError
         If one tree is needed and none or several of them have hips, by role.
     """
-    s = rig.skeleton
-    roots = np.flatnonzero(s.parents < 0).tolist()
-    moving = [root_index for root_index in roots if s.moving_depth[root_index] > 0]
+    skeleton = rig.skeleton
+    root_indices = np.flatnonzero(skeleton.parents < 0).tolist()
+    moving_roots = [root_index for root_index in root_indices if skeleton.moving_depth[root_index] > 0]
     if root is not None:
-        root_index = s.index(root) if root in s else -1
-        if root_index not in roots:
+        root_index = skeleton.index(root) if root in skeleton else -1
+        if root_index not in root_indices:
             raise InputError(
                 f"root: {quote_value(root)} is no root of this rig; its roots are: "
-                f"{_format_root_names(s, moving or roots)}"
+                f"{_format_root_names(skeleton, moving_roots or root_indices)}"
             )
-    elif needed and len(moving) > 1:
-        root_index = _find_character_root(rig, moving)
+    elif needs_one_root and len(moving_roots) > 1:
+        root_index = _find_character_root(rig, moving_roots)
     else:
         return rig, []
-    subtree = _build_subtree(s, root_index)
-    removed = [name for name in s.names if name not in subtree.skeleton]
-    if not removed:
+    subtree = _build_subtree(skeleton, root_index)
+    removed_names = [name for name in skeleton.names if name not in subtree.skeleton]
+    if not removed_names:
         return rig, []
-    label = format_count(len(removed), "joint that does", "joints that do")
-    return _select_rig(rig, subtree), [f"{label} not hang on {s.names[root_index]!r}: {join_names(removed)}"]
+    label = format_count(len(removed_names), "joint that does", "joints that do")
+    return _select_rig(rig, subtree), [
+        f"{label} not hang on {skeleton.names[root_index]!r}: {join_names(removed_names)}"
+    ]
 
 
-def _format_root_names(s: Skeleton, joint_indices: list[int]) -> str:
-    return join_names(repr(s.names[row]) for row in joint_indices)
+def _format_root_names(skeleton: Skeleton, joint_indices: list[int]) -> str:
+    return join_names(repr(skeleton.names[joint_index]) for joint_index in joint_indices)
 
 
 def _find_character_root(rig: Rig, roots: list[int]) -> int:
     """Find the root of the only tree with hips."""
-    s = rig.skeleton
-    with_hips = [row for row in roots if "hips" in search_roles(_build_tree_rig(rig, row)).joints]
-    if len(with_hips) == 1:
-        return with_hips[0]
-    counts_text = f"{len(with_hips)} of them have hips" if with_hips else "none of them has hips"
+    skeleton = rig.skeleton
+    hip_roots = [
+        joint_index for joint_index in roots if "hips" in search_roles(_build_tree_rig(rig, joint_index)).joints
+    ]
+    if len(hip_roots) == 1:
+        return hip_roots[0]
+    counts_text = f"{len(hip_roots)} of them have hips" if hip_roots else "none of them has hips"
     raise UnsupportedError(
         f"the new format holds one tree of joints; this rig has {len(roots)} roots, and {counts_text}: "
-        f"name one as root (--root NAME): {_format_root_names(s, with_hips or roots)}"
+        f"name one as root (--root NAME): {_format_root_names(skeleton, hip_roots or roots)}"
     )
 
 
@@ -302,49 +314,64 @@ def _build_tree_rig(rig: Rig, root: int) -> Rig:
     return _select_rig(dataclasses.replace(rig, clips=(), poses={}), _build_subtree(rig.skeleton, root))
 
 
-def _build_subtree(s: Skeleton, root: int) -> _Subtree:
+def _build_subtree(whole_skeleton: Skeleton, root: int) -> _Subtree:
     """Build the skeleton below a root. A follower of a joint in another tree gets its own values."""
-    is_inside = np.zeros(len(s), dtype=bool)
-    for row, parent in enumerate(s.parents.tolist()):
-        is_inside[row] = row == root or (parent >= 0 and is_inside[parent])
+    is_inside = np.zeros(len(whole_skeleton), dtype=bool)
+    for joint_index, parent in enumerate(whole_skeleton.parents.tolist()):
+        is_inside[joint_index] = joint_index == root or (parent >= 0 and is_inside[parent])
     joint_indices: list[int] = np.flatnonzero(is_inside).tolist()
-    new = {row: i for i, row in enumerate(joint_indices)} | {-1: -1}
-    couplings = [s.couplings[row] for row in joint_indices]
-    within = [c._replace(leader=new[c.leader]) if c and c.leader in new else None for c in couplings]
-    value_joints = [(row, Kind(s.kinds[row]).nq) for row, c in zip(joint_indices, within, strict=True) if c is None]
-    columns = [int(s.q_start[row]) + i for row, size in value_joints for i in range(size)]
+    new_indices = {joint_index: i for i, joint_index in enumerate(joint_indices)} | {-1: -1}
+    couplings = [whole_skeleton.couplings[joint_index] for joint_index in joint_indices]
+    inner_couplings = [
+        coupling._replace(leader=new_indices[coupling.leader]) if coupling and coupling.leader in new_indices else None
+        for coupling in couplings
+    ]
+    value_joints = [
+        (joint_index, Kind(whole_skeleton.kinds[joint_index]).nq)
+        for joint_index, coupling in zip(joint_indices, inner_couplings, strict=True)
+        if coupling is None
+    ]
+    columns = [
+        int(whole_skeleton.q_start[joint_index]) + i
+        for joint_index, value_count in value_joints
+        for i in range(value_count)
+    ]
     ratio, offset = np.repeat(
-        s.coupling_rows[[row for row, _ in value_joints]], [size for _, size in value_joints], axis=0
+        whole_skeleton.coupling_rows[[joint_index for joint_index, _ in value_joints]],
+        [value_count for _, value_count in value_joints],
+        axis=0,
     ).T
     skeleton = dataclasses.replace(
-        s,
-        names=tuple(s.names[row] for row in joint_indices),
-        parents=np.array([new[row] for row in s.parents[joint_indices].tolist()]),
-        kinds=s.kinds[joint_indices],
-        axes=s.axes[joint_indices],
-        A=s.A[joint_indices],
-        B=s.B[joint_indices],
-        rest_q=s.rest_q[columns] * ratio + offset,
-        limits=tuple(s.limits[row] for row in joint_indices),
-        couplings=tuple(within),
-        source_ids=tuple(s.source_ids[row] for row in joint_indices),
-        euler=tuple(s.euler[row] for row in joint_indices),
+        whole_skeleton,
+        names=tuple(whole_skeleton.names[joint_index] for joint_index in joint_indices),
+        parents=np.array([new_indices[joint_index] for joint_index in whole_skeleton.parents[joint_indices].tolist()]),
+        kinds=whole_skeleton.kinds[joint_indices],
+        axes=whole_skeleton.axes[joint_indices],
+        A=whole_skeleton.A[joint_indices],
+        B=whole_skeleton.B[joint_indices],
+        rest_q=whole_skeleton.rest_q[columns] * ratio + offset,
+        limits=tuple(whole_skeleton.limits[joint_index] for joint_index in joint_indices),
+        couplings=tuple(inner_couplings),
+        source_ids=tuple(whole_skeleton.source_ids[joint_index] for joint_index in joint_indices),
+        euler=tuple(whole_skeleton.euler[joint_index] for joint_index in joint_indices),
         source=None,
-        freed=s.freed._replace(row=new[s.freed.row]) if s.freed is not None and s.freed.row in new else None,
-        **_select_named_parts(s, new),
+        freed=whole_skeleton.freed._replace(row=new_indices[whole_skeleton.freed.row])
+        if whole_skeleton.freed is not None and whole_skeleton.freed.row in new_indices
+        else None,
+        **_select_named_parts(whole_skeleton, new_indices),
     )
     return _Subtree(joint_indices, skeleton, columns, ratio, offset)
 
 
-def _select_named_parts(s: Skeleton, new: dict[int, int]) -> dict[str, Any]:
+def _select_named_parts(skeleton: Skeleton, new_indices: dict[int, int]) -> dict[str, Any]:
     """Select aliases, chains and roles of the kept joints."""
-    kept_names = {name for name in (*s.names, *s.aliases) if s.index(name) in new}
+    kept_names = {name for name in (*skeleton.names, *skeleton.aliases) if skeleton.index(name) in new_indices}
     return {
-        "aliases": {name: new[row] for name, row in s.aliases.items() if row in new},
-        "chains": {name: ends for name, ends in s.chains.items() if kept_names.issuperset(ends)},
-        "loops": select_loops(s.loops, kept_names),
-        "motors": {joint: motor for joint, motor in s.motors.items() if joint in kept_names},
-        "roles": {role: joint for role, joint in s.roles.items() if joint in kept_names},
+        "aliases": {name: new_indices[row] for name, row in skeleton.aliases.items() if row in new_indices},
+        "chains": {name: ends for name, ends in skeleton.chains.items() if kept_names.issuperset(ends)},
+        "loops": select_loops(skeleton.loops, kept_names),
+        "motors": {joint: motor for joint, motor in skeleton.motors.items() if joint in kept_names},
+        "roles": {role: joint for role, joint in skeleton.roles.items() if joint in kept_names},
     }
 
 
@@ -364,15 +391,17 @@ def _select_rig(rig: Rig, subtree: _Subtree) -> Rig:
 
 
 def _select_pose(pose: Pose, subtree: _Subtree) -> Pose:
-    parts = [
+    local_arrays = [
         None if values is None else values[..., subtree.joint_indices, :] for values in (pose.translations, pose.scales)
     ]
-    return Pose(subtree.skeleton, subtree.select_q(pose.q), *parts)
+    return Pose(subtree.skeleton, subtree.select_q(pose.q), *local_arrays)
 
 
 def _select_tree_clip(clip: Clip, subtree: _Subtree) -> Clip:
     if isinstance(clip, KeyedClip):
-        new = {row: i for i, row in enumerate(subtree.joint_indices)}
-        tracks = tuple(track._replace(joint=new[track.joint]) for track in clip.tracks if track.joint in new)
+        new_indices = {joint_index: i for i, joint_index in enumerate(subtree.joint_indices)}
+        tracks = tuple(
+            track._replace(joint=new_indices[track.joint]) for track in clip.tracks if track.joint in new_indices
+        )
         return KeyedClip(subtree.skeleton, tracks, clip.name)
     return Clip(clip.times, _select_pose(clip.poses, subtree), clip.name)

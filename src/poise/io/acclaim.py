@@ -28,29 +28,31 @@ class TextLine(NamedTuple):
     words: list[str]
 
 
-def decode_text(path: Path, data: bytes, kind: str) -> str:
+def decode_text(path: Path, data: bytes, format_name: str) -> str:
     """Decode the text of a file, with LF line ends. FileError if it is not text."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(path, f"is UTF-16 text; {kind} file is plain text, so save it as UTF-8 or ASCII")
+        raise FileError(path, f"is UTF-16 text; {format_name} file is plain text, so save it as UTF-8 or ASCII")
     if b"\0" in data:
-        looks = guess_file_type(data)
-        raise FileError(path, f"not {kind} file" + (f"; this looks like {looks}" if looks else ": it is not text"))
+        file_type = guess_file_type(data)
+        raise FileError(
+            path, f"not {format_name} file" + (f"; this looks like {file_type}" if file_type else ": it is not text")
+        )
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def split_lines(text: str, first: int = 1) -> list[TextLine]:
-    """Split text into numbered lines with words, without comments. Numbers begin at `first`."""
+def split_lines(text: str, first_number: int = 1) -> list[TextLine]:
+    """Split text into numbered lines with words, without comments. Numbers begin at `first_number`."""
     lines = (
-        TextLine(i, row.partition("#")[0].translate(_BLANK_CHARACTERS).split())
-        for i, row in enumerate(text.split("\n"), first)
+        TextLine(i, line_text.partition("#")[0].translate(_BLANK_CHARACTERS).split())
+        for i, line_text in enumerate(text.split("\n"), first_number)
     )
     return [line for line in lines if line.words]
 
 
-def fail(path: Path, line: int, reason: str) -> NoReturn:
+def fail(path: Path, line_number: int, reason: str) -> NoReturn:
     """Raise a FileError at a line."""
-    raise FileError(path, reason, place=f"line {line}")
+    raise FileError(path, reason, place=f"line {line_number}")
 
 
 def parse_numbers(path: Path, line: TextLine, words: list[str], count: int, label: str) -> list[float]:
@@ -88,18 +90,18 @@ _INFINITIES = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 class AsfBone(NamedTuple):
     """A bone of :bonedata; angles in radians.
 
-    line        first line in the file
-    direction   as in the file, of unit length to its digits
-    axis        angles of its own frame about the fixed axes x, y, z; `sequence` is the order of these rotations
-    dof         "rx", "ry", "rz", "tx", "ty", "tz", "l", in the order of the values in an AMC file
-    limits      (low, high) of the first of them; may be fewer
+    line_number  first line in the file
+    direction    as in the file, of unit length to its digits
+    axis_angles  angles of its own frame about the fixed axes x, y, z; `sequence` is the order of these rotations
+    dof          "rx", "ry", "rz", "tx", "ty", "tz", "l", in the order of the values in an AMC file
+    limits       (low, high) of the first of them; may be fewer
     """
 
     name: str
-    line: int
+    line_number: int
     direction: tuple[float, float, float]
     length: float
-    axis: tuple[float, float, float]
+    axis_angles: tuple[float, float, float]
     sequence: str
     dof: tuple[str, ...]
     limits: tuple[tuple[float, float], ...]
@@ -115,11 +117,11 @@ class AsfRoot(NamedTuple):
 
 
 class AsfFile(NamedTuple):
-    """A whole ASF file. `length` is 1 without a unit of length; `angle` converts its angles to radians."""
+    """A whole ASF file. `length_unit` is 1 without a unit of length; `angle_factor` converts its angles to radians."""
 
     path: Path
-    length: float
-    angle: float
+    length_unit: float
+    angle_factor: float
     root: AsfRoot
     bones: dict[str, AsfBone]  # by name in lower case
     parents: dict[str, str]  # name in lower case -> the parent's; parents first
@@ -129,13 +131,15 @@ class AsfFile(NamedTuple):
 def parse_asf(path: Path, data: bytes) -> AsfFile:
     """Parse a file; FileError unless it is one tree of bones."""
     sections = _split_sections(path, split_lines(decode_text(path, data, "an ASF")))
-    length, angle = _parse_units(path, sections.get(":units", []))
-    root, notes = _parse_root(path, sections.get(":root"), angle)
+    length_unit, angle_factor = _parse_units(path, sections.get(":units", []))
+    root, notes = _parse_root(path, sections.get(":root"), angle_factor)
     for key, content in ((":bonedata", "bones"), (":hierarchy", "tree")):
         if key not in sections:
             raise FileError(path, f"not a whole ASF file: it has no {key} section with the {content}")
-    bones = _parse_bones(path, sections[":bonedata"], angle)
-    return AsfFile(path, length, angle, root, bones, _build_tree(path, sections[":hierarchy"], bones), notes)
+    bones = _parse_bones(path, sections[":bonedata"], angle_factor)
+    return AsfFile(
+        path, length_unit, angle_factor, root, bones, _build_tree(path, sections[":hierarchy"], bones), notes
+    )
 
 
 def _split_sections(path: Path, lines: list[TextLine]) -> dict[str, list[TextLine]]:
@@ -162,16 +166,16 @@ def _split_sections(path: Path, lines: list[TextLine]) -> dict[str, list[TextLin
 
 
 def _parse_units(path: Path, lines: list[TextLine]) -> tuple[float, float]:
-    length, angle = 1.0, _RAD_PER_DEGREE
+    length_unit, angle_factor = 1.0, _RAD_PER_DEGREE
     for line in lines:
         key = line.words[0].lower()
         if key == "length":
-            (length,) = parse_numbers(path, line, line.words[1:], 1, "the unit of length")
-            if not 1e-9 <= length <= 1e9:  # noqa: PLR2004  (plausible range)
-                fail(path, line.number, f"invalid unit of length: {length:g}")
+            (length_unit,) = parse_numbers(path, line, line.words[1:], 1, "the unit of length")
+            if not 1e-9 <= length_unit <= 1e9:  # noqa: PLR2004  (plausible range)
+                fail(path, line.number, f"invalid unit of length: {length_unit:g}")
         elif key == "angle":
-            angle = parse_angle_unit(path, line, parse_name(path, line, line.words[1:], "the unit of angles"))
-    return length, angle
+            angle_factor = parse_angle_unit(path, line, parse_name(path, line, line.words[1:], "the unit of angles"))
+    return length_unit, angle_factor
 
 
 def parse_angle_unit(path: Path, line: TextLine, word: str) -> float:
@@ -181,9 +185,9 @@ def parse_angle_unit(path: Path, line: TextLine, word: str) -> float:
     return 1.0 if word.lower().startswith("rad") else _RAD_PER_DEGREE
 
 
-def _parse_root(path: Path, lines: list[TextLine] | None, angle: float) -> tuple[AsfRoot, tuple[str, ...]]:
+def _parse_root(path: Path, lines: list[TextLine] | None, angle_factor: float) -> tuple[AsfRoot, tuple[str, ...]]:
     """Parse the root, with a note on defaults taken."""
-    root, keys = AsfRoot(), set[str]()
+    root, present_keys = AsfRoot(), set[str]()
     for line in lines or ():
         key, words = line.words[0].lower(), line.words[1:]
         if key == "order":
@@ -195,11 +199,11 @@ def _parse_root(path: Path, lines: list[TextLine] | None, angle: float) -> tuple
             root = root._replace(position=(x, y, z))
         elif key == "orientation":
             x, y, z = parse_numbers(path, line, words, 3, "the orientation of the root")
-            root = root._replace(orientation=(x * angle, y * angle, z * angle))
-        keys.add(key)
-    defaults = [f"{key} ({usual})" for key, usual in _DEFAULT_ROOT.items() if key not in keys]
-    problem = "it has no :root section" if lines is None else ":root is incomplete"
-    return root, ((f"{problem}; defaults used: {', '.join(defaults)}",) if defaults else ())
+            root = root._replace(orientation=(x * angle_factor, y * angle_factor, z * angle_factor))
+        present_keys.add(key)
+    defaults = [f"{key} ({default})" for key, default in _DEFAULT_ROOT.items() if key not in present_keys]
+    cause = "it has no :root section" if lines is None else ":root is incomplete"
+    return root, ((f"{cause}; defaults used: {', '.join(defaults)}",) if defaults else ())
 
 
 def _parse_dof(path: Path, line: TextLine, words: list[str]) -> tuple[str, ...]:
@@ -222,15 +226,15 @@ def _parse_sequence(path: Path, line: TextLine, words: list[str]) -> str:
 # --- bones ---------------------------------------------------------------------------------------
 
 
-def _parse_bones(path: Path, lines: list[TextLine], angle: float) -> dict[str, AsfBone]:
+def _parse_bones(path: Path, lines: list[TextLine], angle_factor: float) -> dict[str, AsfBone]:
     bones: dict[str, AsfBone] = {}
-    for begin, fields in _split_blocks(path, lines):
-        bone = _parse_bone(path, begin, fields, angle)
+    for begin_line, fields in _split_blocks(path, lines):
+        bone = _parse_bone(path, begin_line, fields, angle_factor)
         key = bone.name.lower()
         if key in bones or key == ROOT:
-            fail(path, begin, f"a second bone {quote_excerpt(bone.name)}")
+            fail(path, begin_line, f"a second bone {quote_excerpt(bone.name)}")
         if len(bones) >= MAX_BONES:
-            fail(path, begin, f"more than {MAX_BONES:,} bones")
+            fail(path, begin_line, f"more than {MAX_BONES:,} bones")
         bones[key] = bone
     return bones
 
@@ -239,11 +243,11 @@ def _split_blocks(path: Path, lines: list[TextLine]) -> list[tuple[int, dict[str
     """Split begin ... end blocks into first line and lines by word. Lines of numbers continue the line above."""
     blocks: list[tuple[int, dict[str, TextLine]]] = []
     fields: dict[str, TextLine] | None = None
-    last: TextLine | None = None
+    last_line: TextLine | None = None
     for line in lines:
         word = line.words[0].lower()
         if word == "begin" and fields is None:
-            fields, last = {}, None
+            fields, last_line = {}, None
             blocks.append((line.number, fields))
         elif fields is None or word == "begin":
             expected = "'begin'" if fields is None else "'end' before the next 'begin'"
@@ -253,60 +257,64 @@ def _split_blocks(path: Path, lines: list[TextLine]) -> list[tuple[int, dict[str
         elif word[0].isalpha() and word not in _INFINITIES:
             if word in fields:
                 fail(path, line.number, f"a second {quote_excerpt(line.words[0])} of one bone")
-            last = fields[word] = TextLine(line.number, line.words[1:])
-        elif last is not None:
-            last.words.extend(line.words)
+            last_line = fields[word] = TextLine(line.number, line.words[1:])
+        elif last_line is not None:
+            last_line.words.extend(line.words)
     if fields is not None:
         fail(path, blocks[-1][0], "this bone has no 'end'; the file ends in it")
     return blocks
 
 
-def _parse_bone(path: Path, begin: int, fields: dict[str, TextLine], angle: float) -> AsfBone:
+def _parse_bone(path: Path, begin_line: int, fields: dict[str, TextLine], angle_factor: float) -> AsfBone:
     for key in ("name", "direction", "length"):
         if key not in fields:
-            fail(path, begin, f"this bone has no {key}")
+            fail(path, begin_line, f"this bone has no {key}")
     name_line = fields["name"]
     bone_name = parse_name(path, name_line, name_line.words, "the name of a bone")
     label = f"bone {quote_excerpt(bone_name)}"
     x, y, z = parse_numbers(path, fields["direction"], fields["direction"].words, 3, f"{label}, direction")
     (length,) = parse_numbers(path, fields["length"], fields["length"].words, 1, f"{label}, length")
-    size = math.hypot(x, y, z)
-    if size > _MAX_DIRECTION_LENGTH:
-        fail(path, fields["direction"].number, f"{label}: a direction has the length 1, not {size:g}")
-    if length and not size:
+    direction_length = math.hypot(x, y, z)
+    if direction_length > _MAX_DIRECTION_LENGTH:
+        fail(path, fields["direction"].number, f"{label}: a direction has the length 1, not {direction_length:g}")
+    if length and not direction_length:
         fail(path, fields["direction"].number, f"{label} has no direction, though it has a length")
-    axis, sequence = _parse_axis(path, fields.get("axis"), label, angle)
-    dof = fields.get("dof")
-    freedoms = () if dof is None else _parse_dof(path, dof, dof.words)
-    limits = _parse_limits(path, fields.get("limits"), label, freedoms, angle)
-    return AsfBone(bone_name, begin, (x, y, z), length, axis, sequence, freedoms, limits)
+    axis_angles, sequence = _parse_axis(path, fields.get("axis"), label, angle_factor)
+    dof_line = fields.get("dof")
+    dof_names = () if dof_line is None else _parse_dof(path, dof_line, dof_line.words)
+    limits = _parse_limits(path, fields.get("limits"), label, dof_names, angle_factor)
+    return AsfBone(bone_name, begin_line, (x, y, z), length, axis_angles, sequence, dof_names, limits)
 
 
-def _parse_axis(path: Path, line: TextLine | None, label: str, angle: float) -> tuple[tuple[float, float, float], str]:
+def _parse_axis(
+    path: Path, line: TextLine | None, label: str, angle_factor: float
+) -> tuple[tuple[float, float, float], str]:
     if line is None:
         return (0.0, 0.0, 0.0), "XYZ"
     x, y, z = parse_numbers(path, line, line.words[:3], 3, f"{label}, axis")
-    return (x * angle, y * angle, z * angle), _parse_sequence(path, line, line.words[3:] or ["XYZ"])
+    return (x * angle_factor, y * angle_factor, z * angle_factor), _parse_sequence(
+        path, line, line.words[3:] or ["XYZ"]
+    )
 
 
 def _parse_limits(
-    path: Path, line: TextLine | None, label: str, dof: tuple[str, ...], angle: float
+    path: Path, line: TextLine | None, label: str, dof: tuple[str, ...], angle_factor: float
 ) -> tuple[tuple[float, float], ...]:
     if line is None:
         return ()
     if len(line.words) % 2 or len(line.words) > 2 * len(dof):
-        ends = len(line.words)
-        fail(path, line.number, f"{label}: {ends} ends of limits for {len(dof)} degrees of freedom; each has two")
+        end_count = len(line.words)
+        fail(path, line.number, f"{label}: {end_count} ends of limits for {len(dof)} degrees of freedom; each has two")
     try:
         ends = [_INFINITIES[word.lower()] if word.lower() in _INFINITIES else parse_number(word) for word in line.words]
     except ValueError as error:
         fail(path, line.number, f"{label}, limits: {error}")
-    pairs = list(zip(ends[::2], ends[1::2], strict=True))
-    for (low, high), word in zip(pairs, dof, strict=False):
+    ranges = list(zip(ends[::2], ends[1::2], strict=True))
+    for (low, high), word in zip(ranges, dof, strict=False):
         if low > high or math.inf == low or high == -math.inf:
             fail(path, line.number, f"{label}: the limits of {word}, {low:g} to {high:g}, are empty")
-    units = [angle if word in ROTATION_DOFS else 1.0 for word in dof]
-    return tuple((low * unit, high * unit) for (low, high), unit in zip(pairs, units, strict=False))
+    unit_factors = [angle_factor if word in ROTATION_DOFS else 1.0 for word in dof]
+    return tuple((low * unit, high * unit) for (low, high), unit in zip(ranges, unit_factors, strict=False))
 
 
 # --- the tree ------------------------------------------------------------------------------------
@@ -315,29 +323,33 @@ def _parse_limits(
 def _build_tree(path: Path, lines: list[TextLine], bones: dict[str, AsfBone]) -> dict[str, str]:
     """Build parents by bone, parents first. FileError unless every bone is connected to the root exactly once."""
     children: dict[str, list[str]] = {}
-    known: set[str] = set()
+    child_names: set[str] = set()
     for line in lines:
         words = [word.lower() for word in line.words]
         if words in (["begin"], ["end"]):
             continue
-        for word, written in zip(words, line.words, strict=True):
+        for word, written_name in zip(words, line.words, strict=True):
             if word not in bones and word != ROOT:
-                fail(path, line.number, f"there is no bone {quote_excerpt(written)}")
-        for word, written in zip(words[1:], line.words[1:], strict=True):
-            if word in known or word == ROOT:
-                fail(path, line.number, f"{quote_excerpt(written)} has two parents, or one twice")
-            known.add(word)
+                fail(path, line.number, f"there is no bone {quote_excerpt(written_name)}")
+        for word, written_name in zip(words[1:], line.words[1:], strict=True):
+            if word in child_names or word == ROOT:
+                fail(path, line.number, f"{quote_excerpt(written_name)} has two parents, or one twice")
+            child_names.add(word)
         children.setdefault(words[0], []).extend(words[1:])
     parents: dict[str, str] = {}
-    waiting = [(child, ROOT) for child in reversed(children.get(ROOT, []))]
-    while waiting:
-        child, parent = waiting.pop()
+    pending_bones = [(child, ROOT) for child in reversed(children.get(ROOT, []))]
+    while pending_bones:
+        child, parent = pending_bones.pop()
         parents[child] = parent
-        waiting += [(below, child) for below in reversed(children.get(child, []))]
-    lost = next((bone for key, bone in bones.items() if key not in parents), None)
-    if lost is not None:
-        reason = "is its own ancestor" if lost.name.lower() in known else "is missing from :hierarchy"
-        fail(path, lost.line, f"bone {quote_excerpt(lost.name)} {reason}, so it is not connected to the root")
+        pending_bones += [(grandchild, child) for grandchild in reversed(children.get(child, []))]
+    lost_bone = next((bone for key, bone in bones.items() if key not in parents), None)
+    if lost_bone is not None:
+        reason = "is its own ancestor" if lost_bone.name.lower() in child_names else "is missing from :hierarchy"
+        fail(
+            path,
+            lost_bone.line_number,
+            f"bone {quote_excerpt(lost_bone.name)} {reason}, so it is not connected to the root",
+        )
     return parents
 
 
@@ -353,14 +365,14 @@ def _build_tree(path: Path, lines: list[TextLine], bones: dict[str, AsfBone]) ->
 
 
 _INCH_M = 0.0254
-_UNLIMITED = (-np.inf, np.inf)
+_UNLIMITED_RANGE = (-np.inf, np.inf)
 
 
 class RotationOrder(NamedTuple):
     """Rotation order of a row and the column of each angle. The letters are in the order of the product."""
 
     order: str
-    values: tuple[int, ...]  # column of each letter's value in the bone's row of an AMC file; -1: none
+    columns: tuple[int, ...]  # column of each letter's value in the bone's row of an AMC file; -1: none
 
 
 def find_rotation_order(dof: tuple[str, ...]) -> RotationOrder:
@@ -370,8 +382,8 @@ def find_rotation_order(dof: tuple[str, ...]) -> RotationOrder:
     so the other two cannot cause gimbal lock.
     """
     letters = [word[1].upper() for word in dof if word in ROTATION_DOFS][::-1]
-    missing = [letter for letter in "XYZ" if letter not in letters]
-    order = "".join([*letters[:1], *missing, *letters[1:]])
+    missing_letters = [letter for letter in "XYZ" if letter not in letters]
+    order = "".join([*letters[:1], *missing_letters, *letters[1:]])
     return RotationOrder(order, tuple(dof.index(f"r{x.lower()}") if x in letters else -1 for x in order))
 
 
@@ -396,24 +408,30 @@ def build_skeleton(file: AsfFile) -> AsfSkeleton:
     A bone with one value is a ball limited to one axis by its range.
     """
     bones = [file.bones[key] for key in file.parents]
-    rows = {ROOT: 0} | {key: i for i, key in enumerate(file.parents, 1)}
-    parents = [-1] + [rows[parent] for parent in file.parents.values()]
-    axis_rotations = np.array([rotations.IDENTITY] + [compute_rotation(bone.axis, bone.sequence) for bone in bones])
+    row_by_key = {ROOT: 0} | {key: i for i, key in enumerate(file.parents, 1)}
+    parents = [-1] + [row_by_key[parent] for parent in file.parents.values()]
+    axis_rotations = np.array(
+        [rotations.IDENTITY] + [compute_rotation(bone.axis_angles, bone.sequence) for bone in bones]
+    )
     ends = np.array([np.zeros(3)] + [np.multiply(bone.direction, bone.length) for bone in bones])
     leaves = sorted(set(range(1, len(parents))) - set(parents))
     leaves = [row for row in leaves if ends[row].any()]
     names = make_unique_names([ROOT, *(bone.name for bone in bones), *(f"{bones[row - 1].name}_end" for row in leaves)])
-    above = [*parents[1:], *leaves]
-    offsets = rotations.rotate(rotations.inverse(axis_rotations[above]), ends[above])
+    parent_rows = [*parents[1:], *leaves]
+    offsets = rotations.rotate(rotations.inverse(axis_rotations[parent_rows]), ends[parent_rows])
     rotations_in_parent = rotations.multiply(rotations.inverse(axis_rotations[parents[1:]]), axis_rotations[1:])
-    still = np.tile(rotations.IDENTITY, (len(leaves), 1))
+    identity_rotations = np.tile(rotations.IDENTITY, (len(leaves), 1))
     skeleton = Skeleton.build(
         names,
-        [-1, *above],
+        [-1, *parent_rows],
         [Kind.FREE, *(_choose_kind(bone) for bone in bones), *([Kind.FIXED] * len(leaves))],
         offsets=np.concatenate([[file.root.position], offsets.reshape(-1, 3)]),
         rotations=np.concatenate(
-            [[compute_rotation(file.root.orientation, file.root.sequence)], rotations_in_parent.reshape(-1, 4), still]
+            [
+                [compute_rotation(file.root.orientation, file.root.sequence)],
+                rotations_in_parent.reshape(-1, 4),
+                identity_rotations,
+            ]
         ),
         limits=[None, *(_build_limit(bone) for bone in bones), *([None] * len(leaves))],
         euler=[
@@ -422,7 +440,7 @@ def build_skeleton(file: AsfFile) -> AsfSkeleton:
             *([""] * len(leaves)),
         ],
         source_ids=[ROOT, *(bone.name for bone in bones), *([None] * len(leaves))],
-        metres_per_unit=None if file.length == 1.0 else _INCH_M / file.length,
+        metres_per_unit=None if file.length_unit == 1.0 else _INCH_M / file.length_unit,
     )
     return AsfSkeleton(skeleton, tuple(bones))
 
@@ -447,11 +465,13 @@ def _build_limit(bone: AsfBone) -> Limit | None:
     if len(rotation_dofs) == 1:
         axis = np.eye(3)[ROTATION_DOFS.index(rotation_dofs[0])]
         return Range(
-            *limits.get(rotation_dofs[0], _UNLIMITED), (float(axis[0]), float(axis[1]), float(axis[2])), source="file"
+            *limits.get(rotation_dofs[0], _UNLIMITED_RANGE),
+            (float(axis[0]), float(axis[1]), float(axis[2])),
+            source="file",
         )
     if not rotation_dofs:
         return None
-    x, y, z = (limits.get(word, _UNLIMITED) if word in rotation_dofs else (0.0, 0.0) for word in ROTATION_DOFS)
+    x, y, z = (limits.get(word, _UNLIMITED_RANGE) if word in rotation_dofs else (0.0, 0.0) for word in ROTATION_DOFS)
     box = EulerBox(find_rotation_order(bone.dof).order, x=x, y=y, z=z, source="file")
     return box if box.bounded else None
 
@@ -481,16 +501,16 @@ def find_asf(path: Path) -> Path:
         )
     except OSError as error:
         raise FileError(path, f"cannot look for its .asf file: {error.strerror}") from error
-    fitting = [
+    name_matches = [
         candidate for candidate in candidates if f"{path.stem.lower()}_".startswith(f"{candidate.stem.lower()}_")
     ]
-    if fitting:
-        return max(fitting, key=lambda one: len(one.stem))
+    if name_matches:
+        return max(name_matches, key=lambda one: len(one.stem))
     if len(candidates) == 1:
         return candidates[0]
     subject = path.stem.partition("_")[0]
-    names = dict.fromkeys((f"{path.stem}.asf", f"{subject}.asf"))
-    advice = f"put its skeleton into the same folder, as {' or '.join(names)}"
+    suggested_names = dict.fromkeys((f"{path.stem}.asf", f"{subject}.asf"))
+    advice = f"put its skeleton into the same folder, as {' or '.join(suggested_names)}"
     if candidates:
         raise FileError(
             path,
@@ -521,27 +541,27 @@ class AmcMotion(NamedTuple):
     """
 
     values: dict[str, Floats]
-    lines: dict[str, int]  # line number of each bone in the first frame
-    frames: int
+    line_numbers: dict[str, int]  # line number of each bone in the first frame
+    frame_count: int
     rate: float
-    angle: float | None  # factor of angles to radians; None if the file has none
+    angle_factor: float | None  # factor of angles to radians; None if the file has none
     notes: tuple[str, ...]
 
 
 def parse_amc(path: Path, data: bytes) -> AmcMotion:
     """Parse the frames. FileError unless every frame has a number for every value."""
     text = decode_text(path, data, "an AMC")
-    first = _FRAME_LINE.search(text)
-    head, body = (text[: first.start()], text[first.start() :]) if first else (text, "")
-    angle, rate, notes = _parse_header(path, split_lines(head))
+    first_match = _FRAME_LINE.search(text)
+    head, body = (text[: first_match.start()], text[first_match.start() :]) if first_match else (text, "")
+    angle_factor, rate, notes = _parse_header(path, split_lines(head))
     if not body:
         raise FileError(path, "not an AMC file: it has no frame (a line with only a number)")
-    start = head.count("\n") + 1
-    frames = _parse_uniform_frames(body, start) or _parse_frames(path, split_lines(body, start))
-    counted = [int(number[-18:]) for number in frames.numbers]
-    if counted != list(range(counted[0], counted[0] + len(counted))):
+    start_line = head.count("\n") + 1
+    frame_table = _parse_uniform_frames(body, start_line) or _parse_frames(path, split_lines(body, start_line))
+    frame_numbers = [int(number[-18:]) for number in frame_table.numbers]
+    if frame_numbers != list(range(frame_numbers[0], frame_numbers[0] + len(frame_numbers))):
         notes.append("frame numbers are missing or go back; frames were read in file order")
-    return AmcMotion(frames.values, frames.lines, len(counted), rate, angle, tuple(notes))
+    return AmcMotion(frame_table.values, frame_table.line_numbers, len(frame_numbers), rate, angle_factor, tuple(notes))
 
 
 class _FrameTable(NamedTuple):
@@ -549,7 +569,7 @@ class _FrameTable(NamedTuple):
 
     numbers: list[str]
     values: dict[str, Floats]
-    lines: dict[str, int]
+    line_numbers: dict[str, int]
 
 
 def _is_frame(line: TextLine) -> bool:
@@ -558,20 +578,20 @@ def _is_frame(line: TextLine) -> bool:
 
 def _parse_header(path: Path, lines: list[TextLine]) -> tuple[float | None, float, list[str]]:
     """Parse the angle unit, the rate, and notes."""
-    angle: float | None = None
+    angle_factor: float | None = None
     rate: float | None = None
     for line in lines:
         key = line.words[0].lower()
         if not key.startswith(":"):
             fail(path, line.number, f"expected a :keyword or the number of a frame, not {quote_excerpt(line.words[0])}")
         if key in (":degrees", ":radians"):
-            angle = parse_angle_unit(path, line, key[1:])
+            angle_factor = parse_angle_unit(path, line, key[1:])
         elif key == _RATE_KEYWORD:
             rate = _parse_rate(path, line)
     if rate is not None:
-        return angle, rate, []
+        return angle_factor, rate, []
     return (
-        angle,
+        angle_factor,
         _DEFAULT_RATE_HZ,
         [f"the file has no frame rate; {_DEFAULT_RATE_HZ:g} frames per second assumed, as at CMU"],
     )
@@ -599,52 +619,54 @@ def _index_lines(path: Path, lines: list[TextLine]) -> dict[str, TextLine]:
     return lines_by_bone
 
 
-def _parse_uniform_frames(body: str, start: int) -> _FrameTable | None:
+def _parse_uniform_frames(body: str, start_line: int) -> _FrameTable | None:
     """Parse all frames at once if they are uniform.
 
     Each must have the words of the first one in the same positions; else return None.
     """
     if any(letter in body for letter in "#(),"):
         return None
-    second = _FRAME_LINE.search(body, body.find("\n") + 1)
-    lines = split_lines(body[: second.start()] if second else body, start)[1:]
+    second_match = _FRAME_LINE.search(body, body.find("\n") + 1)
+    lines = split_lines(body[: second_match.start()] if second_match else body, start_line)[1:]
     words = body.split()
-    count = 1 + sum(len(line.words) for line in lines)
-    numbers = words[::count]
-    if not lines or len(words) % count or not all(map(str.isdigit, numbers)):
+    words_per_frame = 1 + sum(len(line.words) for line in lines)
+    frame_words = words[::words_per_frame]
+    if not lines or len(words) % words_per_frame or not all(map(str.isdigit, frame_words)):
         return None
     values: dict[str, Floats] = {}
-    at = 1
+    start_word = 1
     for line in lines:
-        bone, key, end = line.words[0], line.words[0].lower(), at + len(line.words)
-        columns = [words[column::count] for column in range(at + 1, end)]
-        if key in values or words[at::count].count(bone) != len(numbers):
+        bone, key, end_word = line.words[0], line.words[0].lower(), start_word + len(line.words)
+        columns = [words[column::words_per_frame] for column in range(start_word + 1, end_word)]
+        if key in values or words[start_word::words_per_frame].count(bone) != len(frame_words):
             return None
         try:
-            values[key] = parse_table(columns).T.reshape(len(numbers), len(columns))
+            values[key] = parse_table(columns).T.reshape(len(frame_words), len(columns))
         except ValueError:
             return None
-        at = end
-    return _FrameTable(numbers, values, {line.words[0].lower(): line.number for line in lines})
+        start_word = end_word
+    return _FrameTable(frame_words, values, {line.words[0].lower(): line.number for line in lines})
 
 
 def _parse_frames(path: Path, lines: list[TextLine]) -> _FrameTable:
     """Parse frame by frame. It allows another order of bones and names the line at fault."""
-    frames = [i for i, line in enumerate(lines) if _is_frame(line)]
-    layout = _index_lines(path, lines[1 : frames[1] if len(frames) > 1 else len(lines)])
-    if not layout:
+    frame_starts = [i for i, line in enumerate(lines) if _is_frame(line)]
+    first_frame = _index_lines(path, lines[1 : frame_starts[1] if len(frame_starts) > 1 else len(lines)])
+    if not first_frame:
         fail(path, lines[0].number, "this frame has no bones")
-    result: dict[str, list[list[float]]] = {key: [] for key in layout}
-    for at, end in zip(frames, [*frames[1:], len(lines)], strict=True):
-        frame = _index_lines(path, lines[at + 1 : end])
-        missing = next((line.words[0] for key, line in layout.items() if key not in frame), None)
-        if missing is not None:
-            _fail_frame(path, lines[at], f"has no bone {quote_excerpt(missing)}, which others have")
-        for key, line in frame.items():
-            row = _parse_values(path, line, layout.get(key))
-            result[key].append(row)
-    values = {key: np.array(rows, dtype=np.float64) for key, rows in result.items()}
-    return _FrameTable([lines[i].words[0] for i in frames], values, {key: line.number for key, line in layout.items()})
+    rows_by_bone: dict[str, list[list[float]]] = {key: [] for key in first_frame}
+    for start, end in zip(frame_starts, [*frame_starts[1:], len(lines)], strict=True):
+        frame_lines = _index_lines(path, lines[start + 1 : end])
+        missing_bone = next((line.words[0] for key, line in first_frame.items() if key not in frame_lines), None)
+        if missing_bone is not None:
+            _fail_frame(path, lines[start], f"has no bone {quote_excerpt(missing_bone)}, which others have")
+        for key, line in frame_lines.items():
+            row = _parse_values(path, line, first_frame.get(key))
+            rows_by_bone[key].append(row)
+    values = {key: np.array(rows, dtype=np.float64) for key, rows in rows_by_bone.items()}
+    return _FrameTable(
+        [lines[i].words[0] for i in frame_starts], values, {key: line.number for key, line in first_frame.items()}
+    )
 
 
 def _parse_values(path: Path, line: TextLine, first_line: TextLine | None) -> list[float]:
@@ -668,17 +690,20 @@ def _fail_frame(path: Path, line: TextLine, reason: str) -> NoReturn:
 # --- values to q ---------------------------------------------------------------------------------
 
 
-def convert_to_q(path: Path, file: AsfFile, rows: AsfSkeleton, motion: AmcMotion) -> Floats:
+def convert_to_q(path: Path, file: AsfFile, asf_skeleton: AsfSkeleton, motion: AmcMotion) -> Floats:
     """Convert a motion to configurations (frames, nq).
 
     FileError where the bones or their values are not those of the ASF file.
     """
-    skeleton, angle = rows.skeleton, file.angle if motion.angle is None else motion.angle
-    freedoms = {ROOT: file.root.order} | {bone.name.lower(): bone.dof for bone in rows.bones}
-    _check_bones(path, file, freedoms, motion)
-    q = np.tile(skeleton.zero_q(), (motion.frames, 1))
+    skeleton, angle_factor = (
+        asf_skeleton.skeleton,
+        file.angle_factor if motion.angle_factor is None else motion.angle_factor,
+    )
+    dofs_by_bone = {ROOT: file.root.order} | {bone.name.lower(): bone.dof for bone in asf_skeleton.bones}
+    _check_bones(path, file, dofs_by_bone, motion)
+    q = np.tile(skeleton.zero_q(), (motion.frame_count, 1))
     angles_by_order: dict[str, list[tuple[int, Floats]]] = {}
-    for row, (key, dof) in enumerate(freedoms.items()):
+    for row, (key, dof) in enumerate(dofs_by_bone.items()):
         values, start = motion.values.get(key), int(skeleton.q_start[row])
         if values is None:
             continue
@@ -688,55 +713,59 @@ def convert_to_q(path: Path, file: AsfFile, rows: AsfSkeleton, motion: AmcMotion
                 q[:, axis] = values[:, dof.index(word)] if word in dof else 0.0
             start += 3
         if skeleton.kinds[row] != Kind.FIXED:
-            zeros = np.zeros(motion.frames)
-            angles = [zeros if at < 0 else angle * values[:, at] for at in rotation_order.values]
+            zeros = np.zeros(motion.frame_count)
+            angles = [zeros if column < 0 else angle_factor * values[:, column] for column in rotation_order.columns]
             angles_by_order.setdefault(rotation_order.order, []).append((start, np.stack(angles, axis=-1)))
-    for order, parts in angles_by_order.items():
-        starts = np.array([start for start, _ in parts])
-        q[:, starts[:, None] + np.arange(4)] = euler.to_quaternion(np.stack([a for _, a in parts], axis=1), order)
+    for order, entries in angles_by_order.items():
+        quaternion_starts = np.array([start for start, _ in entries])
+        q[:, quaternion_starts[:, None] + np.arange(4)] = euler.to_quaternion(
+            np.stack([a for _, a in entries], axis=1), order
+        )
     return q
 
 
-def _check_bones(path: Path, file: AsfFile, freedoms: dict[str, tuple[str, ...]], motion: AmcMotion) -> None:
+def _check_bones(path: Path, file: AsfFile, dofs_by_bone: dict[str, tuple[str, ...]], motion: AmcMotion) -> None:
     for key, values in motion.values.items():
-        if key not in freedoms:
+        if key not in dofs_by_bone:
             fail(
                 path,
-                motion.lines[key],
+                motion.line_numbers[key],
                 f"bone {quote_excerpt(key)} is not in {file.path.name}; is that the right skeleton?",
             )
-        width, dof = values.shape[1], freedoms[key]
+        width, dof = values.shape[1], dofs_by_bone[key]
         if width != len(dof):
-            wanted = f"{len(dof)} ({' '.join(dof)})" if dof else "none"
+            expected = f"{len(dof)} ({' '.join(dof)})" if dof else "none"
             fail(
                 path,
-                motion.lines[key],
-                f"bone {quote_excerpt(key)} has {width} values; {file.path.name} gives it {wanted}",
+                motion.line_numbers[key],
+                f"bone {quote_excerpt(key)} has {width} values; {file.path.name} gives it {expected}",
             )
 
 
 def describe_limit_violations(file: AsfFile, bones: tuple[AsfBone, ...], motion: AmcMotion) -> str:
     """Describe values outside the ASF file's limits. Empty where there are none."""
-    angle = file.angle if motion.angle is None else motion.angle
-    count, total, worst = 0, 0, dict[str, float]()
+    angle_factor = file.angle_factor if motion.angle_factor is None else motion.angle_factor
+    violation_count, value_count, excess_by_bone = 0, 0, dict[str, float]()
     for bone in bones:
         values = motion.values.get(bone.name.lower())
         if values is None:
             continue
-        total += values.size
+        value_count += values.size
         for (low, high), word, column in zip(bone.limits, bone.dof, values.T, strict=False):
-            converted = column * (angle if word in ROTATION_DOFS else 1.0)
-            excess = np.maximum(low - converted, converted - high)
-            over = excess > 1e-9 * max(1.0, float(np.abs(converted).max()))
-            if over.any():
-                count += int(over.sum())
-                worst[bone.name] = max(worst.get(bone.name, 0.0), math.degrees(float(excess.max())))
-    if not count:
+            bone_values = column * (angle_factor if word in ROTATION_DOFS else 1.0)
+            excess = np.maximum(low - bone_values, bone_values - high)
+            is_outside = excess > 1e-9 * max(1.0, float(np.abs(bone_values).max()))
+            if is_outside.any():
+                violation_count += int(is_outside.sum())
+                excess_by_bone[bone.name] = max(excess_by_bone.get(bone.name, 0.0), math.degrees(float(excess.max())))
+    if not violation_count:
         return ""
     names = join_names(
-        f"{bone} by {excess_angle:.3g}" for bone, excess_angle in sorted(worst.items(), key=lambda one: -one[1])
+        f"{bone} by {excess_angle:.3g}"
+        for bone, excess_angle in sorted(excess_by_bone.items(), key=lambda one: -one[1])
     )
     return (
-        f"{count:,} of {total:,} values ({100 * count / total:.2g} %) lie outside of the limits in "
+        f"{violation_count:,} of {value_count:,} values ({100 * violation_count / value_count:.2g} %) lie outside "
+        "of the limits in "
         f"{file.path.name} and were kept; solve() and bake() move such joints inside, at most [degrees]: {names}"
     )

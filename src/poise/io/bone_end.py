@@ -39,34 +39,36 @@ def find_joint_vertices(skeleton: Skeleton, source: GltfDocument, row: int) -> F
     accessors = Accessors(document, buffers, ())
     try:
         skinned = [*_iterate_skinned_vertices(document, accessors, int(str(skeleton.source_ids[row])))]
-        parts = skinned or [*_iterate_attached_vertices(document, accessors, skeleton, row)]
+        vertex_arrays = skinned or [*_iterate_attached_vertices(document, accessors, skeleton, row)]
     except BrokenError as error:
         raise FileError(source.path, error.reason, place=error.place) from error
-    return np.concatenate([np.zeros((0, 3)), *parts])
+    return np.concatenate([np.zeros((0, 3)), *vertex_arrays])
 
 
-def _iterate_skinned_vertices(document: Json, accessors: Accessors, node: int) -> Iterator[Floats]:
+def _iterate_skinned_vertices(document: Json, accessors: Accessors, joint_node: int) -> Iterator[Floats]:
     skins, meshes = read_objects(document, "skins"), read_objects(document, "meshes")
-    for number, node_object in enumerate(read_objects(document, "nodes")):
+    for node_index, node_object in enumerate(read_objects(document, "nodes")):
         if "mesh" not in node_object or "skin" not in node_object:
             continue
-        place = f"nodes[{number}]"
+        place = f"nodes[{node_index}]"
         skin = skins[check_index(node_object["skin"], len(skins), place, "skin")]
         joints = skin.get("joints")
-        if not isinstance(joints, list) or node not in joints:
+        if not isinstance(joints, list) or joint_node not in joints:
             continue
         bind_matrix = np.eye(4)
         if "inverseBindMatrices" in skin:
             matrices = _read_accessor(accessors, skin["inverseBindMatrices"], 16, place)
-            bind_matrix = matrices[joints.index(node)].reshape(4, 4).T
+            bind_matrix = matrices[joints.index(joint_node)].reshape(4, 4).T
         mesh = check_index(node_object["mesh"], len(meshes), place, "mesh")
         for i, primitive in enumerate(read_objects(meshes[mesh], "primitives", f"meshes[{mesh}]")):
-            points = _select_bound_vertices(accessors, primitive, joints.index(node), f"meshes[{mesh}].primitives[{i}]")
+            points = _select_bound_vertices(
+                accessors, primitive, joints.index(joint_node), f"meshes[{mesh}].primitives[{i}]"
+            )
             if len(points):
                 yield points @ bind_matrix[:3, :3].T + bind_matrix[:3, 3]
 
 
-def _select_bound_vertices(accessors: Accessors, primitive: Json, joint: int, place: str) -> Floats:
+def _select_bound_vertices(accessors: Accessors, primitive: Json, skin_slot: int, place: str) -> Floats:
     """Select the vertices (k, 3) of a primitive bound to a joint. They are in the frame of the mesh."""
     attributes = read_object(primitive, "attributes", place)
     if "POSITION" not in attributes:
@@ -79,37 +81,39 @@ def _select_bound_vertices(accessors: Accessors, primitive: Json, joint: int, pl
         weights = _read_accessor(accessors, attributes[f"WEIGHTS_{i}"], 4, place, len(points))
         joints = _read_accessor(accessors, attributes[f"JOINTS_{i}"], 4, place, len(points))
         total_weight += weights.sum(axis=1)
-        joint_weight += (weights * (joints == joint)).sum(axis=1)
+        joint_weight += (weights * (joints == skin_slot)).sum(axis=1)
     return points[(joint_weight > 0.0) & (joint_weight >= _MIN_WEIGHT_SHARE * total_weight)]
 
 
 def _iterate_attached_vertices(document: Json, accessors: Accessors, skeleton: Skeleton, row: int) -> Iterator[Floats]:
     nodes, meshes = read_objects(document, "nodes"), read_objects(document, "meshes")
     world = Pose(skeleton, skeleton.rest_q).world.matrices
-    for mesh_row, number in enumerate(skeleton.source_ids):
-        node, path = nodes[int(str(number))], skeleton.way(mesh_row)
+    for mesh_row, node_index in enumerate(skeleton.source_ids):
+        node, path = nodes[int(str(node_index))], skeleton.way(mesh_row)
         if "mesh" not in node or "skin" in node or row not in path:
             continue
         if (skeleton.kinds[path[path.index(row) + 1 :]] != Kind.FIXED).any():
             continue
-        mesh = check_index(node["mesh"], len(meshes), f"nodes[{number}]", "mesh")
-        to_joint = np.linalg.inv(world[row]) @ world[mesh_row]
+        mesh = check_index(node["mesh"], len(meshes), f"nodes[{node_index}]", "mesh")
+        joint_from_mesh = np.linalg.inv(world[row]) @ world[mesh_row]
         for i, primitive in enumerate(read_objects(meshes[mesh], "primitives", f"meshes[{mesh}]")):
             place = f"meshes[{mesh}].primitives[{i}]"
             attributes = read_object(primitive, "attributes", place)
             if "POSITION" in attributes:
                 points = _read_accessor(accessors, attributes["POSITION"], 3, place)
-                yield points @ to_joint[:3, :3].T + to_joint[:3, 3]
+                yield points @ joint_from_mesh[:3, :3].T + joint_from_mesh[:3, 3]
 
 
 def _read_accessor(
-    accessors: Accessors, number: object, components: int, place: str, count: int | None = None
+    accessors: Accessors, accessor_index: object, components: int, place: str, count: int | None = None
 ) -> Floats:
     """Read the numbers (count, components) of an accessor."""
-    i = check_index(number, len(accessors), place, "accessor")
+    i = check_index(accessor_index, len(accessors), place, "accessor")
     layout = accessors.read_layout(i)
-    if layout.components != components or (count is not None and layout.elements != count):
-        raise BrokenError(place, f"accessors[{i}] does not fit: it has {layout.elements} x {layout.components} numbers")
+    if layout.component_count != components or (count is not None and layout.element_count != count):
+        raise BrokenError(
+            place, f"accessors[{i}] does not fit: it has {layout.element_count} x {layout.component_count} numbers"
+        )
     return accessors.decode([i])[i]
 
 
@@ -139,9 +143,9 @@ class LinkShape(NamedTuple):
 def read_link_shapes(skeleton: Skeleton, source: UrdfDocument, row: int, path: Path) -> list[LinkShape]:
     """Read the primitive shapes of the link in a row. Meshes are left out. FileError for bad numbers."""
     visuals = parse_visuals(path, source.data)
-    link = str(skeleton.source_ids[0]) if row == 0 else visuals.children.get(skeleton.names[row], "")
+    link = str(skeleton.source_ids[0]) if row == 0 else visuals.link_by_joint.get(skeleton.names[row], "")
     try:
-        shapes = [_build_shape(visual) for visual in visuals.links.get(link, [])]
+        shapes = [_build_shape(visual) for visual in visuals.visuals_by_link.get(link, [])]
     except ValueError as error:
         raise FileError(path, f"the visual shapes of link {quote_excerpt(link)} cannot be read: {error}") from error
     return [shape for shape in shapes if shape is not None]
@@ -150,16 +154,16 @@ def read_link_shapes(skeleton: Skeleton, source: UrdfDocument, row: int, path: P
 def _build_shape(visual: Visual) -> LinkShape | None:
     roll, pitch, yaw = _read_numbers(visual.origin, "rpy", 3, "0 0 0")
     axes = rotations.as_matrix(euler.to_quaternion([yaw, pitch, roll], "ZYX"))
-    centre, zero = np.array(_read_numbers(visual.origin, "xyz", 3, "0 0 0")), np.zeros(3)
+    centre, zero_vector = np.array(_read_numbers(visual.origin, "xyz", 3, "0 0 0")), np.zeros(3)
     if visual.shape == "box":
         return LinkShape(centre, axes, 0.5 * np.array(_read_numbers(visual.attributes, "size", 3)), 0.0, 0.0)
     if visual.shape not in ("cylinder", "sphere", "capsule"):
         return None
     radius = _read_numbers(visual.attributes, "radius", 1)[0]
     if visual.shape == "sphere":
-        return LinkShape(centre, axes, zero, radius, 0.0)
-    half = np.array([0.0, 0.0, 0.5 * _read_numbers(visual.attributes, "length", 1)[0]])
-    return LinkShape(centre, axes, half, *((0.0, radius) if visual.shape == "cylinder" else (radius, 0.0)))
+        return LinkShape(centre, axes, zero_vector, radius, 0.0)
+    half_extents = np.array([0.0, 0.0, 0.5 * _read_numbers(visual.attributes, "length", 1)[0]])
+    return LinkShape(centre, axes, half_extents, *((0.0, radius) if visual.shape == "cylinder" else (radius, 0.0)))
 
 
 def _read_numbers(attributes: Attributes, name: str, count: int, default: str = "") -> list[float]:
@@ -215,14 +219,14 @@ def bone_end(rig: Rig, joint: str) -> Floats:
         points = find_joint_vertices(skeleton, source, row)
         if not len(points):
             raise UnsupportedError(f"no vertex of a mesh belongs to {name!r}: the end of its bone is unknown")
-        line = _find_bone_direction(skeleton, row, points.mean(axis=0), name)
-        return line * float((points @ line).max())
+        bone_direction = _find_bone_direction(skeleton, row, points.mean(axis=0), name)
+        return bone_direction * float((points @ bone_direction).max())
     if isinstance(source, UrdfDocument):
-        shapes = read_link_shapes(skeleton, source, row, rig.path or Path(source.robot))
+        shapes = read_link_shapes(skeleton, source, row, rig.path or Path(source.robot_name))
         if not shapes:
             raise UnsupportedError(f"the link at {name!r} has no box, cylinder, sphere or capsule: meshes are not read")
-        line = _find_bone_direction(skeleton, row, np.mean([shape.centre for shape in shapes], axis=0), name)
-        return line * max(shape.measure_reach(line) for shape in shapes)
+        bone_direction = _find_bone_direction(skeleton, row, np.mean([shape.centre for shape in shapes], axis=0), name)
+        return bone_direction * max(shape.measure_reach(bone_direction) for shape in shapes)
     raise UnsupportedError(
         f"the end of the bone of {name!r} is unknown: it comes from no file with geometry (.gltf, .glb, .vrm, .urdf)"
     )

@@ -86,19 +86,19 @@ class BvhJoint:
 class BvhDocument:
     """BVH file: bytes, spans of the motion header, numbers.
 
-    spans     spans of the frame count and of the frame time; None in a file without a MOTION block
-    names     names of the skeleton's rows
-    channels  channels of each row
-    width     numbers in a motion row
-    values    (frames, width) as written: degrees and file units
-    times, q  those of the clip, to detect changes
+    header_spans  spans of the frame count and of the frame time; None in a file without a MOTION block
+    names         names of the skeleton's rows
+    channels      channels of each row
+    column_count  numbers in a motion row
+    values        (frames, column_count) as written: degrees and file units
+    times, q      those of the clip, to detect changes
     """
 
     data: bytes
-    spans: tuple[tuple[int, int], tuple[int, int]] | None
+    header_spans: tuple[tuple[int, int], tuple[int, int]] | None
     names: tuple[str, ...]
     channels: tuple[Channels, ...]
-    width: int
+    column_count: int
     values: Floats
     times: Floats
     q: Floats
@@ -110,20 +110,20 @@ class BvhDocument:
     @cached_property
     def newline(self) -> bytes:
         """Line end of the file."""
-        head = self.data if self.spans is None else self.data[: self.spans[1][1]]
+        head = self.data if self.header_spans is None else self.data[: self.header_spans[1][1]]
         return b"\r\n" if b"\r\n" in head else b"\n" if b"\n" in head or b"\r" not in head else b"\r"
 
-    def replace_motion(self, count: int, frame_time: str | None, rows: bytes) -> bytes:
+    def replace_motion(self, frame_count: int, frame_time: str | None, rows: bytes) -> bytes:
         """Return the file's bytes with other motion rows. The frame time stays as written if it is None."""
-        if self.spans is None:
-            time = repr(DEFAULT_FRAME_TIME_S) if frame_time is None else frame_time
+        if self.header_spans is None:
+            written_time = repr(DEFAULT_FRAME_TIME_S) if frame_time is None else frame_time
             hierarchy = _TRAILING_MOTION.sub(b"", self.data).rstrip()
-            lines = [hierarchy, b"MOTION", f"Frames: {count}".encode(), f"Frame Time: {time}".encode()]
+            lines = [hierarchy, b"MOTION", f"Frames: {frame_count}".encode(), f"Frame Time: {written_time}".encode()]
             return self.newline.join([*lines, rows])
-        (count_start, count_end), (time_start, time_end) = self.spans
-        time = self.data[time_start:time_end] if frame_time is None else frame_time.encode()
-        head = self.data[:count_start] + str(count).encode() + self.data[count_end:time_start]
-        return head + time + self.newline + rows
+        (count_start, count_end), (time_start, time_end) = self.header_spans
+        written_time = self.data[time_start:time_end] if frame_time is None else frame_time.encode()
+        head = self.data[:count_start] + str(frame_count).encode() + self.data[count_end:time_start]
+        return head + written_time + self.newline + rows
 
 
 # --- HIERARCHY block and motion header, scanned in one pass without recursion ----------------------------------------
@@ -143,7 +143,7 @@ class BvhMotionHeader(NamedTuple):
     Spans are positions in the bytes of the file.
     """
 
-    frames: int
+    frame_count: int
     count_span: tuple[int, int]
     frame_time: float
     time_span: tuple[int, int]
@@ -155,8 +155,8 @@ class BvhHeader(NamedTuple):
     `motion` is None in a file without a MOTION block.
     """
 
-    nodes: list[BvhJoint]
-    width: int
+    joints: list[BvhJoint]
+    column_count: int
     motion: BvhMotionHeader | None
 
 
@@ -164,17 +164,19 @@ def parse_header(path: Path, data: bytes) -> BvhHeader:
     """Read everything up to the first motion row."""
     _reject_other_formats(path, data)
     scanner = BvhScanner(path, data)
-    tree = _HierarchyParser(scanner)
-    if not tree.read():
-        return BvhHeader(tree.nodes, tree.width, None)
+    parser = _HierarchyParser(scanner)
+    if not parser.read():
+        return BvhHeader(parser.joints, parser.column_count, None)
     if scanner.is_at_end():
-        return BvhHeader(tree.nodes, tree.width, None)
-    count, count_span = scanner.read_field(_FRAMES_PATTERN, "'Frames: COUNT' after MOTION")
-    if not re.fullmatch(r"\+?\d{1,18}", count, re.ASCII):
-        scanner.fail(f"the number of frames must be a whole number, not {quote_excerpt(count)}")
+        return BvhHeader(parser.joints, parser.column_count, None)
+    count_text, count_span = scanner.read_field(_FRAMES_PATTERN, "'Frames: COUNT' after MOTION")
+    if not re.fullmatch(r"\+?\d{1,18}", count_text, re.ASCII):
+        scanner.fail(f"the number of frames must be a whole number, not {quote_excerpt(count_text)}")
     time_text, time_span = scanner.read_field(_FRAME_TIME_PATTERN, "'Frame Time: SECONDS' after the number of frames")
     frame_time = scanner.parse_value(time_text, "the frame time")
-    return BvhHeader(tree.nodes, tree.width, BvhMotionHeader(int(count), count_span, frame_time, time_span))
+    return BvhHeader(
+        parser.joints, parser.column_count, BvhMotionHeader(int(count_text), count_span, frame_time, time_span)
+    )
 
 
 def _reject_other_formats(path: Path, data: bytes) -> None:
@@ -182,8 +184,8 @@ def _reject_other_formats(path: Path, data: bytes) -> None:
         raise FileError(path, "is UTF-16 text; a BVH file is plain text, so save it as UTF-8 or ASCII")
     start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start[:9].upper() == b"HIERARCHY":  # noqa: SIM201  (as in the format's rule)
-        looks_like = guess_file_type(data)
-        raise FileError(path, f"not a BVH file; this looks like {looks_like}" if looks_like else "not a BVH file")
+        file_type = guess_file_type(data)
+        raise FileError(path, f"not a BVH file; this looks like {file_type}" if file_type else "not a BVH file")
 
 
 class BvhScanner:
@@ -215,16 +217,16 @@ class BvhScanner:
     def read_name(self) -> str:
         """Read a name: the rest of the line up to a brace. Names may hold spaces, but not at their ends."""
         match = _NAME_PATTERN.match(self.data, self.position)
-        raw = match.group() if match else b""
-        self.word_start, self.position = self.position, self.position + len(raw)
-        if b"\0" in raw:
+        raw_name = match.group() if match else b""
+        self.word_start, self.position = self.position, self.position + len(raw_name)
+        if b"\0" in raw_name:
             self.fail("a name holds a zero byte")
-        if len(raw.strip()) > MAX_NAME_LENGTH:
+        if len(raw_name.strip()) > MAX_NAME_LENGTH:
             self.fail(f"a name has more than {MAX_NAME_LENGTH} characters")
         try:
-            return raw.decode("utf-8").strip()
+            return raw_name.decode("utf-8").strip()
         except UnicodeDecodeError:
-            return raw.decode("latin-1").strip()
+            return raw_name.decode("latin-1").strip()
 
     def read_field(self, pattern: re.Pattern[bytes], expected: str) -> tuple[str, tuple[int, int]]:
         """Read a line of the motion header. Return its value and the value's span."""
@@ -259,8 +261,8 @@ class _HierarchyParser:
 
     def __init__(self, scanner: BvhScanner) -> None:
         self.scanner = scanner
-        self.nodes: list[BvhJoint] = []
-        self.width = 0
+        self.joints: list[BvhJoint] = []
+        self.column_count = 0
         self.open_joints: list[_OpenJoint] = []
 
     def read(self) -> bool:
@@ -271,42 +273,42 @@ class _HierarchyParser:
         self.scanner.read_word()
         while (word := self.scanner.read_word().upper()) != "MOTION" or self.open_joints:
             if not self.open_joints:
-                if not word and self.nodes:
+                if not word and self.joints:
                     return False
                 if word != "ROOT":
                     self.scanner.fail(
-                        f"expected {'ROOT or MOTION' if self.nodes else 'ROOT'}, not {quote_excerpt(word)}"
+                        f"expected {'ROOT or MOTION' if self.joints else 'ROOT'}, not {quote_excerpt(word)}"
                     )
                 self._open_joint(word)
             else:
                 self._parse_statement(word)
-        if not self.nodes:
+        if not self.joints:
             self.scanner.fail("the hierarchy has no ROOT")
         return True
 
     def _parse_statement(self, word: str) -> None:
         """Parse one statement inside the braces of a joint."""
-        top = self.open_joints[-1]
+        open_joint = self.open_joints[-1]
         if word in ("JOINT", "END"):
-            if top.is_end:
+            if open_joint.is_end:
                 self.scanner.fail(f"an End Site cannot hold another joint ({word})")
             self._open_joint(word)
-        elif word == "OFFSET" and top.offset is None:
-            top.offset = self._parse_offset(top.name)
-        elif word == "CHANNELS" and top.channels is None and not top.is_end:
-            top.channels = self._parse_channels(top.name)
+        elif word == "OFFSET" and open_joint.offset is None:
+            open_joint.offset = self._parse_offset(open_joint.name)
+        elif word == "CHANNELS" and open_joint.channels is None and not open_joint.is_end:
+            open_joint.channels = self._parse_channels(open_joint.name)
         elif word == "}":
             self._close_joint()
         elif word in ("OFFSET", "CHANNELS"):
-            why = "an End Site has no channels" if top.is_end and word == "CHANNELS" else f"a second {word}"
-            self.scanner.fail(f"joint {quote_excerpt(top.name)}: {why}")
+            reason = "an End Site has no channels" if open_joint.is_end and word == "CHANNELS" else f"a second {word}"
+            self.scanner.fail(f"joint {quote_excerpt(open_joint.name)}: {reason}")
         elif word in ("", "MOTION", "ROOT"):
-            self.scanner.fail(f"joint {quote_excerpt(top.name)} is not closed: a '}}' is missing")
+            self.scanner.fail(f"joint {quote_excerpt(open_joint.name)} is not closed: a '}}' is missing")
         else:
-            self.scanner.fail(f"joint {quote_excerpt(top.name)}: unknown word {quote_excerpt(word)}")
+            self.scanner.fail(f"joint {quote_excerpt(open_joint.name)}: unknown word {quote_excerpt(word)}")
 
     def _open_joint(self, word: str) -> None:
-        if len(self.nodes) >= MAX_JOINTS:
+        if len(self.joints) >= MAX_JOINTS:
             self.scanner.fail(f"more than {MAX_JOINTS} joints")
         name = self.scanner.read_name()
         if self.scanner.read_word() != "{":
@@ -314,16 +316,18 @@ class _HierarchyParser:
         is_end = word == "END"
         parent = self.open_joints[-1].row if self.open_joints else -1
         self.open_joints.append(
-            _OpenJoint(len(self.nodes), f"{self.open_joints[-1].name} End Site" if is_end else name, is_end=is_end)
+            _OpenJoint(len(self.joints), f"{self.open_joints[-1].name} End Site" if is_end else name, is_end=is_end)
         )
-        self.nodes.append(BvhJoint(name, parent, (0.0, 0.0, 0.0), Channels(), is_end))
+        self.joints.append(BvhJoint(name, parent, (0.0, 0.0, 0.0), Channels(), is_end))
 
     def _close_joint(self) -> None:
-        done = self.open_joints.pop()
-        if done.offset is None:
-            self.scanner.fail(f"joint {quote_excerpt(done.name)} has no OFFSET")
-        node = self.nodes[done.row]
-        self.nodes[done.row] = BvhJoint(node.name, node.parent, done.offset, done.channels or Channels(), done.is_end)
+        closed_joint = self.open_joints.pop()
+        if closed_joint.offset is None:
+            self.scanner.fail(f"joint {quote_excerpt(closed_joint.name)} has no OFFSET")
+        joint = self.joints[closed_joint.row]
+        self.joints[closed_joint.row] = BvhJoint(
+            joint.name, joint.parent, closed_joint.offset, closed_joint.channels or Channels(), closed_joint.is_end
+        )
 
     def _parse_offset(self, name: str) -> tuple[float, float, float]:
         label = f"the OFFSET of {quote_excerpt(name)}"
@@ -331,23 +335,26 @@ class _HierarchyParser:
         return x, y, z
 
     def _parse_channels(self, name: str) -> Channels:
-        text = self.scanner.read_word()
-        if not re.fullmatch(r"\d", text, re.ASCII) or int(text) > _MAX_CHANNELS:
-            self.scanner.fail(f"joint {quote_excerpt(name)}: a joint has 0 to 6 channels, not {quote_excerpt(text)}")
+        count_text = self.scanner.read_word()
+        if not re.fullmatch(r"\d", count_text, re.ASCII) or int(count_text) > _MAX_CHANNELS:
+            self.scanner.fail(
+                f"joint {quote_excerpt(name)}: a joint has 0 to 6 channels, not {quote_excerpt(count_text)}"
+            )
         channels = Channels()
-        for _ in range(int(text)):
+        for _ in range(int(count_text)):
             word = self.scanner.read_word()
             columns = _find_columns(channels, word)
             if columns is None:
                 self.scanner.fail(
-                    f"joint {quote_excerpt(name)} says {text} channels, but {quote_excerpt(word)} is not a channel"
+                    f"joint {quote_excerpt(name)} says {count_text} channels, but {quote_excerpt(word)} is not a "
+                    "channel"
                 )
             if word[0].upper() in columns:
                 self.scanner.fail(f"joint {quote_excerpt(name)} has the channel {quote_excerpt(word)} twice")
-            columns[word[0].upper()] = self.width
-            self.width += 1
+            columns[word[0].upper()] = self.column_count
+            self.column_count += 1
         if _find_columns(channels, self.scanner.read_word()) is not None:
-            self.scanner.fail(f"joint {quote_excerpt(name)} says {text} channels and lists more")
+            self.scanner.fail(f"joint {quote_excerpt(name)} says {count_text} channels and lists more")
         self.scanner.unread_word()
         return channels
 
@@ -377,61 +384,65 @@ def _find_columns(channels: Channels, word: str) -> dict[str, int] | None:
 _BLANK_BYTES = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # blanks of NumPy's reader
 
 
-def read_motion_rows(path: Path, data: bytes, header: BvhMotionHeader, width: int) -> tuple[Floats, list[str]]:
-    """Read the motion values (frames, width), and notes. A note reports a frame count that differs from the header.
+def read_motion_rows(path: Path, data: bytes, header: BvhMotionHeader, column_count: int) -> tuple[Floats, list[str]]:
+    """Read the motion values (frames, column_count), and notes. A note reports a frame count unlike the header.
 
     If the header gives more frames than the file holds, all rows are used; if it gives fewer, only so many are used.
     """
     start = header.time_span[1]
     text = data[start:]
-    values = _parse_rows_fast(text, width)
+    values = _parse_rows_fast(text, column_count)
     if values is None:
-        values = _TolerantRows(path, data, start, width).read(header.frames)
+        values = _TolerantRows(path, data, start, column_count).read(header.frame_count)
     if not len(values):
-        values = np.zeros((0, width))
+        values = np.zeros((0, column_count))
     if len(values) and not (np.abs(values) <= MAX_NUMBER).all():
-        _TolerantRows(path, data, start, width).report_bad_value(values)
+        _TolerantRows(path, data, start, column_count).report_bad_value(values)
     notes: list[str] = []
-    if header.frames != len(values):
-        used_count = min(header.frames, len(values))
-        notes.append(f"the header says {header.frames} frames and the file holds {len(values)}; {used_count} are used")
+    if header.frame_count != len(values):
+        used_count = min(header.frame_count, len(values))
+        notes.append(
+            f"the header says {header.frame_count} frames and the file holds {len(values)}; {used_count} are used"
+        )
         values = values[:used_count]
     return values, notes
 
 
-def _parse_rows_fast(text: bytes, width: int) -> Floats | None:
-    """Parse all rows at once. None unless every line is one row of `width` numbers."""
+def _parse_rows_fast(text: bytes, column_count: int) -> Floats | None:
+    """Parse all rows at once. None unless every line is one row of `column_count` numbers."""
     if not text.strip(_BLANK_BYTES):
-        return None if text.strip() else np.zeros((0, width))
+        return None if text.strip() else np.zeros((0, column_count))
     try:
         values = np.loadtxt(BytesIO(text), comments=None, ndmin=2)
     except ValueError:
         return None
-    return values if values.shape[1] == width else None
+    return values if values.shape[1] == column_count else None
 
 
 class _TolerantRows:
     """Tolerant parser for broken or rewrapped rows. It also finds the number at fault."""
 
-    def __init__(self, path: Path, data: bytes, start: int, width: int) -> None:
+    def __init__(self, path: Path, data: bytes, start: int, column_count: int) -> None:
         self.path = path
-        self.width = width
-        first = find_line_number(data, start)
+        self.column_count = column_count
+        first_line = find_line_number(data, start)
         lines = [line.split() for line in data[start:].splitlines()]
-        self.rows = [(first + i, line) for i, line in enumerate(lines) if line]
+        self.rows = [(first_line + i, line) for i, line in enumerate(lines) if line]
 
-    def read(self, frames: int) -> Floats:
+    def read(self, frame_count: int) -> Floats:
         """Read rows with line breaks in other places.
 
         They are accepted if all numbers together are exactly the header's frames.
         """
         numbers = self._parse_numbers()
-        if not self.width:
+        if not self.column_count:
             place = f"line {self.rows[0][0]}"
             raise FileError(self.path, f"{len(numbers)} numbers where no joint has channels", place=place)
-        if len(numbers) != frames * self.width and any(len(row) != self.width for _, row in self.rows):
+        if len(numbers) != frame_count * self.column_count and any(
+            len(row) != self.column_count for _, row in self.rows
+        ):
             self._report_bad_row()
-        return numbers.reshape(-1, self.width)
+        return numbers.reshape(-1, self.column_count)
 
     def _parse_numbers(self) -> Floats:
         """Parse all words as numbers (k,). FileError names the line of the first invalid word."""
@@ -446,20 +457,24 @@ class _TolerantRows:
         raise FileError(self.path, f"{quote_excerpt(bad_word.decode('latin-1'))} is not a number", place=f"line {line}")
 
     def _report_bad_row(self) -> NoReturn:
-        frame, (line, row) = next((i, at) for i, at in enumerate(self.rows) if len(at[1]) != self.width)
+        frame, (line, row) = next(
+            (i, numbered_row) for i, numbered_row in enumerate(self.rows) if len(numbered_row[1]) != self.column_count
+        )
         raise FileError(
-            self.path, f"frame {frame} has {len(row)} numbers; the channels need {self.width}", place=f"line {line}"
+            self.path,
+            f"frame {frame} has {len(row)} numbers; the channels need {self.column_count}",
+            place=f"line {line}",
         )
 
     def report_bad_value(self, values: Floats) -> NoReturn:
         """Report the frame and column of an invalid number. It is not finite or too large."""
         frame, column = (int(k) for k in np.argwhere(~(np.abs(values) <= MAX_NUMBER))[0])
-        at, place = frame * self.width + column, ""
+        offset, place = frame * self.column_count + column, ""
         for line, row in self.rows:
-            if at < len(row):
+            if offset < len(row):
                 place = f"line {line}"
                 break
-            at -= len(row)
+            offset -= len(row)
         value = f"{values[frame, column]:g}"
         raise FileError(self.path, f"frame {frame}: number {column + 1} of the row is {value}", place=place)
 
@@ -473,23 +488,23 @@ def _is_number(word: bytes) -> bool:
 
 
 def compute_q(skeleton: Skeleton, channels: tuple[Channels, ...], values: Floats) -> Floats:
-    """Compute configurations (frames, nq) from motion values (frames, width).
+    """Compute configurations (frames, nq) from motion values (frames, column_count).
 
     Positions are copied; degrees become quaternions.
 
     All joints of one rotation order are converted together.
     """
     q = np.tile(skeleton.zero_q(), (len(values), 1))
-    by_order: dict[str, list[int]] = {}
+    rows_by_order: dict[str, list[int]] = {}
     for i, joint in enumerate(channels):
         if joint.rotations:
-            by_order.setdefault(joint.order, []).append(i)
+            rows_by_order.setdefault(joint.order, []).append(i)
         if joint.positions:
-            start = int(skeleton.q_start[i])
-            q[:, start : start + 3] = skeleton.rest_q[start : start + 3]
+            start_column = int(skeleton.q_start[i])
+            q[:, start_column : start_column + 3] = skeleton.rest_q[start_column : start_column + 3]
             for axis, column in joint.positions.items():
-                q[:, start + "XYZ".index(axis)] = values[:, column]
-    for order, rows in by_order.items():
+                q[:, start_column + "XYZ".index(axis)] = values[:, column]
+    for order, rows in rows_by_order.items():
         quaternion_starts = np.array([skeleton.q_start[i] + (3 if channels[i].positions else 0) for i in rows])
         angles = np.radians(select_angles(channels, rows, order, values))
         q[:, quaternion_starts[:, None] + np.arange(4)] = euler.to_quaternion(angles, order)
@@ -500,8 +515,10 @@ def select_angles(channels: tuple[Channels, ...], rows: list[int], order: str, v
     """Select the angles (frames, rows, 3) [degrees] of joints of one order. An axis without a channel is zero."""
     angles = np.zeros((len(values), len(rows), 3))
     for k, letter in enumerate(order):
-        have = [(at, channels[i].rotations[letter]) for at, i in enumerate(rows) if letter in channels[i].rotations]
-        if have:
-            at, columns = np.array(have).T
-            angles[:, at, k] = values[:, columns]
+        slot_columns = [
+            (slot, channels[i].rotations[letter]) for slot, i in enumerate(rows) if letter in channels[i].rotations
+        ]
+        if slot_columns:
+            slot, columns = np.array(slot_columns).T
+            angles[:, slot, k] = values[:, columns]
     return angles

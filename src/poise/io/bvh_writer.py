@@ -52,17 +52,19 @@ def find_file_names(skeleton: Skeleton) -> tuple[str, ...]:
     tuple of str
         A name for each row.
     """
-    rows, sources = _find_written_rows(skeleton), skeleton.source_ids or (None,) * len(skeleton)
+    is_written, sources = _find_written_rows(skeleton), skeleton.source_ids or (None,) * len(skeleton)
     wanted_names = [
-        _sanitize_name(name) if rows[i] and not isinstance(source, bvh_reader.BvhName) else name
+        _sanitize_name(name) if is_written[i] and not isinstance(source, bvh_reader.BvhName) else name
         for i, (name, source) in enumerate(zip(skeleton.names, sources, strict=True))
     ]
-    changed = [i for i, (old, new) in enumerate(zip(skeleton.names, wanted_names, strict=True)) if old != new]
-    if not changed:
+    changed_rows = [i for i, (old, new) in enumerate(zip(skeleton.names, wanted_names, strict=True)) if old != new]
+    if not changed_rows:
         return skeleton.names
     unchanged_names = [name for name, new in zip(skeleton.names, wanted_names, strict=True) if name == new]
-    unique_names = make_unique_names([*unchanged_names, *(wanted_names[i] for i in changed)])[len(unchanged_names) :]
-    for i, name in zip(changed, unique_names, strict=True):
+    unique_names = make_unique_names([*unchanged_names, *(wanted_names[i] for i in changed_rows)])[
+        len(unchanged_names) :
+    ]
+    for i, name in zip(changed_rows, unique_names, strict=True):
         wanted_names[i] = name
     return tuple(wanted_names)
 
@@ -171,17 +173,17 @@ def encode_new_hierarchy(poses: Pose, frame_time: float, *, rest: str = "keep") 
     skeleton = poses.skeleton
     _check_skeleton(skeleton)
     hierarchy = _align_rest_to_world(_build_hierarchy_data(poses)) if rest == "zero" else _build_hierarchy_data(poses)
-    lines, order = _format_hierarchy(hierarchy)
-    count = sum(line.endswith("{") for line in lines)
-    if count > bvh_reader.MAX_JOINTS:
+    lines, written_rows = _format_hierarchy(hierarchy)
+    joint_count = sum(line.endswith("{") for line in lines)
+    if joint_count > bvh_reader.MAX_JOINTS:
         raise UnsupportedError(
-            f"{count:,} joints, End Sites included, are too many for a BVH file; "
+            f"{joint_count:,} joints, End Sites included, are too many for a BVH file; "
             f"{bvh_reader.MAX_JOINTS:,} are read again"
         )
     if (np.abs(hierarchy.offsets) > MAX_NUMBER).any():
         raise UnsupportedError(format_overflow("an offset"))
     lines += ["MOTION", f"Frames: {len(poses)}", f"Frame Time: {frame_time!r}", ""]
-    return "\n".join(lines).encode() + format_motion_rows(_compute_motion_values(hierarchy, order), b"\n")
+    return "\n".join(lines).encode() + format_motion_rows(_compute_motion_values(hierarchy, written_rows), b"\n")
 
 
 def _check_skeleton(skeleton: Skeleton) -> None:
@@ -204,8 +206,8 @@ def _check_skeleton(skeleton: Skeleton) -> None:
 
 def _build_hierarchy_data(poses: Pose) -> _HierarchyData:
     skeleton = poses.skeleton
-    rest = Pose(skeleton, skeleton.rest_q[None])
-    offsets = _compute_scaled_positions(rest)[0]
+    rest_pose = Pose(skeleton, skeleton.rest_q[None])
+    offsets = _compute_scaled_positions(rest_pose)[0]
     positions = _compute_scaled_positions(poses)
     tolerance = _MAX_OFFSET_CHANGE * float(np.abs(offsets).max(initial=0.0))
     has_positions = (np.abs(positions - offsets) > tolerance).any(axis=(0, 2)) | np.isin(skeleton.kinds, (2, 4))
@@ -224,12 +226,12 @@ def _align_rest_to_world(hierarchy: _HierarchyData) -> _HierarchyData:
     change.
     """
     skeleton = hierarchy.skeleton
-    rest: Floats = Pose(skeleton, skeleton.rest_q).local_rotations
-    world_from_joint: Floats = np.zeros_like(rest)
-    world_from_parent: Floats = np.zeros_like(rest)
+    rest_rotations: Floats = Pose(skeleton, skeleton.rest_q).local_rotations
+    world_from_joint: Floats = np.zeros_like(rest_rotations)
+    world_from_parent: Floats = np.zeros_like(rest_rotations)
     for i, parent in enumerate(skeleton.parents.tolist()):
         world_from_parent[i] = world_from_joint[parent] if parent >= 0 else turning.IDENTITY
-        world_from_joint[i] = turning.normalise(turning.multiply(world_from_parent[i], rest[i]))
+        world_from_joint[i] = turning.normalise(turning.multiply(world_from_parent[i], rest_rotations[i]))
     parent_rotations = np.broadcast_to(world_from_parent, hierarchy.rotations.shape)
     inverse_rotations = np.broadcast_to(turning.inverse(world_from_joint), hierarchy.rotations.shape)
     return dataclasses.replace(
@@ -260,12 +262,12 @@ def _compute_uniform_scales(poses: Pose) -> Floats:
     is_uneven = (np.abs(scales - x_scales) > _MAX_SCALE_CHANGE * np.abs(x_scales)).any(axis=2) | (
         x_scales[..., 0] <= 0.0
     )
-    sheared = skeleton.B.copy()
-    sheared[:, [0, 1, 2], [0, 1, 2]] = 0.0
+    off_diagonal = skeleton.B.copy()
+    off_diagonal[:, [0, 1, 2], [0, 1, 2]] = 0.0
     has_children = np.array(
         [bool(children) for children in skeleton.children], dtype=bool
     )  # a leaf's scale has no effect
-    is_rejected = (is_uneven.any(axis=0) & has_children) | (np.abs(sheared) > _MAX_SCALE_CHANGE).any(axis=(1, 2))
+    is_rejected = (is_uneven.any(axis=0) & has_children) | (np.abs(off_diagonal) > _MAX_SCALE_CHANGE).any(axis=(1, 2))
     if is_rejected.any():
         names = join_names(skeleton.names[i] for i in np.flatnonzero(is_rejected))
         message = (
@@ -293,7 +295,7 @@ def _is_end_site(hierarchy: _HierarchyData, i: int) -> bool:
 def _format_hierarchy(hierarchy: _HierarchyData) -> tuple[list[str], list[int]]:
     """Format the HIERARCHY block. Return its lines and the rows with channels, depth first as in the file."""
     skeleton = hierarchy.skeleton
-    lines, order = ["HIERARCHY"], list[int]()
+    lines, written_rows = ["HIERARCHY"], list[int]()
     root = find_moving_roots(skeleton)[0]
     stack: list[tuple[int, int, bool]] = [(root, 0, False)]
     while stack:
@@ -306,10 +308,10 @@ def _format_hierarchy(hierarchy: _HierarchyData) -> tuple[list[str], list[int]]:
         if _is_end_site(hierarchy, i):
             lines += [indent + "End Site", indent + "{", f"{indent}\tOFFSET {_format_vector(hierarchy.offsets[i])}"]
             continue
-        order.append(i)
+        written_rows.append(i)
         lines += _format_joint(hierarchy, i, indent)
         stack += [(child, depth + 1, False) for child in reversed(skeleton.children[i])]
-    return lines, order
+    return lines, written_rows
 
 
 def _format_joint(hierarchy: _HierarchyData, i: int, indent: str) -> list[str]:
@@ -337,21 +339,24 @@ def _format_vector(values: Floats) -> str:
     return " ".join(map(repr, (values + 0.0).tolist()))
 
 
-def _compute_motion_values(hierarchy: _HierarchyData, order: list[int]) -> Floats:
-    """Compute motion values (k, width) in hierarchy order. Joints of one rotation order are converted together."""
-    start_columns, width = dict[int, int](), 0
-    for i in order:
-        start_columns[i] = width
-        width += 6 if hierarchy.has_positions[i] else 3
-    values = np.zeros((len(hierarchy.positions), width))
-    by_order: dict[str, list[int]] = {}
-    for i in order:
-        by_order.setdefault(hierarchy.orders[i], []).append(i)
+def _compute_motion_values(hierarchy: _HierarchyData, written_rows: list[int]) -> Floats:
+    """Compute motion values (k, column_count) in hierarchy order.
+
+    Joints of one rotation order are converted together.
+    """
+    start_columns, column_count = dict[int, int](), 0
+    for i in written_rows:
+        start_columns[i] = column_count
+        column_count += 6 if hierarchy.has_positions[i] else 3
+    values = np.zeros((len(hierarchy.positions), column_count))
+    rows_by_order: dict[str, list[int]] = {}
+    for i in written_rows:
+        rows_by_order.setdefault(hierarchy.orders[i], []).append(i)
         if hierarchy.has_positions[i]:
             values[:, start_columns[i] : start_columns[i] + 3] = hierarchy.positions[:, i]
-    for letters, rows in by_order.items():
+    for rotation_order, rows in rows_by_order.items():
         columns = np.array([start_columns[i] + (3 if hierarchy.has_positions[i] else 0) for i in rows])
-        values[:, columns[:, None] + np.arange(3)] = compute_euler_degrees(hierarchy.rotations[:, rows], letters)
+        values[:, columns[:, None] + np.arange(3)] = compute_euler_degrees(hierarchy.rotations[:, rows], rotation_order)
     return values
 
 
@@ -377,9 +382,9 @@ def encode_bvh(content: Saveable, source_skeleton: Skeleton, *, rest: str = "kee
     if isinstance(document, bvh_reader.BvhDocument):
         return _update_document(document, motion, source_skeleton)
     poses, frame_time = _build_frames(motion)
-    old, new = poses.skeleton.names, find_file_names(poses.skeleton)
-    if old != new:
-        warnings.warn(describe_renames(old, new), WriteWarning, stacklevel=2)
+    old_names, new_names = poses.skeleton.names, find_file_names(poses.skeleton)
+    if old_names != new_names:
+        warnings.warn(describe_renames(old_names, new_names), WriteWarning, stacklevel=2)
     return encode_new_hierarchy(poses, frame_time or bvh_reader.DEFAULT_FRAME_TIME_S, rest=rest)
 
 
@@ -400,9 +405,9 @@ def _build_frames(motion: Clip | Pose) -> tuple[Pose, float | None]:
     times = motion.times
     if len(times) < 2 or times[-1] == 0.0:  # noqa: PLR2004  (no step between frames)
         return motion.poses, None
-    step = float(times[-1]) / (len(times) - 1)
-    if np.abs(times - step * np.arange(len(times))).max() <= _MAX_TIME_DEVIATION * step:
-        return motion.poses, _check_frame_time(step)
+    frame_time = float(times[-1]) / (len(times) - 1)
+    if np.abs(times - frame_time * np.arange(len(times))).max() <= _MAX_TIME_DEVIATION * frame_time:
+        return motion.poses, _check_frame_time(frame_time)
     return _resample_clip(motion)
 
 
@@ -412,31 +417,35 @@ def _resample_clip(clip: Clip) -> tuple[Pose, float]:
     Where no such rate exists, a warning gives the error at the keys.
     """
     grid = find_frame_grid(clip)
-    poses, step = clip.at(grid.times), _check_frame_time(grid.step)
+    poses, frame_time = clip.at(grid.times), _check_frame_time(grid.step)
     if not grid.hits_all_keys:
-        error, size = measure_key_error(clip, Clip(grid.times, poses))
-        share = f" ({error / size:.2g} of the character's size)" if size else ""
+        error, character_size = measure_key_error(clip, Clip(grid.times, poses))
+        share_text = f" ({error / character_size:.2g} of the character's size)" if character_size else ""
         message = (
-            f"the keys of clip {clip.name!r} lie on no common frames: sampled at {1 / step:.6g} frames/s, it is up to "
-            f"{error:.3g}{share} off at its own keys"
+            f"the keys of clip {clip.name!r} lie on no common frames: sampled at {1 / frame_time:.6g} frames/s, "
+            "it is up to "
+            f"{error:.3g}{share_text} off at its own keys"
         )
         warnings.warn(message, WriteWarning, stacklevel=2)
-    return poses, step
+    return poses, frame_time
 
 
-def _check_frame_time(step: float) -> float:
+def _check_frame_time(frame_time: float) -> float:
     """Check a frame time against the reader's range."""
-    if not bvh_reader.is_usable_frame_time(step):
-        message = f"frames {step:g} s apart cannot stand in a BVH file that is to be read again"
+    if not bvh_reader.is_usable_frame_time(frame_time):
+        message = f"frames {frame_time:g} s apart cannot stand in a BVH file that is to be read again"
         raise UnsupportedError(message)
-    return step
+    return frame_time
 
 
 def _flatten_batch(pose: Pose) -> Pose:
     """Flatten a batch to one axis."""
-    n, count = len(pose.skeleton), math.prod(pose.shape)
-    parts = [None if value is None else value.reshape(count, n, 3) for value in (pose.translations, pose.scales)]
-    return Pose(pose.skeleton, pose.q.reshape(count, pose.skeleton.nq), *parts)
+    joint_count, pose_count = len(pose.skeleton), math.prod(pose.shape)
+    local_arrays = [
+        None if value is None else value.reshape(pose_count, joint_count, 3)
+        for value in (pose.translations, pose.scales)
+    ]
+    return Pose(pose.skeleton, pose.q.reshape(pose_count, pose.skeleton.nq), *local_arrays)
 
 
 def _update_document(document: bvh_reader.BvhDocument, motion: Clip | Pose, source_skeleton: Skeleton) -> bytes:
@@ -446,12 +455,14 @@ def _update_document(document: bvh_reader.BvhDocument, motion: Clip | Pose, sour
         raise UnsupportedError(message)
     if _is_unchanged(document, motion):
         return document.data
-    poses, step = _build_frames(motion)
+    poses, frame_time = _build_frames(motion)
     _reject_scales(poses)
     values = _compute_document_values(document, poses, source_skeleton)
-    same_pace = step is None or (len(document.times) > 1 and np.isclose(step, document.times[1], rtol=1e-12, atol=0.0))
-    time = None if same_pace else repr(step)
-    return document.replace_motion(len(values), time, format_motion_rows(values, document.newline))
+    has_same_rate = frame_time is None or (
+        len(document.times) > 1 and np.isclose(frame_time, document.times[1], rtol=1e-12, atol=0.0)
+    )
+    time_text = None if has_same_rate else repr(frame_time)
+    return document.replace_motion(len(values), time_text, format_motion_rows(values, document.newline))
 
 
 def _is_unchanged(document: bvh_reader.BvhDocument, motion: Clip | Pose) -> bool:
@@ -464,7 +475,7 @@ def _is_unchanged(document: bvh_reader.BvhDocument, motion: Clip | Pose) -> bool
         return False
     if isinstance(motion, Clip):
         return np.array_equal(motion.times, document.times) and np.array_equal(poses.q, document.q)
-    return document.spans is None and np.array_equal(poses.q, motion.skeleton.rest_q)
+    return document.header_spans is None and np.array_equal(poses.q, motion.skeleton.rest_q)
 
 
 def _reject_scales(poses: Pose) -> None:
@@ -479,7 +490,7 @@ def _compute_document_values(document: bvh_reader.BvhDocument, poses: Pose, sour
     """Compute motion values (frames, width) for the channels of the document."""
     positions, rotations = poses.local_positions, poses.local_rotations
     offsets = Pose(source_skeleton, source_skeleton.rest_q).local_positions
-    values = np.zeros((len(poses), document.width))
+    values = np.zeros((len(poses), document.column_count))
     is_source = poses.skeleton.source is document
     old_values = document.values if is_source and len(document.values) == len(poses) else None
     tolerance = _MAX_DROPPED_SHIFT * float(np.abs(offsets).max())
@@ -491,14 +502,14 @@ def _compute_document_values(document: bvh_reader.BvhDocument, poses: Pose, sour
             if old_values is None
             else np.radians(bvh_reader.select_angles(document.channels, rows, order, old_values))
         )
-        complete = [at for at, i in enumerate(rows) if len(document.channels[i].rotations) == 3]  # noqa: PLR2004  (axes)
-        if complete:
-            reference = None if old_angles is None else old_angles[:, complete]
-            degrees = compute_euler_degrees(rotations[:, [rows[at] for at in complete]], order, reference)
-            for at, column in enumerate(complete):
-                values[:, list(document.channels[rows[column]].rotations.values())] = degrees[:, at]
-        for at, i in enumerate(rows):
-            if at not in complete:
+        complete_slots = [slot for slot, i in enumerate(rows) if len(document.channels[i].rotations) == 3]  # noqa: PLR2004  (axes)
+        if complete_slots:
+            reference = None if old_angles is None else old_angles[:, complete_slots]
+            degrees = compute_euler_degrees(rotations[:, [rows[slot] for slot in complete_slots]], order, reference)
+            for slot, joint_slot in enumerate(complete_slots):
+                values[:, list(document.channels[rows[joint_slot]].rotations.values())] = degrees[:, slot]
+        for slot, i in enumerate(rows):
+            if slot not in complete_slots:
                 _write_partial_rotation(values, document.channels[i], rotations[:, i], document.names[i])
     return values if old_values is None else _restore_unchanged(document, poses, values)
 
@@ -511,46 +522,46 @@ def _group_by_order(channels: tuple[bvh_reader.Channels, ...]) -> dict[str, list
 
 
 def _write_positions(
-    values: Floats, joint: bvh_reader.Channels, positions: Floats, offset: Floats, tolerance: float, name: str
+    values: Floats, joint_channels: bvh_reader.Channels, positions: Floats, offset: Floats, tolerance: float, name: str
 ) -> None:
     for axis, letter in enumerate("XYZ"):
-        if letter in joint.positions:
-            values[:, joint.positions[letter]] = positions[:, axis]
+        if letter in joint_channels.positions:
+            values[:, joint_channels.positions[letter]] = positions[:, axis]
         elif (np.abs(positions[:, axis] - offset[axis]) > tolerance).any():
             message = f"joint {name!r} moves along {letter} and the BVH file has no channel for it"
             raise UnsupportedError(message)
 
 
-def _write_partial_rotation(values: Floats, joint: bvh_reader.Channels, rotations: Floats, name: str) -> None:
+def _write_partial_rotation(values: Floats, joint_channels: bvh_reader.Channels, rotations: Floats, name: str) -> None:
     """Write the angles of a joint without all rotation channels.
 
     UnsupportedError for a rotation that needs the missing ones.
     """
-    angles_of_order = euler.from_quaternion(rotations, joint.order)
-    channel_count = len(joint.rotations)
+    angles_of_order = euler.from_quaternion(rotations, joint_channels.order)
+    channel_count = len(joint_channels.rotations)
     alternatives = np.stack([angles_of_order, euler.compute_alternative(angles_of_order)])
     remainder = np.abs(euler.wrap_angles(alternatives[..., channel_count:])).max(axis=-1)
     if (remainder.min(axis=0, initial=np.inf) > _MAX_DROPPED_ANGLE_RAD).any():
-        channels = ", ".join(f"{letter}rotation" for letter in joint.rotations) or "no rotation channel"
+        channels = ", ".join(f"{letter}rotation" for letter in joint_channels.rotations) or "no rotation channel"
         message = f"joint {name!r} has {channels} in the BVH file, which cannot hold this rotation"
         raise UnsupportedError(message)
     angles = np.where((remainder[1] < remainder[0])[:, None], alternatives[1], alternatives[0])[:, :channel_count]
-    columns = list(joint.rotations.values())
+    columns = list(joint_channels.rotations.values())
     values[:, columns] = np.round(np.degrees(np.unwrap(angles, axis=0)), 10) + 0.0
 
 
 def _restore_unchanged(document: bvh_reader.BvhDocument, poses: Pose, values: Floats) -> Floats:
     """Restore the file's numbers for joints unchanged in a frame."""
     skeleton = poses.skeleton
-    same_q = poses.q == document.q
-    result = values.copy()
-    for i, joint in enumerate(document.channels):
-        columns = [*joint.positions.values(), *joint.rotations.values()]
-        start = int(skeleton.q_start[i])
-        size = 7 if joint.positions else 4
+    is_same_q = poses.q == document.q
+    restored_values = values.copy()
+    for i, joint_channels in enumerate(document.channels):
+        columns = [*joint_channels.positions.values(), *joint_channels.rotations.values()]
+        start_column = int(skeleton.q_start[i])
+        value_count = 7 if joint_channels.positions else 4
         if not columns:
             continue
-        is_unchanged: Bools = same_q[:, start : start + size].all(axis=1)
+        is_unchanged: Bools = is_same_q[:, start_column : start_column + value_count].all(axis=1)
         for column in columns:
-            result[is_unchanged, column] = document.values[is_unchanged, column]
-    return result
+            restored_values[is_unchanged, column] = document.values[is_unchanged, column]
+    return restored_values

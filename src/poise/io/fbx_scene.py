@@ -22,7 +22,7 @@ from poise.model.skeleton import Kind, Skeleton
 WXYZ = [6, 3, 4, 5]  # columns of the quaternion in ten numbers
 _XYZW = [3, 0, 1, 2]
 _UP_AXES = {"POSITIVE_X": "x", "POSITIVE_Y": "y", "POSITIVE_Z": "z"}
-_ORDERS = {"XYZ": "ZYX", "XZY": "YZX", "YZX": "XZY", "YXZ": "ZXY", "ZXY": "YXZ", "ZYX": "XYZ", "SPHERIC": "ZYX"}
+_EULER_ORDERS = {"XYZ": "ZYX", "XZY": "YZX", "YZX": "XZY", "YXZ": "ZXY", "ZXY": "YXZ", "ZYX": "XYZ", "SPHERIC": "ZYX"}
 _IDENTITY_COSINE = 1.0 - 1e-12  # |w| of a quaternion; above it the rotation is the identity
 _REST_TOLERANCE = 1e-6  # quaternion difference; a limit exceeded by less in the rest pose is kept
 _MIN_SIZE_M, _MAX_SIZE_M = 0.01, 30.0  # usual size of characters [m]; a note reports others, probably in another unit
@@ -38,7 +38,7 @@ class SceneNode:
     is_solid: bool
     is_helper: bool
     has_pivot: bool
-    order: str
+    rotation_order: str
 
 
 class _RowLimit(NamedTuple):
@@ -53,28 +53,31 @@ def parse_nodes(reply: SubprocessReply) -> list[SceneNode]:
     """Parse the nodes; FileError for a malformed reply."""
     try:
         nodes = [SceneNode(*fields) for fields in reply.header["nodes"]]
-        good = all(isinstance(n.name, str) and -1 <= n.parent < i and n.order in _ORDERS for i, n in enumerate(nodes))
+        is_valid = all(
+            isinstance(n.name, str) and -1 <= n.parent < i and n.rotation_order in _EULER_ORDERS
+            for i, n in enumerate(nodes)
+        )
     except (TypeError, KeyError) as error:
         raise build_malformed_error(reply.path) from error
-    if not good:
+    if not is_valid:
         raise build_malformed_error(reply.path)
     return nodes
 
 
-def parse_rest(reply: SubprocessReply, count: int) -> Floats:
+def parse_rest_transforms(reply: SubprocessReply, node_count: int) -> Floats:
     """Parse the local rest transforms (n, 10). FileError for numbers too large."""
-    rest = reply.read_block(reply.header.get("rest"), (count, 10))
-    if np.abs(rest).max(initial=0.0) > MAX_NUMBER:
+    rest_transforms = reply.read_block(reply.header.get("rest"), (node_count, 10))
+    if np.abs(rest_transforms).max(initial=0.0) > MAX_NUMBER:
         raise FileError(reply.path, "it holds a position or scale with a number too large")
-    return rest
+    return rest_transforms
 
 
 def build_skeleton(
-    reply: SubprocessReply, nodes: list[SceneNode], rest: Floats, rotating_rows: set[int], notes: list[str]
+    reply: SubprocessReply, nodes: list[SceneNode], rest_transforms: Floats, rotating_rows: set[int], notes: list[str]
 ) -> Skeleton:
     """Build the skeleton at rest (n, 10). `rotating_rows` are the rows rotated by a take."""
     kinds = _choose_kinds(nodes, _find_joints(reply, nodes), rotating_rows)
-    rest_rotations = rotations.normalise(rest[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
+    rest_rotations = rotations.normalise(rest_transforms[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
     names = _choose_names(nodes, notes)
     limits = _parse_limits(reply, nodes, kinds)
     frames = rest_rotations.copy()  # rotations of A; with a limit, the frame of its angles
@@ -86,12 +89,12 @@ def build_skeleton(
         names,
         [node.parent for node in nodes],
         kinds,
-        offsets=rest[:, :3],
+        offsets=rest_transforms[:, :3],
         rotations=frames,
-        scales=rest[:, 7:],
+        scales=rest_transforms[:, 7:],
         rest_q=rest_motions[kinds == Kind.BALL].ravel(),
         source_ids=[node.name for node in nodes],
-        euler=[_ORDERS[node.order] for node in nodes],
+        euler=[_EULER_ORDERS[node.rotation_order] for node in nodes],
         metres_per_unit=_parse_unit(reply, notes),
         up=_parse_up(reply, notes),
     )
@@ -127,23 +130,23 @@ def _choose_names(nodes: list[SceneNode], notes: list[str]) -> list[str]:
         node_name = f"{wanted_names[node.parent]}_scale" if node.is_helper else node.name[:MAX_NAME_LENGTH]
         wanted_names.append(node_name or f"joint_{row}")
     names = list(make_unique_names(wanted_names))
-    renamed = [
+    renamed_nodes = [
         new
         for new, old, node in zip(names, wanted_names, nodes, strict=True)
         if new != old or not (node.name or node.is_helper)
     ]
-    if renamed:
-        notes.append(f"nodes without a name or with a duplicate name were renamed: {join_names(renamed)}")
-    helpers = [names[node.parent] for node in nodes if node.is_helper]
-    if helpers:
+    if renamed_nodes:
+        notes.append(f"nodes without a name or with a duplicate name were renamed: {join_names(renamed_nodes)}")
+    helper_parents = [names[node.parent] for node in nodes if node.is_helper]
+    if helper_parents:
         notes.append(
             "scale with a non-standard inheritance was moved to fixed joints NAME_scale of its own: "
-            f"{join_names(helpers)}"
+            f"{join_names(helper_parents)}"
         )
-    with_pivot = [name for name, node in zip(names, nodes, strict=True) if node.has_pivot]
-    if with_pivot:
+    pivot_nodes = [name for name, node in zip(names, nodes, strict=True) if node.has_pivot]
+    if pivot_nodes:
         notes.append(
-            f"nodes rotate about a pivot away from their origin; their joint is at the pivot: {join_names(with_pivot)}"
+            f"nodes rotate about a pivot away from their origin; their joint is at the pivot: {join_names(pivot_nodes)}"
         )
     return names
 
@@ -166,34 +169,42 @@ def _parse_limit(entry: dict[str, Any], nodes: list[SceneNode]) -> _RowLimit:
     None for an empty limit, or one without a frame of its own.
     """
     row = range(len(nodes))[entry["row"]]
-    pre, post = (rotations.normalise(np.array(entry[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post"))
+    pre_rotation, post_rotation = (
+        rotations.normalise(np.array(entry[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post")
+    )
     ranges: list[tuple[float, float]] = []
     for axis in range(3):
         low = math.radians(entry["low"][axis]) if entry["on"][axis] else -math.inf
         high = math.radians(entry["high"][axis]) if entry["on"][axis + 3] else math.inf
         ranges.append((low, high))
-    if abs(post[0]) < _IDENTITY_COSINE or any(not low <= high for low, high in ranges):
-        return _RowLimit(row, None, pre)
+    if abs(post_rotation[0]) < _IDENTITY_COSINE or any(not low <= high for low, high in ranges):
+        return _RowLimit(row, None, pre_rotation)
     free_axes = [axis for axis in range(3) if ranges[axis] != (0.0, 0.0)]
     if len(free_axes) == 1:
-        return _RowLimit(row, Range(*ranges[free_axes[0]], axis=unit_axis(np.eye(3)[free_axes[0]]), source="file"), pre)
-    order = _ORDERS[nodes[row].order]
-    return _RowLimit(row, EulerBox(order, x=ranges[0], y=ranges[1], z=ranges[2], source="file"), pre)
+        return _RowLimit(
+            row, Range(*ranges[free_axes[0]], axis=unit_axis(np.eye(3)[free_axes[0]]), source="file"), pre_rotation
+        )
+    order = _EULER_ORDERS[nodes[row].rotation_order]
+    return _RowLimit(row, EulerBox(order, x=ranges[0], y=ranges[1], z=ranges[2], source="file"), pre_rotation)
 
 
 def _apply_limits(skeleton: Skeleton, row_limits: dict[int, _RowLimit], notes: list[str]) -> Skeleton:
     """Apply limits satisfied by the rest pose. The rest pose does not change."""
     limits = {skeleton.names[row]: row_limit.limit for row, row_limit in row_limits.items()}
-    legal: dict[str, Limit | None] = {name: limit for name, limit in limits.items() if limit is not None}
-    change = np.abs(skeleton.with_limits(legal).rest_q - skeleton.rest_q)
-    legal = {name: limit for name, limit in legal.items() if change[skeleton.q_slice(name)].max() <= _REST_TOLERANCE}
-    left_out = [name for name in limits if name not in legal]
-    if left_out:
+    legal_limits: dict[str, Limit | None] = {name: limit for name, limit in limits.items() if limit is not None}
+    rest_change = np.abs(skeleton.with_limits(legal_limits).rest_q - skeleton.rest_q)
+    legal_limits = {
+        name: limit
+        for name, limit in legal_limits.items()
+        if rest_change[skeleton.q_slice(name)].max() <= _REST_TOLERANCE
+    }
+    omitted_names = [name for name in limits if name not in legal_limits]
+    if omitted_names:
         notes.append(
             f"rotation limits were left out because they are empty, the rest pose breaks them or they have a "
-            f"post-rotation: {join_names(left_out)}"
+            f"post-rotation: {join_names(omitted_names)}"
         )
-    return skeleton.with_limits(legal)
+    return skeleton.with_limits(legal_limits)
 
 
 # --- units ---------------------------------------------------------------------------------------
@@ -232,11 +243,13 @@ def check_size(skeleton: Skeleton, positions: Floats, bones: list[int]) -> list[
     """Check the size of the bones' box. Return a note where it is smaller or larger, in the unit of the file."""
     if skeleton.metres_per_unit is None or len(bones) < 2:  # noqa: PLR2004  (one point has no size)
         return []
-    size = float(np.ptp(positions[bones], axis=0).max()) * skeleton.metres_per_unit
-    if _MIN_SIZE_M <= size <= _MAX_SIZE_M or size == 0.0:
+    span_m = float(np.ptp(positions[bones], axis=0).max()) * skeleton.metres_per_unit
+    if _MIN_SIZE_M <= span_m <= _MAX_SIZE_M or span_m == 0.0:
         return []
-    unit = f"{skeleton.metres_per_unit:g} m"
-    return [f"with the file's unit ({unit}) the bones span {size:.3g} m; it was probably written with another scale"]
+    unit_text = f"{skeleton.metres_per_unit:g} m"
+    return [
+        f"with the file's unit ({unit_text}) the bones span {span_m:.3g} m; it was probably written with another scale"
+    ]
 
 
 # --- Keyed clips of sampled FBX takes --------------------------------------------------------------------------------
@@ -251,7 +264,7 @@ _SLOPE_OFFSET = 1e-4  # distance [frames] of the slope samples from a frame, as 
 _STRAIGHT_TOLERANCE = 1e-7  # share of the largest value; a midpoint error below it is linear; keys are 32-bit floats
 _STILL_TOLERANCE = 1e-12  # share of the largest value; a track with smaller differences from rest does not move
 _ROTATION_TOLERANCE = 1e-6  # quaternion difference from rest; below it a rotation is rounding and makes no joint
-_CHANNELS = {"translation": [0, 1, 2], "rotation": WXYZ, "scale": [7, 8, 9]}
+_CHANNEL_COLUMNS = {"translation": [0, 1, 2], "rotation": WXYZ, "scale": [7, 8, 9]}
 
 
 class FbxTake(NamedTuple):
@@ -267,31 +280,33 @@ class FbxTake(NamedTuple):
     samples: Floats
     between_samples: Floats | None
 
-    def find_rotating_rows(self, rest: Floats) -> set[int]:
+    def find_rotating_rows(self, rest_transforms: Floats) -> set[int]:
         """Find the rows rotated away from rest (n, 10)."""
-        rotations, at_rest = self.samples[:, :, 3:7], rest[self.rows, None, 3:7]
-        changes = np.minimum(np.abs(rotations - at_rest), np.abs(rotations + at_rest)).max(axis=(1, 2), initial=0.0)
+        take_rotations, rest_rotations = self.samples[:, :, 3:7], rest_transforms[self.rows, None, 3:7]
+        changes = np.minimum(np.abs(take_rotations - rest_rotations), np.abs(take_rotations + rest_rotations)).max(
+            axis=(1, 2), initial=0.0
+        )
         return {row for row, change in zip(self.rows, changes, strict=True) if change > _ROTATION_TOLERANCE}
 
 
-def parse_takes(reply: SubprocessReply, count: int) -> list[FbxTake]:
-    """Parse the takes of a reply about `count` nodes."""
+def parse_takes(reply: SubprocessReply, node_count: int) -> list[FbxTake]:
+    """Parse the takes of a reply about `node_count` nodes."""
     try:
-        return [_parse_take(reply, entry, count) for entry in reply.header["takes"]]
+        return [_parse_take(reply, entry, node_count) for entry in reply.header["takes"]]
     except (TypeError, KeyError, ValueError, IndexError) as error:
         raise build_malformed_error(reply.path) from error
 
 
-def _parse_take(reply: SubprocessReply, entry: dict[str, Any], count: int) -> FbxTake:
-    rows = [range(count)[row] for row in entry["rows"]]
-    frames = reply.blocks[entry["times"]].size
-    times = reply.read_block(entry["times"], (frames,))
-    samples = reply.read_block(entry["keys"], (len(rows), frames, 10))
+def _parse_take(reply: SubprocessReply, entry: dict[str, Any], node_count: int) -> FbxTake:
+    rows = [range(node_count)[row] for row in entry["rows"]]
+    frame_count = reply.blocks[entry["times"]].size
+    times = reply.read_block(entry["times"], (frame_count,))
+    samples = reply.read_block(entry["keys"], (len(rows), frame_count, 10))
     between_samples = None
     if "between" in entry:
-        shape = (len(rows), max(frames - 1, 0), 10)
+        shape = (len(rows), max(frame_count - 1, 0), 10)
         between_samples = np.stack([reply.read_block(block, shape) for block in entry["between"]])
-    if not frames or (np.diff(times) <= 0).any():
+    if not frame_count or (np.diff(times) <= 0).any():
         raise FileError(reply.path, f"take {entry['name']!r} has times that do not increase")
     if np.abs(samples).max(initial=0.0) > MAX_NUMBER:
         raise FileError(reply.path, f"take {entry['name']!r} has numbers too large")
@@ -301,14 +316,14 @@ def _parse_take(reply: SubprocessReply, entry: dict[str, Any], count: int) -> Fb
     return FbxTake(str(entry["name"]), start_time, rows, times, samples, between_samples)
 
 
-def build_clip(skeleton: Skeleton, rest: Floats, take: FbxTake, name: str) -> Clip:
+def build_clip(skeleton: Skeleton, rest_transforms: Floats, take: FbxTake, name: str) -> Clip:
     """Build a clip with a key per frame of a take. If nothing moves it is the rest pose at these times."""
     tracks = [
         track
-        for k, row in enumerate(take.rows)
-        for path, columns in _CHANNELS.items()
+        for sample_row, row in enumerate(take.rows)
+        for path, columns in _CHANNEL_COLUMNS.items()
         if path != "rotation" or skeleton.kinds[row] == Kind.BALL
-        if (track := _build_track(take, k, row, path, columns, rest[row])) is not None
+        if (track := _build_track(take, sample_row, row, path, columns, rest_transforms[row])) is not None
     ]
     if tracks:
         return KeyedClip(skeleton, tuple(tracks), name)
@@ -316,28 +331,30 @@ def build_clip(skeleton: Skeleton, rest: Floats, take: FbxTake, name: str) -> Cl
     return Clip(take.times, Pose(skeleton, q), name)
 
 
-def _build_track(take: FbxTake, k: int, row: int, path: Any, columns: list[int], rest: Floats) -> Track | None:
+def _build_track(
+    take: FbxTake, sample_row: int, row: int, path: Any, columns: list[int], rest_transform: Floats
+) -> Track | None:
     """Build the track of one channel, or None at constant rest."""
-    keys = take.samples[k][:, columns]
+    keys = take.samples[sample_row][:, columns]
     max_value = float(np.abs(keys).max())
-    if np.abs(keys - rest[columns]).max() <= _STILL_TOLERANCE * max_value:
+    if np.abs(keys - rest_transform[columns]).max() <= _STILL_TOLERANCE * max_value:
         return None
     if path == "rotation":
         keys = _align_signs(keys)
     if take.between_samples is None or len(keys) < 2:  # noqa: PLR2004  (one key has no interval)
         return _build_linear_track(row, path, take.times, keys)
-    after_samples, before_samples, midpoints = take.between_samples[:, k][..., columns]
-    step = np.diff(take.times)[:, None]
+    after_samples, before_samples, midpoints = take.between_samples[:, sample_row][..., columns]
+    frame_steps = np.diff(take.times)[:, None]
     if path == "rotation":
         after_samples, before_samples, midpoints = (
-            _flip_towards(part, keys[:-1]) for part in (after_samples, before_samples, midpoints)
+            _flip_towards(samples, keys[:-1]) for samples in (after_samples, before_samples, midpoints)
         )
     start_slopes, end_slopes = (
-        (after_samples - keys[:-1]) / (_SLOPE_OFFSET * step),
-        (keys[1:] - _flip_rotations_towards(before_samples, keys[1:], path)) / (_SLOPE_OFFSET * step),
+        (after_samples - keys[:-1]) / (_SLOPE_OFFSET * frame_steps),
+        (keys[1:] - _flip_rotations_towards(before_samples, keys[1:], path)) / (_SLOPE_OFFSET * frame_steps),
     )
-    is_straight = _is_straight(keys, start_slopes, end_slopes, midpoints, step, path)
-    chord_slopes = np.diff(keys, axis=0) / step
+    is_straight = _is_straight(keys, start_slopes, end_slopes, midpoints, frame_steps, path)
+    chord_slopes = np.diff(keys, axis=0) / frame_steps
     if _measure_error(0.5 * (keys[:-1] + keys[1:]), midpoints, path).max() <= _STRAIGHT_TOLERANCE * max_value:
         return _build_linear_track(row, path, take.times, keys)
     start_slopes, end_slopes = (
@@ -362,13 +379,13 @@ def _build_linear_track(row: int, path: Any, times: Floats, keys: Floats) -> Tra
 
 
 def _is_straight(
-    keys: Floats, start_slopes: Floats, end_slopes: Floats, midpoints: Floats, step: Floats, path: str
+    keys: Floats, start_slopes: Floats, end_slopes: Floats, midpoints: Floats, frame_steps: Floats, path: str
 ) -> Bools:
     """Return whether a line fits the midpoints as well as the cubic. The result is (frames - 1, 1)."""
-    half = 0.5 * (keys[:-1] + keys[1:])
-    by_line = _measure_error(half, midpoints, path)
-    by_cubic = _measure_error(half + step / 8.0 * (start_slopes - end_slopes), midpoints, path)
-    return (by_line <= by_cubic)[:, None]
+    chord_midpoints = 0.5 * (keys[:-1] + keys[1:])
+    line_error = _measure_error(chord_midpoints, midpoints, path)
+    cubic_error = _measure_error(chord_midpoints + frame_steps / 8.0 * (start_slopes - end_slopes), midpoints, path)
+    return (line_error <= cubic_error)[:, None]
 
 
 def _measure_error(points: Floats, midpoints: Floats, path: str) -> Floats:
@@ -382,8 +399,8 @@ def _measure_error(points: Floats, midpoints: Floats, path: str) -> Floats:
 def _align_signs(keys: Floats) -> Floats:
     """Make signs of quaternions (k, 4) continuous, at unit length."""
     keys = keys / np.linalg.norm(keys, axis=1, keepdims=True)
-    flips = np.cumprod(np.where((keys[:-1] * keys[1:]).sum(axis=1) < 0.0, -1.0, 1.0))
-    return keys * np.concatenate([[1.0], flips])[:, None]
+    signs = np.cumprod(np.where((keys[:-1] * keys[1:]).sum(axis=1) < 0.0, -1.0, 1.0))
+    return keys * np.concatenate([[1.0], signs])[:, None]
 
 
 def _flip_towards(quaternions: Floats, keys: Floats) -> Floats:

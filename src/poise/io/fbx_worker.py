@@ -43,7 +43,7 @@ def keep_alive(item: T) -> T:
 def keep_all_alive(items: Iterable[T]) -> list[T]:
     """Keep all objects of a ufbx list alive, and the list."""
     keep_alive(items)
-    return [keep_alive(thing) for thing in items]
+    return [keep_alive(item) for item in items]
 
 
 def read_fbx(data: bytes) -> tuple[dict[str, Any], list[array[float]]]:
@@ -72,31 +72,31 @@ class _SceneReport:
 
     def __init__(self, scene: Any, ufbx: Any) -> None:
         self.scene = scene
-        self.evaluate = ufbx.evaluate_transform
+        self.evaluate_transform = ufbx.evaluate_transform
         self.skins = keep_all_alive(scene.skin_deformers)
         nodes = [node for node in keep_all_alive(scene.nodes) if not node.is_root]
         self.excluded_nodes = self._find_cameras_and_lights(nodes)
         self.nodes = [node for node in nodes if node.element_id not in self.excluded_nodes]
-        self.row_of = {node.element_id: row for row, node in enumerate(self.nodes)}
+        self.row_by_id = {node.element_id: row for row, node in enumerate(self.nodes)}
         self.blocks: list[array[float]] = []
 
     def build(self) -> tuple[dict[str, Any], list[array[float]]]:
         """Build the JSON header and the blocks of numbers."""
         settings = keep_alive(self.scene.settings)
-        rest = array("d")
+        rest_transforms = array("d")
         for node in self.nodes:
-            _append_transform(rest, node.local_transform)
-        self.spheric = [
+            _append_transform(rest_transforms, node.local_transform)
+        self.spheric_nodes = [
             _SphericNode(row, node) for row, node in enumerate(self.nodes) if node.rotation_order.name == "SPHERIC"
         ]
-        for spheric in self.spheric:
-            spheric.write_rotation(rest, spheric.row, tuple(spheric.node.euler_rotation))
-        self.rest = rest
+        for spheric in self.spheric_nodes:
+            spheric.write_rotation(rest_transforms, spheric.row, tuple(spheric.node.euler_rotation))
+        self.rest_transforms = rest_transforms
         header = {
             "unit": settings.unit_meters,
             "axes": [axis.name for axis in settings.axes],
             "nodes": [self._describe_node(node) for node in self.nodes],
-            "rest": self._add_block(rest),
+            "rest": self._add_block(rest_transforms),
             "limits": [
                 entry for row, node in enumerate(self.nodes) if (entry := _describe_limit(row, node)) is not None
             ],
@@ -118,26 +118,26 @@ class _SceneReport:
     def _find_cameras_and_lights(self, nodes: list[Any]) -> dict[int, str]:
         """Find cameras and lights with no part of the character below. Return their kinds by id."""
         bones = [keep_alive(cluster.bone_node) for skin in self.skins for cluster in keep_all_alive(skin.clusters)]
-        needed = {bone.element_id for bone in bones if bone is not None}
-        equipment: dict[int, str] = {}
+        needed_ids = {bone.element_id for bone in bones if bone is not None}
+        kind_by_id: dict[int, str] = {}
         for node in reversed(nodes):
             attribute, parent = node.attrib_type.name, keep_alive(node.parent)
-            is_one = attribute in _CAMERA_KINDS or attribute in _LIGHT_KINDS
-            if is_one and keep_alive(node.bone) is None and node.element_id not in needed:
-                equipment[node.element_id] = attribute
+            is_equipment = attribute in _CAMERA_KINDS or attribute in _LIGHT_KINDS
+            if is_equipment and keep_alive(node.bone) is None and node.element_id not in needed_ids:
+                kind_by_id[node.element_id] = attribute
             elif parent is not None:
-                needed.add(parent.element_id)
-        return equipment
+                needed_ids.add(parent.element_id)
+        return kind_by_id
 
     def _check_length(self, stacks: list[Any], rate: float) -> None:
         """Refuse takes above the sample limit before reading any."""
-        samples = 0
+        sample_count = 0
         for stack in stacks:
             seconds = stack.time_end - stack.time_begin
             if not math.isfinite(seconds):
                 raise UnreadableFileError(f"take {stack.name!r} has a begin or an end that is not finite")
-            samples += int(min(max(seconds, 0.0) * rate, 1e9) + 2) * len(self.nodes)
-            if samples > MAX_SAMPLES:
+            sample_count += int(min(max(seconds, 0.0) * rate, 1e9) + 2) * len(self.nodes)
+            if sample_count > MAX_SAMPLES:
                 raise UnreadableFileError(
                     f"take {stack.name!r} of {seconds:g} s at {rate:g} frames per second is too long: of all takes "
                     f"together {MAX_SAMPLES:,} transforms of nodes are read; cut it into several files"
@@ -153,19 +153,19 @@ class _SceneReport:
         The flags are bone, solid, helper and moved to its pivot.
         """
         parent = keep_alive(node.parent)
-        row = -1 if parent is None else self.row_of.get(parent.element_id, -1)
-        solid = node.attrib_type.name not in _NON_SOLID_KINDS
+        parent_row = -1 if parent is None else self.row_by_id.get(parent.element_id, -1)
+        is_solid = node.attrib_type.name not in _NON_SOLID_KINDS
         # ufbx moves a node to its pivot and its contents back; nodes below are also moved back, but have no contents
         has_pivot = any(node.adjust_pre_translation) and any(node.geometry_transform.translation)
         is_bone = keep_alive(node.bone) is not None
-        return [node.name, row, is_bone, solid, node.is_scale_helper, has_pivot, node.rotation_order.name]
+        return [node.name, parent_row, is_bone, is_solid, node.is_scale_helper, has_pivot, node.rotation_order.name]
 
     def _describe_skin(self, skin: Any) -> dict[str, Any] | None:
         joints: list[int] = []
         bind = array("d")
         for cluster in keep_all_alive(skin.clusters):
             bone = keep_alive(cluster.bone_node)
-            row = None if bone is None else self.row_of.get(bone.element_id)
+            row = None if bone is None else self.row_by_id.get(bone.element_id)
             if row is not None and row not in joints:
                 joints.append(row)
                 for column in cluster.bind_to_world:
@@ -176,19 +176,27 @@ class _SceneReport:
 
     def _describe_take(self, stack: Any, rate: float) -> dict[str, Any]:
         """Describe a take: its times and the transforms of moving nodes. Nodes always at rest are left out."""
-        begin, end = stack.time_begin, stack.time_end
-        frames = [begin + i / rate for i in range(int(max(end - begin, 0.0) * rate + _TIME_TOLERANCE) + 1)]
-        if end - frames[-1] > _TIME_TOLERANCE / rate:
-            frames.append(end)
+        start_time, end_time = stack.time_begin, stack.time_end
+        frame_times = [
+            start_time + i / rate for i in range(int(max(end_time - start_time, 0.0) * rate + _TIME_TOLERANCE) + 1)
+        ]
+        if end_time - frame_times[-1] > _TIME_TOLERANCE / rate:
+            frame_times.append(end_time)
         anim = keep_alive(stack.anim)
-        for spheric in self.spheric:
+        for spheric in self.spheric_nodes:
             spheric.select_take(anim)
-        rows, keys = self._sample_moving_nodes(anim, frames)
-        take = {"name": stack.name, "begin": begin, "rows": rows, "times": self._add_block(array("d", frames))}
+        rows, keys = self._sample_moving_nodes(anim, frame_times)
+        take = {
+            "name": stack.name,
+            "begin": start_time,
+            "rows": rows,
+            "times": self._add_block(array("d", frame_times)),
+        }
         take["keys"] = self._add_block(keys)
-        if len(frames) * len(rows) <= _MAX_SLOPE_SAMPLES:
+        if len(frame_times) * len(rows) <= _MAX_SLOPE_SAMPLES:
             take["between"] = [
-                self._add_block(self._sample_nodes(anim, rows, times)) for times in _compute_intermediate_times(frames)
+                self._add_block(self._sample_nodes(anim, rows, times))
+                for times in _compute_intermediate_times(frame_times)
             ]
         return take
 
@@ -198,7 +206,11 @@ class _SceneReport:
         Their transforms follow row by row, each with all times.
         """
         columns = [self._sample_nodes(anim, [row], times) for row in range(len(self.nodes))]
-        rows = [row for row, column in enumerate(columns) if column != self.rest[10 * row : 10 * row + 10] * len(times)]
+        rows = [
+            row
+            for row, column in enumerate(columns)
+            if column != self.rest_transforms[10 * row : 10 * row + 10] * len(times)
+        ]
         keys = array("d")
         for row in rows:
             keys.extend(columns[row])
@@ -206,16 +218,16 @@ class _SceneReport:
 
     def _sample_nodes(self, anim: Any, rows: list[int], times: list[float]) -> array[float]:
         values = array("d")
-        evaluate = self.evaluate
+        evaluate_transform = self.evaluate_transform
         for row in rows:
             node = self.nodes[row]
             for time in times:
-                _append_transform(values, evaluate(anim, node, time))
-        for spheric in self.spheric:
+                _append_transform(values, evaluate_transform(anim, node, time))
+        for spheric in self.spheric_nodes:
             if spheric.row in rows:
-                first = rows.index(spheric.row) * len(times)
+                first_transform = rows.index(spheric.row) * len(times)
                 for k, time in enumerate(times):
-                    spheric.write_rotation(values, first + k, spheric.read_angles(time))
+                    spheric.write_rotation(values, first_transform + k, spheric.read_angles(time))
         return values
 
 
@@ -225,29 +237,29 @@ def _append_transform(values: array[float], transform: Any) -> None:
     values.extend(transform.scale)
 
 
-def _compute_intermediate_times(frames: list[float]) -> tuple[list[float], list[float], list[float]]:
+def _compute_intermediate_times(frame_times: list[float]) -> tuple[list[float], list[float], list[float]]:
     """Return times just after each frame, before the next, and between. The last is the midpoint."""
-    pairs = list(pairwise(frames))
-    after = [a + (b - a) * _SLOPE_OFFSET for a, b in pairs]
-    before = [b - (b - a) * _SLOPE_OFFSET for a, b in pairs]
-    return after, before, [0.5 * (a + b) for a, b in pairs]
+    pairs = list(pairwise(frame_times))
+    times_after = [a + (b - a) * _SLOPE_OFFSET for a, b in pairs]
+    times_before = [b - (b - a) * _SLOPE_OFFSET for a, b in pairs]
+    return times_after, times_before, [0.5 * (a + b) for a, b in pairs]
 
 
 def _describe_limit(row: int, node: Any) -> dict[str, Any] | None:
     """Describe a node's rotation limits, if any is switched on."""
     props = keep_alive(node.props)
-    on = [bool(props.find_bool(name, False)) for name in _LIMIT_SWITCHES]
-    if not any(on):
+    switches = [bool(props.find_bool(name, False)) for name in _LIMIT_SWITCHES]
+    if not any(switches):
         return None
     names = ("RotationMin", "RotationMax", "PreRotation", "PostRotation")
-    low, high, before, after = (_read_vector(props, name) for name in names)
+    low, high, pre_degrees, post_degrees = (_read_vector(props, name) for name in names)
     return {
         "row": row,
-        "on": on,
+        "on": switches,
         "low": low,
         "high": high,
-        "pre": _euler_to_quaternion(before),
-        "post": _euler_to_quaternion(after),
+        "pre": _euler_to_quaternion(pre_degrees),
+        "post": _euler_to_quaternion(post_degrees),
     }
 
 
@@ -261,27 +273,28 @@ class _SphericNode:
 
     def __init__(self, row: int, node: Any) -> None:
         self.row, self.node = row, node
-        self.post = _euler_to_quaternion(_read_vector(keep_alive(node.props), "PostRotation"))
-        self.values: list[Any] = []
+        self.post_rotation = _euler_to_quaternion(_read_vector(keep_alive(node.props), "PostRotation"))
+        self.rotation_curves: list[Any] = []
 
     def select_take(self, anim: Any) -> None:
         """Select the rotation curves of a take. The last layer with any wins."""
         properties = [
             keep_alive(layer.find_anim_prop(self.node, "Lcl Rotation")) for layer in keep_all_alive(anim.layers)
         ]
-        self.values = [keep_alive(prop.anim_value) for prop in properties if prop is not None]
+        self.rotation_curves = [keep_alive(prop.anim_value) for prop in properties if prop is not None]
 
     def read_angles(self, time: float) -> tuple[float, float, float]:
         """Return the angles [degrees] at a time of the selected take."""
-        return tuple(self.values[-1].evaluate_vec3(time) if self.values else self.node.euler_rotation)
+        return tuple(self.rotation_curves[-1].evaluate_vec3(time) if self.rotation_curves else self.node.euler_rotation)
 
-    def write_rotation(self, values: array[float], row: int, angles: tuple[float, float, float]) -> None:
+    def write_rotation(self, values: array[float], transform_index: int, angles: tuple[float, float, float]) -> None:
         """Write the rotation into a transform, before with rotation pre . post^-1."""
-        at = 10 * row + 3
-        pre = _multiply_quaternions(tuple(values[at : at + 4]), self.post)
-        x, y, z, w = self.post
-        values[at : at + 4] = array(
-            "d", _multiply_quaternions(_multiply_quaternions(pre, _euler_to_quaternion(angles)), (-x, -y, -z, w))
+        start = 10 * transform_index + 3
+        pre_rotation = _multiply_quaternions(tuple(values[start : start + 4]), self.post_rotation)
+        x, y, z, w = self.post_rotation
+        values[start : start + 4] = array(
+            "d",
+            _multiply_quaternions(_multiply_quaternions(pre_rotation, _euler_to_quaternion(angles)), (-x, -y, -z, w)),
         )
 
 

@@ -37,18 +37,18 @@ def suggest_similar_paths(path: Path, suffixes: Collection[str] = ()) -> str:
         Accepted suffixes in small letters, besides the path's own.
     """
     parts = path.parts
-    existing_count = next((i for i in range(len(parts), 0, -1) if os.path.isdir(Path(*parts[:i]))), 0)  # noqa: PTH112
-    if existing_count >= len(parts):
+    existing_parts = next((i for i in range(len(parts), 0, -1) if os.path.isdir(Path(*parts[:i]))), 0)  # noqa: PTH112
+    if existing_parts >= len(parts):
         return ""
-    folder = Path(*parts[:existing_count])
+    folder = Path(*parts[:existing_parts])
     names = _find_similar_names(
-        folder, parts[existing_count], is_last=existing_count == len(parts) - 1, suffixes=suffixes
+        folder, parts[existing_parts], is_last=existing_parts == len(parts) - 1, suffixes=suffixes
     )
-    if existing_count == len(parts) - 1:
+    if existing_parts == len(parts) - 1:
         return _format_hint([repr(str(folder / name)) for name in names])
-    candidates = [folder / name / Path(*parts[existing_count + 1 :]) for name in names]
-    exact = [repr(str(path)) for path in candidates if os.path.lexists(path)]
-    return _format_hint(exact or [repr(str(folder / name) + os.sep) for name in names])
+    candidates = [folder / name / Path(*parts[existing_parts + 1 :]) for name in names]
+    exact_paths = [repr(str(path)) for path in candidates if os.path.lexists(path)]
+    return _format_hint(exact_paths or [repr(str(folder / name) + os.sep) for name in names])
 
 
 def _find_similar_names(folder: Path, missing: str, *, is_last: bool, suffixes: Collection[str]) -> list[str]:
@@ -64,14 +64,18 @@ def _find_similar_names(folder: Path, missing: str, *, is_last: bool, suffixes: 
     except OSError:
         return []
     stem, suffix = _split_suffix(missing, is_file=is_last)
-    stems: dict[str, list[str]] = {}
+    names_by_stem: dict[str, list[str]] = {}
     for name in sorted(names):
-        own_stem, own_suffix = _split_suffix(name, is_file=is_last)
-        if own_suffix == suffix or own_suffix in suffixes:
-            stems.setdefault(own_stem, []).append(name)
-    matches = difflib.get_close_matches(stem, stems, n=_MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY)
+        entry_stem, entry_suffix = _split_suffix(name, is_file=is_last)
+        if entry_suffix == suffix or entry_suffix in suffixes:
+            names_by_stem.setdefault(entry_stem, []).append(name)
+    similar_stems = difflib.get_close_matches(stem, names_by_stem, n=_MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY)
     similarity = {name: difflib.SequenceMatcher(None, missing.casefold(), name.casefold()).ratio() for name in names}
-    return [name for one in matches for name in sorted(stems[one], key=lambda name: -similarity[name])]
+    return [
+        name
+        for similar_stem in similar_stems
+        for name in sorted(names_by_stem[similar_stem], key=lambda name: -similarity[name])
+    ]
 
 
 def _split_suffix(name: str, *, is_file: bool) -> tuple[str, str]:
@@ -132,10 +136,10 @@ _TEMPORARY_MARK = ".poise-tmp-"  # in the names of incomplete files; specific to
 _MAX_LABEL_BYTES = 60  # [bytes] makes temporary names of 80 bytes; the smallest file system limit is 143 (eCryptfs)
 _MAX_NAME_BYTES = 255  # [bytes] maximum length of a file name on most file systems
 _PART_SUFFIX = ".part"
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
+_CONTROL_PATTERN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NEW_FILE_MODE = 0o666  # permissions of a new file before the umask
-_TEMPORARY_NAME = re.compile(rf"\.(?P<label>.+){re.escape(_TEMPORARY_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
+_TEMPORARY_PATTERN = re.compile(rf"\.(?P<label>.+){re.escape(_TEMPORARY_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
 _MAGIC_BYTES = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
 
 
@@ -241,9 +245,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"the content of a file must be bytes, not {describe_value(data)}")
     target = resolve_target(path)
-    temporary, handle = _create_temporary(target, path)
+    temporary, descriptor = _create_temporary(target, path)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
         replace_file(temporary, target)
     except OSError as error:
@@ -306,16 +310,16 @@ def replace_file(temporary: Path, target: Path) -> None:
     temporary.replace(target)
 
 
-def _copy_mode_and_owner(temporary: Path, old: os.stat_result) -> None:
+def _copy_mode_and_owner(temporary: Path, old_status: os.stat_result) -> None:
     """Copy mode, and where permitted owner, from another file."""
-    new = temporary.stat()
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) and hasattr(os, "chown"):
+    new_status = temporary.stat()
+    if (new_status.st_uid, new_status.st_gid) != (old_status.st_uid, old_status.st_gid) and hasattr(os, "chown"):
         with suppress(OSError):
-            os.chown(temporary, -1, old.st_gid)
+            os.chown(temporary, -1, old_status.st_gid)
         with suppress(OSError):
-            os.chown(temporary, old.st_uid, -1)
-    if stat.S_IMODE(temporary.stat().st_mode) != stat.S_IMODE(old.st_mode):
-        temporary.chmod(stat.S_IMODE(old.st_mode))
+            os.chown(temporary, old_status.st_uid, -1)
+    if stat.S_IMODE(temporary.stat().st_mode) != stat.S_IMODE(old_status.st_mode):
+        temporary.chmod(stat.S_IMODE(old_status.st_mode))
 
 
 def _create_temporary(target: Path, path: Path) -> tuple[Path, int]:
@@ -355,8 +359,8 @@ def name_part_file(target: Path) -> Path:
     target
         The table, as `resolve_target` finds it. A name that is too long for a suffix is shortened to a digest.
     """
-    fits = len(os.fsencode(target.name)) + len(_PART_SUFFIX) <= _MAX_NAME_BYTES
-    return target.with_name((target.name if fits else _shorten_name(target.name)) + _PART_SUFFIX)
+    is_short = len(os.fsencode(target.name)) + len(_PART_SUFFIX) <= _MAX_NAME_BYTES
+    return target.with_name((target.name if is_short else _shorten_name(target.name)) + _PART_SUFFIX)
 
 
 def encode_text(text: str) -> bytes:
@@ -370,7 +374,7 @@ def encode_text(text: str) -> bytes:
     text
         The text, such as a page or a table.
     """
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text).encode("utf-8", "backslashreplace")
+    return _CONTROL_PATTERN.sub(lambda match: repr(match[0])[1:-1], text).encode("utf-8", "backslashreplace")
 
 
 def name_clip(path: Path) -> str:
@@ -381,7 +385,7 @@ def name_clip(path: Path) -> str:
     path
         The file. Bytes of its name other than UTF-8 become U+FFFD, which every format can hold.
     """
-    return _SURROGATE.sub("\ufffd", path.stem)
+    return _SURROGATE_PATTERN.sub("\ufffd", path.stem)
 
 
 def find_leftovers(paths: Iterable[Path]) -> list[Path]:
@@ -406,7 +410,7 @@ def find_leftovers(paths: Iterable[Path]) -> list[Path]:
         for folder, known_labels in labels.items()
         if folder.is_dir()
         for file in folder.glob(f".*{_TEMPORARY_MARK}*")
-        if (match := _TEMPORARY_NAME.fullmatch(file.name)) and match["label"] in known_labels
+        if (match := _TEMPORARY_PATTERN.fullmatch(file.name)) and match["label"] in known_labels
     ]
 
 

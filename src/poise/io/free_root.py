@@ -12,7 +12,7 @@ def strip_free_root(content: Saveable) -> Saveable:
     The position of a ball joint that was freed becomes a translation; a robot's base stays free.
     """
     freed = content.skeleton.freed
-    if freed is None or freed.kind == Kind.FIXED:
+    if freed is None or freed.former_kind == Kind.FIXED:
         return content
     bound = content.skeleton.bound
     return content.with_skeleton(bound) if isinstance(content, Rig) else content.on(bound)

@@ -55,5 +55,5 @@ class PermittedFolders:
         name
             Displayed name of the file.
         """
-        where = "the file's folder" + ("" if self.include_root is None else f" and of {self.include_root}")
-        return f"{name} leads out of {where}; it was not opened; {INCLUDE_HINT}"
+        folder_text = "the file's folder" + ("" if self.include_root is None else f" and of {self.include_root}")
+        return f"{name} leads out of {folder_text}; it was not opened; {INCLUDE_HINT}"

@@ -37,8 +37,8 @@ def list_table_columns(measures: Sequence[str]) -> tuple[str, ...]:
 
     measures  measures of the goal: "position", "rotation" or both
     """
-    target = [name for measure in measures for name in _TARGET_COLUMNS[measure]]
-    return (*target, "status", *(_ERROR_COLUMNS[measure] for measure in measures), "iterations")
+    target_columns = [name for measure in measures for name in _TARGET_COLUMNS[measure]]
+    return (*target_columns, "status", *(_ERROR_COLUMNS[measure] for measure in measures), "iterations")
 
 
 TABLE_COLUMNS = list_table_columns(("position", "rotation"))
@@ -47,8 +47,8 @@ TABLE_COLUMNS = list_table_columns(("position", "rotation"))
 
 def list_movable_joints(skeleton: Skeleton) -> list[tuple[int, int]]:
     """List (row, number of values) of every non-fixed joint."""
-    sizes = [kind.nq for kind in Kind]
-    return [(i, sizes[kind]) for i, kind in enumerate(skeleton.kinds.tolist()) if kind != Kind.FIXED]
+    value_counts = [kind.nq for kind in Kind]
+    return [(i, value_counts[kind]) for i, kind in enumerate(skeleton.kinds.tolist()) if kind != Kind.FIXED]
 
 
 def list_columns(skeleton: Skeleton) -> list[str]:
@@ -62,13 +62,13 @@ def list_columns(skeleton: Skeleton) -> list[str]:
 
 def compute_joint_numbers(skeleton: Skeleton, q: Floats) -> Floats:
     """Compute numbers (..., columns) from configurations (..., nq). Coupled joints get ratio * leader + offset."""
-    parts: list[Floats] = []
-    for i, size in list_movable_joints(skeleton):
+    columns: list[Floats] = []
+    for i, value_count in list_movable_joints(skeleton):
         start = int(skeleton.q_start[i])
-        part = q[..., start : start + size]
+        joint_numbers = q[..., start : start + value_count]
         coupling = skeleton.couplings[i]
-        parts.append(part if coupling is None else coupling.ratio * part + coupling.offset)
-    return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
+        columns.append(joint_numbers if coupling is None else coupling.ratio * joint_numbers + coupling.offset)
+    return np.concatenate(columns, axis=-1) if columns else np.zeros((*q.shape[:-1], 0))
 
 
 def check_no_local_offsets(poses: Pose) -> None:
@@ -138,9 +138,9 @@ def build_poses(path: Path, skeleton: Skeleton, header: list[str], values: Float
 
 def _find_free_joints(document: Any) -> list[str]:
     """Find joints with a position and a rotation, seven numbers. The first pose of a JSON document is searched."""
-    first: Any = document.get("joints", document.get("poses")) if isinstance(document, dict) else None
-    first = first[0] if isinstance(first, list) and first else first
-    values = cast("dict[str, Any]", first) if isinstance(first, dict) else {}
+    first_pose: Any = document.get("joints", document.get("poses")) if isinstance(document, dict) else None
+    first_pose = first_pose[0] if isinstance(first_pose, list) and first_pose else first_pose
+    values = cast("dict[str, Any]", first_pose) if isinstance(first_pose, dict) else {}
     return [name for name, value in values.items() if isinstance(value, list) and len(value) == Kind.FREE.nq]
 
 
@@ -149,17 +149,19 @@ class _ValueReader:
         self.path = path
         self.skeleton = skeleton
         names, couplings = skeleton.names, skeleton.couplings
-        self.sizes = {names[i]: size for i, size in list_movable_joints(skeleton)}
+        self.count_by_name = {names[i]: size for i, size in list_movable_joints(skeleton)}
         self.columns = list_columns(skeleton)
-        self.needed = [names[i] for i, _ in list_movable_joints(skeleton) if not couplings[i]]
-        self.coupled = {name for name, coupling in zip(names, couplings, strict=True) if coupling}
+        self.needed_names = [names[i] for i, _ in list_movable_joints(skeleton) if not couplings[i]]
+        self.coupled_names = {name for name, coupling in zip(names, couplings, strict=True) if coupling}
 
     def _free_root(self, names: list[str]) -> None:
         """Free the root where the file has a position for it. The skeleton itself only rotates it or holds it fixed."""
-        own = self.skeleton
-        candidates = [name for name in names if name in own.names and own[name].kind in (Kind.BALL, Kind.FIXED)]
-        if len(candidates) == 1 and own.freed is None:
-            self.__init__(self.path, own.with_free_root(candidates[0]))
+        skeleton = self.skeleton
+        candidates = [
+            name for name in names if name in skeleton.names and skeleton[name].kind in (Kind.BALL, Kind.FIXED)
+        ]
+        if len(candidates) == 1 and skeleton.freed is None:
+            self.__init__(self.path, skeleton.with_free_root(candidates[0]))
 
     def _fail(self, reason: str, place: str = "") -> NoReturn:
         raise FileError(self.path, reason, place=place)
@@ -186,31 +188,35 @@ class _ValueReader:
         if not isinstance(data, dict):
             self._fail("must be an object with a value per joint", place)
         values = cast("dict[str, Any]", data)
-        if values.keys() != self.sizes.keys():
-            self._check_names(list(values), list(self.sizes), self.needed, place)
+        if values.keys() != self.count_by_name.keys():
+            self._check_names(list(values), list(self.count_by_name), self.needed_names, place)
         numbers: list[float] = []
-        for name, size in self.sizes.items():
-            numbers += self._parse_value(values[name], size, place, name) if name in values else [np.nan] * size
+        for name, value_count in self.count_by_name.items():
+            numbers += (
+                self._parse_value(values[name], value_count, place, name) if name in values else [np.nan] * value_count
+            )
         return np.array(numbers)
 
-    def _parse_value(self, value: Any, size: int, place: str, name: str) -> list[float]:
-        numbers = [value] if size == 1 else value
-        if not isinstance(numbers, list) or len(numbers) != size:
-            self._fail(f"needs {'a number' if size == 1 else f'a list of {size} numbers'}", f"{place}: {name!r}")
-        for one in numbers:
-            if (type(one) is not float and type(one) is not int) or not abs(one) <= MAX_NUMBER:
-                self._fail(f"{quote_excerpt(str(one))} is not a joint value", f"{place}: {name!r}")
+    def _parse_value(self, value: Any, value_count: int, place: str, name: str) -> list[float]:
+        numbers = [value] if value_count == 1 else value
+        if not isinstance(numbers, list) or len(numbers) != value_count:
+            self._fail(
+                f"needs {'a number' if value_count == 1 else f'a list of {value_count} numbers'}", f"{place}: {name!r}"
+            )
+        for number in numbers:
+            if (type(number) is not float and type(number) is not int) or not abs(number) <= MAX_NUMBER:
+                self._fail(f"{quote_excerpt(str(number))} is not a joint value", f"{place}: {name!r}")
         return numbers
 
-    def _check_names(self, names: list[str], known: list[str], needed: list[str], place: str) -> None:
-        known_set = set(known)
+    def _check_names(self, names: list[str], known_names: list[str], needed_names: list[str], place: str) -> None:
+        known_set = set(known_names)
         for name in names:
             if name not in known_set:
-                self._fail(str(UnknownNameError("joint value", name, known)), place)
-        have = set(names)
-        missing = [name for name in needed if name not in have]
-        if missing:
-            self._fail(f"no value for: {join_names(missing)}", place)
+                self._fail(str(UnknownNameError("joint value", name, known_names)), place)
+        present_names = set(names)
+        missing_names = [name for name in needed_names if name not in present_names]
+        if missing_names:
+            self._fail(f"no value for: {join_names(missing_names)}", place)
 
     # --- CSV -------------------------------------------------------------------------------------
 
@@ -224,36 +230,38 @@ class _ValueReader:
         if not lines:
             self._fail("the header is missing")
         header = lines[0][1]
-        order = self._match_columns(header)
+        file_columns = self._match_columns(header)
         places = [f"row {k}" for k, _ in lines[1:]]
-        rows = [self._parse_row(row, header, order, place) for (_, row), place in zip(lines[1:], places, strict=True)]
+        rows = [
+            self._parse_row(row, header, file_columns, place) for (_, row), place in zip(lines[1:], places, strict=True)
+        ]
         return self._build_poses(rows, places)
 
     def build_named(self, header: list[str], values: Floats) -> Pose:
         """Build poses from numbers (k, columns) under these names."""
-        order = self._match_columns(header)
+        file_columns = self._match_columns(header)
         rows = np.full((len(values), len(self.columns)), np.nan)
-        rows[:, list(order)] = values[:, list(order.values())]
+        rows[:, list(file_columns)] = values[:, list(file_columns.values())]
         return Pose(self.skeleton, self._compute_q(rows, [f"frame {k}" for k in range(len(rows))]))
 
     def _match_columns(self, header: list[str]) -> dict[int, int]:
         """Match the skeleton's columns to those of the file. A coupled joint may be left out."""
         self._free_root([column.removesuffix(".px") for column in header if column.endswith(".px")])
-        place_of = {name: k for k, name in enumerate(header)}
-        if len(place_of) < len(header):
+        column_by_name = {name: k for k, name in enumerate(header)}
+        if len(column_by_name) < len(header):
             self._fail("two columns have the same name", "header")
-        known = set(self.columns)
-        names = [name for name in header if name not in ("time", *TABLE_COLUMNS) or name in known]
-        needed = [column for column in self.columns if column not in self.coupled]
-        self._check_names(names, self.columns, needed, "header")
-        return {k: place_of[column] for k, column in enumerate(self.columns) if column in place_of}
+        known_columns = set(self.columns)
+        names = [name for name in header if name not in ("time", *TABLE_COLUMNS) or name in known_columns]
+        needed_columns = [column for column in self.columns if column not in self.coupled_names]
+        self._check_names(names, self.columns, needed_columns, "header")
+        return {k: column_by_name[column] for k, column in enumerate(self.columns) if column in column_by_name}
 
-    def _parse_row(self, row: list[str], header: list[str], order: dict[int, int], place: str) -> Floats:
+    def _parse_row(self, row: list[str], header: list[str], file_columns: dict[int, int], place: str) -> Floats:
         if len(row) != len(header):
             self._fail(f"{len(row)} values under {len(header)} columns", place)
         numbers = np.full(len(self.columns), np.nan)
         try:
-            numbers[list(order)] = parse_table([[row[k] for k in order.values()]])[0]
+            numbers[list(file_columns)] = parse_table([[row[k] for k in file_columns.values()]])[0]
         except ValueError as error:
             raise FileError(self.path, str(error), place=place) from error
         return numbers
@@ -270,27 +278,29 @@ class _ValueReader:
         """
         skeleton = self.skeleton
         q = np.zeros((len(numbers), skeleton.nq))
-        start = 0
-        for i, size in list_movable_joints(skeleton):
-            part = numbers[:, start : start + size].copy()
-            start += size
+        column = 0
+        for i, value_count in list_movable_joints(skeleton):
+            joint_numbers = numbers[:, column : column + value_count].copy()
+            column += value_count
             if skeleton.kinds[i] in (Kind.BALL, Kind.FREE):
-                part[:, -4:] = self._normalize(part[:, -4:], skeleton.names[i], places)
+                joint_numbers[:, -4:] = self._normalize(joint_numbers[:, -4:], skeleton.names[i], places)
             if not skeleton.couplings[i]:
-                at = int(skeleton.q_start[i])
-                q[:, at : at + size] = part
-        disagrees = np.abs(compute_joint_numbers(skeleton, q) - numbers) > _MAX_COUPLING_ERROR
-        column_of = {name: k for k, name in enumerate(self.columns)}
+                start_column = int(skeleton.q_start[i])
+                q[:, start_column : start_column + value_count] = joint_numbers
+        is_conflicting = np.abs(compute_joint_numbers(skeleton, q) - numbers) > _MAX_COUPLING_ERROR
+        column_by_name = {name: k for k, name in enumerate(self.columns)}
         for i, coupling in enumerate(skeleton.couplings):
-            if coupling and disagrees[:, column_of[skeleton.names[i]]].any():
+            if coupling and is_conflicting[:, column_by_name[skeleton.names[i]]].any():
                 leader = skeleton.names[coupling.leader]
-                place = places[int(disagrees[:, column_of[skeleton.names[i]]].argmax())]
+                place = places[int(is_conflicting[:, column_by_name[skeleton.names[i]]].argmax())]
                 self._fail(f"{skeleton.names[i]!r} follows {leader!r} and its value does not agree", place)
         return q
 
-    def _normalize(self, q: Floats, name: str, places: list[str]) -> Floats:
-        zero = ~q.any(axis=1)
-        if zero.any():
-            self._fail(f"{name!r} has a quaternion of zero length", places[int(zero.argmax())])
-        is_off = np.abs((q * q).sum(axis=1, keepdims=True) - 1.0) > UNIT_SLACK
-        return np.where(is_off, rotations.normalise(q), q)  # unit quaternions to rounding stay bit for bit
+    def _normalize(self, quaternions: Floats, name: str, places: list[str]) -> Floats:
+        is_zero = ~quaternions.any(axis=1)
+        if is_zero.any():
+            self._fail(f"{name!r} has a quaternion of zero length", places[int(is_zero.argmax())])
+        is_off = np.abs((quaternions * quaternions).sum(axis=1, keepdims=True) - 1.0) > UNIT_SLACK
+        return np.where(
+            is_off, rotations.normalise(quaternions), quaternions
+        )  # unit quaternions to rounding stay bit for bit

@@ -103,11 +103,13 @@ class Markers(FrozenValue):
             raise UnknownNameError("marker", name, self.names)
         if name in self.names:
             return self.names.index(name)
-        bare = [one.rpartition(":")[2] for one in self.names]
-        if bare.count(name) != 1:
-            known = [whole for whole, one in zip(self.names, bare, strict=True) if one == name] or self.names
-            raise UnknownNameError("marker", name, known, also=bare)
-        return bare.index(name)
+        bare_names = [bare_name.rpartition(":")[2] for bare_name in self.names]
+        if bare_names.count(name) != 1:
+            candidate_names = [
+                full_name for full_name, bare_name in zip(self.names, bare_names, strict=True) if bare_name == name
+            ] or self.names
+            raise UnknownNameError("marker", name, candidate_names, also=bare_names)
+        return bare_names.index(name)
 
     def __getitem__(self, name: str) -> Floats:
         """Return the positions (frames, 3) of one marker."""
@@ -155,9 +157,9 @@ def load_markers(path: str | PathLike[str]) -> Markers:
     path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in MARKER_FORMATS:
-        known = ", ".join(sorted(MARKER_FORMATS))
+        known_suffixes = ", ".join(sorted(MARKER_FORMATS))
         label = f"files named {suffix!r}" if suffix else "a file without a suffix"
-        raise FileError(path, f"cannot read markers from {label}; known: {known}")
+        raise FileError(path, f"cannot read markers from {label}; known: {known_suffixes}")
     read = {".c3d": read_c3d, ".trc": read_trc}[suffix]
     markers = read(path, read_bytes(path, suffixes=MARKER_FORMATS))
     for note in markers.notes:
@@ -185,21 +187,21 @@ class FloatFormat(NamedTuple):
     byte_order: str  # NumPy's byte order character
     is_dec: bool = False
 
-    def decode_words(self, data: bytes | memoryview, *, signed: bool = True) -> Ints:
+    def decode_words(self, data: bytes | memoryview, *, is_signed: bool = True) -> Ints:
         """Decode 16-bit integers (k,)."""
-        return np.frombuffer(data, f"{self.byte_order}{'i' if signed else 'u'}2").astype(np.int64)
+        return np.frombuffer(data, f"{self.byte_order}{'i' if is_signed else 'u'}2").astype(np.int64)
 
     def decode_floats(self, data: bytes | memoryview) -> Floats:
         """Decode 32-bit floats (k,)."""
         if not self.is_dec:
             with np.errstate(invalid="ignore"):  # from a signalling NaN
                 return np.frombuffer(data, f"{self.byte_order}f4").astype(np.float64)
-        halves = np.frombuffer(data, "<u2").astype(np.int64).reshape(-1, 2)
-        exponent = (halves[:, 0] >> 7) & 0xFF
-        mantissa = ((halves[:, 0] & 0x7F) << 16) | halves[:, 1] | 0x800000
-        size = np.ldexp(mantissa.astype(np.float64), exponent - 128 - 24)
-        signed = np.where(halves[:, 0] & 0x8000, -size, size)
-        return np.where(exponent == 0, 0.0, signed)
+        words = np.frombuffer(data, "<u2").astype(np.int64).reshape(-1, 2)
+        exponent = (words[:, 0] >> 7) & 0xFF
+        mantissa = ((words[:, 0] & 0x7F) << 16) | words[:, 1] | 0x800000
+        magnitude = np.ldexp(mantissa.astype(np.float64), exponent - 128 - 24)
+        signed_values = np.where(words[:, 0] & 0x8000, -magnitude, magnitude)
+        return np.where(exponent == 0, 0.0, signed_values)
 
 
 FLOAT_FORMATS = {84: FloatFormat("<"), 85: FloatFormat("<", is_dec=True), 86: FloatFormat(">")}
@@ -225,47 +227,54 @@ def read_parameters(path: Path, section: bytes, float_format: FloatFormat) -> di
     FileError for a record too large for the section. Every record points to a later one, so reading always ends.
     """
     groups: dict[int, str] = {}
-    values: list[tuple[int, str, C3dParameter]] = []
-    at, count = 0, 0
-    while at + 2 <= len(section) and section[at] and count < _MAX_PARAMETERS:
-        count += 1
-        length, group = (value - 256 if value > 127 else value for value in section[at : at + 2])  # noqa: PLR2004
-        length = abs(length)  # negative where the record is locked
-        name = _decode_text(section[at + 2 : at + 2 + length]).upper()
-        place = f"parameter {count} ({name[:20]!a})"
-        start = at + 2 + length
+    records: list[tuple[int, str, C3dParameter]] = []
+    position, record_count = 0, 0
+    while position + 2 <= len(section) and section[position] and record_count < _MAX_PARAMETERS:
+        record_count += 1
+        name_length, group_number = (
+            value - 256 if value > 127 else value  # noqa: PLR2004  (signed bytes)
+            for value in section[position : position + 2]
+        )
+        name_length = abs(name_length)  # negative where the record is locked
+        name = _decode_text(section[position + 2 : position + 2 + name_length]).upper()
+        place = f"parameter {record_count} ({name[:20]!a})"
+        start = position + 2 + name_length
         if start + 2 > len(section):
             raise FileError(path, "is cut off", place=place)
-        (step,) = float_format.decode_words(section[start : start + 2], signed=False).tolist()
-        if group < 0:
-            groups[-group] = name
-        elif group > 0:
-            values.append((group, name, _parse_value(path, place, section[start + 2 :], float_format)))
-        if step == 0:
+        (record_bytes,) = float_format.decode_words(section[start : start + 2], is_signed=False).tolist()
+        if group_number < 0:
+            groups[-group_number] = name
+        elif group_number > 0:
+            records.append((group_number, name, _parse_value(path, place, section[start + 2 :], float_format)))
+        if record_bytes == 0:
             break
-        at = start + step
-        if at <= start + 1:
+        position = start + record_bytes
+        if position <= start + 1:
             raise FileError(path, "leads back to itself", place=place)
-    return {(groups.get(group, ""), name): value for group, name, value in values}
+    return {(groups.get(group_number, ""), name): value for group_number, name, value in records}
 
 
 def _parse_value(path: Path, place: str, record: bytes, float_format: FloatFormat) -> C3dParameter:
     if len(record) < 2:  # noqa: PLR2004  (kind, number of dimensions)
         raise FileError(path, "is cut off", place=place)
-    kind, dimensions = record[0] - 256 if record[0] > 127 else record[0], record[1]  # noqa: PLR2004
-    if kind not in _VALUE_BYTES:
-        raise FileError(path, f"has values of the unknown kind {kind}", place=place)
-    sizes = list(record[2 : 2 + dimensions])
-    count = math.prod(sizes)
-    data = record[2 + dimensions : 2 + dimensions + count * _VALUE_BYTES[kind]]
-    if len(sizes) < dimensions or len(data) < count * _VALUE_BYTES[kind]:
-        raise FileError(path, f"says {count:,} values, which the section cannot hold", place=place)
-    if kind == -1:
-        width = sizes[0] if sizes else 1
-        return C3dParameter(None, tuple(_decode_text(data[i : i + width]) for i in range(0, len(data), max(width, 1))))
-    if kind == 1:
+    value_type, dimensions = record[0] - 256 if record[0] > 127 else record[0], record[1]  # noqa: PLR2004
+    if value_type not in _VALUE_BYTES:
+        raise FileError(path, f"has values of the unknown kind {value_type}", place=place)
+    dimension_sizes = list(record[2 : 2 + dimensions])
+    value_count = math.prod(dimension_sizes)
+    data = record[2 + dimensions : 2 + dimensions + value_count * _VALUE_BYTES[value_type]]
+    if len(dimension_sizes) < dimensions or len(data) < value_count * _VALUE_BYTES[value_type]:
+        raise FileError(path, f"says {value_count:,} values, which the section cannot hold", place=place)
+    if value_type == -1:
+        text_bytes = dimension_sizes[0] if dimension_sizes else 1
+        return C3dParameter(
+            None, tuple(_decode_text(data[i : i + text_bytes]) for i in range(0, len(data), max(text_bytes, 1)))
+        )
+    if value_type == 1:
         return C3dParameter(np.frombuffer(data, "u1").astype(np.float64), None)
-    numbers = float_format.decode_floats(data) if kind == 4 else float_format.decode_words(data).astype(np.float64)  # noqa: PLR2004
+    numbers = (
+        float_format.decode_floats(data) if value_type == 4 else float_format.decode_words(data).astype(np.float64)  # noqa: PLR2004
+    )
     return C3dParameter(numbers, None)
 
 
@@ -277,7 +286,7 @@ def _decode_text(data: bytes) -> str:
 
 
 _BLOCK_BYTES = 512
-_FILE_KEY = 0x50  # the second byte of every C3D file
+_MAGIC_BYTE = 0x50  # the second byte of every C3D file
 _MAX_FRAME_WORD = 65_535  # maximum 16-bit frame number; longer files have theirs in parameters
 _DEFAULT_RATE_HZ = 100.0
 
@@ -300,11 +309,11 @@ def read_c3d(path: Path, data: bytes) -> Markers:
     parameters = read_parameters(path, section, float_format)
     header, notes = _read_c3d_header(data, float_format), list[str]()
     point_parameters = {name: value for (group, name), value in parameters.items() if group == "POINT"}
-    points = _check_point_count(path, point_parameters, header)
-    first, count = _find_frames(parameters, header)
-    if not count:
+    point_count = _check_point_count(path, point_parameters, header)
+    first_frame, frame_count = _find_frames(parameters, header)
+    if not frame_count:
         notes.append(f"it holds no frames: the header says {header.first_frame} to {header.last_frame}")
-    positions = _decode_positions(path, data, float_format, header, point_parameters, (points, count))
+    positions = _decode_positions(path, data, float_format, header, point_parameters, (point_count, frame_count))
     rate = _find_number(point_parameters, "RATE", header.rate)
     if not is_rate(rate):
         notes.append(f"a rate of {rate:g} frames per second cannot be used; {_DEFAULT_RATE_HZ:g} is used instead")
@@ -313,12 +322,12 @@ def read_c3d(path: Path, data: bytes) -> Markers:
     if find_metres_per_unit(unit) is None:
         notes.append(f"its unit {unit[:20]!r} is not known" if unit else "its unit is missing")
     try:
-        names = _build_names(point_parameters, points, notes)
+        names = _build_names(point_parameters, point_count, notes)
         return Markers(
             positions,
             names,
             rate,
-            first,
+            first_frame,
             find_metres_per_unit(unit),
             _find_up_axis(point_parameters),
             tuple(notes),
@@ -330,7 +339,7 @@ def read_c3d(path: Path, data: bytes) -> Markers:
 
 def _find_section(path: Path, data: bytes) -> tuple[FloatFormat, bytes]:
     """Find the parameter section and its float format."""
-    if len(data) < 2 or data[1] != _FILE_KEY:  # noqa: PLR2004
+    if len(data) < 2 or data[1] != _MAGIC_BYTE:  # noqa: PLR2004
         file_type = guess_file_type(data)
         raise FileError(path, f"not a C3D file; this looks like {file_type}" if file_type else "not a C3D file")
     if len(data) < _BLOCK_BYTES:
@@ -340,45 +349,53 @@ def _find_section(path: Path, data: bytes) -> tuple[FloatFormat, bytes]:
         raise FileError(path, f"its parameters begin in block {data[0]}, which the file does not have", place="header")
     float_format = FLOAT_FORMATS.get(data[start + 3])
     if float_format is None:
-        known = "84 (Intel), 85 (DEC) or 86 (MIPS)"
-        raise FileError(path, f"the processor must be {known}, not {data[start + 3]}", place="parameters")
-    blocks = data[start + 2] or 256
-    return float_format, data[start + 4 : start + blocks * _BLOCK_BYTES]
+        known_codes = "84 (Intel), 85 (DEC) or 86 (MIPS)"
+        raise FileError(path, f"the processor must be {known_codes}, not {data[start + 3]}", place="parameters")
+    block_count = data[start + 2] or 256
+    return float_format, data[start + 4 : start + block_count * _BLOCK_BYTES]
 
 
 def _read_c3d_header(data: bytes, float_format: FloatFormat) -> _C3dHeader:
-    words = float_format.decode_words(data[:48], signed=False).tolist()
+    words = float_format.decode_words(data[:48], is_signed=False).tolist()
     scale, rate = float_format.decode_floats(data[12:16]), float_format.decode_floats(data[20:24])
     return _C3dHeader(words[1], words[2], words[3], words[4], float(scale[0]), words[8], float(rate[0]))
 
 
 def _check_point_count(path: Path, parameters: dict[str, C3dParameter], header: _C3dHeader) -> int:
-    used = _find_number(parameters, "USED", header.point_count)
-    if not used:
+    point_count = _find_number(parameters, "USED", header.point_count)
+    if not point_count:
         raise FileError(
             path, "it holds no points, only analog channels" if header.analog_count else "it holds no points"
         )
-    if used != header.point_count:
-        reason = f"the header says {header.point_count:,} points and the parameters {used:,g}"
+    if point_count != header.point_count:
+        reason = f"the header says {header.point_count:,} points and the parameters {point_count:,g}"
         raise FileError(path, reason, place="POINT:USED")
     return header.point_count
 
 
 def _find_frames(parameters: dict[tuple[str, str], C3dParameter], header: _C3dHeader) -> tuple[int, int]:
     """Find the first frame's number and the frame count. They are 32-bit parameters where 16 bits are too few."""
-    ends = [parameters.get(("TRIAL", f"ACTUAL_{end}_FIELD")) for end in ("START", "END")]
-    values = [
-        int(_join_words(one.numbers))
-        for one in ends
-        if one is not None and one.numbers is not None and len(one.numbers)
+    end_parameters = [parameters.get(("TRIAL", f"ACTUAL_{end}_FIELD")) for end in ("START", "END")]
+    frame_numbers = [
+        int(_join_words(parameter.numbers))
+        for parameter in end_parameters
+        if parameter is not None and parameter.numbers is not None and len(parameter.numbers)
     ]
-    trial = values if len(values) == len(ends) and 0 < values[0] <= values[1] else None
+    trial_range = (
+        frame_numbers
+        if len(frame_numbers) == len(end_parameters) and 0 < frame_numbers[0] <= frame_numbers[1]
+        else None
+    )
     if header.last_frame < header.first_frame or header.last_frame == _MAX_FRAME_WORD:
-        if trial:
-            return trial[0], trial[1] - trial[0] + 1
-        frames = parameters.get(("POINT", "FRAMES"))
-        count = 0 if frames is None or frames.numbers is None else int(_join_words(frames.numbers[:1]))
-        return header.first_frame, max(count, header.last_frame - header.first_frame + 1, 0)
+        if trial_range:
+            return trial_range[0], trial_range[1] - trial_range[0] + 1
+        frames_parameter = parameters.get(("POINT", "FRAMES"))
+        frame_count = (
+            0
+            if frames_parameter is None or frames_parameter.numbers is None
+            else int(_join_words(frames_parameter.numbers[:1]))
+        )
+        return header.first_frame, max(frame_count, header.last_frame - header.first_frame + 1, 0)
     return header.first_frame, header.last_frame - header.first_frame + 1
 
 
@@ -394,33 +411,40 @@ def _decode_positions(
     float_format: FloatFormat,
     header: _C3dHeader,
     parameters: dict[str, C3dParameter],
-    size: tuple[int, int],
+    counts: tuple[int, int],
 ) -> Floats:
     """Decode positions (frames, points, 3). A missing point is NaN."""
-    points, count = size
+    point_count, frame_count = counts
     scale = _find_number(parameters, "SCALE", header.scale)
     if not np.isfinite(scale) or scale == 0.0 or abs(scale) > MAX_NUMBER:
         raise FileError(path, f"a scale of {scale:g} cannot be used", place="POINT:SCALE")
     block = header.data_block or int(_find_number(parameters, "DATA_START", 0.0))
-    start, width = (block - 1) * _BLOCK_BYTES, 4 if scale < 0.0 else 2
-    frame = (4 * points + header.analog_count) * width
-    available = max(len(data) - start, 0) if start >= _BLOCK_BYTES else 0
-    if count * frame > available:
+    start, number_bytes = (block - 1) * _BLOCK_BYTES, 4 if scale < 0.0 else 2
+    frame_bytes = (4 * point_count + header.analog_count) * number_bytes
+    available_bytes = max(len(data) - start, 0) if start >= _BLOCK_BYTES else 0
+    if frame_count * frame_bytes > available_bytes:
         reason = (
-            f"says {count:,} frames of {frame:,} bytes from block {block} on; the file has {available:,} bytes there"
+            f"says {frame_count:,} frames of {frame_bytes:,} bytes from block {block} on; the file has "
+            f"{available_bytes:,} bytes there"
         )
         raise FileError(path, reason, place="header")
-    rows = memoryview(data)[start : start + count * frame]
-    numbers = float_format.decode_floats(rows) if scale < 0.0 else float_format.decode_words(rows).astype(np.float64)
-    samples = numbers.reshape(count, 4 * points + header.analog_count)[:, : 4 * points].reshape(count, points, 4)
+    frame_data = memoryview(data)[start : start + frame_count * frame_bytes]
+    numbers = (
+        float_format.decode_floats(frame_data)
+        if scale < 0.0
+        else float_format.decode_words(frame_data).astype(np.float64)
+    )
+    samples = numbers.reshape(frame_count, 4 * point_count + header.analog_count)[:, : 4 * point_count].reshape(
+        frame_count, point_count, 4
+    )
     positions = samples[..., :3] * (1.0 if scale < 0.0 else scale)
     is_missing = (samples[..., 3] < 0.0) | np.isnan(samples).any(axis=-1)
     positions[is_missing] = np.nan
-    bad = np.argwhere(np.abs(positions) > MAX_NUMBER)
-    if len(bad):
-        where, which = bad[0][:2].tolist()
+    overflow_indices = np.argwhere(np.abs(positions) > MAX_NUMBER)
+    if len(overflow_indices):
+        frame_index, point_index = overflow_indices[0][:2].tolist()
         raise FileError(
-            path, f"point {which + 1} is beyond {MAX_NUMBER:g}", place=f"frame {header.first_frame + where}"
+            path, f"point {point_index + 1} is beyond {MAX_NUMBER:g}", place=f"frame {header.first_frame + frame_index}"
         )
     return positions
 
@@ -430,35 +454,35 @@ def _decode_positions(
 
 def _find_number(parameters: dict[str, C3dParameter], name: str, default: float) -> float:
     """Find the first number of a parameter. 16-bit integers are unsigned where they are counts."""
-    value = parameters.get(name)
-    if value is None or value.numbers is None or not len(value.numbers):
+    parameter = parameters.get(name)
+    if parameter is None or parameter.numbers is None or not len(parameter.numbers):
         return default
-    number = float(value.numbers[0])
+    number = float(parameter.numbers[0])
     return number + 65_536 if name == "USED" and number < 0 else number
 
 
 def _find_texts(parameters: dict[str, C3dParameter], name: str) -> tuple[str, ...]:
-    value = parameters.get(name)
-    return value.texts if value is not None and value.texts else ()
+    parameter = parameters.get(name)
+    return parameter.texts if parameter is not None and parameter.texts else ()
 
 
-def _build_names(parameters: dict[str, C3dParameter], count: int, notes: list[str]) -> tuple[str, ...]:
+def _build_names(parameters: dict[str, C3dParameter], point_count: int, notes: list[str]) -> tuple[str, ...]:
     """Build the point names from the labels.
 
     Labels beyond 255 continue in LABELS2, LABELS3, ...; a point without one is named by its number.
     """
     labels = list(_find_texts(parameters, "LABELS"))
     suffix = 2
-    while f"LABELS{suffix}" in parameters and len(labels) < count:
+    while f"LABELS{suffix}" in parameters and len(labels) < point_count:
         labels += _find_texts(parameters, f"LABELS{suffix}")
         suffix += 1
-    padded_labels = [label[:MAX_NAME_LENGTH] for label in labels[:count]] + [""] * (count - len(labels))
-    unnamed = sum(not label for label in padded_labels)
-    if unnamed:
-        notes.append(f"{unnamed} of {count} points have no label and are called by their number")
-    wanted = [label or f"point_{i}" for i, label in enumerate(padded_labels, 1)]
-    names = make_unique_names(wanted)
-    if names != tuple(wanted):
+    padded_labels = [label[:MAX_NAME_LENGTH] for label in labels[:point_count]] + [""] * (point_count - len(labels))
+    unnamed_count = sum(not label for label in padded_labels)
+    if unnamed_count:
+        notes.append(f"{unnamed_count} of {point_count} points have no label and are called by their number")
+    wanted_names = [label or f"point_{i}" for i, label in enumerate(padded_labels, 1)]
+    names = make_unique_names(wanted_names)
+    if names != tuple(wanted_names):
         notes.append("duplicate labels were numbered")
     return names
 
@@ -486,7 +510,7 @@ class _TrcHeader(NamedTuple):
     """Header lines above the rows."""
 
     rate: float
-    frames: int | None
+    frame_count: int | None
     unit: str
     names: tuple[str, ...]
     first_line: int  # index of the first line below the header
@@ -502,99 +526,109 @@ def read_trc(path: Path, data: bytes) -> Markers:
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     notes: list[str] = []
-    head = _read_trc_header(path, lines, notes)
-    rows = [(i, line) for i, line in enumerate(lines[head.first_line :], head.first_line + 1) if line.strip()]
+    header = _read_trc_header(path, lines, notes)
+    rows = [(i, line) for i, line in enumerate(lines[header.first_line :], header.first_line + 1) if line.strip()]
     if rows and re.match(r"\s*[Xx]1\b", rows[0][1]):
         rows = rows[1:]
-    table = _read_table(path, rows, len(head.names), notes)
-    if head.frames not in (None, len(table)):
-        notes.append(f"the header says {head.frames} frames and the file holds {len(table)}, which are used")
-    positions = table[:, 2:].reshape(len(table), len(head.names), 3)
+    table = _read_table(path, rows, len(header.names), notes)
+    if header.frame_count not in (None, len(table)):
+        notes.append(f"the header says {header.frame_count} frames and the file holds {len(table)}, which are used")
+    positions = table[:, 2:].reshape(len(table), len(header.names), 3)
     is_partial = np.isnan(positions).any(axis=-1) & ~np.isnan(positions).all(axis=-1)
     if is_partial.any():
         notes.append(f"{int(is_partial.sum())} positions have only a part of their coordinates; they count as missing")
-    first = _find_first_frame(table, notes)
-    _check_times(table[:, 1], head.rate, notes)
-    metres = find_metres_per_unit(head.unit)
-    if metres is None:
-        notes.append(f"its unit {quote_excerpt(head.unit)} is not known" if head.unit else "its unit is missing")
-    return Markers(positions, head.names, head.rate, first, metres, None, tuple(notes), path)
+    first_frame = _find_first_frame(table, notes)
+    _check_times(table[:, 1], header.rate, notes)
+    metres_per_unit = find_metres_per_unit(header.unit)
+    if metres_per_unit is None:
+        notes.append(f"its unit {quote_excerpt(header.unit)} is not known" if header.unit else "its unit is missing")
+    return Markers(positions, header.names, header.rate, first_frame, metres_per_unit, None, tuple(notes), path)
 
 
-def _fail(path: Path, line: int, reason: str) -> NoReturn:
-    raise FileError(path, reason, place=f"line {line}")
+def _fail(path: Path, line_number: int, reason: str) -> NoReturn:
+    raise FileError(path, reason, place=f"line {line_number}")
 
 
 def _read_trc_header(path: Path, lines: list[str], notes: list[str]) -> _TrcHeader:
-    keys = next((i for i, line in enumerate(lines) if line.strip().lower().startswith("datarate")), None)
-    if keys is None or keys + 2 >= len(lines):
+    key_index = next((i for i, line in enumerate(lines) if line.strip().lower().startswith("datarate")), None)
+    if key_index is None or key_index + 2 >= len(lines):
         raise FileError(
             path, "its header is cut off: no line that begins with DataRate, one with values, and the names"
         )
-    values = dict(zip(lines[keys].lower().split(), lines[keys + 1].split(), strict=False))
-    place = keys + 2
-    rate = _parse_number(path, place, values.get("datarate", ""), "the data rate")
+    values = dict(zip(lines[key_index].lower().split(), lines[key_index + 1].split(), strict=False))
+    value_line = key_index + 2
+    rate = _parse_number(path, value_line, values.get("datarate", ""), "the data rate")
     if not is_rate(rate):
-        _fail(path, place, f"a data rate of {rate:g} frames per second cannot be used")
-    frames = values.get("numframes")
-    count = None if frames is None else int(_parse_number(path, place, frames, "the number of frames"))
-    at = next((i for i in range(keys + 2, len(lines)) if lines[i].strip()), len(lines))
-    names = _read_names(path, at + 1, lines[at] if at < len(lines) else "", notes)
-    marker_count = values.get("nummarkers")
-    if marker_count is not None and _parse_number(path, place, marker_count, "the number of markers") != len(names):
-        _fail(path, at + 1, f"the header says {quote_excerpt(marker_count)} markers, and {len(names)} are named here")
-    return _TrcHeader(rate, count, values.get("units", ""), names, at + 1)
+        _fail(path, value_line, f"a data rate of {rate:g} frames per second cannot be used")
+    frame_text = values.get("numframes")
+    frame_count = (
+        None if frame_text is None else int(_parse_number(path, value_line, frame_text, "the number of frames"))
+    )
+    name_index = next((i for i in range(key_index + 2, len(lines)) if lines[i].strip()), len(lines))
+    names = _read_names(path, name_index + 1, lines[name_index] if name_index < len(lines) else "", notes)
+    marker_text = values.get("nummarkers")
+    if marker_text is not None and _parse_number(path, value_line, marker_text, "the number of markers") != len(names):
+        _fail(
+            path,
+            name_index + 1,
+            f"the header says {quote_excerpt(marker_text)} markers, and {len(names)} are named here",
+        )
+    return _TrcHeader(rate, frame_count, values.get("units", ""), names, name_index + 1)
 
 
-def _parse_number(path: Path, line: int, word: str, label: str) -> float:
+def _parse_number(path: Path, line_number: int, word: str, label: str) -> float:
     try:
         return parse_number(word)
     except ValueError as error:
-        _fail(path, line, f"{label}: {error}")
+        _fail(path, line_number, f"{label}: {error}")
 
 
-def _read_names(path: Path, place: int, line: str, notes: list[str]) -> tuple[str, ...]:
+def _read_names(path: Path, line_number: int, line: str, notes: list[str]) -> tuple[str, ...]:
     """Read the marker names.
 
     Each is above the first of its three columns, or, where a program wrote no empty fields, in a row.
     """
     words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
     if words[:1] != ["Frame#"] or len(words) < 3:  # noqa: PLR2004
-        _fail(path, place, "expected the line 'Frame# Time NAME ...' with the names of the markers")
+        _fail(path, line_number, "expected the line 'Frame# Time NAME ...' with the names of the markers")
     raw_names = [word for word in words[2:] if word]
     if len(raw_names) > _MAX_MARKERS or any(len(word) > MAX_NAME_LENGTH for word in raw_names):
-        _fail(path, place, f"more than {_MAX_MARKERS:,} markers, or a name of more than {MAX_NAME_LENGTH:,} letters")
+        _fail(
+            path, line_number, f"more than {_MAX_MARKERS:,} markers, or a name of more than {MAX_NAME_LENGTH:,} letters"
+        )
     names = make_unique_names(raw_names)
     if list(names) != raw_names:
         notes.append("duplicate marker names were numbered")
     return names
 
 
-def _read_table(path: Path, rows: list[tuple[int, str]], markers: int, notes: list[str]) -> Floats:
+def _read_table(path: Path, rows: list[tuple[int, str]], marker_count: int, notes: list[str]) -> Floats:
     """Read frame number, time and coordinates (frames, 2 + 3 markers). Empty fields are NaN."""
-    width = 2 + 3 * markers
+    column_count = 2 + 3 * marker_count
     cells: list[list[str]] = []
     short_count = 0
-    for line, row in rows:
+    for line_number, row in rows:
         fields = row.split("\t") if "\t" in row else row.split()
-        if len(fields) < width:
+        if len(fields) < column_count:
             if "\t" not in row or (len(fields) - 2) % 3 or len(fields) < 2:  # noqa: PLR2004
-                _fail(path, line, f"this row has {len(fields)} fields; {markers} markers need {width}")
+                _fail(
+                    path, line_number, f"this row has {len(fields)} fields; {marker_count} markers need {column_count}"
+                )
             short_count += 1
-            fields += [""] * (width - len(fields))
-        elif any(field.strip() for field in fields[width:]):
-            _fail(path, line, f"this row has {len(fields)} fields; {markers} markers need {width}")
-        cells.append(fields[:width])
+            fields += [""] * (column_count - len(fields))
+        elif any(field.strip() for field in fields[column_count:]):
+            _fail(path, line_number, f"this row has {len(fields)} fields; {marker_count} markers need {column_count}")
+        cells.append(fields[:column_count])
     if short_count:
         notes.append(f"{short_count} rows end early; their last markers count as missing")
-    table = _parse_floats(path, [line for line, _ in rows], cells).reshape(len(cells), width)
-    missing = np.argwhere(np.isnan(table[:, :2]))
-    if len(missing):
-        _fail(path, rows[int(missing[0][0])][0], "this row has no frame number or no time")
+    table = _parse_floats(path, [line_number for line_number, _ in rows], cells).reshape(len(cells), column_count)
+    incomplete_rows = np.argwhere(np.isnan(table[:, :2]))
+    if len(incomplete_rows):
+        _fail(path, rows[int(incomplete_rows[0][0])][0], "this row has no frame number or no time")
     return table
 
 
-def _parse_floats(path: Path, lines: list[int], cells: list[list[str]]) -> Floats:
+def _parse_floats(path: Path, line_numbers: list[int], cells: list[list[str]]) -> Floats:
     """Parse the numbers of all fields. They are parsed at once unless `parse_number` might refuse one."""
     text = "".join(map("".join, cells))
     if text.isascii() and "_" not in text:
@@ -605,13 +639,20 @@ def _parse_floats(path: Path, lines: list[int], cells: list[list[str]]) -> Float
         if not (np.abs(values) > MAX_NUMBER).any():
             return values
     return np.array(
-        [[_parse_field(path, line, field) for field in row] for line, row in zip(lines, cells, strict=True)]
+        [
+            [_parse_field(path, line_number, field) for field in row]
+            for line_number, row in zip(line_numbers, cells, strict=True)
+        ]
     )
 
 
-def _parse_field(path: Path, line: int, field: str) -> float:
+def _parse_field(path: Path, line_number: int, field: str) -> float:
     word = field.strip()
-    return np.nan if word.lower().lstrip("+-") in _MISSING_WORDS else _parse_number(path, line, word, "a coordinate")
+    return (
+        np.nan
+        if word.lower().lstrip("+-") in _MISSING_WORDS
+        else _parse_number(path, line_number, word, "a coordinate")
+    )
 
 
 def _find_first_frame(table: Floats, notes: list[str]) -> int:
@@ -625,6 +666,6 @@ def _find_first_frame(table: Floats, notes: list[str]) -> int:
 
 
 def _check_times(times: Floats, rate: float, notes: list[str]) -> None:
-    steady = times[:1] + np.arange(len(times)) / rate
-    if len(times) and np.abs(times - steady).max() * rate > max(_MAX_TIME_DEVIATION, 1e-6 * len(times)):
+    expected_times = times[:1] + np.arange(len(times)) / rate
+    if len(times) and np.abs(times - expected_times).max() * rate > max(_MAX_TIME_DEVIATION, 1e-6 * len(times)):
         notes.append(f"its times do not match its rate of {rate:g} frames per second, which is used")

@@ -1,4 +1,4 @@
-"""MJCF elements: includes expanded, assets removed.
+"""MJCF files: include expansion, kinematic subset and compilation by MuJoCo.
 
 As in MuJoCo 4, a path is relative to the folder of the main file or, if nothing is there, to that of the including
 file; a file is included once.
@@ -62,25 +62,25 @@ def read_expanded(path: Path, data: bytes, include_root: Path | None = None) -> 
     include_root
         A folder of permitted includes, besides that of the main file.
     """
-    looks_like = guess_file_type(data)
-    if looks_like and "XML" not in looks_like:
-        raise FileError(path, f"not an MJCF file; this looks like {looks_like}")
+    file_type = guess_file_type(data)
+    if file_type and "XML" not in file_type:
+        raise FileError(path, f"not an MJCF file; this looks like {file_type}")
     root = read_xml_tree(path, data, max_depth=MAX_DEPTH, max_elements=_MAX_ELEMENTS)
     if root.tag != "mujoco":
         hint = _ROOT_HINTS.get(root.tag, "a robot for MuJoCo begins with <mujoco>; read a URDF under the suffix .urdf")
         raise FileError(path, f"not an MJCF file: its root element is <{quote_excerpt(root.tag)[1:-1]}>; {hint}")
-    includes = _IncludeResolver(path, root, include_root)
-    includes.resolve()
-    return ExpandedFile(root, includes.notes)
+    resolver = _IncludeResolver(path, root, include_root)
+    resolver.resolve()
+    return ExpandedFile(root, resolver.notes)
 
 
 class _IncludeResolver:
     def __init__(self, path: Path, root: Element, include_root: Path | None) -> None:
         self.folder = path.parent
-        self.permitted = PermittedFolders.from_path(path, include_root)
+        self.permitted_folders = PermittedFolders.from_path(path, include_root)
         self.root = root
-        self.remaining = _MAX_ELEMENTS
-        self.included = {path.resolve()}
+        self.remaining_elements = _MAX_ELEMENTS
+        self.included_paths = {path.resolve()}
         self.notes: list[str] = []
 
     def resolve(self) -> None:
@@ -88,15 +88,15 @@ class _IncludeResolver:
         open_elements = [self.root]
         while open_elements:
             element = open_elements.pop()
-            waiting = deque(element.children)
+            pending_children = deque(element.children)
             element.children = []
-            while waiting:
-                child = waiting.popleft()
+            while pending_children:
+                child = pending_children.popleft()
                 if child.tag == "include":
-                    waiting.extendleft(reversed(self._read_included(child).children))
+                    pending_children.extendleft(reversed(self._read_included(child).children))
                     continue
-                self.remaining -= 1
-                if self.remaining < 0:
+                self.remaining_elements -= 1
+                if self.remaining_elements < 0:
                     child.fail(f"more than {_MAX_ELEMENTS} elements in all files together")
                 element.children.append(child)
                 open_elements.append(child)
@@ -108,16 +108,16 @@ class _IncludeResolver:
         if element.children:
             element.fail("<include> has elements of its own; MuJoCo takes none there")
         target = self._find_file(element, name)
-        if target in self.included:
+        if target in self.included_paths:
             element.fail(f"{quote_excerpt(name)} is included a second time; MuJoCo includes a file once")
-        if len(self.included) > _MAX_FILES:
+        if len(self.included_paths) > _MAX_FILES:
             element.fail(f"more than {_MAX_FILES} files are included")
-        self.included.add(target)
+        self.included_paths.add(target)
         try:
             data = read_bytes(target)
         except FileError as error:
             raise FileError(element.path, f"<include>: {error}", place=f"line {element.line}") from error
-        root = read_xml_tree(target, data, max_depth=MAX_DEPTH, max_elements=self.remaining)
+        root = read_xml_tree(target, data, max_depth=MAX_DEPTH, max_elements=self.remaining_elements)
         if root.tag in _ROOT_HINTS and root.tag != "mujocoinclude":
             element.fail(f"{quote_excerpt(name)} is not MJCF: its root element is <{quote_excerpt(root.tag)[1:-1]}>")
         if not root.children:
@@ -132,15 +132,15 @@ class _IncludeResolver:
         if len(name) > _MAX_PATH_CHARS or "\0" in name:
             element.fail(f"<include>: {quote_excerpt(name)} is not the path of a file")
         candidates = self._list_candidates(element, name)
-        permitted = [target for target in candidates if self.permitted.contains(target)]
-        path = next((target for target in permitted if os.path.exists(target)), None)  # noqa: PTH110  (never raises)
-        if path is None and len(permitted) < len(candidates):
-            element.fail(f"<include>: {self.permitted.format_refusal(quote_excerpt(name))}")
+        permitted_paths = [target for target in candidates if self.permitted_folders.contains(target)]
+        path = next((target for target in permitted_paths if os.path.exists(target)), None)  # noqa: PTH110  (never raises)
+        if path is None and len(permitted_paths) < len(candidates):
+            element.fail(f"<include>: {self.permitted_folders.format_refusal(quote_excerpt(name))}")
         if path is None:
             element.fail(
                 f"<include>: there is no file {quote_excerpt(name)}, neither from the main file's folder nor from here"
             )
-        if candidates[0] not in permitted:
+        if candidates[0] not in permitted_paths:
             self.notes.append(
                 f"{quote_excerpt(name)} was included from the folder of {element.path.name}; the same path from "
                 "the main file "
@@ -269,9 +269,9 @@ class ModelSubset:
 
     lines: list[str] = field(default_factory=list[str])
     elements: list[Element | None] = field(default_factory=list[Element | None])
-    omitted: Counter[str] = field(default_factory=Counter[str])
-    unknown: Counter[str] = field(default_factory=Counter[str])
-    excluded: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    omitted_counts: Counter[str] = field(default_factory=Counter[str])
+    unknown_counts: Counter[str] = field(default_factory=Counter[str])
+    excluded_pairs: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def add_line(self, line: str, element: Element | None = None) -> None:
         """Add a line of text with its element."""
@@ -287,10 +287,14 @@ class ModelSubset:
 
         Each of these has two lines: start and end of the element.
         """
-        starts = [i for i, element in enumerate(self.elements) if element is not None and element.tag in _LOOP_TAGS]
-        dropped = {i + end for i in starts for end in (0, 1)}
-        pairs = [pair for i, pair in enumerate(zip(self.lines, self.elements, strict=True)) if i not in dropped]
-        return replace(self, lines=[line for line, _ in pairs], elements=[element for _, element in pairs])
+        start_lines = [
+            i for i, element in enumerate(self.elements) if element is not None and element.tag in _LOOP_TAGS
+        ]
+        dropped_lines = {i + line_offset for i in start_lines for line_offset in (0, 1)}
+        kept_lines = [
+            pair for i, pair in enumerate(zip(self.lines, self.elements, strict=True)) if i not in dropped_lines
+        ]
+        return replace(self, lines=[line for line, _ in kept_lines], elements=[element for _, element in kept_lines])
 
 
 def strip_model(root: Element) -> ModelSubset:
@@ -334,9 +338,9 @@ def _list_kept_children(element: Element, depth: int, copies: int, subset: Model
         if child.tag in _KEPT_TAGS.get(tag, ()):
             steps.append(_TraversalStep(child.tag, child, depth + 1, copies))
         elif tag == "equality" or (tag == "body" and child.tag in ("composite", "flexcomp", "attach")):
-            subset.omitted[f"<{child.tag}>"] += 1
+            subset.omitted_counts[f"<{child.tag}>"] += 1
         elif child.tag not in _IGNORED_TAGS.get(tag, {child.tag}):
-            subset.unknown[quote_excerpt(child.tag)[1:-1]] += 1
+            subset.unknown_counts[quote_excerpt(child.tag)[1:-1]] += 1
     return steps
 
 
@@ -355,7 +359,7 @@ def _read_copy_count(element: Element) -> int:
 def _format_attributes(element: Element) -> str:
     """Format the kept attributes. FileError for an invalid number."""
     attributes, tag = element.attributes, "body" if element.tag == "worldbody" else element.tag
-    words, numbers, unused = (
+    text_names, number_names, unused_names = (
         _TEXT_ATTRIBUTES.get(tag, set[str]()),
         _NUMBER_ATTRIBUTES.get(tag, set[str]()),
         _UNUSED_ATTRIBUTES.get(tag, set[str]()),
@@ -363,14 +367,14 @@ def _format_attributes(element: Element) -> str:
     if tag == "compiler":
         if attributes.get("coordinate", "local") != "local":
             element.fail("coordinate='global' is of MuJoCo before version 2.3.4; save the model with a newer one")
-        unused = set(attributes) - words - numbers
+        unused_names = set(attributes) - text_names - number_names
     for name, value in attributes.items():
-        if name in words and len(value) > MAX_NAME_LENGTH:
+        if name in text_names and len(value) > MAX_NAME_LENGTH:
             element.fail(f"{name} {quote_excerpt(value)} has more than {MAX_NAME_LENGTH} characters")
-        if name in numbers:
+        if name in number_names:
             _check_numbers(element, name, value)
     return "".join(
-        f' {name}="{value.translate(_XML_ESCAPES)}"' for name, value in attributes.items() if name not in unused
+        f' {name}="{value.translate(_XML_ESCAPES)}"' for name, value in attributes.items() if name not in unused_names
     )
 
 
@@ -378,31 +382,31 @@ def _check_numbers(element: Element, name: str, value: str) -> None:
     """Reject words other than numbers and keywords. MuJoCo would read nan, inf and 0x10 as numbers."""
     for word in value.split():
         if is_number(word):
-            is_wrong = abs(float(word)) > MAX_NUMBER and name != "range"
+            is_invalid = abs(float(word)) > MAX_NUMBER and name != "range"
         else:
-            unsigned = word.lstrip("+-").lower()
-            is_infinite_range = unsigned in ("inf", "infinity") and name == "range"
-            is_wrong = not is_infinite_range and (unsigned in ("nan", "inf", "infinity") or not word.isalpha())
-        if is_wrong:
+            unsigned_word = word.lstrip("+-").lower()
+            is_infinite_range = unsigned_word in ("inf", "infinity") and name == "range"
+            is_invalid = not is_infinite_range and (unsigned_word in ("nan", "inf", "infinity") or not word.isalpha())
+        if is_invalid:
             element.fail(f"{name} of <{element.tag}>: {quote_excerpt(word)} is not a number that can be used")
 
 
 def _record_omitted(root: Element, subset: ModelSubset) -> None:
     """Count tendons and record excluded body pairs."""
-    for part in root.children:
-        if part.tag == "tendon":
-            subset.omitted.update("tendons" for _ in part.children)
-        elif part.tag == "contact":
-            pairs = [exclusion.attributes for exclusion in part.children if exclusion.tag == "exclude"]
-            subset.excluded += [(pair.get("body1", ""), pair.get("body2", "")) for pair in pairs]
+    for section in root.children:
+        if section.tag == "tendon":
+            subset.omitted_counts.update("tendons" for _ in section.children)
+        elif section.tag == "contact":
+            pairs = [exclusion.attributes for exclusion in section.children if exclusion.tag == "exclude"]
+            subset.excluded_pairs += [(pair.get("body1", ""), pair.get("body2", "")) for pair in pairs]
 
 
 # --- MuJoCo as a compiler of MJCF: defaults, angles, frames, ranges --------------------------------------------------
 
 
-_LINE_NUMBER = re.compile(r",?\s*line (\d+)")
-_ELEMENT = re.compile(r"\s*Element (?:name '[^']*'|'[^']*')(, id -?\d+)?")
-_DECLARATIONS = re.compile(r"\A\s*(?:<\?xml.*?\?>\s*)+", re.DOTALL)
+_LINE_PATTERN = re.compile(r",?\s*line (\d+)")
+_ELEMENT_PATTERN = re.compile(r"\s*Element (?:name '[^']*'|'[^']*')(, id -?\d+)?")
+_DECLARATION_PATTERN = re.compile(r"\A\s*(?:<\?xml.*?\?>\s*)+", re.DOTALL)
 _MIN_MUJOCO_VERSION = (3, 3)  # the first MuJoCo version with all functions used here
 
 
@@ -420,15 +424,15 @@ def compile_model(path: Path, subset: ModelSubset) -> CompiledModel:
     mj = _import_mujoco(path)
     try:
         spec = mj.MjSpec.from_string("\n".join(subset.lines))
-        bodies = _delete_meshes(mj, spec)
+        mesh_bodies = _delete_meshes(mj, spec)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # MuJoCo warns of simulation problems
             model = spec.compile()
     except (ValueError, TypeError, RuntimeError, MemoryError, mj.FatalError) as error:
         raise _build_error(path, subset, error) from error
-    from_shapes = spec.compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
-    without_mass = {body.id for body in bodies if from_shapes or not body.explicitinertial}
-    return CompiledModel(mj, model, str(spec.modelname), frozenset(without_mass))
+    uses_shapes = spec.compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    massless_ids = {body.id for body in mesh_bodies if uses_shapes or not body.explicitinertial}
+    return CompiledModel(mj, model, str(spec.modelname), frozenset(massless_ids))
 
 
 def report_malformed(error: NotWellFormedError) -> FileError:
@@ -440,7 +444,7 @@ def report_malformed(error: NotWellFormedError) -> FileError:
     try:
         mj = _import_mujoco(Path(error.path))
         text = read_bytes(Path(error.path)).decode("utf-8-sig", "replace")
-        mj.MjSpec.from_string("<text/>" + _DECLARATIONS.sub("", text))
+        mj.MjSpec.from_string("<text/>" + _DECLARATION_PATTERN.sub("", text))
     except FileError:  # MuJoCo is not installed
         return error
     except (ValueError, TypeError, RuntimeError, MemoryError) as answer:
@@ -465,26 +469,26 @@ def _import_mujoco(path: Path) -> Any:
 
 def _delete_meshes(mj: Any, spec: Any) -> list[Any]:
     """Delete mesh shapes and return their bodies."""
-    types = mj.mjtGeom
-    from_files = (types.mjGEOM_MESH, types.mjGEOM_HFIELD, types.mjGEOM_SDF)
-    from_file_geoms = [geom for geom in spec.geoms if geom.type in from_files or geom.meshname]
-    bodies = [geom.parent for geom in from_file_geoms]
-    for geom in from_file_geoms:
+    geom_types = mj.mjtGeom
+    file_types = (geom_types.mjGEOM_MESH, geom_types.mjGEOM_HFIELD, geom_types.mjGEOM_SDF)
+    file_geoms = [geom for geom in spec.geoms if geom.type in file_types or geom.meshname]
+    bodies = [geom.parent for geom in file_geoms]
+    for geom in file_geoms:
         spec.delete(geom)
     for site in spec.sites:
-        if site.type == types.mjGEOM_MESH:  # the site's frame does not depend on its shape; meshes are not read
-            site.type = types.mjGEOM_SPHERE
+        if site.type == geom_types.mjGEOM_MESH:  # the site's frame does not depend on its shape; meshes are not read
+            site.type = geom_types.mjGEOM_SPHERE
     return bodies
 
 
 def _build_error(path: Path, subset: ModelSubset, error: Exception) -> FileError:
     """Build the error for a message of MuJoCo. It has one sentence, with the line in the file."""
     text = " ".join(f"{error}".split()) or type(error).__name__
-    at = _LINE_NUMBER.search(text)
-    text = _ELEMENT.sub("", _LINE_NUMBER.sub("", text)).strip()
+    line_match = _LINE_PATTERN.search(text)
+    text = _ELEMENT_PATTERN.sub("", _LINE_PATTERN.sub("", text)).strip()
     while text.startswith(("Error: ", "XML Error: ")):
         text = text.split(": ", 1)[1]
-    line = int(at.group(1)) if at else 0
+    line = int(line_match.group(1)) if line_match else 0
     element = subset.elements[line - 1] if 0 < line <= len(subset.elements) else None
     if element is None:
         return FileError(path, f"MuJoCo cannot read it: {text[:200]}")

@@ -47,7 +47,7 @@ UNSUPPORTED_SUFFIXES = {
     ".sdf": _UNSUPPORTED_MESSAGE.format("SDF", _URDF_HINT),
     ".xacro": _UNSUPPORTED_MESSAGE.format("xacro", _XACRO_HINT),
 }
-_PAST_PARTICIPLES = {"read": "read", "write": "written"}
+_PARTICIPLE_BY_OPERATION = {"read": "read", "write": "written"}
 
 
 class Format(Protocol):
@@ -65,8 +65,8 @@ class Format(Protocol):
     Optional attributes: `RESTS = ("keep", "zero")` if zero rotations can be the rest pose of its files; `write` then
     takes `rest`, see `poise.save`. `ONE_ROOT = True` if its files hold one tree of joints, `ONE_CLIP = True` if they
     hold one clip. `names_of(rig)` if its files cannot hold every joint name: it returns the names in the file, and a
-    sentence on the changed ones. `INCLUDES = True` if its files include others; `read_rig` then takes `include_root`,
-    see `poise.load`. A read-only format has no `write`, a write-only format no `read_rig`, and `INSTEAD` is the hint
+    sentence on the changed ones. `INCLUDES = True` if its files include others; `read` then takes `include_root`,
+    see `poise.load`. A read-only format has no `write`, a write-only format no `read`, and `INSTEAD` is the hint
     for the user. If other files have the same suffix, `holds_else(path)` describes the content of such a file.
     """
 
@@ -160,8 +160,8 @@ def read_rig(path: Path, *, include_root: Path | None = None) -> Rig:
     _check_exists(path)
     _check_content(path)
     module = find_reader(path)
-    permission = {"include_root": include_root} if getattr(module, "INCLUDES", False) else {}
-    rig: Rig = module.read(path, **permission)
+    include_options = {"include_root": include_root} if getattr(module, "INCLUDES", False) else {}
+    rig: Rig = module.read(path, **include_options)
     sidecar = build_sidecar_path(path)
     return _apply_sidecar_file(rig, sidecar) if is_file(sidecar) else rig
 
@@ -310,15 +310,17 @@ def _find_module(path: Path, operation: str) -> Any:
         raise FileError(path, f"{module.NAME} files are {capability}; {module.INSTEAD}")
     suffixes = ", ".join(sorted(s for s, m in list_formats().items() if hasattr(m, operation)))
     if is_folder(path):
-        raise FileError(path, f"is a folder, not a file; files that can be {_PAST_PARTICIPLES[operation]}: {suffixes}")
+        raise FileError(
+            path, f"is a folder, not a file; files that can be {_PARTICIPLE_BY_OPERATION[operation]}: {suffixes}"
+        )
     label = f"files named {suffix!r}" if suffix else "a file without a suffix"
     label += _suggest_suffix(
         suffix, [known_suffix for known_suffix, module in list_formats().items() if hasattr(module, operation)]
     )
-    markers = (
+    marker_text = (
         f"; markers, by poise info and poise.load_markers(): {', '.join(MARKER_FORMATS)}" if operation == "read" else ""
     )
-    raise FileError(path, f"cannot {operation} {label}; known: {suffixes}{markers}")
+    raise FileError(path, f"cannot {operation} {label}; known: {suffixes}{marker_text}")
 
 
 def _suggest_suffix(suffix: str, known: list[str]) -> str:
@@ -356,15 +358,15 @@ def build_clip_paths(path: Path, names: Sequence[str]) -> list[Path]:
     """
     if len(names) == 1:
         return [path]
-    taken: set[str] = set()
+    used_names: set[str] = set()
     paths: list[Path] = []
-    for clip in names:
-        clip_name = _shorten_name(_FORBIDDEN_CHARACTERS.sub("_", clip), path).strip(". ") or "clip"
-        name, k = f"{path.stem}_{clip_name}", 0
-        while name.casefold() in taken:
-            k += 1
-            name = f"{path.stem}_{clip_name}_{k}"
-        taken.add(name.casefold())
+    for raw_name in names:
+        clip_name = _shorten_name(_FORBIDDEN_CHARACTERS.sub("_", raw_name), path).strip(". ") or "clip"
+        name, copy_number = f"{path.stem}_{clip_name}", 0
+        while name.casefold() in used_names:
+            copy_number += 1
+            name = f"{path.stem}_{clip_name}_{copy_number}"
+        used_names.add(name.casefold())
         paths.append(path.with_name(name + path.suffix))
     return paths
 

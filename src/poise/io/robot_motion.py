@@ -41,7 +41,7 @@ ROOT_COLUMNS = 7  # columns of a root: x y z and a rotation
 class CallerHints(NamedTuple):
     """Hints of the caller for data missing in a file."""
 
-    order: str | None = None
+    quaternion_order: str | None = None
     fps: float | None = None
     joints: tuple[str, ...] | None = None
 
@@ -59,7 +59,7 @@ class MotionTable(NamedTuple):
     joints: tuple[str, ...] | None
 
 
-def build_frame_times(path: Path, frames: int, fps: float | None, start: float = 0.0) -> Floats:
+def build_frame_times(path: Path, frame_count: int, fps: float | None, start_time: float = 0.0) -> Floats:
     """Build frame times at a constant rate. FileError where neither file nor caller gives the rate."""
     if fps is None:
         raise FileError(path, "does not give its frames per second; give fps=30, for example")
@@ -69,18 +69,18 @@ def build_frame_times(path: Path, frames: int, fps: float | None, start: float =
         raise FileError(path, str(error), place="fps") from error
     if not is_rate(rate):
         raise FileError(path, f"{rate:g} frames per second is no plausible rate", place="fps")
-    times = np.arange(frames) / rate
-    return start + times if start else times
+    times = np.arange(frame_count) / rate
+    return start_time + times if start_time else times
 
 
-def convert_to_wxyz(path: Path, rotation: Floats, order: str | None, name: str) -> Floats:
+def convert_to_wxyz(path: Path, rotation: Floats, quaternion_order: str | None, name: str) -> Floats:
     """Convert rotations to w x y z. FileError where their order is unknown."""
-    if order is None:
+    if quaternion_order is None:
         raise FileError(
             path,
             f"does not say the order of {name}; give quaternion='xyzw' (GMR, Unitree) or 'wxyz' (MuJoCo, Isaac Lab)",
         )
-    return rotation if order == "wxyz" else rotation[:, [3, 0, 1, 2]]
+    return rotation if quaternion_order == "wxyz" else rotation[:, [3, 0, 1, 2]]
 
 
 # --- Robot motion from csv files of numbers --------------------------------------------------------------------------
@@ -90,8 +90,8 @@ def convert_to_wxyz(path: Path, rotation: Floats, order: str | None, name: str) 
 
 def has_header(data: bytes) -> bool:
     """Return whether the first line is a header of names. `poise.save` writes one."""
-    first = data[:100_000].split(b"\n", 1)[0].decode("utf-8-sig", "replace").strip()
-    return not first.startswith("#") and not is_number(first.split(",", 1)[0].strip())
+    first_line = data[:100_000].split(b"\n", 1)[0].decode("utf-8-sig", "replace").strip()
+    return not first_line.startswith("#") and not is_number(first_line.split(",", 1)[0].strip())
 
 
 def parse_csv_motion(path: Path, data: bytes, hints: CallerHints) -> MotionTable:
@@ -100,20 +100,29 @@ def parse_csv_motion(path: Path, data: bytes, hints: CallerHints) -> MotionTable
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FileError(path, f"is not UTF-8 text: {error.reason}") from error
-    remark = _parse_remark(lines[0]) if lines[0].startswith("#") else {}
-    rows = [(k, line.split(",")) for k, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    width = len(rows[0][1]) if rows else 0
-    uneven = next((k for k, row in rows if len(row) != width), None)
-    if width < ROOT_COLUMNS or uneven is not None:
-        message = f"every row needs x y z, a rotation and a value for each joint, as many as the first: {width} numbers"
-        raise FileError(path, message, place=f"row {uneven or 1}")
+    metadata = _parse_metadata(lines[0]) if lines[0].startswith("#") else {}
+    rows = [
+        (line_number, line.split(","))
+        for line_number, line in enumerate(lines, 1)
+        if line.strip() and not line.startswith("#")
+    ]
+    column_count = len(rows[0][1]) if rows else 0
+    uneven_line = next((line_number for line_number, row in rows if len(row) != column_count), None)
+    if column_count < ROOT_COLUMNS or uneven_line is not None:
+        message = (
+            f"every row needs x y z, a rotation and a value for each joint, as many as the first: {column_count} "
+            "numbers"
+        )
+        raise FileError(path, message, place=f"row {uneven_line or 1}")
     values = parse_rows(path, rows)
-    fps, start = (remark.get(key) for key in ("fps", "start"))
+    fps, start = (metadata.get(key) for key in ("fps", "start"))
     times = build_frame_times(path, len(values), hints.fps or parse_json_number(fps), parse_json_number(start) or 0.0)
-    order = hints.order or (remark.get("quaternion") if remark.get("quaternion") in ("xyzw", "wxyz") else None)
-    rotation = convert_to_wxyz(path, values[:, 3:ROOT_COLUMNS], order, "the root's rotation")
-    names: Any = remark.get("joints")
-    joints = tuple(names) if isinstance(names, list) and all(isinstance(one, str) for one in names) else None
+    quaternion_order = hints.quaternion_order or (
+        metadata.get("quaternion") if metadata.get("quaternion") in ("xyzw", "wxyz") else None
+    )
+    rotation = convert_to_wxyz(path, values[:, 3:ROOT_COLUMNS], quaternion_order, "the root's rotation")
+    names: Any = metadata.get("joints")
+    joints = tuple(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else None
     return MotionTable(times, values[:, :3], rotation, values[:, ROOT_COLUMNS:], hints.joints or joints)
 
 
@@ -122,21 +131,21 @@ def parse_rows(path: Path, rows: list[tuple[int, list[str]]]) -> Floats:
     try:
         return parse_table([row for _, row in rows])
     except ValueError:
-        for k, row in rows:  # find the invalid row
+        for line_number, row in rows:  # find the invalid row
             try:
                 parse_table([row])
             except ValueError as error:
-                raise FileError(path, str(error), place=f"row {k}") from error
+                raise FileError(path, str(error), place=f"row {line_number}") from error
         raise
 
 
-def _parse_remark(line: str) -> dict[str, Any]:
+def _parse_metadata(line: str) -> dict[str, Any]:
     """Parse the first line of a file from `poise.save_motion`. Other remarks give an empty dict."""
     try:
-        remark = json.loads(line.lstrip("# "))
+        metadata = json.loads(line.lstrip("# "))
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", remark) if isinstance(remark, dict) else {}
+    return cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
 
 
 def parse_json_number(value: Any) -> float | None:
@@ -165,8 +174,8 @@ def read_arrays(path: Path, data: bytes, names: tuple[str, ...]) -> dict[str, An
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            selected = _find_entries(path, archive, len(data), names)
-            return {name: _read_array(path, name, archive.read(entry)) for name, entry in selected.items()}
+            entries = _find_entries(path, archive, len(data), names)
+            return {name: _read_array(path, name, archive.read(entry)) for name, entry in entries.items()}
     except FileError:
         raise
     except Exception as error:  # zipfile, zlib and NumPy raise many types
@@ -188,19 +197,21 @@ def _build_read_error(path: Path, error: Exception) -> FileError:
 
 
 def _find_entries(
-    path: Path, archive: zipfile.ZipFile, size: int, names: tuple[str, ...]
+    path: Path, archive: zipfile.ZipFile, file_bytes: int, names: tuple[str, ...]
 ) -> dict[str, zipfile.ZipInfo]:
     """Find the entries of the wanted arrays, before unpacking."""
     entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
     if len(entries) < len(archive.infolist()) or len(entries) > _MAX_ARRAYS:
         raise FileError(path, f"two arrays have one name, or there are more than {_MAX_ARRAYS}")
-    selected = {name: entries[name] for name in names if name in entries}
-    if not selected:
+    wanted_entries = {name: entries[name] for name in names if name in entries}
+    if not wanted_entries:
         raise FileError(path, f"holds no motion; its arrays: {join_names(entries)}")
-    unpacked = sum(entry.file_size for entry in selected.values())
-    if unpacked > max(_MIN_UNPACKED_BYTES, _MAX_COMPRESSION * size):
-        raise FileError(path, f"would unpack to {unpacked:,} bytes, far more than a motion in {size:,} bytes")
-    return selected
+    unpacked_bytes = sum(entry.file_size for entry in wanted_entries.values())
+    if unpacked_bytes > max(_MIN_UNPACKED_BYTES, _MAX_COMPRESSION * file_bytes):
+        raise FileError(
+            path, f"would unpack to {unpacked_bytes:,} bytes, far more than a motion in {file_bytes:,} bytes"
+        )
+    return wanted_entries
 
 
 def _read_array(path: Path, name: str, data: bytes) -> Any:
@@ -208,10 +219,10 @@ def _read_array(path: Path, name: str, data: bytes) -> Any:
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     read_head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, kind = read_head(file)
-    if kind.hasobject:
+    shape, _, dtype = read_head(file)
+    if dtype.hasobject:
         raise FileError(path, "holds Python objects, which are not read", place=name)
-    if math.prod(shape) * kind.itemsize != len(data) - file.tell():
+    if math.prod(shape) * dtype.itemsize != len(data) - file.tell():
         raise FileError(path, f"says that its shape is {shape}, and its bytes are others", place=name)
     file.seek(0)
     return np.load(file, allow_pickle=False)
@@ -240,11 +251,16 @@ VALUE_NAMES = (*_ARRAY_NAMES["values"], *_ARRAY_NAMES["qpos"])  # every motion h
 
 def parse_npz_motion(path: Path, data: bytes, hints: CallerHints) -> MotionTable:
     """Parse the arrays of an npz file. FileError for those that are missing, of another shape, or not finite."""
-    known = read_arrays(path, data, tuple(name for names in _ARRAY_NAMES.values() for name in names))
-    names = {label: next((name for name in names if name in known), None) for label, names in _ARRAY_NAMES.items()}
-    arrays = {label: (name, known[name]) for label, name in names.items() if name is not None}
+    array_by_name = read_arrays(
+        path, data, tuple(name for name_by_content in _ARRAY_NAMES.values() for name in name_by_content)
+    )
+    name_by_content = {
+        label: next((name for name in name_by_content if name in array_by_name), None)
+        for label, name_by_content in _ARRAY_NAMES.items()
+    }
+    arrays = {label: (name, array_by_name[name]) for label, name in name_by_content.items() if name is not None}
     if "values" not in arrays and "qpos" in arrays:
-        if hints.order == "xyzw":
+        if hints.quaternion_order == "xyzw":
             raise FileError(path, "qpos has rotations as w x y z; leave quaternion out, or give 'wxyz'", place="qpos")
         values = _check_numbers(path, *arrays["qpos"], None)
         return MotionTable(_read_times(path, arrays, hints, len(values)), None, None, values, hints.joints)
@@ -254,9 +270,9 @@ def parse_npz_motion(path: Path, data: bytes, hints: CallerHints) -> MotionTable
     if joints is None and "joints" in arrays:
         joints = _check_texts(path, *arrays["joints"])
     position, rotation = _read_root(path, arrays, hints, joints)
-    for label, part in (("position", position), ("rotation", rotation)):
-        if part is not None and len(part) != len(values):
-            raise FileError(path, f"{len(values)} rows of joint values and {len(part)} of the root's {label}")
+    for label, root_values in (("position", position), ("rotation", rotation)):
+        if root_values is not None and len(root_values) != len(values):
+            raise FileError(path, f"{len(values)} rows of joint values and {len(root_values)} of the root's {label}")
     return MotionTable(_read_times(path, arrays, hints, len(values)), position, rotation, values, joints)
 
 
@@ -267,15 +283,15 @@ def _read_root(
 
     Rotations are w x y z. Both are None where the file has neither.
     """
-    order = hints.order
-    if order is None and "order" in arrays:
-        order = _read_order(path, *arrays["order"])
+    quaternion_order = hints.quaternion_order
+    if quaternion_order is None and "order" in arrays:
+        quaternion_order = _read_order(path, *arrays["order"])
     if {"position", "rotation"} & arrays.keys():
         if not {"position", "rotation"} <= arrays.keys():
             raise FileError(path, "has only one of the root's position and rotation; both are needed")
         rotation = _check_numbers(path, *arrays["rotation"], 4)
         return _check_numbers(path, *arrays["position"], 3), convert_to_wxyz(
-            path, rotation, order, arrays["rotation"][0]
+            path, rotation, quaternion_order, arrays["rotation"][0]
         )
     if not {"bodies", "turns"} <= arrays.keys():
         return None, None
@@ -284,27 +300,31 @@ def _read_root(
         raise FileError(path, message)
     rotation = _select_first_body(path, *arrays["turns"], 4)
     return _select_first_body(path, *arrays["bodies"], 3), convert_to_wxyz(
-        path, rotation, order or "wxyz", "body_quat_w"
+        path, rotation, quaternion_order or "wxyz", "body_quat_w"
     )
 
 
-def _check_numbers(path: Path, name: str, array: Any, width: int | None) -> Floats:
-    """Check for finite numbers (frames, width)."""
-    if array.dtype.kind not in "iuf" or array.ndim != 2 or (width is not None and array.shape[1] != width):  # noqa: PLR2004
-        wanted = f"numbers (frames, {width or 'joints'})"
-        raise FileError(path, f"must be {wanted}, not {array.dtype} {array.shape}", place=name)
+def _check_numbers(path: Path, name: str, array: Any, column_count: int | None) -> Floats:
+    """Check for finite numbers (frames, column_count)."""
+    if (
+        array.dtype.kind not in "iuf"
+        or array.ndim != 2  # noqa: PLR2004
+        or (column_count is not None and array.shape[1] != column_count)
+    ):
+        expected = f"numbers (frames, {column_count or 'joints'})"
+        raise FileError(path, f"must be {expected}, not {array.dtype} {array.shape}", place=name)
     values = array.astype(np.float64)
-    invalid = ~(np.abs(values) <= MAX_NUMBER)
-    if invalid.any():
-        row, column = np.argwhere(invalid)[0].tolist()
+    is_invalid = ~(np.abs(values) <= MAX_NUMBER)
+    if is_invalid.any():
+        row, column = np.argwhere(is_invalid)[0].tolist()
         raise FileError(path, f"{values[row, column]} is not a value", place=f"{name}[{row}, {column}]")
     return values
 
 
-def _select_first_body(path: Path, name: str, array: Any, width: int) -> Floats:
+def _select_first_body(path: Path, name: str, array: Any, column_count: int) -> Floats:
     if array.ndim != 3 or array.shape[1] < 1:  # noqa: PLR2004  (frames, bodies, numbers)
-        raise FileError(path, f"must be numbers (frames, bodies, {width}), not {array.shape}", place=name)
-    return _check_numbers(path, name, array[:, 0], width)
+        raise FileError(path, f"must be numbers (frames, bodies, {column_count}), not {array.shape}", place=name)
+    return _check_numbers(path, name, array[:, 0], column_count)
 
 
 def _read_order(path: Path, name: str, array: Any) -> str:
@@ -317,15 +337,15 @@ def _read_order(path: Path, name: str, array: Any) -> str:
 def _check_texts(path: Path, name: str, array: Any) -> tuple[str, ...]:
     if array.dtype.kind not in "US" or array.ndim != 1:
         raise FileError(path, f"must be a list of names, not {array.dtype} {array.shape}", place=name)
-    return tuple(one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in array.tolist())
+    return tuple(text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in array.tolist())
 
 
-def _read_times(path: Path, arrays: NpzArrays, hints: CallerHints, frames: int) -> Floats:
+def _read_times(path: Path, arrays: NpzArrays, hints: CallerHints, frame_count: int) -> Floats:
     if hints.fps is None and "times" in arrays:
         name, array = arrays["times"]
         times = _check_numbers(path, name, array.reshape(-1, 1), 1)[:, 0]
-        if len(times) != frames or (np.diff(times) < 0.0).any():
-            raise FileError(path, f"must be {frames} times that do not decrease", place=name)
+        if len(times) != frame_count or (np.diff(times) < 0.0).any():
+            raise FileError(path, f"must be {frame_count} times that do not decrease", place=name)
         return times
     fps = hints.fps
     if fps is None and "fps" in arrays:
@@ -333,7 +353,7 @@ def _read_times(path: Path, arrays: NpzArrays, hints: CallerHints, frames: int) 
         if array.size != 1:
             raise FileError(path, f"must be one number, not {array.shape}", place=name)
         fps = float(_check_numbers(path, name, array.reshape(1, 1), 1)[0, 0])
-    return build_frame_times(path, frames, fps)
+    return build_frame_times(path, frame_count, fps)
 
 
 # --- Floating base of a skeleton, and its frame in the world ---------------------------------------------------------
@@ -369,8 +389,8 @@ class MotionRoot(NamedTuple):
         if np.array_equal(self.frame, _IDENTITY_FRAME):
             return np.concatenate([position, rotation], axis=-1)
         inverse = rotations.inverse(self.frame[3:])
-        own_position = rotations.rotate(inverse, position - self.frame[:3])
-        return np.concatenate([own_position, rotations.multiply(inverse, rotation)], axis=-1)
+        base_position = rotations.rotate(inverse, position - self.frame[:3])
+        return np.concatenate([base_position, rotations.multiply(inverse, rotation)], axis=-1)
 
 
 def find_motion_root(skeleton: Skeleton) -> MotionRoot | None:
@@ -381,26 +401,26 @@ def find_motion_root(skeleton: Skeleton) -> MotionRoot | None:
     UnsupportedError for a root below a moving or scaled joint.
     """
     try:
-        free = skeleton.with_free_root()
+        free_skeleton = skeleton.with_free_root()
     except InputError:
         return None
-    row = free.freed.row if free.freed else int(np.flatnonzero(free.kinds == Kind.FREE)[0])
+    row = free_skeleton.freed.row if free_skeleton.freed else int(np.flatnonzero(free_skeleton.kinds == Kind.FREE)[0])
     frame = _IDENTITY_FRAME
-    for ancestor in free.way(row):
-        fixed = ancestor == row or (
-            free.kinds[ancestor] == Kind.FIXED and np.array_equal(free.B[ancestor], np.eye(3, 4))
+    for ancestor in free_skeleton.way(row):
+        is_fixed = ancestor == row or (
+            free_skeleton.kinds[ancestor] == Kind.FIXED and np.array_equal(free_skeleton.B[ancestor], np.eye(3, 4))
         )
-        if not fixed:
+        if not is_fixed:
             message = (
-                f"a motion file has the root's position in the world, and {free.names[row]!r} is below "
-                f"{free.names[ancestor]!r}, which moves or scales it"
+                f"a motion file has the root's position in the world, and {free_skeleton.names[row]!r} is below "
+                f"{free_skeleton.names[ancestor]!r}, which moves or scales it"
             )
             raise UnsupportedError(message)
-        offset, rotation = free.A[ancestor, :3], free.A[ancestor, 3:]
+        offset, rotation = free_skeleton.A[ancestor, :3], free_skeleton.A[ancestor, 3:]
         frame = np.concatenate(
             [frame[:3] + rotations.rotate(frame[3:], offset), rotations.multiply(frame[3:], rotation)]
         )
-    return MotionRoot(free, row, frame)
+    return MotionRoot(free_skeleton, row, frame)
 
 
 # --- Loading and saving ----------------------------------------------------------------------------------------------
@@ -478,17 +498,19 @@ def read_motion(path: Path, data: bytes, skeleton: Skeleton, hints: CallerHints 
 
 def _read_clip_times(path: Path, data: bytes, hints: CallerHints, poses: Pose) -> Floats:
     """Read the times of a clip saved as a table. The poses have been read already."""
-    frames = len(poses) if poses.shape else 1
+    frame_count = len(poses) if poses.shape else 1
     if hints.fps is None and path.suffix.lower() == ".json":
         times: Any = parse_json(path, data.decode("utf-8-sig")).get("times")
-        if isinstance(times, list) and all(parse_json_number(one) is not None for one in times):
+        if isinstance(times, list) and all(parse_json_number(time) is not None for time in times):
             return np.array(times, dtype=np.float64)
     elif hints.fps is None:
         rows = [row for row in csv.reader(io.StringIO(data.decode("utf-8-sig"))) if row]
         if "time" in rows[0]:
-            at = rows[0].index("time")
-            return parse_rows(path, [(k, [row[at].strip()]) for k, row in enumerate(rows[1:], 2)]).reshape(-1)
-    return build_frame_times(path, frames, hints.fps)
+            time_column = rows[0].index("time")
+            return parse_rows(
+                path, [(row_number, [row[time_column].strip()]) for row_number, row in enumerate(rows[1:], 2)]
+            ).reshape(-1)
+    return build_frame_times(path, frame_count, hints.fps)
 
 
 # --- the clip -----------------------------------------------------------------------------------------
@@ -501,15 +523,15 @@ def _build_clip(path: Path, motion: MotionTable, skeleton: Skeleton) -> Clip:
     header: list[str] = []
     values = motion.values
     if motion.position is not None and motion.rotation is not None:
-        zero = (motion.rotation == 0.0).all(axis=1)
-        if zero.any():
-            raise FileError(path, "a rotation of the root has zero length", place=f"frame {int(zero.argmax())}")
-        numbers = np.concatenate([motion.position, motion.rotation], axis=1)
-        is_static = bool((numbers == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]).all())
+        is_zero = (motion.rotation == 0.0).all(axis=1)
+        if is_zero.any():
+            raise FileError(path, "a rotation of the root has zero length", place=f"frame {int(is_zero.argmax())}")
+        root_numbers = np.concatenate([motion.position, motion.rotation], axis=1)
+        is_static = bool((root_numbers == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]).all())
         if root is None and not is_static:
             raise FileError(path, f"moves the root, and {skeleton.names[0]!r} of this skeleton cannot move freely")
         if root is not None and not (is_static and skeleton.kinds[root.row] == Kind.FIXED):
-            header = [f"{root.name}.{part}" for part in ("px", "py", "pz", "w", "x", "y", "z")]
+            header = [f"{root.name}.{suffix}" for suffix in ("px", "py", "pz", "w", "x", "y", "z")]
             values = np.concatenate([root.to_q(motion.position, motion.rotation), values], axis=1)
     names = (
         motion.joints
@@ -525,10 +547,10 @@ def _split_root(motion: MotionTable, skeleton: Skeleton, root: MotionRoot | None
     """Split the root from MuJoCo's qpos. The robot's own joints leave seven numbers for it."""
     if motion.position is not None or root is None:
         return motion
-    width = motion.values.shape[1]
-    has_names = motion.joints is not None and len(motion.joints) == width - ROOT_COLUMNS
-    joints = {len(columns) for columns in _list_columns(skeleton, root)}
-    if width not in joints and (width - ROOT_COLUMNS in joints or has_names):
+    column_count = motion.values.shape[1]
+    has_names = motion.joints is not None and len(motion.joints) == column_count - ROOT_COLUMNS
+    joint_counts = {len(columns) for columns in _list_columns(skeleton, root)}
+    if column_count not in joint_counts and (column_count - ROOT_COLUMNS in joint_counts or has_names):
         values = motion.values
         return motion._replace(
             position=values[:, :3], rotation=values[:, 3:ROOT_COLUMNS], values=values[:, ROOT_COLUMNS:]
@@ -540,19 +562,21 @@ def _list_columns(skeleton: Skeleton, root: MotionRoot | None) -> tuple[list[str
     """List the columns of a skeleton without its root. Return all, and those of joints with numbers of their own."""
     columns = list_columns(skeleton)
     if root is not None:
-        of_root = {f"{root.name}.{part}" for part in ("px", "py", "pz", "w", "x", "y", "z")}
-        columns = [column for column in columns if column not in of_root]
-    coupled = {skeleton.names[i] for i, coupling in enumerate(skeleton.couplings) if coupling}
-    return columns, [column for column in columns if column not in coupled]
+        root_columns = {f"{root.name}.{suffix}" for suffix in ("px", "py", "pz", "w", "x", "y", "z")}
+        columns = [column for column in columns if column not in root_columns]
+    coupled_names = {skeleton.names[i] for i, coupling in enumerate(skeleton.couplings) if coupling}
+    return columns, [column for column in columns if column not in coupled_names]
 
 
-def _find_default_names(path: Path, skeleton: Skeleton, root: MotionRoot | None, width: int) -> list[str]:
+def _find_default_names(path: Path, skeleton: Skeleton, root: MotionRoot | None, column_count: int) -> list[str]:
     """Find default column names: the rig's own, if their number fits."""
-    all_columns, own = _list_columns(skeleton, root)
-    for columns in (all_columns, own):
-        if len(columns) == width:
+    all_columns, uncoupled_columns = _list_columns(skeleton, root)
+    for columns in (all_columns, uncoupled_columns):
+        if len(columns) == column_count:
             return columns
-    raise FileError(path, f"has {width} values a frame and no names; the rig has {len(all_columns)}: give joints=[...]")
+    raise FileError(
+        path, f"has {column_count} values a frame and no names; the rig has {len(all_columns)}: give joints=[...]"
+    )
 
 
 def _build_checked_clip(path: Path, times: Floats, poses: Pose) -> Clip:
@@ -567,7 +591,6 @@ def _build_checked_clip(path: Path, times: Floats, poses: Pose) -> Clip:
 # --- Robot motion writer: npz and csv --------------------------------------------------------------------------------
 
 
-SavedOrder = Literal["xyzw", "wxyz"]
 QUATERNION_ORDERS = ("xyzw", "wxyz")
 _NO_CLIP_MESSAGE = "a motion file holds an animation, and there is none here; a .json or .csv file holds a pose"
 _MAX_STEP_DEVIATION = 1e-3  # maximum relative deviation of steps from the frame time
@@ -585,7 +608,7 @@ class MotionArrays(NamedTuple):
     values: Floats
 
 
-def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: SavedOrder = "xyzw") -> None:
+def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: QuaternionOrder = "xyzw") -> None:
     """Write a clip for robot learning: .npz, or .csv without a header.
 
     Parameters
@@ -648,36 +671,36 @@ def _build_motion(clip: Clip) -> MotionArrays:
     if root is None:
         position, rotation = np.zeros((len(times), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
     else:
-        start = int(skeleton.q_start[root.row])
-        position, rotation = root.to_world(poses.q[:, start : start + 7])
-        first = columns.index(f"{root.name}.px")
-        columns = columns[:first] + columns[first + 7 :]
-        numbers = np.delete(numbers, range(first, first + 7), axis=1)
+        q_start = int(skeleton.q_start[root.row])
+        position, rotation = root.to_world(poses.q[:, q_start : q_start + 7])
+        first_column = columns.index(f"{root.name}.px")
+        columns = columns[:first_column] + columns[first_column + 7 :]
+        numbers = np.delete(numbers, range(first_column, first_column + 7), axis=1)
     return MotionArrays(times, _find_rate(times), position, rotation, tuple(columns), numbers)
 
 
 def _find_rate(times: Floats) -> float:
     """Find the frames per second. UnsupportedError where frames are not evenly spaced."""
     steps = np.diff(times)
-    step = float(steps.mean()) if len(steps) else 0.0
-    if not step > 0.0 or (np.abs(steps - step) > _MAX_STEP_DEVIATION * step).any():
+    mean_step = float(steps.mean()) if len(steps) else 0.0
+    if not mean_step > 0.0 or (np.abs(steps - mean_step) > _MAX_STEP_DEVIATION * mean_step).any():
         message = "a motion file has two frames or more, evenly spaced; save clip.resample(30), for example"
         raise UnsupportedError(message)
-    rate = 1.0 / step
-    rounded = round(rate, 3)
-    return rounded if abs(rounded - rate) <= _RATE_ROUNDING * rate else rate
+    rate = 1.0 / mean_step
+    rounded_rate = round(rate, 3)
+    return rounded_rate if abs(rounded_rate - rate) <= _RATE_ROUNDING * rate else rate
 
 
-def _reorder_rotations(motion: MotionArrays, order: str) -> Floats:
-    return motion.rotation if order == "wxyz" else motion.rotation[:, [1, 2, 3, 0]]
+def _reorder_rotations(motion: MotionArrays, quaternion_order: str) -> Floats:
+    return motion.rotation if quaternion_order == "wxyz" else motion.rotation[:, [1, 2, 3, 0]]
 
 
-def _encode_npz(motion: MotionArrays, order: str) -> bytes:
+def _encode_npz(motion: MotionArrays, quaternion_order: str) -> bytes:
     arrays: dict[str, object] = {
         "fps": np.float64(motion.fps),
         "root_pos": motion.position,
-        "root_rot": _reorder_rotations(motion, order),
-        "root_rot_order": order,
+        "root_rot": _reorder_rotations(motion, quaternion_order),
+        "root_rot_order": quaternion_order,
         "dof_pos": motion.values,
         "joint_names": np.array(motion.joints, dtype=str),
     }
@@ -688,8 +711,13 @@ def _encode_npz(motion: MotionArrays, order: str) -> bytes:
     return file.getvalue()
 
 
-def _encode_csv(motion: MotionArrays, order: str) -> bytes:
-    head = {"fps": motion.fps, "start": float(motion.times[0]), "quaternion": order, "joints": motion.joints}
-    rows = np.concatenate([motion.position, _reorder_rotations(motion, order), motion.values], axis=1)
+def _encode_csv(motion: MotionArrays, quaternion_order: str) -> bytes:
+    metadata = {
+        "fps": motion.fps,
+        "start": float(motion.times[0]),
+        "quaternion": quaternion_order,
+        "joints": motion.joints,
+    }
+    rows = np.concatenate([motion.position, _reorder_rotations(motion, quaternion_order), motion.values], axis=1)
     lines = [",".join(map(repr, row)) for row in rows.tolist()]
-    return "\n".join([f"# {json.dumps(head, ensure_ascii=False)}", *lines, ""]).encode()
+    return "\n".join([f"# {json.dumps(metadata, ensure_ascii=False)}", *lines, ""]).encode()

@@ -53,9 +53,9 @@ _BOX_KEYS = ("order", "x", "x_deg", "y", "y_deg", "z", "z_deg", "soft")
 def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
     """Apply the chains and limits of a sidecar to a skeleton. FileError names file, place and reason."""
     document = _parse_toml(path)
-    unknown = set(document) - set(_KNOWN_TABLES)
-    if unknown:
-        raise FileError(path, f"unknown table {min(unknown)!r}; known: {', '.join(_KNOWN_TABLES)}")
+    unknown_tables = set(document) - set(_KNOWN_TABLES)
+    if unknown_tables:
+        raise FileError(path, f"unknown table {min(unknown_tables)!r}; known: {', '.join(_KNOWN_TABLES)}")
     for pattern, table in _list_tables(document, "joints", path):
         place = f"joints.{pattern!r}"
         try:
@@ -85,7 +85,7 @@ def read_roles(skeleton: Skeleton, path: Path) -> dict[str, str]:
         except PoiseError as error:
             raise FileError(path, str(error), place=f"humanoid.{role!r}") from error
     for joint in set(roles.values()):
-        duplicates = [role for role, other in roles.items() if other == joint]
+        duplicates = [role for role, other_joint in roles.items() if other_joint == joint]
         if len(duplicates) > 1:
             raise FileError(
                 path, f"{joint!r} is given to {' and '.join(duplicates)}; a joint has one role", place="humanoid"
@@ -110,31 +110,31 @@ def _list_tables(document: dict[str, Any], key: str, path: Path) -> list[tuple[s
     tables = document.get(key, {})
     if not isinstance(tables, dict):
         raise FileError(path, "must be a table", place=key)
-    rows = cast("dict[str, Any]", tables)
-    for name, table in rows.items():
+    typed_tables = cast("dict[str, Any]", tables)
+    for name, table in typed_tables.items():
         if not isinstance(table, dict):
             raise FileError(path, "must be a table", place=f"{key}.{name!r}")
-    return list(rows.items())
+    return list(typed_tables.items())
 
 
 def _parse_limit(table: dict[str, Any], place: str, path: Path) -> Limit:
     if "order" in table:
-        keys, build = _BOX_KEYS, _parse_box
+        allowed_keys, parse = _BOX_KEYS, _parse_box
     elif {"swing", "swing_deg", "twist", "twist_deg", "across"}.intersection(table):
-        keys, build = _CONE_KEYS, _parse_cone
+        allowed_keys, parse = _CONE_KEYS, _parse_cone
     else:
-        keys, build = _RANGE_KEYS, _parse_range
-    unknown = set(table) - set(keys)
-    if unknown:
-        known = dict.fromkeys((*_RANGE_KEYS, *_CONE_KEYS, *_BOX_KEYS))
-        if unknown <= set(known):
-            present = ", ".join(repr(key) for key in table if key in keys)
-            raise FileError(path, f"{min(unknown)!r} does not go with {present}", place=place)
-        raise FileError(path, f"unknown key {min(unknown)!r}; known: {', '.join(known)}", place=place)
-    for key in keys:
+        allowed_keys, parse = _RANGE_KEYS, _parse_range
+    unknown_keys = set(table) - set(allowed_keys)
+    if unknown_keys:
+        known_keys = dict.fromkeys((*_RANGE_KEYS, *_CONE_KEYS, *_BOX_KEYS))
+        if unknown_keys <= set(known_keys):
+            present_keys = ", ".join(repr(key) for key in table if key in allowed_keys)
+            raise FileError(path, f"{min(unknown_keys)!r} does not go with {present_keys}", place=place)
+        raise FileError(path, f"unknown key {min(unknown_keys)!r}; known: {', '.join(known_keys)}", place=place)
+    for key in allowed_keys:
         if key in table and f"{key}_deg" in table:
             raise FileError(path, f"give {key} or {key}_deg, not both", place=place)
-    return build(table, place, path)
+    return parse(table, place, path)
 
 
 def _parse_box(table: dict[str, Any], place: str, path: Path) -> EulerBox:
@@ -149,11 +149,11 @@ def _parse_box(table: dict[str, Any], place: str, path: Path) -> EulerBox:
 
 
 def _parse_cone(table: dict[str, Any], place: str, path: Path) -> SwingTwist:
-    three = "an axis is three numbers [x, y, z]"
+    axis_rule = "an axis is three numbers [x, y, z]"
     if "axis" not in table:
         raise FileError(path, "a swing and twist needs the axis of the twist: axis = [x, y, z]", place=place)
     axis, across = (
-        unit_axis(_parse_numbers(table[key], 3, three, place, path)) if key in table else None
+        unit_axis(_parse_numbers(table[key], 3, axis_rule, place, path)) if key in table else None
         for key in ("axis", "across")
     )
     swing = _convert_nested(table["swing_deg"], math.radians) if "swing_deg" in table else table.get("swing", math.pi)
@@ -232,27 +232,33 @@ def format_sidecar(
     A joint is written by its own name, which takes precedence over a glob of the same text. InputError for a name that
     no text file can hold and for a chain whose root is not above its tip.
     """
-    limited = [name for name, limit in zip(skeleton.names, skeleton.limits, strict=True) if limit is not None]
-    names = limited if joints is None else list(dict.fromkeys(skeleton.names[skeleton.index(name)] for name in joints))
+    limited_names = [name for name, limit in zip(skeleton.names, skeleton.limits, strict=True) if limit is not None]
+    names = (
+        limited_names
+        if joints is None
+        else list(dict.fromkeys(skeleton.names[skeleton.index(name)] for name in joints))
+    )
     lines: list[str] = []
-    pairs = skeleton.chains if chains is None else chains
-    for name, (root, tip) in pairs.items():
+    chain_ends = skeleton.chains if chains is None else chains
+    for name, (root, tip) in chain_ends.items():
         skeleton.chain(root, tip)
         lines.append(
-            f"{quote_key(name)} = {{ root = {quote_key(root, bare=False)}, tip = {quote_key(tip, bare=False)} }}"
+            f"{quote_key(name)} = "
+            f"{{ root = {quote_key(root, allows_bare=False)}, tip = {quote_key(tip, allows_bare=False)} }}"
         )
     text = _format_table("[chains]", lines)
     for name in names:
-        row = skeleton.index(name)
+        joint_index = skeleton.index(name)
         text += _format_table(
-            f"[joints.{quote_key(name)}]", format_limit_lines(skeleton.limits[row], Kind(int(skeleton.kinds[row])))
+            f"[joints.{quote_key(name)}]",
+            format_limit_lines(skeleton.limits[joint_index], Kind(int(skeleton.kinds[joint_index]))),
         )
-    role_lines = [f"{quote_key(role)} = {quote_key(joint, bare=False)}" for role, joint in (roles or {}).items()]
+    role_lines = [f"{quote_key(role)} = {quote_key(joint, allows_bare=False)}" for role, joint in (roles or {}).items()]
     return text + _format_table("[humanoid]", role_lines)
 
 
-def _format_table(head: str, lines: list[str]) -> str:
-    return "\n".join([head, *lines, "", ""]) if lines else ""
+def _format_table(heading: str, lines: list[str]) -> str:
+    return "\n".join([heading, *lines, "", ""]) if lines else ""
 
 
 def format_limit_lines(limit: Limit | None, kind: Kind) -> list[str]:
@@ -272,8 +278,8 @@ def format_limit_lines(limit: Limit | None, kind: Kind) -> list[str]:
 
 
 def _format_range(limit: Range) -> list[str]:
-    ends = f"range = {_format_numbers((limit.low, limit.high))}"
-    return [ends] if limit.axis is None else [f"axis = {_format_numbers(limit.axis)}", ends]
+    range_line = f"range = {_format_numbers((limit.low, limit.high))}"
+    return [range_line] if limit.axis is None else [f"axis = {_format_numbers(limit.axis)}", range_line]
 
 
 def _format_cone(limit: SwingTwist) -> list[str]:
@@ -299,17 +305,17 @@ def _format_number(value: float) -> str:
     return repr(float(value))
 
 
-def quote_key(name: str, *, bare: bool = True) -> str:
-    """Quote a name as a TOML key. With bare=False it is a TOML string."""
-    if bare and _BARE_KEY.fullmatch(name):
+def quote_key(name: str, *, allows_bare: bool = True) -> str:
+    """Quote a name as a TOML key. With allows_bare=False it is a TOML string."""
+    if allows_bare and _BARE_KEY.fullmatch(name):
         return name
     try:
         name.encode("utf-8")
     except UnicodeEncodeError as error:
         message = f"the name {name!a} holds half a character, which no text file can; rename it"
         raise InputError(message) from error
-    letters = (_ESCAPES.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 0x20 or ord(c) == 0x7F else c) for c in name)  # noqa: PLR2004
-    return f'"{"".join(letters)}"'
+    escaped_letters = (_ESCAPES.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 0x20 or ord(c) == 0x7F else c) for c in name)  # noqa: PLR2004
+    return f'"{"".join(escaped_letters)}"'
 
 
 # --- Appending limits to a sidecar: existing lines and comments stay -------------------------------------------------
@@ -318,7 +324,7 @@ def quote_key(name: str, *, bare: bool = True) -> str:
 # before and after shows that nothing else changed. This avoids a dependency.
 
 
-_AXIS_DIGITS = 6  # decimals of an axis; a direction error of 1e-6 is negligible for a limit
+_AXIS_DECIMALS = 6  # decimals of an axis; a direction error of 1e-6 is negligible for a limit
 
 
 def read_sidecar_text(path: Path) -> str:
@@ -345,25 +351,27 @@ def append_limits(
     FileError where the joints of the text cannot be extended, as in `joints = {...}`.
     """
     lines = [f"# {heading}"]
-    added: dict[str, Any] = {}
+    added_tables: dict[str, Any] = {}
     for joint, limit in limits.items():
-        rows = _build_limit_keys(limit)
-        added[joint] = rows
-        keys = [f"{key} = {_format_list(value)}" for key, value in rows.items()]
-        lines += [f"# {comments[joint]}", f"[joints.{quote_key(joint)}]", *keys, ""]
-    end = "\r\n" if "\r\n" in text else "\n"
-    gap = "" if not text else end if text.endswith(("\n", "\r")) else 2 * end
-    new = text + gap + end.join(lines)
-    before = tomllib.loads(text)
-    joints = before.get("joints", {})
+        limit_keys = _build_limit_keys(limit)
+        added_tables[joint] = limit_keys
+        key_lines = [f"{key} = {_format_list(value)}" for key, value in limit_keys.items()]
+        lines += [f"# {comments[joint]}", f"[joints.{quote_key(joint)}]", *key_lines, ""]
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    separator = "" if not text else line_end if text.endswith(("\n", "\r")) else 2 * line_end
+    new_text = text + separator + line_end.join(lines)
+    old_document = tomllib.loads(text)
+    old_tables = old_document.get("joints", {})
     try:
-        is_preserved = tomllib.loads(new) == before | {"joints": {**joints, **added}} and not set(joints) & set(added)
+        is_preserved = tomllib.loads(new_text) == old_document | {"joints": {**old_tables, **added_tables}} and not set(
+            old_tables
+        ) & set(added_tables)
     except (ValueError, TypeError):
         is_preserved = False
     if not is_preserved:
         message = "limits cannot be added: write its joints as tables of their own, such as [joints.Neck]"
         raise FileError(path, message, place="joints")
-    return new
+    return new_text
 
 
 def _build_limit_keys(limit: SwingTwist) -> dict[str, Any]:
@@ -373,7 +381,7 @@ def _build_limit_keys(limit: SwingTwist) -> dict[str, Any]:
         "swing_deg": [[_round_degrees(end) for end in side] for side in limit.sides],
         "twist_deg": [_round_degrees(end) for end in limit.twist],
     }
-    return {name: [round(x, _AXIS_DIGITS) + 0.0 for x in axis] for name, axis in axes.items()} | angles
+    return {name: [round(x, _AXIS_DECIMALS) + 0.0 for x in axis] for name, axis in axes.items()} | angles
 
 
 def _round_degrees(angle: float) -> float:
@@ -381,4 +389,4 @@ def _round_degrees(angle: float) -> float:
 
 
 def _format_list(value: list[Any]) -> str:
-    return f"[{', '.join(_format_list(one) if isinstance(one, list) else repr(one) for one in value)}]"
+    return f"[{', '.join(_format_list(item) if isinstance(item, list) else repr(item) for item in value)}]"

@@ -50,8 +50,8 @@ class _SrdfReader:
         self.skeleton: Skeleton = rig.skeleton
         self.root = root
         self.notes: list[str] = []
-        self.groups = self._index_elements("group")
-        self.virtual = self._index_elements("virtual_joint")
+        self.group_by_name = self._index_elements("group")
+        self.virtual_joints = self._index_elements("virtual_joint")
 
     def _index_elements(self, tag: str) -> dict[str, Element]:
         """Index the elements of a tag below <robot> by name."""
@@ -78,7 +78,7 @@ class _SrdfReader:
     def read_chains(self) -> dict[str, tuple[str, str]]:
         """Read the groups of serial joints as (root, tip). Other groups get a note."""
         chains: dict[str, tuple[str, str]] = {}
-        for name, element in self.groups.items():
+        for name, element in self.group_by_name.items():
             rows = self._collect_rows(element, name)
             ends = self._find_chain_ends(rows)
             if ends is None:
@@ -89,22 +89,22 @@ class _SrdfReader:
 
     def _collect_rows(self, group: Element, name: str) -> set[int]:
         """Collect the rows of a group and its subgroups."""
-        rows, visited, waiting = set[int](), {name}, list(group.children)
-        while waiting:
-            element = waiting.pop()
+        rows, visited, pending_elements = set[int](), {name}, list(group.children)
+        while pending_elements:
+            element = pending_elements.pop()
             if element.tag == "chain":
                 rows.update(self._find_chain_rows(element))
             elif element.tag in ("link", "joint"):
                 rows.add(self._find_row(element, kind=element.tag))
             elif element.tag == "group":
-                inner = _read_attribute(element, "name")
-                if inner not in self.groups:
-                    _report_unknown(element, "group", inner, list(self.groups))
-                if inner == name:
+                subgroup = _read_attribute(element, "name")
+                if subgroup not in self.group_by_name:
+                    _report_unknown(element, "group", subgroup, list(self.group_by_name))
+                if subgroup == name:
                     element.fail(f"group {quote_excerpt(name)} contains itself")
-                if inner not in visited:
-                    visited.add(inner)
-                    waiting += self.groups[inner].children
+                if subgroup not in visited:
+                    visited.add(subgroup)
+                    pending_elements += self.group_by_name[subgroup].children
         return rows
 
     def _find_chain_rows(self, chain: Element) -> list[int]:
@@ -125,10 +125,10 @@ class _SrdfReader:
         skeleton = self.skeleton
         tip = max(rows, key=lambda row: len(skeleton.way(row)))
         path = skeleton.way(tip)
-        moving = [row for row in path[:-1] if row in rows and skeleton.kinds[row] != Kind.FIXED]
-        if not moving or not rows.issubset(path):
+        moving_rows = [row for row in path[:-1] if row in rows and skeleton.kinds[row] != Kind.FIXED]
+        if not moving_rows or not rows.issubset(path):
             return None
-        return skeleton.names[moving[0]], skeleton.names[tip]
+        return skeleton.names[moving_rows[0]], skeleton.names[tip]
 
     # --- states ----------------------------------------------------------------------------------
 
@@ -139,8 +139,8 @@ class _SrdfReader:
         poses: dict[str, Pose] = {}
         for state in states:
             name, group = _read_attribute(state, "name"), _read_attribute(state, "group")
-            if group not in self.groups:
-                _report_unknown(state, "group", group, list(self.groups))
+            if group not in self.group_by_name:
+                _report_unknown(state, "group", group, list(self.group_by_name))
             name = name if counts[name] == 1 else f"{group}/{name}"
             if name in poses:
                 state.fail(
@@ -152,10 +152,10 @@ class _SrdfReader:
 
     def _read_state(self, state: Element, name: str) -> Floats:
         """Read q of a state. Values of coupled joints are only compared."""
-        skeleton, q, followers = self.skeleton, self.skeleton.rest_q.copy(), dict[int, float]()
+        skeleton, q, follower_values = self.skeleton, self.skeleton.rest_q.copy(), dict[int, float]()
         for element in state.children:
             joint = _read_attribute(element, "name")
-            if element.tag != "joint" or joint in self.virtual:
+            if element.tag != "joint" or joint in self.virtual_joints:
                 continue
             row = self._find_row(element, kind="joint")
             if skeleton.kinds[row] not in (Kind.HINGE, Kind.SLIDE):
@@ -166,17 +166,17 @@ class _SrdfReader:
             except ValueError as error:
                 element.fail(f"the value of joint {quote_excerpt(joint)}: {error}")
             if skeleton.couplings[row]:
-                followers[row] = value
+                follower_values[row] = value
             else:
                 q[skeleton.q_slice(joint)] = value
-        self._check_followers(name, q, followers)
+        self._check_followers(name, q, follower_values)
         return q
 
-    def _check_followers(self, name: str, q: Floats, followers: dict[int, float]) -> None:
+    def _check_followers(self, name: str, q: Floats, follower_values: dict[int, float]) -> None:
         rows = [row for row, size in list_movable_joints(self.skeleton) for _ in range(size)]
-        value_of = dict(zip(rows, compute_joint_numbers(self.skeleton, q).tolist(), strict=True))
-        for row, value in followers.items():
-            if abs(value_of[row] - value) > _MAX_MIMIC_ERROR:
+        value_by_row = dict(zip(rows, compute_joint_numbers(self.skeleton, q).tolist(), strict=True))
+        for row, value in follower_values.items():
+            if abs(value_by_row[row] - value) > _MAX_MIMIC_ERROR:
                 self.notes.append(
                     f"state {name!r} has another value for {self.skeleton.names[row]!r} than its coupling gives"
                 )
@@ -205,5 +205,5 @@ def _read_attribute(element: Element, attribute: str) -> str:
     return value
 
 
-def _report_unknown(element: Element, kind: str, name: str, known: list[str]) -> NoReturn:
-    element.fail(str(UnknownNameError(kind, name, known)))
+def _report_unknown(element: Element, kind: str, name: str, known_names: list[str]) -> NoReturn:
+    element.fail(str(UnknownNameError(kind, name, known_names)))

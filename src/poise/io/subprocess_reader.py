@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.subprocess_worker import LENGTH, MAGIC
+from poise.io.subprocess_worker import LENGTH_STRUCT, MAGIC
 from poise.maths.arrays import Floats
 
 TIMEOUT_S = 30.0  # [s] timeout of a reader; ten minutes of motion need a third of it
@@ -33,12 +33,12 @@ class SubprocessReply:
     header: dict[str, Any]
     blocks: list[Floats]
 
-    def read_block(self, number: object, shape: tuple[int, ...]) -> Floats:
+    def read_block(self, block_index: object, shape: tuple[int, ...]) -> Floats:
         """Return the numbers of a block in a shape. FileError for another count, or a number that is not finite."""
-        is_valid = isinstance(number, int) and 0 <= number < len(self.blocks)
-        if not is_valid or self.blocks[cast("int", number)].size != int(np.prod(shape)):
+        is_valid = isinstance(block_index, int) and 0 <= block_index < len(self.blocks)
+        if not is_valid or self.blocks[cast("int", block_index)].size != int(np.prod(shape)):
             raise build_malformed_error(self.path)
-        values = self.blocks[cast("int", number)].reshape(shape)
+        values = self.blocks[cast("int", block_index)].reshape(shape)
         if not np.isfinite(values).all():
             raise FileError(self.path, "it holds numbers that are not finite")
         return values
@@ -85,35 +85,35 @@ def read_in_subprocess(
     return _parse_reply(path, process.stdout)
 
 
-def _describe_exit(code: int, reader: str) -> str:
-    if code > 0:
-        return f"the reader {reader} ended with code {code} and gave no answer"
-    if -code in _LIMIT_SIGNALS:
+def _describe_exit(exit_code: int, reader: str) -> str:
+    if exit_code > 0:
+        return f"the reader {reader} ended with code {exit_code} and gave no answer"
+    if -exit_code in _LIMIT_SIGNALS:
         return f"the reader {reader} was stopped by the system: the file takes too much time or memory"
     try:
-        name = signal.Signals(-code).name
+        name = signal.Signals(-exit_code).name
     except ValueError:
-        name = f"signal {-code}"
+        name = f"signal {-exit_code}"
     return f"the reader {reader} crashed on it ({name}); the file is probably damaged"
 
 
 def _parse_reply(path: Path, reply: bytes) -> SubprocessReply:
-    start = len(MAGIC) + LENGTH.size
-    if not reply.startswith(MAGIC) or len(reply) < start:
+    header_start = len(MAGIC) + LENGTH_STRUCT.size
+    if not reply.startswith(MAGIC) or len(reply) < header_start:
         raise build_malformed_error(path)
-    length = LENGTH.unpack_from(reply, len(MAGIC))[0]
+    header_bytes = LENGTH_STRUCT.unpack_from(reply, len(MAGIC))[0]
     try:
-        header: Any = json.loads(reply[start : start + length])
-        sizes = header.pop("blocks")
-        ends = start + length + 8 * np.cumsum([0, *sizes], dtype=np.int64)
+        header: Any = json.loads(reply[header_start : header_start + header_bytes])
+        block_sizes = header.pop("blocks")
+        block_ends = header_start + header_bytes + 8 * np.cumsum([0, *block_sizes], dtype=np.int64)
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise build_malformed_error(path) from error
-    if ends[-1] != len(reply) or min(sizes, default=0) < 0:
+    if block_ends[-1] != len(reply) or min(block_sizes, default=0) < 0:
         raise build_malformed_error(path)
     if "refused" in header:
         raise FileError(path, " ".join(str(header["refused"]).split()))
-    pairs = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-    return SubprocessReply(path, header, [np.frombuffer(reply[a:b], "<f8").astype(np.float64) for a, b in pairs])
+    block_spans = zip(block_ends[:-1].tolist(), block_ends[1:].tolist(), strict=True)
+    return SubprocessReply(path, header, [np.frombuffer(reply[a:b], "<f8").astype(np.float64) for a, b in block_spans])
 
 
 def build_malformed_error(path: Path) -> FileError:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 MAGIC = b"POISE\x01"
-LENGTH = struct.Struct("<Q")
+LENGTH_STRUCT = struct.Struct("<Q")
 
 
 class UnreadableFileError(Exception):
@@ -35,14 +35,14 @@ def run_worker(read: Callable[[bytes], tuple[dict[str, Any], Sequence[array[floa
     limit_resources(seconds=int(sys.argv[1]), megabytes=int(sys.argv[2]))
     try:
         header, blocks = read(sys.stdin.buffer.read())
-        text = _encode_header(header, blocks)
+        encoded_header = _encode_header(header, blocks)
     except UnreadableFileError as error:
-        text, blocks = _encode_header({"refused": str(error)}), ()
+        encoded_header, blocks = _encode_header({"refused": str(error)}), ()
     except MemoryError:
-        text, blocks = _encode_header({"refused": f"it needs more than {sys.argv[2]} MB of memory"}), ()
+        encoded_header, blocks = _encode_header({"refused": f"it needs more than {sys.argv[2]} MB of memory"}), ()
     except Exception as error:  # noqa: BLE001  (any library error on a broken file becomes one sentence)
-        text, blocks = _encode_header({"refused": f"{type(error).__name__}: {error}"}), ()
-    output.write(MAGIC + LENGTH.pack(len(text)) + text)
+        encoded_header, blocks = _encode_header({"refused": f"{type(error).__name__}: {error}"}), ()
+    output.write(MAGIC + LENGTH_STRUCT.pack(len(encoded_header)) + encoded_header)
     for block in blocks:
         if sys.byteorder == "big":
             block.byteswap()
@@ -64,7 +64,7 @@ def limit_resources(*, seconds: int, megabytes: int) -> None:
         import resource  # noqa: PLC0415
     except ImportError:
         return
-    sizes = {"RLIMIT_CPU": seconds, "RLIMIT_AS": megabytes << 20, "RLIMIT_CORE": 0}
-    for name, value in sizes.items():
+    limits = {"RLIMIT_CPU": seconds, "RLIMIT_AS": megabytes << 20, "RLIMIT_CORE": 0}
+    for name, value in limits.items():
         with contextlib.suppress(AttributeError, ValueError, OSError):  # macOS has limits without effect
             resource.setrlimit(getattr(resource, name), (value, value))

@@ -36,11 +36,11 @@ def parse_number(text: str) -> float:
     if not is_number(text):
         message = f"{quote_excerpt(text)} is not a number"
         raise ValueError(message)
-    value = float(text)
-    if abs(value) > MAX_NUMBER:
+    number = float(text)
+    if abs(number) > MAX_NUMBER:
         message = f"{quote_excerpt(text)} is too large"
         raise ValueError(message)
-    return value
+    return number
 
 
 def parse_table(rows: Sequence[Sequence[str]]) -> Floats:
@@ -91,8 +91,8 @@ def _reject_constant(word: str) -> Any:
 def _build_unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        duplicate = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        message = f"the key {quote_excerpt(duplicate)} occurs twice in one object"
+        repeated_key = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        message = f"the key {quote_excerpt(repeated_key)} occurs twice in one object"
         raise ValueError(message)
     return result
 
@@ -186,15 +186,15 @@ def read_xml_tree(path: Path, data: bytes, *, max_depth: int, max_elements: int)
 class _TreeReader(XmlReader):
     def __init__(self, path: Path, max_depth: int, max_elements: int) -> None:
         super().__init__(path, max_depth)
-        self.remaining = max_elements
+        self.remaining_elements = max_elements
         self.max_elements = max_elements
         self.open_elements: list[Element] = []
         self.root = Element("", {}, path, 0)
 
     def _handle_start(self, tag: str, attributes: Attributes) -> None:
         super()._handle_start(tag, attributes)
-        self.remaining -= 1
-        if self.remaining < 0:
+        self.remaining_elements -= 1
+        if self.remaining_elements < 0:
             self._fail(f"more than {self.max_elements} elements")
         element = Element(tag, attributes, self.path, self.parser.CurrentLineNumber)
         if self.open_elements:

@@ -1,4 +1,4 @@
-"""Joints of a URDF file: skeleton rows, limits, motors, masses, tree order."""
+"""Joints of a URDF file: rows, limits, motors, inertials and mimics."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ def read_motor(joint: JointElement) -> MotorReading:
     notes: list[str] = []
     limit, safety = joint.limit or {}, joint.safety_controller
     velocity, effort = (_read_nonnegative(joint, limit, name, notes) for name in ("velocity", "effort"))
-    controller = None
+    safety_controller = None
     if safety is not None:
-        values = {field: _read_finite(joint, safety, name, notes) for name, field in _SAFETY_ATTRIBUTES.items()}
-        controller = SafetyController(**{field: value for field, value in values.items() if value is not None})
-    is_empty = velocity is None and effort is None and controller is None
-    return MotorReading(None if is_empty else Motor(velocity, effort, controller), notes)
+        safety_values = {field: _read_finite(joint, safety, name, notes) for name, field in _SAFETY_ATTRIBUTES.items()}
+        safety_controller = SafetyController(
+            **{field: value for field, value in safety_values.items() if value is not None}
+        )
+    is_empty = velocity is None and effort is None and safety_controller is None
+    return MotorReading(None if is_empty else Motor(velocity, effort, safety_controller), notes)
 
 
 def _read_nonnegative(joint: JointElement, attributes: Attributes, name: str, notes: list[str]) -> float | None:
@@ -181,8 +183,8 @@ class JointReader:
             )
             return None
         if math.isinf(low) or math.isinf(high):
-            side = "" if math.isinf(low) and math.isinf(high) else " above" if math.isinf(high) else " below"
-            self.notes.append(f"joint {name!r} has an infinite limit and was read as unlimited{side}")
+            side_text = "" if math.isinf(low) and math.isinf(high) else " above" if math.isinf(high) else " below"
+            self.notes.append(f"joint {name!r} has an infinite limit and was read as unlimited{side_text}")
         return Range(low, high, source="file") if math.isfinite(low) or math.isfinite(high) else None
 
     def _parse_end(self, limit: Attributes, name: str) -> float:
@@ -207,30 +209,32 @@ class JointReader:
     ) -> list[JointRow]:
         """Build two slides in the plane and a hinge about its normal. The hinge has the joint's name."""
         name = self.element.name
-        first, second = _find_plane_axes(normal)
-        x, y = _find_free_name(f"{name}_x", used_names), _find_free_name(f"{name}_y", used_names)
-        self.notes.append(f"planar joint {name!r} was read as the slides {x!r} and {y!r} and the hinge {name!r}")
+        first_axis, second_axis = _find_plane_axes(normal)
+        x_name, y_name = _find_free_name(f"{name}_x", used_names), _find_free_name(f"{name}_y", used_names)
+        self.notes.append(
+            f"planar joint {name!r} was read as the slides {x_name!r} and {y_name!r} and the hinge {name!r}"
+        )
         return [
-            JointRow(x, Kind.SLIDE, offset, rotation, first),
-            JointRow(y, Kind.SLIDE, axis=second),
+            JointRow(x_name, Kind.SLIDE, offset, rotation, first_axis),
+            JointRow(y_name, Kind.SLIDE, axis=second_axis),
             JointRow(name, Kind.HINGE, axis=normal, motor=self._read_motor(Kind.HINGE)),
         ]
 
 
 def _find_plane_axes(normal: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Find two unit vectors with `normal` as cross product. They are x and y for the normal z."""
-    largest = max(range(3), key=lambda k: abs(normal[k]))
-    k = (largest + 1) % 3
-    first = unit_axis([(1.0 if i == k else 0.0) - normal[k] * normal[i] for i in range(3)])
-    (a, b, c), (x, y, z) = normal, first
-    return first, (b * z - c * y, c * x - a * z, a * y - b * x)
+    largest_component = max(range(3), key=lambda k: abs(normal[k]))
+    k = (largest_component + 1) % 3
+    first_axis = unit_axis([(1.0 if i == k else 0.0) - normal[k] * normal[i] for i in range(3)])
+    (a, b, c), (x, y, z) = normal, first_axis
+    return first_axis, (b * z - c * y, c * x - a * z, a * y - b * x)
 
 
 def _find_free_name(base_name: str, used_names: set[str]) -> str:
-    name, k = base_name, 0
+    name, suffix = base_name, 0
     while name in used_names:
-        k += 1
-        name = f"{base_name}_{k}"
+        suffix += 1
+        name = f"{base_name}_{suffix}"
     used_names.add(name)
     return name
 
@@ -260,20 +264,20 @@ def find_root_link(path: Path, robot: RobotElement) -> str:
     """Find the root link. Any graph other than a tree is refused."""
     if not robot.links:
         raise FileError(path, "the robot has no link")
-    parent_of: dict[str, JointElement] = {}
+    joint_by_child: dict[str, JointElement] = {}
     for joint in robot.joints.values():
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if not link:
                 JointReader(path, joint).fail(f"no {role} link")
             if link not in robot.links:
                 JointReader(path, joint).fail(f"unknown {role} link {quote_excerpt(link)}")
-        if joint.child in parent_of:
-            first = parent_of[joint.child].name
+        if joint.child in joint_by_child:
+            first_name = joint_by_child[joint.child].name
             JointReader(path, joint).fail(
-                f"link {quote_excerpt(joint.child)} is already the child of joint {quote_excerpt(first)}"
+                f"link {quote_excerpt(joint.child)} is already the child of joint {quote_excerpt(first_name)}"
             )
-        parent_of[joint.child] = joint
-    roots = [link for link in robot.links if link not in parent_of]
+        joint_by_child[joint.child] = joint
+    roots = [link for link in robot.links if link not in joint_by_child]
     if not roots:
         raise FileError(path, "no root: every link is the child of a joint, so the links form a loop")
     if len(roots) > 1:
@@ -286,24 +290,24 @@ def sort_joints(path: Path, robot: RobotElement, root: str) -> list[JointElement
 
     The next one is always the first in the file whose parent is there.
     """
-    waiting: dict[str, list[tuple[int, JointElement]]] = {}
+    joints_by_parent: dict[str, list[tuple[int, JointElement]]] = {}
     for rank, joint in enumerate(robot.joints.values()):
-        waiting.setdefault(joint.parent, []).append((rank, joint))
-    ready = [(rank, joint.name) for rank, joint in waiting.get(root, [])]
-    heapq.heapify(ready)
-    order: list[JointElement] = []
-    while ready:
-        joint = robot.joints[heapq.heappop(ready)[1]]
-        order.append(joint)
-        for rank, child_joint in waiting.get(joint.child, []):
-            heapq.heappush(ready, (rank, child_joint.name))
-    if len(order) < len(robot.joints):
-        reached = {joint.name for joint in order}
-        loop = [name for name in robot.joints if name not in reached]
+        joints_by_parent.setdefault(joint.parent, []).append((rank, joint))
+    ready_joints = [(rank, joint.name) for rank, joint in joints_by_parent.get(root, [])]
+    heapq.heapify(ready_joints)
+    sorted_joints: list[JointElement] = []
+    while ready_joints:
+        joint = robot.joints[heapq.heappop(ready_joints)[1]]
+        sorted_joints.append(joint)
+        for rank, child_joint in joints_by_parent.get(joint.child, []):
+            heapq.heappush(ready_joints, (rank, child_joint.name))
+    if len(sorted_joints) < len(robot.joints):
+        sorted_names = {joint.name for joint in sorted_joints}
+        loop_names = [name for name in robot.joints if name not in sorted_names]
         raise FileError(
-            path, f"joints form a loop that the root {quote_excerpt(root)} does not reach: {join_names(loop)}"
+            path, f"joints form a loop that the root {quote_excerpt(root)} does not reach: {join_names(loop_names)}"
         )
-    return order
+    return sorted_joints
 
 
 def resolve_mimics(path: Path, robot: RobotElement, mimics: dict[str, Mimic], notes: list[str]) -> dict[str, Mimic]:
@@ -312,19 +316,21 @@ def resolve_mimics(path: Path, robot: RobotElement, mimics: dict[str, Mimic], no
     A joint with a missing leader, or one without a single value, moves independently; `notes` gets a sentence.
     """
     mimics = {name: mimic for name, mimic in mimics.items() if _can_follow(robot, name, mimic, notes)}
-    done: dict[str, Mimic] = {}
+    resolved_mimics: dict[str, Mimic] = {}
     for name in list(mimics):
-        line: dict[str, None] = {}  # a dictionary as an ordered set, because chains of mimics may be long
+        open_names: dict[str, None] = {}  # a dictionary as an ordered set, because chains of mimics may be long
         current = name
-        while current in mimics and current not in done:
-            if current in line:
-                cycle = [*line, current][[*line].index(current) :]
+        while current in mimics and current not in resolved_mimics:
+            if current in open_names:
+                cycle = [*open_names, current][[*open_names].index(current) :]
                 JointReader(path, robot.joints[current]).fail(f"mimics in a cycle: {join_names(cycle)}")
-            line[current] = None
+            open_names[current] = None
             current = mimics[current].leader
-        for follower in reversed(line):
-            done[follower] = _compose_mimic(path, robot, follower, mimics[follower], done.get(mimics[follower].leader))
-    return done
+        for follower in reversed(open_names):
+            resolved_mimics[follower] = _compose_mimic(
+                path, robot, follower, mimics[follower], resolved_mimics.get(mimics[follower].leader)
+            )
+    return resolved_mimics
 
 
 def _can_follow(robot: RobotElement, name: str, mimic: Mimic, notes: list[str]) -> bool:
@@ -339,10 +345,10 @@ def _can_follow(robot: RobotElement, name: str, mimic: Mimic, notes: list[str]) 
     return leader is not None and leader.has_value
 
 
-def _compose_mimic(path: Path, robot: RobotElement, name: str, mimic: Mimic, further: Mimic | None) -> Mimic:
-    if further is None:
+def _compose_mimic(path: Path, robot: RobotElement, name: str, mimic: Mimic, leader_mimic: Mimic | None) -> Mimic:
+    if leader_mimic is None:
         return mimic
-    ratio, offset = mimic.ratio * further.ratio, mimic.ratio * further.offset + mimic.offset
+    ratio, offset = mimic.ratio * leader_mimic.ratio, mimic.ratio * leader_mimic.offset + mimic.offset
     if not math.hypot(ratio, offset) <= MAX_NUMBER:
         JointReader(path, robot.joints[name]).fail("mimics a mimic with too large a multiplier or offset")
-    return Mimic(further.leader, ratio, offset)
+    return Mimic(leader_mimic.leader, ratio, offset)

@@ -1,4 +1,4 @@
-"""XML of a URDF file: links, joints and visuals, after repairs. It is read in one pass."""
+"""URDF files as XML: repair, parser, visuals and writer."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class JointElement:
 class RobotElement:
     """<robot> element: links, joints in file order, inertials. Links have the file names of their visual meshes.
 
-    notes  content ignored while reading, a sentence each
-    xacro  ignored xacro elements, with their lines
+    notes           content ignored while reading, a sentence each
+    xacro_elements  ignored xacro elements, with their lines
     """
 
     name: str = ""
@@ -62,26 +62,26 @@ class RobotElement:
     joints: dict[str, JointElement] = field(default_factory=dict[str, JointElement])
     inertials: dict[str, dict[str, Attributes]] = field(default_factory=dict[str, dict[str, Attributes]])
     notes: list[str] = field(default_factory=list[str])
-    xacro: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    xacro_elements: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 
 
 @dataclass(frozen=True, eq=False)
 class UrdfDocument:
     """URDF file and the skeleton rows made from it. Writing compares them to find changes.
 
-    meshes      per link the file names of its visual meshes, as written
-    limit_byte  per row the byte of its <limit> element; -1 without a limit to change
-    inertials   per row's name, of links with mass: the mass [kg] and its centre in the row's frame [m]
+    meshes       per link the file names of its visual meshes, as written
+    limit_bytes  per row the byte of its <limit> element; -1 without a limit to change
+    inertials    per row's name, of links with mass: the mass [kg] and its centre in the row's frame [m]
     """
 
     data: bytes
-    robot: str
+    robot_name: str
     meshes: dict[str, tuple[str, ...]]
     names: tuple[str, ...]
     kinds: Ints
     A: Floats
     limits: tuple[Limit | None, ...]
-    limit_byte: tuple[int, ...]
+    limit_bytes: tuple[int, ...]
     inertials: dict[str, tuple[float, tuple[float, float, float]]] = field(
         default_factory=dict[str, tuple[float, tuple[float, float, float]]]
     )
@@ -92,12 +92,12 @@ class UrdfDocument:
 # Faults that other readers tolerate are replaced by blanks or `_`; every byte keeps its position.
 
 
-_DECLARATION = re.compile(rb"\s*(<\?xml\s[^<>]*\?>)")
+_DECLARATION_PATTERN = re.compile(rb"\s*(<\?xml\s[^<>]*\?>)")
 _UTF8_BOM = b"\xef\xbb\xbf"  # byte order mark of UTF-8
-_NOT_NEWLINE = re.compile(rb"[^\r\n]")
-_ROBOT_TAG = re.compile(rb"<(/?)robot(?=[\s/>])[^<>]*>")
-_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
-_CONTROL = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
+_NON_NEWLINE_PATTERN = re.compile(rb"[^\r\n]")
+_ROBOT_TAG_PATTERN = re.compile(rb"<(/?)robot(?=[\s/>])[^<>]*>")
+_AMPERSAND_PATTERN = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
+_CONTROL_PATTERN = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
 _REPLACEMENT = b"_"  # replaces a character that XML does not allow; names keep their length
 
 
@@ -109,25 +109,27 @@ def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
     the robot.
     """
     notes: list[str] = []
-    first = len(_UTF8_BOM) if data.startswith(_UTF8_BOM) else 0
-    begin = data.find(b"<", first)
-    if begin > first and data[first:begin].strip():
-        data = _blank_span(data, first, begin)
+    text_start = len(_UTF8_BOM) if data.startswith(_UTF8_BOM) else 0
+    first_tag = data.find(b"<", text_start)
+    if first_tag > text_start and data[text_start:first_tag].strip():
+        data = _blank_span(data, text_start, first_tag)
         notes.append("the text before the first element is ignored")
-    start, end = first, first
-    while declaration := _DECLARATION.match(data, end):
-        start = declaration.end() if declaration.start(1) == first else start  # a declaration at the beginning is valid
+    start, end = text_start, text_start
+    while declaration := _DECLARATION_PATTERN.match(data, end):
+        start = (
+            declaration.end() if declaration.start(1) == text_start else start
+        )  # a declaration at the beginning is valid
         end = declaration.end()
     if end > start:
         data = _blank_span(data, start, end)
         notes.append("the XML declaration does not begin the file, and is ignored")
-    data, count = _blank_bad_comments(data)
-    if count:
-        notes.append(f"comments with two dashes in them, which XML does not allow, are ignored ({count})")
-    for fault, label in ((_AMPERSAND, "a bare &"), (_CONTROL, "a control character")):
-        data, count = fault.subn(_REPLACEMENT, data)
-        if count:
-            notes.append(f"XML does not allow {label}, which is read as _ ({count})")
+    data, fault_count = _blank_bad_comments(data)
+    if fault_count:
+        notes.append(f"comments with two dashes in them, which XML does not allow, are ignored ({fault_count})")
+    for pattern, label in ((_AMPERSAND_PATTERN, "a bare &"), (_CONTROL_PATTERN, "a control character")):
+        data, fault_count = pattern.subn(_REPLACEMENT, data)
+        if fault_count:
+            notes.append(f"XML does not allow {label}, which is read as _ ({fault_count})")
     end = _find_robot_end(data)
     if end < len(data):
         data = _blank_span(data, end, len(data))
@@ -136,7 +138,7 @@ def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
 
 
 def _blank_span(data: bytes, start: int, end: int) -> bytes:
-    return data[:start] + _NOT_NEWLINE.sub(b" ", data[start:end]) + data[end:]
+    return data[:start] + _NON_NEWLINE_PATTERN.sub(b" ", data[start:end]) + data[end:]
 
 
 def _find_comments(data: bytes) -> Iterator[tuple[int, int]]:
@@ -152,26 +154,26 @@ def _blank_bad_comments(data: bytes) -> tuple[bytes, int]:
 
     Return the bytes and the number of these comments.
     """
-    bad = [
+    bad_spans = [
         (a, b) for a, b in _find_comments(data) if b"--" in data[a + 4 : b - 3] or data[a + 4 : b - 3].endswith(b"-")
     ]
-    return _blank_spans(data, bad), len(bad)
+    return _blank_spans(data, bad_spans), len(bad_spans)
 
 
 def _blank_spans(data: bytes, spans: list[tuple[int, int]]) -> bytes:
     parts: list[bytes] = []
-    done = 0
+    copied_end = 0
     for start, end in spans:
-        parts += [data[done:start], _NOT_NEWLINE.sub(b" ", data[start:end])]
-        done = end
-    return b"".join([*parts, data[done:]])
+        parts += [data[copied_end:start], _NON_NEWLINE_PATTERN.sub(b" ", data[start:end])]
+        copied_end = end
+    return b"".join([*parts, data[copied_end:]])
 
 
 def _find_robot_end(data: bytes) -> int:
     """Find the byte after the first <robot>. It is the end of the file if only blanks and comments follow."""
     data = _blank_spans(data, list(_find_comments(data)))
     depth = 0
-    for tag in _ROBOT_TAG.finditer(data):
+    for tag in _ROBOT_TAG_PATTERN.finditer(data):
         depth += -1 if tag[1] else not tag[0].endswith(b"/>")
         if depth <= 0:
             return tag.end() if data[tag.end() :].strip() else len(data)
@@ -204,9 +206,9 @@ def parse_robot(path: Path, data: bytes) -> RobotElement:
 
     Repairs, which other readers make as well, give a note.
     """
-    looks_like = guess_file_type(data)
-    if looks_like and "XML" not in looks_like:
-        raise FileError(path, f"not a URDF file; this looks like {looks_like}")
+    file_type = guess_file_type(data)
+    if file_type and "XML" not in file_type:
+        raise FileError(path, f"not a URDF file; this looks like {file_type}")
     return parse_with(UrdfHandlers, path, data).robot
 
 
@@ -242,7 +244,7 @@ class UrdfHandlers(XmlReader):
         self.link: str | None = None
         self.detail_tag = ""  # tag of the open child of a link or joint
         self.xacro_depth = 0  # number of open elements from the outermost xacro element on
-        self.expression = ""  # an attribute with an unexpanded xacro expression
+        self.xacro_expression = ""  # an attribute with an unexpanded xacro expression
         self.duplicate_count = 0  # number of ignored second elements
         self.parser.StartElementHandler = self._handle_open
         self.parser.EndElementHandler = self._handle_close
@@ -255,25 +257,25 @@ class UrdfHandlers(XmlReader):
         robot = self.robot
         if self.duplicate_count > _MAX_NOTES:
             robot.notes.append(f"{self.duplicate_count - _MAX_NOTES} more second elements of joints are ignored")
-        if not robot.xacro:
+        if not robot.xacro_elements:
             return
-        if self.expression or not robot.joints:
-            raise FileError(self.path, XACRO_MESSAGE, place=f"line {robot.xacro[0][1]}")
+        if self.xacro_expression or not robot.joints:
+            raise FileError(self.path, XACRO_MESSAGE, place=f"line {robot.xacro_elements[0][1]}")
         robot.notes.append(
             f"xacro elements that were left in the file are ignored, and their content may be missing: "
-            f"{join_names([f'<{tag[:_MAX_TAG_LENGTH]}> in line {line}' for tag, line in robot.xacro])}"
+            f"{join_names([f'<{tag[:_MAX_TAG_LENGTH]}> in line {line}' for tag, line in robot.xacro_elements])}"
         )
 
     def _handle_open(self, tag: str, attributes: Attributes) -> None:
         if self.xacro_depth or tag.startswith("xacro:"):
             if not self.xacro_depth:
-                self.robot.xacro.append((tag, self.parser.CurrentLineNumber))
+                self.robot.xacro_elements.append((tag, self.parser.CurrentLineNumber))
             self.xacro_depth += 1
             if self.depth + self.xacro_depth > _MAX_DEPTH:
                 self._fail(f"elements are nested more than {_MAX_DEPTH} deep")
             return
-        if not self.expression:
-            self.expression = next((value for value in attributes.values() if "${" in value), "")
+        if not self.xacro_expression:
+            self.xacro_expression = next((value for value in attributes.values() if "${" in value), "")
         self._handle_start(tag, attributes)
 
     def _handle_close(self, tag: str) -> None:
@@ -308,16 +310,16 @@ class UrdfHandlers(XmlReader):
         if tag not in ("link", "joint"):
             return
         name = attributes.get("name", "")
-        known = self.robot.links if tag == "link" else self.robot.joints
+        known_elements = self.robot.links if tag == "link" else self.robot.joints
         if not name:
             self._fail(f"a {tag} has no name")
         if len(name) > MAX_NAME_LENGTH:
             self._fail(f"the name {quote_excerpt(name)} has more than {MAX_NAME_LENGTH} characters")
         if "${" in name:
             self._fail(XACRO_MESSAGE)
-        if name in known:
+        if name in known_elements:
             self._fail(f"a second {tag} is called {quote_excerpt(name)}")
-        if len(known) >= _MAX_JOINTS:
+        if len(known_elements) >= _MAX_JOINTS:
             self._fail(f"more than {_MAX_JOINTS} {tag}s")
         if tag == "link":
             self.link = name
@@ -329,22 +331,22 @@ class UrdfHandlers(XmlReader):
     def _handle_joint_detail(self, joint: JointElement, tag: str, attributes: Attributes) -> None:
         if tag in ("parent", "child"):
             if getattr(joint, tag):
-                self._ignore_duplicate(joint, tag, same=getattr(joint, tag) == attributes.get("link", ""))
+                self._ignore_duplicate(joint, tag, is_same=getattr(joint, tag) == attributes.get("link", ""))
             else:
                 setattr(joint, tag, attributes.get("link", ""))
         elif tag in _JOINT_DETAILS:
             if getattr(joint, tag) is not None:
-                self._ignore_duplicate(joint, tag, same=getattr(joint, tag) == attributes)
+                self._ignore_duplicate(joint, tag, is_same=getattr(joint, tag) == attributes)
                 return
             setattr(joint, tag, attributes)
             if tag == "limit":
                 joint.limit_byte = self.parser.CurrentByteIndex
 
-    def _ignore_duplicate(self, joint: JointElement, tag: str, *, same: bool) -> None:
+    def _ignore_duplicate(self, joint: JointElement, tag: str, *, is_same: bool) -> None:
         """Ignore a second element, as other URDF readers do."""
         self.duplicate_count += 1
         if self.duplicate_count <= _MAX_NOTES:
-            label = "which is the same" if same else "which differs"
+            label = "which is the same" if is_same else "which differs"
             line = self.parser.CurrentLineNumber
             self.robot.notes.append(f"the second <{tag}> of joint {joint.name!r} (line {line}), {label}, is ignored")
 
@@ -372,9 +374,9 @@ class Visual:
 class RobotVisuals:
     """Visual elements per link, material colours, child link per joint."""
 
-    links: dict[str, list[Visual]]
-    materials: dict[str, str]
-    children: dict[str, str]
+    visuals_by_link: dict[str, list[Visual]]
+    rgba_by_material: dict[str, str]
+    link_by_joint: dict[str, str]
 
 
 def parse_visuals(path: Path, data: bytes) -> RobotVisuals:
@@ -393,7 +395,7 @@ class _VisualReader(UrdfHandlers):
         self.materials: dict[str, str] = {}
         self.visual: Visual | None = None
         self.material = ""
-        self.count = 0
+        self.visual_count = 0
 
     def _handle_start(self, tag: str, attributes: Attributes) -> None:
         super()._handle_start(tag, attributes)
@@ -413,8 +415,8 @@ class _VisualReader(UrdfHandlers):
         if tag == "color" and self.material:
             self.materials[self.material] = attributes.get("rgba", "")
         elif tag == "visual" and self.link is not None:
-            self.count += 1
-            if self.count > _MAX_VISUALS:
+            self.visual_count += 1
+            if self.visual_count > _MAX_VISUALS:
                 self._fail(f"more than {_MAX_VISUALS} visual elements")
             self.visual = Visual(self.parser.CurrentLineNumber)
             self.visuals.setdefault(self.link, []).append(self.visual)
@@ -433,7 +435,7 @@ class _VisualReader(UrdfHandlers):
 # --- URDF writer: the source bytes with changed limits replaced ------------------------------------------------------
 
 
-_LIMIT_TAG = re.compile(rb"""<limit(\s+[^\s=<>"']+\s*=\s*("[^"]*"|'[^']*'))*\s*/?>""")
+_LIMIT_TAG_PATTERN = re.compile(rb"""<limit(\s+[^\s=<>"']+\s*=\s*("[^"]*"|'[^']*'))*\s*/?>""")
 
 
 def encode_urdf(content: Saveable, source_skeleton: Skeleton) -> bytes:
@@ -463,12 +465,12 @@ def encode_urdf(content: Saveable, source_skeleton: Skeleton) -> bytes:
 
 def _replace_limits(document: UrdfDocument, skeleton: Skeleton) -> bytes:
     data = document.data
-    changed = [i for i, limit in enumerate(skeleton.limits) if limit != document.limits[i]]
+    changed_rows = [i for i, limit in enumerate(skeleton.limits) if limit != document.limits[i]]
     for i in sorted(
-        changed, key=lambda row: document.limit_byte[row], reverse=True
+        changed_rows, key=lambda row: document.limit_bytes[row], reverse=True
     ):  # back to front, so that byte positions stay valid
-        low, high = _check_ends(skeleton.names[i], skeleton.limits[i], document.limit_byte[i])
-        match = _LIMIT_TAG.match(data, document.limit_byte[i])
+        low, high = _check_ends(skeleton.names[i], skeleton.limits[i], document.limit_bytes[i])
+        match = _LIMIT_TAG_PATTERN.match(data, document.limit_bytes[i])
         if not match:
             message = f"the <limit> of joint {skeleton.names[i]!r} is not where it was read"
             raise UnsupportedError(message)
@@ -495,5 +497,5 @@ def _replace_attribute(tag: bytes, name: bytes, value: float) -> bytes:
     text = repr(float(value)).encode()
     pattern = re.compile(rb"""(\s""" + name + rb"""\s*=\s*)("[^"]*"|'[^']*')""")
     if pattern.search(tag):
-        return pattern.sub(lambda found: found.group(1) + b'"' + text + b'"', tag, count=1)
+        return pattern.sub(lambda match: match.group(1) + b'"' + text + b'"', tag, count=1)
     return tag[: len(b"<limit")] + b" " + name + b'="' + text + b'"' + tag[len(b"<limit") :]

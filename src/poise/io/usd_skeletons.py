@@ -1,4 +1,4 @@
-"""Skeletons and clips of UsdSkel."""
+"""Skeletons and clips of a USD stage, from UsdSkel or UsdPhysics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _CHANNELS = (("translations", "translation", 3), ("rotations", "rotation", 4), (
 
 
 @dataclass(frozen=True, eq=False)
-class SkelPart:
+class PrimSkeleton:
     """One skeleton of the stage: path, joint rows and animation. The rows are by joint path."""
 
     path: str
@@ -63,7 +63,7 @@ class StageSkeletons:
     """All skeletons of a stage as rows of one."""
 
     skeleton: Skeleton
-    parts: list[SkelPart]
+    prim_skeletons: list[PrimSkeleton]
     skins: tuple[Skin, ...]
 
 
@@ -73,143 +73,162 @@ def build_skeletons(reply: SubprocessReply, notes: list[str], units: dict[str, A
     parents: list[int] = []
     kinds: list[int] = []
     matrices: list[Floats] = []
-    binds: list[tuple[str, list[int], Floats]] = []
-    parts: list[SkelPart] = []
-    sources: list[str] = []
+    skin_arguments: list[tuple[str, list[int], Floats]] = []
+    prim_skeletons: list[PrimSkeleton] = []
+    source_paths: list[str] = []
     for entry in reply.header["skeletons"]:
-        base = len(names)
-        joints: list[str] = entry["joints"]
-        if len(set(joints)) < len(joints):
+        root_row = len(names)
+        joint_paths: list[str] = entry["joints"]
+        if len(set(joint_paths)) < len(joint_paths):
             raise FileError(reply.path, "its joints have the same path twice", place=entry["path"])
-        rows = {path: base + 1 + i for i, path in enumerate(joints)}
-        parent_rows = [_find_parent(path, rows, base) for path in joints]
+        rows = {path: root_row + 1 + i for i, path in enumerate(joint_paths)}
+        parent_rows = [_find_parent(path, rows, root_row) for path in joint_paths]
         if any(parent >= row for parent, row in zip(parent_rows, rows.values(), strict=True)):
             raise FileError(reply.path, "its joints are not listed after their parents", place=entry["path"])
-        rest, bind = _read_transforms(reply, entry, [parent - base - 1 for parent in parent_rows], notes)
-        skeleton_name, joint_names = entry["path"].rsplit("/", 1)[-1], [path.rsplit("/", 1)[-1] for path in joints]
+        rest_matrices, bind_matrices = _read_transforms(
+            reply, entry, [parent - root_row - 1 for parent in parent_rows], notes
+        )
+        skeleton_name, joint_names = entry["path"].rsplit("/", 1)[-1], [path.rsplit("/", 1)[-1] for path in joint_paths]
         names += [f"{skeleton_name}_skeleton" if skeleton_name in joint_names else skeleton_name, *joint_names]
-        sources += [entry["path"], *(f"{entry['path']}:{path}" for path in joints)]
+        source_paths += [entry["path"], *(f"{entry['path']}:{path}" for path in joint_paths)]
         parents += [-1, *parent_rows]
-        kinds += [int(Kind.FIXED), *[int(Kind.BALL)] * len(joints)]
+        kinds += [int(Kind.FIXED), *[int(Kind.BALL)] * len(joint_paths)]
         skeleton_matrix = _check_finite(reply, np.array(entry["place"], dtype=np.float64).reshape(1, 16))
-        matrices += [skeleton_matrix, rest]
-        binds.append((names[base], list(rows.values()), bind))
-        parts.append(SkelPart(entry["path"], rows, entry["animation"]))
+        matrices += [skeleton_matrix, rest_matrices]
+        skin_arguments.append((names[root_row], list(rows.values()), bind_matrices))
+        prim_skeletons.append(PrimSkeleton(entry["path"], rows, entry["animation"]))
         if entry["moves"]:
             notes.append(f"the animation of the prim {entry['path']} itself is not read")
-    offsets, quaternions, scales, sheared = decompose_matrices(np.concatenate(matrices))
-    if sheared.any():
-        sheared_names = join_names(names[i] for i in np.flatnonzero(sheared))
+    offsets, quaternions, scales, is_sheared = decompose_matrices(np.concatenate(matrices))
+    if is_sheared.any():
+        sheared_names = join_names(names[i] for i in np.flatnonzero(is_sheared))
         notes.append(
             f"sheared rest transforms are not supported; only their rotation and scale were kept: {sheared_names}"
         )
     skeleton = Skeleton.build(
-        names, parents, kinds, offsets=offsets, rotations=quaternions, scales=scales, source_ids=sources, **units
+        names, parents, kinds, offsets=offsets, rotations=quaternions, scales=scales, source_ids=source_paths, **units
     )
-    renamed = [new for new, old in zip(skeleton.names, names, strict=True) if new != old]
-    if renamed:
-        notes.append(f"joints with a duplicate name were renamed: {join_names(renamed)}")
-    return StageSkeletons(skeleton, parts, tuple(_build_skin(skeleton, *bind) for bind in binds if len(bind[2])))
+    renamed_joints = [new for new, old in zip(skeleton.names, names, strict=True) if new != old]
+    if renamed_joints:
+        notes.append(f"joints with a duplicate name were renamed: {join_names(renamed_joints)}")
+    return StageSkeletons(
+        skeleton,
+        prim_skeletons,
+        tuple(_build_skin(skeleton, *arguments) for arguments in skin_arguments if len(arguments[2])),
+    )
 
 
-def _build_skin(skeleton: Skeleton, name: str, rows: list[int], bind: Floats) -> Skin:
-    matrices = bind.reshape(-1, 4, 4).transpose(0, 2, 1).copy()
+def _build_skin(skeleton: Skeleton, name: str, rows: list[int], bind_matrices: Floats) -> Skin:
+    matrices = bind_matrices.reshape(-1, 4, 4).transpose(0, 2, 1).copy()
     matrices.setflags(write=False)
     return Skin(name, tuple(skeleton.names[row] for row in rows), matrices)
 
 
-def _find_parent(path: str, rows: dict[str, int], base: int) -> int:
+def _find_parent(path: str, rows: dict[str, int], root_row: int) -> int:
     """Find the row of the nearest joint above a path. The skeleton's own row where there is none."""
     while "/" in path:
         path = path.rsplit("/", 1)[0]
         if path in rows:
             return rows[path]
-    return base
+    return root_row
 
 
 def _read_transforms(
     reply: SubprocessReply, entry: dict[str, Any], parents: list[int], notes: list[str]
 ) -> tuple[Floats, Floats]:
     """Read rest and bind transforms, (n, 16) each. Rest is relative to the parents, bind in the world."""
-    n = len(parents)
+    joint_count = len(parents)
     blocks = [reply.blocks[entry[name]] for name in ("rest", "bind")]
     for name, block in zip(("rest", "bind"), blocks, strict=True):
-        if block.size not in (0, 16 * n):
-            reason = f"{n} joints need {n} {name} transforms; there are {block.size / 16:g}"
+        if block.size not in (0, 16 * joint_count):
+            reason = f"{joint_count} joints need {joint_count} {name} transforms; there are {block.size / 16:g}"
             raise FileError(reply.path, reason, place=entry["path"])
-    rest, bind = (_check_finite(reply, block.reshape(-1, 16)) for block in blocks)
-    if not n:
+    rest_matrices, bind_matrices = (_check_finite(reply, block.reshape(-1, 16)) for block in blocks)
+    if not joint_count:
         return np.zeros((0, 16)), np.zeros((0, 16))
-    if not len(rest) and not len(bind):
+    if not len(rest_matrices) and not len(bind_matrices):
         raise FileError(reply.path, "has neither rest nor bind transforms", place=entry["path"])
-    if len(rest):
-        return rest, bind if len(bind) else np.zeros((0, 16))
+    if len(rest_matrices):
+        return rest_matrices, bind_matrices if len(bind_matrices) else np.zeros((0, 16))
     notes.append(f"the skeleton {entry['path']} has no rest transforms; its bind pose is used as its rest pose")
-    world = bind.reshape(-1, 4, 4)
-    if (np.abs(np.linalg.det(world)) < 1e-300).any():  # noqa: PLR2004
+    world_matrices = bind_matrices.reshape(-1, 4, 4)
+    if (np.abs(np.linalg.det(world_matrices)) < 1e-300).any():  # noqa: PLR2004
         raise FileError(reply.path, "a bind transform has no inverse", place=entry["path"])
-    local = [m if p < 0 else m @ np.linalg.inv(world[p]) for m, p in zip(world, parents, strict=True)]
-    return np.array(local).reshape(-1, 16), bind
+    local_matrices = [
+        m if p < 0 else m @ np.linalg.inv(world_matrices[p]) for m, p in zip(world_matrices, parents, strict=True)
+    ]
+    return np.array(local_matrices).reshape(-1, 16), bind_matrices
 
 
-def _check_finite(answer: SubprocessReply, values: Floats) -> Floats:
+def _check_finite(reply: SubprocessReply, values: Floats) -> Floats:
     if not (np.abs(values) <= MAX_NUMBER).all():  # also catches NaN
-        raise FileError(answer.path, "it holds a transform with a number that is not finite or too large")
+        raise FileError(reply.path, "it holds a transform with a number that is not finite or too large")
     return values
 
 
 # --- animations ----------------------------------------------------------------------------------
 
 
-def build_clips(answer: SubprocessReply, skeletons: StageSkeletons, notes: list[str]) -> tuple[KeyedClip, ...]:
+def build_clips(reply: SubprocessReply, skeletons: StageSkeletons, notes: list[str]) -> tuple[KeyedClip, ...]:
     """Build a clip for each animation of a skeleton. Those bound to one come first, then those matching its joints."""
     clips: list[KeyedClip] = []
-    rate = answer.header["rate"]
-    for entry in answer.header["animations"]:
-        part = _match_part(entry, skeletons.parts)
-        if part is None:
+    rate = reply.header["rate"]
+    for entry in reply.header["animations"]:
+        prim_skeleton = _match_skeleton(entry, skeletons.prim_skeletons)
+        if prim_skeleton is None:
             notes.append(f"the animation {entry['path']} moves no joint of a skeleton in the file and is left out")
             continue
-        clip = _build_clip(answer, entry, part, skeletons.skeleton, rate if rate > 0.0 else 24.0, notes)
+        clip = _build_clip(reply, entry, prim_skeleton, skeletons.skeleton, rate if rate > 0.0 else 24.0, notes)
         if clip is not None:
             clips.append(clip)
     return tuple(clips)
 
 
-def _match_part(entry: dict[str, Any], parts: list[SkelPart]) -> SkelPart | None:
-    bound = [part for part in parts if part.animation == entry["path"]]
-    fitting = [part for part in parts if entry["joints"] and set(entry["joints"]) <= set(part.rows)]
-    return next((part for part in [*bound, *fitting]), None)
+def _match_skeleton(entry: dict[str, Any], prim_skeletons: list[PrimSkeleton]) -> PrimSkeleton | None:
+    bound_skeletons = [prim_skeleton for prim_skeleton in prim_skeletons if prim_skeleton.animation == entry["path"]]
+    matching_skeletons = [
+        prim_skeleton
+        for prim_skeleton in prim_skeletons
+        if entry["joints"] and set(entry["joints"]) <= set(prim_skeleton.rows)
+    ]
+    return next((prim_skeleton for prim_skeleton in [*bound_skeletons, *matching_skeletons]), None)
 
 
 def _build_clip(
-    answer: SubprocessReply, entry: dict[str, Any], part: SkelPart, skeleton: Skeleton, rate: float, notes: list[str]
+    reply: SubprocessReply,
+    entry: dict[str, Any],
+    prim_skeleton: PrimSkeleton,
+    skeleton: Skeleton,
+    rate: float,
+    notes: list[str],
 ) -> KeyedClip | None:
-    codes = answer.read_block(entry["times"], answer.blocks[entry["times"]].shape)
+    time_codes = reply.read_block(entry["times"], reply.blocks[entry["times"]].shape)
     joints: list[str] = entry["joints"]
-    values: dict[str, Floats] = {}
-    for name, path, width in _CHANNELS:
-        block = None if entry[name] is None else answer.blocks[entry[name]]
-        if block is None or block.size != len(codes) * len(joints) * width:
+    keys_by_path: dict[str, Floats] = {}
+    for name, path, component_count in _CHANNELS:
+        block = None if entry[name] is None else reply.blocks[entry[name]]
+        if block is None or block.size != len(time_codes) * len(joints) * component_count:
             notes.append(f"the animation {entry['path']} does not have as many {name} as joints and is left out")
             return None
-        values[path] = answer.read_block(entry[name], (len(codes), len(joints), width))
-    if not values["rotation"].any(axis=-1).all():
-        raise FileError(answer.path, "holds a rotation of zero length", place=entry["path"])
-    if max(np.abs(block).max(initial=0.0) for block in values.values()) > MAX_NUMBER:
-        raise FileError(answer.path, "holds a number too large", place=entry["path"])
-    times = (codes - codes[0]) / rate
+        keys_by_path[path] = reply.read_block(entry[name], (len(time_codes), len(joints), component_count))
+    if not keys_by_path["rotation"].any(axis=-1).all():
+        raise FileError(reply.path, "holds a rotation of zero length", place=entry["path"])
+    if max(np.abs(block).max(initial=0.0) for block in keys_by_path.values()) > MAX_NUMBER:
+        raise FileError(reply.path, "holds a number too large", place=entry["path"])
+    times = (time_codes - time_codes[0]) / rate
     freeze_array(times)
-    unknown = [joint for joint in joints if joint not in part.rows]
-    if unknown:
-        notes.append(f"the animation {entry['path']} moves joints missing from its skeleton: {join_names(unknown)}")
+    unknown_joints = [joint for joint in joints if joint not in prim_skeleton.rows]
+    if unknown_joints:
+        notes.append(
+            f"the animation {entry['path']} moves joints missing from its skeleton: {join_names(unknown_joints)}"
+        )
     name = entry["path"].rsplit("/", 1)[-1]
-    if codes[0] != 0.0:
-        notes.append(f"animation {name!r} begins at {codes[0] / rate:.6g} s in the file; its clip begins at 0")
+    if time_codes[0] != 0.0:
+        notes.append(f"animation {name!r} begins at {time_codes[0] / rate:.6g} s in the file; its clip begins at 0")
     tracks = [
-        _build_track(part.rows[joint], path, times, values[path][:, k])
+        _build_track(prim_skeleton.rows[joint], path, times, keys_by_path[path][:, k])
         for k, joint in enumerate(joints)
-        if joint in part.rows
+        if joint in prim_skeleton.rows
         for _, path, _ in _CHANNELS
     ]
     return KeyedClip(skeleton, tuple(tracks), name) if tracks else None
@@ -227,7 +246,7 @@ def _build_track(row: int, path: Any, times: Floats, values: Floats) -> Track:
 
 
 _KIND_BY_JOINT = {"revolute": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED, "spherical": Kind.BALL}
-_ROTATION_LIMITS = ("rotX", "rotY", "rotZ")
+_ROTATION_LIMIT_NAMES = ("rotX", "rotY", "rotZ")
 _WORLD = ""  # path of the world, the default body of a joint
 
 
@@ -268,7 +287,7 @@ class PhysicsTree:
         self.transforms: list[tuple[Floats, Floats]] = []
         self.limits: list[Limit | None] = []
         self.sources: list[str] = []
-        self.row_of: dict[str, int] = {}
+        self.row_by_body: dict[str, int] = {}
         self.aliases: dict[str, int] = {}
         self.loop_joints: list[dict[str, Any]] = []  # joints closing a loop
         self.body_transforms = {
@@ -287,38 +306,41 @@ class PhysicsTree:
     def _build_trees(self) -> None:
         """Build trees from bodies without a joint above. They come in file order; remaining joints close loops."""
         joints = [joint for joint in self.reply.header["joints"] if joint["on"] and any(joint["bodies"])]
-        remaining = [joint for joint in joints if not joint["apart"]]
-        closing = [joint for joint in joints if joint["apart"]]
-        world_joints = [joint for joint in remaining if _WORLD in joint["bodies"]]
-        remaining = [joint for joint in remaining if _WORLD not in joint["bodies"]]
+        remaining_joints = [joint for joint in joints if not joint["apart"]]
+        closing_joints = [joint for joint in joints if joint["apart"]]
+        world_joints = [joint for joint in remaining_joints if _WORLD in joint["bodies"]]
+        remaining_joints = [joint for joint in remaining_joints if _WORLD not in joint["bodies"]]
         for joint in joints:
             self._check_joint(joint)
         for joint in sorted(world_joints, key=lambda joint: joint["kind"] != "fixed"):
             body = joint["bodies"][0] or joint["bodies"][1]
-            if body not in self.row_of and joint["kind"] == "fixed":
+            if body not in self.row_by_body and joint["kind"] == "fixed":
                 self._add_root(body, Kind.FIXED)
-            elif body not in self.row_of:
+            elif body not in self.row_by_body:
                 self._add_to_world(joint)
             elif joint["kind"] != "fixed":
-                closing.append(joint)
-        while remaining:
-            next_joint = next((j for j in remaining if any(body in self.row_of for body in j["bodies"])), None)
+                closing_joints.append(joint)
+        while remaining_joints:
+            next_joint = next(
+                (j for j in remaining_joints if any(body in self.row_by_body for body in j["bodies"])), None
+            )
             if next_joint is None:
-                child_bodies = {joint["bodies"][1] for joint in remaining}
+                child_bodies = {joint["bodies"][1] for joint in remaining_joints}
                 root_body = next(
-                    (j["bodies"][0] for j in remaining if j["bodies"][0] not in child_bodies), remaining[0]["bodies"][0]
+                    (j["bodies"][0] for j in remaining_joints if j["bodies"][0] not in child_bodies),
+                    remaining_joints[0]["bodies"][0],
                 )
                 self._add_root(root_body, Kind.FREE if root_body in self.reply.header["floating"] else Kind.FIXED)
                 continue
-            remaining.remove(next_joint)
-            if all(body in self.row_of for body in next_joint["bodies"]):
-                closing.append(next_joint)
+            remaining_joints.remove(next_joint)
+            if all(body in self.row_by_body for body in next_joint["bodies"]):
+                closing_joints.append(next_joint)
             else:
-                self._add_joint(next_joint, is_reversed=next_joint["bodies"][0] not in self.row_of)
-        closing = [joint for joint in closing if not self._add_detached(joint)]
-        self.loop_joints = [joint for joint in closing if self._find_constraints(joint)[0]]
-        if closing:
-            paths = join_names(joint["path"] for joint in closing)
+                self._add_joint(next_joint, is_reversed=next_joint["bodies"][0] not in self.row_by_body)
+        closing_joints = [joint for joint in closing_joints if not self._add_detached(joint)]
+        self.loop_joints = [joint for joint in closing_joints if self._find_constraints(joint)[0]]
+        if closing_joints:
+            paths = join_names(joint["path"] for joint in closing_joints)
             self.notes.append(
                 f"joints that close a loop are not part of the tree, and poses can open the loop: {paths}"
             )
@@ -336,13 +358,13 @@ class PhysicsTree:
 
     def _add_detached(self, joint: dict[str, Any]) -> bool:
         """Add a detached joint if it carries a body of its own. It stands apart from its articulation."""
-        known = [body == _WORLD or body in self.row_of for body in joint["bodies"]]
-        if sum(known) != 1:
+        is_in_tree = [body == _WORLD or body in self.row_by_body for body in joint["bodies"]]
+        if sum(is_in_tree) != 1:
             return False
         if _WORLD in joint["bodies"]:
             self._add_to_world(joint)
         else:
-            self._add_joint(joint, is_reversed=not known[0])
+            self._add_joint(joint, is_reversed=not is_in_tree[0])
         return True
 
     def _add_to_world(self, joint: dict[str, Any]) -> None:
@@ -350,9 +372,11 @@ class PhysicsTree:
 
         They are below a row for the world itself.
         """
-        if _WORLD not in self.row_of:
-            origin, no_turn, _ = self.body_transforms[_WORLD]
-            self.row_of[_WORLD] = self._add_row(self._choose_world_name(), -1, Kind.FIXED, (origin, no_turn))
+        if _WORLD not in self.row_by_body:
+            origin, identity_rotation, _ = self.body_transforms[_WORLD]
+            self.row_by_body[_WORLD] = self._add_row(
+                self._choose_world_name(), -1, Kind.FIXED, (origin, identity_rotation)
+            )
         self._add_joint(joint, is_reversed=joint["bodies"][1] == _WORLD)
 
     def _choose_world_name(self) -> str:
@@ -361,8 +385,8 @@ class PhysicsTree:
         No body and no joint of the file has it.
         """
         paths = [*self.reply.header["bodies"], *(joint["path"] for joint in self.reply.header["joints"])]
-        taken = {path.rsplit("/", 1)[-1] for path in paths}
-        return next(name for name in chain(["world"], (f"world_{i}" for i in count(1))) if name not in taken)
+        used_names = {path.rsplit("/", 1)[-1] for path in paths}
+        return next(name for name in chain(["world"], (f"world_{i}" for i in count(1))) if name not in used_names)
 
     def _find_constraints(self, joint: dict[str, Any]) -> tuple[tuple[Hold, ...], str]:
         """Find the constraints of a loop joint, and its free axis.
@@ -376,10 +400,13 @@ class PhysicsTree:
         }  # fmt: skip
         if joint["kind"] in holds_by_kind:
             return holds_by_kind[joint["kind"]], axis
-        ranges: dict[str, list[float]] = joint["limits"]
+        range_by_motion: dict[str, list[float]] = joint["limits"]
         free_axes = {
             motion: [
-                a for a in "XYZ" if not ranges.get(motion + a, [0.0, 1.0])[0] > ranges.get(motion + a, [0.0, 1.0])[1]
+                letter
+                for letter in "XYZ"
+                if not range_by_motion.get(motion + letter, [0.0, 1.0])[0]
+                > range_by_motion.get(motion + letter, [0.0, 1.0])[1]
             ]
             for motion in ("trans", "rot")
         }
@@ -396,10 +423,10 @@ class PhysicsTree:
         holds, axis = self._find_constraints(joint)
         z_to_axis = rotations.rotation_between(np.array([0.0, 0.0, 1.0]), np.eye(3)["XYZ".index(axis)])
         ends: list[tuple[str | None, LoopFrame]] = []
-        for side, body in enumerate(joint["bodies"]):
-            at, quaternion = self._read_frame(joint, side)
-            frame = (*at.tolist(), *rotations.multiply(quaternion, z_to_axis).tolist())
-            ends.append((None if body == _WORLD else names[self.row_of[body]], frame))
+        for body_index, body in enumerate(joint["bodies"]):
+            position, quaternion = self._read_frame(joint, body_index)
+            frame = (*position.tolist(), *rotations.multiply(quaternion, z_to_axis).tolist())
+            ends.append((None if body == _WORLD else names[self.row_by_body[body]], frame))
         (first, first_frame), (second, second_frame) = ends
         return Loop(joint["path"].rsplit("/", 1)[-1], (first, second), (first_frame, second_frame), holds)
 
@@ -418,40 +445,40 @@ class PhysicsTree:
     def _add_root(self, body: str, kind: Kind) -> None:
         """Add the row of a body without a joint above. It is free where a simulation would let it fall."""
         position, quaternion, _ = self.body_transforms[body]
-        self.row_of[body] = self._add_row(body, -1, kind, (position, quaternion))
+        self.row_by_body[body] = self._add_row(body, -1, kind, (position, quaternion))
 
     def _add_joint(self, joint: dict[str, Any], *, is_reversed: bool) -> None:
         """Add rows for a joint and its child body.
 
         `is_reversed` where the file has the two bodies in the other order.
         """
-        carrier, carried = joint["bodies"][::-1] if is_reversed else joint["bodies"]
-        parent_side, child_side = (1, 0) if is_reversed else (0, 1)
-        row, transform = self.row_of[carrier], self._read_frame(joint, parent_side)
+        parent_body, child_body = joint["bodies"][::-1] if is_reversed else joint["bodies"]
+        parent_index, child_index = (1, 0) if is_reversed else (0, 1)
+        row, transform = self.row_by_body[parent_body], self._read_frame(joint, parent_index)
         motions = self._split_motions(joint, is_reversed=is_reversed)
         for motion in reversed(motions) if is_reversed else motions:
             row = self._add_row(motion.path, row, motion.kind, transform, motion.limit)
             if motion.kind in (Kind.HINGE, Kind.SLIDE):
                 self.axes[row] = tuple((-motion.axis if is_reversed else motion.axis).tolist())
             transform = _IDENTITY_TRANSFORM
-        at, quaternion = self._read_frame(joint, child_side)
-        if not at.any() and not quaternion[1:].any():  # identical frames: the body is an alias of the joint
-            self.row_of[carried] = row
-            self.aliases[carried.rsplit("/", 1)[-1]] = row
+        position, quaternion = self._read_frame(joint, child_index)
+        if not position.any() and not quaternion[1:].any():  # identical frames: the body is an alias of the joint
+            self.row_by_body[child_body] = row
+            self.aliases[child_body.rsplit("/", 1)[-1]] = row
             return
         inverse_rotation = rotations.inverse(quaternion)
-        self.row_of[carried] = self._add_row(
-            carried, row, Kind.FIXED, (-rotations.rotate(inverse_rotation, at), inverse_rotation)
+        self.row_by_body[child_body] = self._add_row(
+            child_body, row, Kind.FIXED, (-rotations.rotate(inverse_rotation, position), inverse_rotation)
         )
 
-    def _read_frame(self, joint: dict[str, Any], side: int) -> tuple[Floats, Floats]:
+    def _read_frame(self, joint: dict[str, Any], body_index: int) -> tuple[Floats, Floats]:
         """Return the joint's frame in one of its scaled bodies."""
-        at, quaternion = (np.array(joint[name][side], dtype=np.float64) for name in ("places", "turns"))
-        if not (np.abs(at) <= MAX_NUMBER).all() or not np.isfinite(quaternion).all() or not quaternion.any():
+        position, quaternion = (np.array(joint[name][body_index], dtype=np.float64) for name in ("places", "turns"))
+        if not (np.abs(position) <= MAX_NUMBER).all() or not np.isfinite(quaternion).all() or not quaternion.any():
             raise FileError(
                 self.reply.path, "its frame is not finite, or its rotation has no length", place=joint["path"]
             )
-        return at * self.body_transforms[joint["bodies"][side]][2], rotations.normalise(quaternion)
+        return position * self.body_transforms[joint["bodies"][body_index]][2], rotations.normalise(quaternion)
 
     def _split_motions(self, joint: dict[str, Any], *, is_reversed: bool) -> list[_RowMotion]:
         """Split a joint into motions, from its first body's frame on.
@@ -465,11 +492,11 @@ class PhysicsTree:
         if joint["kind"] != "free":
             return [main_motion]
         slides: list[_RowMotion] = []
-        for letter, along in zip("XYZ", np.eye(3), strict=True):
+        for letter, slide_axis in zip("XYZ", np.eye(3), strict=True):
             low, high = joint["limits"].get(f"trans{letter}", (-math.inf, math.inf))
             if not low > high:
                 slides.append(
-                    _RowMotion(f"{joint['path']}_{letter.lower()}", Kind.SLIDE, along, _build_range(low, high))
+                    _RowMotion(f"{joint['path']}_{letter.lower()}", Kind.SLIDE, slide_axis, _build_range(low, high))
                 )
         if slides and kind == Kind.FIXED:
             return [*slides[:-1], slides[-1]._replace(path=joint["path"])]
@@ -487,8 +514,8 @@ class PhysicsTree:
             raise FileError(self.reply.path, str(error), place=joint["path"]) from error
 
     def _read_range(self, joint: dict[str, Any]) -> Range | None:
-        factor = math.pi / 180.0 if joint["kind"] == "revolute" else 1.0
-        low, high = float(joint["low"]) * factor, float(joint["high"]) * factor
+        unit_factor = math.pi / 180.0 if joint["kind"] == "revolute" else 1.0
+        low, high = float(joint["low"]) * unit_factor, float(joint["high"]) * unit_factor
         if low > high:
             self.notes.append(
                 f"the range of joint {joint['path']} is ignored: its lower limit {joint['low']:g} is above its upper "
@@ -503,28 +530,28 @@ class PhysicsTree:
         A freedom is locked where low is above high.
         """
         limits: dict[str, list[float]] = joint["limits"]
-        ends = [
-            tuple(math.radians(v) for v in limits[n]) if n in limits else (-math.inf, math.inf)
-            for n in _ROTATION_LIMITS
+        ranges = [
+            tuple(math.radians(angle) for angle in limits[name]) if name in limits else (-math.inf, math.inf)
+            for name in _ROTATION_LIMIT_NAMES
         ]
-        ends = [(0.0, 0.0) if low > high else (low, high) for low, high in ends]
-        if all(end == (0.0, 0.0) for end in ends):
+        ranges = [(0.0, 0.0) if low > high else (low, high) for low, high in ranges]
+        if all(angle_range == (0.0, 0.0) for angle_range in ranges):
             return Kind.FIXED, None
         if is_reversed:
             self.notes.append(f"the limits of {joint['path']} are measured from the other body, and are not read")
             return Kind.BALL, None
-        x, y, z = ends
+        x, y, z = ranges
         box = EulerBox("XYZ", x=x, y=y, z=z, source="file")
-        return Kind.BALL, box if any(math.isfinite(v) for end in ends for v in end) else None
+        return Kind.BALL, box if any(math.isfinite(angle) for angle_range in ranges for angle in angle_range) else None
 
     def build_skeleton(self, units: dict[str, Any]) -> Skeleton:
         """Build the skeleton with zero at coinciding joint frames."""
         offsets, quaternions = zip(*self.transforms, strict=True)
         units = units | {"aliases": {name: row for name, row in self.aliases.items() if name not in self.names}}
         names = make_unique_names(self.names)
-        renamed = [new for new, old in zip(names, self.names, strict=True) if new != old]
-        if renamed:
-            self.notes.append(f"bodies and joints with a duplicate name were renamed: {join_names(renamed)}")
+        renamed_joints = [new for new, old in zip(names, self.names, strict=True) if new != old]
+        if renamed_joints:
+            self.notes.append(f"bodies and joints with a duplicate name were renamed: {join_names(renamed_joints)}")
         return Skeleton.build(
             self.names, self.parents, self.kinds, offsets=np.array(offsets), rotations=np.array(quaternions),
             axes=np.array(self.axes), limits=self.limits, source_ids=self.sources,

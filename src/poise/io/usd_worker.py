@@ -43,12 +43,12 @@ def read_usd(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
         layer = sdf.Layer.FindOrOpen(sys.argv[3])
         if layer is None:
             raise UnreadableFileError("usd-core cannot read it")
-        missing = _check_layers(layer, sdf)
+        missing_assets = _check_layers(layer, sdf)
         stage = usd.Stage.Open(layer)
     except tf.ErrorException as error:
         raise UnreadableFileError(f"usd-core cannot read it: {_format_first_error(error)}") from error
     try:
-        return _StageReport(stage, missing).build()
+        return _StageReport(stage, missing_assets).build()
     except (TypeError, ValueError, AttributeError) as error:  # such as a list of joints of another type than tokens
         raise UnreadableFileError(
             "a property of a skeleton, an animation or a joint has another type than USD gives it"
@@ -66,57 +66,60 @@ def _format_first_error(error: Exception) -> str:
     The text is `Error in 'FUNCTION' at line N in file SOURCE : 'WORDS' Error in ...`. Messages of its parser begin with
     the file's path and `:LINE:COLUMN: `.
     """
-    words = " ".join(str(error).split()).split(" : '", 1)[-1].split("' Error in '", 1)[0]
-    words = re.sub(r"^\S.*?:(\d+):(\d+): ", r"line \1, column \2: ", words.split("--", 1)[-1].strip())
-    for pattern, plain in _MESSAGE_PATTERNS:
-        words = re.sub(pattern, plain, words)
-    words, at, file_place = words.strip(" '").partition(" at '")
-    if words.endswith(" at"):
-        words = f"{words} the end of the file"
-    return f"{words}{f' at {file_place[:_MAX_PLACE_LENGTH]!r}' if at else ''}"[:_MAX_MESSAGE_LENGTH] or "unknown error"
+    message = " ".join(str(error).split()).split(" : '", 1)[-1].split("' Error in '", 1)[0]
+    message = re.sub(r"^\S.*?:(\d+):(\d+): ", r"line \1, column \2: ", message.split("--", 1)[-1].strip())
+    for pattern, replacement in _MESSAGE_PATTERNS:
+        message = re.sub(pattern, replacement, message)
+    message, separator, file_place = message.strip(" '").partition(" at '")
+    if message.endswith(" at"):
+        message = f"{message} the end of the file"
+    return (
+        f"{message}{f' at {file_place[:_MAX_PLACE_LENGTH]!r}' if separator else ''}"[:_MAX_MESSAGE_LENGTH]
+        or "unknown error"
+    )
 
 
-def _check_layers(first: Any, sdf: Any) -> list[str]:
+def _check_layers(root_layer: Any, sdf: Any) -> list[str]:
     """Refuse references outside the permitted folders; return the missing ones."""
-    permitted = PermittedFolders.from_path(Path(first.realPath), *map(Path, sys.argv[4:]))
-    missing: list[str] = []
-    waiting, known_layers = [first], {first.identifier}
-    while waiting:
-        layer = waiting.pop()
+    permitted_folders = PermittedFolders.from_path(Path(root_layer.realPath), *map(Path, sys.argv[4:]))
+    missing_assets: list[str] = []
+    pending_layers, known_layers = [root_layer], {root_layer.identifier}
+    while pending_layers:
+        layer = pending_layers.pop()
         _refuse_clips(layer)
         for asset in layer.GetCompositionAssetDependencies():
             if not asset:
                 continue  # a prim of this layer
             layer_path = layer.ComputeAbsolutePath(asset)
-            outer = Path(layer_path.split("[", 1)[0]).resolve()
-            if not permitted.contains(outer):
+            layer_file = Path(layer_path.split("[", 1)[0]).resolve()
+            if not permitted_folders.contains(layer_file):
                 raise UnreadableFileError(
-                    f"its reference {permitted.format_refusal(repr(asset[:_MAX_MESSAGE_LENGTH]))}"
+                    f"its reference {permitted_folders.format_refusal(repr(asset[:_MAX_MESSAGE_LENGTH]))}"
                 )
             if layer_path in known_layers:
                 continue
             known_layers.add(layer_path)
             if len(known_layers) > _MAX_LAYERS:
                 raise UnreadableFileError(f"it refers to more than {_MAX_LAYERS:,} layers")
-            below = sdf.Layer.FindOrOpen(layer_path) if outer.is_file() else None
-            if below is None:
-                missing.append(asset)
+            sublayer = sdf.Layer.FindOrOpen(layer_path) if layer_file.is_file() else None
+            if sublayer is None:
+                missing_assets.append(asset)
             else:
-                waiting.append(below)
-    return sorted(missing)
+                pending_layers.append(sublayer)
+    return sorted(missing_assets)
 
 
 def _refuse_clips(layer: Any) -> None:
     """Refuse value clips. They open files when values are read, too late to check these."""
-    with_clips: list[str] = []
+    clip_paths: list[str] = []
 
     def visit(path: Any) -> None:
         if _has_clips(layer, path):
-            with_clips.append(str(path))
+            clip_paths.append(str(path))
 
     layer.Traverse("/", visit)
-    if with_clips:
-        raise UnreadableFileError(f"{with_clips[0]} has value clips, which are not read; flatten the stage first")
+    if clip_paths:
+        raise UnreadableFileError(f"{clip_paths[0]} has value clips, which are not read; flatten the stage first")
 
 
 def _has_clips(layer: Any, path: Any) -> bool:
@@ -127,26 +130,26 @@ def _has_clips(layer: Any, path: Any) -> bool:
 class _StageReport:
     """Report on a stage."""
 
-    def __init__(self, stage: Any, missing: list[str]) -> None:
-        self.stage, self.missing = stage, missing
+    def __init__(self, stage: Any, missing_assets: list[str]) -> None:
+        self.stage, self.missing_assets = stage, missing_assets
         self.prims = list(stage.Traverse(import_pxr("Usd").TraverseInstanceProxies()))
-        self.geom, self.skel = import_pxr("UsdGeom"), import_pxr("UsdSkel")
-        self.transforms = self.geom.XformCache()
+        self.usd_geom, self.usd_skel = import_pxr("UsdGeom"), import_pxr("UsdSkel")
+        self.transform_cache = self.usd_geom.XformCache()
         self.blocks: list[array[float]] = []
-        self.count = 0
+        self.number_count = 0
         self.mistyped: list[str] = []  # attributes of another type than USD defines
 
     def build(self) -> tuple[dict[str, Any], list[array[float]]]:
         """Build the JSON header and the blocks of numbers."""
         prims = self.prims
         header: dict[str, Any] = {
-            "unit": self.geom.GetStageMetersPerUnit(self.stage),
-            "up": str(self.geom.GetStageUpAxis(self.stage)).lower(),
+            "unit": self.usd_geom.GetStageMetersPerUnit(self.stage),
+            "up": str(self.usd_geom.GetStageUpAxis(self.stage)).lower(),
             "rate": self.stage.GetTimeCodesPerSecond(),
             "prims": len(prims),
-            "missing": self.missing,
-            "skeletons": [self._describe_skeleton(prim) for prim in prims if prim.IsA(self.skel.Skeleton)],
-            "animations": [self._describe_animation(prim) for prim in prims if prim.IsA(self.skel.Animation)],
+            "missing": self.missing_assets,
+            "skeletons": [self._describe_skeleton(prim) for prim in prims if prim.IsA(self.usd_skel.Skeleton)],
+            "animations": [self._describe_animation(prim) for prim in prims if prim.IsA(self.usd_skel.Animation)],
             "joints": [self._describe_joint(prim) for prim in prims if prim.GetTypeName() in _JOINT_KINDS],
         }
         header["odd"] = self.mistyped
@@ -158,15 +161,15 @@ class _StageReport:
             }
         )
         bodies = {path for joint in header["joints"] for path in joint["bodies"] if path}
-        prims = {path: self.stage.GetPrimAtPath(path) for path in sorted(bodies)}
-        header["bodies"] = {path: self._read_world_matrix(prim) for path, prim in prims.items()}
-        header["floating"] = [path for path, prim in prims.items() if self._is_dynamic(prim)]
+        prim_by_path = {path: self.stage.GetPrimAtPath(path) for path in sorted(bodies)}
+        header["bodies"] = {path: self._read_world_matrix(prim) for path, prim in prim_by_path.items()}
+        header["floating"] = [path for path, prim in prim_by_path.items() if self._is_dynamic(prim)]
         return header, self.blocks
 
     def _add_block(self, values: Iterator[float] | list[float]) -> int:
         numbers = array("d", values)
-        self.count += len(numbers)
-        if self.count > _MAX_NUMBERS:
+        self.number_count += len(numbers)
+        if self.number_count > _MAX_NUMBERS:
             raise UnreadableFileError(
                 f"it has more than {_MAX_NUMBERS:,} numbers of animation; cut it into several files"
             )
@@ -175,42 +178,42 @@ class _StageReport:
 
     def _read_world_matrix(self, prim: Any) -> list[float]:
         """Return the world matrix of a prim. The identity for a missing one."""
-        if not prim or not prim.IsA(self.geom.Xformable):
+        if not prim or not prim.IsA(self.usd_geom.Xformable):
             return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
-        matrix: Any = self.transforms.GetLocalToWorldTransform(prim)
+        matrix: Any = self.transform_cache.GetLocalToWorldTransform(prim)
         return [value for row in matrix for value in row]
 
     def _is_dynamic(self, prim: Any) -> bool:
         """Return whether a body is dynamic in simulation. It is an enabled rigid body without kinematic animation."""
-        physics = import_pxr("UsdPhysics").RigidBodyAPI
-        if not prim or not prim.HasAPI(physics):
+        rigid_body_api = import_pxr("UsdPhysics").RigidBodyAPI
+        if not prim or not prim.HasAPI(rigid_body_api):
             return False
-        body = physics(prim)
+        body = rigid_body_api(prim)
         return bool(body.GetRigidBodyEnabledAttr().Get()) and not body.GetKinematicEnabledAttr().Get()
 
     def _describe_skeleton(self, prim: Any) -> dict[str, Any]:
-        skeleton = self.skel.Skeleton(prim)
+        skeleton = self.usd_skel.Skeleton(prim)
         joints = [str(joint) for joint in skeleton.GetJointsAttr().Get() or ()]
-        source = self.skel.BindingAPI(prim).GetInheritedAnimationSource()
+        animation_prim = self.usd_skel.BindingAPI(prim).GetInheritedAnimationSource()
         return {
             "path": str(prim.GetPath()),
             "joints": joints,
             "rest": self._add_block(_flatten_matrices(skeleton.GetRestTransformsAttr().Get())),
             "bind": self._add_block(_flatten_matrices(skeleton.GetBindTransformsAttr().Get())),
             "place": self._read_world_matrix(prim),
-            "moves": self.geom.Xformable(prim).TransformMightBeTimeVarying(),
-            "animation": str(source.GetPath()) if source else "",
+            "moves": self.usd_geom.Xformable(prim).TransformMightBeTimeVarying(),
+            "animation": str(animation_prim.GetPath()) if animation_prim else "",
         }
 
     def _describe_animation(self, prim: Any) -> dict[str, Any]:
         """Describe an animation: joints, times [time codes], values of three channels. None for a missing channel."""
-        animation = self.skel.Animation(prim)
+        animation = self.usd_skel.Animation(prim)
         attributes = [getattr(animation, f"Get{name.capitalize()}Attr")() for name in _CHANNELS]
-        samples = sorted({time for attribute in attributes for time in attribute.GetTimeSamples()})
-        entry: dict[str, Any] = {"path": str(prim.GetPath()), "times": self._add_block(samples or [0.0])}
+        sample_times = sorted({time for attribute in attributes for time in attribute.GetTimeSamples()})
+        entry: dict[str, Any] = {"path": str(prim.GetPath()), "times": self._add_block(sample_times or [0.0])}
         entry["joints"] = [str(joint) for joint in animation.GetJointsAttr().Get() or ()]
         for name, attribute in zip(_CHANNELS, attributes, strict=True):
-            values = [attribute.Get(time) if samples else attribute.Get() for time in samples or [0.0]]
+            values = [attribute.Get(time) if sample_times else attribute.Get() for time in sample_times or [0.0]]
             entry[name] = (
                 None if any(value is None for value in values) else self._add_block(_flatten_values(values, name))
             )
@@ -233,8 +236,8 @@ class _StageReport:
             },
             "low": attributes.read_number("physics:lowerLimit", float("-inf")),
             "high": attributes.read_number("physics:upperLimit", float("inf")),
-            "apart": attributes.read_flag("physics:excludeFromArticulation", otherwise=False),
-            "on": attributes.read_flag("physics:jointEnabled", otherwise=True),
+            "apart": attributes.read_flag("physics:excludeFromArticulation", default=False),
+            "on": attributes.read_flag("physics:jointEnabled", default=True),
             "cone": [attributes.read_number(f"physics:coneAngle{k}Limit", -1.0) for k in (0, 1)],
         }  # fmt: skip
 
@@ -252,9 +255,9 @@ class _JointAttributes:
         attribute = self.prim.GetAttribute(name)
         return attribute.Get() if attribute else None
 
-    def _read_typed(self, name: str, *kinds: type) -> Any:
+    def _read_typed(self, name: str, *types: type) -> Any:
         value = self._read_value(name)
-        if value is None or isinstance(value, kinds):
+        if value is None or isinstance(value, types):
             return value
         self.mistyped.append(self._format_attribute(name, value))
         return None
@@ -262,20 +265,20 @@ class _JointAttributes:
     def _format_attribute(self, name: str, value: Any) -> str:
         return f"{name} of {self.prim.GetPath()} ({type(value).__name__})"
 
-    def read_number(self, name: str, otherwise: float) -> float:
+    def read_number(self, name: str, default: float) -> float:
         """Read a number of any kind."""
         value = self._read_typed(name, int, float)
-        return otherwise if value is None else float(value)
+        return default if value is None else float(value)
 
-    def read_flag(self, name: str, *, otherwise: bool) -> bool:
+    def read_flag(self, name: str, *, default: bool) -> bool:
         """Read a number as true unless it is zero."""
         value = self._read_typed(name, int, float)
-        return otherwise if value is None else bool(value)
+        return default if value is None else bool(value)
 
-    def read_word(self, name: str, otherwise: str) -> str:
+    def read_word(self, name: str, default: str) -> str:
         """Read a token or text."""
         value = self._read_typed(name, str)
-        return otherwise if value is None else str(value)
+        return default if value is None else str(value)
 
     def read_position(self, name: str) -> list[float]:
         """Read three numbers; zeros where the attribute is absent."""
@@ -284,7 +287,7 @@ class _JointAttributes:
             return [0.0, 0.0, 0.0]
         if not isinstance(value, tuple(getattr(import_pxr("Gf"), f"Vec3{letter}") for letter in "dfhi")):
             raise UnreadableFileError(f"{self._format_attribute(name, value)} is not a position of three numbers")
-        return [float(part) for part in value]
+        return [float(coordinate) for coordinate in value]
 
     def read_quaternion(self, name: str) -> list[float]:
         """Read a quaternion as w x y z.

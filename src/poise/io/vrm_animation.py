@@ -1,4 +1,4 @@
-"""VRM animation writer: into a source animation, or from any humanoid.
+"""VRM animation writer: T pose, retargeting and encoding.
 
 A source animation keeps its expressions and gaze; any other motion is retargeted from the T pose.
 """
@@ -82,25 +82,26 @@ def find_t_pose(skeleton: Skeleton) -> TPose:
     UnsupportedError where a required role is unknown or the rest pose is not that of a standing humanoid.
     """
     joints = {role: joint for role, joint in search_roles(skeleton).joints.items() if role not in _EYE_ROLES}
-    missing = [role for role in REQUIRED_BONES if role not in joints]
-    if missing:
+    missing_roles = [role for role in REQUIRED_BONES if role not in joints]
+    if missing_roles:
         raise UnsupportedError(
-            f"a VRM animation moves the bones of a person, and these roles have no joint: {join_names(missing)}; "
+            f"a VRM animation moves the bones of a person, and these roles have no joint: {join_names(missing_roles)}; "
             f"a sidecar can name them"
         )
     rows = sorted({skeleton.index(joint) for joint in joints.values()})
-    roles = {skeleton.index(joints[role]): role for role in BONES if role in joints}
+    role_by_row = {skeleton.index(joints[role]): role for role in BONES if role in joints}
     parents = [
-        next((rows.index(ancestor) for ancestor in skeleton.way(row)[-2::-1] if ancestor in roles), -1) for row in rows
+        next((rows.index(ancestor) for ancestor in skeleton.way(row)[-2::-1] if ancestor in role_by_row), -1)
+        for row in rows
     ]
-    if parents.count(-1) > 1 or roles[rows[0]] != "hips":
-        stray = join_names(roles[row] for row, parent in zip(rows, parents, strict=True) if parent < 0)
-        raise UnsupportedError(f"in a VRM animation every bone is below the hips; these are not: {stray}")
+    if parents.count(-1) > 1 or role_by_row[rows[0]] != "hips":
+        stray_roles = join_names(role_by_row[row] for row, parent in zip(rows, parents, strict=True) if parent < 0)
+        raise UnsupportedError(f"in a VRM animation every bone is below the hips; these are not: {stray_roles}")
     try:
         rest_stance = find_body_frame(skeleton, joints)
     except InputError as error:
         raise UnsupportedError(f"no T pose can be found for this character: {error}") from error
-    return _build_t_pose(skeleton, rows, [roles[row] for row in rows], parents, rest_stance)
+    return _build_t_pose(skeleton, rows, [role_by_row[row] for row in rows], parents, rest_stance)
 
 
 def find_vrm_frame(skeleton: Skeleton) -> tuple[float, Floats, bool]:
@@ -110,32 +111,32 @@ def find_vrm_frame(skeleton: Skeleton) -> tuple[float, Floats, bool]:
 
     UnsupportedError as in `find_t_pose`.
     """
-    pose = find_t_pose(skeleton)
-    return pose.metres_per_unit, pose.vrm_from_world, pose.is_guess
+    t_pose = find_t_pose(skeleton)
+    return t_pose.metres_per_unit, t_pose.vrm_from_world, t_pose.is_guess
 
 
 def _build_t_pose(
     skeleton: Skeleton, rows: list[int], roles: list[str], parents: list[int], rest_stance: BodyFrame
 ) -> TPose:
-    vrm_from_world, points = _find_axes(rest_stance), rest_stance.points[rows]
+    vrm_from_world, rest_points = _find_axes(rest_stance), rest_stance.points[rows]
     t_from_rest = _compute_t_rotations(skeleton, rows, roles, parents, rest_stance, vrm_from_world)
-    positions = points @ vrm_from_world.T
+    positions = rest_points @ vrm_from_world.T
     for i, parent in enumerate(parents):
         if parent >= 0:
             positions[i] = positions[parent] + vrm_from_world @ rotations.rotate(
-                t_from_rest[parent], points[i] - points[parent]
+                t_from_rest[parent], rest_points[i] - rest_points[parent]
             )
-    low, size = float(positions[:, 1].min()), float(np.ptp(positions[:, 1]))
-    if not _MIN_FLOOR_SHARE * size <= low <= _MAX_FLOOR_SHARE * size:  # such as a BVH file with the hips at zero
-        positions -= [positions[0, 0], low, positions[0, 2]]
-    metres = skeleton.metres_per_unit
-    unit = _guess_unit(size) if metres is None else metres
-    return TPose(rows, roles, parents, positions * unit, t_from_rest, vrm_from_world, unit, metres is None)
+    lowest, height = float(positions[:, 1].min()), float(np.ptp(positions[:, 1]))
+    if not _MIN_FLOOR_SHARE * height <= lowest <= _MAX_FLOOR_SHARE * height:  # such as a BVH file with the hips at zero
+        positions -= [positions[0, 0], lowest, positions[0, 2]]
+    known_unit = skeleton.metres_per_unit
+    unit = _guess_unit(height) if known_unit is None else known_unit
+    return TPose(rows, roles, parents, positions * unit, t_from_rest, vrm_from_world, unit, known_unit is None)
 
 
-def _guess_unit(size: float) -> float:
+def _guess_unit(height: float) -> float:
     """Guess the metres per unit from a character's height in units."""
-    return min(_UNITS_M, key=lambda unit: abs(np.log(unit * size / _USUAL_HEIGHT_M)))
+    return min(_UNITS_M, key=lambda unit: abs(np.log(unit * height / _USUAL_HEIGHT_M)))
 
 
 def _find_axes(rest_stance: BodyFrame) -> Floats:
@@ -144,11 +145,11 @@ def _find_axes(rest_stance: BodyFrame) -> Floats:
     It starts from the world. It is snapped to the axes if the character is nearly aligned with them.
     """
     vrm_from_world = np.stack([rest_stance.left, rest_stance.up, rest_stance.forward])
-    nearest = np.zeros((3, 3))
-    nearest[np.arange(3), np.abs(vrm_from_world).argmax(axis=1)] = 1.0
-    nearest *= np.sign(vrm_from_world)
-    is_aligned = bool(((nearest * vrm_from_world).sum(axis=1) > _MIN_AXIS_COSINE).all())
-    return nearest if is_aligned and abs(float(np.linalg.det(nearest)) - 1.0) < 1e-9 else vrm_from_world  # noqa: PLR2004
+    snapped_axes = np.zeros((3, 3))
+    snapped_axes[np.arange(3), np.abs(vrm_from_world).argmax(axis=1)] = 1.0
+    snapped_axes *= np.sign(vrm_from_world)
+    is_aligned = bool(((snapped_axes * vrm_from_world).sum(axis=1) > _MIN_AXIS_COSINE).all())
+    return snapped_axes if is_aligned and abs(float(np.linalg.det(snapped_axes)) - 1.0) < 1e-9 else vrm_from_world  # noqa: PLR2004
 
 
 def _compute_t_rotations(
@@ -180,18 +181,18 @@ def _list_limb_bones(
     skeleton: Skeleton, rows: list[int], index_by_role: dict[str, int], side: str, sign: float
 ) -> list[tuple[int, int, Floats]]:
     """List the bones of an arm and a leg. Each has its index, the row of its end, and its direction in a T pose."""
-    out, down = np.array([sign, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
+    outward, downward = np.array([sign, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
     bones: list[tuple[int, int, Floats]] = []
     for (upper, middle, end), direction in (
-        (("UpperArm", "LowerArm", "Hand"), out),
-        (("UpperLeg", "LowerLeg", "Foot"), down),
+        (("UpperArm", "LowerArm", "Hand"), outward),
+        (("UpperLeg", "LowerLeg", "Foot"), downward),
     ):
         for start_role, end_role in ((upper, middle), (middle, end)):
             bones.append((index_by_role[side + start_role], rows[index_by_role[side + end_role]], direction))
     hand = index_by_role[f"{side}Hand"]
     fingers = (f"{side}{finger}Proximal" for finger in ("Middle", "Index", "Ring", "Little"))
     end = next((rows[index_by_role[finger]] for finger in fingers if finger in index_by_role), None)
-    return [*bones, (hand, _find_hand_end(skeleton, rows[hand]) if end is None else end, out)]
+    return [*bones, (hand, _find_hand_end(skeleton, rows[hand]) if end is None else end, outward)]
 
 
 def _find_hand_end(skeleton: Skeleton, row: int) -> int:
@@ -213,61 +214,63 @@ _MAX_STILL_ROTATION = 1e-6  # tolerance of quaternion components for a joint at 
 _MAX_SILENT_ERROR = 2e-3  # relative to the height; larger position errors are reported
 
 
-def retarget_clip(clip: Clip, pose: TPose) -> tuple[Clip, str]:
+def retarget_clip(clip: Clip, t_pose: TPose) -> tuple[Clip, str]:
     """Retarget a clip to a skeleton of human bones in T pose. Joints keep their names; the T pose is the rest.
 
     UnsupportedError for bones that stretch. The returned sentence describes other losses; it is empty if there are
     none.
     """
-    names = [clip.skeleton.names[row] for row in pose.rows]
-    skeleton = _build_skeleton(names, pose)
-    points, world_rotations = _compute_world(clip.poses, pose.rows)
-    points = points @ pose.vrm_from_world.T * pose.metres_per_unit
-    _check_stretch(points, names, pose)
+    names = [clip.skeleton.names[row] for row in t_pose.rows]
+    skeleton = _build_skeleton(names, t_pose)
+    points, world_rotations = _compute_world(clip.poses, t_pose.rows)
+    points = points @ t_pose.vrm_from_world.T * t_pose.metres_per_unit
+    _check_stretch(points, names, t_pose)
     rest_correction = rotations.inverse(
-        rotations.multiply(pose.t_from_rest, rotations.from_matrix(compute_rest_rotations(clip.skeleton))[pose.rows])
+        rotations.multiply(
+            t_pose.t_from_rest, rotations.from_matrix(compute_rest_rotations(clip.skeleton))[t_pose.rows]
+        )
     )
-    vrm_rotations = _change_axes(rotations.multiply(world_rotations, rest_correction), pose.vrm_from_world)
-    parents = np.array(pose.parents)
-    local = rotations.unit(
+    vrm_rotations = _change_axes(rotations.multiply(world_rotations, rest_correction), t_pose.vrm_from_world)
+    parents = np.array(t_pose.parents)
+    local_rotations = rotations.unit(
         rotations.multiply(rotations.inverse(vrm_rotations[:, np.maximum(parents, 0)]), vrm_rotations)
     )
-    local[:, parents < 0] = vrm_rotations[:, parents < 0]
+    local_rotations[:, parents < 0] = vrm_rotations[:, parents < 0]
     translations = np.broadcast_to(skeleton.A[:, :3], points.shape).copy()
     translations[:, 0] = points[:, 0]
-    poses = Pose(skeleton, _remove_sign_flips(local).reshape(len(clip), -1), translations)
-    errors = _measure_errors(points, vrm_rotations, pose)
-    return Clip(clip.times, poses, clip.name), _describe_losses(clip.poses, errors, names, pose)
+    poses = Pose(skeleton, _remove_sign_flips(local_rotations).reshape(len(clip), -1), translations)
+    errors = _measure_errors(points, vrm_rotations, t_pose)
+    return Clip(clip.times, poses, clip.name), _describe_losses(clip.poses, errors, names, t_pose)
 
 
-def _build_skeleton(names: list[str], pose: TPose) -> Skeleton:
+def _build_skeleton(names: list[str], t_pose: TPose) -> Skeleton:
     offsets = [
-        position - (pose.positions[parent] if parent >= 0 else 0.0)
-        for position, parent in zip(pose.positions, pose.parents, strict=True)
+        position - (t_pose.positions[parent] if parent >= 0 else 0.0)
+        for position, parent in zip(t_pose.positions, t_pose.parents, strict=True)
     ]
     return Skeleton.build(
         names,
-        pose.parents,
+        t_pose.parents,
         [Kind.BALL] * len(names),
         offsets=offsets,
         metres_per_unit=1.0,
         up="y",
-        roles=dict(zip(pose.roles, names, strict=True)),
+        roles=dict(zip(t_pose.roles, names, strict=True)),
         faces="+z",
     )
 
 
 def _compute_world(poses: Pose, rows: list[int]) -> tuple[Floats, Floats]:
     """Compute world positions and rotations of rows. They are (frames, b, 3) and (frames, b, 4)."""
-    skeleton, parts = poses.skeleton, compute_local_transforms(poses)
-    maps: dict[int, Floats] = {}
+    skeleton, transforms = poses.skeleton, compute_local_transforms(poses)
+    matrices_by_row: dict[int, Floats] = {}
     for row, parent in enumerate(skeleton.parents.tolist()):
         local_matrices = np.zeros((len(poses), 4, 4))
-        linear = parts.scale[:, row, None, :] * np.eye(3) if poses.scales is not None else skeleton.B[row, :, :3]
-        local_matrices[:, :3, :3] = rotations.as_matrix(parts.rotation[:, row]) @ linear
-        local_matrices[:, :3, 3], local_matrices[:, 3, 3] = parts.translation[:, row], 1.0
-        maps[row] = maps[parent] @ local_matrices if parent >= 0 else local_matrices
-    matrices = np.stack([maps[row] for row in rows], axis=1)
+        linear = transforms.scale[:, row, None, :] * np.eye(3) if poses.scales is not None else skeleton.B[row, :, :3]
+        local_matrices[:, :3, :3] = rotations.as_matrix(transforms.rotation[:, row]) @ linear
+        local_matrices[:, :3, 3], local_matrices[:, 3, 3] = transforms.translation[:, row], 1.0
+        matrices_by_row[row] = matrices_by_row[parent] @ local_matrices if parent >= 0 else local_matrices
+    matrices = np.stack([matrices_by_row[row] for row in rows], axis=1)
     return matrices[..., :3, 3], rotations.from_matrix(rotations.rotation_part(matrices[..., :3, :3]))
 
 
@@ -283,44 +286,48 @@ def _remove_sign_flips(quaternions: Floats) -> Floats:
     return quaternions * np.cumprod(signs, axis=0)[..., None]
 
 
-def _check_stretch(points: Floats, names: list[str], pose: TPose) -> None:
-    with_parent = [i for i, parent in enumerate(pose.parents) if parent >= 0]
-    parents = [pose.parents[i] for i in with_parent]
-    lengths = np.linalg.norm(points[:, with_parent] - points[:, parents], axis=-1)
-    t_lengths = np.linalg.norm(pose.positions[with_parent] - pose.positions[parents], axis=-1)
+def _check_stretch(points: Floats, names: list[str], t_pose: TPose) -> None:
+    child_indices = [i for i, parent in enumerate(t_pose.parents) if parent >= 0]
+    parents = [t_pose.parents[i] for i in child_indices]
+    lengths = np.linalg.norm(points[:, child_indices] - points[:, parents], axis=-1)
+    t_lengths = np.linalg.norm(t_pose.positions[child_indices] - t_pose.positions[parents], axis=-1)
     errors = np.abs(lengths - t_lengths).max(axis=0, initial=0.0)
-    bad = np.flatnonzero((errors > _MAX_STRETCH * t_lengths) & (errors > _MIN_BONE_SHARE * pose.height))
-    if len(bad):
-        stretched = join_names(names[with_parent[i]] for i in bad)
+    stretched_bones = np.flatnonzero((errors > _MAX_STRETCH * t_lengths) & (errors > _MIN_BONE_SHARE * t_pose.height))
+    if len(stretched_bones):
+        stretched_names = join_names(names[child_indices[i]] for i in stretched_bones)
         raise UnsupportedError(
-            f"a VRM animation rotates bones and moves the hips only; these stretch or slide: {stretched}"
+            f"a VRM animation rotates bones and moves the hips only; these stretch or slide: {stretched_names}"
         )
 
 
-def _measure_errors(points: Floats, vrm_rotations: Floats, pose: TPose) -> Floats:
+def _measure_errors(points: Floats, vrm_rotations: Floats, t_pose: TPose) -> Floats:
     """Measure the largest position error (b,) [m] of each bone. Joints between bones may have moved."""
-    chain = points.copy()
-    for i, parent in enumerate(pose.parents):
+    rigid_points = points.copy()
+    for i, parent in enumerate(t_pose.parents):
         if parent >= 0:
-            offset = pose.positions[i] - pose.positions[parent]
-            chain[:, i] = chain[:, parent] + rotations.rotate(vrm_rotations[:, parent], offset)
-    return np.linalg.norm(chain - points, axis=-1).max(axis=0, initial=0.0)
+            offset = t_pose.positions[i] - t_pose.positions[parent]
+            rigid_points[:, i] = rigid_points[:, parent] + rotations.rotate(vrm_rotations[:, parent], offset)
+    return np.linalg.norm(rigid_points - points, axis=-1).max(axis=0, initial=0.0)
 
 
-def _describe_losses(poses: Pose, errors: Floats, names: list[str], pose: TPose) -> str:
+def _describe_losses(poses: Pose, errors: Floats, names: list[str], t_pose: TPose) -> str:
     """Describe lost joint motion and the resulting position errors.
 
     Joints other than human bones lose their motion.
     """
     local_rotations, skeleton = compute_local_transforms(poses).rotation, poses.skeleton
-    moving = set(
+    moving_rows = set(
         np.flatnonzero((np.abs(local_rotations - local_rotations[:1]) > _MAX_STILL_ROTATION).any(axis=(0, 2))).tolist()
     )
-    lost = [name for row, name in enumerate(skeleton.names) if row in moving and row not in pose.rows]
-    messages = [f"moving joints other than human bones are not in a VRM animation: {join_names(lost)}"] if lost else []
-    if errors.max() > _MAX_SILENT_ERROR * pose.height:
-        worst = int(errors.argmax())
-        messages.append(f"{names[worst]!r} is displaced by up to {100 * errors[worst]:.2g} cm")
+    lost_names = [name for row, name in enumerate(skeleton.names) if row in moving_rows and row not in t_pose.rows]
+    messages = (
+        [f"moving joints other than human bones are not in a VRM animation: {join_names(lost_names)}"]
+        if lost_names
+        else []
+    )
+    if errors.max() > _MAX_SILENT_ERROR * t_pose.height:
+        worst_bone = int(errors.argmax())
+        messages.append(f"{names[worst_bone]!r} is displaced by up to {100 * errors[worst_bone]:.2g} cm")
     return "; ".join(messages)
 
 
@@ -347,13 +354,15 @@ def encode_vrma(content: Saveable, path: Path, source_skeleton: Skeleton) -> tup
         raise UnsupportedError("a clip without frames cannot stand in a VRM animation, which needs at least one key")
     if is_vrm_animation(source_skeleton):
         return _update_document(content, clips, path, source_skeleton), []
-    pose = find_t_pose(clips[0].skeleton)
-    retargeted = [retarget_clip(clip, pose) for clip in clips]
-    messages = [lost for _, lost in retargeted if lost]
-    if pose.is_guess:
-        size = f"so its joints span {pose.height:.3g} m"
-        messages.append(f"the unit of this character is unknown; it was taken as {pose.metres_per_unit:.4g} m, {size}")
-    return _build_new_document([clip for clip, _ in retargeted], pose, path), messages
+    t_pose = find_t_pose(clips[0].skeleton)
+    retargeted_clips = [retarget_clip(clip, t_pose) for clip in clips]
+    messages = [message for _, message in retargeted_clips if message]
+    if t_pose.is_guess:
+        size_text = f"so its joints span {t_pose.height:.3g} m"
+        messages.append(
+            f"the unit of this character is unknown; it was taken as {t_pose.metres_per_unit:.4g} m, {size_text}"
+        )
+    return _build_new_document([clip for clip, _ in retargeted_clips], t_pose, path), messages
 
 
 def _list_clips(content: Saveable) -> tuple[Clip, ...]:
@@ -364,16 +373,16 @@ def _list_clips(content: Saveable) -> tuple[Clip, ...]:
     pose = content.pose if isinstance(content, Rig) else content
     if pose.shape:
         raise UnsupportedError(f"a batch of poses of shape {pose.shape} has no times; save a Clip instead")
-    parts = [None if values is None else values[None] for values in (pose.translations, pose.scales)]
-    return (Clip(np.zeros(1), Pose(pose.skeleton, pose.q[None], *parts), "pose"),)
+    local_arrays = [None if values is None else values[None] for values in (pose.translations, pose.scales)]
+    return (Clip(np.zeros(1), Pose(pose.skeleton, pose.q[None], *local_arrays), "pose"),)
 
 
 # --- new -----------------------------------------------------------------------------------------
 
 
-def _build_new_document(clips: list[Clip], pose: TPose, path: Path) -> bytes:
+def _build_new_document(clips: list[Clip], t_pose: TPose, path: Path) -> bytes:
     skeleton = clips[0].skeleton
-    bones = {role: {"node": i} for i, role in enumerate(pose.roles)}
+    bones = {role: {"node": i} for i, role in enumerate(t_pose.roles)}
     extension: Json = {"specVersion": "1.0", "humanoid": {"humanBones": bones}}
     document: Json = {
         "asset": {"version": "2.0", "generator": "poise"},
@@ -416,11 +425,14 @@ def _update_document(content: Saveable, clips: tuple[Clip, ...], path: Path, sou
 
 
 def _is_same_pose(a: Pose, b: Pose) -> bool:
-    one, other = compute_local_transforms(a), compute_local_transforms(b)
-    return all(x.shape == y.shape and np.allclose(x, y, rtol=0.0, atol=1e-9) for x, y in zip(one, other, strict=True))
+    transforms, other_transforms = compute_local_transforms(a), compute_local_transforms(b)
+    return all(
+        x.shape == y.shape and np.allclose(x, y, rtol=0.0, atol=1e-9)
+        for x, y in zip(transforms, other_transforms, strict=True)
+    )
 
 
-def _find_nodes(document: GltfDocument, *, is_human: bool) -> set[int]:
+def _find_role_rows(document: GltfDocument, *, is_human: bool) -> set[int]:
     """Find the rows of human bones, or of expressions and gaze."""
     extension = read_object(read_object(document.container.json, "extensions"), VRM_ANIMATION)
     if is_human:
@@ -433,7 +445,7 @@ def _find_nodes(document: GltfDocument, *, is_human: bool) -> set[int]:
             ("", extension.get("lookAt")),
         ]
     rows = {source: row for row, source in enumerate(document.pose.skeleton.source_ids)}
-    nodes = [cast("Json", one).get("node") for name, one in entries if isinstance(one, dict) and name != "hips"]
+    nodes = [cast("Json", entry).get("node") for name, entry in entries if isinstance(entry, dict) and name != "hips"]
     return {rows[node] for node in nodes if type(node) is int and node in rows}
 
 
@@ -441,15 +453,15 @@ def _restore_own_tracks(clip: Clip, document: GltfDocument) -> Clip:
     """Restore the document's keys for unchanged expressions and gaze."""
     if isinstance(clip, KeyedClip) or len(document.clips) != 1 or clip.skeleton.names != document.pose.skeleton.names:
         return clip
-    source_clip, expression_rows = document.clips[0], _find_nodes(document, is_human=False)
+    source_clip, expression_rows = document.clips[0], _find_role_rows(document, is_human=False)
     tracks = (
         [track for track in source_clip.tracks if track.joint in expression_rows]
         if isinstance(source_clip, KeyedClip)
         else []
     )
-    parts = compute_local_transforms(clip.poses)
+    transforms = compute_local_transforms(clip.poses)
     is_same = [
-        np.abs(np.abs(getattr(parts, track.path)[:, track.joint]) - np.abs(track.at(clip.times))).max()
+        np.abs(np.abs(getattr(transforms, track.path)[:, track.joint]) - np.abs(track.at(clip.times))).max()
         <= _MAX_TRACK_CHANGE
         for track in tracks
     ]
@@ -459,31 +471,31 @@ def _restore_own_tracks(clip: Clip, document: GltfDocument) -> Clip:
     return KeyedClip(clip.skeleton, (*_iterate_tracks(clip, kept_rows), *tracks), clip.name)
 
 
-def _iterate_tracks(clip: Clip, without: set[int]) -> Iterator[Track]:
+def _iterate_tracks(clip: Clip, excluded_rows: set[int]) -> Iterator[Track]:
     """Iterate tracks for parts away from the rest pose."""
-    parts, rest = compute_local_transforms(clip.poses), compute_rest_local_transforms(clip.poses[0])
-    for row in (row for row in range(len(clip.skeleton)) if row not in without):
+    transforms, rest_transforms = compute_local_transforms(clip.poses), compute_rest_local_transforms(clip.poses[0])
+    for row in (row for row in range(len(clip.skeleton)) if row not in excluded_rows):
         for path in _TRACK_PATHS:
-            values: Floats = getattr(parts, path)[:, row]
-            if (values != getattr(rest, path)[row]).any():
+            values: Floats = getattr(transforms, path)[:, row]
+            if (values != getattr(rest_transforms, path)[row]).any():
                 yield Track(row, path, "LINEAR", clip.times, values)
 
 
 def _check_tracks(clips: tuple[Clip, ...], document: GltfDocument) -> None:
     """Refuse motion outside the format. Human bones only rotate, and the hips also move."""
-    human_rows, names = _find_nodes(document, is_human=True), document.pose.skeleton.names
+    human_rows, names = _find_role_rows(document, is_human=True), document.pose.skeleton.names
     position_tolerance = 1e-6 * max(float(np.abs(document.pose.skeleton.A[:, :3]).max(initial=0.0)), 1e-9)
-    offenders: set[str] = set()
+    offending_names: set[str] = set()
     for clip in clips:
         if any(clip is source_clip for source_clip in document.clips):
             continue
-        parts, rest = compute_local_transforms(clip.poses), compute_rest_local_transforms(document.pose)
+        transforms, rest_transforms = compute_local_transforms(clip.poses), compute_rest_local_transforms(document.pose)
         for path, tolerance in (("translation", position_tolerance), ("scale", 1e-6)):
-            errors = np.abs(getattr(parts, path) - getattr(rest, path)).max(axis=(0, 2), initial=0.0)
-            offenders |= {names[row] for row in human_rows if errors[row] > tolerance}
-    if offenders:
+            errors = np.abs(getattr(transforms, path) - getattr(rest_transforms, path)).max(axis=(0, 2), initial=0.0)
+            offending_names |= {names[row] for row in human_rows if errors[row] > tolerance}
+    if offending_names:
         message = (
             "a VRM animation rotates bones and moves the hips only; these slide or are scaled: "
-            f"{join_names(sorted(offenders))}"
+            f"{join_names(sorted(offending_names))}"
         )
         raise UnsupportedError(message)

@@ -32,13 +32,13 @@ _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 class TreeConstants(NamedTuple):
     """Arrays shared by all lanes. n nodes and t terms with the padding.
 
-    parents  (n + 1,)     the world is row n
-    kinds    (n,)
+    parents      (n + 1,)     the world is row n
+    kinds        (n,)
     value_nodes  (n,)         node with the value of a hinge or slide: itself, or the one it is coupled to
-    ranges   (2, n, 3)    lowest and highest of each value
-    dof_mask  (n, 3)       1 for a degree of freedom, 0 in fixed nodes, followers and padding
-    terms    (2, t)       kind and node
-    aims     (t, 9)       see kernels/tree_arrays.py; without the columns of a POLE
+    ranges       (2, n, 3)    lowest and highest of each value
+    dof_mask     (n, 3)       1 for a degree of freedom, 0 in fixed nodes, followers and padding
+    terms        (2, t)       kind and node
+    aims         (t, 9)       see kernels/tree_arrays.py; without the columns of a POLE
     """
 
     parents: Array
@@ -79,10 +79,16 @@ class PackedTree:
         nodes = list(enumerate(layout.nodes))
         balls = [(node.u_start, i) for i, node in nodes if node.kind == dof_layout.BALL]
         self.ball_columns = np.array(balls, dtype=np.int64).reshape(-1, 2)
-        own = {node.u_start: i for i, node in reversed(nodes) if node.kind not in (dof_layout.FIXED, dof_layout.BALL)}
-        values = [(at + j, i, j) for at, i in own.items() for j in range(dof_layout.U_SIZES[layout.nodes[i].kind])]
+        node_by_u_start = {
+            node.u_start: i for i, node in reversed(nodes) if node.kind not in (dof_layout.FIXED, dof_layout.BALL)
+        }
+        values = [
+            (u_start + component, i, component)
+            for u_start, i in node_by_u_start.items()
+            for component in range(dof_layout.U_SIZES[layout.nodes[i].kind])
+        ]
         self.value_columns = np.array(values, dtype=np.int64).reshape(-1, 3)
-        self.constants = self._pack_constants(own, aims)
+        self.constants = self._pack_constants(node_by_u_start, aims)
 
     def _pack_constants(self, node_by_u_start: dict[int, int], aims: Floats) -> TreeConstants:
         layout, n, t = self.plan.layout, self.node_count, self.term_count
@@ -99,22 +105,25 @@ class PackedTree:
         terms, padded_aims = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
         padded_aims[:, 3:7], padded_aims[:, 8] = _IDENTITY, np.inf
         for i, term in enumerate(layout.terms):
-            terms[:, i], padded_aims[i] = (term.kind, term.node if term.node >= 0 else n), aims[i, :9]
+            terms[:, i], padded_aims[i] = (term.kind, term.node_index if term.node_index >= 0 else n), aims[i, :9]
         arrays = (parents, kinds, value_nodes, ranges, dof_mask, terms, padded_aims)
         return TreeConstants(*(jnp.asarray(array) for array in arrays))
 
     def to_configurations(self, u: Floats) -> Configuration:
         """Convert u (k, nu) to Configurations (k, ...)."""
-        turned, values = np.tile(_IDENTITY, (len(u), self.node_count, 1)), np.zeros((len(u), self.node_count, 3))
-        turned[:, self.ball_columns[:, 1]] = u[:, self.ball_columns[:, :1] + np.arange(4)]
+        ball_rotations, values = (
+            np.tile(_IDENTITY, (len(u), self.node_count, 1)),
+            np.zeros((len(u), self.node_count, 3)),
+        )
+        ball_rotations[:, self.ball_columns[:, 1]] = u[:, self.ball_columns[:, :1] + np.arange(4)]
         values[:, self.value_columns[:, 1], self.value_columns[:, 2]] = u[:, self.value_columns[:, 0]]
-        return Configuration(turned, values)  # pyright: ignore[reportArgumentType]  (JAX takes NumPy's arrays)
+        return Configuration(ball_rotations, values)  # pyright: ignore[reportArgumentType]  (JAX takes NumPy's arrays)
 
     def to_u(self, configurations: Configuration) -> Floats:
         """Convert Configurations (k, ...) to u (k, nu)."""
-        turned, values = np.asarray(configurations.rotations), np.asarray(configurations.values)
-        u = np.zeros((len(turned), self.plan.layout.nu))
-        u[:, self.ball_columns[:, :1] + np.arange(4)] = turned[:, self.ball_columns[:, 1]]
+        ball_rotations, values = np.asarray(configurations.rotations), np.asarray(configurations.values)
+        u = np.zeros((len(ball_rotations), self.plan.layout.nu))
+        u[:, self.ball_columns[:, :1] + np.arange(4)] = ball_rotations[:, self.ball_columns[:, 1]]
         u[:, self.value_columns[:, 0]] = values[:, self.value_columns[:, 1], self.value_columns[:, 2]]
         return u
 
@@ -125,19 +134,21 @@ class PackedTree:
         frames[:, :, 3:7], frames[:, :, 7] = _IDENTITY, 1.0
         frames[:, : len(layout.nodes)] = self.plan.frames
         term_targets = np.zeros((k, self.term_count, 4))
-        for i, (term, target_column) in enumerate(zip(layout.terms, self.plan.terms[:, 3], strict=True)):
+        for i, (term, target_column) in enumerate(zip(layout.terms, self.plan.term_table[:, 3], strict=True)):
             term_targets[:, i, : dof_layout.TARGET_SIZES[term.kind]] = targets[
                 :, target_column : target_column + dof_layout.TARGET_SIZES[term.kind]
             ]
         u_per_step = np.ones((k, self.node_count, 3))
-        slides = [i for i, node in enumerate(layout.nodes) if node.kind == dof_layout.SLIDE]
-        u_per_step[:, slides, 0] = 1.0 / np.where(frames[:, slides, 7] == 0.0, 1.0, np.abs(frames[:, slides, 7]))
+        slide_nodes = [i for i, node in enumerate(layout.nodes) if node.kind == dof_layout.SLIDE]
+        u_per_step[:, slide_nodes, 0] = 1.0 / np.where(
+            frames[:, slide_nodes, 7] == 0.0, 1.0, np.abs(frames[:, slide_nodes, 7])
+        )
         return LaneInputs(frames, term_targets, u_per_step)  # pyright: ignore[reportArgumentType]
 
 
-def _round_up_size(count: int, minimum: int) -> int:
-    """Round up to a power of two, at least `minimum`."""
-    return max(minimum, 1 << max(count - 1, 0).bit_length())
+def _round_up_size(count: int, min_size: int) -> int:
+    """Round up to a power of two, at least `min_size`."""
+    return max(min_size, 1 << max(count - 1, 0).bit_length())
 
 
 # --- differentiated functions of one lane ----------------------------------------------------------------------------
@@ -146,11 +157,12 @@ def _round_up_size(count: int, minimum: int) -> int:
 def apply_step(tree: TreeConstants, lane: LaneInputs, configuration: Configuration, v: Array) -> Configuration:
     """Move a configuration by v (n, 3), clamped to the ranges."""
     values = jnp.clip(configuration.values + v * lane.u_per_step, tree.ranges[0], tree.ranges[1])
-    turned = kinematics.normalise(
+    rotations = kinematics.normalise(
         kinematics.multiply(kinematics.exp(kinematics.to_vec(v)), kinematics.to_quat(configuration.rotations))
     )
     return Configuration(
-        jnp.where((tree.kinds == dof_layout.BALL)[:, None], kinematics.stack(turned), configuration.rotations), values
+        jnp.where((tree.kinds == dof_layout.BALL)[:, None], kinematics.stack(rotations), configuration.rotations),
+        values,
     )
 
 
@@ -167,9 +179,11 @@ def measure_residual(
     )
     rotations, points = _place_nodes(tree, lane, values, ball_rotations)
     kinds, nodes = tree.terms
-    rows = jnp.stack([*rotations, *points])
-    rows = rows @ (nodes[None, :] == jnp.arange(rows.shape[1])[:, None]).astype(rows.dtype)
-    node_rotation, point = TracedQuat(*rows[:4]), TracedVec(*rows[4:])
+    packed_frames = jnp.stack([*rotations, *points])
+    packed_frames = packed_frames @ (nodes[None, :] == jnp.arange(packed_frames.shape[1])[:, None]).astype(
+        packed_frames.dtype
+    )
+    node_rotation, point = TracedQuat(*packed_frames[:4]), TracedVec(*packed_frames[4:])
     target_rotation = kinematics.to_quat(lane.targets)
     target_vector = TracedVec(*target_rotation[:3])
     # Targets of other kinds of terms may be no unit vectors; kinematics.py explains both sides of a `where`.
@@ -195,8 +209,8 @@ def measure_residual(
     error = TracedVec(
         *kinematics.choose(is_rotation, rotation, TracedVec(*kinematics.choose(is_pointing, direction, position)))
     )
-    met = (kinematics.dot(error, error) <= tree.aims[:, 8]).all()
-    return kinematics.stack(kinematics.scale(error, tree.aims[:, 7])).ravel(), met
+    is_met = (kinematics.dot(error, error) <= tree.aims[:, 8]).all()
+    return kinematics.stack(kinematics.scale(error, tree.aims[:, 7])).ravel(), is_met
 
 
 def _place_nodes(
@@ -222,25 +236,28 @@ def _place_nodes(
     motion_translation = kinematics.choose(
         tree.kinds == dof_layout.SLIDE, TracedVec(zero, zero, value), TracedVec(*translation)
     )
-    frame = kinematics.to_quat(lane.frames[:, 3:7])
-    rotations = kinematics.multiply(frame, TracedQuat(*motion_rotation))
-    points = kinematics.add(kinematics.to_vec(lane.frames), kinematics.rotate(frame, TracedVec(*motion_translation)))
+    frame_rotations = kinematics.to_quat(lane.frames[:, 3:7])
+    rotations = kinematics.multiply(frame_rotations, TracedQuat(*motion_rotation))
+    points = kinematics.add(
+        kinematics.to_vec(lane.frames), kinematics.rotate(frame_rotations, TracedVec(*motion_translation))
+    )
     world = jnp.zeros((7, 1)).at[0].set(1.0)
-    rows = jnp.concatenate([jnp.stack([*rotations, *points]), world], axis=1)
-    size = len(tree.kinds) + 1
+    packed_frames = jnp.concatenate([jnp.stack([*rotations, *points]), world], axis=1)
+    row_count = len(tree.kinds) + 1
 
     def join_ancestors(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-        rows, parents = state
-        pick = (parents[None, :] == jnp.arange(size)[:, None]).astype(rows.dtype)
-        above = rows @ pick
-        spin, point = TracedQuat(*above[:4]), TracedVec(*above[4:])
-        points = kinematics.add(point, kinematics.rotate(spin, TracedVec(*rows[4:])))
-        rows = jnp.stack([*kinematics.multiply(spin, TracedQuat(*rows[:4])), *points])
-        return (rows, parents[parents]), None
+        packed_frames, parents = state
+        selection = (parents[None, :] == jnp.arange(row_count)[:, None]).astype(packed_frames.dtype)
+        ancestor_frames = packed_frames @ selection
+        ancestor_rotations, ancestor_points = TracedQuat(*ancestor_frames[:4]), TracedVec(*ancestor_frames[4:])
+        points = kinematics.add(ancestor_points, kinematics.rotate(ancestor_rotations, TracedVec(*packed_frames[4:])))
+        packed_frames = jnp.stack([*kinematics.multiply(ancestor_rotations, TracedQuat(*packed_frames[:4])), *points])
+        return (packed_frames, parents[parents]), None
 
-    rounds = (size - 2).bit_length()
-    (rows, _), _ = jax.lax.scan(join_ancestors, (rows, tree.parents), None, length=rounds)  # a loop: compiled once
-    return TracedQuat(*rows[:4]), TracedVec(*rows[4:])
+    doubling_rounds = (row_count - 2).bit_length()
+    # a loop: compiled once
+    (packed_frames, _), _ = jax.lax.scan(join_ancestors, (packed_frames, tree.parents), None, length=doubling_rounds)
+    return TracedQuat(*packed_frames[:4]), TracedVec(*packed_frames[4:])
 
 
 # --- Levenberg-Marquardt and L-BFGS in lanes, one problem per lane ---------------------------------------------------
@@ -252,7 +269,7 @@ def _place_nodes(
 # number of targets.
 
 
-LANES = 16  # problems per call of the compiled functions
+LANE_COUNT = 16  # problems per call of the compiled functions
 _PROGRESS_WINDOW = 4  # iterations between two checks of progress
 _MIN_DAMPING, _MAX_DAMPING = 1e-12, 1e12  # bounds of the damping factor
 _HISTORY_PAIRS = 8  # pairs of steps and gradient changes in the L-BFGS history
@@ -263,41 +280,45 @@ _ARMIJO_SHARE = 1e-4  # share of the predicted decrease required of a step (Armi
 class LaneState(NamedTuple):
     """State of a lane.
 
-    place       configuration
-    error       |r|^2, weighted
-    met, done   whether every term is met; whether the lane has ended: met, stalled or out of iterations
-    iterations  so far
-    mark        error at the last check of progress
-    memory      state of the method between steps: Damping or LbfgsHistory
+    configuration    values and rotations now
+    error            |r|^2, weighted
+    is_met, is_done  whether every term is met; whether the lane has ended: met, stalled or out of iterations
+    iterations       so far
+    checked_error    error at the last check of progress
+    method_state     state of the method between steps: Damping or LbfgsHistory
     """
 
-    place: Configuration
+    configuration: Configuration
     error: Array
-    met: Array
-    done: Array
+    is_met: Array
+    is_done: Array
     iterations: Array
-    mark: Array
-    memory: Any
+    checked_error: Array
+    method_state: Any
 
 
 LaneStep: TypeAlias = Callable[[TreeConstants, LaneInputs, LaneState, Array], LaneState]
 
 
-def make_initial_state(tree: TreeConstants, lane: LaneInputs, configuration: Configuration, memory: Any) -> LaneState:
+def make_initial_state(
+    tree: TreeConstants, lane: LaneInputs, configuration: Configuration, method_state: Any
+) -> LaneState:
     """Make the state of a lane before its first step."""
-    residual, met = measure_residual(tree, lane, configuration, jnp.zeros_like(configuration.values))
+    residual, is_met = measure_residual(tree, lane, configuration, jnp.zeros_like(configuration.values))
     error = residual @ residual
     zero = jnp.zeros((), jnp.int32)
-    return LaneState(configuration, error, met, met, zero, error, memory)
+    return LaneState(configuration, error, is_met, is_met, zero, error, method_state)
 
 
-def _update_progress(state: LaneState, previous: LaneState, max_error_ratio: Array, *, stuck: Array) -> LaneState:
+def _update_progress(state: LaneState, previous: LaneState, max_error_ratio: Array, *, is_stuck: Array) -> LaneState:
     """Count the iteration and end converged or stalled lanes."""
     iterations = state.iterations + 1
-    at_mark = iterations % _PROGRESS_WINDOW == 0
-    stalled = at_mark & (state.error > max_error_ratio * previous.mark)
-    mark = jnp.where(at_mark, state.error, previous.mark)
-    return state._replace(iterations=iterations, mark=mark, done=state.met | stalled | stuck)
+    is_check = iterations % _PROGRESS_WINDOW == 0
+    is_stalled = is_check & (state.error > max_error_ratio * previous.checked_error)
+    checked_error = jnp.where(is_check, state.error, previous.checked_error)
+    return state._replace(
+        iterations=iterations, checked_error=checked_error, is_done=state.is_met | is_stalled | is_stuck
+    )
 
 
 def _find_free_dofs(tree: TreeConstants, configuration: Configuration, direction: Array) -> Array:
@@ -306,8 +327,8 @@ def _find_free_dofs(tree: TreeConstants, configuration: Configuration, direction
     Those pushed by `direction` against the end of their range are left out.
     """
     low, high = tree.ranges
-    stuck = ((configuration.values <= low) & (direction < 0)) | ((configuration.values >= high) & (direction > 0))
-    return jnp.where(stuck, 0.0, tree.dof_mask)
+    is_blocked = ((configuration.values <= low) & (direction < 0)) | ((configuration.values >= high) & (direction > 0))
+    return jnp.where(is_blocked, 0.0, tree.dof_mask)
 
 
 # --- Levenberg-Marquardt -----------------------------------------------------------------------------------------
@@ -333,34 +354,38 @@ def take_damped_step(tree: TreeConstants, lane: LaneInputs, state: LaneState, ma
     Madsen, Nielsen and Tingleff, "Methods for non-linear least squares problems", 2004, algorithm 3.16. The system is
     in its dual form, of the size of the goals.
     """
-    zero_step = jnp.zeros_like(state.place.values)
-    residual, pullback, _ = jax.vjp(partial(measure_residual, tree, lane, state.place), zero_step, has_aux=True)
+    zero_step = jnp.zeros_like(state.configuration.values)
+    residual, pullback, _ = jax.vjp(partial(measure_residual, tree, lane, state.configuration), zero_step, has_aux=True)
     (jacobian,) = jax.vmap(pullback)(jnp.eye(residual.shape[0]))
     jacobian = jacobian * tree.dof_mask
-    jacobian = jacobian * _find_free_dofs(tree, state.place, -jnp.tensordot(residual, jacobian, 1))
+    jacobian = jacobian * _find_free_dofs(tree, state.configuration, -jnp.tensordot(residual, jacobian, 1))
     flat_jacobian = jacobian.reshape(residual.shape[0], -1)
-    factor, growth = state.memory
+    factor, growth = state.method_state
     damping = jnp.maximum(factor * state.error, _MIN_DAMPING)
     v = -(
         _solve_positive_definite(flat_jacobian @ flat_jacobian.T + damping * jnp.eye(residual.shape[0]), residual)
         @ flat_jacobian
     ).reshape(zero_step.shape)
-    configuration = apply_step(tree, lane, state.place, v)
-    new_residual, met = measure_residual(tree, lane, configuration, zero_step)
+    configuration = apply_step(tree, lane, state.configuration, v)
+    new_residual, is_met = measure_residual(tree, lane, configuration, zero_step)
     error = new_residual @ new_residual
     predicted_residual = residual + jnp.tensordot(jacobian, v, 2)
     gain_ratio = (state.error - error) / jnp.maximum(state.error - predicted_residual @ predicted_residual, 1e-300)
     is_better = error < state.error
     damping_ratio = jnp.clip(1.0 - (2.0 * gain_ratio - 1.0) ** 3, 0.2, 4.0)
-    memory = Damping(
+    new_damping = Damping(
         jnp.clip(factor * jnp.where(is_better, damping_ratio, growth), _MIN_DAMPING, _MAX_DAMPING),
         jnp.where(is_better, 2.0, 2.0 * growth),
     )
     accepted = jax.tree.map(
-        partial(jnp.where, is_better), (configuration, error, met), (state.place, state.error, state.met)
+        partial(jnp.where, is_better), (configuration, error, is_met), (state.configuration, state.error, state.is_met)
     )
-    new_state = state._replace(place=accepted[0], error=accepted[1], met=accepted[2], memory=memory)
-    return _update_progress(new_state, state, max_error_ratio, stuck=(jacobian == 0.0).all() | (factor >= _MAX_DAMPING))
+    new_state = state._replace(
+        configuration=accepted[0], error=accepted[1], is_met=accepted[2], method_state=new_damping
+    )
+    return _update_progress(
+        new_state, state, max_error_ratio, is_stuck=(jacobian == 0.0).all() | (factor >= _MAX_DAMPING)
+    )
 
 
 def _solve_positive_definite(A: Array, b: Array) -> Array:  # noqa: N803
@@ -375,15 +400,15 @@ class LbfgsHistory(NamedTuple):
     """Steps and gradient changes (m, n, 3), the newest last. Also the last step and the gradient before it (n, 3)."""
 
     steps: Array
-    changes: Array
-    step: Array
-    slope: Array
+    gradient_changes: Array
+    last_step: Array
+    last_gradient: Array
 
 
 def make_empty_history(values: Array) -> LbfgsHistory:
-    """Make an empty history of the shape of `value_columns` (n, 3)."""
-    none = jnp.zeros((_HISTORY_PAIRS, *values.shape))
-    return LbfgsHistory(none, none, jnp.zeros_like(values), jnp.zeros_like(values))
+    """Make an empty history of the shape of `values` (n, 3)."""
+    empty_pairs = jnp.zeros((_HISTORY_PAIRS, *values.shape))
+    return LbfgsHistory(empty_pairs, empty_pairs, jnp.zeros_like(values), jnp.zeros_like(values))
 
 
 def take_quasi_newton_step(
@@ -394,33 +419,35 @@ def take_quasi_newton_step(
     It has its own two loops: libraries work on vectors of a flat space. Here a step rotates quaternions in the tangent
     space at the lane's configuration and is projected onto ranges.
     """
-    zero_step = jnp.zeros_like(state.place.values)
+    zero_step = jnp.zeros_like(state.configuration.values)
 
     def compute_half_square(v: Array) -> Array:
-        residual, _ = measure_residual(tree, lane, state.place, v)
+        residual, _ = measure_residual(tree, lane, state.configuration, v)
         return 0.5 * (residual @ residual)
 
     gradient = jax.grad(compute_half_square)(zero_step) * tree.dof_mask
-    history = _update_history(state.memory, gradient)
-    free_dofs = _find_free_dofs(tree, state.place, -gradient)
+    history = _update_history(state.method_state, gradient)
+    free_dofs = _find_free_dofs(tree, state.configuration, -gradient)
     direction = -_apply_inverse_hessian(history, gradient * free_dofs) * free_dofs
     directional_derivative = (direction * gradient).sum()
     steepest_descent = -gradient * free_dofs
     is_uphill = directional_derivative >= 0.0
     direction = jnp.where(is_uphill, steepest_descent, direction)
     directional_derivative = jnp.where(is_uphill, (steepest_descent * gradient).sum(), directional_derivative)
-    length = jnp.sqrt((direction * direction).max())
-    step_length = jnp.minimum(1.0, 1.0 / jnp.maximum(length, 1e-300))  # at most a radian per step
-    configuration, error, met, step_length = _search_line(
+    max_component = jnp.sqrt((direction * direction).max())
+    step_length = jnp.minimum(1.0, 1.0 / jnp.maximum(max_component, 1e-300))  # at most a radian per step
+    configuration, error, is_met, step_length = _search_line(
         tree, lane, state, direction, step_length, directional_derivative
     )
     is_better = error < state.error
     accepted = jax.tree.map(
-        partial(jnp.where, is_better), (configuration, error, met), (state.place, state.error, state.met)
+        partial(jnp.where, is_better), (configuration, error, is_met), (state.configuration, state.error, state.is_met)
     )
-    memory = history._replace(step=step_length * direction, slope=gradient)
-    new_state = state._replace(place=accepted[0], error=accepted[1], met=accepted[2], memory=memory)
-    return _update_progress(new_state, state, max_error_ratio, stuck=~is_better)
+    new_history = history._replace(last_step=step_length * direction, last_gradient=gradient)
+    new_state = state._replace(
+        configuration=accepted[0], error=accepted[1], is_met=accepted[2], method_state=new_history
+    )
+    return _update_progress(new_state, state, max_error_ratio, is_stuck=~is_better)
 
 
 def _search_line(
@@ -434,21 +461,23 @@ def _search_line(
     """Halve the step until the Armijo condition holds."""
     zero_step = jnp.zeros_like(direction)
 
-    def evaluate_share(step_length: Array) -> tuple[Configuration, Array, Array]:
-        configuration = apply_step(tree, lane, state.place, step_length * direction)
-        residual, met = measure_residual(tree, lane, configuration, zero_step)
-        return configuration, residual @ residual, met
+    def evaluate_step(step_length: Array) -> tuple[Configuration, Array, Array]:
+        configuration = apply_step(tree, lane, state.configuration, step_length * direction)
+        residual, is_met = measure_residual(tree, lane, configuration, zero_step)
+        return configuration, residual @ residual, is_met
 
     def needs_halving(search_state: tuple[Array, Array, tuple[Configuration, Array, Array]]) -> Array:
-        share, halvings, (_, error, _) = search_state
-        return (error > state.error + 2.0 * _ARMIJO_SHARE * share * directional_derivative) & (halvings < _MAX_HALVINGS)
+        step_length, halvings, (_, error, _) = search_state
+        return (error > state.error + 2.0 * _ARMIJO_SHARE * step_length * directional_derivative) & (
+            halvings < _MAX_HALVINGS
+        )
 
     def halve(search_state: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
-        share, halvings, _ = search_state
-        return 0.5 * share, halvings + 1, evaluate_share(0.5 * share)
+        step_length, halvings, _ = search_state
+        return 0.5 * step_length, halvings + 1, evaluate_step(0.5 * step_length)
 
     step_length, _, result = jax.lax.while_loop(
-        needs_halving, halve, (step_length, jnp.zeros((), jnp.int32), evaluate_share(step_length))
+        needs_halving, halve, (step_length, jnp.zeros((), jnp.int32), evaluate_step(step_length))
     )
     return *result, step_length
 
@@ -458,33 +487,36 @@ def _update_history(history: LbfgsHistory, gradient: Array) -> LbfgsHistory:
 
     The history keeps the step and the change of the gradient.
     """
-    change = gradient - history.slope
-    curved = (history.step * change).sum() > 1e-10 * (change * change).sum()
-    steps = jnp.concatenate([history.steps[1:], history.step[None]])
-    changes = jnp.concatenate([history.changes[1:], change[None]])
+    gradient_change = gradient - history.last_gradient
+    has_curvature = (history.last_step * gradient_change).sum() > 1e-10 * (gradient_change * gradient_change).sum()
+    steps = jnp.concatenate([history.steps[1:], history.last_step[None]])
+    gradient_changes = jnp.concatenate([history.gradient_changes[1:], gradient_change[None]])
     return history._replace(
-        steps=jnp.where(curved, steps, history.steps), changes=jnp.where(curved, changes, history.changes)
+        steps=jnp.where(has_curvature, steps, history.steps),
+        gradient_changes=jnp.where(has_curvature, gradient_changes, history.gradient_changes),
     )
 
 
 def _apply_inverse_hessian(history: LbfgsHistory, gradient: Array) -> Array:
     """Apply the inverse Hessian to a gradient. Empty slots of the history count for nothing."""
-    curvature = (history.steps * history.changes).sum(axis=(1, 2))
-    inverse = jnp.where(curvature > 0.0, 1.0 / jnp.where(curvature > 0.0, curvature, 1.0), 0.0)
+    curvature = (history.steps * history.gradient_changes).sum(axis=(1, 2))
+    inverse_curvature = jnp.where(curvature > 0.0, 1.0 / jnp.where(curvature > 0.0, curvature, 1.0), 0.0)
 
     def scan_backwards(v: Array, pair: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        step, change, inverse = pair
-        share = inverse * (step * v).sum()
-        return v - share * change, share
+        step, change, inverse_curvature = pair
+        coefficient = inverse_curvature * (step * v).sum()
+        return v - coefficient * change, coefficient
 
     def scan_forwards(v: Array, pair: tuple[Array, Array, Array, Array]) -> tuple[Array, None]:
-        step, change, inverse, share = pair
-        return v + (share - inverse * (change * v).sum()) * step, None
+        step, change, inverse_curvature, coefficient = pair
+        return v + (coefficient - inverse_curvature * (change * v).sum()) * step, None
 
-    v, shares = jax.lax.scan(scan_backwards, gradient, (history.steps, history.changes, inverse), reverse=True)
-    square = (history.changes[-1] ** 2).sum()
-    v = v * jnp.where(square > 0.0, curvature[-1] / jnp.where(square > 0.0, square, 1.0), 1.0)
-    v, _ = jax.lax.scan(scan_forwards, v, (history.steps, history.changes, inverse, shares))
+    v, coefficients = jax.lax.scan(
+        scan_backwards, gradient, (history.steps, history.gradient_changes, inverse_curvature), reverse=True
+    )
+    change_norm2 = (history.gradient_changes[-1] ** 2).sum()
+    v = v * jnp.where(change_norm2 > 0.0, curvature[-1] / jnp.where(change_norm2 > 0.0, change_norm2, 1.0), 1.0)
+    v, _ = jax.lax.scan(scan_forwards, v, (history.steps, history.gradient_changes, inverse_curvature, coefficients))
     return v
 
 
@@ -494,10 +526,10 @@ def _apply_inverse_hessian(history: LbfgsHistory, gradient: Array) -> Array:
 class CompiledMethod(NamedTuple):
     """Compiled functions of a method, over lanes.
 
-    initialise(tree, lane, configuration, damping) -> LaneState and advance(tree, lane, state, last, worth) ->
-    LaneState.
+    initialise(tree, lane, configuration, damping) -> LaneState
+    advance(tree, lane, state, max_iterations, max_error_ratio) -> LaneState
 
-    max_iterations  most iterations of a lane
+    max_iterations   most iterations of a lane
     max_error_ratio  error ratio over four iterations above which a lane ends
     """
 
@@ -510,25 +542,25 @@ def compile_method(method: str) -> CompiledMethod:
     """Compile the functions of a method. JAX compiles them again for every padded size."""
     step: LaneStep = take_damped_step if method == "levenberg_marquardt" else take_quasi_newton_step
 
-    def start(tree: TreeConstants, lane: LaneInputs, configuration: Configuration, damping: Array) -> LaneState:
-        memory = (
+    def initialise(tree: TreeConstants, lane: LaneInputs, configuration: Configuration, damping: Array) -> LaneState:
+        method_state = (
             make_initial_damping(damping)
             if method == "levenberg_marquardt"
             else make_empty_history(configuration.values)
         )
-        return make_initial_state(tree, lane, configuration, memory)
+        return make_initial_state(tree, lane, configuration, method_state)
 
     def advance(
         tree: TreeConstants, lane: LaneInputs, state: LaneState, max_iterations: Array, max_error_ratio: Array
     ) -> LaneState:
         return jax.lax.while_loop(
-            lambda state: ~state.done & (state.iterations < max_iterations),
+            lambda state: ~state.is_done & (state.iterations < max_iterations),
             lambda state: step(tree, lane, state, max_error_ratio),
             state,
         )
 
     return CompiledMethod(
-        jax.jit(jax.vmap(start, in_axes=(None, 0, 0, None))),
+        jax.jit(jax.vmap(initialise, in_axes=(None, 0, 0, None))),
         jax.jit(jax.vmap(advance, in_axes=(None, 0, 0, None, None))),
     )
 
@@ -560,60 +592,67 @@ class BatchResult:
         """Merge a second attempt for some rows. Met or smaller errors win; iterations add up."""
         u, errors, met, iterations = self.u.copy(), self.errors.copy(), self.met.copy(), self.iterations.copy()
         iterations[rows] += retry.iterations
-        wins = retry.met | (retry.errors < errors[rows])
-        chosen = rows[wins]
-        u[chosen], errors[chosen], met[chosen] = retry.u[wins], retry.errors[wins], retry.met[wins]
+        is_better = retry.met | (retry.errors < errors[rows])
+        better_rows = rows[is_better]
+        u[better_rows], errors[better_rows], met[better_rows] = (
+            retry.u[is_better],
+            retry.errors[is_better],
+            retry.met[is_better],
+        )
         return BatchResult(u, errors, met, iterations)
 
 
 class BatchDescent:
     """Batch of targets with its compiled method.
 
-    history  with trace: squared errors (rows,) and u (rows, nu) of every attempt for the single target
+    attempt_traces  with trace: squared errors (rows,) and u (rows, nu) of every attempt for the single target
     """
 
-    def __init__(self, plan: Plan, aims: Floats, targets: Floats, method: str, damping: float, trace: bool) -> None:
+    def __init__(self, plan: Plan, aims: Floats, targets: Floats, method: str, damping: float, is_traced: bool) -> None:
         self.plan, self.aims, self.targets = plan, aims, targets
-        self.count, self.damping, self.trace = len(targets), damping, trace
-        self.history: list[tuple[Floats, Floats]] = []
-        self.program = compile_method(method)
+        self.target_count, self.damping, self.is_traced = len(targets), damping, is_traced
+        self.attempt_traces: list[tuple[Floats, Floats]] = []
+        self.compiled_method = compile_method(method)
         with jax.enable_x64(True):
-            self.packed = PackedTree(plan, aims)
-        self.lanes = self.packed.pack_lanes(targets)
+            self.packed_tree = PackedTree(plan, aims)
+        self.lanes = self.packed_tree.pack_lanes(targets)
 
     def find_reachable(self) -> Bools:
         """Find the targets (k,) within reach of the bone lengths."""
-        is_reachable = np.ones(self.count, dtype=bool)
+        is_reachable = np.ones(self.target_count, dtype=bool)
         for i, term in enumerate(self.plan.layout.terms):
             if term.kind == dof_layout.POSITION:
-                shortest, longest, origin = self.plan.reaches[i]
-                number, slack = self.plan.terms[i, 3], np.sqrt(self.aims[i, 8])
-                distance = np.sqrt(((self.targets[:, number : number + 3] - origin) ** 2).sum(axis=-1))
-                is_reachable &= (distance <= longest + slack) & (distance >= shortest - slack)
+                shortest, longest, origin = self.plan.term_reaches[i]
+                target_column, tolerance = self.plan.term_table[i, 3], np.sqrt(self.aims[i, 8])
+                distance = np.sqrt(((self.targets[:, target_column : target_column + 3] - origin) ** 2).sum(axis=-1))
+                is_reachable &= (distance <= longest + tolerance) & (distance >= shortest - tolerance)
         return is_reachable
 
     def solve(self, rows: Ints, u: Floats, max_iterations: int, max_error_ratio: float) -> BatchResult:
         """Run one attempt for some targets. It starts at u (len(rows), nu)."""
         blocks: list[BatchResult] = []
         with jax.enable_x64(True):
-            for first in range(0, len(rows), LANES):
-                own = np.minimum(np.arange(first, first + LANES), len(rows) - 1)  # the last target fills up the block
-                state = self._solve_block(rows[own], u[own], max_iterations, max_error_ratio)
-                own_lanes = slice(min(LANES, len(rows) - first))
-                output = (self.packed.to_u(state.place), state.error, state.met, state.iterations)
-                blocks.append(BatchResult(*(np.asarray(part)[own_lanes] for part in output)))
-        names = ("u", "errors", "met", "iterations")
-        return BatchResult(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
+            for block_start in range(0, len(rows), LANE_COUNT):
+                # the last target fills up the block
+                block_rows = np.minimum(np.arange(block_start, block_start + LANE_COUNT), len(rows) - 1)
+                state = self._solve_block(rows[block_rows], u[block_rows], max_iterations, max_error_ratio)
+                used_lanes = slice(min(LANE_COUNT, len(rows) - block_start))
+                output = (self.packed_tree.to_u(state.configuration), state.error, state.is_met, state.iterations)
+                blocks.append(BatchResult(*(np.asarray(array)[used_lanes] for array in output)))
+        field_names = ("u", "errors", "met", "iterations")
+        return BatchResult(*(np.concatenate([getattr(block, name) for block in blocks]) for name in field_names))
 
     def _solve_block(self, rows: Ints, u: Floats, max_iterations: int, max_error_ratio: float) -> LaneState:
-        rig, lane = self.packed.constants, LaneInputs(*(part[rows] for part in self.lanes))
-        state = self.program.initialise(rig, lane, self.packed.to_configurations(u), self.damping)
-        if not self.trace:
-            return self.program.advance(rig, lane, state, max_iterations, max_error_ratio)
+        constants, lanes = self.packed_tree.constants, LaneInputs(*(array[rows] for array in self.lanes))
+        state = self.compiled_method.initialise(constants, lanes, self.packed_tree.to_configurations(u), self.damping)
+        if not self.is_traced:
+            return self.compiled_method.advance(constants, lanes, state, max_iterations, max_error_ratio)
         states = [state]
-        while int(state.iterations[0]) < max_iterations and not bool(state.done[0]):
-            state = self.program.advance(rig, lane, state, int(state.iterations[0]) + 1, max_error_ratio)
+        while int(state.iterations[0]) < max_iterations and not bool(state.is_done[0]):
+            state = self.compiled_method.advance(constants, lanes, state, int(state.iterations[0]) + 1, max_error_ratio)
             states.append(state)
         errors = np.array([float(state.error[0]) for state in states])
-        self.history.append((errors, np.concatenate([self.packed.to_u(state.place)[:1] for state in states])))
+        self.attempt_traces.append(
+            (errors, np.concatenate([self.packed_tree.to_u(state.configuration)[:1] for state in states]))
+        )
         return state

@@ -65,9 +65,9 @@ def to_quat(array: Array) -> TracedQuat:
     return TracedQuat(*(array[..., i] for i in range(4)))
 
 
-def stack(parts: TracedVec | TracedQuat) -> Array:
+def stack(components: TracedVec | TracedQuat) -> Array:
     """Stack the components into one array (..., 3) or (..., 4)."""
-    return jnp.stack(jnp.broadcast_arrays(*parts), axis=-1)
+    return jnp.stack(jnp.broadcast_arrays(*components), axis=-1)
 
 
 def choose(condition: Array, a: TracedVec | TracedQuat, b: TracedVec | TracedQuat) -> tuple[Array, ...]:
@@ -131,9 +131,9 @@ def rotate(q: TracedQuat, v: TracedVec) -> TracedVec:
 def normalise(q: TracedQuat) -> TracedQuat:
     """Scale quaternions to unit length. One of zero length becomes the identity, with gradient zero."""
     square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
-    empty = square == 0.0
-    length = jnp.sqrt(jnp.where(empty, 1.0, square))
-    return TracedQuat(*choose(empty, identity_like(square), TracedQuat(*(part / length for part in q))))
+    is_zero = square == 0.0
+    length = jnp.sqrt(jnp.where(is_zero, 1.0, square))
+    return TracedQuat(*choose(is_zero, identity_like(square), TracedQuat(*(component / length for component in q))))
 
 
 def exp(v: TracedVec) -> TracedQuat:
@@ -157,32 +157,32 @@ def to_matrix(q: TracedQuat) -> Array:
     return jnp.stack([stack(row) for row in rows], axis=-2)
 
 
-def rotation_error(wanted: TracedQuat, q: TracedQuat) -> TracedVec:
-    """Return 2 sin(angle / 2) times the axis from q to `wanted`."""
-    difference = multiply(wanted, inverse(q))
+def rotation_error(target: TracedQuat, q: TracedQuat) -> TracedVec:
+    """Return 2 sin(angle / 2) times the axis from q to `target`."""
+    difference = multiply(target, inverse(q))
     return scale(TracedVec(difference.x, difference.y, difference.z), jnp.where(difference.w < 0, -2.0, 2.0))
 
 
-def direction_error(wanted: TracedVec, a: TracedVec) -> TracedVec:
-    """Return 2 sin(angle / 2) times the axis to `wanted`. It is of the shortest rotation from the unit vectors a.
+def direction_error(target: TracedVec, a: TracedVec) -> TracedVec:
+    """Return 2 sin(angle / 2) times the axis to `target`. It is of the shortest rotation from the unit vectors a.
 
     2 a x (a + b) / |a + b|; any perpendicular axis, with gradient zero, where they are opposite.
     """
-    middle = add(a, wanted)
-    square = dot(middle, middle)
-    opposite = square < max(_OPPOSITE_SUM2, 16 * float(jnp.finfo(square.dtype).eps) ** 2)
-    error = scale(cross(a, middle), 2.0 / jnp.sqrt(jnp.where(opposite, 1.0, square)))
-    return TracedVec(*choose(opposite, scale(_find_perpendicular(wanted), 2.0), error))
+    bisector = add(a, target)
+    square = dot(bisector, bisector)
+    is_opposite = square < max(_OPPOSITE_SUM2, 16 * float(jnp.finfo(square.dtype).eps) ** 2)
+    error = scale(cross(a, bisector), 2.0 / jnp.sqrt(jnp.where(is_opposite, 1.0, square)))
+    return TracedVec(*choose(is_opposite, scale(_find_perpendicular(target), 2.0), error))
 
 
-def unit_direction(wanted: TracedVec, point: TracedVec, axis: TracedVec) -> TracedVec:
+def unit_direction(target: TracedVec, point: TracedVec, axis: TracedVec) -> TracedVec:
     """Return the unit vector from a point to another.
 
     Where they are equal to rounding, return `axis`, the right limit there.
     """
-    difference = sub(wanted, point)
+    difference = sub(target, point)
     square = dot(difference, difference)
-    is_same_point = square <= SAME_POINT_RATIO * (dot(wanted, wanted) + dot(point, point))
+    is_same_point = square <= SAME_POINT_RATIO * (dot(target, target) + dot(point, point))
     direction = scale(difference, 1.0 / jnp.sqrt(jnp.where(is_same_point, 1.0, square)))
     return TracedVec(*choose(is_same_point, axis, direction))
 
@@ -256,9 +256,11 @@ def forward(
 
     @jax.jit
     def compute_frames(q: Array) -> Frames:
-        linear, offsets, turned = _place_joints(table, q)
-        linear, offsets = linear[..., rows, :, :], offsets[..., rows, :]
-        return Frames(offsets, turned[..., rows, :], jnp.concatenate([linear, offsets[..., None]], axis=-1))
+        linear, positions, joint_rotations = _place_joints(table, q)
+        linear, positions = linear[..., rows, :, :], positions[..., rows, :]
+        return Frames(
+            positions, joint_rotations[..., rows, :], jnp.concatenate([linear, positions[..., None]], axis=-1)
+        )
 
     def compute_checked_frames(q: ArrayLike) -> Frames:
         return compute_frames(check_q(skeleton, q))
@@ -283,21 +285,21 @@ def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
     """
     kinds, is_independent = skeleton.kinds, np.array([coupling is None for coupling in skeleton.couplings])
     is_single_dof = is_independent & ((kinds == Kind.HINGE) | (kinds == Kind.SLIDE))
-    free = kinds == Kind.FREE
-    flat_q = [skeleton.q_start[is_single_dof], (skeleton.q_start[free][:, None] + np.arange(3)).ravel()]
-    flat_v = [skeleton.v_start[is_single_dof], (skeleton.v_start[free][:, None] + np.arange(3)).ravel()]
-    added_q, added_v = np.concatenate(flat_q), np.concatenate(flat_v)
-    turn_q, turn_v = skeleton.turn_columns, _find_rotation_dofs(skeleton)
+    is_free = kinds == Kind.FREE
+    q_columns = [skeleton.q_start[is_single_dof], (skeleton.q_start[is_free][:, None] + np.arange(3)).ravel()]
+    v_columns = [skeleton.v_start[is_single_dof], (skeleton.v_start[is_free][:, None] + np.arange(3)).ravel()]
+    added_q, added_v = np.concatenate(q_columns), np.concatenate(v_columns)
+    quaternion_columns, rotation_dofs = skeleton.turn_columns, _find_rotation_dofs(skeleton)
 
     @jax.jit
     def apply_velocity(q: Array, v: Array) -> Array:
         q = jnp.broadcast_to(q, (*jnp.broadcast_shapes(q.shape[:-1], v.shape[:-1]), skeleton.nq))
         q = q.at[..., added_q].add(v[..., added_v])
-        turned = multiply(
-            exp(to_vec(v[..., turn_v])),
-            normalise(to_quat(q[..., turn_q])),
+        rotated = multiply(
+            exp(to_vec(v[..., rotation_dofs])),
+            normalise(to_quat(q[..., quaternion_columns])),
         )
-        return q.at[..., turn_q].set(stack(turned))
+        return q.at[..., quaternion_columns].set(stack(rotated))
 
     def apply_checked_velocity(q: ArrayLike, v: ArrayLike) -> Array:
         q, v = check_q(skeleton, q), jnp.asarray(v)
@@ -327,40 +329,40 @@ class _JointTable(NamedTuple):
     skeleton: Skeleton
     doubling_rounds: int
     parents: Ints  # (n + 1,); row n is the world
-    hinges: Ints
-    slides: Ints
-    moves: Ints
-    before: Floats  # (n, 7) A
-    after: Floats  # (n, 3, 4) B
-    after_turns: Floats  # (n, 4) the rotation in B
+    hinge_rows: Ints
+    slide_rows: Ints
+    free_rows: Ints
+    pre_transforms: Floats  # (n, 7) A
+    post_transforms: Floats  # (n, 3, 4) B
+    post_rotations: Floats  # (n, 4) the rotation in B
 
 
 def _build_table(skeleton: Skeleton, pose: Pose | None) -> _JointTable:
     kinds, n = skeleton.kinds, len(skeleton)
-    before, after = skeleton.A.copy(), skeleton.B.copy()
+    pre_transforms, post_transforms = skeleton.A.copy(), skeleton.B.copy()
     if pose is not None and pose.translations is not None:
-        before[:, :3] = np.where((kinds == Kind.FREE)[:, None], before[:, :3], pose.translations)
+        pre_transforms[:, :3] = np.where((kinds == Kind.FREE)[:, None], pre_transforms[:, :3], pose.translations)
     if pose is not None and pose.scales is not None:
-        after = np.concatenate([pose.scales[:, :, None] * np.eye(3), np.zeros((n, 3, 1))], axis=2)
+        post_transforms = np.concatenate([pose.scales[:, :, None] * np.eye(3), np.zeros((n, 3, 1))], axis=2)
     depth = max((len(skeleton.way(row)) for row in range(n)), default=0)
     return _JointTable(
         skeleton=skeleton,
         doubling_rounds=max(depth - 1, 0).bit_length(),
         parents=np.append(np.where(skeleton.parents < 0, n, skeleton.parents), n).astype(np.int64),
-        hinges=np.flatnonzero(kinds == Kind.HINGE),
-        slides=np.flatnonzero(kinds == Kind.SLIDE),
-        moves=np.flatnonzero(kinds == Kind.FREE),
-        before=before,
-        after=after,
-        after_turns=rotations.from_matrix(rotation_part(after[:, :, :3])),
+        hinge_rows=np.flatnonzero(kinds == Kind.HINGE),
+        slide_rows=np.flatnonzero(kinds == Kind.SLIDE),
+        free_rows=np.flatnonzero(kinds == Kind.FREE),
+        pre_transforms=pre_transforms,
+        post_transforms=post_transforms,
+        post_rotations=rotations.from_matrix(rotation_part(post_transforms[:, :, :3])),
     )
 
 
 def _find_rotation_dofs(skeleton: Skeleton) -> Ints:
     """Find the columns (b, 3) of rotations in v. They belong to ball and free joints."""
-    balls = np.flatnonzero(skeleton.kinds >= Kind.BALL)
-    starts = skeleton.v_start[balls] + np.where(skeleton.kinds[balls] == Kind.FREE, 3, 0)
-    return starts[:, None] + np.arange(3)
+    ball_rows = np.flatnonzero(skeleton.kinds >= Kind.BALL)
+    dof_starts = skeleton.v_start[ball_rows] + np.where(skeleton.kinds[ball_rows] == Kind.FREE, 3, 0)
+    return dof_starts[:, None] + np.arange(3)
 
 
 def _place_joints(table: _JointTable, q: Array) -> tuple[Array, Array, Array]:
@@ -372,57 +374,69 @@ def _place_joints(table: _JointTable, q: Array) -> tuple[Array, Array, Array]:
     ancestor, so a tree of depth d takes log2 d rounds for any shape.
     """
     motion_rotations, motion_translations = _compute_motions(table, q)
-    n, dtype = len(table.before), q.dtype
-    before, after = jnp.asarray(table.before, dtype), jnp.asarray(table.after, dtype)
-    frame = to_quat(before[:, 3:])
-    rotation = multiply(frame, to_quat(motion_rotations))
-    linear = to_matrix(rotation)
-    offsets = before[:, :3] + stack(rotate(frame, to_vec(motion_translations))) + _apply_linear(linear, after[:, :, 3])
-    linear = linear @ after[:, :, :3]
-    rotation = stack(multiply(rotation, to_quat(jnp.asarray(table.after_turns, dtype))))
+    n, dtype = len(table.pre_transforms), q.dtype
+    pre_transforms, post_transforms = (
+        jnp.asarray(table.pre_transforms, dtype),
+        jnp.asarray(table.post_transforms, dtype),
+    )
+    frame_rotations = to_quat(pre_transforms[:, 3:])
+    world_rotations = multiply(frame_rotations, to_quat(motion_rotations))
+    linear = to_matrix(world_rotations)
+    positions = (
+        pre_transforms[:, :3]
+        + stack(rotate(frame_rotations, to_vec(motion_translations)))
+        + _apply_linear(linear, post_transforms[:, :, 3])
+    )
+    linear = linear @ post_transforms[:, :, :3]
+    world_rotations = stack(multiply(world_rotations, to_quat(jnp.asarray(table.post_rotations, dtype))))
     world = (jnp.eye(3, dtype=dtype), jnp.zeros(3, dtype), jnp.array([1.0, 0.0, 0.0, 0.0], dtype))
-    batch = q.shape[:-1]
-    linear, offsets, rotation = (  # joints first, then the batch, for picking rows; the last row is the world
-        jnp.concatenate([jnp.moveaxis(part, len(batch), 0), jnp.broadcast_to(row, (1, *batch, *row.shape))])
-        for part, row in zip((linear, offsets, rotation), world, strict=True)
+    batch_shape = q.shape[:-1]
+    linear, positions, world_rotations = (  # joints first, then the batch, for picking rows; the last row is the world
+        jnp.concatenate(
+            [jnp.moveaxis(array, len(batch_shape), 0), jnp.broadcast_to(row, (1, *batch_shape, *row.shape))]
+        )
+        for array, row in zip((linear, positions, world_rotations), world, strict=True)
     )
     parents = table.parents
     for _ in range(table.doubling_rounds):
-        above = to_quat(rotation[parents])
-        rotation = stack(multiply(above, to_quat(rotation)))
-        linear, offsets = linear[parents] @ linear, offsets[parents] + _apply_linear(linear[parents], offsets)
-        linear, offsets, rotation = map(
-            jax.lax.optimization_barrier, (linear, offsets, rotation)
-        )  # else recomputed next round
+        ancestor_rotations = to_quat(world_rotations[parents])
+        world_rotations = stack(multiply(ancestor_rotations, to_quat(world_rotations)))
+        linear, positions = linear[parents] @ linear, positions[parents] + _apply_linear(linear[parents], positions)
+        # else recomputed next round
+        linear, positions, world_rotations = map(jax.lax.optimization_barrier, (linear, positions, world_rotations))
         parents = parents[parents]
-    linear, offsets, rotation = (jnp.moveaxis(part[:n], 0, len(batch)) for part in (linear, offsets, rotation))
-    return linear, offsets, rotation
+    linear, positions, world_rotations = (
+        jnp.moveaxis(array[:n], 0, len(batch_shape)) for array in (linear, positions, world_rotations)
+    )
+    return linear, positions, world_rotations
 
 
 def _compute_motions(table: _JointTable, q: Array) -> tuple[Array, Array]:
     """Compute the rotation and translation of every motion. They are (..., n, 4) and (..., n, 3)."""
-    s, dtype, batch = table.skeleton, q.dtype, q.shape[:-1]
-    turned = jnp.broadcast_to(jnp.array([1.0, 0.0, 0.0, 0.0], dtype), (*batch, len(s), 4))
-    slid = jnp.zeros((*batch, len(s), 3), dtype)
+    skeleton, dtype, batch_shape = table.skeleton, q.dtype, q.shape[:-1]
+    motion_rotations = jnp.broadcast_to(jnp.array([1.0, 0.0, 0.0, 0.0], dtype), (*batch_shape, len(skeleton), 4))
+    motion_translations = jnp.zeros((*batch_shape, len(skeleton), 3), dtype)
 
     def read_values(rows: Ints) -> tuple[Array, Array]:
-        ratio, offset = jnp.asarray(s.coupling_rows[rows].T, dtype)
-        return (ratio * q[..., s.q_start[rows]] + offset)[..., None], jnp.asarray(s.axes[rows], dtype)
+        ratio, offset = jnp.asarray(skeleton.coupling_rows[rows].T, dtype)
+        return (ratio * q[..., skeleton.q_start[rows]] + offset)[..., None], jnp.asarray(skeleton.axes[rows], dtype)
 
-    if len(table.hinges):
-        angle, axes = read_values(table.hinges)
-        about = jnp.concatenate([jnp.cos(0.5 * angle), jnp.sin(0.5 * angle) * axes], axis=-1)
-        turned = turned.at[..., table.hinges, :].set(about)
-    if len(s.turn_columns):
-        balls = np.flatnonzero(s.kinds >= Kind.BALL)
-        unit = normalise(to_quat(q[..., s.turn_columns]))
-        turned = turned.at[..., balls, :].set(stack(unit))
-    if len(table.slides):
-        along, axes = read_values(table.slides)
-        slid = slid.at[..., table.slides, :].set(along * axes)
-    if len(table.moves):
-        slid = slid.at[..., table.moves, :].set(q[..., s.q_start[table.moves][:, None] + np.arange(3)])
-    return turned, slid
+    if len(table.hinge_rows):
+        angle, axes = read_values(table.hinge_rows)
+        hinge_rotations = jnp.concatenate([jnp.cos(0.5 * angle), jnp.sin(0.5 * angle) * axes], axis=-1)
+        motion_rotations = motion_rotations.at[..., table.hinge_rows, :].set(hinge_rotations)
+    if len(skeleton.turn_columns):
+        ball_rows = np.flatnonzero(skeleton.kinds >= Kind.BALL)
+        unit_quaternions = normalise(to_quat(q[..., skeleton.turn_columns]))
+        motion_rotations = motion_rotations.at[..., ball_rows, :].set(stack(unit_quaternions))
+    if len(table.slide_rows):
+        displacements, axes = read_values(table.slide_rows)
+        motion_translations = motion_translations.at[..., table.slide_rows, :].set(displacements * axes)
+    if len(table.free_rows):
+        motion_translations = motion_translations.at[..., table.free_rows, :].set(
+            q[..., skeleton.q_start[table.free_rows][:, None] + np.arange(3)]
+        )
+    return motion_rotations, motion_translations
 
 
 def _apply_linear(linear: Array, v: Array) -> Array:
@@ -455,7 +469,7 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     4; Place 7; Direction 3; Pin 7, or 3 if only its position is held). Quaternions and directions in them must have
     unit length. Rows of the result, times the goal's weight:
 
-    - position: (target - position) / size, with `size` about the rig's size, a power of two [file units];
+    - position: (target - position) / size, with `rig_size` about the rig's size, a power of two [file units];
     - rotation: 2 sin(angle / 2) along the axis of the remaining rotation;
     - direction: the same for the shortest rotation of the axis to the target;
     - aim: the same for the shortest rotation of the axis to the direction from the goal's point to the target; zero
@@ -470,33 +484,42 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     problem = Problem(pose, goal_list)
     for measure in problem.measures:
         if measure.kind in (POLE, BALANCE):
-            raise UnsupportedError(f"poise.jax has no residual for {type(goal_list[measure.goal]).__name__} goals")
+            raise UnsupportedError(
+                f"poise.jax has no residual for {type(goal_list[measure.goal_index]).__name__} goals"
+            )
     names = tuple(dict.fromkeys(pose.skeleton.names[measure.row] for measure in problem.measures))
-    measured = [
+    measured_terms = [
         (names.index(pose.skeleton.names[measure.row]), measure, goal, _read_axis(pose, measure, goal))
-        for measure, goal in ((measure, problem.goals[measure.goal]) for measure in problem.measures)
+        for measure, goal in ((measure, problem.goals[measure.goal_index]) for measure in problem.measures)
     ]
-    compute_frames, size = forward(pose.skeleton, names, pose=pose), problem.plan.size
-    width = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
+    compute_frames, rig_size = forward(pose.skeleton, names, pose=pose), problem.plan.unit_size
+    target_width = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
     default_targets = None if any(goal.shape for goal in goal_list) else problem.build_targets(goal_list, 1)[0]
 
     @jax.jit
     def compute_rows(q: Array, targets: Array) -> Array:
-        at = compute_frames(q)
-        batch = jnp.broadcast_shapes(q.shape[:-1], targets.shape[:-1])
-        rows = [_compute_goal_rows(at, i, measure, goal, axis, targets, size) for i, measure, goal, axis in measured]
-        none = jnp.zeros((*batch, 0), q.dtype)
-        return jnp.concatenate([none, *(jnp.broadcast_to(part, (*batch, 3)) for part in rows)], axis=-1)
+        frames = compute_frames(q)
+        batch_shape = jnp.broadcast_shapes(q.shape[:-1], targets.shape[:-1])
+        rows = [
+            _compute_goal_rows(frames, i, measure, goal, axis, targets, rig_size)
+            for i, measure, goal, axis in measured_terms
+        ]
+        empty_rows = jnp.zeros((*batch_shape, 0), q.dtype)
+        return jnp.concatenate(
+            [empty_rows, *(jnp.broadcast_to(goal_rows, (*batch_shape, 3)) for goal_rows in rows)], axis=-1
+        )
 
     def compute_residual(q: ArrayLike, targets: ArrayLike | None = None) -> Array:
         if targets is None and default_targets is None:
             raise InputError("give targets: those of the goals are a batch")
-        at = check_q(pose.skeleton, q)
-        rows = jnp.asarray(default_targets if targets is None else targets, at.dtype)
-        if rows.shape[-1:] != (width,):
-            message = f"targets have {width} numbers in their last axis; got an array of shape {rows.shape}"
+        checked_q = check_q(pose.skeleton, q)
+        target_row = jnp.asarray(default_targets if targets is None else targets, checked_q.dtype)
+        if target_row.shape[-1:] != (target_width,):
+            message = (
+                f"targets have {target_width} numbers in their last axis; got an array of shape {target_row.shape}"
+            )
             raise InputError(message)
-        return compute_rows(at, rows)
+        return compute_rows(checked_q, target_row)
 
     return compute_residual
 
@@ -507,18 +530,26 @@ def _read_axis(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
 
 
 def _compute_goal_rows(
-    at: Frames, i: int, measure: Measure, goal: AnyGoal, local_axis: Floats, targets: Array, size: float
+    frames: Frames,
+    frame_index: int,
+    measure: Measure,
+    goal: AnyGoal,
+    local_axis: Floats,
+    targets: Array,
+    rig_size: float,
 ) -> Array:
     """Compute the weighted residual (..., 3) of one measure. It belongs to joint i of the frames."""
-    wanted = targets[..., measure.column : measure.column + TARGET_SIZES[measure.kind]]
-    affine, rotation = at.affine[..., i, :, :], to_quat(at.rotations[..., i, :])
+    target = targets[..., measure.target_column : measure.target_column + TARGET_SIZES[measure.kind]]
+    affine, rotation = frames.affine[..., frame_index, :, :], to_quat(frames.rotations[..., frame_index, :])
     point = to_vec(affine[..., :3] @ jnp.asarray(read_offset(goal), affine.dtype) + affine[..., 3])
     if measure.kind == POSITION:
-        rows = scale(sub(to_vec(wanted), point), 1.0 / size)
+        weighted_error = scale(sub(to_vec(target), point), 1.0 / rig_size)
     elif measure.kind == ROTATION:
-        rows = rotation_error(to_quat(wanted), rotation)
+        weighted_error = rotation_error(to_quat(target), rotation)
     else:
         axis = rotate(rotation, to_vec(jnp.asarray(local_axis, affine.dtype)))
-        direction = to_vec(wanted)
-        rows = direction_error(unit_direction(direction, point, axis) if measure.kind == AIM else direction, axis)
-    return stack(rows) * read_weight(goal, measure.kind)
+        direction = to_vec(target)
+        weighted_error = direction_error(
+            unit_direction(direction, point, axis) if measure.kind == AIM else direction, axis
+        )
+    return stack(weighted_error) * read_weight(goal, measure.kind)

@@ -1,7 +1,7 @@
 # pyright: standard
 """Levenberg-Marquardt solver of a serial arm, with restarts.
 
-A problem per lane; a lone problem has its attempts side by side.
+Each lane has one problem; the attempts at a single problem run side by side.
 
     links   (m + 1, 10)  x y z, w x y z: from the previous moved frame to this link's frame, whose z is the axis;
                          min and max value; 1 for a slide, else 0. The last row is the tip
@@ -35,7 +35,7 @@ from poise.kernels.lanes import (
     stack_matrix,
     view_lanes,
 )
-from poise.kernels.layout import ARM_MAX_CANDIDATES, MAX_ARM_LINKS
+from poise.kernels.layout import MAX_ARM_CANDIDATES, MAX_ARM_LINKS
 from poise.kernels.matrices import factor_ldl, solve_ldl
 from poise.kernels.vec_quat import (
     Quat,
@@ -54,7 +54,7 @@ from poise.kernels.vec_quat import (
     z_axis,
 )
 
-MAX_FRAMES = MAX_ARM_LINKS + 1  # links and tip; stack arrays of whole pages would share cache sets
+MAX_ARM_FRAMES = MAX_ARM_LINKS + 1  # links and tip; stack arrays of whole pages would share cache sets
 CAUTION_GROWTH, CAUTION_DECAY, MIN_CAUTION = 4.0, 0.7, 1.0  # growth, decay and minimum of the caution factor
 
 
@@ -80,22 +80,22 @@ class ArmWorkspace(NamedTuple):
 class ArmProblems(NamedTuple):
     """Arrays of a batch of targets for one arm of m links.
 
-    links     (m + 1, 10)  the arm, see the module
-    seeds     (s, m)       values of restarts
-    poses     (7 s,)       tip transforms of the seeds, in blocks
-    targets   (k, 7)       x y z, w x y z of the tip in the base frame
-    starts    (1|k, m)     values to start from
-    settings  (13,)        the columns ARM_ of layout.py
-    x         (k, m)       results: values
-    errors    (k,)         results: weighted squared errors; 1e300 where no pose had a smaller one
-    counts    (k, 3)       results: iterations, attempts, 1 where the target was met
+    links      (m + 1, 10)  the arm, see the module
+    seeds      (s, m)       values of restarts
+    seed_tips  (7 s,)       tip transforms of the seeds, in blocks
+    targets    (k, 7)       x y z, w x y z of the tip in the base frame
+    start_x    (1|k, m)     values to start from
+    settings   (13,)        the columns ARM_ of layout.py
+    x          (k, m)       results: values
+    errors     (k,)         results: weighted squared errors; 1e300 where no pose had a smaller one
+    counts     (k, 3)       results: iterations, attempts, 1 where the target was met
     """
 
     links: Any
     seeds: Any
-    poses: Any
+    seed_tips: Any
     targets: Any
-    starts: Any
+    start_x: Any
     settings: Any
     x: Any
     errors: Any
@@ -166,10 +166,10 @@ def compute_tip(lane_kind, links, x, store_frames, axes, origins):
 
 
 @inline
-def write_error(e, position_error, rotation, weights):
+def write_error(e, position_error, rotation_vector, weights):
     """Write the six weighted numbers of the error."""
     e[0], e[1], e[2] = position_error.x * weights[0], position_error.y * weights[0], position_error.z * weights[0]
-    e[3], e[4], e[5] = rotation.x * weights[1], rotation.y * weights[1], rotation.z * weights[1]
+    e[3], e[4], e[5] = rotation_vector.x * weights[1], rotation_vector.y * weights[1], rotation_vector.z * weights[1]
 
 
 @inline
@@ -195,18 +195,18 @@ def apply_damped_step(links, x, tip, weights, damping, workspace):
             A[r, k] = damping * 0.0
         A[r, r] = damping
     for i in range(m):
-        motion, rotation = compute_jacobian_column(
+        velocity, angular_velocity = compute_jacobian_column(
             links, i, read_vec(workspace.axes, i), read_vec(workspace.origins, i), tip
         )
-        motion, rotation = scale(motion, weights[0]), scale(rotation, weights[1])
+        velocity, angular_velocity = scale(velocity, weights[0]), scale(angular_velocity, weights[1])
         # J e of this row: the gradient descent direction of the value.
         push = (
-            motion.x * e[0]
-            + motion.y * e[1]
-            + motion.z * e[2]
-            + rotation.x * e[3]
-            + rotation.y * e[4]
-            + rotation.z * e[5]
+            velocity.x * e[0]
+            + velocity.y * e[1]
+            + velocity.z * e[2]
+            + angular_velocity.x * e[3]
+            + angular_velocity.y * e[4]
+            + angular_velocity.z * e[5]
         )
         # Freezing by the sign of the gradient, compared with clamping alone: 17.7 iterations for a pose of a Panda
         # instead of 39.6, and 99.92 % solved instead of 98.8.
@@ -214,9 +214,9 @@ def apply_damped_step(links, x, tip, weights, damping, workspace):
             (x[i] >= links[i, layout.ARM_HIGH]) & (push > 0.0)
         )
         free_mask = select(is_blocked, push * 0.0, push * 0.0 + 1.0)
-        motion, rotation = scale(motion, free_mask), scale(rotation, free_mask)
-        J[i, 0], J[i, 1], J[i, 2] = motion.x, motion.y, motion.z
-        J[i, 3], J[i, 4], J[i, 5] = rotation.x, rotation.y, rotation.z
+        velocity, angular_velocity = scale(velocity, free_mask), scale(angular_velocity, free_mask)
+        J[i, 0], J[i, 1], J[i, 2] = velocity.x, velocity.y, velocity.z
+        J[i, 3], J[i, 4], J[i, 5] = angular_velocity.x, angular_velocity.y, angular_velocity.z
         for r in range(6):
             for k in range(r + 1):
                 A[r, k] = A[r, k] + J[i, r] * J[i, k]
@@ -230,17 +230,17 @@ def apply_damped_step(links, x, tip, weights, damping, workspace):
 
 
 @inline
-def update_caution(caution, last_error, error):
+def update_caution(caution, previous_error, error):
     """Update the damping factor of a polishing attempt. It grows whenever the error has grown.
 
-    `caution` is the current factor, `last_error` the squared error before the last step. A polish looks for the pose
-    nearest to an unreachable target: there the residual does not vanish, its second derivative, neglected by
+    `caution` is the current factor, `previous_error` the squared error before the last step. A polish looks for the
+    pose nearest to an unreachable target: there the residual does not vanish, its second derivative, neglected by
     Gauss-Newton, matters, and steps with the plain damping overshoot. Other attempts have a caution of 0, which stays
     0.
     """
     # The last term keeps the caution at MIN_CAUTION or above, but leaves a caution of 0 unchanged.
     return select(
-        error > last_error,
+        error > previous_error,
         CAUTION_GROWTH * caution,
         maximum(CAUTION_DECAY * caution, minimum(caution, MIN_CAUTION + 0.0 * error)),
     )
@@ -279,82 +279,86 @@ def compute_tip_transforms(links, x, transforms):
 #
 # They are spread over its ranges.
 #
-# seeds  (s, m)   the values
-# poses  flat     their tip transforms: blocks of as many seeds as lanes, in each x y z w x y z, lane by lane
+# seeds      (s, m)  the values
+# seed_tips  flat  their tip transforms: blocks of as many seeds as lanes, in each x y z w x y z, lane by lane
 #
 # Restarts go through the table group by group and take the best seed of each group, then the second best, until all are
 # used. Later ones are mixed, with the value of each joint from another seed, so that no start is repeated.
 
 
-SEED_BLOCKS = 8  # blocks of seeds compared in a race
+MAX_SEED_BLOCKS = 8  # blocks of seeds compared in a race
 HUGE_ERROR = 1e300  # larger than any squared error; infinity times zero would be NaN
 
 
 @inline
-def read_seed_value(seeds, number, i):
-    """Return value i of seed `number`. Numbers beyond the table (s, m) mix values of its seeds."""
-    return seeds[(number + i * (number // seeds.shape[0])) % seeds.shape[0], i]
+def read_seed_value(seeds, seed_index, i):
+    """Return value i of seed `seed_index`. Numbers beyond the table (s, m) mix values of its seeds."""
+    return seeds[(seed_index + i * (seed_index // seeds.shape[0])) % seeds.shape[0], i]
 
 
 @inline
-def compute_seed_cost(lane_kind, poses, block, target, weights):
+def compute_seed_cost(lane_kind, seed_tips, block, target, weights):
     """Compute squared tip errors of a block of seeds. The target has 7 numbers."""
-    seed_pose = view_lanes(lane_kind, poses, block * 7 * count_lanes(lane_kind), 7)
-    x, y, z = seed_pose[0] - target[0], seed_pose[1] - target[1], seed_pose[2] - target[2]
-    cosine = seed_pose[3] * target[3] + seed_pose[4] * target[4] + seed_pose[5] * target[5] + seed_pose[6] * target[6]
+    seed_tip = view_lanes(lane_kind, seed_tips, block * 7 * count_lanes(lane_kind), 7)
+    x, y, z = seed_tip[0] - target[0], seed_tip[1] - target[1], seed_tip[2] - target[2]
+    half_angle_cosine = (
+        seed_tip[3] * target[3] + seed_tip[4] * target[4] + seed_tip[5] * target[5] + seed_tip[6] * target[6]
+    )
     # 4 (1 - cos^2) of half the angle is (2 sin)^2 of it, as in the error.
-    squared_distance, squared_sine = x * x + y * y + z * z, 1.0 - cosine * cosine
+    squared_distance, squared_sine = x * x + y * y + z * z, 1.0 - half_angle_cosine * half_angle_cosine
     return squared_distance * (weights[0] * weights[0]) + squared_sine * (4.0 * weights[1] * weights[1])
 
 
 @device_function
-def compute_seed_costs(lane_kind, poses, first, count, target, weights, costs):
-    """Compute costs (count,) of seeds from `first` on."""
+def compute_seed_costs(lane_kind, seed_tips, first_seed, seed_count, target, weights, costs):
+    """Compute costs (seed_count,) of seeds from `first_seed` on."""
     w = count_lanes(lane_kind)
-    for b in range(count // w):
-        cost = compute_seed_cost(lane_kind, poses, first // w + b, target, weights)
+    for b in range(seed_count // w):
+        cost = compute_seed_cost(lane_kind, seed_tips, first_seed // w + b, target, weights)
         for l in range(w):
             costs[b * w + l] = get_lane(cost, l)
 
 
 @device_function
-def find_nth_best(costs, count, rank):
+def find_nth_best(costs, cost_count, rank):
     """Return the index of the cost of a given rank. Rank 0 is the least; among equal costs the first comes first."""
-    index, last_cost = 0, -HUGE_ERROR
+    index, previous_cost = 0, -HUGE_ERROR
     for r in range(rank + 1):
-        last_index, best_cost = index, HUGE_ERROR
-        for i in range(count):
-            comes_later = costs[i] > last_cost or (costs[i] == last_cost and i > last_index and r > 0)
+        previous_index, best_cost = index, HUGE_ERROR
+        for i in range(cost_count):
+            comes_later = costs[i] > previous_cost or (costs[i] == previous_cost and i > previous_index and r > 0)
             if comes_later and costs[i] < best_cost:
                 best_cost, index = costs[i], i
-        last_cost = best_cost
+        previous_cost = best_cost
     return index
 
 
 @device_function
-def apply_seed(lane_kind, seeds, poses, target, settings, values, l, number):
-    """Load the seed of restart `number`, counted from 0, into lane l."""
-    count, m, w = int(settings[layout.ARM_CANDIDATES]), seeds.shape[1], count_lanes(lane_kind)
-    groups = seeds.shape[0] // count
-    if number < groups * count:
+def apply_seed(lane_kind, seeds, seed_tips, target, settings, values, l, restart_index):
+    """Load the seed of restart `restart_index`, counted from 0, into lane l."""
+    candidate_count, m, w = int(settings[layout.ARM_CANDIDATE_COUNT]), seeds.shape[1], count_lanes(lane_kind)
+    group_count = seeds.shape[0] // candidate_count
+    if restart_index < group_count * candidate_count:
         # Comparing four seeds at a restart raised the solved poses of a Panda from 99.95 to 99.98 %.
-        costs, first = stack_array(SCALAR, ARM_MAX_CANDIDATES), (number % groups) * count
-        compute_seed_costs(lane_kind, poses, first, count, target, settings[layout.ARM_WEIGHTS :], costs)
-        seed = first + find_nth_best(costs, count, number // groups)
+        costs, first_seed = stack_array(SCALAR, MAX_ARM_CANDIDATES), (restart_index % group_count) * candidate_count
+        compute_seed_costs(
+            lane_kind, seed_tips, first_seed, candidate_count, target, settings[layout.ARM_WEIGHTS :], costs
+        )
+        seed = first_seed + find_nth_best(costs, candidate_count, restart_index // group_count)
         for i in range(m):
             values[i * w + l] = seeds[seed, i]
         return
     for i in range(m):
-        values[i * w + l] = read_seed_value(seeds, number, i)
+        values[i * w + l] = read_seed_value(seeds, restart_index, i)
 
 
 @device_function
-def apply_nearest_seeds(lane_kind, seeds, poses, target, settings, values):
+def apply_nearest_seeds(lane_kind, seeds, seed_tips, target, settings, values):
     """Load seeds into all lanes but the first. Each lane takes the best of its own seeds in eight blocks."""
     w, m = count_lanes(lane_kind), seeds.shape[1]
     best_cost, best_block = broadcast(lane_kind, HUGE_ERROR), broadcast(lane_kind, 0.0)
-    for b in range(min(SEED_BLOCKS, seeds.shape[0] // w)):
-        cost = compute_seed_cost(lane_kind, poses, b, target, settings[layout.ARM_WEIGHTS :])
+    for b in range(min(MAX_SEED_BLOCKS, seeds.shape[0] // w)):
+        cost = compute_seed_cost(lane_kind, seed_tips, b, target, settings[layout.ARM_WEIGHTS :])
         best_block, best_cost = (
             select(cost < best_cost, broadcast(lane_kind, b * 1.0), best_block),
             select(cost < best_cost, cost, best_cost),
@@ -371,8 +375,8 @@ def apply_nearest_seeds(lane_kind, seeds, poses, target, settings, values):
 #
 # The solution equals that of sequential attempts: the first one in their order that meets the target wins. A later
 # attempt that arrives sooner waits for the earlier ones, and iterations of attempts after the winner do not count. With
-# ARM_RACE the first attempt to arrive wins, unless the attempt from the start is about to arrive: tracking a moving
-# target must not jump to another solution branch.
+# ARM_TAKES_FIRST the first attempt to arrive wins, unless the attempt from the start is about to arrive: tracking a
+# moving target must not jump to another solution branch.
 #
 # race  (RACE_SIZE,)  five numbers, and a ring of the iterations of attempts that ended before earlier ones; -1 for
 # unfinished attempts
@@ -410,31 +414,35 @@ def init_race(race):
 
 
 @device_function
-def can_start(race, first_polish, last):
+def can_start(race, first_polish, last_attempt):
     """Return whether the next attempt may start.
 
-    `last` is the last one; attempt `first_polish` needs the best pose of all before it.
+    `last_attempt` is the last one; attempt `first_polish` needs the best pose of all before it.
     """
-    number = race[RACE_NEXT_ATTEMPT]
-    if number > last or number > race[RACE_WINNING_ATTEMPT] or number - race[RACE_OLDEST_ATTEMPT] >= RACE_RING_SIZE:
+    attempt = race[RACE_NEXT_ATTEMPT]
+    if (
+        attempt > last_attempt
+        or attempt > race[RACE_WINNING_ATTEMPT]
+        or attempt - race[RACE_OLDEST_ATTEMPT] >= RACE_RING_SIZE
+    ):
         return False
-    return number != first_polish or race[RACE_OLDEST_ATTEMPT] >= first_polish
+    return attempt != first_polish or race[RACE_OLDEST_ATTEMPT] >= first_polish
 
 
 @device_function
-def can_store(race, number, error, best_error):
-    """Return whether attempt `number` beats the best pose. Among equal ones the earliest attempt wins."""
+def can_store(race, attempt, error, best_error):
+    """Return whether attempt `attempt` beats the best pose. Among equal ones the earliest attempt wins."""
     if race[RACE_WINNING_ATTEMPT] < NO_WINNER:
         return False
-    return error < best_error or (error == best_error and number < race[RACE_BEST_ATTEMPT])
+    return error < best_error or (error == best_error and attempt < race[RACE_BEST_ATTEMPT])
 
 
 @device_function
-def finish_attempt(race, number, iterations, is_met):
-    """Record the end of attempt `number`."""
-    race[RACE_RING_START + int(number) % RACE_RING_SIZE] = iterations
-    if is_met and number < race[RACE_WINNING_ATTEMPT]:
-        race[RACE_WINNING_ATTEMPT] = number
+def finish_attempt(race, attempt, iterations, is_met):
+    """Record the end of attempt `attempt`."""
+    race[RACE_RING_START + int(attempt) % RACE_RING_SIZE] = iterations
+    if is_met and attempt < race[RACE_WINNING_ATTEMPT]:
+        race[RACE_WINNING_ATTEMPT] = attempt
     while (
         race[RACE_OLDEST_ATTEMPT] <= race[RACE_WINNING_ATTEMPT]
         and race[RACE_RING_START + int(race[RACE_OLDEST_ATTEMPT]) % RACE_RING_SIZE] >= 0.0
@@ -446,7 +454,7 @@ def finish_attempt(race, number, iterations, is_met):
 
 
 @device_function
-def is_race_over(race, last, takes_first, start_error):
+def is_race_over(race, last_attempt, takes_first, start_error):
     """Return whether a race is over.
 
     No unfinished attempt could change the result; with `takes_first`, nothing is waited for.
@@ -465,7 +473,7 @@ def is_race_over(race, last, takes_first, start_error):
             else 0.0
         )
         race[RACE_OLDEST_ATTEMPT] = race[RACE_WINNING_ATTEMPT] + 1.0
-    return race[RACE_OLDEST_ATTEMPT] > last or race[RACE_OLDEST_ATTEMPT] > race[RACE_WINNING_ATTEMPT]
+    return race[RACE_OLDEST_ATTEMPT] > last_attempt or race[RACE_OLDEST_ATTEMPT] > race[RACE_WINNING_ATTEMPT]
 
 
 # --- Batches: a problem per lane -------------------------------------------------------------------------------------
@@ -482,7 +490,7 @@ def is_race_over(race, last, takes_first, start_error):
 
 # An attempt ends after 4 iterations that lower the squared error by less than 20 %. Stopping early pays, because a
 # restart is cheap: with this rule a pose of a Panda takes 12.8 iterations on average, without it 16.8.
-STALL_SHARE, STALL_COUNT = 0.8, 4.0
+STALL_ERROR_RATIO, MAX_STALL_COUNT = 0.8, 4.0
 MAX_POLISHES = 3  # polish attempts where none has met the target: best pose, then two other seeds
 SOLO_ITERATIONS = 2  # iterations before a lone problem starts a second attempt
 STARTS_PER_ITERATION = 2  # attempts started per iteration after that
@@ -494,12 +502,12 @@ LANE_BEST_ERROR = 7  # smallest squared error of this attempt
 LANE_STALL_COUNT = 8  # consecutive iterations without progress; negative: remaining patience
 LANE_ITERATIONS, LANE_MAX_ITERATIONS = 9, 10  # iterations of this attempt, and their maximum
 LANE_PROBLEM = 11  # number of the lane's problem; -1: idle
-LANE_ATTEMPT, LANE_RESTARTS = 12, 13  # number of the attempt, and number of restarts
+LANE_ATTEMPT, LANE_MAX_RESTARTS = 12, 13  # number of the attempt, and number of restarts
 LANE_CAUTION = 14  # damping factor of a polish, see `update_caution`; else 0
-LANE_LAST_ERROR = 15  # squared error of the previous iteration
+LANE_PREVIOUS_ERROR = 15  # squared error of the previous iteration
 LANE_ROWS = 16
 MAX_LANES = 8  # lanes
-LANE_STATE_SIZE, LANE_VALUES_SIZE = LANE_ROWS * MAX_LANES, MAX_FRAMES * MAX_LANES  # stack array sizes
+LANE_STATE_SIZE, LANE_VALUES_SIZE = LANE_ROWS * MAX_LANES, MAX_ARM_FRAMES * MAX_LANES  # stack array sizes
 
 
 @device_function
@@ -519,13 +527,13 @@ def count_restarts(links, target, settings):
 
 
 @device_function
-def load_problem(lane_state, w, l, k, target, restarts):
+def load_problem(lane_state, w, l, k, target, max_restarts):
     """Load problem k into lane l of w."""
     for j in range(7):
         lane_state[(LANE_TARGET + j) * w + l] = target[j]
     lane_state[LANE_PROBLEM * w + l] = k
     lane_state[LANE_ATTEMPT * w + l] = 0.0
-    lane_state[LANE_RESTARTS * w + l] = restarts
+    lane_state[LANE_MAX_RESTARTS * w + l] = max_restarts
 
 
 @device_function
@@ -544,10 +552,10 @@ def start_attempt(lane_state, values, w, l, start, m, max_iterations, patience):
 
 
 @device_function
-def start_lane(lane_state, values, w, l, start, m, max_iterations, patience, caution):
+def start_cautious_attempt(lane_state, values, w, l, start, m, max_iterations, patience, caution):
     """Start an attempt with a damping caution."""
     start_attempt(lane_state, values, w, l, start, m, max_iterations, patience)
-    lane_state[LANE_CAUTION * w + l], lane_state[LANE_LAST_ERROR * w + l] = caution, HUGE_ERROR
+    lane_state[LANE_CAUTION * w + l], lane_state[LANE_PREVIOUS_ERROR * w + l] = caution, HUGE_ERROR
 
 
 @device_function
@@ -586,48 +594,52 @@ def store_if_best(lane_state, tested_values, w, l, m, caution, error, x, errors)
 
 
 @device_function
-def find_last_attempt(restarts, settings):
+def find_last_attempt(max_restarts, settings):
     """Return the number of the last attempt, counted from 0."""
-    return restarts + (MAX_POLISHES if settings[layout.ARM_POLISH] > 0.0 else 0.0)
+    return max_restarts + (MAX_POLISHES if settings[layout.ARM_POLISH_ITERATIONS] > 0.0 else 0.0)
 
 
 @device_function
-def launch_attempt(lane_kind, problems, lanes, l, number):
-    """Start attempt `number` of lane l. It starts from the start, from a seed, or as a final polish."""
+def launch_attempt(lane_kind, problems, lanes, l, attempt):
+    """Start attempt `attempt` of lane l. It starts from the start, from a seed, or as a final polish."""
     w, m, settings = count_lanes(lane_kind), problems.seeds.shape[1], problems.settings
-    k, max_restarts = int(lanes.lane_state[LANE_PROBLEM * w + l]), lanes.lane_state[LANE_RESTARTS * w + l]
-    lanes.lane_state[LANE_ATTEMPT * w + l] = number
-    if number == 0.0:
-        start = problems.starts[min(k, problems.starts.shape[0] - 1)]
-        start_lane(lanes.lane_state, lanes.values, w, l, start, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
+    k, max_restarts = int(lanes.lane_state[LANE_PROBLEM * w + l]), lanes.lane_state[LANE_MAX_RESTARTS * w + l]
+    lanes.lane_state[LANE_ATTEMPT * w + l] = attempt
+    if attempt == 0.0:
+        start = problems.start_x[min(k, problems.start_x.shape[0] - 1)]
+        start_cautious_attempt(
+            lanes.lane_state, lanes.values, w, l, start, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0
+        )
         return
     # x[k] only initialises the values, unless this attempt polishes the best pose; otherwise a seed replaces them.
-    best_x = problems.x[k]
-    if number <= max_restarts:
-        start_lane(lanes.lane_state, lanes.values, w, l, best_x, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
+    result_x = problems.x[k]
+    if attempt <= max_restarts:
+        start_cautious_attempt(
+            lanes.lane_state, lanes.values, w, l, result_x, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0
+        )
     else:
         # A polish never stalls (all its iterations are patience); its caution of 1 makes the damping adaptive.
-        start_lane(
+        start_cautious_attempt(
             lanes.lane_state,
             lanes.values,
             w,
             l,
-            best_x,
+            result_x,
             m,
-            settings[layout.ARM_POLISH],
-            settings[layout.ARM_POLISH],
+            settings[layout.ARM_POLISH_ITERATIONS],
+            settings[layout.ARM_POLISH_ITERATIONS],
             1.0,
         )
     # The nearest pose may be in another solution branch than the best attempt: later attempts polish other seeds.
-    if number != max_restarts + 1.0:
-        seed = int(number) - 1
-        apply_seed(lane_kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values, l, seed)
+    if attempt != max_restarts + 1.0:
+        seed = int(attempt) - 1
+        apply_seed(lane_kind, problems.seeds, problems.seed_tips, problems.targets[k], settings, lanes.values, l, seed)
 
 
 @device_function
-def write_start(starts, k, x, errors):
+def write_start(start_x, k, x, errors):
     """Write the start as the first result of problem k."""
-    start = starts[min(k, starts.shape[0] - 1)]
+    start = start_x[min(k, start_x.shape[0] - 1)]
     errors[k] = HUGE_ERROR
     for i in range(start.shape[0]):
         x[k, i] = start[i]
@@ -637,28 +649,28 @@ def write_start(starts, k, x, errors):
 def assign_problem(lane_kind, problems, lanes, l, k):
     """Assign problem k to lane l."""
     target = problems.targets[k]
-    restarts = count_restarts(problems.links, target, problems.settings)
-    load_problem(lanes.lane_state, count_lanes(lane_kind), l, k, target, restarts)
+    max_restarts = count_restarts(problems.links, target, problems.settings)
+    load_problem(lanes.lane_state, count_lanes(lane_kind), l, k, target, max_restarts)
     launch_attempt(lane_kind, problems, lanes, l, 0.0)
-    write_start(problems.starts, k, problems.x, problems.errors)
+    write_start(problems.start_x, k, problems.x, problems.errors)
 
 
 @device_function
-def next_attempt(lane_kind, problems, lanes, l, is_met, next_problem, last):
+def schedule_lane(lane_kind, problems, lanes, l, is_met, next_problem, end):
     """Schedule lane l: next attempt, or problem number `next_problem`.
 
     Returns whether it took that problem. Without further problems the lane becomes idle.
     """
     w = count_lanes(lane_kind)
-    next_number = lanes.lane_state[LANE_ATTEMPT * w + l] + 1.0
+    attempt = lanes.lane_state[LANE_ATTEMPT * w + l] + 1.0
     if (
         lanes.lane_state[LANE_PROBLEM * w + l] >= 0.0
         and not is_met
-        and next_number <= find_last_attempt(lanes.lane_state[LANE_RESTARTS * w + l], problems.settings)
+        and attempt <= find_last_attempt(lanes.lane_state[LANE_MAX_RESTARTS * w + l], problems.settings)
     ):
-        launch_attempt(lane_kind, problems, lanes, l, next_number)
+        launch_attempt(lane_kind, problems, lanes, l, attempt)
         return False
-    if next_problem >= last:
+    if next_problem >= end:
         lanes.lane_state[LANE_PROBLEM * w + l] = -1.0
         return False
     assign_problem(lane_kind, problems, lanes, l, next_problem)
@@ -669,50 +681,57 @@ def next_attempt(lane_kind, problems, lanes, l, is_met, next_problem, last):
 
 
 @device_function
-def fill_lanes(lane_kind, problems, lanes, race, k, restarts, max_starts):
+def fill_lanes(lane_kind, problems, lanes, race, k, max_restarts, max_starts):
     """Start the next attempts at problem k on idle lanes.
 
     Starts at most `max_starts`; returns the number of busy lanes.
     """
-    w, busy, started, last = count_lanes(lane_kind), 0, 0, find_last_attempt(restarts, problems.settings)
+    w, active_count, started_count, last_attempt = (
+        count_lanes(lane_kind),
+        0,
+        0,
+        find_last_attempt(max_restarts, problems.settings),
+    )
     for l in range(w):
         if (
             lanes.lane_state[LANE_PROBLEM * w + l] < 0.0
-            and started < max_starts
-            and can_start(race, restarts + 1.0, last)
+            and started_count < max_starts
+            and can_start(race, max_restarts + 1.0, last_attempt)
         ):
-            load_problem(lanes.lane_state, w, l, k, problems.targets[k], restarts)
+            load_problem(lanes.lane_state, w, l, k, problems.targets[k], max_restarts)
             launch_attempt(lane_kind, problems, lanes, l, race[RACE_NEXT_ATTEMPT])
             race[RACE_NEXT_ATTEMPT] += 1.0
-            started += 1
-        busy += 1 if lanes.lane_state[LANE_PROBLEM * w + l] >= 0.0 else 0
-    return busy
+            started_count += 1
+        active_count += 1 if lanes.lane_state[LANE_PROBLEM * w + l] >= 0.0 else 0
+    return active_count
 
 
 @device_function
-def fill_all_lanes(lane_kind, problems, lanes, race, k, restarts):
+def fill_all_lanes(lane_kind, problems, lanes, race, k, max_restarts):
     """Start attempts on all lanes; return their number. Used where the first attempt to arrive wins."""
     w, m, settings = count_lanes(lane_kind), problems.seeds.shape[1], problems.settings
-    count = min(w, int(restarts) + 1)
-    for l in range(count):
-        load_problem(lanes.lane_state, w, l, k, problems.targets[k], restarts)
-        start_lane(
-            lanes.lane_state, lanes.values, w, l, problems.starts[k], m, settings[layout.ARM_ITERATIONS], 0.0, 0.0
+    active_count = min(w, int(max_restarts) + 1)
+    for l in range(active_count):
+        load_problem(lanes.lane_state, w, l, k, problems.targets[k], max_restarts)
+        start_cautious_attempt(
+            lanes.lane_state, lanes.values, w, l, problems.start_x[k], m, settings[layout.ARM_ITERATIONS], 0.0, 0.0
         )
         lanes.lane_state[LANE_ATTEMPT * w + l] = l
-    if count > 1:
-        apply_nearest_seeds(lane_kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values)
-    race[RACE_NEXT_ATTEMPT] = count
-    return count
+    if active_count > 1:
+        apply_nearest_seeds(lane_kind, problems.seeds, problems.seed_tips, problems.targets[k], settings, lanes.values)
+    race[RACE_NEXT_ATTEMPT] = active_count
+    return active_count
 
 
 @device_function
-def check_race_end(lane_kind, problems, lanes, race, restarts, k):
+def check_race_end(lane_kind, problems, lanes, race, max_restarts, k):
     """Return whether the race for problem k is over. If so, write its counts."""
     settings, counts = problems.settings, problems.counts
     # Lane 0 runs the attempt from the start as long as that lasts.
-    start_error = lanes.lane_state[LANE_LAST_ERROR * count_lanes(lane_kind)]
-    is_over = is_race_over(race, find_last_attempt(restarts, settings), settings[layout.ARM_RACE] > 0.0, start_error)
+    start_error = lanes.lane_state[LANE_PREVIOUS_ERROR * count_lanes(lane_kind)]
+    is_over = is_race_over(
+        race, find_last_attempt(max_restarts, settings), settings[layout.ARM_TAKES_FIRST] > 0.0, start_error
+    )
     if is_over:
         counts[k, 0], counts[k, 1] = race[RACE_ITERATIONS], race[RACE_OLDEST_ATTEMPT]
         counts[k, 2] = 1.0 if race[RACE_WINNING_ATTEMPT] < NO_WINNER else 0.0
@@ -720,36 +739,36 @@ def check_race_end(lane_kind, problems, lanes, race, restarts, k):
 
 
 @device_function
-def store_raced(lane_kind, problems, lanes, race, l, error, is_met, has_ended):
+def store_race_result(lane_kind, problems, lanes, race, l, error, is_met, has_ended):
     """Store the result of lane l in a race.
 
     As `store_if_best` and `store_best`; a lane whose attempt ends becomes idle.
     """
     w, m, state = count_lanes(lane_kind), problems.links.shape[0] - 1, lanes.lane_state
-    k, number = int(state[LANE_PROBLEM * w + l]), state[LANE_ATTEMPT * w + l]
+    k, attempt = int(state[LANE_PROBLEM * w + l]), state[LANE_ATTEMPT * w + l]
     is_candidate = has_ended or state[LANE_ITERATIONS * w + l] == 1.0 or state[LANE_CAUTION * w + l] > 0.0
-    is_winner = is_met and has_ended and number < race[RACE_WINNING_ATTEMPT]
-    if is_winner or (is_candidate and can_store(race, number, error, problems.errors[k])):
+    is_winner = is_met and has_ended and attempt < race[RACE_WINNING_ATTEMPT]
+    if is_winner or (is_candidate and can_store(race, attempt, error, problems.errors[k])):
         # The values have not taken the step of this iteration yet.
         write_best(state, lanes.values, w, l, m, error, problems.x, problems.errors)
-        race[RACE_BEST_ATTEMPT] = number
+        race[RACE_BEST_ATTEMPT] = attempt
     if has_ended:
-        finish_attempt(race, number, state[LANE_ITERATIONS * w + l] - 1.0, is_met)
+        finish_attempt(race, attempt, state[LANE_ITERATIONS * w + l] - 1.0, is_met)
         state[LANE_PROBLEM * w + l] = -1.0
 
 
 @device_function
-def record_trace(trace, row, tested_values, w, m, error):
+def record_trace(trace, trace_row, tested_values, w, m, error):
     """Record an iteration of the first problem, in lane 0."""
-    if row < trace.shape[0]:
-        trace[row, 0] = error
+    if trace_row < trace.shape[0]:
+        trace[trace_row, 0] = error
         for i in range(m):
-            trace[row, i + 1] = tested_values[i * w]
+            trace[trace_row, i + 1] = tested_values[i * w]
 
 
 @inline
-def solve_range(lane_kind, problems, first, last, trace):
-    """Solve problems first..last."""
+def solve_range(lane_kind, problems, first, end, trace):
+    """Solve problems first..end."""
     links, settings, x, errors, counts = (
         problems.links,
         problems.settings,
@@ -759,10 +778,10 @@ def solve_range(lane_kind, problems, first, last, trace):
     )
     m, w = links.shape[0] - 1, count_lanes(lane_kind)
     workspace = ArmWorkspace(
-        stack_matrix(lane_kind, MAX_FRAMES, 3),
-        stack_matrix(lane_kind, MAX_FRAMES, 3),
+        stack_matrix(lane_kind, MAX_ARM_FRAMES, 3),
+        stack_matrix(lane_kind, MAX_ARM_FRAMES, 3),
         stack_array(lane_kind, 6),
-        stack_matrix(lane_kind, MAX_FRAMES, 6),
+        stack_matrix(lane_kind, MAX_ARM_FRAMES, 6),
         stack_matrix(lane_kind, 6, 6),
         stack_array(lane_kind, 6),
         stack_array(lane_kind, 6),
@@ -772,69 +791,77 @@ def solve_range(lane_kind, problems, first, last, trace):
         stack_array(SCALAR, LANE_VALUES_SIZE),
         stack_array(SCALAR, LANE_VALUES_SIZE),
     )
-    state = lanes.lane_state
+    lane_state = lanes.lane_state
     state_rows, lane_values, tested_values = (
-        view_lanes(lane_kind, state, 0, LANE_ROWS),
+        view_lanes(lane_kind, lane_state, 0, LANE_ROWS),
         view_lanes(lane_kind, lanes.values, 0, m),
         view_lanes(lane_kind, lanes.tested_values, 0, m),
     )
     weights = settings[layout.ARM_WEIGHTS : layout.ARM_WEIGHTS + 2]
-    takes_first = settings[layout.ARM_RACE] > 0.0
+    takes_first = settings[layout.ARM_TAKES_FIRST] > 0.0
     # A lone problem starts with one attempt, or on all lanes where the first attempt to arrive wins.
-    busy, max_starts, iteration = min(w, last - first), 0 if takes_first else 1, 0
-    next_problem, has_ended = first + busy, False
+    active_count, max_starts, iteration = min(w, end - first), 0 if takes_first else 1, 0
+    next_problem, has_any_ended = first + active_count, False
     # A trace records attempts sequentially.
-    is_lone, restarts, race = last - first == 1 and w > 1 and trace.shape[0] == 0, 0.0, stack_array(SCALAR, RACE_SIZE)
+    is_single, max_restarts, race = (
+        end - first == 1 and w > 1 and trace.shape[0] == 0,
+        0.0,
+        stack_array(SCALAR, RACE_SIZE),
+    )
     for l in range(w):
-        state[LANE_PROBLEM * w + l] = -1.0
-        start_lane(state, lanes.values, w, l, problems.starts[0], m, 0.0, 0.0, 0.0)
-    if is_lone:
+        lane_state[LANE_PROBLEM * w + l] = -1.0
+        start_cautious_attempt(lane_state, lanes.values, w, l, problems.start_x[0], m, 0.0, 0.0, 0.0)
+    if is_single:
         init_race(race)
-        restarts = count_restarts(links, problems.targets[first], settings)
-        write_start(problems.starts, first, x, errors)
+        max_restarts = count_restarts(links, problems.targets[first], settings)
+        write_start(problems.start_x, first, x, errors)
         if takes_first:
-            busy = fill_all_lanes(lane_kind, problems, lanes, race, first, restarts)
+            active_count = fill_all_lanes(lane_kind, problems, lanes, race, first, max_restarts)
     else:
-        for l in range(busy):
+        for l in range(active_count):
             assign_problem(lane_kind, problems, lanes, l, first + l)
-    while busy > 0:
-        if is_lone:
-            busy = fill_lanes(lane_kind, problems, lanes, race, first, restarts, max_starts)
+    while active_count > 0:
+        if is_single:
+            active_count = fill_lanes(lane_kind, problems, lanes, race, first, max_restarts, max_starts)
         # One forward pass serves both: the error belongs to the values before the step, which are stored when a lane
         # ends here.
-        tip, rotation = compute_tip(lane_kind, links, lane_values, True, workspace.axes, workspace.origins)
-        position_error = sub(Vec(state_rows[0], state_rows[1], state_rows[2]), tip)
+        tip_position, tip_rotation = compute_tip(lane_kind, links, lane_values, True, workspace.axes, workspace.origins)
+        position_error = sub(Vec(state_rows[0], state_rows[1], state_rows[2]), tip_position)
         rotation_error_vector = rotation_error(
-            Quat(state_rows[3], state_rows[4], state_rows[5], state_rows[6]), rotation
+            Quat(state_rows[3], state_rows[4], state_rows[5], state_rows[6]), tip_rotation
         )
-        distance, angle = squared_norm(position_error), squared_norm(rotation_error_vector)
-        error = distance * (weights[0] * weights[0]) + angle * (weights[1] * weights[1])
-        met_mask = (distance <= settings[layout.ARM_DISTANCE]) & (angle <= settings[layout.ARM_ANGLE])
-        state_rows[LANE_CAUTION] = update_caution(state_rows[LANE_CAUTION], state_rows[LANE_LAST_ERROR], error)
-        state_rows[LANE_LAST_ERROR] = error
+        squared_distance, squared_angle = squared_norm(position_error), squared_norm(rotation_error_vector)
+        error = squared_distance * (weights[0] * weights[0]) + squared_angle * (weights[1] * weights[1])
+        met_mask = (squared_distance <= settings[layout.ARM_DISTANCE_TOLERANCE2]) & (
+            squared_angle <= settings[layout.ARM_ANGLE_TOLERANCE2]
+        )
+        state_rows[LANE_CAUTION] = update_caution(state_rows[LANE_CAUTION], state_rows[LANE_PREVIOUS_ERROR], error)
+        state_rows[LANE_PREVIOUS_ERROR] = error
         # Progress is measured against the best of the attempt, not the previous iteration: an oscillating error makes
         # none.
         state_rows[LANE_STALL_COUNT] = select(
-            error > state_rows[LANE_BEST_ERROR] * STALL_SHARE,
+            error > state_rows[LANE_BEST_ERROR] * STALL_ERROR_RATIO,
             state_rows[LANE_STALL_COUNT] + 1.0,
             minimum(state_rows[LANE_STALL_COUNT], 0.0),
         )
         state_rows[LANE_BEST_ERROR] = minimum(state_rows[LANE_BEST_ERROR], error)
         end_bits = mask_to_bits(
             met_mask
-            | (state_rows[LANE_STALL_COUNT] >= STALL_COUNT)
+            | (state_rows[LANE_STALL_COUNT] >= MAX_STALL_COUNT)
             | (state_rows[LANE_ITERATIONS] >= state_rows[LANE_MAX_ITERATIONS])
         )
         state_rows[LANE_ITERATIONS] = state_rows[LANE_ITERATIONS] + 1.0
         # Reading single numbers of lanes is slow, and done only when an attempt ends, has just started, or is a polish.
-        has_events = end_bits | mask_to_bits((state_rows[LANE_ITERATIONS] == 1.0) | (state_rows[LANE_CAUTION] > 0.0))
-        if is_lone:
-            for l in range(w if has_events != 0 else 0):
-                if state[LANE_PROBLEM * w + l] >= 0.0:
-                    has_met, has_attempt_ended = (mask_to_bits(met_mask) >> l) & 1 == 1, (end_bits >> l) & 1 == 1
-                    store_raced(lane_kind, problems, lanes, race, l, get_lane(error, l), has_met, has_attempt_ended)
-                    has_ended = has_ended or has_attempt_ended
-            if has_ended and check_race_end(lane_kind, problems, lanes, race, restarts, first):
+        event_bits = end_bits | mask_to_bits((state_rows[LANE_ITERATIONS] == 1.0) | (state_rows[LANE_CAUTION] > 0.0))
+        if is_single:
+            for l in range(w if event_bits != 0 else 0):
+                if lane_state[LANE_PROBLEM * w + l] >= 0.0:
+                    is_attempt_met, has_attempt_ended = (mask_to_bits(met_mask) >> l) & 1 == 1, (end_bits >> l) & 1 == 1
+                    store_race_result(
+                        lane_kind, problems, lanes, race, l, get_lane(error, l), is_attempt_met, has_attempt_ended
+                    )
+                    has_any_ended = has_any_ended or has_attempt_ended
+            if has_any_ended and check_race_end(lane_kind, problems, lanes, race, max_restarts, first):
                 break
         write_error(workspace.e, position_error, rotation_error_vector, weights)
         for i in range(m):
@@ -844,25 +871,25 @@ def solve_range(lane_kind, problems, first, last, trace):
         )
         # A lane that has arrived makes one superfluous step: cheaper than masking it, and `tested_values` has the
         # solution.
-        apply_damped_step(links, lane_values, tip, weights, damping, workspace)
-        if is_lone:
+        apply_damped_step(links, lane_values, tip_position, weights, damping, workspace)
+        if is_single:
             # A few at a time: choosing seeds takes time, which is lost where the first attempt arrives soon.
             iteration += 1
-            max_starts = STARTS_PER_ITERATION if iteration > SOLO_ITERATIONS or has_ended else 0
+            max_starts = STARTS_PER_ITERATION if iteration > SOLO_ITERATIONS or has_any_ended else 0
             continue
-        if trace.shape[0] > 0 and state[LANE_PROBLEM * w] == first:
-            row = int(counts[first, 0] + counts[first, 1] + state[LANE_ITERATIONS * w]) - 1
-            record_trace(trace, row, lanes.tested_values, w, m, get_lane(error, 0))
-        for l in range(w if has_events != 0 else 0):
-            if state[LANE_PROBLEM * w + l] < 0.0:
+        if trace.shape[0] > 0 and lane_state[LANE_PROBLEM * w] == first:
+            trace_row = int(counts[first, 0] + counts[first, 1] + lane_state[LANE_ITERATIONS * w]) - 1
+            record_trace(trace, trace_row, lanes.tested_values, w, m, get_lane(error, 0))
+        for l in range(w if event_bits != 0 else 0):
+            if lane_state[LANE_PROBLEM * w + l] < 0.0:
                 continue
             is_met = (mask_to_bits(met_mask) >> l) & 1 == 1
-            caution = state[LANE_CAUTION * w + l]
-            store_if_best(state, lanes.tested_values, w, l, m, caution, get_lane(error, l), x, errors)
+            caution = lane_state[LANE_CAUTION * w + l]
+            store_if_best(lane_state, lanes.tested_values, w, l, m, caution, get_lane(error, l), x, errors)
             if (end_bits >> l) & 1:
-                store_best(state, lanes.tested_values, w, l, m, get_lane(error, l), is_met, x, errors, counts)
+                store_best(lane_state, lanes.tested_values, w, l, m, get_lane(error, l), is_met, x, errors, counts)
                 # A finished lane takes its next problem at once, without waiting for the slowest lane.
-                if next_attempt(lane_kind, problems, lanes, l, is_met, next_problem, last):
+                if schedule_lane(lane_kind, problems, lanes, l, is_met, next_problem, end):
                     next_problem += 1
-                elif state[LANE_PROBLEM * w + l] < 0.0:
-                    busy -= 1
+                elif lane_state[LANE_PROBLEM * w + l] < 0.0:
+                    active_count -= 1

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Cyclic coordinate descent for any goals of one joint. They respect stiffness, limits and roles.
+"""Cyclic coordinate descent for any goals of one joint, with stiffness and limits.
 
 The error of kernels/chain_kinematics.py, as a function of one hinge angle alone, is const - 2 [k21 cos phi + k3 sin
 phi]:
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.kernels import matrices
-from poise.kernels.ccd_position import LAG_SHARE, MAX_HALVINGS, halve_rotation
+from poise.kernels.ccd_position import MAX_HALVINGS, MIN_SWEEP_DECREASE, halve_rotation
 from poise.kernels.chain_kinematics import (
     ChainOutput,
     GoalChain,
@@ -53,13 +53,13 @@ from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.layout import (
     BALL,
     BASE_FIRST,
-    CHAIN_TARGET,
+    CHAIN_TARGET_ROW,
+    GROWING_WINDOW,
     HINGE,
     LIMIT_KIND,
     MIN_LEVERAGE,
     NO_LIMIT,
     SLIDE,
-    WINDOW,
 )
 from poise.kernels.limits import cap_rotation, clamp, clamp_angle, clamp_rotation
 from poise.kernels.vec_quat import (
@@ -90,22 +90,22 @@ def perpendicular_dot(axis, a, b):
 
 
 @inline
-def compute_hinge_step(axis, value, low, high, joint_weight, max_rotation, current, target, weights):
-    """Compute the best hinge value in its range. `current` is the tip rotated by `value`."""
-    rotation_error = compute_rotation_error(current.rotation, target.rotation)
-    axis_part = axis.x * rotation_error.x + axis.y * rotation_error.y + axis.z * rotation_error.z
-    k21 = weights.point * perpendicular_dot(axis, target.point, current.point) + weights.direction * perpendicular_dot(
-        axis, target.direction, current.direction
-    )
+def compute_hinge_step(axis, value, low, high, joint_weight, max_rotation, current_tip, target, weights):
+    """Compute the best hinge value in its range. `current_tip` is the tip rotated by `value`."""
+    rotation_error = compute_rotation_error(current_tip.rotation, target.rotation)
+    axial_part = axis.x * rotation_error.x + axis.y * rotation_error.y + axis.z * rotation_error.z
+    k21 = weights.point * perpendicular_dot(
+        axis, target.point, current_tip.point
+    ) + weights.direction * perpendicular_dot(axis, target.direction, current_tip.direction)
     k3 = dot(
         axis,
         add(
-            scale(cross(current.point, target.point), weights.point),
-            scale(cross(current.direction, target.direction), weights.direction),
+            scale(cross(current_tip.point, target.point), weights.point),
+            scale(cross(current_tip.direction, target.direction), weights.direction),
         ),
     )
-    k21 += weights.rotation * (rotation_error.w * rotation_error.w - axis_part * axis_part)
-    k3 += weights.rotation * 2.0 * rotation_error.w * axis_part
+    k21 += weights.rotation * (rotation_error.w * rotation_error.w - axial_part * axial_part)
+    k3 += weights.rotation * 2.0 * rotation_error.w * axial_part
     amplitude = math.sqrt(k3 * k3 + k21 * k21)
     if amplitude <= MIN_LEVERAGE:
         return value
@@ -116,23 +116,23 @@ def compute_hinge_step(axis, value, low, high, joint_weight, max_rotation, curre
 
 
 @device_function
-def compute_ball_rotation(current, target, weights, joint_weight, davenport):
+def compute_ball_rotation(current_tip, target, weights, joint_weight, davenport):
     """Compute the best rotation of a ball joint, with stiffness. davenport (2, 4, 4): see kernels/matrices.py."""
     stiffness = 1.0 / joint_weight - 1.0
     if stiffness == 0.0 and weights.rotation == 0.0:
         if weights.direction == 0.0:
-            return rotation_between(current.point, target.point)
+            return rotation_between(current_tip.point, target.point)
         if weights.point == 0.0:
-            return rotation_between(current.direction, target.direction)
-    rotation_error = compute_rotation_error(current.rotation, target.rotation)
+            return rotation_between(current_tip.direction, target.direction)
+    rotation_error = compute_rotation_error(current_tip.rotation, target.rotation)
     if stiffness == 0.0 and weights.point == 0.0 and weights.direction == 0.0:
         return rotation_error
     K = davenport[0]
     matrices.reset_davenport(K)
-    matrices.add_vector_pair(K, weights.point, current.point, target.point)
-    matrices.add_vector_pair(K, weights.direction, current.direction, target.direction)
+    matrices.add_vector_pair(K, weights.point, current_tip.point, target.point)
+    matrices.add_vector_pair(K, weights.direction, current_tip.direction, target.direction)
     matrices.add_wanted_rotation(K, weights.rotation, rotation_error)
-    amplitude = weights.point * norm(current.point) * norm(target.point) + weights.direction + weights.rotation
+    amplitude = weights.point * norm(current_tip.point) * norm(target.point) + weights.direction + weights.rotation
     # K[0, 0] is the gain of the identity: stiffness favours no rotation.
     K[0, 0] += 2.0 * stiffness * amplitude
     return matrices.find_best_rotation(K, davenport[1])
@@ -148,14 +148,14 @@ def rotate_target(effector, q):
 def step_ball(chain, i, max_rotation, weights, tip, target, x, davenport):
     """Step ball i. A step whose clamped rotation would raise the error is halved, or not taken."""
     q, limit = read_quat(x, i), chain.limits[i]
-    current = rotate_target(tip, q)
-    rotation = compute_ball_rotation(current, target, weights, chain.joint_weights[i], davenport)
+    current_tip = rotate_target(tip, q)
+    rotation = compute_ball_rotation(current_tip, target, weights, chain.joint_weights[i], davenport)
     if max_rotation < math.pi:
         rotation = cap_rotation(rotation, max_rotation)
     if limit[LIMIT_KIND] == NO_LIMIT:
         write_quat(x, i, normalise(multiply(rotation, q)))
         return
-    max_squared_error = compute_squared_error(current, target, weights)
+    max_squared_error = compute_squared_error(current_tip, target, weights)
     for _ in range(MAX_HALVINGS + 1):
         legal_rotation = clamp_rotation(limit, normalise(multiply(rotation, q)))
         # The legal rotation nearest to the best one need not be the best legal one, and may raise the error.
@@ -169,10 +169,10 @@ def step_ball(chain, i, max_rotation, weights, tip, target, x, davenport):
 def step_slide(joint, i, joint_weight, weights, tip, target, x):
     """Step slide i to bring the point nearest."""
     axis = joint.axis
-    length = dot(axis, axis)
-    if length > 0.0 and weights.point > 0.0:
-        current = add(tip.point, scale(axis, x[i, 0]))
-        displacement = joint_weight * dot(axis, sub(target.point, current)) / length
+    squared_length = dot(axis, axis)
+    if squared_length > 0.0 and weights.point > 0.0:
+        current_point = add(tip.point, scale(axis, x[i, 0]))
+        displacement = joint_weight * dot(axis, sub(target.point, current_point)) / squared_length
         x[i, 0] = clamp(x[i, 0] + displacement, joint.low, joint.high)
 
 
@@ -182,14 +182,14 @@ def step_joint(chain, i, max_rotation, weights, tip, target, x, davenport):
     joint, joint_weight = read_joint(chain, i), chain.joint_weights[i]
     if weights.point + weights.rotation + weights.direction == 0.0:  # no goal for this joint
         return
-    if joint.kind == BALL:
+    if joint.link_kind == BALL:
         step_ball(chain, i, max_rotation, weights, tip, target, x, davenport)
-    elif joint.kind == HINGE:
-        current = rotate_target(tip, from_axis_angle(joint.axis, x[i, 0]))
+    elif joint.link_kind == HINGE:
+        current_tip = rotate_target(tip, from_axis_angle(joint.axis, x[i, 0]))
         x[i, 0] = compute_hinge_step(
-            joint.axis, x[i, 0], joint.low, joint.high, joint_weight, max_rotation, current, target, weights
+            joint.axis, x[i, 0], joint.low, joint.high, joint_weight, max_rotation, current_tip, target, weights
         )
-    elif joint.kind == SLIDE:
+    elif joint.link_kind == SLIDE:
         step_slide(joint, i, joint_weight, weights, tip, target, x)
     elif weights.point > 0.0:
         translation = read_vec(x, i)
@@ -214,28 +214,28 @@ def parent_target_to_link(chain, i, target):
 @inline
 def link_target_to_moved(chain, i, target, x):
     """Transform a target from link i's frame to its moved frame."""
-    offset, rotation = compute_motion(chain.kinds[i], read_vec(chain.axes, i), x, i)
+    offset, rotation = compute_motion(chain.link_kinds[i], read_vec(chain.axes, i), x, i)
     return to_local(target, offset, rotation)
 
 
 @inline
 def moved_target_to_parent(chain, i, target, x):
     """Transform a target from link i's moved frame to the previous one."""
-    offset, rotation = compute_motion(chain.kinds[i], read_vec(chain.axes, i), x, i)
+    offset, rotation = compute_motion(chain.link_kinds[i], read_vec(chain.axes, i), x, i)
     target = to_parent(target, offset, rotation)
     return to_parent(target, read_link_offset(chain.frames, i), read_link_rotation(chain.frames, i))
 
 
 @device_function
-def sweep_from_tip(chain, target, options, first, x, workspace):
-    """Sweep over the joints from the last down to `first`."""
-    m, targets_in_links, local_target = chain.kinds.shape[0], workspace.targets_in_links, target
+def sweep_from_tip(chain, target, options, first_joint, x, workspace):
+    """Sweep over the joints from the last down to `first_joint`."""
+    m, targets_in_links, local_target = chain.link_kinds.shape[0], workspace.targets_in_links, target
     for i in range(m):
         local_target = parent_target_to_link(chain, i, local_target)
         write_target(targets_in_links[i], local_target)
         local_target = link_target_to_moved(chain, i, local_target, x)
     local_tip = chain.tip
-    for k in range(m - first):
+    for k in range(m - first_joint):
         i = m - 1 - k
         weights, local_target = select_weights(chain, options.weights, i), read_target(targets_in_links[i])
         step_joint(chain, i, options.max_rotation, weights, local_tip, local_target, x, workspace.davenport)
@@ -245,7 +245,7 @@ def sweep_from_tip(chain, target, options, first, x, workspace):
 @device_function
 def sweep_from_base(chain, target, options, x, workspace):
     """Sweep over the joints from the first up."""
-    m, tips_in_links, local_tip = chain.kinds.shape[0], workspace.targets_in_links, chain.tip
+    m, tips_in_links, local_tip = chain.link_kinds.shape[0], workspace.targets_in_links, chain.tip
     for k in range(m):
         i = m - 1 - k
         write_target(tips_in_links[i], local_tip)
@@ -259,17 +259,17 @@ def sweep_from_base(chain, target, options, x, workspace):
 
 
 @device_function
-def sweep_growing_window(chain, target, options, width, x, workspace):
+def sweep_growing_window(chain, target, options, window_size, x, workspace):
     """Sweep from the tip with a window of growing size.
 
-    It starts with the last `width` joints. Returns the number of steps.
+    It starts with the last `window_size` joints. Returns the number of steps.
     """
-    m, steps = chain.kinds.shape[0], 0
+    m, step_count = chain.link_kinds.shape[0], 0
     # Joints near the tip move first; lower ones only reduce the remaining error.
-    for first in range(m - width, -1, -1):
-        sweep_from_tip(chain, target, options, first, x, workspace)
-        steps += m - first
-    return steps
+    for first_joint in range(m - window_size, -1, -1):
+        sweep_from_tip(chain, target, options, first_joint, x, workspace)
+        step_count += m - first_joint
+    return step_count
 
 
 # --- Cyclic coordinate descent for any goals of one joint ------------------------------------------------------------
@@ -291,12 +291,12 @@ class CcdGoalOptions(NamedTuple):
 
     tolerance: float  # distance, chain sizes
     iterations: int  # maximum of sweeps and polish steps, over all attempts
-    sweep_order: int  # TIP_FIRST, BASE_FIRST or WINDOW
+    sweep_order: int  # TIP_FIRST, BASE_FIRST or GROWING_WINDOW
     initial_bend: float  # [rad] initial bend of a straight chain; 0: none
     max_rotation: float  # [rad] maximum rotation of a joint in one step
     restarts: int
     has_polish: bool  # whether to polish where sweeps converge slowly
-    chord: float  # 2 sin(angle / 2) of the angle tolerance
+    chord_tolerance: float  # 2 sin(angle / 2) of the angle tolerance
     weights: GoalWeights
 
 
@@ -304,53 +304,53 @@ class CcdGoalWorkspace(NamedTuple):
     """Workspace of one problem."""
 
     best_x: Any  # (m, 4) best motions
-    best_error: Any  # (2,) their error, and 1 if they meet the goals
-    targets_in_links: Any  # (m, CHAIN_TARGET) the target, or the tip, in each link's frame
+    best_outcome: Any  # (2,) their error, and 1 if they meet the goals
+    targets_in_links: Any  # (m, CHAIN_TARGET_ROW) the target, or the tip, in each link's frame
     davenport: Any  # (2, 4, 4) see kernels/matrices.py
     polish: GoalPolishWorkspace
 
 
 @inline
-def read_options(options):
+def read_options(option_row):
     """Read the options from an array (11,), see `CCD._pack_options` in solvers/ccd.py."""
     return CcdGoalOptions(
-        tolerance=options[0],
-        iterations=int(options[1]),
-        sweep_order=int(options[2]),
-        initial_bend=options[3],
-        max_rotation=options[4],
-        restarts=int(options[5]),
-        has_polish=options[6] > 0.0,
-        chord=options[7],
-        weights=GoalWeights(options[8], options[9], options[10]),
+        tolerance=option_row[0],
+        iterations=int(option_row[1]),
+        sweep_order=int(option_row[2]),
+        initial_bend=option_row[3],
+        max_rotation=option_row[4],
+        restarts=int(option_row[5]),
+        has_polish=option_row[6] > 0.0,
+        chord_tolerance=option_row[7],
+        weights=GoalWeights(option_row[8], option_row[9], option_row[10]),
     )
 
 
 @kernel
 def solve(
-    kinds, axes, ranges, limits, joint_weights, goal_masks, frames, tips, reach, starts, targets, options, x_out,
-    errors, counts, trace_x, trace_error,
+    link_kinds, axes, ranges, limits, joint_weights, goal_masks, frames, tips, reach_ranges, start_x, targets,
+    option_row, x_out, errors, counts, trace_x, trace_error,
 ):  # fmt: skip
     """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
 
-    joint_weights, goal_masks: see `GoalChain`. options: see `read_options`. errors (k, 2): the error, and 1 where the
-    goals are met. The rest: see kernels/ccd_position.py.
+    joint_weights, goal_masks: see `GoalChain`. option_row: see `read_options`. errors (k, 2): the error, and 1 where
+    the goals are met. The rest: see kernels/ccd_position.py.
     """
-    m, settings, motions = kinds.shape[0], read_options(options), np.empty((5, kinds.shape[0], 4))
-    targets_in_links, davenport = np.empty((m, CHAIN_TARGET)), np.empty((2, 4, 4))
+    m, options, motions = link_kinds.shape[0], read_options(option_row), np.empty((5, link_kinds.shape[0], 4))
+    targets_in_links, davenport = np.empty((m, CHAIN_TARGET_ROW)), np.empty((2, 4, 4))
     jacobian, work_vectors = np.empty((3 * m, MAX_RESIDUAL_ROWS)), np.empty((3, MAX_RESIDUAL_ROWS))
     normal_matrix = np.empty((MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS))
     polish = GoalPolishWorkspace(motions[1], motions[2], motions[3], motions[4], jacobian, normal_matrix, work_vectors)
     for k in range(targets.shape[0]):
         tip, target = read_target(tips[min(k, tips.shape[0] - 1)]), read_target(targets[k])
         chain = GoalChain(
-            kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], joint_weights, goal_masks, tip
+            link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], joint_weights, goal_masks, tip
         )
-        is_reachable = is_within_reach(chain, target.point, reach[min(k, reach.shape[0] - 1)])
-        problem = ChainProblem(target, starts[min(k, starts.shape[0] - 1)], is_reachable)
+        is_reachable = is_within_reach(chain, target.point, reach_ranges[min(k, reach_ranges.shape[0] - 1)])
+        problem = ChainProblem(target, start_x[min(k, start_x.shape[0] - 1)], is_reachable)
         output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
         workspace = CcdGoalWorkspace(motions[0], errors[k], targets_in_links, davenport, polish)
-        solve_one(settings, chain, problem, output, workspace)
+        solve_one(options, chain, problem, output, workspace)
 
 
 @device_function
@@ -362,31 +362,31 @@ def solve_one(options, chain, problem, output, workspace):
 @device_function
 def measure(chain, target, options, x):
     """Measure the error, and whether all goals are met."""
-    current = compute_tip_in_base(chain, x)
-    has_met = is_met(current, target, options.weights, (options.tolerance, options.chord))
-    return math.sqrt(compute_squared_error(current, target, options.weights)), has_met
+    current_tip = compute_tip_in_base(chain, x)
+    is_all_met = is_met(current_tip, target, options.weights, (options.tolerance, options.chord_tolerance))
+    return math.sqrt(compute_squared_error(current_tip, target, options.weights)), is_all_met
 
 
 @device_function
-def descend(chain, target, options, min_gain, output, workspace):
+def descend(chain, target, options, min_decrease, output, workspace):
     """Sweep until converged, stalled or out of sweeps. The workspace holds the best pose."""
-    x, counts, m = output.x, output.counts, chain.kinds.shape[0]
+    x, counts, m = output.x, output.counts, chain.link_kinds.shape[0]
     # A straight chain is singular for a point on its own line only; rotations and directions turn it.
     needs_bend = options.initial_bend > 0.0 and options.weights.point > 0.0
     if needs_bend and bend_if_straight(chain, chain.tip.point, options.initial_bend, x, workspace.polish):
-        clamp_balls(chain.kinds, chain.limits, x)
+        clamp_balls(chain.link_kinds, chain.limits, x)
         counts[1] += m
-    error, is_met = measure(chain, target, options, x)
-    store_initial(error, is_met, output, workspace)
+    error, has_met = measure(chain, target, options, x)
+    store_initial(error, has_met, output, workspace)
     slow_sweeps, is_lagging, damping = 0, False, INITIAL_DAMPING
-    while counts[0] < options.iterations and not is_met and slow_sweeps < 3 and error < math.inf:
+    while counts[0] < options.iterations and not has_met and slow_sweeps < 3 and error < math.inf:
         last_error, is_polishing = error, is_lagging and options.has_polish
         if is_polishing:
             polish_goals(chain, target, options, damping, x, workspace.polish)
             counts[1] += m
         else:
             counts[1] += sweep(chain, target, options, x, workspace)
-        error, is_met = measure(chain, target, options, x)
+        error, has_met = measure(chain, target, options, x)
         if is_polishing:
             # A failed step was rejected: the next one is shorter and nearer to steepest descent.
             damping = (
@@ -396,21 +396,21 @@ def descend(chain, target, options, min_gain, output, workspace):
             )
         # A successful polish step is followed by another one, an unsuccessful one by a sweep.
         is_lagging = (
-            last_error - error < LAG_SHARE * last_error
+            last_error - error < MIN_SWEEP_DECREASE * last_error
             if not is_polishing
-            else last_error - error >= LAG_SHARE * last_error
+            else last_error - error >= MIN_SWEEP_DECREASE * last_error
         )
         counts[0] += 1
-        slow_sweeps = slow_sweeps + 1 if last_error - error <= min_gain * last_error else 0
-        store_if_best(x, error, is_met, workspace)
+        slow_sweeps = slow_sweeps + 1 if last_error - error <= min_decrease * last_error else 0
+        store_if_best(x, error, has_met, workspace)
         record_trace(output, error)
 
 
 @inline
 def sweep(chain, target, options, x, workspace):
     """Sweep once; return the number of visited joints."""
-    m = chain.kinds.shape[0]
+    m = chain.link_kinds.shape[0]
     if options.sweep_order == BASE_FIRST:
         sweep_from_base(chain, target, options, x, workspace)
         return m
-    return sweep_growing_window(chain, target, options, 1 if options.sweep_order == WINDOW else m, x, workspace)
+    return sweep_growing_window(chain, target, options, 1 if options.sweep_order == GROWING_WINDOW else m, x, workspace)

@@ -1,7 +1,7 @@
 # pyright: standard
-"""Cyclic coordinate descent for a position goal, with O(m) sweeps.
+"""Cyclic coordinate descent for a position goal of a chain.
 
-m is the number of links.
+A sweep over m links takes O(m) steps.
 
 A step of CCD (`step_joint`: `step_hinge`, `step_ball`, or a slide) moves one joint so that the tip comes nearest to the
 target. A sweep carries points only: from the tip, the target is propagated up into every joint's frame once, then the
@@ -46,7 +46,7 @@ from poise.kernels.jit import device_function, inline, kernel, never_inline
 from poise.kernels.layout import (
     BALL,
     BASE_FIRST,
-    EXACT,
+    EXACT_HINGE,
     HINGE,
     LIMIT_KIND,
     LIMIT_ROW,
@@ -88,7 +88,7 @@ MAX_HALVINGS = 3  # maximum halvings of a ball's step at its limit
 class JointStepRule(NamedTuple):
     """Options of the step of one joint."""
 
-    hinge_rule: int  # EXACT or PROJECT
+    hinge_rule: int  # EXACT_HINGE or PROJECTED_HINGE
     max_rotation: float  # [rad] maximum rotation in one step
 
 
@@ -119,11 +119,11 @@ def compute_projected_hinge_angle(axis, value, low, high, max_rotation, h, d):
     (`compute_best_hinge_angle`).
     """
     free_rotation = cap_rotation(rotation_between(h, d), max_rotation)
-    rotated = multiply(free_rotation, from_axis_angle(axis, value))
-    axis_correction = rotation_between(rotate(rotated, axis), axis)
-    angle = twist_angle(multiply(axis_correction, rotated), axis)
-    full_turns = math.floor((angle - value) / TWO_PI + 0.5)
-    return clamp_angle(angle - full_turns * TWO_PI, low, high)
+    free_motion = multiply(free_rotation, from_axis_angle(axis, value))
+    axis_correction = rotation_between(rotate(free_motion, axis), axis)
+    angle = twist_angle(multiply(axis_correction, free_motion), axis)
+    turn_count = math.floor((angle - value) / TWO_PI + 0.5)
+    return clamp_angle(angle - turn_count * TWO_PI, low, high)
 
 
 @inline
@@ -138,14 +138,14 @@ def step_limited_ball(limit, x, i, max_rotation, point, d):
     """Step a ball with a limit. A step whose clamped rotation would raise the error is halved, or not taken."""
     q = read_quat(x, i)
     h = rotate(q, point)
-    rotation, offset = cap_rotation(rotation_between(h, d), max_rotation), sub(h, d)
-    max_squared_error = dot(offset, offset)
+    rotation, error_vector = cap_rotation(rotation_between(h, d), max_rotation), sub(h, d)
+    max_squared_error = dot(error_vector, error_vector)
     for _ in range(MAX_HALVINGS + 1):
         legal_rotation = clamp_rotation(limit, normalise(multiply(rotation, q)))
         h = rotate(legal_rotation, point)
-        offset = sub(h, d)
+        error_vector = sub(h, d)
         # The legal rotation nearest to the best one may raise the error: such a step is rejected.
-        if dot(offset, offset) <= max_squared_error:
+        if dot(error_vector, error_vector) <= max_squared_error:
             write_quat(x, i, legal_rotation)
             return h, rotate(conjugate(legal_rotation), d)
         rotation = halve_rotation(rotation)
@@ -174,7 +174,7 @@ def step_hinge(joint, step_rule, x, sincos, i, point, d):
     """Step a hinge."""
     axis, value = joint.axis, x[i, 0]
     h = rotate_about_axis(axis, sincos[i, 0], sincos[i, 1], point)
-    if step_rule.hinge_rule == EXACT:
+    if step_rule.hinge_rule == EXACT_HINGE:
         best_value = compute_best_hinge_angle(axis, value, joint.low, joint.high, step_rule.max_rotation, h, d)
     else:
         best_value = compute_projected_hinge_angle(axis, value, joint.low, joint.high, step_rule.max_rotation, h, d)
@@ -193,18 +193,18 @@ def step_joint(joint, step_rule, x, sincos, i, point, d):
 
     Returns both after the step: the point in the joint's frame, d in the moved frame.
     """
-    if joint.kind == BALL:
+    if joint.link_kind == BALL:
         if joint.limit[LIMIT_KIND] == NO_LIMIT:
             return step_ball(x, i, step_rule.max_rotation, point, d)
         return step_limited_ball(joint.limit, x, i, step_rule.max_rotation, point, d)
-    if joint.kind == HINGE:
+    if joint.link_kind == HINGE:
         return step_hinge(joint, step_rule, x, sincos, i, point, d)
-    if joint.kind == SLIDE:
+    if joint.link_kind == SLIDE:
         axis = joint.axis
-        length = dot(axis, axis)
-        if length > 0.0:
-            h = add(point, scale(axis, x[i, 0]))
-            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, h)) / length, joint.low, joint.high)
+        squared_length = dot(axis, axis)
+        if squared_length > 0.0:
+            slide_tip = add(point, scale(axis, x[i, 0]))
+            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, slide_tip)) / squared_length, joint.low, joint.high)
         shift = scale(axis, x[i, 0])
     else:
         shift = sub(d, point)
@@ -224,42 +224,44 @@ def step_joint(joint, step_rule, x, sincos, i, point, d):
 
 
 @never_inline
-def sweep_from_tip(chain, target, step_rule, x, sincos, points):
+def sweep_from_tip(chain, target, step_rule, x, sincos, link_targets):
     """Sweep tip to base; return the remaining distance.
 
-    `points` holds the target in each link's frame.
+    `link_targets` holds the target in each link's frame.
     """
-    m = chain.kinds.shape[0]
-    propagate_target(chain, target, x, sincos, points)
+    m = chain.link_kinds.shape[0]
+    propagate_target(chain, target, x, sincos, link_targets)
     point = chain.tip
     for k in range(m):
         i = m - 1 - k
-        # `points` has the target in the joint's frame, before the joint's own rotation.
-        d = read_vec(points, i)
+        # `link_targets` has the target in the joint's frame, before the joint's own rotation.
+        d = read_vec(link_targets, i)
         point, _ = step_joint(read_joint(chain, i), step_rule, x, sincos, i, point, d)
         point = link_to_parent(chain.frames, i, point)
     return norm(sub(target, point))
 
 
 @never_inline
-def sweep_from_base(chain, target, step_rule, x, sincos, points):
+def sweep_from_base(chain, target, step_rule, x, sincos, moved_tips):
     """Sweep base to tip; return the remaining distance.
 
-    `points` holds the tip in each moved frame.
+    `moved_tips` holds the tip in each moved frame.
     """
-    m, frames = chain.kinds.shape[0], chain.frames
+    m, frames = chain.link_kinds.shape[0], chain.frames
     point = chain.tip
     for k in range(m):
         i = m - 1 - k
-        write_vec(points, i, point)
-        point = link_to_parent(frames, i, moved_to_link(chain.kinds[i], read_vec(chain.axes, i), x, sincos, i, point))
-    d = target
+        write_vec(moved_tips, i, point)
+        point = link_to_parent(
+            frames, i, moved_to_link(chain.link_kinds[i], read_vec(chain.axes, i), x, sincos, i, point)
+        )
+    local_target = target
     for i in range(m):
-        d = parent_to_link(frames, i, d)
+        local_target = parent_to_link(frames, i, local_target)
         # The joints towards the tip have not moved yet: `points` has the tip from before the sweep.
-        point = read_vec(points, i)
-        _, d = step_joint(read_joint(chain, i), step_rule, x, sincos, i, point, d)
-    return norm(sub(d, chain.tip))
+        point = read_vec(moved_tips, i)
+        _, local_target = step_joint(read_joint(chain, i), step_rule, x, sincos, i, point, local_target)
+    return norm(sub(local_target, chain.tip))
 
 
 # --- Sweeps, polish and restarts until the target is met -------------------------------------------------------------
@@ -271,7 +273,7 @@ def sweep_from_base(chain, target, step_rule, x, sincos, points):
 # stall, the chain restarts from a perturbed pose (chain_restarts.py).
 
 
-LAG_SHARE = 0.2  # fraction of the error: after a smaller decrease, polish or sweep from the tip next
+MIN_SWEEP_DECREASE = 0.2  # fraction of the error: after a smaller decrease, polish or sweep from the tip next
 MAX_EXTRAPOLATION = 32.0  # maximum extrapolation, in changes of the last sweep
 
 
@@ -291,7 +293,7 @@ class CcdPositionWorkspace(NamedTuple):
     """Workspace of one problem."""
 
     best_x: Any  # (m, 4) best motions
-    best_error: Any  # (2,) their error, and 1 if it is within tolerance
+    best_outcome: Any  # (2,) their error, and 1 if it is within tolerance
     sincos: Any  # (m, 4) cosine and sine of hinges, see kernels/chain_kinematics.py
     polish: (
         PositionPolishWorkspace  # trial_x also holds the motions before the last sweep, origins a point of each link
@@ -299,44 +301,46 @@ class CcdPositionWorkspace(NamedTuple):
 
 
 @inline
-def read_options(options):
+def read_options(option_row):
     """Read the options from an array (8,), see `CCD._pack_options` in solvers/ccd.py."""
-    max_rotation = options[4]
+    max_rotation = option_row[4]
     return CcdPositionOptions(
-        tolerance=options[0],
-        iterations=int(options[1]),
-        sweep_order=int(options[2]),
-        initial_bend=options[3],
-        step_rule=JointStepRule(int(options[7]), max_rotation),
-        restarts=int(options[5]),
+        tolerance=option_row[0],
+        iterations=int(option_row[1]),
+        sweep_order=int(option_row[2]),
+        initial_bend=option_row[3],
+        step_rule=JointStepRule(int(option_row[7]), max_rotation),
+        restarts=int(option_row[5]),
         # The polish has no maximum rotation.
-        has_polish=options[6] > 0.0 and max_rotation >= math.pi,
+        has_polish=option_row[6] > 0.0 and max_rotation >= math.pi,
     )
 
 
 @kernel
 def solve(
-    kinds, axes, ranges, limits, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
-    trace_error,
+    link_kinds, axes, ranges, limits, frames, tips, reach_ranges, start_x, targets, option_row, x_out, errors, counts,
+    trace_x, trace_error,
 ):  # fmt: skip
     """Solve k position targets (k, 3). Each has its own start (1|k, m, 4).
 
-    limits: (m, LIMIT_ROW) of balls. reach (1|k, 2): min and max distance of the tip from the first link's frame; there
-    are no restarts for targets outside. options: see `read_options`. errors (k, 2): the error, and 1 if met.
+    limits: (m, LIMIT_ROW) of balls. reach_ranges (1|k, 2): min and max distance of the tip from the first link's frame;
+    there are no restarts for targets outside. option_row: see `read_options`. errors (k, 2): the error, and 1 if met.
     counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the
     last target.
     """
-    scratch, settings = np.empty((6, kinds.shape[0], 4)), read_options(options)
-    polish = PositionPolishWorkspace(scratch[1], scratch[2], scratch[3], scratch[5])
+    motions, options = np.empty((6, link_kinds.shape[0], 4)), read_options(option_row)
+    polish = PositionPolishWorkspace(motions[1], motions[2], motions[3], motions[5])
     for k in range(targets.shape[0]):
         tip = read_vec(tips, min(k, tips.shape[0] - 1))
-        chain = PositionChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
-        target, start = read_vec(targets, k), starts[min(k, starts.shape[0] - 1)]
+        chain = PositionChain(link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
+        target, start = read_vec(targets, k), start_x[min(k, start_x.shape[0] - 1)]
         # Outside the reachable shell no restart can meet the target: one attempt finds the nearest pose.
-        problem = ChainProblem(target, start, is_within_reach(chain, target, reach[min(k, reach.shape[0] - 1)]))
+        problem = ChainProblem(
+            target, start, is_within_reach(chain, target, reach_ranges[min(k, reach_ranges.shape[0] - 1)])
+        )
         output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
-        workspace = CcdPositionWorkspace(scratch[0], errors[k], scratch[4], polish)
-        solve_one(chain, problem, settings, output, workspace)
+        workspace = CcdPositionWorkspace(motions[0], errors[k], motions[4], polish)
+        solve_one(chain, problem, options, output, workspace)
 
 
 @device_function
@@ -353,35 +357,35 @@ def measure(chain, target, options, x):
 
 
 @inline
-def descend(chain, target, options, min_gain, output, workspace):
+def descend(chain, target, options, min_decrease, output, workspace):
     """Sweep until converged, stalled or out of sweeps. The workspace holds the best pose.
 
     After a sweep with a small decrease the polish runs as long as it converges.
     """
-    x, counts, m = output.x, output.counts, chain.kinds.shape[0]
+    x, counts, m = output.x, output.counts, chain.link_kinds.shape[0]
     if options.initial_bend > 0.0 and bend_if_straight(chain, chain.tip, options.initial_bend, x, workspace.polish):
-        clamp_balls(chain.kinds, chain.limits, x)
+        clamp_balls(chain.link_kinds, chain.limits, x)
         counts[1] += m
     error, is_met = measure(chain, target, options, x)
     store_initial(error, is_met, output, workspace)
-    cache_all_sincos(chain.kinds, x, workspace.sincos)
+    cache_all_sincos(chain.link_kinds, x, workspace.sincos)
     # slow: consecutive iterations with a small decrease; is_lagging: whether the last sweep had one; extrapolation: in
     # changes of the last sweep.
     slow_sweeps, is_lagging, extrapolation = 0, False, 1.0
     while counts[0] < options.iterations and error > options.tolerance and slow_sweeps < 3 and error < math.inf:
-        last_error, iterations = error, 1
+        last_error, slow_increment = error, 1
         # The polish counts its own iterations. Without progress it counts twice, because the sweep before it was slow.
         if is_lagging and options.has_polish:
             error = polish_position(chain, target, options, output, workspace.polish)
-            cache_all_sincos(chain.kinds, x, workspace.sincos)
-            is_lagging, iterations = False, 2
+            cache_all_sincos(chain.link_kinds, x, workspace.sincos)
+            is_lagging, slow_increment = False, 2
         else:
             error, extrapolation = sweep(chain, target, options, is_lagging, extrapolation, x, workspace)
-            is_lagging = last_error - error < LAG_SHARE * last_error
+            is_lagging = last_error - error < MIN_SWEEP_DECREASE * last_error
             counts[0] += 1
             counts[1] += m
             record_trace(output, error)
-        slow_sweeps = slow_sweeps + iterations if last_error - error <= min_gain * last_error else 0
+        slow_sweeps = slow_sweeps + slow_increment if last_error - error <= min_decrease * last_error else 0
         store_if_best(x, error, error <= options.tolerance, workspace)
 
 
@@ -412,38 +416,38 @@ def sweep(chain, target, options, is_lagging, extrapolation, x, workspace):
 
 
 @kernel
-def measure_joint_leverage(kinds, axes, ranges, frames, tips, targets, x, errors):
+def measure_joint_leverage(link_kinds, axes, ranges, frames, tips, targets, x, errors):
     """Measure the error within reach of each joint alone.
 
     errors is (k, m, 2): with the joint's range, and without one.
     """
-    m = kinds.shape[0]
+    m = link_kinds.shape[0]
     points, sincos, scratch = np.empty((m, 3)), np.empty((m, 2)), np.zeros((3, LIMIT_ROW))
     for k in range(targets.shape[0]):
         tip = read_vec(tips, min(k, tips.shape[0] - 1))
-        chain = ChainLinks(kinds, axes, frames[min(k, frames.shape[0] - 1)], tip)
-        cache_all_sincos(kinds, x[k], sincos)
+        chain = ChainLinks(link_kinds, axes, frames[min(k, frames.shape[0] - 1)], tip)
+        cache_all_sincos(link_kinds, x[k], sincos)
         propagate_target(chain, read_vec(targets, k), x[k], sincos, points)
         point = tip
         for j in range(m):
             i = m - 1 - j
             axis, d, motion = read_vec(axes, i), read_vec(points, i), read_quat(x[k], i)
             low, high = ranges[i, 0], ranges[i, 1]
-            errors[k, i, 0] = measure_step(kinds[i], axis, low, high, motion, point, d, scratch)
-            errors[k, i, 1] = measure_step(kinds[i], axis, -math.inf, math.inf, motion, point, d, scratch)
-            point = link_to_parent(chain.frames, i, moved_to_link(kinds[i], axis, x[k], sincos, i, point))
+            errors[k, i, 0] = measure_step(link_kinds[i], axis, low, high, motion, point, d, scratch)
+            errors[k, i, 1] = measure_step(link_kinds[i], axis, -math.inf, math.inf, motion, point, d, scratch)
+            point = link_to_parent(chain.frames, i, moved_to_link(link_kinds[i], axis, x[k], sincos, i, point))
 
 
 @device_function
-def measure_step(kind, axis, low, high, motion, point, d, scratch):
+def measure_step(link_kind, axis, low, high, motion, point, d, scratch):
     """Measure a point's distance from d after a joint's best step. Balls have no limit.
 
     scratch (3, LIMIT_ROW): the joint's motion, its cosine and sine, and a row of zeros, the limit of a free ball.
     """
     x, sincos = scratch[0:1], scratch[1:2]
     write_quat(x, 0, motion)
-    if kind == HINGE:
+    if link_kind == HINGE:
         cache_sincos(sincos, 0, motion.w)
-    joint = LinkJoint(kind, axis, low, high, scratch[2])
-    nearest, _ = step_joint(joint, JointStepRule(EXACT, math.inf), x, sincos, 0, point, d)
-    return norm(sub(d, nearest))
+    joint = LinkJoint(link_kind, axis, low, high, scratch[2])
+    nearest_point, _ = step_joint(joint, JointStepRule(EXACT_HINGE, math.inf), x, sincos, 0, point, d)
+    return norm(sub(d, nearest_point))

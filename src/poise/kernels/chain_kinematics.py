@@ -3,13 +3,13 @@
 
 Each link is a fixed transform, then a motion, from the base to the tip.
 
-    kinds   (m,)        BALL, HINGE, SLIDE or MOVE (translation along all three axes), see layout.py
-    axes    (m, 3)      hinge: unit axis; slide: displacement per unit of its value
-    ranges  (m, 2)      min and max value of a hinge [rad] or slide
-    frames  (1|k, m, 7) x y z w x y z: from the previous link's moved frame to this link's frame
-    tips    (1|k, 3)    the tip in the last link's moved frame
-    x       (m, 4)      the motion: w x y z of a ball; the value of a hinge or slide first; x y z of a move
-    sincos  (m, 2+)     workspace: cosine and sine of each hinge's value
+    link_kinds  (m,)         BALL, HINGE, SLIDE or MOVE (translation along all three axes), see layout.py
+    axes        (m, 3)       hinge: unit axis; slide: displacement per unit of its value
+    ranges      (m, 2)       min and max value of a hinge [rad] or slide
+    frames      (1|k, m, 7)  x y z w x y z: from the previous link's moved frame to this link's frame
+    tips        (1|k, 3)     the tip in the last link's moved frame
+    x           (m, 4)       the motion: w x y z of a ball; the value of a hinge or slide first; x y z of a move
+    sincos      (m, 2+)      workspace: cosine and sine of each hinge's value
 
 Everything is rigid and in units of the chain's size: the problem removes scale before.
 """
@@ -45,7 +45,7 @@ from poise.kernels.vec_quat import (
 class PositionChain(NamedTuple):
     """Chain of one problem, for a position goal."""
 
-    kinds: Any  # (m,) BALL, HINGE, SLIDE or MOVE
+    link_kinds: Any  # (m,) BALL, HINGE, SLIDE or MOVE
     axes: Any  # (m, 3)
     ranges: Any  # (m, 2) min and max value of hinges [rad] and slides
     limits: Any  # (m, LIMIT_ROW) of balls, see kernels/limits.py
@@ -56,7 +56,7 @@ class PositionChain(NamedTuple):
 class ChainLinks(NamedTuple):
     """Links and tip of a chain for forward kinematics. Fields as in `PositionChain`."""
 
-    kinds: Any
+    link_kinds: Any
     axes: Any
     frames: Any
     tip: Vec
@@ -65,7 +65,7 @@ class ChainLinks(NamedTuple):
 class LinkJoint(NamedTuple):
     """Joint of one link."""
 
-    kind: int  # BALL, HINGE, SLIDE or MOVE
+    link_kind: int  # BALL, HINGE, SLIDE or MOVE
     axis: Vec  # hinge: unit axis; slide: displacement per unit of its value
     low: float  # min value of a hinge [rad] or slide
     high: float  # max value of a hinge [rad] or slide
@@ -84,7 +84,9 @@ class ChainOutput(NamedTuple):
 @inline
 def read_joint(chain, i):
     """Read the joint of link i."""
-    return LinkJoint(chain.kinds[i], read_vec(chain.axes, i), chain.ranges[i, 0], chain.ranges[i, 1], chain.limits[i])
+    return LinkJoint(
+        chain.link_kinds[i], read_vec(chain.axes, i), chain.ranges[i, 0], chain.ranges[i, 1], chain.limits[i]
+    )
 
 
 @inline
@@ -100,31 +102,31 @@ def read_link_rotation(frames, i):
 
 
 @inline
-def compute_motion_rotation(kind, axis, x, i):
+def compute_motion_rotation(link_kind, axis, x, i):
     """Compute the rotation part of link i's motion."""
-    if kind == BALL:
+    if link_kind == BALL:
         return read_quat(x, i)
-    if kind == HINGE:
+    if link_kind == HINGE:
         return from_axis_angle(axis, x[i, 0])
     return Quat(1.0, 0.0, 0.0, 0.0)
 
 
 @inline
-def move_point(kind, axis, x, i, point):
+def move_point(link_kind, axis, x, i, point):
     """Transform a point from link i's moved frame to its frame."""
-    if kind == BALL or kind == HINGE:
-        return rotate(compute_motion_rotation(kind, axis, x, i), point)
-    if kind == SLIDE:
+    if link_kind == BALL or link_kind == HINGE:
+        return rotate(compute_motion_rotation(link_kind, axis, x, i), point)
+    if link_kind == SLIDE:
         return add(point, scale(axis, x[i, 0]))
     return add(point, read_vec(x, i))
 
 
 @inline
-def move_frame(kind, axis, x, i, origin, rotation):
+def move_frame(link_kind, axis, x, i, origin, rotation):
     """Compute origin and rotation of link i's moved frame."""
-    if kind == BALL or kind == HINGE:
-        return origin, multiply(rotation, compute_motion_rotation(kind, axis, x, i))
-    return add(origin, rotate(rotation, move_point(kind, axis, x, i, Vec(0.0, 0.0, 0.0)))), rotation
+    if link_kind == BALL or link_kind == HINGE:
+        return origin, multiply(rotation, compute_motion_rotation(link_kind, axis, x, i))
+    return add(origin, rotate(rotation, move_point(link_kind, axis, x, i, Vec(0.0, 0.0, 0.0)))), rotation
 
 
 @inline
@@ -137,20 +139,20 @@ def compose_link_frame(frames, i, origin, rotation):
 @inline
 def link_to_parent(frames, i, point):
     """Transform a point out of link i's frame. The result is in the previous moved frame."""
-    r = read_link_rotation(frames, i)
-    if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:  # many links are only an offset
-        point = rotate(r, point)
+    link_rotation = read_link_rotation(frames, i)
+    if link_rotation.x != 0.0 or link_rotation.y != 0.0 or link_rotation.z != 0.0:  # many links are only an offset
+        point = rotate(link_rotation, point)
     return add(read_link_offset(frames, i), point)
 
 
 @inline
 def parent_to_link(frames, i, point):
     """Transform a point into link i's frame. The point is in the previous moved frame."""
-    r = read_link_rotation(frames, i)
+    link_rotation = read_link_rotation(frames, i)
     point = sub(point, read_link_offset(frames, i))
     # The same short cut for the inverse.
-    if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:
-        point = rotate(conjugate(r), point)
+    if link_rotation.x != 0.0 or link_rotation.y != 0.0 or link_rotation.z != 0.0:
+        point = rotate(conjugate(link_rotation), point)
     return point
 
 
@@ -162,29 +164,29 @@ def cache_sincos(sincos, i, angle):
 
 
 @device_function
-def cache_all_sincos(kinds, x, sincos):
+def cache_all_sincos(link_kinds, x, sincos):
     """Cache cosines and sines of all hinges."""
-    for i in range(kinds.shape[0]):
-        if kinds[i] == HINGE:
+    for i in range(link_kinds.shape[0]):
+        if link_kinds[i] == HINGE:
             cache_sincos(sincos, i, x[i, 0])
 
 
 @inline
-def moved_to_link(kind, axis, x, sincos, i, point):
+def moved_to_link(link_kind, axis, x, sincos, i, point):
     """Transform a point out of link i's moved frame. Uses the cached cosines and sines."""
-    if kind == HINGE:
+    if link_kind == HINGE:
         return rotate_about_axis(axis, sincos[i, 0], sincos[i, 1], point)
-    return move_point(kind, axis, x, i, point)
+    return move_point(link_kind, axis, x, i, point)
 
 
 @inline
-def link_to_moved(kind, axis, x, sincos, i, point):
+def link_to_moved(link_kind, axis, x, sincos, i, point):
     """Transform a point from link i's frame to its moved frame."""
-    if kind == BALL:
+    if link_kind == BALL:
         return rotate(conjugate(read_quat(x, i)), point)
-    if kind == HINGE:
+    if link_kind == HINGE:
         return rotate_about_axis(axis, sincos[i, 0], -sincos[i, 1], point)
-    if kind == SLIDE:
+    if link_kind == SLIDE:
         return sub(point, scale(axis, x[i, 0]))
     return sub(point, read_vec(x, i))
 
@@ -193,10 +195,10 @@ def link_to_moved(kind, axis, x, sincos, i, point):
 def compute_tip_position(chain, x):
     """Compute the tip position in the base frame. The point is transformed from link to link down to the base."""
     point = chain.tip
-    for k in range(chain.kinds.shape[0]):
+    for k in range(chain.link_kinds.shape[0]):
         # Transforming one point from the tip down is less work than computing every frame from the base up.
-        i = chain.kinds.shape[0] - 1 - k
-        point = move_point(chain.kinds[i], read_vec(chain.axes, i), x, i, point)
+        i = chain.link_kinds.shape[0] - 1 - k
+        point = move_point(chain.link_kinds[i], read_vec(chain.axes, i), x, i, point)
         point = link_to_parent(chain.frames, i, point)
     return point
 
@@ -205,11 +207,11 @@ def compute_tip_position(chain, x):
 def store_frames(chain, x, origins, rotations):
     """Store origin and rotation of every link's frame, before its motion. Returns those of the tip's frame."""
     origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
-    for i in range(chain.kinds.shape[0]):
+    for i in range(chain.link_kinds.shape[0]):
         origin, rotation = compose_link_frame(chain.frames, i, origin, rotation)
         write_vec(origins, i, origin)
         write_quat(rotations, i, rotation)
-        origin, rotation = move_frame(chain.kinds[i], read_vec(chain.axes, i), x, i, origin, rotation)
+        origin, rotation = move_frame(chain.link_kinds[i], read_vec(chain.axes, i), x, i, origin, rotation)
     return origin, rotation
 
 
@@ -221,22 +223,22 @@ def store_frames_and_point(chain, point, x, origins, rotations):
 
 
 @device_function
-def propagate_target(chain, target, x, sincos, points):
+def propagate_target(chain, target, x, sincos, link_targets):
     """Store the target in every link's frame."""
-    d = target
-    for i in range(chain.kinds.shape[0]):
-        d = parent_to_link(chain.frames, i, d)
-        write_vec(points, i, d)
-        d = link_to_moved(chain.kinds[i], read_vec(chain.axes, i), x, sincos, i, d)
+    local_target = target
+    for i in range(chain.link_kinds.shape[0]):
+        local_target = parent_to_link(chain.frames, i, local_target)
+        write_vec(link_targets, i, local_target)
+        local_target = link_to_moved(chain.link_kinds[i], read_vec(chain.axes, i), x, sincos, i, local_target)
 
 
 @kernel
-def compute_tips(kinds, axes, frames, tip, x, out):
+def compute_tips(link_kinds, axes, frames, tips, x, tip_positions):
     """Compute tip positions (k, 3) in the base frame. Motions x are (k, m, 4)."""
     for k in range(x.shape[0]):
-        local = read_vec(tip, min(k, tip.shape[0] - 1))
-        chain = ChainLinks(kinds, axes, frames[min(k, frames.shape[0] - 1)], local)
-        write_vec(out, k, compute_tip_position(chain, x[k]))
+        local_tip = read_vec(tips, min(k, tips.shape[0] - 1))
+        chain = ChainLinks(link_kinds, axes, frames[min(k, frames.shape[0] - 1)], local_tip)
+        write_vec(tip_positions, k, compute_tip_position(chain, x[k]))
 
 
 @inline
@@ -249,10 +251,10 @@ def copy_motions(source, destination):
 @inline
 def record_trace(output, error):
     """Record the state after an iteration, if there is a trace."""
-    row = output.counts[0]
-    if row < output.trace_error.shape[0]:
-        copy_motions(output.x, output.trace_x[row])
-        output.trace_error[row] = error
+    trace_row = output.counts[0]
+    if trace_row < output.trace_error.shape[0]:
+        copy_motions(output.x, output.trace_x[trace_row])
+        output.trace_error[trace_row] = error
 
 
 # --- Effector targets: a point, a rotation and a direction -----------------------------------------------------------
@@ -285,7 +287,7 @@ class GoalWeights(NamedTuple):
 class GoalChain(NamedTuple):
     """Chain of one problem, for all goals of its tip. Arrays as in `PositionChain`."""
 
-    kinds: Any
+    link_kinds: Any
     axes: Any
     ranges: Any
     limits: Any
@@ -325,44 +327,47 @@ def to_local(target, offset, rotation):
 
     Offset and rotation are those of the local frame in the parent's.
     """
-    parent_to_local = conjugate(rotation)
+    local_from_parent = conjugate(rotation)
     return EffectorTarget(
-        rotate(parent_to_local, sub(target.point, offset)),
-        multiply(parent_to_local, target.rotation),
-        rotate(parent_to_local, target.direction),
+        rotate(local_from_parent, sub(target.point, offset)),
+        multiply(local_from_parent, target.rotation),
+        rotate(local_from_parent, target.direction),
     )
 
 
 @inline
-def compute_motion(kind, axis, x, i):
+def compute_motion(link_kind, axis, x, i):
     """Compute link i's motion as an offset and a rotation."""
-    if kind == BALL:
+    if link_kind == BALL:
         return Vec(0.0, 0.0, 0.0), read_quat(x, i)
-    if kind == HINGE:
+    if link_kind == HINGE:
         return Vec(0.0, 0.0, 0.0), from_axis_angle(axis, x[i, 0])
-    if kind == SLIDE:
+    if link_kind == SLIDE:
         return scale(axis, x[i, 0]), Quat(1.0, 0.0, 0.0, 0.0)
     return read_vec(x, i), Quat(1.0, 0.0, 0.0, 0.0)
 
 
 @inline
-def compute_rotation_error(current, target):
-    """Compute the rotation from `current` to `target`, w >= 0."""
-    error = multiply(target, conjugate(current))
+def compute_rotation_error(current_rotation, target_rotation):
+    """Compute the rotation from `current_rotation` to `target_rotation`, w >= 0."""
+    error = multiply(target_rotation, conjugate(current_rotation))
     return Quat(-error.w, -error.x, -error.y, -error.z) if error.w < 0.0 else error
 
 
 @inline
-def compute_error_parts(current, target):
+def compute_error_parts(current_tip, target):
     """Compute the three squared errors.
 
     They are of the position, and (2 sin(angle / 2))^2 of rotation and direction.
     """
     # The chord between two unit vectors is 2 sin of half their angle: without arc cosine, and exact for small angles.
-    offset, direction_offset = sub(target.point, current.point), sub(target.direction, current.direction)
-    rotation_error = compute_rotation_error(current.rotation, target.rotation)
+    position_offset, direction_offset = (
+        sub(target.point, current_tip.point),
+        sub(target.direction, current_tip.direction),
+    )
+    rotation_error = compute_rotation_error(current_tip.rotation, target.rotation)
     return GoalWeights(
-        dot(offset, offset),
+        dot(position_offset, position_offset),
         4.0
         * (
             rotation_error.x * rotation_error.x
@@ -374,22 +379,26 @@ def compute_error_parts(current, target):
 
 
 @inline
-def compute_squared_error(current, target, weights):
+def compute_squared_error(current_tip, target, weights):
     """Compute the weighted squared error E."""
-    parts = compute_error_parts(current, target)
-    return weights.point * parts.point + weights.rotation * parts.rotation + weights.direction * parts.direction
+    squared_errors = compute_error_parts(current_tip, target)
+    return (
+        weights.point * squared_errors.point
+        + weights.rotation * squared_errors.rotation
+        + weights.direction * squared_errors.direction
+    )
 
 
 @inline
-def is_met(current, target, weights, tolerances):
+def is_met(current_tip, target, weights, tolerances):
     """Return whether all weighted parts are within tolerance. `tolerances` is a distance and 2 sin(angle / 2)."""
-    parts = compute_error_parts(current, target)
-    distance, chord = tolerances[0] * tolerances[0], tolerances[1] * tolerances[1]
+    squared_errors = compute_error_parts(current_tip, target)
+    squared_distance, squared_chord = tolerances[0] * tolerances[0], tolerances[1] * tolerances[1]
     return (
         # Each part separately: a small weighted sum may hide a missed goal.
-        (weights.point == 0.0 or parts.point <= distance)
-        and (weights.rotation == 0.0 or parts.rotation <= chord)
-        and (weights.direction == 0.0 or parts.direction <= chord)
+        (weights.point == 0.0 or squared_errors.point <= squared_distance)
+        and (weights.rotation == 0.0 or squared_errors.rotation <= squared_chord)
+        and (weights.direction == 0.0 or squared_errors.direction <= squared_chord)
     )
 
 
@@ -397,9 +406,9 @@ def is_met(current, target, weights, tolerances):
 def compute_tip_in_base(chain, x):
     """Compute the tip in the base frame."""
     effector = chain.tip
-    for k in range(chain.kinds.shape[0]):
-        i = chain.kinds.shape[0] - 1 - k
-        offset, rotation = compute_motion(chain.kinds[i], read_vec(chain.axes, i), x, i)
+    for k in range(chain.link_kinds.shape[0]):
+        i = chain.link_kinds.shape[0] - 1 - k
+        offset, rotation = compute_motion(chain.link_kinds[i], read_vec(chain.axes, i), x, i)
         effector = to_parent(
             to_parent(effector, offset, rotation),
             read_link_offset(chain.frames, i),

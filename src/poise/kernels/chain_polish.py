@@ -55,7 +55,7 @@ MAX_CAUTION = 1e9  # caution of steps too short for progress: the polish ends
 DAMPING_FLOOR = 1e-14  # fraction of the trace: regularises the system where no joint moves the tip in some direction
 LIMIT_TOLERANCE_RAD = 1e-12  # [rad] a limit correcting a ball by less is not counted as active
 STEP_PASSES = 2  # passes of a step: one meets limits, one follows them
-STALL_SHARE = 1e-2  # fraction of the error: three consecutive smaller decreases end the polish
+MIN_POLISH_DECREASE = 1e-2  # fraction of the error: three consecutive smaller decreases end the polish
 
 
 class PositionPolishWorkspace(NamedTuple):
@@ -108,9 +108,9 @@ def solve_sym3(a, damping, e):
     d0 = a.xx + damping
     l10, l20 = a.xy / d0, a.xz / d0
     d1 = a.yy + damping - l10 * a.xy
-    reduced = a.yz - l20 * a.xy
-    l21 = reduced / d1
-    d2 = a.zz + damping - l20 * a.xz - l21 * reduced
+    remainder = a.yz - l20 * a.xy
+    l21 = remainder / d1
+    d2 = a.zz + damping - l20 * a.xz - l21 * remainder
     y1 = e.y - l10 * e.x
     z = (e.z - l20 * e.x - l21 * y1) / d2
     y = y1 / d1 - l21 * z
@@ -118,13 +118,13 @@ def solve_sym3(a, damping, e):
 
 
 @inline
-def compute_column(kind, axis, h, rotation):
+def compute_column(link_kind, axis, h, rotation):
     """Compute the Jacobian column of a hinge or slide.
 
     It is the tip's motion in the base frame, per radian of a hinge, or per length of a slide whatever its unit.
     """
     axis = rotate(rotation, axis)
-    return cross(axis, h) if kind == HINGE else scale(axis, 1.0 / norm(axis))
+    return cross(axis, h) if link_kind == HINGE else scale(axis, 1.0 / norm(axis))
 
 
 @inline
@@ -137,17 +137,17 @@ def is_blocked(joint, value, push):
 def build_normal_matrix(chain, x, tip_position, e, workspace):
     """Build J J^T without blocked columns. Rotations of a ball about its limit's normal are removed."""
     a = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for i in range(chain.kinds.shape[0]):
-        kind, h = chain.kinds[i], sub(tip_position, read_vec(workspace.origins, i))
-        if kind == BALL:
+    for i in range(chain.link_kinds.shape[0]):
+        link_kind, h = chain.link_kinds[i], sub(tip_position, read_vec(workspace.origins, i))
+        if link_kind == BALL:
             limit_normal = rotate(read_quat(workspace.rotations, i), read_vec(workspace.limit_normals, i))
             # Rotations about the normal of a limit are blocked: that direction is removed from the three.
             a = subtract_rank1(add_ball(a, h), cross(limit_normal, h))
-        elif kind == MOVE:
+        elif link_kind == MOVE:
             a = Sym3(a.xx + 1.0, a.yy + 1.0, a.zz + 1.0, a.xy, a.xz, a.yz)
         else:
             joint = read_joint(chain, i)
-            column = compute_column(kind, joint.axis, h, read_quat(workspace.rotations, i))
+            column = compute_column(link_kind, joint.axis, h, read_quat(workspace.rotations, i))
             # Blocked values are left out, so that the others make the whole step, see `apply_damped_step` in
             # kernels/arm_lm.py.
             if not is_blocked(joint, x[i, 0], dot(column, e)):
@@ -168,24 +168,26 @@ def make_small_rotation(v):
 
 
 @inline
-def step_ball(limit, x, i, step, limit_normals, trial_x):
+def step_ball(limit, x, i, rotation_step, limit_normals, trial_x):
     """Step ball i, clamped to its limit. Returns whether it met a new limit.
 
     The limit is linearised near the ball: its normal, in the link's frame, is the blocked direction of the step.
     """
     limit_normal = read_vec(limit_normals, i)
-    step = sub(step, scale(limit_normal, dot(limit_normal, step)))
+    rotation_step = sub(rotation_step, scale(limit_normal, dot(limit_normal, rotation_step)))
     q = read_quat(x, i)
-    unclamped = normalise(multiply(make_small_rotation(step), q))
+    unclamped_rotation = normalise(multiply(make_small_rotation(rotation_step), q))
     # The step already runs along known limits; it is still clamped, because limits are curved.
-    clamped = clamp_rotation(limit, unclamped)
-    write_quat(trial_x, i, clamped)
+    clamped_rotation = clamp_rotation(limit, unclamped_rotation)
+    write_quat(trial_x, i, clamped_rotation)
     if dot(limit_normal, limit_normal) > 0.0 or (
-        clamped.w == unclamped.w and clamped.x == unclamped.x and clamped.y == unclamped.y
+        clamped_rotation.w == unclamped_rotation.w
+        and clamped_rotation.x == unclamped_rotation.x
+        and clamped_rotation.y == unclamped_rotation.y
     ):
         return False
-    excess = multiply(unclamped, conjugate(clamped))
-    normal = Vec(excess.x, excess.y, excess.z)
+    excess_rotation = multiply(unclamped_rotation, conjugate(clamped_rotation))
+    normal = Vec(excess_rotation.x, excess_rotation.y, excess_rotation.z)
     if not norm(normal) > LIMIT_TOLERANCE_RAD:
         return False
     write_vec(limit_normals, i, scale(normal, 1.0 / norm(normal)))
@@ -196,19 +198,19 @@ def step_ball(limit, x, i, step, limit_normals, trial_x):
 def write_step(chain, x, tip_position, e, y, workspace):
     """Write the motions after the step J^T y to workspace.trial_x. Returns whether it met new limits."""
     has_new_limit, trial_x = False, workspace.trial_x
-    for i in range(chain.kinds.shape[0]):
-        kind, h = chain.kinds[i], sub(tip_position, read_vec(workspace.origins, i))
+    for i in range(chain.link_kinds.shape[0]):
+        link_kind, h = chain.link_kinds[i], sub(tip_position, read_vec(workspace.origins, i))
         rotation = read_quat(workspace.rotations, i)
-        if kind == BALL:
+        if link_kind == BALL:
             step = rotate(conjugate(rotation), cross(h, y))
             has_new_limit = step_ball(chain.limits[i], x, i, step, workspace.limit_normals, trial_x) or has_new_limit
-        elif kind == MOVE:
+        elif link_kind == MOVE:
             write_vec(trial_x, i, add(read_vec(x, i), rotate(conjugate(rotation), y)))
         else:
             joint = read_joint(chain, i)
-            column = compute_column(kind, joint.axis, h, rotation)
+            column = compute_column(link_kind, joint.axis, h, rotation)
             step = 0.0 if is_blocked(joint, x[i, 0], dot(column, e)) else dot(column, y)
-            if kind == SLIDE:
+            if link_kind == SLIDE:
                 step /= norm(joint.axis)
             trial_x[i, 0] = clamp(x[i, 0] + step, joint.low, joint.high)
     return has_new_limit
@@ -217,7 +219,7 @@ def write_step(chain, x, tip_position, e, y, workspace):
 @inline
 def take_damped_step(chain, x, tip_position, e, caution, workspace):
     """Write the motions after a damped step. Where balls meet limits, the step is repeated along them."""
-    for i in range(chain.kinds.shape[0]):
+    for i in range(chain.link_kinds.shape[0]):
         write_vec(workspace.limit_normals, i, Vec(0.0, 0.0, 0.0))
     for _ in range(STEP_PASSES):
         a = build_normal_matrix(chain, x, tip_position, e, workspace)
@@ -248,9 +250,9 @@ def polish_position(chain, target, options, output, workspace):
             break
         new_error = norm(sub(target, compute_tip_position(chain, workspace.trial_x)))
         counts[0] += 1
-        counts[1] += chain.kinds.shape[0]
+        counts[1] += chain.link_kinds.shape[0]
         if new_error < error:
-            slow_steps = slow_steps + 1 if error - new_error <= STALL_SHARE * error else 0
+            slow_steps = slow_steps + 1 if error - new_error <= MIN_POLISH_DECREASE * error else 0
             # Reduce the damping by factors of ten, not at once: after one failed step the next ones may fail.
             error, caution = new_error, max(MIN_CAUTION, CAUTION_DECAY * caution)
             copy_motions(workspace.trial_x, x)
@@ -289,9 +291,9 @@ class GoalPolishWorkspace(NamedTuple):
 
 
 @inline
-def write_rows(row, first, weight, v):
+def write_rows(numbers, column, weight, v):
     """Write three weighted numbers."""
-    row[first], row[first + 1], row[first + 2] = weight * v.x, weight * v.y, weight * v.z
+    numbers[column], numbers[column + 1], numbers[column + 2] = weight * v.x, weight * v.y, weight * v.z
 
 
 @inline
@@ -301,44 +303,44 @@ def compute_error_vector(error):
 
 
 @inline
-def write_residual(current, target, weights, e):
+def write_residual(current_tip, target, weights, e):
     """Write the weighted residual rows; return their number."""
-    rows = 0
+    row_count = 0
     if weights.point > 0.0:
-        write_rows(e, rows, math.sqrt(weights.point), sub(target.point, current.point))
-        rows += 3
+        write_rows(e, row_count, math.sqrt(weights.point), sub(target.point, current_tip.point))
+        row_count += 3
     if weights.rotation > 0.0:
         write_rows(
             e,
-            rows,
+            row_count,
             math.sqrt(weights.rotation),
-            compute_error_vector(compute_rotation_error(current.rotation, target.rotation)),
+            compute_error_vector(compute_rotation_error(current_tip.rotation, target.rotation)),
         )
-        rows += 3
+        row_count += 3
     if weights.direction > 0.0:
         write_rows(
             e,
-            rows,
+            row_count,
             math.sqrt(weights.direction),
-            compute_error_vector(rotation_between(current.direction, target.direction)),
+            compute_error_vector(rotation_between(current_tip.direction, target.direction)),
         )
-        rows += 3
-    return rows
+        row_count += 3
+    return row_count
 
 
 @inline
-def write_column(column, is_rotation, axis, lever, current, weights):
+def write_column(column, is_rotation, axis, lever, current_tip, weights):
     """Write the residual's derivative by one degree of freedom. It rotates about `axis` or moves along it."""
-    rows = 0
+    row = 0
     if weights.point > 0.0:
-        write_rows(column, rows, math.sqrt(weights.point), cross(axis, lever) if is_rotation else axis)
-        rows += 3
+        write_rows(column, row, math.sqrt(weights.point), cross(axis, lever) if is_rotation else axis)
+        row += 3
     if weights.rotation > 0.0:
-        write_rows(column, rows, math.sqrt(weights.rotation) if is_rotation else 0.0, axis)
-        rows += 3
+        write_rows(column, row, math.sqrt(weights.rotation) if is_rotation else 0.0, axis)
+        row += 3
     if weights.direction > 0.0:
-        perpendicular = sub(axis, scale(current.direction, dot(current.direction, axis)))
-        write_rows(column, rows, math.sqrt(weights.direction) if is_rotation else 0.0, perpendicular)
+        perpendicular = sub(axis, scale(current_tip.direction, dot(current_tip.direction, axis)))
+        write_rows(column, row, math.sqrt(weights.direction) if is_rotation else 0.0, perpendicular)
 
 
 @inline
@@ -348,94 +350,94 @@ def basis_vector(j):
 
 
 @inline
-def count_dofs(kind):
+def count_dofs(link_kind):
     """Return the number of columns of a link."""
-    return 3 if kind == BALL or kind == MOVE else 1
+    return 3 if link_kind == BALL or link_kind == MOVE else 1
 
 
 @inline
-def find_dof_axis(kind, axis, rotation, j):
+def find_dof_axis(link_kind, axis, rotation, j):
     """Return the base-frame axis of column j. The link rotates about it or moves along it; balls use the base axes."""
-    if kind == BALL:
+    if link_kind == BALL:
         return basis_vector(j)
-    if kind == MOVE:
+    if link_kind == MOVE:
         return rotate(rotation, basis_vector(j))
-    if kind == SLIDE:
+    if link_kind == SLIDE:
         length = norm(axis)
         axis = scale(axis, 1.0 / length if length > 0.0 else 0.0)
     return rotate(rotation, axis)
 
 
 @inline
-def build_system(chain, current, weights, rows, x, workspace):
+def build_system(chain, current_tip, weights, row_count, x, workspace):
     """Build the columns and J W J^T, lower triangle."""
     normal_matrix, jacobian, e = workspace.normal_matrix, workspace.jacobian, workspace.work_vectors[0]
-    for r in range(rows):
-        for s in range(r + 1):
-            normal_matrix[r, s] = 0.0
-    for i in range(chain.kinds.shape[0]):
+    for row in range(row_count):
+        for column_row in range(row + 1):
+            normal_matrix[row, column_row] = 0.0
+    for i in range(chain.link_kinds.shape[0]):
         joint, rotation = read_joint(chain, i), read_quat(workspace.rotations, i)
-        lever = sub(current.point, read_vec(workspace.origins, i))
-        is_rotation = joint.kind == BALL or joint.kind == HINGE
-        for j in range(count_dofs(joint.kind)):
+        lever = sub(current_tip.point, read_vec(workspace.origins, i))
+        is_rotation = joint.link_kind == BALL or joint.link_kind == HINGE
+        for j in range(count_dofs(joint.link_kind)):
             column, joint_weight = jacobian[3 * i + j], chain.joint_weights[i]
-            axis = find_dof_axis(joint.kind, joint.axis, rotation, j)
-            write_column(column, is_rotation, axis, lever, current, weights)
+            axis = find_dof_axis(joint.link_kind, joint.axis, rotation, j)
+            write_column(column, is_rotation, axis, lever, current_tip, weights)
             push = 0.0
-            for r in range(rows):
-                push += column[r] * e[r]
-            if (joint.kind == HINGE or joint.kind == SLIDE) and is_blocked(joint, x[i, 0], push):
+            for row in range(row_count):
+                push += column[row] * e[row]
+            if (joint.link_kind == HINGE or joint.link_kind == SLIDE) and is_blocked(joint, x[i, 0], push):
                 joint_weight = 0.0
-            for r in range(rows):
+            for row in range(row_count):
                 # W in one of the two factors only; a blocked joint has weight 0 and an empty column, so that it does
                 # not move.
-                weighted = joint_weight * column[r]
-                for s in range(r + 1):
-                    normal_matrix[r, s] += weighted * column[s]
-                column[r] = column[r] if joint_weight > 0.0 else 0.0
+                weighted_rate = joint_weight * column[row]
+                for column_row in range(row + 1):
+                    normal_matrix[row, column_row] += weighted_rate * column[column_row]
+                column[row] = column[row] if joint_weight > 0.0 else 0.0
 
 
 @inline
-def compute_dof_step(chain, i, j, workspace, rows):
+def compute_dof_step(chain, i, j, workspace, row_count):
     """Compute the step of column j of link i."""
     y, column, step = workspace.work_vectors[2], workspace.jacobian[3 * i + j], 0.0
-    for r in range(rows):
+    for r in range(row_count):
         step += column[r] * y[r]
     return chain.joint_weights[i] * step
 
 
 @inline
-def apply_goal_step(chain, workspace, rows, max_step, x):
+def apply_goal_step(chain, workspace, row_count, max_step, x):
     """Write the motions after the step to workspace.trial_x, inside limits.
 
     The step is shortened as a whole so that nothing moves farther than `max_step` [rad, chain sizes].
     """
-    largest_step, trial_x = 0.0, workspace.trial_x
-    for i in range(chain.kinds.shape[0]):
+    max_link_step, trial_x = 0.0, workspace.trial_x
+    for i in range(chain.link_kinds.shape[0]):
         step = Vec(0.0, 0.0, 0.0)
-        if count_dofs(chain.kinds[i]) > 1:
+        if count_dofs(chain.link_kinds[i]) > 1:
             step = Vec(
-                compute_dof_step(chain, i, 0, workspace, rows),
-                compute_dof_step(chain, i, 1, workspace, rows),
-                compute_dof_step(chain, i, 2, workspace, rows),
+                compute_dof_step(chain, i, 0, workspace, row_count),
+                compute_dof_step(chain, i, 1, workspace, row_count),
+                compute_dof_step(chain, i, 2, workspace, row_count),
             )
         else:
-            step = Vec(compute_dof_step(chain, i, 0, workspace, rows), 0.0, 0.0)
-        largest_step = max(largest_step, norm(step))
+            step = Vec(compute_dof_step(chain, i, 0, workspace, row_count), 0.0, 0.0)
+        max_link_step = max(max_link_step, norm(step))
         write_vec(workspace.steps, i, step)
     # Scaled as a whole: limiting each joint separately would change the direction of the step.
-    share = 1.0 if largest_step <= max_step else max_step / largest_step
-    for i in range(chain.kinds.shape[0]):
-        joint, step = read_joint(chain, i), scale(read_vec(workspace.steps, i), share)
+    step_factor = 1.0 if max_link_step <= max_step else max_step / max_link_step
+    for i in range(chain.link_kinds.shape[0]):
+        joint, step = read_joint(chain, i), scale(read_vec(workspace.steps, i), step_factor)
         write_quat(trial_x, i, read_quat(x, i))
-        if joint.kind == BALL:
+        if joint.link_kind == BALL:
             step = rotate(conjugate(read_quat(workspace.rotations, i)), step)
-            rotated = normalise(multiply(make_unscaled_rotation(step), read_quat(x, i)))
-            write_quat(trial_x, i, clamp_rotation(joint.limit, rotated))
-        elif joint.kind == MOVE:
+            unclamped_rotation = normalise(multiply(make_unscaled_rotation(step), read_quat(x, i)))
+            write_quat(trial_x, i, clamp_rotation(joint.limit, unclamped_rotation))
+        elif joint.link_kind == MOVE:
             write_vec(trial_x, i, add(read_vec(x, i), step))
         else:
-            length = norm(joint.axis) if joint.kind == SLIDE else 1.0
+            length = norm(joint.axis) if joint.link_kind == SLIDE else 1.0
             if length > 0.0:
                 trial_x[i, 0] = clamp(x[i, 0] + step.x / length, joint.low, joint.high)
 
@@ -444,16 +446,16 @@ def apply_goal_step(chain, workspace, rows, max_step, x):
 def polish_goals(chain, target, options, damping, x, workspace):
     """Take one damped step if it lowers the error. workspace: see `GoalPolishWorkspace`."""
     weights, work_vectors = options.weights, workspace.work_vectors
-    current = store_frames_and_tip(chain, x, workspace.origins, workspace.rotations)
-    error = compute_squared_error(current, target, weights)
-    rows = write_residual(current, target, weights, work_vectors[0])
-    build_system(chain, current, weights, rows, x, workspace)
-    for r in range(rows):
+    current_tip = store_frames_and_tip(chain, x, workspace.origins, workspace.rotations)
+    squared_error = compute_squared_error(current_tip, target, weights)
+    row_count = write_residual(current_tip, target, weights, work_vectors[0])
+    build_system(chain, current_tip, weights, row_count, x, workspace)
+    for r in range(row_count):
         # Damping in proportion to the squared error: none at the goal, where Gauss-Newton converges quadratically.
-        workspace.normal_matrix[r, r] += damping * error + REGULARIZATION
-    factor_ldl(workspace.normal_matrix, work_vectors[1], rows)
-    solve_ldl(workspace.normal_matrix, work_vectors[1], work_vectors[0], work_vectors[2], rows)
-    apply_goal_step(chain, workspace, rows, min(options.max_rotation, MAX_JOINT_STEP), x)
+        workspace.normal_matrix[r, r] += damping * squared_error + REGULARIZATION
+    factor_ldl(workspace.normal_matrix, work_vectors[1], row_count)
+    solve_ldl(workspace.normal_matrix, work_vectors[1], work_vectors[0], work_vectors[2], row_count)
+    apply_goal_step(chain, workspace, row_count, min(options.max_rotation, MAX_JOINT_STEP), x)
     new_tip = store_frames_and_tip(chain, workspace.trial_x, workspace.origins, workspace.rotations)
-    if compute_squared_error(new_tip, target, weights) < error:
+    if compute_squared_error(new_tip, target, weights) < squared_error:
         copy_motions(workspace.trial_x, x)

@@ -41,73 +41,73 @@ MAX_BALL_PERTURBATION_RAD = 1.0  # [rad] maximum rotation of an unlimited ball a
 
 
 @inline
-def find_first_rotating_joint(kinds):
+def find_first_rotating_joint(link_kinds):
     """Return the first rotating joint; -1 if there is none.
 
     Links before it only slide, and bending does not help them.
     """
-    for i in range(kinds.shape[0]):
-        if kinds[i] == BALL or kinds[i] == HINGE:
+    for i in range(link_kinds.shape[0]):
+        if link_kinds[i] == BALL or link_kinds[i] == HINGE:
             return i
     return -1
 
 
 @device_function
-def is_straight(kinds, tip_position, origins, bend):
+def is_straight(link_kinds, tip_position, origins, max_angle):
     """Return whether a chain is straight.
 
-    All rotating joints and the tip lie on one line through the first of them, within `bend`.
+    All rotating joints and the tip lie on one line through the first of them, within `max_angle`.
     """
-    first = find_first_rotating_joint(kinds)
-    if first < 0:
+    first_joint = find_first_rotating_joint(link_kinds)
+    if first_joint < 0:
         return False
-    base = read_vec(origins, first)
-    line = sub(tip_position, base)
-    tolerance = math.sin(bend) * norm(line)
-    for i in range(first + 1, kinds.shape[0]):
-        offset = sub(read_vec(origins, i), base)
+    base = read_vec(origins, first_joint)
+    tip_offset = sub(tip_position, base)
+    max_sine_length = math.sin(max_angle) * norm(tip_offset)
+    for i in range(first_joint + 1, link_kinds.shape[0]):
+        joint_offset = sub(read_vec(origins, i), base)
         # Compare the sine of the angle at the base, without dividing: joints at the base are on every line.
-        if norm(cross(offset, line)) > tolerance * norm(offset):
+        if norm(cross(joint_offset, tip_offset)) > max_sine_length * norm(joint_offset):
             return False
-    return norm(line) > 0.0
+    return norm(tip_offset) > 0.0
 
 
 @device_function
-def bend_chain(kinds, ranges, line, rotations, bend, x):
-    """Bend every joint to one side by `bend`.
+def bend_chain(link_kinds, ranges, chain_direction, rotations, bend_angle, x):
+    """Bend every joint to one side by `bend_angle`.
 
     Balls turn about an axis perpendicular to the line, hinges into their range.
     """
-    bend_axis = find_perpendicular(line)
-    for i in range(kinds.shape[0]):
-        if kinds[i] == BALL:
+    bend_axis = find_perpendicular(chain_direction)
+    for i in range(link_kinds.shape[0]):
+        if link_kinds[i] == BALL:
             # All balls bend about one axis of the base frame, to one side: the chain becomes an arc, not a zigzag
             # along the line.
             axis = rotate(conjugate(read_quat(rotations, i)), bend_axis)
-            write_quat(x, i, multiply(from_axis_angle(axis, bend), read_quat(x, i)))
-        elif kinds[i] == HINGE:
-            increased = min(x[i, 0] + bend, ranges[i, 1])
-            decreased = max(x[i, 0] - bend, ranges[i, 0])
-            x[i, 0] = increased if increased - x[i, 0] >= x[i, 0] - decreased else decreased
+            write_quat(x, i, multiply(from_axis_angle(axis, bend_angle), read_quat(x, i)))
+        elif link_kinds[i] == HINGE:
+            increased_value = min(x[i, 0] + bend_angle, ranges[i, 1])
+            decreased_value = max(x[i, 0] - bend_angle, ranges[i, 0])
+            x[i, 0] = increased_value if increased_value - x[i, 0] >= x[i, 0] - decreased_value else decreased_value
 
 
 @device_function
-def bend_if_straight(chain, point, bend, x, frames):
+def bend_if_straight(chain, point, bend_angle, x, workspace):
     """Bend a chain if it is straight; return whether it was.
 
-    `point` is the tip in its frame; `frames` has workspace for `origins` (m, 4) and `rotations` (m, 4) of links.
+    `point` is the tip in its frame; `workspace` has workspace for `origins` (m, 4) and `rotations` (m, 4) of links.
     """
-    kinds, origins, rotations = chain.kinds, frames.origins, frames.rotations
+    link_kinds, origins, rotations = chain.link_kinds, workspace.origins, workspace.rotations
     tip_position = store_frames_and_point(chain, point, x, origins, rotations)
-    was_straight = is_straight(kinds, tip_position, origins, bend)
+    was_straight = is_straight(link_kinds, tip_position, origins, bend_angle)
     if was_straight:
-        line = sub(tip_position, read_vec(origins, find_first_rotating_joint(kinds)))
-        bend_chain(kinds, chain.ranges, line, rotations, bend, x)
+        chain_direction = sub(tip_position, read_vec(origins, find_first_rotating_joint(link_kinds)))
+        bend_chain(link_kinds, chain.ranges, chain_direction, rotations, bend_angle, x)
     return was_straight
 
 
 @device_function
-def perturb(kinds, ranges, start, attempt, x):
+def perturb(link_kinds, ranges, start_x, attempt, x):
     """Perturb the start pose for a restart. The result mixes it with a point of a low-discrepancy sequence.
 
     The first attempts stay near the start, the fourth and later ones cover the whole limits. A slide without two ends
@@ -115,44 +115,44 @@ def perturb(kinds, ranges, start, attempt, x):
     The sequence is Roberts' R_d: u_i = frac(1/2 + n g^-(i+1)) with g^(d+1) = g + 1. It is the same for every
     problem, so that a result depends on its own problem only.
     """
-    d = 4 * kinds.shape[0]
+    d = 4 * link_kinds.shape[0]
     g = 1.5
     # The root of g^(d + 1) = g + 1 by fixed-point iteration, which converges from any start above 1.
     for _ in range(32):
         g = (1.0 + g) ** (1.0 / (d + 1.0))
     # Near the start at first: of several solutions the caller prefers one near the current pose.
-    share = min(1.0, 0.25 * attempt)
-    copy_motions(start, x)
-    for i in range(kinds.shape[0]):
-        u = sample_low_discrepancy(g, 4 * i, attempt)
-        if kinds[i] == BALL:
+    mix_share = min(1.0, 0.25 * attempt)
+    copy_motions(start_x, x)
+    for i in range(link_kinds.shape[0]):
+        sample = sample_low_discrepancy(g, 4 * i, attempt)
+        if link_kinds[i] == BALL:
             axis = Vec(
                 sample_low_discrepancy(g, 4 * i + 1, attempt) - 0.5,
                 sample_low_discrepancy(g, 4 * i + 2, attempt) - 0.5,
-                0.5 - u,
+                0.5 - sample,
             )
             if norm(axis) > 0.0:
                 write_quat(
                     x,
                     i,
                     multiply(
-                        from_axis_angle(scale(axis, 1.0 / norm(axis)), share * MAX_BALL_PERTURBATION_RAD),
+                        from_axis_angle(scale(axis, 1.0 / norm(axis)), mix_share * MAX_BALL_PERTURBATION_RAD),
                         read_quat(x, i),
                     ),
                 )
-        elif kinds[i] == HINGE:
+        elif link_kinds[i] == HINGE:
             # Angles repeat beyond half a turn in either direction.
             low, high = max(ranges[i, 0], x[i, 0] - math.pi), min(ranges[i, 1], x[i, 0] + math.pi)
-            x[i, 0] += share * (low + u * (high - low) - x[i, 0])
-        elif kinds[i] == SLIDE and ranges[i, 1] - ranges[i, 0] < math.inf:
-            x[i, 0] += share * (ranges[i, 0] + u * (ranges[i, 1] - ranges[i, 0]) - x[i, 0])
+            x[i, 0] += mix_share * (low + sample * (high - low) - x[i, 0])
+        elif link_kinds[i] == SLIDE and ranges[i, 1] - ranges[i, 0] < math.inf:
+            x[i, 0] += mix_share * (ranges[i, 0] + sample * (ranges[i, 1] - ranges[i, 0]) - x[i, 0])
 
 
 @device_function
-def clamp_balls(kinds, limits, x):
+def clamp_balls(link_kinds, limits, x):
     """Clamp every ball to its limit. Bends and perturbations ignore limits."""
-    for i in range(kinds.shape[0]):
-        if kinds[i] == BALL and limits[i, LIMIT_KIND] != NO_LIMIT:
+    for i in range(link_kinds.shape[0]):
+        if link_kinds[i] == BALL and limits[i, LIMIT_KIND] != NO_LIMIT:
             write_quat(x, i, clamp_rotation(limits[i], normalise(read_quat(x, i))))
 
 
@@ -164,26 +164,28 @@ def sample_low_discrepancy(g, dimension, n):
 
 
 @device_function
-def extrapolate_sweep(chain, target, share, error, previous_x, x, sincos):
-    """Extrapolate the last sweep by `share`. Undone where it does not lower the error; returns the error.
+def extrapolate_sweep(chain, target, extrapolation, error, previous_x, x, sincos):
+    """Extrapolate the last sweep by `extrapolation`. Undone where it does not lower the error; returns the error.
 
     It speeds up sweeps along a narrow valley: the pattern move of Hooke and Jeeves, J. ACM 8, 1961.
     """
-    kinds, ranges, limits = chain.kinds, chain.ranges, chain.limits
-    for i in range(kinds.shape[0]):
-        current, previous_motion = read_quat(x, i), read_quat(previous_x, i)
+    link_kinds, ranges, limits = chain.link_kinds, chain.ranges, chain.limits
+    for i in range(link_kinds.shape[0]):
+        current_motion, previous_motion = read_quat(x, i), read_quat(previous_x, i)
         # `previous_x` becomes the current pose, restored if the extrapolation fails.
-        write_quat(previous_x, i, current)
-        if kinds[i] == HINGE or kinds[i] == SLIDE:
-            x[i, 0] = clamp(current.w + share * (current.w - previous_motion.w), ranges[i, 0], ranges[i, 1])
+        write_quat(previous_x, i, current_motion)
+        if link_kinds[i] == HINGE or link_kinds[i] == SLIDE:
+            x[i, 0] = clamp(
+                current_motion.w + extrapolation * (current_motion.w - previous_motion.w), ranges[i, 0], ranges[i, 1]
+            )
         else:
             for j in range(4):
-                x[i, j] += share * (x[i, j] - previous_motion[j])
-            if kinds[i] == BALL:
+                x[i, j] += extrapolation * (x[i, j] - previous_motion[j])
+            if link_kinds[i] == BALL:
                 write_quat(x, i, clamp_rotation(limits[i], normalise(read_quat(x, i))))
     new_error = norm(sub(target, compute_tip_position(chain, x)))
     if new_error < error:
-        cache_all_sincos(kinds, x, sincos)
+        cache_all_sincos(link_kinds, x, sincos)
         return new_error
     copy_motions(previous_x, x)
     return error
@@ -195,29 +197,35 @@ def extrapolate_sweep(chain, target, share, error, previous_x, x, sincos):
 
 
 # Fraction of the error: a descent ends after three consecutive iterations with a smaller decrease.
-STALL_SHARE = 1e-6  # of the last descent
-SLOW_SHARE = 1e-2  # of a descent before a restart, because another start is likely to converge faster
+MIN_FINAL_DECREASE = 1e-6  # of the last descent
+MIN_RESTART_DECREASE = 1e-2  # of a descent before a restart, because another start is likely to converge faster
 
 
 class ChainProblem(NamedTuple):
     """Target and start of one descent."""
 
     target: Any  # Vec or EffectorTarget in the base frame
-    start: Any  # (m, 4) motions of the first attempt
+    start_x: Any  # (m, 4) motions of the first attempt
     is_reachable: bool  # whether the target is within reach of the chain: else there are no restarts
 
 
 @inline
-def is_within_reach(chain, point, reach):
-    """Return whether a point is within reach of the tip. reach (2,): min and max distance from the first link."""
-    return chain.kinds.shape[0] > 0 and reach[0] <= norm(sub(point, read_link_offset(chain.frames, 0))) <= reach[1]
+def is_within_reach(chain, point, reach_range):
+    """Return whether a point is within reach of the tip.
+
+    reach_range (2,): min and max distance from the first link.
+    """
+    return (
+        chain.link_kinds.shape[0] > 0
+        and reach_range[0] <= norm(sub(point, read_link_offset(chain.frames, 0))) <= reach_range[1]
+    )
 
 
 @inline
 def store_if_best(x, error, is_met, workspace):
-    """Store x if it is the best so far. Sets `best_x` (m, 4) and `best_error` (2,) of the workspace."""
-    if is_met or error < workspace.best_error[0]:
-        workspace.best_error[0], workspace.best_error[1] = error, 1.0 if is_met else 0.0
+    """Store x if it is the best so far. Sets `best_x` (m, 4) and `best_outcome` (2,) of the workspace."""
+    if is_met or error < workspace.best_outcome[0]:
+        workspace.best_outcome[0], workspace.best_outcome[1] = error, 1.0 if is_met else 0.0
         copy_motions(x, workspace.best_x)
 
 
@@ -237,37 +245,37 @@ def descend_with_restarts(descend, measure, chain, problem, options, output, wor
 
     output.x becomes the best pose found.
 
-    descend    (chain, target, options, min_gain, output, workspace): moves output.x downhill, counts iterations, and
-               stores the best pose in the workspace
+    descend    (chain, target, options, min_decrease, output, workspace): moves output.x downhill, counts
+               iterations, and stores the best pose in the workspace
     measure    (chain, target, options, x): the error, and whether the goals are met
-    options    has `iterations`, of all descents together, and `restarts`
-    workspace  has `best_x` (m, 4) and `best_error` (2,): the best pose, its error, and 1 where it meets the goals
+    options    has `iterations`, of all descents together, and `max_restarts`
+    workspace  has `best_x` (m, 4) and `best_outcome` (2,): the best pose, its error, and 1 where it meets the goals
     """
-    x, counts, best_x, best_error = output.x, output.counts, workspace.best_x, workspace.best_error
-    restarts = options.restarts if problem.is_reachable else 0
+    x, counts, best_x, best_outcome = output.x, output.counts, workspace.best_x, workspace.best_outcome
+    max_restarts = options.restarts if problem.is_reachable else 0
     counts[0], counts[1] = 0, 0
-    copy_motions(problem.start, x)
+    copy_motions(problem.start_x, x)
     error, is_met = measure(chain, problem.target, options, x)
     record_trace(output, error)
-    best_error[0], best_error[1] = error, 1.0 if is_met else 0.0
+    best_outcome[0], best_outcome[1] = error, 1.0 if is_met else 0.0
     # A start with a NaN error is returned unchanged.
-    if is_met or not error < math.inf or chain.kinds.shape[0] == 0:
+    if is_met or not error < math.inf or chain.link_kinds.shape[0] == 0:
         return
     copy_motions(x, best_x)
     # The start, the restarts, and a last descent from the best.
-    for attempt in range(restarts + 2 if restarts > 0 else 1):
-        if counts[0] >= options.iterations or best_error[1] > 0.0:
+    for attempt in range(max_restarts + 2 if max_restarts > 0 else 1):
+        if counts[0] >= options.iterations or best_outcome[1] > 0.0:
             break
         # Attempts before the last were stopped while still decreasing slowly: the best of them is now continued.
-        if attempt > restarts:
+        if attempt > max_restarts:
             copy_motions(best_x, x)
         elif attempt > 0:
-            perturb(chain.kinds, chain.ranges, problem.start, attempt, x)
-            clamp_balls(chain.kinds, chain.limits, x)
-        min_gain = SLOW_SHARE if attempt < restarts else STALL_SHARE
-        descend(chain, problem.target, options, min_gain, output, workspace)
+            perturb(chain.link_kinds, chain.ranges, problem.start_x, attempt, x)
+            clamp_balls(chain.link_kinds, chain.limits, x)
+        min_decrease = MIN_RESTART_DECREASE if attempt < max_restarts else MIN_FINAL_DECREASE
+        descend(chain, problem.target, options, min_decrease, output, workspace)
     copy_motions(best_x, x)
     # Products of many unit quaternions drift by rounding. An unmoved start stays bit for bit.
-    for i in range(chain.kinds.shape[0]):
-        if chain.kinds[i] == BALL and counts[0] > 0:
+    for i in range(chain.link_kinds.shape[0]):
+        if chain.link_kinds[i] == BALL and counts[0] > 0:
             write_quat(x, i, normalise(read_quat(x, i)))

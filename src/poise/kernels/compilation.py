@@ -61,7 +61,7 @@ class KernelCache(FunctionCache):
 _RECOMPILE_NOTE = "each process compiles them again"
 
 
-def make_disk_cache(function: Any, stamp: str) -> Any:
+def make_disk_cache(function: Any, source_stamp: str) -> Any:
     """Make the disk cache of a function.
 
     Where no folder can be written, the cache keeps nothing.
@@ -70,7 +70,7 @@ def make_disk_cache(function: Any, stamp: str) -> Any:
     ----------
     function
         The plain Python function.
-    stamp
+    source_stamp
         A text that changes with the sources of all kernels: code with another stamp is not used.
     """
     try:
@@ -78,7 +78,7 @@ def make_disk_cache(function: Any, stamp: str) -> Any:
     except (RuntimeError, OSError):  # no folder, or the system cannot check it
         _warn_once(f"no folder for compiled kernels can be written; {_RECOMPILE_NOTE}")
         return NullCache()
-    cache._cache_file._source_stamp = stamp  # noqa: SLF001  (Numba has no public way: a test guards it)
+    cache._cache_file._source_stamp = source_stamp  # noqa: SLF001  (Numba has no public way: a test guards it)
     return cache
 
 
@@ -94,16 +94,16 @@ def _shorten_error(error: Exception) -> str:
 _warnings: list[str] = []
 
 
-def _warn_once(sentence: str) -> None:
-    """Report the first sentence of a process."""
+def _warn_once(warning: str) -> None:
+    """Report the first warning of a process."""
     if not _warnings:
         output = _choose_output(logging.WARNING)
         if output is _Output.LOG:
-            _LOGGER.warning("%s: %s", sentence, _FOLDER_HINT)
+            _LOGGER.warning("%s: %s", warning, _FOLDER_HINT)
         elif output is _Output.STREAM:
             with contextlib.suppress(OSError, ValueError):
-                sys.stderr.write(f"poise: {sentence}: {_FOLDER_HINT}\n")
-    _warnings.append(sentence)
+                sys.stderr.write(f"poise: {warning}: {_FOLDER_HINT}\n")
+    _warnings.append(warning)
 
 
 # --- Output: standard error, log records or nothing -------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _choose_output(level: int) -> _Output:
 # reported. Loading and compiling both pause the clock of calls.
 
 
-_MESSAGE = "compiling for this machine, once"
+_PROGRESS_MESSAGE = "compiling for this machine, once"
 _WARMUP_HINT = "which takes seconds; `poise warmup` does it ahead"
 _BAR_LETTERS, _MARK_LETTERS = 16, 4  # letters of the bar, and of the mark moving in it
 _REDRAW_PERIOD_S = 0.2  # [s] between two redraws of the bar
@@ -160,30 +160,30 @@ class CompileProgress(Listener):
     """
 
     def __init__(self) -> None:
-        self.suppressed = 0  # number of callers reporting it themselves
+        self.suppression_count = 0  # number of callers reporting it themselves
         self._depth = 0
-        self._reported = False
+        self._has_reported = False
         self._past_seconds = 0.0  # [s] spent on earlier kernels
         self._line: _ProgressLine | None = None
 
     def on_start(self, event: Event) -> None:
         """Start the progress line. The outermost function is the kernel."""
         self._depth += 1
-        if self._depth > 1 or not _is_ours(event) or self.suppressed:
+        if self._depth > 1 or not _is_kernel_event(event) or self.suppression_count:
             return
         output = _choose_output(logging.INFO)
         if output is _Output.STREAM and _is_interactive(sys.stderr):
             self._line = _ProgressLine(sys.stderr, self._past_seconds)
-        elif output is _Output.STREAM and not self._reported:
-            sys.stderr.write(f"poise: {_MESSAGE}, {_WARMUP_HINT}\n")
-        elif output is _Output.LOG and not self._reported:
-            _LOGGER.info("%s, %s", _MESSAGE, _WARMUP_HINT)
-        self._reported = self._reported or output is not _Output.NOTHING
+        elif output is _Output.STREAM and not self._has_reported:
+            sys.stderr.write(f"poise: {_PROGRESS_MESSAGE}, {_WARMUP_HINT}\n")
+        elif output is _Output.LOG and not self._has_reported:
+            _LOGGER.info("%s, %s", _PROGRESS_MESSAGE, _WARMUP_HINT)
+        self._has_reported = self._has_reported or output is not _Output.NOTHING
 
     def on_end(self, event: Event) -> None:
         """Close the progress line after success or failure."""
         self._depth -= 1
-        if self._depth > 0 or not _is_ours(event):
+        if self._depth > 0 or not _is_kernel_event(event):
             return
         if self._line is not None:
             self._past_seconds = self._line.close()
@@ -195,7 +195,7 @@ class _ProgressLine:
 
     def __init__(self, stream: TextIO, past_seconds: float) -> None:
         self._stream, self._past_seconds, self._start_time = stream, past_seconds, time.perf_counter()
-        self._stop = threading.Event()
+        self._stop_event = threading.Event()
         self._thread = threading.Thread(target=self._run, name="poise-compiling", daemon=True)
         self._thread.start()
 
@@ -204,7 +204,7 @@ class _ProgressLine:
         while True:
             self._write(format_progress(step, self.seconds))
             step += 1
-            if self._stop.wait(_REDRAW_PERIOD_S):
+            if self._stop_event.wait(_REDRAW_PERIOD_S):
                 return
 
     @property
@@ -215,7 +215,7 @@ class _ProgressLine:
     def close(self) -> float:
         """Erase the line and return the seconds until now."""
         seconds = self.seconds
-        self._stop.set()
+        self._stop_event.set()
         self._thread.join()
         self._write(" " * len(format_progress(0, seconds)))
         self._write("")
@@ -226,18 +226,18 @@ class _ProgressLine:
             self._stream.write(f"\r{text}")
             self._stream.flush()
         except (OSError, ValueError):  # closed stream: compiling continues
-            self._stop.set()
+            self._stop_event.set()
 
 
 def format_progress(step: int, seconds: float) -> str:
     """Format the progress line at a step. The mark runs to and fro because the remaining time is unknown."""
-    travel = _BAR_LETTERS - _MARK_LETTERS
-    position = abs(travel - step % (2 * travel))
-    indent = " " * (travel - position)
-    return f"poise: {_MESSAGE} [{indent}{'=' * _MARK_LETTERS}{' ' * position}] {seconds:.0f} s"
+    travel_letters = _BAR_LETTERS - _MARK_LETTERS
+    letters_from_end = abs(travel_letters - step % (2 * travel_letters))
+    indent = " " * (travel_letters - letters_from_end)
+    return f"poise: {_PROGRESS_MESSAGE} [{indent}{'=' * _MARK_LETTERS}{' ' * letters_from_end}] {seconds:.0f} s"
 
 
-def _is_ours(event: Event) -> bool:
+def _is_kernel_event(event: Event) -> bool:
     return (event.data or {})["dispatcher"].py_func.__module__.startswith(_PACKAGE)
 
 
@@ -252,11 +252,11 @@ COMPILE_PROGRESS = CompileProgress()
 @contextmanager
 def suppress_progress() -> Generator[None]:
     """Suppress progress messages of enclosed compilations. The caller reports them itself."""
-    COMPILE_PROGRESS.suppressed += 1
+    COMPILE_PROGRESS.suppression_count += 1
     try:
         yield
     finally:
-        COMPILE_PROGRESS.suppressed -= 1
+        COMPILE_PROGRESS.suppression_count -= 1
 
 
 class ClockPause(Listener):

@@ -33,7 +33,7 @@ from poise.kernels.chain_kinematics import (
     record_trace,
     store_frames_and_point,
 )
-from poise.kernels.chain_polish import STALL_SHARE, PositionPolishWorkspace, polish_position
+from poise.kernels.chain_polish import MIN_POLISH_DECREASE, PositionPolishWorkspace, polish_position
 from poise.kernels.chain_restarts import bend_chain, clamp_balls, is_straight, perturb, store_if_best
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.layout import HINGE
@@ -59,7 +59,7 @@ from poise.kernels.vec_quat import (
 )
 
 MIN_SQUARED_LENGTH = 1e-290  # smaller squared lengths have no direction
-SLOW_SHARE = 0.7  # fraction of the error: with a polish, a sweep with a larger remainder is the last
+SLOW_SWEEP_RATIO = 0.7  # fraction of the error: with a polish, a sweep with a larger remainder is the last
 
 
 class FabrikOptions(NamedTuple):
@@ -73,9 +73,9 @@ class FabrikOptions(NamedTuple):
 
 
 @inline
-def read_options(options):
+def read_options(option_row):
     """Read the options from an array (5,), see `FABRIK._pack` in solvers/fabrik.py."""
-    return FabrikOptions(options[0], int(options[1]), options[2], options[3] > 0.0, int(options[4]))
+    return FabrikOptions(option_row[0], int(option_row[1]), option_row[2], option_row[3] > 0.0, int(option_row[4]))
 
 
 @inline
@@ -85,12 +85,12 @@ def place_at_distance(anchor, point, length, fallback):
     Towards the direction `fallback` where the two coincide.
     """
     direction = sub(point, anchor)
-    squared = dot(direction, direction)
-    if not squared > MIN_SQUARED_LENGTH:
-        direction, squared = fallback, dot(fallback, fallback)
-        if not squared > MIN_SQUARED_LENGTH:
+    squared_length = dot(direction, direction)
+    if not squared_length > MIN_SQUARED_LENGTH:
+        direction, squared_length = fallback, dot(fallback, fallback)
+        if not squared_length > MIN_SQUARED_LENGTH:
             return anchor
-    return add(anchor, scale(direction, length / math.sqrt(squared)))
+    return add(anchor, scale(direction, length / math.sqrt(squared_length)))
 
 
 @device_function
@@ -102,22 +102,22 @@ def sweep(lengths, target, points):
     Where two points coincide, the bone keeps its direction.
     """
     m = lengths.shape[0]
-    base, point, last_end = read_vec(points, 0), target, read_vec(points, m)
+    base, point, previous_end = read_vec(points, 0), target, read_vec(points, m)
     write_vec(points, m, target)
     for k in range(m - 1):
         i = m - 1 - k
         # The base end of a bone is placed on the line from its new tip end to its old base end.
         old_start = read_vec(points, i)
-        point = place_at_distance(point, old_start, lengths[i], sub(old_start, last_end))
+        point = place_at_distance(point, old_start, lengths[i], sub(old_start, previous_end))
         write_vec(points, i, point)
-        last_end = old_start
+        previous_end = old_start
     # Backwards: the base keeps its position, each bone points from its base end to the dragged far end.
-    point, dragged = base, add(read_vec(points, 1), sub(base, last_end))  # the first bone keeps its direction
+    point, dragged_start = base, add(read_vec(points, 1), sub(base, previous_end))  # the first bone keeps its direction
     for i in range(m):
         dragged_end = read_vec(points, i + 1)
-        point = place_at_distance(point, dragged_end, lengths[i], sub(dragged_end, dragged))
+        point = place_at_distance(point, dragged_end, lengths[i], sub(dragged_end, dragged_start))
         write_vec(points, i + 1, point)
-        dragged = dragged_end
+        dragged_start = dragged_end
     return norm(sub(target, point))
 
 
@@ -152,16 +152,16 @@ def straighten_towards(target, longest_bone, is_too_far, workspace):
         direction = sub(read_vec(points, lengths.shape[0]), base)
         direction = direction if dot(direction, direction) > MIN_SQUARED_LENGTH else Vec(1.0, 0.0, 0.0)
     direction = scale(direction, 1.0 / norm(direction))
-    point, has_passed = base, False
+    point, has_passed_longest = base, False
     for i in range(lengths.shape[0]):
-        is_longest = lengths[i] == longest_bone and not has_passed
-        has_passed = has_passed or is_longest
+        is_longest = lengths[i] == longest_bone and not has_passed_longest
+        has_passed_longest = has_passed_longest or is_longest
         point = add(point, scale(direction, lengths[i] if is_too_far or is_longest else -lengths[i]))
         write_vec(points, i + 1, point)
 
 
 @device_function
-def compute_rotations(chain, points, start, x):
+def compute_rotations(chain, points, start_x, x):
     """Compute ball rotations from the points. Shortest arcs from the start, in the parent's new frame, align the bones.
 
     A shortest arc adds no rotation about the bone, so that each bone keeps its twist.
@@ -171,29 +171,29 @@ def compute_rotations(chain, points, start, x):
         frame = multiply(frame, read_link_rotation(chain.frames, i))
         # Arcs from the start pose, not from the last sweep: the result depends on the points, not on the number of
         # sweeps.
-        start_rotation = read_quat(start, i)
-        target = rotate(conjugate(frame), sub(read_vec(points, i + 1), read_vec(points, i)))
-        arc = rotation_between(rotate(start_rotation, read_bone(chain, i)), target)
-        rotated = normalise(multiply(arc, start_rotation))
-        write_quat(x, i, rotated)
-        frame = multiply(frame, rotated)
+        start_rotation = read_quat(start_x, i)
+        target_direction = rotate(conjugate(frame), sub(read_vec(points, i + 1), read_vec(points, i)))
+        arc = rotation_between(rotate(start_rotation, read_bone(chain, i)), target_direction)
+        new_motion = normalise(multiply(arc, start_rotation))
+        write_quat(x, i, new_motion)
+        frame = multiply(frame, new_motion)
 
 
 @device_function
-def compute_points(chain, bend, x, points, rotations):
-    """Compute the points of the motions x. A chain that is straight within `bend` is bent by it first."""
-    kinds = chain.kinds
+def compute_points(chain, bend_angle, x, points, rotations):
+    """Compute the points of the motions x. A chain that is straight within `bend_angle` is bent by it first."""
+    link_kinds = chain.link_kinds
     tip_position = store_frames_and_point(chain, chain.tip, x, points, rotations)
-    if bend > 0.0 and is_straight(kinds, tip_position, points, bend):
-        bend_chain(kinds, chain.ranges, sub(tip_position, read_vec(points, 0)), rotations, bend, x)
+    if bend_angle > 0.0 and is_straight(link_kinds, tip_position, points, bend_angle):
+        bend_chain(link_kinds, chain.ranges, sub(tip_position, read_vec(points, 0)), rotations, bend_angle, x)
         tip_position = store_frames_and_point(chain, chain.tip, x, points, rotations)
-    write_vec(points, kinds.shape[0], tip_position)
+    write_vec(points, link_kinds.shape[0], tip_position)
 
 
 class FreeStart(NamedTuple):
     """Start of a chain of free balls, shared by many targets."""
 
-    x: Any  # (m, 4) motions
+    start_x: Any  # (m, 4) motions
     tip_position: Vec  # position of the tip
     initial_points: Any  # (m + 1, 3) initial points of sweeps, after a bend
     total_length: float  # sum of the bone lengths
@@ -204,20 +204,21 @@ class FreeWorkspace(NamedTuple):
     """Workspace of a chain of free balls."""
 
     lengths: Any  # (m,) bone lengths
-    twists: Any  # (m, 4) motions from which the shortest arcs of bones start
+    arc_start_x: Any  # (m, 4) motions from which the shortest arcs of bones start
     polish: PositionPolishWorkspace  # its origins are the points (m + 1, 3)
 
 
 @kernel
 def solve(
-    kinds, axes, ranges, limits, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
+    link_kinds, axes, ranges, limits, frames, tips, start_x, targets, option_row, best_x, errors, counts, trace_x,
+    trace_error,
 ):  # fmt: skip
     """Solve k targets (k, 3) for a chain of free balls. Each has its own start (1|k, m, 4).
 
-    options: see `read_options`. counts (k, 2): iterations, single joint updates.
+    option_row: see `read_options`. counts (k, 2): iterations, single joint updates.
     trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
     """
-    m, settings = kinds.shape[0], read_options(options)
+    m, options = link_kinds.shape[0], read_options(option_row)
     scratch, points, initial_points, lengths = (
         np.empty((4, m, 4)),
         np.empty((m + 1, 3)),
@@ -227,42 +228,42 @@ def solve(
     workspace = FreeWorkspace(lengths, scratch[0], PositionPolishWorkspace(scratch[2], points, scratch[1], scratch[3]))
     total_length, longest_bone, tip_position = 0.0, 0.0, Vec(0.0, 0.0, 0.0)
     for k in range(targets.shape[0]):
-        tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), starts[min(k, starts.shape[0] - 1)]
-        chain = PositionChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
-        if k == 0 or frames.shape[0] > 1 or starts.shape[0] > 1:  # otherwise the start is the same for all
+        tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), start_x[min(k, start_x.shape[0] - 1)]
+        chain = PositionChain(link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
+        if k == 0 or frames.shape[0] > 1 or start_x.shape[0] > 1:  # otherwise the start is the same for all
             total_length, longest_bone = compute_lengths(chain, lengths)
             tip_position = compute_tip_position(chain, start)
             copy_motions(start, scratch[0])
-            compute_points(chain, settings.initial_bend, scratch[0], initial_points, scratch[1])
+            compute_points(chain, options.initial_bend, scratch[0], initial_points, scratch[1])
         free_start = FreeStart(start, tip_position, initial_points, total_length, longest_bone)
-        output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
-        errors[k] = solve_one(chain, read_vec(targets, k), free_start, settings, output, workspace)
+        output = ChainOutput(best_x[k], counts[k], trace_x, trace_error)
+        errors[k] = solve_one(chain, read_vec(targets, k), free_start, options, output, workspace)
 
 
 @device_function
-def solve_one(chain, target, start, options, output, workspace):
+def solve_one(chain, target, free_start, options, output, workspace):
     """Solve one target and return the error of output.x.
 
     Closed form where the target is out of reach, else sweeps and the polish.
     """
-    m, tolerance, x, counts = chain.kinds.shape[0], options.tolerance, output.x, output.counts
+    m, tolerance, x, counts = chain.link_kinds.shape[0], options.tolerance, output.x, output.counts
     points = workspace.polish.origins
     counts[0], counts[1] = 0, 0
-    copy_motions(start.x, x)
-    start_error = norm(sub(target, start.tip_position))
+    copy_motions(free_start.start_x, x)
+    start_error = norm(sub(target, free_start.tip_position))
     record_trace(output, start_error)
     if start_error <= tolerance or not start_error < math.inf or m == 0 or options.iterations < 1:
         return start_error
     for i in range(m + 1):
-        write_vec(points, i, read_vec(start.initial_points, i))
-    copy_motions(start.x, workspace.twists)
+        write_vec(points, i, read_vec(free_start.initial_points, i))
+    copy_motions(free_start.start_x, workspace.arc_start_x)
     distance = norm(sub(target, read_vec(points, 0)))
     # Reach of a chain without limits: from the longest bone minus all others to the sum of all bones.
-    is_too_far = distance >= start.total_length - tolerance
-    is_too_near = distance <= 2.0 * start.longest_bone - start.total_length + tolerance
+    is_too_far = distance >= free_start.total_length - tolerance
+    is_too_near = distance <= 2.0 * free_start.longest_bone - free_start.total_length + tolerance
     if is_too_far or is_too_near:
-        straighten_towards(target, start.longest_bone, is_too_far, workspace)
-        compute_rotations(chain, points, workspace.twists, x)
+        straighten_towards(target, free_start.longest_bone, is_too_far, workspace)
+        compute_rotations(chain, points, workspace.arc_start_x, x)
         counts[0], counts[1] = 1, m
         record_trace(output, norm(sub(target, read_vec(points, m))))
     else:
@@ -270,7 +271,7 @@ def solve_one(chain, target, start, options, output, workspace):
     error = norm(sub(target, compute_tip_position(chain, x)))
     # Without progress the start is returned.
     if error >= start_error:
-        copy_motions(start.x, x)
+        copy_motions(free_start.start_x, x)
         return start_error
     return error
 
@@ -285,14 +286,14 @@ def sweep_and_polish(chain, target, options, output, workspace):
         error = polish_position(chain, target, options, output, polish)
         if error > tolerance and counts[0] < options.iterations:
             # The polish has changed the twist of the bones: arcs now start from its motions.
-            copy_motions(x, workspace.twists)
+            copy_motions(x, workspace.arc_start_x)
             compute_points(chain, 0.0, x, polish.origins, polish.rotations)
             swept_error = sweep_until_slow(chain, target, options, output, workspace)
             if swept_error > error:
-                copy_motions(workspace.twists, x)
+                copy_motions(workspace.arc_start_x, x)
             error = min(swept_error, error)
         # Neither the polish nor the sweeps reduced the error by one per cent: both stall.
-        if error > (1.0 - STALL_SHARE) * last_error:
+        if error > (1.0 - MIN_POLISH_DECREASE) * last_error:
             break
 
 
@@ -307,7 +308,7 @@ def sweep_until_slow(chain, target, options, output, workspace):
     while (
         counts[0] < options.iterations
         and error > options.tolerance
-        and not (options.has_polish and error > SLOW_SHARE * last_error)
+        and not (options.has_polish and error > SLOW_SWEEP_RATIO * last_error)
     ):
         last_error = error
         error = sweep(workspace.lengths, target, points)
@@ -315,9 +316,9 @@ def sweep_until_slow(chain, target, options, output, workspace):
         counts[1] += workspace.lengths.shape[0]
         if counts[0] < output.trace_error.shape[0]:
             # Sweeps need points only; motions are computed at the end, or for a trace.
-            compute_rotations(chain, points, workspace.twists, output.x)
+            compute_rotations(chain, points, workspace.arc_start_x, output.x)
             record_trace(output, error)
-    compute_rotations(chain, points, workspace.twists, output.x)
+    compute_rotations(chain, points, workspace.arc_start_x, output.x)
     return error
 
 
@@ -336,35 +337,37 @@ SWEEPS_BEFORE_POLISH = 3  # sweeps before a polish
 
 
 @inline
-def rotate_towards(joint, x, i, bone, target):
-    """Compute joint i's motion pointing `bone` towards `target`.
+def rotate_towards(joint, x, i, local_bone, local_target):
+    """Compute joint i's motion pointing `local_bone` towards `local_target`.
 
-    The bone is in its moved frame, `target` in its frame; the result is a row of x.
+    The bone is in its moved frame, `local_target` in its frame; the result is a row of x.
     """
-    h = rotate(compute_motion_rotation(joint.kind, joint.axis, x, i), bone)
-    if joint.kind == HINGE:
-        angle = compute_best_hinge_angle(joint.axis, x[i, 0], joint.low, joint.high, math.inf, h, target)
+    rotated_bone = rotate(compute_motion_rotation(joint.link_kind, joint.axis, x, i), local_bone)
+    if joint.link_kind == HINGE:
+        angle = compute_best_hinge_angle(
+            joint.axis, x[i, 0], joint.low, joint.high, math.inf, rotated_bone, local_target
+        )
         return Quat(angle, 0.0, 0.0, 0.0)
     q = read_quat(x, i)
-    return clamp_rotation(joint.limit, normalise(multiply(rotation_between(h, target), q)))
+    return clamp_rotation(joint.limit, normalise(multiply(rotation_between(rotated_bone, local_target), q)))
 
 
 @inline
-def motion_to_rotation(joint, row):
-    """Convert a row of x to a rotation."""
-    return from_axis_angle(joint.axis, row.w) if joint.kind == HINGE else row
+def motion_to_rotation(joint, motion):
+    """Convert a motion, a row of x, to a rotation."""
+    return from_axis_angle(joint.axis, motion.w) if joint.link_kind == HINGE else motion
 
 
 @device_function
-def drag_to_target(chain, target, x, last_rotation, points):
+def drag_to_target(chain, target, x, tip_link_rotation, points):
     """Drag the chain by its tip to the target, bone by bone.
 
-    x stays; `last_rotation` is the last bone's current rotation.
+    x stays; `tip_link_rotation` is the last bone's current rotation.
     """
-    m = chain.kinds.shape[0]
+    m = chain.link_kinds.shape[0]
     # Start with the last bone, which no joint beyond the tip limits.
-    bone = rotate(last_rotation, chain.tip)
-    rotation = multiply(rotation_between(bone, sub(target, read_vec(points, m - 1))), last_rotation)
+    bone = rotate(tip_link_rotation, chain.tip)
+    rotation = multiply(rotation_between(bone, sub(target, read_vec(points, m - 1))), tip_link_rotation)
     point = sub(target, rotate(rotation, chain.tip))
     for k in range(m - 1):
         i = m - 1 - k
@@ -388,15 +391,15 @@ def drag_to_base(chain, x, points):
     x becomes its motions. Returns the last bone's rotation.
     """
     point, frame, rotation = read_vec(points, 0), read_link_rotation(chain.frames, 0), Quat(1.0, 0.0, 0.0, 0.0)
-    for i in range(chain.kinds.shape[0]):
+    for i in range(chain.link_kinds.shape[0]):
         joint, bone = read_joint(chain, i), read_bone(chain, i)
         direction = rotate(conjugate(frame), sub(read_vec(points, i + 1), point))
-        row = rotate_towards(joint, x, i, bone, direction)
-        write_quat(x, i, row)
-        rotation = multiply(frame, motion_to_rotation(joint, row))
+        new_motion = rotate_towards(joint, x, i, bone, direction)
+        write_quat(x, i, new_motion)
+        rotation = multiply(frame, motion_to_rotation(joint, new_motion))
         point = add(point, rotate(rotation, bone))
         write_vec(points, i + 1, point)
-        if i + 1 < chain.kinds.shape[0]:
+        if i + 1 < chain.link_kinds.shape[0]:
             frame = multiply(rotation, read_link_rotation(chain.frames, i + 1))
     return rotation
 
@@ -405,56 +408,57 @@ class LimitedWorkspace(NamedTuple):
     """Workspace of a limited chain."""
 
     best_x: Any  # (m, 4) best motions
-    best_error: Any  # (2,) their error, and 1 if it is within tolerance
+    best_outcome: Any  # (2,) their error, and 1 if it is within tolerance
     polish: PositionPolishWorkspace  # its origins are the points (m + 1, 3)
 
 
 @kernel
 def solve_limited(
-    kinds, axes, ranges, limits, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
+    link_kinds, axes, ranges, limits, frames, tips, start_x, targets, option_row, best_x, errors, counts, trace_x,
+    trace_error,
 ):  # fmt: skip
     """Solve k targets (k, 3) for a limited chain.
 
     It has balls and hinges. Each target has its own start (1|k, m, 4), inside the limits.
 
-    options: see `read_options`. The rest: see `solve`.
+    option_row: see `read_options`. The rest: see `solve`.
     """
-    m, settings = kinds.shape[0], read_options(options)
-    scratch, points, best_error = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty(2)
+    m, options = link_kinds.shape[0], read_options(option_row)
+    scratch, points, best_outcome = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty(2)
     polish = PositionPolishWorkspace(scratch[1], points, scratch[0], scratch[2])
-    workspace = LimitedWorkspace(scratch[3], best_error, polish)
+    workspace = LimitedWorkspace(scratch[3], best_outcome, polish)
     for k in range(targets.shape[0]):
-        tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), starts[min(k, starts.shape[0] - 1)]
-        chain = PositionChain(kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
-        output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
-        solve_one_limited(chain, read_vec(targets, k), start, settings, output, workspace)
-        errors[k] = best_error[0]
+        tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), start_x[min(k, start_x.shape[0] - 1)]
+        chain = PositionChain(link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
+        output = ChainOutput(best_x[k], counts[k], trace_x, trace_error)
+        solve_one_limited(chain, read_vec(targets, k), start, options, output, workspace)
+        errors[k] = best_outcome[0]
 
 
 @device_function
-def solve_one_limited(chain, target, start, options, output, workspace):
+def solve_one_limited(chain, target, start_x, options, output, workspace):
     """Solve one target, with restarts.
 
     Sweeps and polishes from the start, then from perturbed poses. output.x becomes the best pose.
     """
-    x, counts, best_error, polish = output.x, output.counts, workspace.best_error, workspace.polish
-    restarts = options.restarts if options.has_polish else 0
+    x, counts, best_outcome, polish = output.x, output.counts, workspace.best_outcome, workspace.polish
+    max_restarts = options.restarts if options.has_polish else 0
     counts[0], counts[1] = 0, 0
-    copy_motions(start, x)
-    copy_motions(start, workspace.best_x)
-    best_error[0] = norm(sub(target, compute_tip_position(chain, x)))
-    record_trace(output, best_error[0])
+    copy_motions(start_x, x)
+    copy_motions(start_x, workspace.best_x)
+    best_outcome[0] = norm(sub(target, compute_tip_position(chain, x)))
+    record_trace(output, best_outcome[0])
     # A chain without joints, or a start whose error is not finite: no attempt at all.
-    attempt = 0 if chain.kinds.shape[0] > 0 and best_error[0] < math.inf else restarts + 1
-    while attempt <= restarts and counts[0] < options.iterations and best_error[0] > options.tolerance:
+    attempt = 0 if chain.link_kinds.shape[0] > 0 and best_outcome[0] < math.inf else max_restarts + 1
+    while attempt <= max_restarts and counts[0] < options.iterations and best_outcome[0] > options.tolerance:
         if attempt > 0:
-            perturb(chain.kinds, chain.ranges, start, attempt, x)
+            perturb(chain.link_kinds, chain.ranges, start_x, attempt, x)
         # Bends a straight chain; bends and perturbations ignore limits, so balls are clamped afterwards.
         compute_points(chain, options.initial_bend, x, polish.origins, polish.rotations)
-        clamp_balls(chain.kinds, chain.limits, x)
+        clamp_balls(chain.link_kinds, chain.limits, x)
         attempt += 1
         sweep_limited(chain, target, options, output, workspace)
-        if options.has_polish and best_error[0] > options.tolerance:
+        if options.has_polish and best_outcome[0] > options.tolerance:
             error = polish_position(chain, target, options, output, polish)
             store_if_best(x, error, error <= options.tolerance, workspace)
     copy_motions(workspace.best_x, x)
@@ -464,11 +468,14 @@ def solve_one_limited(chain, target, start, options, output, workspace):
 def sweep_limited(chain, target, options, output, workspace):
     """Sweep a few times before a polish, else until done. The workspace holds the best pose."""
     x, counts, points, rotations = output.x, output.counts, workspace.polish.origins, workspace.polish.rotations
-    last_sweep = counts[0] + SWEEPS_BEFORE_POLISH if options.has_polish else options.iterations
+    max_sweeps = counts[0] + SWEEPS_BEFORE_POLISH if options.has_polish else options.iterations
     compute_points(chain, 0.0, x, points, rotations)
-    m, i = chain.kinds.shape[0], chain.kinds.shape[0] - 1
-    rotation = multiply(read_quat(rotations, i), compute_motion_rotation(chain.kinds[i], read_vec(chain.axes, i), x, i))
-    while counts[0] < min(last_sweep, options.iterations) and workspace.best_error[0] > options.tolerance:
+    m, last_link = chain.link_kinds.shape[0], chain.link_kinds.shape[0] - 1
+    rotation = multiply(
+        read_quat(rotations, last_link),
+        compute_motion_rotation(chain.link_kinds[last_link], read_vec(chain.axes, last_link), x, last_link),
+    )
+    while counts[0] < min(max_sweeps, options.iterations) and workspace.best_outcome[0] > options.tolerance:
         drag_to_target(chain, target, x, rotation, points)
         rotation = drag_to_base(chain, x, points)
         error = norm(sub(target, read_vec(points, m)))

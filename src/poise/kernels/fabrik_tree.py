@@ -50,7 +50,7 @@ from poise.kernels.vec_quat import (
     write_vec,
 )
 
-SLOW_SWEEP_RATIO = 0.7  # error ratio of a sweep above which sweeps end, if a finish follows
+SLOW_SWEEP_RATIO = 0.7  # error ratio of a sweep above which sweeps end, if a polish follows
 FIT_STEPS = 3  # Gauss-Newton steps of a rotation fit; the next sweep fits again
 FIT_DAMPING = 1e-12  # damping of a fit relative to its trace; bones on one line leave a rotation about it undefined
 
@@ -136,25 +136,28 @@ def read_bone_weight(tree, b):
 @device_function
 def fit_rotation(tree, target, wanted_positions, pivot, i, rotation):
     """Fit node i's rotation to the wanted ends of its bones. The rotation is in the base frame."""
-    begin, end = tree.first_bones[i], tree.first_bones[i + 1]
-    if end - begin == 1:
-        bone, d = read_bone(tree, begin), sub(read_bone_target(tree, target, wanted_positions, begin), pivot)
+    first_bone, last_bone = tree.first_bones[i], tree.first_bones[i + 1]
+    if last_bone - first_bone == 1:
+        bone, wanted_offset = (
+            read_bone(tree, first_bone),
+            sub(read_bone_target(tree, target, wanted_positions, first_bone), pivot),
+        )
         # A shortest arc keeps the twist about the bone; a fit would leave it undefined.
-        return normalise(multiply(rotation_between(rotate(rotation, bone), d), rotation))
+        return normalise(multiply(rotation_between(rotate(rotation, bone), wanted_offset), rotation))
     for _ in range(FIT_STEPS):
-        a, push = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
-        for b in range(begin, end):
+        normal_matrix, torque = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
+        for b in range(first_bone, last_bone):
             weight = read_bone_weight(tree, b)
-            h = rotate(rotation, read_bone(tree, b))
-            d = sub(read_bone_target(tree, target, wanted_positions, b), pivot)
-            # The normal equations of a ball joint in the polish: h is the bone, d its wanted end.
-            a = add_ball(a, scale(h, math.sqrt(weight)))
-            push = add(push, scale(cross(h, d), weight))
-        damping = FIT_DAMPING * (a.xx + a.yy + a.zz)
+            bone_offset = rotate(rotation, read_bone(tree, b))
+            wanted_offset = sub(read_bone_target(tree, target, wanted_positions, b), pivot)
+            # The normal equations of a ball joint in the polish, with `wanted_offset` the wanted end of the bone.
+            normal_matrix = add_ball(normal_matrix, scale(bone_offset, math.sqrt(weight)))
+            torque = add(torque, scale(cross(bone_offset, wanted_offset), weight))
+        damping = FIT_DAMPING * (normal_matrix.xx + normal_matrix.yy + normal_matrix.zz)
         # All bones have zero length or no goals below: nothing to fit.
         if not damping > 0.0:
             return rotation
-        rotation = normalise(multiply(make_small_rotation(solve_sym3(a, damping, push)), rotation))
+        rotation = normalise(multiply(make_small_rotation(solve_sym3(normal_matrix, damping, torque)), rotation))
     return rotation
 
 
@@ -173,43 +176,46 @@ def forward_pass(nodes, tree, target, pose):
         total_weight, weighted_sum = 0.0, Vec(0.0, 0.0, 0.0)
         for b in range(tree.first_bones[i], tree.first_bones[i + 1]):
             weight = read_bone_weight(tree, b)
-            wanted = read_bone_target(tree, target, wanted_positions, b)
-            proposal = sub(wanted, rotate(rotation, read_bone(tree, b)))
-            total_weight, weighted_sum = total_weight + weight, add(weighted_sum, scale(proposal, weight))
+            wanted_end = read_bone_target(tree, target, wanted_positions, b)
+            proposed_position = sub(wanted_end, rotate(rotation, read_bone(tree, b)))
+            total_weight, weighted_sum = total_weight + weight, add(weighted_sum, scale(proposed_position, weight))
         write_vec(wanted_positions, i, scale(weighted_sum, 1.0 / total_weight) if total_weight > 0.0 else point)
 
 
 @inline
-def fit_hinge(tree, target, wanted_positions, point, frame, low, high, value, i):
+def fit_hinge(tree, target, wanted_positions, point, frame, low, high, hinge_value, i):
     """Fit a hinge value to the wanted ends of its bones. The hinge rotates about z of its frame."""
     cosine, sine = 0.0, 0.0
-    current = from_axis_angle(Vec(0.0, 0.0, 1.0), value)
+    current_rotation = from_axis_angle(Vec(0.0, 0.0, 1.0), hinge_value)
     for b in range(tree.first_bones[i], tree.first_bones[i + 1]):
-        h = rotate(current, read_bone(tree, b))
-        d = rotate(conjugate(frame), sub(read_bone_target(tree, target, wanted_positions, b), point))
+        bone_offset = rotate(current_rotation, read_bone(tree, b))
+        wanted_offset = rotate(conjugate(frame), sub(read_bone_target(tree, target, wanted_positions, b), point))
         weight = read_bone_weight(tree, b)
-        cosine += weight * (h.x * d.x + h.y * d.y)
-        sine += weight * (h.x * d.y - h.y * d.x)
+        cosine += weight * (bone_offset.x * wanted_offset.x + bone_offset.y * wanted_offset.y)
+        sine += weight * (bone_offset.x * wanted_offset.y - bone_offset.y * wanted_offset.x)
     # All bones lie along the axis: any angle is equal, and an arc tangent of rounding errors would spin the hinge.
     if (
         cosine * cosine + sine * sine
         <= layout.MIN_LEVERAGE * layout.MIN_LEVERAGE * tree.goal_weights[i] * tree.goal_weights[i]
     ):
-        return value
-    return clamp_angle(value + math.atan2(sine, cosine), low, high)
+        return hinge_value
+    return clamp_angle(hinge_value + math.atan2(sine, cosine), low, high)
 
 
 @inline
-def fit_ball(tree, target, wanted_positions, point, frame, limit, current, i):
+def fit_ball(tree, target, wanted_positions, point, frame, limit, current_motion, i):
     """Fit a ball motion to the wanted ends of its bones. One bone alone gets the shortest arc, so its twist stays."""
-    begin = tree.first_bones[i]
-    if tree.first_bones[i + 1] - begin == 1:
-        bone, end = read_bone(tree, begin), read_bone_target(tree, target, wanted_positions, begin)
-        q = multiply(rotation_between(rotate(current, bone), rotate(conjugate(frame), sub(end, point))), current)
+    first_bone = tree.first_bones[i]
+    if tree.first_bones[i + 1] - first_bone == 1:
+        bone, wanted_end = read_bone(tree, first_bone), read_bone_target(tree, target, wanted_positions, first_bone)
+        new_motion = multiply(
+            rotation_between(rotate(current_motion, bone), rotate(conjugate(frame), sub(wanted_end, point))),
+            current_motion,
+        )
     else:
-        rotation = fit_rotation(tree, target, wanted_positions, point, i, multiply(frame, current))
-        q = multiply(conjugate(frame), rotation)
-    return clamp_rotation(limit, normalise(q))
+        rotation = fit_rotation(tree, target, wanted_positions, point, i, multiply(frame, current_motion))
+        new_motion = multiply(conjugate(frame), rotation)
+    return clamp_rotation(limit, normalise(new_motion))
 
 
 @device_function
@@ -227,7 +233,7 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
         if motion == HINGE:
             low, high = dofs[dof_start, layout.DOF_LOW], dofs[dof_start, layout.DOF_HIGH]
             first_end, second_end = compute_coupled_value(frames, low, i), compute_coupled_value(frames, high, i)
-            last_value = compute_coupled_value(frames, u[u_start], i)
+            previous_value = compute_coupled_value(frames, u[u_start], i)
             value = fit_hinge(
                 tree,
                 target,
@@ -236,14 +242,21 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
                 frame,
                 min(first_end, second_end),
                 max(first_end, second_end),
-                last_value,
+                previous_value,
                 i,
             )
             # Division by the ratio may leave the range by rounding.
             u[u_start] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
         elif motion == BALL:
-            q = fit_ball(tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, u_start), i)
-            u[u_start], u[u_start + 1], u[u_start + 2], u[u_start + 3] = q.w, q.x, q.y, q.z
+            new_motion = fit_ball(
+                tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, u_start), i
+            )
+            u[u_start], u[u_start + 1], u[u_start + 2], u[u_start + 3] = (
+                new_motion.w,
+                new_motion.x,
+                new_motion.y,
+                new_motion.z,
+            )
         write_quat(rotations, i, multiply(frame, read_motion(nodes, frames, u, i)))
 
 
@@ -253,28 +266,28 @@ def measure_error(terms, aims, target, points, rotations):
 
     The second is the root of the weighted sum of squares.
     """
-    largest, total = 0.0, 0.0
+    max_distance, squared_sum = 0.0, 0.0
     for t in range(terms.shape[0]):
         _, node, _, target_start, _, _ = read_term(terms, t)
         tip = add(read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(aims[t], 0)))
         error_vector = sub(read_vec_at(target, target_start), tip)
-        largest = max(largest, norm(error_vector))
-        total += aims[t, 7] * aims[t, 7] * dot(error_vector, error_vector)
-    return largest, math.sqrt(total)
+        max_distance = max(max_distance, norm(error_vector))
+        squared_sum += aims[t, 7] * aims[t, 7] * dot(error_vector, error_vector)
+    return max_distance, math.sqrt(squared_sum)
 
 
 @inline
 def compute_frame(nodes, frames, rotations, i):
     """Return the base-frame rotation of node i before its motion."""
-    r = read_quat_at(frames[i], 3)
+    node_rotation = read_quat_at(frames[i], 3)
     parent = read_node(nodes, i).parent
-    return multiply(read_quat(rotations, parent), r) if parent >= 0 else r
+    return multiply(read_quat(rotations, parent), node_rotation) if parent >= 0 else node_rotation
 
 
 @inline
-def compute_coupled_value(frames, number, i):
+def compute_coupled_value(frames, u_value, i):
     """Compute hinge i's value from its number in u. The hinge may follow one outside all paths to goals."""
-    return frames[i, 7] * number + frames[i, 8]
+    return frames[i, 7] * u_value + frames[i, 8]
 
 
 @inline
@@ -307,55 +320,55 @@ def write_points(nodes, frames, u, points, rotations):
 
 @kernel
 def solve(
-    nodes, frames, dofs, limits, terms, aims, first_bones, bones, goal_weights, starts, targets, options, u_out, counts,
-    trace_u, trace_error,
+    nodes, frames, dofs, limits, terms, aims, first_bones, bones, goal_weights, start_u, targets, option_row, best_u,
+    counts, trace_u, trace_error,
 ):  # fmt: skip
     """Solve k targets (k, width) within the limits. Each has its own start (1|k, nu).
 
-    options: tolerance, most sweeps, whether to end when sweeps converge slowly. counts (k, 3): sweeps, single joint
-    updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
+    option_row: tolerance, maximum of sweeps, whether to end when sweeps converge slowly. counts (k, 3): sweeps, single
+    joint updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
     """
     n = nodes.shape[0]
-    pose, u = TreePose(np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3))), np.empty(starts.shape[1])
+    pose, u = TreePose(np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3))), np.empty(start_u.shape[1])
     trace = SweepTrace(trace_u, trace_error)
     for k in range(targets.shape[0]):
-        own_frames, start = frames[min(k, frames.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)]
-        tree = BoneTree(own_frames, terms, aims, first_bones, bones, goal_weights)
+        problem_frames, start = frames[min(k, frames.shape[0] - 1)], start_u[min(k, start_u.shape[0] - 1)]
+        tree = BoneTree(problem_frames, terms, aims, first_bones, bones, goal_weights)
         state = TreeState(nodes, dofs, limits, pose, u)
-        sweep_until_met(tree, state, start, targets[k], options, u_out[k], counts[k], trace)
+        sweep_until_met(tree, state, start, targets[k], option_row, best_u[k], counts[k], trace)
 
 
 @device_function
-def sweep_until_met(tree, state, start, target, options, best_u, counts, trace):
+def sweep_until_met(tree, state, start_u, target, option_row, best_u, counts, trace):
     """Sweep until goals are met, sweeps run out or progress ends. `best_u` gets the best configuration."""
     nodes, pose, u = state.nodes, state.pose, state.u
-    tolerance, sweeps, has_polish = options[0], int(options[1]), options[2] > 0.0
-    copy_row(start, u)
-    copy_row(start, best_u)
+    tolerance, max_sweeps, has_polish = option_row[0], int(option_row[1]), option_row[2] > 0.0
+    copy_row(start_u, u)
+    copy_row(start_u, best_u)
     write_points(nodes, tree.frames, u, pose.points, pose.rotations)
-    largest, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
+    max_distance, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
     last_error, best_error = math.inf, error
     counts[0] = 0
     record_trace(trace, 0, u, error)
     # If a polish follows, sweeps pay only while each reduces the error to 70 % or less.
     while (
-        largest > tolerance
+        max_distance > tolerance
         and error < math.inf
-        and counts[0] < sweeps
+        and counts[0] < max_sweeps
         and not (has_polish and error > SLOW_SWEEP_RATIO * last_error)
     ):
         last_error = error
         forward_pass(nodes, tree, target, pose)
         backward_pass(nodes, state.dofs, state.limits, tree, target, pose, u)
-        largest, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
+        max_distance, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
         counts[0] += 1
         # Conflicting limits and branches can let a sweep raise the error, so store the best.
-        if error < best_error or largest <= tolerance:
+        if error < best_error or max_distance <= tolerance:
             best_error = error
             copy_row(u, best_u)
         record_trace(trace, counts[0], u, error)
     counts[1] = counts[0] * nodes.shape[0]
-    counts[2] = 1 if largest <= tolerance else 0
+    counts[2] = 1 if max_distance <= tolerance else 0
 
 
 @inline

@@ -1,16 +1,16 @@
 # pyright: standard
 """Goal errors by forward kinematics along joint paths. Several poses are measured side by side.
 
-    table   (r, 23)    rows of the skeleton from the root to each joint, path by path; see the columns
-    spans   (c, 2)     first and last row of the path of each measure
-    measures (c, 8)    kind of each measure, its first column in a target; 2-4: direction, aim: the joint's axis;
-                       pole: path lengths of the limb's first and middle joint (the path is that of its tip);
-                       5-7: position, aim: the point in the joint's frame
-    q       (k, nq)    poses
-    used_columns (u,)  the columns of q used by the table, which counts in these
-    targets (1|k, w)   world
-    out     (k, c, 2)  position: distance, 0. Rotation: |sin|, |cos| of half the angle. Others: |sin|, cos of the
-                       angle times a common factor; 0, 0 where an aim is at its target or a pole is undefined
+    table         (r, 23)    rows of the skeleton from the root to each joint, path by path; see the columns
+    path_spans    (c, 2)     first and last row of the path of each measure
+    measures      (c, 8)     kind of each measure, its first column in a target; 2-4: direction, aim: the joint's axis;
+                             pole: path lengths of the limb's first and middle joint (the path is that of its tip); 5-7:
+                             position, aim: the point in the joint's frame
+    q             (k, nq)    poses
+    used_columns  (u,)       the columns of q used by the table, which counts in these
+    targets       (1|k, w)   world
+    error_parts   (k, c, 2)  position: distance, 0. Rotation: |sin|, |cos| of half the angle. Others: |sin|, cos of the
+                             angle times a common factor; 0, 0 where an aim is at its target or a pole is undefined
 
 The kernels use the skeleton's own rows, independently of the solver's packed problem.
 """
@@ -53,58 +53,80 @@ from poise.kernels.vec_quat import (
 
 
 @inline
-def compute_transform(lane_kind, table, first, last, numbers):
+def compute_transform(lane_kind, table, path_start, path_end, q_values):
     """Compute world position, rotation and scale at a path's end."""
     zero = broadcast(lane_kind, 0.0)
-    position, rotation, factor = Vec(zero, zero, zero), identity(lane_kind), 1.0
-    for i in range(first, last):
+    position, rotation, scale_factor = Vec(zero, zero, zero), identity(lane_kind), 1.0
+    for i in range(path_start, path_end):
         row = table[i]
-        position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_OFFSET), factor)))
+        position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_OFFSET), scale_factor)))
         rotation = multiply(rotation, read_quat_at(row, layout.PATH_ROTATION))
         # Every path starts at the root, even where paths share rows: paths are few, and nothing need be stored.
-        motion, column = int(row[layout.PATH_KIND]), int(row[layout.PATH_Q_START])
-        if motion == HINGE:
+        joint_kind, column = int(row[layout.PATH_KIND]), int(row[layout.PATH_Q_START])
+        if joint_kind == HINGE:
             axis = read_vec_at(row, layout.PATH_AXIS)
             s, c = half_angle_sincos(
-                numbers[column] * row[layout.PATH_COUPLING_RATIO] + row[layout.PATH_COUPLING_OFFSET]
+                q_values[column] * row[layout.PATH_COUPLING_RATIO] + row[layout.PATH_COUPLING_OFFSET]
             )
             rotation = multiply(rotation, Quat(c, s * axis.x, s * axis.y, s * axis.z))
-        elif motion == SLIDE:
-            value = (numbers[column] * row[layout.PATH_COUPLING_RATIO] + row[layout.PATH_COUPLING_OFFSET]) * factor
+        elif joint_kind == SLIDE:
+            value = (
+                q_values[column] * row[layout.PATH_COUPLING_RATIO] + row[layout.PATH_COUPLING_OFFSET]
+            ) * scale_factor
             position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_AXIS), value)))
-        elif motion == BALL:
-            rotation = multiply(rotation, read_quat_at(numbers, column))
-        elif motion == FREE:
-            position = add(position, rotate(rotation, scale(read_vec_at(numbers, column), factor)))
-            rotation = multiply(rotation, read_quat_at(numbers, column + 3))
+        elif joint_kind == BALL:
+            rotation = multiply(rotation, read_quat_at(q_values, column))
+        elif joint_kind == FREE:
+            position = add(position, rotate(rotation, scale(read_vec_at(q_values, column), scale_factor)))
+            rotation = multiply(rotation, read_quat_at(q_values, column + 3))
         # B has a uniform scale here; otherwise the caller uses the full transforms instead.
-        if row[layout.PATH_POST_TRANSFORM] > 0.0:
-            position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_POST_OFFSET), factor)))
+        if row[layout.PATH_HAS_POST_TRANSFORM] > 0.0:
+            position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_POST_OFFSET), scale_factor)))
             rotation = multiply(rotation, read_quat_at(row, layout.PATH_POST_ROTATION))
-            factor = factor * row[layout.PATH_POST_SCALE]
-    return position, rotation, factor
+            scale_factor = scale_factor * row[layout.PATH_POST_SCALE]
+    return position, rotation, scale_factor
 
 
 @inline
-def measure_error(goal_kind, measure, target, position, rotation, factor):
-    """Measure the error of one goal term. Returns the two numbers of `out`."""
+def measure_error(goal_kind, measure, target, position, rotation, scale_factor):
+    """Measure the error of one goal term. Returns the two numbers of `error_parts`."""
     # Most goals measure the joint's origin, with no offset to rotate.
     if (
         measure[layout.MEASURE_POINT] != 0.0
         or measure[layout.MEASURE_POINT + 1] != 0.0
         or measure[layout.MEASURE_POINT + 2] != 0.0
     ):
-        position = add(position, rotate(rotation, scale(read_vec_at(measure, layout.MEASURE_POINT), factor)))
+        position = add(position, rotate(rotation, scale(read_vec_at(measure, layout.MEASURE_POINT), scale_factor)))
     if goal_kind == POSITION:
         offset = sub(read_vec_at(target, 0), position)
         # Times zero gives a zero of the same type, number or lanes.
         return sqrt(dot(offset, offset)), dot(offset, offset) * 0.0
     if goal_kind == ROTATION:
-        w = read_quat_at(target, 0)
-        x = w.x * rotation.w - w.w * rotation.x + w.z * rotation.y - w.y * rotation.z
-        y = w.y * rotation.w - w.w * rotation.y + w.x * rotation.z - w.z * rotation.x
-        z = w.z * rotation.w - w.w * rotation.z + w.y * rotation.x - w.x * rotation.y
-        cosine = w.w * rotation.w + w.x * rotation.x + w.y * rotation.y + w.z * rotation.z
+        target_rotation = read_quat_at(target, 0)
+        x = (
+            target_rotation.x * rotation.w
+            - target_rotation.w * rotation.x
+            + target_rotation.z * rotation.y
+            - target_rotation.y * rotation.z
+        )
+        y = (
+            target_rotation.y * rotation.w
+            - target_rotation.w * rotation.y
+            + target_rotation.x * rotation.z
+            - target_rotation.z * rotation.x
+        )
+        z = (
+            target_rotation.z * rotation.w
+            - target_rotation.w * rotation.z
+            + target_rotation.y * rotation.x
+            - target_rotation.x * rotation.y
+        )
+        cosine = (
+            target_rotation.w * rotation.w
+            + target_rotation.x * rotation.x
+            + target_rotation.y * rotation.y
+            + target_rotation.z * rotation.z
+        )
         # q and -q are the same rotation: the absolute cosine gives the smaller angle.
         return sqrt(x * x + y * y + z * z), maximum(cosine, -cosine)
     target_vector = read_vec_at(target, 0)
@@ -126,54 +148,74 @@ def measure_error(goal_kind, measure, target, position, rotation, factor):
 
 
 @inline
-def length(v):
+def vec_norm(v):
     """Return |v|."""
     return sqrt(dot(v, v))
 
 
 @device_function
-def measure_pole_error(lane_kind, table, start, end, measure, numbers, target):
+def measure_pole_error(lane_kind, table, path_start, path_end, measure, q_values, target):
     """Measure the error of a pole.
 
-    Returns the two numbers of `out`, of the angle about the line from the limb's first joint to its tip.
+    Returns the two numbers of `error_parts`, of the angle about the line from the limb's first joint to its tip.
     """
-    first, _, _ = compute_transform(lane_kind, table, start, start + int(measure[layout.MEASURE_VECTOR]), numbers)
-    middle, _, _ = compute_transform(lane_kind, table, start, start + int(measure[layout.MEASURE_VECTOR + 1]), numbers)
-    tip, _, _ = compute_transform(lane_kind, table, start, end, numbers)
-    chord_vector, middle_vector, pole_vector = sub(tip, first), sub(middle, first), sub(read_vec_at(target, 0), first)
-    chord_length, limb_length = length(chord_vector), length(middle_vector) + length(sub(tip, middle))
+    first_position, _, _ = compute_transform(
+        lane_kind, table, path_start, path_start + int(measure[layout.MEASURE_VECTOR]), q_values
+    )
+    middle_position, _, _ = compute_transform(
+        lane_kind, table, path_start, path_start + int(measure[layout.MEASURE_VECTOR + 1]), q_values
+    )
+    tip_position, _, _ = compute_transform(lane_kind, table, path_start, path_end, q_values)
+    chord_vector, middle_vector, pole_vector = (
+        sub(tip_position, first_position),
+        sub(middle_position, first_position),
+        sub(read_vec_at(target, 0), first_position),
+    )
+    chord_length, limb_length = (
+        vec_norm(chord_vector),
+        vec_norm(middle_vector) + vec_norm(sub(tip_position, middle_position)),
+    )
     n = scale(chord_vector, 1.0 / maximum(chord_length, layout.MIN_DIVISOR))
     k, p = sub(middle_vector, scale(n, dot(n, middle_vector))), sub(pole_vector, scale(n, dot(n, pole_vector)))
     # For a straight limb, a pole on its line or a tip at the first joint, the bend is undefined and the error zero.
-    is_straight = minimum(minimum(length(k), length(p)), chord_length) <= layout.STRAIGHT_RATIO * limb_length
+    is_straight = minimum(minimum(vec_norm(k), vec_norm(p)), chord_length) <= layout.STRAIGHT_RATIO * limb_length
     sine, cosine = dot(n, cross(k, p)), dot(k, p)
     zero = sine * 0.0
     return select(is_straight, zero, maximum(sine, -sine)), select(is_straight, zero, cosine)
 
 
 @inline
-def measure_batch(lane_kind, table, spans, measures, q, used_columns, targets, work, out):
+def measure_batch(lane_kind, table, path_spans, measures, q, used_columns, targets, work, error_parts):
     """Measure all errors. `work` holds (used columns + 7) values, aligned to 64 bytes."""
     w, k = count_lanes(lane_kind), q.shape[0]
-    numbers = view_lanes(lane_kind, work, 0, used_columns.shape[0])
+    q_values = view_lanes(lane_kind, work, 0, used_columns.shape[0])
     target = view_lanes(lane_kind, work, used_columns.shape[0] * w, 7)
     for block in range((k + w - 1) // w):
         gather_columns(work, 0, q, block, w, used_columns)
-        for c in range(spans.shape[0]):
+        for c in range(path_spans.shape[0]):
             for j in range(4 if measures[c, layout.MEASURE_KIND] == ROTATION else 3):
                 for l in range(w):
                     # The last block repeats its last pose, and a single target serves all.
                     i = min(block * w + l, k - 1, targets.shape[0] - 1)
-                    work[(used_columns.shape[0] + j) * w + l] = targets[i, int(measures[c, layout.MEASURE_COLUMN]) + j]
+                    work[(used_columns.shape[0] + j) * w + l] = targets[
+                        i, int(measures[c, layout.MEASURE_TARGET_START]) + j
+                    ]
             if measures[c, layout.MEASURE_KIND] == POLE:
-                a, b = measure_pole_error(lane_kind, table, spans[c, 0], spans[c, 1], measures[c], numbers, target)
+                sine, cosine = measure_pole_error(
+                    lane_kind, table, path_spans[c, 0], path_spans[c, 1], measures[c], q_values, target
+                )
             else:
-                position, rotation, factor = compute_transform(lane_kind, table, spans[c, 0], spans[c, 1], numbers)
-                a, b = measure_error(
-                    int(measures[c, layout.MEASURE_KIND]), measures[c], target, position, rotation, factor
+                position, rotation, scale_factor = compute_transform(
+                    lane_kind, table, path_spans[c, 0], path_spans[c, 1], q_values
+                )
+                sine, cosine = measure_error(
+                    int(measures[c, layout.MEASURE_KIND]), measures[c], target, position, rotation, scale_factor
                 )
             for l in range(min(w, k - block * w)):
-                out[block * w + l, c, 0], out[block * w + l, c, 1] = get_lane(a, l), get_lane(b, l)
+                error_parts[block * w + l, c, 0], error_parts[block * w + l, c, 1] = (
+                    get_lane(sine, l),
+                    get_lane(cosine, l),
+                )
 
 
 @inline
@@ -185,48 +227,48 @@ def gather_columns(work, start, q, block, w, used_columns):
 
 
 @kernel
-def measure4(table, spans, measures, q, used_columns, targets, work, out):
+def measure4(table, path_spans, measures, q, used_columns, targets, work, error_parts):
     """Measure errors of four poses side by side."""
-    measure_batch(LANES4, table, spans, measures, q, used_columns, targets, work, out)
+    measure_batch(LANES4, table, path_spans, measures, q, used_columns, targets, work, error_parts)
 
 
 @kernel
-def measure8(table, spans, measures, q, used_columns, targets, work, out):
+def measure8(table, path_spans, measures, q, used_columns, targets, work, error_parts):
     """Measure errors of eight poses side by side."""
-    measure_batch(LANES8, table, spans, measures, q, used_columns, targets, work, out)
+    measure_batch(LANES8, table, path_spans, measures, q, used_columns, targets, work, error_parts)
 
 
 @inline
-def compute_error(goal_kind, a, b):
-    """Compute a distance or angle from the two numbers of `out`."""
+def compute_error(goal_kind, sine, cosine):
+    """Compute a distance or angle from the two numbers of `error_parts`. `sine` is the distance of a position."""
     if goal_kind == POSITION:
-        return a
-    angle = 0.0 if a == 0.0 and b == 0.0 else math.atan2(abs(a), b)  # atan2(0, -0) is half a turn
+        return sine
+    angle = 0.0 if sine == 0.0 and cosine == 0.0 else math.atan2(abs(sine), cosine)  # atan2(0, -0) is half a turn
     return 2.0 * angle if goal_kind == ROTATION else angle
 
 
 @gil_kernel
-def measure_one(table, spans, measures, used_columns, tolerances, q, target, work, errors):
+def measure_one(table, path_spans, measures, used_columns, tolerances, q, target, work, errors):
     """Measure errors (c,) of one pose q (nq,). The target is (1, w).
 
     `work` has space for used columns + 7 + 2 c numbers.
     """
-    c, work_end = spans.shape[0], used_columns.shape[0] + 7
-    sines_cosines = view_lanes(SCALAR, work, work_end, 1, c, 2)
+    measure_count, error_start = path_spans.shape[0], used_columns.shape[0] + 7
+    error_parts = view_lanes(SCALAR, work, error_start, 1, measure_count, 2)
     measure_batch(
         SCALAR,
         table,
-        spans,
+        path_spans,
         measures,
         view_lanes(SCALAR, q, 0, 1, q.shape[0]),
         used_columns,
         target,
         work,
-        sines_cosines,
+        error_parts,
     )
     is_met = True
-    for i in range(c):
-        errors[i] = compute_error(int(measures[i, layout.MEASURE_KIND]), sines_cosines[0, i, 0], sines_cosines[0, i, 1])
+    for i in range(measure_count):
+        errors[i] = compute_error(int(measures[i, layout.MEASURE_KIND]), error_parts[0, i, 0], error_parts[0, i, 1])
         # NaN counts as not met.
         if not errors[i] <= tolerances[i] * (1.0 + layout.TOLERANCE_SLACK):
             is_met = False

@@ -64,21 +64,21 @@ def add_jacobian_rows(J, dof, row, rate, weight):
 def write_position(tree, lanes, t):
     """Write the rows of a POSITION term.
 
-    A rotation moves the point by axis x arm, with the arm from the rotating node to the point.
+    A rotation moves the point by axis x lever, with the lever from the rotating node to the point.
     """
     term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
-    offset = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.aims[t], 0))
-    point = add(read_vec(lanes.positions, term.node), offset)
+    point_offset = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.aims[t], 0))
+    point = add(read_vec(lanes.positions, term.node), point_offset)
     error = sub(read_vec_at(lanes.targets, term.target_start), point)
     write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
-        arm = sub(point, read_vec(lanes.positions, i))
+        lever = sub(point, read_vec(lanes.positions, i))
         for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
             if is_rotating(node.motion):
-                add_jacobian_rows(lanes.J, node.dof_start + c, term.error_row, cross(axis, arm), weight)
+                add_jacobian_rows(lanes.J, node.dof_start + c, term.error_row, cross(axis, lever), weight)
             else:
                 add_jacobian_rows(lanes.J, node.dof_start + c, term.error_row, axis, weight)
     return dot(error, error)
@@ -86,7 +86,7 @@ def write_position(tree, lanes, t):
 
 # --- ROTATION: a frame of a node has a wanted rotation ---------------------------------------------------------------
 #
-# Residual: 2 sin(angle / 2) times the axis of the rotation left.
+# Residual: 2 sin(angle / 2) times the axis of the remaining rotation.
 
 
 @device_function
@@ -96,9 +96,9 @@ def write_rotation(tree, lanes, t):
     A rotation changes the rotation vector by its axis: exact at the goal, where the residual is the rotation vector.
     """
     term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
-    local = read_quat_at(tree.aims[t], 3)
-    wanted = read_quat_at(lanes.targets, term.target_start)
-    error = rotation_error(wanted, multiply(read_quat(lanes.rotations, term.node), local))
+    local_rotation = read_quat_at(tree.aims[t], 3)
+    target_rotation = read_quat_at(lanes.targets, term.target_start)
+    error = rotation_error(target_rotation, multiply(read_quat(lanes.rotations, term.node), local_rotation))
     write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
@@ -138,9 +138,9 @@ def direction_error(a, b):
     """
     # Where a and b are opposite, take one of the perpendicular axes, or the residual of the largest error would vanish.
     sum_vector = add(a, b)
-    mm = dot(sum_vector, sum_vector)
-    is_opposite = mm < OPPOSITE_SUM2
-    error = scale(cross(a, sum_vector), 2.0 / sqrt(maximum(mm, mm * 0.0 + OPPOSITE_SUM2)))
+    squared_sum = dot(sum_vector, sum_vector)
+    is_opposite = squared_sum < OPPOSITE_SUM2
+    error = scale(cross(a, sum_vector), 2.0 / sqrt(maximum(squared_sum, squared_sum * 0.0 + OPPOSITE_SUM2)))
     perpendicular = find_perpendicular(a)
     return Vec(
         select(is_opposite, 2.0 * perpendicular.x, error.x),
@@ -182,53 +182,53 @@ def write_direction(tree, lanes, t):
 
 
 @inline
-def compute_mean_arm(tree, lanes, t, point):
-    """Compute the weighted mean arm of the rotating joints to the point. The weights are the joints' step weights."""
-    mean_arm, total_weight = scale(point, 0.0), 0.0
+def compute_mean_lever(tree, lanes, t, point):
+    """Compute the weighted mean lever of the rotating joints to the point. The weights are the joints' step weights."""
+    mean_lever, total_weight = scale(point, 0.0), 0.0
     term = read_term(tree.terms, t)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
         if is_rotating(node.motion):
             step_weight = tree.dofs[node.dof_start, layout.DOF_WEIGHT]
-            mean_arm, total_weight = (
-                add(mean_arm, scale(sub(point, read_vec(lanes.positions, i)), step_weight)),
+            mean_lever, total_weight = (
+                add(mean_lever, scale(sub(point, read_vec(lanes.positions, i)), step_weight)),
                 total_weight + step_weight,
             )
-    return scale(mean_arm, 1.0 / total_weight) if total_weight > 0.0 else mean_arm
+    return scale(mean_lever, 1.0 / total_weight) if total_weight > 0.0 else mean_lever
 
 
 @device_function
 def write_aim(tree, lanes, t):
     """Write the rows of an AIM term.
 
-    A rotation moves the axis, and the point by axis x arm; a slide moves the point only.
+    A rotation moves the axis, and the point by axis x lever; a slide moves the point only.
     """
     term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
     rotation = read_quat(lanes.rotations, term.node)
     a = rotate(rotation, read_vec_at(tree.aims[t], layout.AIM_AXIS))
     point = add(read_vec(lanes.positions, term.node), rotate(rotation, read_vec_at(tree.aims[t], 0)))
     target_point = read_vec_at(lanes.targets, term.target_start)
-    to_target = sub(target_point, point)
-    zero, square = dot(a, a) * 0.0, dot(to_target, to_target)
+    target_offset = sub(target_point, point)
+    zero, squared_distance = dot(a, a) * 0.0, dot(target_offset, target_offset)
     # A joint at its target has no direction to it: the goal is met for every rotation.
-    is_at_target = square <= layout.SAME_POINT_RATIO * (dot(target_point, target_point) + dot(point, point))
-    inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(square), layout.MIN_DIVISOR))
-    b = scale(to_target, inverse_distance)
+    is_at_target = squared_distance <= layout.SAME_POINT_RATIO * (dot(target_point, target_point) + dot(point, point))
+    inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(squared_distance), layout.MIN_DIVISOR))
+    b = scale(target_offset, inverse_distance)
     error = direction_error(a, b)
     write_residual(lanes.e, term.error_row, error, weight)
     is_shared = tree.aims[t, layout.AIM_IS_SHARED] > 0.0
-    mean_arm = compute_mean_arm(tree, lanes, t, point) if is_shared else Vec(point.x, point.y, point.z)
+    mean_lever = compute_mean_lever(tree, lanes, t, point) if is_shared else Vec(point.x, point.y, point.z)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
-        # One arm for all joints sharing the rotation: with their own arms their shares would be unequal.
-        arm = mean_arm if is_shared else sub(point, read_vec(lanes.positions, i))
+        # One lever for all joints sharing the rotation: with their own levers their shares would be unequal.
+        lever = mean_lever if is_shared else sub(point, read_vec(lanes.positions, i))
         for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
             if is_rotating(node.motion):
                 # A rotation of the axis also moves the point, and with it the direction to the target.
-                direction_rate = scale(cross(b, cross(axis, arm)), inverse_distance)
+                direction_rate = scale(cross(b, cross(axis, lever)), inverse_distance)
                 add_jacobian_rows(
                     lanes.J,
                     node.dof_start + c,
@@ -255,10 +255,10 @@ def write_aim(tree, lanes, t):
 # m_p . (-(1 - t_p) H' - t_p T') - m_k . (K' - (1 - t_k) H' - t_k T')
 #
 # Where k, p or the line have zero length, the side is undefined and the goal is met. Near there the row fades
-# with each length relative to the limb's (FADE_SHARE), so every rate is bounded.
+# with each length relative to the limb's (FADE_LENGTH_SHARE), so every rate is bounded.
 
 
-FADE_SHARE = 1e-3  # share of the limb's length; below it a length fades the row
+FADE_LENGTH_SHARE = 1e-3  # share of the limb's length; below it a length fades the row
 
 
 @inline
@@ -268,7 +268,7 @@ def compute_point(lanes, node, row, column):
 
 
 @inline
-def vec_length(v):
+def vec_norm(v):
     """Return |v|."""
     return sqrt(dot(v, v))
 
@@ -283,46 +283,46 @@ def divide_safely(a, b):
 def write_pole(tree, lanes, t):
     """Write the rows of a POLE term.
 
-    A rotation moves each of the three points above it by axis x arm, a slide by its axis.
+    A rotation moves each of the three points above it by axis x lever, a slide by its axis.
     """
-    terms, aims = tree.terms[t], tree.aims[t]
-    term, weight = read_term(tree.terms, t), aims[layout.AIM_WEIGHT]
-    first, middle = (
-        compute_point(lanes, terms[layout.TERM_FIRST], aims, layout.AIM_FIRST_POINT),
-        compute_point(lanes, terms[layout.TERM_MIDDLE], aims, layout.AIM_MIDDLE_POINT),
+    term_row, aim_row = tree.terms[t], tree.aims[t]
+    term, weight = read_term(tree.terms, t), aim_row[layout.AIM_WEIGHT]
+    first_position, middle_position = (
+        compute_point(lanes, term_row[layout.TERM_FIRST_NODE], aim_row, layout.AIM_FIRST_POINT),
+        compute_point(lanes, term_row[layout.TERM_MIDDLE_NODE], aim_row, layout.AIM_MIDDLE_POINT),
     )
-    tip = compute_point(lanes, term.node, aims, 0)
+    tip_position = compute_point(lanes, term.node, aim_row, 0)
     chord_vector, middle_vector, pole_vector = (
-        sub(tip, first),
-        sub(middle, first),
-        sub(read_vec_at(lanes.targets, term.target_start), first),
+        sub(tip_position, first_position),
+        sub(middle_position, first_position),
+        sub(read_vec_at(lanes.targets, term.target_start), first_position),
     )
-    chord_length = vec_length(chord_vector)
+    chord_length = vec_norm(chord_vector)
     n = scale(chord_vector, divide_safely(1.0, chord_length))
     k, p = sub(middle_vector, scale(n, dot(n, middle_vector))), sub(pole_vector, scale(n, dot(n, pole_vector)))
     k_length, p_length, limb_length = (
-        vec_length(k),
-        vec_length(p),
-        vec_length(middle_vector) + vec_length(sub(tip, middle)),
+        vec_norm(k),
+        vec_norm(p),
+        vec_norm(middle_vector) + vec_norm(sub(tip_position, middle_position)),
     )
     # The side of a nearly straight limb is ill-conditioned: its rate grows as 1 / |k|. Fading the row bounds it, and a
     # straight limb has no side to miss.
-    fade = minimum(divide_safely(k_length, FADE_SHARE * limb_length), 1.0) * minimum(
-        divide_safely(p_length, FADE_SHARE * limb_length), 1.0
+    fade_weight = minimum(divide_safely(k_length, FADE_LENGTH_SHARE * limb_length), 1.0) * minimum(
+        divide_safely(p_length, FADE_LENGTH_SHARE * limb_length), 1.0
     )
-    fade = fade * minimum(divide_safely(chord_length, FADE_SHARE * limb_length), 1.0) * weight
+    fade_weight = fade_weight * minimum(divide_safely(chord_length, FADE_LENGTH_SHARE * limb_length), 1.0) * weight
     k_unit, p_unit = scale(k, divide_safely(1.0, k_length)), scale(p, divide_safely(1.0, p_length))
-    chord, sine_phi = vec_length(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
-    zero = chord * 0.0
+    side_error, sine_phi = vec_norm(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
+    zero = side_error * 0.0
     # Every term has three rows, so the blocks of the normal matrix stay 3 x 3.
     lanes.e[term.error_row], lanes.e[term.error_row + 1], lanes.e[term.error_row + 2] = (
-        select(sine_phi < 0.0, -chord, chord) * fade,
+        select(sine_phi < 0.0, -side_error, side_error) * fade_weight,
         zero,
         zero,
     )
     middle_rate, pole_rate = (
-        scale(cross(n, k_unit), divide_safely(fade, k_length)),
-        scale(cross(n, p_unit), divide_safely(fade, p_length)),
+        scale(cross(n, k_unit), divide_safely(fade_weight, k_length)),
+        scale(cross(n, p_unit), divide_safely(fade_weight, p_length)),
     )
     k_share, p_share = (
         divide_safely(dot(n, middle_vector), chord_length),
@@ -336,16 +336,16 @@ def write_pole(tree, lanes, t):
         position = read_vec(lanes.positions, i)
         # Rate of phi under a translation or rotation of the three points, by the principle of virtual work: forces at
         # points add up to a force and a torque about the joint.
-        push, twist = tip_rate, cross(sub(tip, position), tip_rate)
+        force, torque = tip_rate, cross(sub(tip_position, position), tip_rate)
         # The path leads to the tip; its first parts also move the middle joint and the first joint.
-        if j < terms[layout.TERM_MIDDLE_END]:
-            push, twist = add(push, middle_rate), add(twist, cross(sub(middle, position), middle_rate))
-        if j < terms[layout.TERM_FIRST_END]:
-            push, twist = add(push, first_rate), add(twist, cross(sub(first, position), first_rate))
+        if j < term_row[layout.TERM_MIDDLE_PATH_END]:
+            force, torque = add(force, middle_rate), add(torque, cross(sub(middle_position, position), middle_rate))
+        if j < term_row[layout.TERM_FIRST_PATH_END]:
+            force, torque = add(force, first_rate), add(torque, cross(sub(first_position, position), first_rate))
         for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
             lanes.J[node.dof_start + c, term.error_row] = lanes.J[node.dof_start + c, term.error_row] + dot(
-                axis, twist if is_rotating(node.motion) else push
+                axis, torque if is_rotating(node.motion) else force
             )
     is_straight = minimum(minimum(k_length, p_length), chord_length) <= layout.STRAIGHT_RATIO * limb_length
-    return select(is_straight, zero, chord * chord)
+    return select(is_straight, zero, side_error * side_error)

@@ -40,7 +40,7 @@ from poise.kernels.lanes import (
 )
 from poise.kernels.layout import ADAPTIVE, BALL, DAMPED, FIXED, HINGE, OPTIMAL, PSEUDO_INVERSE
 from poise.kernels.matrices import diagonalise, factor_ldl_blocks, solve_ldl_rows
-from poise.kernels.tree_arrays import LAST_ERROR, TreeArrays, TreeProblems, make_views, read_node, read_term
+from poise.kernels.tree_arrays import PREVIOUS_ERROR, TreeArrays, TreeProblems, make_views, read_node, read_term
 from poise.kernels.tree_lm import (
     load_lane,
     randomize_lane,
@@ -64,18 +64,18 @@ DIFFERENCE_STEP = 2.0**-17  # step [rad or kernel units]; truncation and roundin
 
 
 @inline
-def perturb_dof(lane_kind, tree, lanes, i, c, amount):
+def perturb_dof(lane_kind, tree, lanes, i, c, step):
     """Move dof c of node i by a small amount, ignoring limits."""
     _, motion, u_start, _ = read_node(tree.nodes, i)
     if motion != BALL:
-        lanes.u[u_start + c] = lanes.u[u_start + c] + amount
+        lanes.u[u_start + c] = lanes.u[u_start + c] + step
         return
-    half_amount, zero = broadcast(lane_kind, 0.5 * amount), broadcast(lane_kind, 0.0)
+    half_step, zero = broadcast(lane_kind, 0.5 * step), broadcast(lane_kind, 0.0)
     rotation = Quat(
         broadcast(lane_kind, 1.0),
-        half_amount if c == 0 else zero,
-        half_amount if c == 1 else zero,
-        half_amount if c == 2 else zero,
+        half_step if c == 0 else zero,
+        half_step if c == 1 else zero,
+        half_step if c == 2 else zero,
     )
     q = multiply(rotation, read_quat_at(lanes.u, u_start))
     k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
@@ -88,9 +88,9 @@ def perturb_dof(lane_kind, tree, lanes, i, c, amount):
 
 
 @device_function
-def measure_at_offset(lane_kind, tree, limits, lanes, unperturbed_u, i, c, amount):
-    """Fill e with one dof offset, then restore `unperturbed_u`. It is dof c of node i."""
-    perturb_dof(lane_kind, tree, lanes, i, c, amount)
+def measure_at_offset(lane_kind, tree, limits, lanes, unperturbed_u, i, dof_offset, step):
+    """Fill e with one dof offset, then restore `unperturbed_u`. The dof is number `dof_offset` of node i."""
+    perturb_dof(lane_kind, tree, lanes, i, dof_offset, step)
     forward_kinematics(tree, lanes)
     measure_residuals(lane_kind, tree, limits, lanes)
     for j in range(unperturbed_u.shape[0]):
@@ -145,22 +145,28 @@ RANK_TOLERANCE = 1e-12  # squared singular values below this share of the larges
 
 
 @device_function
-def clamp_errors(tree, lanes, max_errors):
-    """Clamp each term's error in a step to max_errors (t,)."""
+def clamp_errors(tree, lanes, max_residuals):
+    """Clamp each term's error in a step to max_residuals (t,)."""
     for t in range(tree.terms.shape[0]):
         r = read_term(tree.terms, t).error_row
         x, y, z = lanes.step_error[r], lanes.step_error[r + 1], lanes.step_error[r + 2]
         length = sqrt(x * x + y * y + z * z)
         # Buss's D_max: a distant target would otherwise exceed the linear model and dominate the rows of other goals.
-        share = minimum(max_errors[t] / maximum(length, MIN_SQUARE_DIVISOR + 0.0 * length), 1.0 + 0.0 * length)
-        lanes.step_error[r], lanes.step_error[r + 1], lanes.step_error[r + 2] = x * share, y * share, z * share
+        clamp_factor = minimum(
+            max_residuals[t] / maximum(length, MIN_SQUARE_DIVISOR + 0.0 * length), 1.0 + 0.0 * length
+        )
+        lanes.step_error[r], lanes.step_error[r + 1], lanes.step_error[r + 2] = (
+            x * clamp_factor,
+            y * clamp_factor,
+            z * clamp_factor,
+        )
 
 
 @device_function
-def solve_transpose(lanes, factor):
+def solve_transpose(lanes, gain):
     """Fill y with the gradient step, scaled by a factor."""
     for r in range(lanes.y.shape[0]):
-        lanes.y[r] = factor * lanes.step_error[r]
+        lanes.y[r] = gain * lanes.step_error[r]
 
 
 @device_function
@@ -174,10 +180,10 @@ def compute_optimal_gain(lane_kind, tree, lanes):
         lanes.y[r] = zero
     for d in range(tree.dofs.shape[0]):
         # J J^T e, dof by dof: the matrix itself is not needed.
-        g = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.step_error)
-        slope = slope + g * g
+        dof_gradient = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.step_error)
+        slope = slope + dof_gradient * dof_gradient
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
-            lanes.y[r] = lanes.y[r] + lanes.J[d, r] * g
+            lanes.y[r] = lanes.y[r] + lanes.J[d, r] * dof_gradient
     squared_length = zero
     for r in range(lanes.y.shape[0]):
         squared_length = squared_length + lanes.y[r] * lanes.y[r]
@@ -207,50 +213,53 @@ def decompose_jacobian(lane_kind, tree, lanes, singular_vectors):
             # The factorization reads only the lower triangle, the rotations both.
             lanes.A[r, k] = lanes.A[k, r]
     diagonalise(lane_kind, lanes.A, singular_vectors, lanes.d)
-    largest_square = broadcast(lane_kind, 0.0)
+    max_square = broadcast(lane_kind, 0.0)
     for i in range(m):
-        largest_square = maximum(largest_square, lanes.d[i])
+        max_square = maximum(max_square, lanes.d[i])
         lanes.y[i] = broadcast(lane_kind, 0.0)
-    return largest_square
+    return max_square
 
 
 @inline
-def add_singular_part(lanes, singular_vectors, i, amount):
+def add_singular_part(lanes, singular_vectors, i, coefficient):
     """Add a multiple of singular vector i to y."""
     for r in range(lanes.y.shape[0]):
-        lanes.y[r] = lanes.y[r] + amount * singular_vectors[i, r]
+        lanes.y[r] = lanes.y[r] + coefficient * singular_vectors[i, r]
 
 
 @inline
 def project_error(lane_kind, lanes, singular_vectors, i):
     """Return u_i . e, the component of the error along u_i."""
-    share = broadcast(lane_kind, 0.0)
+    component = broadcast(lane_kind, 0.0)
     for r in range(lanes.y.shape[0]):
-        share = share + singular_vectors[i, r] * lanes.step_error[r]
-    return share
+        component = component + singular_vectors[i, r] * lanes.step_error[r]
+    return component
 
 
 @device_function
-def solve_pseudo_inverse(lane_kind, tree, lanes, singular_vectors, cut):
-    """Solve the shortest step for e, without small singular values. Values below `cut` of the largest are left out."""
+def solve_pseudo_inverse(lane_kind, tree, lanes, singular_vectors, cutoff):
+    """Solve the shortest step for e, without small singular values.
+
+    Values below `cutoff` of the largest are left out.
+    """
     min_square = maximum(
-        decompose_jacobian(lane_kind, tree, lanes, singular_vectors) * (cut * cut),
+        decompose_jacobian(lane_kind, tree, lanes, singular_vectors) * (cutoff * cutoff),
         broadcast(lane_kind, MIN_SQUARE_DIVISOR),
     )
     for i in range(lanes.d.shape[0]):
-        # lanes.d has squares, so the cut is squared too.
+        # lanes.d has squares, so the cutoff is squared too.
         is_kept = lanes.d[i] >= min_square
-        share = project_error(lane_kind, lanes, singular_vectors, i) / maximum(lanes.d[i], min_square)
-        add_singular_part(lanes, singular_vectors, i, select(is_kept, share, 0.0 * share))
+        coefficient = project_error(lane_kind, lanes, singular_vectors, i) / maximum(lanes.d[i], min_square)
+        add_singular_part(lanes, singular_vectors, i, select(is_kept, coefficient, 0.0 * coefficient))
 
 
 @inline
 def sum_block_lengths(lane_kind, row, first, last):
     """Sum the lengths of a row's blocks of three."""
-    total = broadcast(lane_kind, 0.0)
+    length_sum = broadcast(lane_kind, 0.0)
     for r in range(first, last, 3):
-        total = total + sqrt(row[r] * row[r] + row[r + 1] * row[r + 1] + row[r + 2] * row[r + 2])
-    return total
+        length_sum = length_sum + sqrt(row[r] * row[r] + row[r + 1] * row[r + 1] + row[r + 2] * row[r + 2])
+    return length_sum
 
 
 @device_function
@@ -269,45 +278,45 @@ def solve_selective(lane_kind, tree, lanes, singular_vectors, goal_motions, max_
         goal_motions[d] = sum_block_lengths(lane_kind, lanes.J[d], tree.row_ranges[d, 0], tree.row_ranges[d, 1])
     for i in range(lanes.d.shape[0]):
         square = maximum(lanes.d[i], min_square)
-        total_motion, max_rotation = zero, zero
+        total_motion, rotation_per_angle = zero, zero
         for d in range(goal_motions.shape[0]):
             v = multiply_jacobian_row(lane_kind, tree, lanes.J, d, singular_vectors[i])  # s_i v_i
-            rotation_size = maximum(v, -v)
-            total_motion, max_rotation = (
-                total_motion + rotation_size * goal_motions[d],
-                maximum(max_rotation, rotation_size),
+            rotation_rate = maximum(v, -v)
+            total_motion, rotation_per_angle = (
+                total_motion + rotation_rate * goal_motions[d],
+                maximum(rotation_per_angle, rotation_rate),
             )
-        wanted_motion = sum_block_lengths(lane_kind, singular_vectors[i], 0, lanes.d.shape[0])
+        target_motion = sum_block_lengths(lane_kind, singular_vectors[i], 0, lanes.d.shape[0])
         max_angle = max_step * minimum(
-            wanted_motion * square / maximum(total_motion, zero + MIN_SQUARE_DIVISOR), zero + 1.0
+            target_motion * square / maximum(total_motion, zero + MIN_SQUARE_DIVISOR), zero + 1.0
         )  # total_motion is s_i^2 M_i
-        share = project_error(lane_kind, lanes, singular_vectors, i) / square
-        angle = maximum(share, -share) * max_rotation
+        coefficient = project_error(lane_kind, lanes, singular_vectors, i) / square
+        joint_angle = maximum(coefficient, -coefficient) * rotation_per_angle
         # The whole error along u_i, or the share at which the largest joint angle equals its limit.
-        share = share * minimum(max_angle / maximum(angle, zero + MIN_SQUARE_DIVISOR), zero + 1.0)
-        add_singular_part(lanes, singular_vectors, i, select(lanes.d[i] >= min_square, share, zero))
+        coefficient = coefficient * minimum(max_angle / maximum(joint_angle, zero + MIN_SQUARE_DIVISOR), zero + 1.0)
+        add_singular_part(lanes, singular_vectors, i, select(lanes.d[i] >= min_square, coefficient, zero))
 
 
 @device_function
-def cap_step(lane_kind, tree, lanes, max_step, share):
+def cap_step(lane_kind, tree, lanes, max_step, step_factor):
     """Shorten y to move each dof by at most `max_step`. Then scale it by a share; units are rad or kernel units."""
-    largest_step = broadcast(lane_kind, MIN_SQUARE_DIVISOR)
+    max_dof_step = broadcast(lane_kind, MIN_SQUARE_DIVISOR)
     for d in range(tree.dofs.shape[0]):
         step = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.y)
-        largest_step = maximum(largest_step, maximum(step, -step))
-    share = share * minimum(max_step / largest_step, 1.0 + 0.0 * largest_step)
+        max_dof_step = maximum(max_dof_step, maximum(step, -step))
+    step_factor = step_factor * minimum(max_step / max_dof_step, 1.0 + 0.0 * max_dof_step)
     for r in range(lanes.y.shape[0]):
-        lanes.y[r] = lanes.y[r] * share
+        lanes.y[r] = lanes.y[r] * step_factor
 
 
 # --- Batched Jacobian methods for a tree -----------------------------------------------------------------------------
 #
 # Each lane has one problem. The driver is that of kernels/tree_lm.py with a choice of step rules.
 #
-# kernels/tree_arrays.py describes the arrays of a tree, kernels/tree_lm.py starts, seeds, u and trace. Further
+# kernels/tree_arrays.py describes the arrays of a tree, kernels/tree_lm.py start_u, seeds, u and trace. Further
 # arrays:
 #
-# clamps   (t,)         largest weighted residual of each term in one step
+# max_residuals (t,)    largest weighted residual of each term in one step
 # settings (9,)         the columns METHOD_ of layout.py
 # scratch               memory of compute_scratch_size numbers, 64-byte aligned like `work`
 # errors   (k,)         weighted squared error of each result; 1e300 where the residual was never a number
@@ -319,20 +328,20 @@ def cap_step(lane_kind, tree, lanes, max_step, share):
 # Rows of the lane state for these methods only:
 STEP_GAIN = 3  # factor of the step
 HAS_BENT = 4  # 1 once the lane's chain was bent, because no dof decreased its error
-LAST_PROGRESS_ERROR = 5  # squared error at the last progress
-IS_LAST_ATTEMPT = 6  # 1 in the last attempt, which refines the best pose and undoes steps with an increased error
-# A squared error below this share of LAST_PROGRESS_ERROR is progress; METHOD_PATIENCE steps without end an attempt.
-PROGRESS_SHARE = 0.95
-LAST_PROGRESS_SHARE = 1.0 - 1e-4  # the same share in the last attempt, which should converge
-GAIN_FACTOR = 4.0  # factor by which the gain of the last attempt grows and shrinks
-# Smallest cut of the last attempt's pseudo-inverse; smaller singular values help no unreachable goal.
-MIN_LAST_CUT = 0.01
-LAST_ATTEMPT_SHARE = 0.75  # share of the iterations after which only the last attempt may start
+PROGRESS_ERROR = 5  # squared error at the last progress
+IS_FINAL_ATTEMPT = 6  # 1 in the final attempt, which refines the best pose and undoes steps with an increased error
+# A squared error below this share of PROGRESS_ERROR is progress; METHOD_PATIENCE_STEPS steps without end an attempt.
+PROGRESS_RATIO = 0.95
+FINAL_PROGRESS_RATIO = 1.0 - 1e-4  # the same share in the final attempt, which should converge
+FINAL_GAIN_FACTOR = 4.0  # factor by which the gain of the final attempt grows and shrinks
+# Smallest cutoff of the final attempt's pseudo-inverse; smaller singular values help no unreachable goal.
+MIN_FINAL_CUTOFF = 0.01
+FINAL_ATTEMPT_SHARE = 0.75  # share of the iterations after which only the final attempt may start
 STATIONARY_SLOPE2 = 1e-18  # squared slope per squared error below which no dof decreases the error
 MAX_SCRATCH_LANES = 8  # most lanes of a kernel
 
 
-class ExtraWorkspace(NamedTuple):
+class MethodWorkspace(NamedTuple):
     """Work memory beyond LaneView, as lanes.
 
     best_u            (nu,)    best pose so far
@@ -349,27 +358,27 @@ class ExtraWorkspace(NamedTuple):
     goal_motions: Any
 
 
-def compute_scratch_size(nd: int, nu: int, rows: int) -> int:
+def compute_scratch_size(nd: int, nu: int, row_count: int) -> int:
     """Return the scratch size for a tree. It counts float64 aligned to 64 bytes, enough for a kernel of any width."""
-    return MAX_SCRATCH_LANES * (2 * nu + rows + nd * rows + rows * rows + nd)
+    return MAX_SCRATCH_LANES * (2 * nu + row_count + nd * row_count + row_count * row_count + nd)
 
 
 @inline
-def make_extra_views(lane_kind, scratch, nd, nu, m):
+def make_method_workspace(lane_kind, scratch, nd, nu, m):
     """Return the scratch as lanes."""
     w = count_lanes(lane_kind)
-    unperturbed_u = nu * w
-    perturbed_e = unperturbed_u + nu * w
-    numeric_jacobian = perturbed_e + m * w
-    singular_vectors = numeric_jacobian + nd * m * w
-    goal_motions = singular_vectors + m * m * w
-    return ExtraWorkspace(
+    unperturbed_u_start = nu * w
+    perturbed_e_start = unperturbed_u_start + nu * w
+    numeric_jacobian_start = perturbed_e_start + m * w
+    singular_vectors_start = numeric_jacobian_start + nd * m * w
+    goal_motions_start = singular_vectors_start + m * m * w
+    return MethodWorkspace(
         view_lanes(lane_kind, scratch, 0, nu),
-        view_lanes(lane_kind, scratch, unperturbed_u, nu),
-        view_lanes(lane_kind, scratch, perturbed_e, m),
-        view_lanes(lane_kind, scratch, numeric_jacobian, nd, m),
-        view_lanes(lane_kind, scratch, singular_vectors, m, m),
-        view_lanes(lane_kind, scratch, goal_motions, nd),
+        view_lanes(lane_kind, scratch, unperturbed_u_start, nu),
+        view_lanes(lane_kind, scratch, perturbed_e_start, m),
+        view_lanes(lane_kind, scratch, numeric_jacobian_start, nd, m),
+        view_lanes(lane_kind, scratch, singular_vectors_start, m, m),
+        view_lanes(lane_kind, scratch, goal_motions_start, nd),
     )
 
 
@@ -377,89 +386,89 @@ def make_extra_views(lane_kind, scratch, nd, nu, m):
 
 
 @device_function
-def start_attempt(problems, flat, w, l, k):
+def start_attempt(problems, scalars, w, l, k):
     """Start an attempt of lane l at problem k from its start. The lane's previous state is cleared."""
-    start = problems.starts[min(k, problems.starts.shape[0] - 1)]
-    write_lane(flat.u, w, l, start)
-    write_lane(flat.tested_u, w, l, start)
-    flat.lane_state[LAST_ERROR * w + l], flat.lane_state[LAST_PROGRESS_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
+    start = problems.start_u[min(k, problems.start_u.shape[0] - 1)]
+    write_lane(scalars.u, w, l, start)
+    write_lane(scalars.tested_u, w, l, start)
+    scalars.lane_state[PREVIOUS_ERROR * w + l], scalars.lane_state[PROGRESS_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
     (
-        flat.lane_state[LANE_STALL_COUNT * w + l],
-        flat.lane_state[HAS_BENT * w + l],
-        flat.lane_state[IS_LAST_ATTEMPT * w + l],
+        scalars.lane_state[LANE_STALL_COUNT * w + l],
+        scalars.lane_state[HAS_BENT * w + l],
+        scalars.lane_state[IS_FINAL_ATTEMPT * w + l],
     ) = (
         0.0,
         0.0,
         0.0,
     )
-    flat.lane_state[STEP_GAIN * w + l] = (
+    scalars.lane_state[STEP_GAIN * w + l] = (
         problems.settings[layout.METHOD_FIRST_SETTING] if problems.settings[layout.METHOD_RULE] == ADAPTIVE else 1.0
     )
 
 
 @device_function
-def load_problem(problems, flat, w, l, k):
+def load_problem(problems, scalars, w, l, k):
     """Load problem k into lane l, and start its first attempt."""
-    load_lane(problems, flat, w, l, k)
-    flat.lane_state[LANE_ITERATIONS * w + l], flat.lane_state[LANE_BEST_ERROR * w + l] = 0.0, HUGE_ERROR
-    start_attempt(problems, flat, w, l, k)
+    load_lane(problems, scalars, w, l, k)
+    scalars.lane_state[LANE_ITERATIONS * w + l], scalars.lane_state[LANE_BEST_ERROR * w + l] = 0.0, HUGE_ERROR
+    start_attempt(problems, scalars, w, l, k)
 
 
 @device_function
-def write_result(problems, flat, extra, w, l, is_met):
+def write_result(problems, scalars, workspace, w, l, is_met):
     """Write the result of lane l to its problem."""
-    k = int(flat.lane_state[LANE_PROBLEM * w + l])
+    k = int(scalars.lane_state[LANE_PROBLEM * w + l])
     problems.counts[k, 0], problems.counts[k, 1] = (
-        int(flat.lane_state[LANE_ITERATIONS * w + l]),
-        int(flat.lane_state[LANE_ATTEMPT * w + l]) + 1,
+        int(scalars.lane_state[LANE_ITERATIONS * w + l]),
+        int(scalars.lane_state[LANE_ATTEMPT * w + l]) + 1,
     )
     problems.counts[k, 2] = 1 if is_met else 0
-    problems.errors[k] = flat.lane_state[LANE_BEST_ERROR * w + l]
+    problems.errors[k] = scalars.lane_state[LANE_BEST_ERROR * w + l]
     # Still HUGE_ERROR: the residual was never a number, and the start remains the result.
     if problems.errors[k] < HUGE_ERROR:
         for i in range(problems.u.shape[1]):
-            problems.u[k, i] = get_lane(extra.best_u[i], l)
+            problems.u[k, i] = get_lane(workspace.best_u[i], l)
 
 
 @device_function
-def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem, last):
-    """Schedule lane l: restart, last attempt, or problem number `next_problem`.
+def schedule_lane(tree, limits, problems, scalars, workspace, w, l, is_met, next_problem, end):
+    """Schedule lane l: restart, final attempt, or problem number `next_problem`.
 
-    The last attempt starts at the best pose.
+    The final attempt starts at the best pose.
 
     Returns whether the lane took that problem; without any left it idles.
     """
-    k, attempts, restarts = (
-        int(flat.lane_state[LANE_PROBLEM * w + l]),
-        int(flat.lane_state[LANE_ATTEMPT * w + l]) + 1,
+    k, attempt_count, max_restarts = (
+        int(scalars.lane_state[LANE_PROBLEM * w + l]),
+        int(scalars.lane_state[LANE_ATTEMPT * w + l]) + 1,
         problems.settings[layout.METHOD_RESTARTS],
     )
-    spent_iterations, max_iterations, is_last_attempt = (
-        flat.lane_state[LANE_ITERATIONS * w + l],
+    spent_iterations, max_iterations, is_final_attempt = (
+        scalars.lane_state[LANE_ITERATIONS * w + l],
         problems.settings[layout.METHOD_ITERATIONS],
-        flat.lane_state[IS_LAST_ATTEMPT * w + l] > 0.0,
+        scalars.lane_state[IS_FINAL_ATTEMPT * w + l] > 0.0,
     )
     if (
         not is_met
-        and not is_last_attempt
-        and restarts > 0.0
+        and not is_final_attempt
+        and max_restarts > 0.0
         and spent_iterations < max_iterations
-        and flat.lane_state[LANE_BEST_ERROR * w + l] < HUGE_ERROR
+        and scalars.lane_state[LANE_BEST_ERROR * w + l] < HUGE_ERROR
     ):
-        flat.lane_state[LANE_ATTEMPT * w + l] = attempts
-        start_attempt(problems, flat, w, l, k)
-        if attempts <= restarts and spent_iterations < LAST_ATTEMPT_SHARE * max_iterations:
-            randomize_lane(tree, limits, problems.seeds, attempts, flat, w, l)
+        scalars.lane_state[LANE_ATTEMPT * w + l] = attempt_count
+        start_attempt(problems, scalars, w, l, k)
+        if attempt_count <= max_restarts and spent_iterations < FINAL_ATTEMPT_SHARE * max_iterations:
+            randomize_lane(tree, limits, problems.seeds, attempt_count, scalars, w, l)
             return False
-        flat.lane_state[IS_LAST_ATTEMPT * w + l] = 1.0
+        scalars.lane_state[IS_FINAL_ATTEMPT * w + l] = 1.0
         for i in range(problems.u.shape[1]):
-            flat.u[i * w + l] = get_lane(extra.best_u[i], l)
+            scalars.u[i * w + l] = get_lane(workspace.best_u[i], l)
         return False
-    write_result(problems, flat, extra, w, l, is_met)
-    if next_problem < last:
-        load_problem(problems, flat, w, l, next_problem)
+    write_result(problems, scalars, workspace, w, l, is_met)
+    if next_problem < end:
+        load_problem(problems, scalars, w, l, next_problem)
         return True
-    flat.lane_state[LANE_PROBLEM * w + l] = -1.0
+    scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
     return False
 
 
@@ -467,15 +476,15 @@ def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem
 
 
 @device_function
-def evaluate_lanes(lane_kind, tree, limits, lanes, extra, is_numeric):
+def evaluate_lanes(lane_kind, tree, limits, lanes, workspace, uses_differences):
     """Compute the residual and Jacobian of every lane.
 
     Returns the squared error, weighted, and whether every term is met.
     """
-    if is_numeric:
+    if uses_differences:
         # Central differences compute forward kinematics themselves, twice for every dof.
         return measure_by_differences(
-            lane_kind, tree, limits, lanes, extra.unperturbed_u, extra.perturbed_e, extra.numeric_jacobian
+            lane_kind, tree, limits, lanes, workspace.unperturbed_u, workspace.perturbed_e, workspace.numeric_jacobian
         )
     forward_kinematics(tree, lanes)
     return measure_residuals(lane_kind, tree, limits, lanes)
@@ -485,18 +494,21 @@ def evaluate_lanes(lane_kind, tree, limits, lanes, extra, is_numeric):
 def undo_steps(lane_kind, lanes, error, settings):
     """Undo steps with an increased error.
 
-    This applies to the adaptive rule and to a last attempt. Returns in which lanes.
+    This applies to the adaptive rule and to a final attempt. Returns in which lanes.
 
     The step's gain grows where the error decreased and shrinks where it increased.
     """
-    one, last_error = broadcast(lane_kind, 1.0), lanes.lane_state[LAST_ERROR]
-    can_undo, factor, max_gain = lanes.lane_state[IS_LAST_ATTEMPT] > 0.0, GAIN_FACTOR, 1.0
+    one, previous_error = broadcast(lane_kind, 1.0), lanes.lane_state[PREVIOUS_ERROR]
+    can_undo, gain_factor, max_gain = lanes.lane_state[IS_FINAL_ATTEMPT] > 0.0, FINAL_GAIN_FACTOR, 1.0
     if settings[layout.METHOD_RULE] == ADAPTIVE:
-        can_undo, factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND_SETTING], HUGE_ERROR
+        can_undo, gain_factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND_SETTING], HUGE_ERROR
     # Before the first step the last error is HUGE_ERROR, and neither holds.
-    has_risen, has_fallen = can_undo & (error > last_error), can_undo & (error < last_error) & (last_error < HUGE_ERROR)
+    has_risen, has_fallen = (
+        can_undo & (error > previous_error),
+        can_undo & (error < previous_error) & (previous_error < HUGE_ERROR),
+    )
     lanes.lane_state[STEP_GAIN] = minimum(
-        lanes.lane_state[STEP_GAIN] * select(has_risen, one / factor, select(has_fallen, one * factor, one)),
+        lanes.lane_state[STEP_GAIN] * select(has_risen, one / gain_factor, select(has_fallen, one * gain_factor, one)),
         one * max_gain,
     )
     if mask_to_bits(has_risen) != 0:
@@ -506,99 +518,104 @@ def undo_steps(lane_kind, lanes, error, settings):
 
 
 @device_function
-def store_best(lanes, extra, error, met):
+def store_best(lanes, workspace, error, met_mask):
     """Store the measured pose of each lane if it is the best.
 
     `tested_u` gets the poses of all lanes, for comparison with the next ones.
     """
     # A pose within every tolerance beats one with a smaller weighted error.
-    is_better = met | (error < lanes.lane_state[LANE_BEST_ERROR])
+    is_better = met_mask | (error < lanes.lane_state[LANE_BEST_ERROR])
     lanes.lane_state[LANE_BEST_ERROR] = select(is_better, error, lanes.lane_state[LANE_BEST_ERROR])
     for i in range(lanes.u.shape[0]):
         lanes.tested_u[i] = lanes.u[i]
-        extra.best_u[i] = select(is_better, lanes.u[i], extra.best_u[i])
+        workspace.best_u[i] = select(is_better, lanes.u[i], workspace.best_u[i])
 
 
 @device_function
 def find_stationary_lanes(lane_kind, tree, lanes, error):
     """Find stationary lanes with a chain not yet bent. No dof lowers their error."""
-    steepest = broadcast(lane_kind, 0.0)
+    max_squared_slope = broadcast(lane_kind, 0.0)
     for d in range(tree.dofs.shape[0]):
         slope = multiply_jacobian_row(lane_kind, tree, lanes.J, d, lanes.e)
-        steepest = maximum(steepest, slope * slope)
+        max_squared_slope = maximum(max_squared_slope, slope * slope)
     # A stationary point without goals met, as for a straight chain with the target on its line. Bend once only, or a
     # chain out of reach of its target would bend forever.
-    return (steepest <= STATIONARY_SLOPE2 * error) & (lanes.lane_state[HAS_BENT] <= 0.0)
+    return (max_squared_slope <= STATIONARY_SLOPE2 * error) & (lanes.lane_state[HAS_BENT] <= 0.0)
 
 
 @device_function
 def find_bend_axis(lane_kind, tree, lanes):
     """Find an axis perpendicular to the largest residual. All balls bend about it."""
     zero = broadcast(lane_kind, 0.0)
-    largest_residual, largest_square = Vec(zero, zero, zero + 1.0), zero
+    max_residual, max_square = Vec(zero, zero, zero + 1.0), zero
     for t in range(tree.terms.shape[0]):
         residual = read_vec_at(lanes.e, read_term(tree.terms, t).error_row)
         squared_length = dot(residual, residual)
-        is_larger = squared_length > largest_square
-        largest_square = select(is_larger, squared_length, largest_square)
-        largest_residual = Vec(
-            select(is_larger, residual.x, largest_residual.x),
-            select(is_larger, residual.y, largest_residual.y),
-            select(is_larger, residual.z, largest_residual.z),
+        is_larger = squared_length > max_square
+        max_square = select(is_larger, squared_length, max_square)
+        max_residual = Vec(
+            select(is_larger, residual.x, max_residual.x),
+            select(is_larger, residual.y, max_residual.y),
+            select(is_larger, residual.z, max_residual.z),
         )
     return find_perpendicular(
-        scale(largest_residual, 1.0 / sqrt(maximum(dot(largest_residual, largest_residual), zero + 1.0 / HUGE_ERROR)))
+        scale(max_residual, 1.0 / sqrt(maximum(dot(max_residual, max_residual), zero + 1.0 / HUGE_ERROR)))
     )
 
 
 @device_function
-def bend_chain(lane_kind, tree, lanes, bend_mask, bend):
+def bend_chain(lane_kind, tree, lanes, bend_mask, bend_angle):
     """Make the step bend the chains of the lanes `bend_mask`.
 
     Hinges bend into the wider part of their range, balls to one common side.
     """
-    zero, angle = broadcast(lane_kind, 0.0), select(bend_mask, broadcast(lane_kind, bend), broadcast(lane_kind, 0.0))
+    zero, lane_angle = (
+        broadcast(lane_kind, 0.0),
+        select(bend_mask, broadcast(lane_kind, bend_angle), broadcast(lane_kind, 0.0)),
+    )
     for r in range(lanes.y.shape[0]):
         # Lanes that bend take no other step; the other lanes take theirs, without a preference step.
         lanes.y[r] = select(bend_mask, zero, lanes.y[r])
-    for d in range(tree.dofs.shape[0]):
-        lanes.preference_step[d] = zero
+    for dof_start in range(tree.dofs.shape[0]):
+        lanes.preference_step[dof_start] = zero
     bend_axis = find_bend_axis(lane_kind, tree, lanes)
     for i in range(tree.nodes.shape[0]):
-        _, motion, u_start, d = read_node(tree.nodes, i)
+        _, motion, u_start, dof_start = read_node(tree.nodes, i)
         if motion == HINGE:
             value = lanes.u[u_start]
             # Into the wider part of its range, where the hinge can rotate further.
-            is_upper_wider = tree.dofs[d, layout.DOF_HIGH] - value >= value - tree.dofs[d, layout.DOF_LOW]
-            lanes.preference_step[d] = select(is_upper_wider, angle, -angle)
+            is_upper_wider = (
+                tree.dofs[dof_start, layout.DOF_HIGH] - value >= value - tree.dofs[dof_start, layout.DOF_LOW]
+            )
+            lanes.preference_step[dof_start] = select(is_upper_wider, lane_angle, -lane_angle)
         elif motion == BALL:
             for c in range(3):
                 # All balls rotate about one axis of the base frame: rotations about their own axes would cancel.
-                lanes.preference_step[d + c] = angle * dot(bend_axis, read_vec(lanes.axes, 3 * i + c))
+                lanes.preference_step[dof_start + c] = lane_angle * dot(bend_axis, read_vec(lanes.axes, 3 * i + c))
     lanes.lane_state[HAS_BENT] = select(bend_mask, zero + 1.0, lanes.lane_state[HAS_BENT])
     # A bend increases the error and must not be undone.
-    lanes.lane_state[LAST_ERROR] = select(bend_mask, zero + HUGE_ERROR, lanes.lane_state[LAST_ERROR])
+    lanes.lane_state[PREVIOUS_ERROR] = select(bend_mask, zero + HUGE_ERROR, lanes.lane_state[PREVIOUS_ERROR])
 
 
 @device_function
-def compute_step(lane_kind, tree, lanes, extra, settings, error):
-    """Compute the step y by the rule and cap it. A last attempt scales it by its gain."""
-    rule, share = int(settings[layout.METHOD_RULE]), lanes.lane_state[STEP_GAIN]
+def compute_step(lane_kind, tree, lanes, workspace, settings, error):
+    """Compute the step y by the rule and cap it. A final attempt scales it by its gain."""
+    rule, step_factor = int(settings[layout.METHOD_RULE]), lanes.lane_state[STEP_GAIN]
     if rule == ADAPTIVE:
-        solve_transpose(lanes, share)
-        share = broadcast(lane_kind, 1.0)
+        solve_transpose(lanes, step_factor)
+        step_factor = broadcast(lane_kind, 1.0)
     elif rule == OPTIMAL:
         solve_transpose(lanes, compute_optimal_gain(lane_kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
-        cut = broadcast(lane_kind, settings[layout.METHOD_FIRST_SETTING])
+        cutoff = broadcast(lane_kind, settings[layout.METHOD_FIRST_SETTING])
         # With goals out of reach, small singular values cause large useless steps, and the pose would not converge.
-        last_cut = maximum(cut, broadcast(lane_kind, MIN_LAST_CUT))
+        final_cutoff = maximum(cutoff, broadcast(lane_kind, MIN_FINAL_CUTOFF))
         solve_pseudo_inverse(
             lane_kind,
             tree,
             lanes,
-            extra.singular_vectors,
-            select(lanes.lane_state[IS_LAST_ATTEMPT] > 0.0, last_cut, cut),
+            workspace.singular_vectors,
+            select(lanes.lane_state[IS_FINAL_ATTEMPT] > 0.0, final_cutoff, cutoff),
         )
     elif rule == DAMPED:
         solve_damped(
@@ -609,28 +626,33 @@ def compute_step(lane_kind, tree, lanes, extra, settings, error):
         )
     else:
         solve_selective(
-            lane_kind, tree, lanes, extra.singular_vectors, extra.goal_motions, settings[layout.METHOD_FIRST_SETTING]
+            lane_kind,
+            tree,
+            lanes,
+            workspace.singular_vectors,
+            workspace.goal_motions,
+            settings[layout.METHOD_FIRST_SETTING],
         )
-    cap_step(lane_kind, tree, lanes, settings[layout.METHOD_MAX_ROTATION], share)
+    cap_step(lane_kind, tree, lanes, settings[layout.METHOD_MAX_ROTATION], step_factor)
 
 
 @device_function
-def update_progress(lane_state, error, met, settings):
+def update_progress(lane_state, error, met_mask, settings):
     """Update the progress of each lane by one iteration.
 
     Returns the mask of ended attempts. The other lanes take a step, which counts.
     """
     zero = 0.0 * lane_state[LANE_ITERATIONS]
     # Compare with the last mark, not the previous step: small decreases add up to progress, oscillation does not.
-    has_fallen = error < lane_state[LAST_PROGRESS_ERROR] * select(
-        lane_state[IS_LAST_ATTEMPT] > 0.0, zero + LAST_PROGRESS_SHARE, zero + PROGRESS_SHARE
+    has_fallen = error < lane_state[PROGRESS_ERROR] * select(
+        lane_state[IS_FINAL_ATTEMPT] > 0.0, zero + FINAL_PROGRESS_RATIO, zero + PROGRESS_RATIO
     )
-    lane_state[LAST_PROGRESS_ERROR] = select(has_fallen, error, lane_state[LAST_PROGRESS_ERROR])
+    lane_state[PROGRESS_ERROR] = select(has_fallen, error, lane_state[PROGRESS_ERROR])
     lane_state[LANE_STALL_COUNT] = select(has_fallen, zero, lane_state[LANE_STALL_COUNT] + 1.0)
     end_mask = (
-        met
+        met_mask
         | (lane_state[LANE_ITERATIONS] >= settings[layout.METHOD_ITERATIONS])
-        | (lane_state[LANE_STALL_COUNT] >= settings[layout.METHOD_PATIENCE])
+        | (lane_state[LANE_STALL_COUNT] >= settings[layout.METHOD_PATIENCE_STEPS])
     )
     lane_state[LANE_ITERATIONS] = lane_state[LANE_ITERATIONS] + select(end_mask, zero, zero + 1.0)
     return end_mask
@@ -639,67 +661,71 @@ def update_progress(lane_state, error, met, settings):
 def make_kernel(lane_kind, name="solve"):
     """Make the kernel for lanes of this kind.
 
-    It solves problems first..last; it is a closure with a name, see kernels/tree_lm.py.
+    It solves problems first..end; it is a closure with a name, see kernels/tree_lm.py.
     """
 
     def solve(
-        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, preferred_u, preference_weights,
-        limits, clamps, settings, work, scratch, first, last, u, errors, counts, trace,
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, start_u, seeds, preferred_u, preference_weights,
+        limits, max_residuals, settings, work, scratch, first, end, u, errors, counts, trace,
     ):  # fmt: skip
         tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, preferred_u, preference_weights)
-        problems = TreeProblems(frames, targets, starts, seeds, settings, u, errors, counts)
-        w, nu, is_numeric, has_limits = (
+        problems = TreeProblems(frames, targets, start_u, seeds, settings, u, errors, counts)
+        w, nu, uses_differences, has_limits = (
             count_lanes(lane_kind),
-            starts.shape[1],
+            start_u.shape[1],
             settings[layout.METHOD_IS_NUMERIC] > 0.0,
             has_ball_limits(limits),
         )
-        flat, lanes = make_views(
+        scalars, lanes = make_views(
             lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
         )
-        extra = make_extra_views(lane_kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
-        active_count = max(min(w, last - first), 0)
+        workspace = make_method_workspace(lane_kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
+        active_count = max(min(w, end - first), 0)
         next_problem = first + active_count
         for l in range(w if active_count > 0 else 0):
-            write_frames(flat, w, l, frames[0])
-            load_problem(problems, flat, w, l, first + min(l, active_count - 1))
+            write_frames(scalars, w, l, frames[0])
+            load_problem(problems, scalars, w, l, first + min(l, active_count - 1))
             if l >= active_count:
-                flat.lane_state[LANE_PROBLEM * w + l] = -1.0
+                scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
         while active_count > 0:
-            error, met = evaluate_lanes(lane_kind, tree, limits, lanes, extra, is_numeric)
+            error, met_mask = evaluate_lanes(lane_kind, tree, limits, lanes, workspace, uses_differences)
             if mask_to_bits(undo_steps(lane_kind, lanes, error, settings)) != 0:
                 # A lane with an undone step needs its previous residual and Jacobian again. Measuring the other lanes
                 # twice changes nothing.
-                error, met = evaluate_lanes(lane_kind, tree, limits, lanes, extra, is_numeric)
-            lanes.lane_state[LAST_ERROR] = error
-            store_best(lanes, extra, error, met)
+                error, met_mask = evaluate_lanes(lane_kind, tree, limits, lanes, workspace, uses_differences)
+            lanes.lane_state[PREVIOUS_ERROR] = error
+            store_best(lanes, workspace, error, met_mask)
             if has_limits:
                 freeze_balls(lane_kind, tree, limits, lanes, False)
             freeze_dofs(lane_kind, tree, lanes, False)
             bend_mask = find_stationary_lanes(lane_kind, tree, lanes, error)
             # A lane at its end steps along with the others; its result is stored already.
             end_bits, met_bits = (
-                mask_to_bits(update_progress(lanes.lane_state, error, met, settings)),
-                mask_to_bits(met),
+                mask_to_bits(update_progress(lanes.lane_state, error, met_mask, settings)),
+                mask_to_bits(met_mask),
             )
-            if trace.shape[0] > 0 and flat.lane_state[LANE_PROBLEM * w] == first:
-                row = int(flat.lane_state[LANE_ITERATIONS * w] + flat.lane_state[LANE_ATTEMPT * w]) - 1 + (end_bits & 1)
-                record_trace(trace, row, flat.tested_u, w, nu, get_lane(error, 0))
-            clamp_errors(tree, lanes, clamps)
-            compute_step(lane_kind, tree, lanes, extra, settings, error)
+            if trace.shape[0] > 0 and scalars.lane_state[LANE_PROBLEM * w] == first:
+                trace_row = (
+                    int(scalars.lane_state[LANE_ITERATIONS * w] + scalars.lane_state[LANE_ATTEMPT * w])
+                    - 1
+                    + (end_bits & 1)
+                )
+                record_trace(trace, trace_row, scalars.tested_u, w, nu, get_lane(error, 0))
+            clamp_errors(tree, lanes, max_residuals)
+            compute_step(lane_kind, tree, lanes, workspace, settings, error)
             # `apply_step` reads `preference_step` only where some lane bends, which is rare; others need not add zeros.
-            has_bend = settings[layout.METHOD_BEND] > 0.0 and mask_to_bits(bend_mask) != 0
-            if has_bend:
-                bend_chain(lane_kind, tree, lanes, bend_mask, settings[layout.METHOD_BEND])
-            apply_step(lane_kind, tree, lanes, has_bend)
+            bends_any = settings[layout.METHOD_INITIAL_BEND] > 0.0 and mask_to_bits(bend_mask) != 0
+            if bends_any:
+                bend_chain(lane_kind, tree, lanes, bend_mask, settings[layout.METHOD_INITIAL_BEND])
+            apply_step(lane_kind, tree, lanes, bends_any)
             for l in range(w if has_limits else 0):
-                clamp_balls(tree, limits, flat.u, w, l)
+                clamp_balls(tree, limits, scalars.u, w, l)
             for l in range(w if end_bits != 0 else 0):
-                if (end_bits >> l) & 1 and flat.lane_state[LANE_PROBLEM * w + l] >= 0.0:
+                if (end_bits >> l) & 1 and scalars.lane_state[LANE_PROBLEM * w + l] >= 0.0:
                     is_met = (met_bits >> l) & 1 == 1
-                    if next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem, last):
+                    if schedule_lane(tree, limits, problems, scalars, workspace, w, l, is_met, next_problem, end):
                         next_problem += 1
-                    elif flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
+                    elif scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
                         active_count -= 1
 
     solve.__qualname__ = name

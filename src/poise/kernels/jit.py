@@ -1,5 +1,5 @@
 # pyright: standard
-"""Numba compiler of the kernels, and its decorators.
+"""Decorators and compiler passes for Numba kernels, and their cache stamp.
 
 The decorators are `kernel` (called by Python, cached on disk), `inline`, `device_function` and `never_inline` (called
 by kernels). Each kernel is compiled with all its callees inside.
@@ -44,14 +44,14 @@ class FixedOperatorType(types.Type):
     """Base of Poise's own Numba types. Their operators never change, so their typing results are cached."""
 
 
-_FIXED_TYPES = types.Number, types.Boolean, FixedOperatorType, types.Array  # including literal types
-_OPERATORS = frozenset(each for each in vars(operator).values() if callable(each)) | {bool, int, min, max}
+_FIXED_OPERATOR_TYPES = types.Number, types.Boolean, FixedOperatorType, types.Array  # including literal types
+_OPERATORS = frozenset(function for function in vars(operator).values() if callable(function)) | {bool, int, min, max}
 
 
 def _has_fixed_operators(numba_type: Any) -> bool:
     if isinstance(numba_type, types.UniTuple | types.Tuple):  # an index
         return all(map(_has_fixed_operators, numba_type.types))
-    return isinstance(numba_type, _FIXED_TYPES)
+    return isinstance(numba_type, _FIXED_OPERATOR_TYPES)
 
 
 class _CachedOperator(types.Function):
@@ -87,10 +87,10 @@ class _InlinedBuiltin(AbstractTemplate):
 class _Extremum(_InlinedBuiltin):
     def generic(self, args: Any, kws: Any) -> Any:
         """Type all arguments as their common type."""
-        if kws or len(args) < 2 or not all(isinstance(each, types.Integer | types.Float) for each in args):
+        if kws or len(args) < 2 or not all(isinstance(numba_type, types.Integer | types.Float) for numba_type in args):
             return None
-        unified = self.context.unify_types(*args)
-        return signature(unified, *[unified] * len(args))
+        common_type = self.context.unify_types(*args)
+        return signature(common_type, *[common_type] * len(args))
 
 
 class _Min(_Extremum):
@@ -137,11 +137,11 @@ def make_caching_context(context: Any) -> Any:
     """Copy a typing context, with cached operators and attributes."""
 
     def lookup_global(value: Any) -> Any:
-        found_type = lookup(value)
+        global_type = original_lookup(value)
         return (
-            _make_cached_operator(found_type)
-            if isinstance(found_type, types.Function) and found_type.typing_key in _OPERATORS
-            else found_type
+            _make_cached_operator(global_type)
+            if isinstance(global_type, types.Function) and global_type.typing_key in _OPERATORS
+            else global_type
         )
 
     def resolve_getattr(owner: Any, name: str) -> Any:
@@ -152,11 +152,11 @@ def make_caching_context(context: Any) -> Any:
         return attributes[owner, name]
 
     attributes: dict[tuple[Any, str], Any] = {}
-    lookup = context._lookup_global  # noqa: SLF001
-    copied = copy.copy(context)
-    copied._lookup_global, copied.resolve_getattr = lookup_global, resolve_getattr  # noqa: SLF001
-    copied.refresh = context.refresh  # new definitions are registered in the original
-    return copied
+    original_lookup = context._lookup_global  # noqa: SLF001
+    cached_context = copy.copy(context)
+    cached_context._lookup_global, cached_context.resolve_getattr = lookup_global, resolve_getattr  # noqa: SLF001
+    cached_context.refresh = context.refresh  # new definitions are registered in the original
+    return cached_context
 
 
 # --- Compiler: passes, targets, cache stamp --------------------------------------------------------------------------
@@ -178,9 +178,9 @@ class KernelCompiler(Compiler):
     is_inlining_disabled: ClassVar[bool] = False  # whether inlining is disabled
 
     def __init__(
-        self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, local_types: Any
     ) -> None:
-        super().__init__(typingctx, targetctx, library, args, result, _CachedFlags(flags), own)
+        super().__init__(typingctx, targetctx, library, args, return_type, _CachedFlags(flags), local_types)
         context = self.state.targetctx = _make_fixed_target(self.state.targetctx)
         context.typing_context = self.state.typingctx = make_caching_context(self.state.typingctx)
         if flags.no_cpython_wrapper:
@@ -193,11 +193,13 @@ class KernelCompiler(Compiler):
 
     def define_pipelines(self) -> list[PassManager]:
         """Return Numba's passes without the needless ones."""
-        standard = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager = PassManager("kernels")
-        manager.passes.extend(each for each in standard.passes if each[0] not in _SKIPPED_PASSES)
-        manager.finalize()
-        return [manager]
+        standard_pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        pass_manager = PassManager("kernels")
+        pass_manager.passes.extend(
+            pass_entry for pass_entry in standard_pipeline.passes if pass_entry[0] not in _SKIPPED_PASSES
+        )
+        pass_manager.finalize()
+        return [pass_manager]
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function and its callees."""
@@ -269,32 +271,32 @@ def _make_fixed_target(context: Any) -> Any:
     """
 
     def refresh() -> None:
-        if not refreshed:
-            refreshed.append(True)
+        if not refresh_calls:
+            refresh_calls.append(True)
             context.refresh()
 
     def get_abi_sizeof(numba_type: Any) -> int:
         name = str(numba_type)
-        if name not in sizes:
-            sizes[name] = context.get_abi_sizeof(numba_type)
-        return sizes[name]
+        if name not in type_sizes:
+            type_sizes[name] = context.get_abi_sizeof(numba_type)
+        return type_sizes[name]
 
-    refreshed: list[bool] = []  # outside of the copy, because Numba copies that again
-    sizes: dict[str, int] = {}
-    copied = copy.copy(context)
-    copied.refresh, copied.get_abi_sizeof = refresh, get_abi_sizeof
-    return copied
+    refresh_calls: list[bool] = []  # outside of the copy, because Numba copies that again
+    type_sizes: dict[str, int] = {}
+    fixed_context = copy.copy(context)
+    fixed_context.refresh, fixed_context.get_abi_sizeof = refresh, get_abi_sizeof
+    return fixed_context
 
 
 @contextmanager
 def _disable_gc() -> Iterator[None]:
     """Disable garbage collection. It finds next to nothing and takes a twelfth of the compile time."""
-    collects = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collects:
+        if was_enabled:
             gc.enable()
 
 
@@ -349,7 +351,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 entrypoints.init_all()  # Numba would read the entry points of all packages at its first compile
 
 # These modules import, report and cache kernels; nothing in them is compiled.
-_UNSTAMPED_FILES = {Path(str(module.__file__)) for module in (compilation, compilation, lazy_import)}
+_UNSTAMPED_FILES = {Path(str(module.__file__)) for module in (compilation, lazy_import)}
 
 
 def _compute_source_stamp() -> str:
@@ -381,8 +383,8 @@ _KERNEL_FLAGS: dict[str, Any] = {**_ARITHMETIC_FLAGS, "no_cfunc_wrapper": True} 
 
 def kernel(function: Function) -> Function:
     """Compile an entry point for Python. It is cached on disk and releases the interpreter lock."""
-    compiled: Any = njit(nogil=True, **_KERNEL_FLAGS)(function)
-    return _add_disk_cache(compiled)
+    dispatcher: Any = njit(nogil=True, **_KERNEL_FLAGS)(function)
+    return _add_disk_cache(dispatcher)
 
 
 def gil_kernel(function: Function) -> Function:
@@ -390,8 +392,8 @@ def gil_kernel(function: Function) -> Function:
 
     For calls of a few microseconds: releasing the lock would cost a tenth of one.
     """
-    compiled: Any = njit(**_KERNEL_FLAGS)(function)
-    return _add_disk_cache(compiled)
+    dispatcher: Any = njit(**_KERNEL_FLAGS)(function)
+    return _add_disk_cache(dispatcher)
 
 
 # Device functions are called by kernels only. `KernelCompiler` recognises them by the missing Python wrapper; calling
@@ -441,8 +443,8 @@ def never_inline(function: Function) -> Function:
     return njit(**_NEVER_INLINE_FLAGS)(function)  # pyright: ignore[reportReturnType]
 
 
-def _add_disk_cache(compiled: Any) -> Any:
+def _add_disk_cache(dispatcher: Any) -> Any:
     """Give a compiled function its disk cache. A private attribute: a test guards it for each Numba release."""
-    if hasattr(compiled, "_cache"):  # absent with NUMBA_DISABLE_JIT=1
-        compiled._cache = compilation.make_disk_cache(compiled.py_func, SOURCE_STAMP)  # noqa: SLF001  (Numba has no public way)
-    return compiled
+    if hasattr(dispatcher, "_cache"):  # absent with NUMBA_DISABLE_JIT=1
+        dispatcher._cache = compilation.make_disk_cache(dispatcher.py_func, SOURCE_STAMP)  # noqa: SLF001  (Numba has no public way)
+    return dispatcher

@@ -10,11 +10,12 @@ Several poses are computed side by side (kernels/lanes.py). The constants A and 
     ball    A R(q) B, free A T R B: constant holds A, sine B
     fixed   constant
 
-    table   (r, 41)     rows, parents first: see the columns. FK_PARENT is 0 for a root, else 1 + the row of the parent
-    q       (k, nq)     poses
-    used_columns (u,)   the columns of q that the table needs; FK_Q_START counts in these
-    local_offsets (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; may be empty
-    world   (k, 12 m)   affine 3 x 4 of the last m rows
+    table          (r, 41)     rows, parents first: see the columns. FK_PARENT is 0 for a root, else 1 + the row of the
+                               parent
+    q              (k, nq)     poses
+    used_columns   (u,)        the columns of q that the table needs; FK_Q_START counts in these
+    local_offsets  (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; may be empty
+    world_maps     (k, 12 m)   affine 3 x 4 of the last m rows
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ def wrap_angle(x):
 def compute_sincos(lane_kind, x):
     """Compute sine and cosine of any angle [rad]."""
     # Continuous joints may count turns; angles above a hundred thousand radians are rare and take the slow path.
-    huge_lanes = mask_to_bits(maximum(x, -x) > MAX_EXACT_ANGLE_RAD)
-    if huge_lanes != 0:
+    huge_bits = mask_to_bits(maximum(x, -x) > MAX_EXACT_ANGLE_RAD)
+    if huge_bits != 0:
         for l in range(count_lanes(lane_kind)):
-            if (huge_lanes >> l) & 1:
+            if (huge_bits >> l) & 1:
                 x = set_lane(x, l, wrap_angle(get_lane(x, l)))
     s, c = half_angle_sincos(x)
     return 2.0 * (s * c), 1.0 - 2.0 * (s * s)
@@ -87,43 +88,43 @@ def write_rotation(m, q):
 
 
 @inline
-def write_ball(lane_kind, row, numbers, column, is_free, motion, a_times_j, m):
+def write_ball(lane_kind, row, q_values, q_start, is_free, motion, a_times_j, local_map):
     """Write the local map A . J . B of a ball or free joint. `motion` and `a_times_j` are workspace."""
     for j in range(3, 12, 4):
         motion[j] = broadcast(lane_kind, 0.0)
     if is_free:
-        motion[3], motion[7], motion[11] = numbers[column], numbers[column + 1], numbers[column + 2]
-        column += 3
-    write_rotation(motion, Quat(numbers[column], numbers[column + 1], numbers[column + 2], numbers[column + 3]))
+        motion[3], motion[7], motion[11] = q_values[q_start], q_values[q_start + 1], q_values[q_start + 2]
+        q_start += 3
+    write_rotation(motion, Quat(q_values[q_start], q_values[q_start + 1], q_values[q_start + 2], q_values[q_start + 3]))
     # Most rigs have no B, which saves a matrix product.
-    if row[layout.FK_POST_TRANSFORM] > 0.0:
+    if row[layout.FK_HAS_POST_TRANSFORM] > 0.0:
         compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, a_times_j)
-        compose(a_times_j, row[layout.FK_SINE : layout.FK_COSINE], m)
+        compose(a_times_j, row[layout.FK_SINE : layout.FK_COSINE], local_map)
     else:
-        compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, m)
+        compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, local_map)
 
 
 @inline
-def write_local(lane_kind, row, numbers, motion, a_times_j, m):
+def write_local(lane_kind, row, q_values, motion, a_times_j, local_map):
     """Write the local map A . J . B of one row. `motion` and `a_times_j` are workspace."""
-    joint_kind, column = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
+    joint_kind, q_start = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
     if joint_kind == HINGE:
         s, c = compute_sincos(
-            lane_kind, numbers[column] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET]
+            lane_kind, q_values[q_start] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET]
         )
         for j in range(12):
             # Rodrigues' formula with A and B multiplied in beforehand: two products per number instead of two matrix
             # products.
-            m[j] = s * row[layout.FK_SINE + j] + c * row[layout.FK_COSINE + j] + row[layout.FK_CONSTANT + j]
+            local_map[j] = s * row[layout.FK_SINE + j] + c * row[layout.FK_COSINE + j] + row[layout.FK_CONSTANT + j]
     elif joint_kind == SLIDE:
-        x = numbers[column] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET]
+        x = q_values[q_start] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET]
         for j in range(12):
-            m[j] = x * row[layout.FK_SINE + j] + row[layout.FK_CONSTANT + j]
+            local_map[j] = x * row[layout.FK_SINE + j] + row[layout.FK_CONSTANT + j]
     elif joint_kind == FIXED:
         for j in range(12):
-            m[j] = broadcast(lane_kind, row[layout.FK_CONSTANT + j])
+            local_map[j] = broadcast(lane_kind, row[layout.FK_CONSTANT + j])
     else:
-        write_ball(lane_kind, row, numbers, column, joint_kind == FREE, motion, a_times_j, m)
+        write_ball(lane_kind, row, q_values, q_start, joint_kind == FREE, motion, a_times_j, local_map)
 
 
 @inline
@@ -134,16 +135,16 @@ def write_identity(lane_kind, m):
 
 
 @inline
-def apply_local_offsets(local_offsets, i, m):
+def apply_local_offsets(local_offsets, i, local_map):
     """Apply the offset and scale of row i."""
     for r in range(3):
-        m[4 * r + 3] = m[4 * r + 3] + local_offsets[6 * i + r]
+        local_map[4 * r + 3] = local_map[4 * r + 3] + local_offsets[6 * i + r]
         for c in range(3):
-            m[4 * r + c] = m[4 * r + c] * local_offsets[6 * i + 3 + c]
+            local_map[4 * r + c] = local_map[4 * r + c] * local_offsets[6 * i + 3 + c]
 
 
 @inline
-def gather(work, start, rows, columns, first, count, w):
+def gather(work, work_start, source_rows, columns, first, count, w):
     """Gather columns of several rows side by side.
 
     Takes `count` rows from `first` on; further lanes repeat the last.
@@ -151,89 +152,89 @@ def gather(work, start, rows, columns, first, count, w):
     for l in range(w):
         i = min(first + l, first + count - 1)
         for j in range(columns.shape[0]):
-            work[start + j * w + l] = rows[i, columns[j]]
+            work[work_start + j * w + l] = source_rows[i, columns[j]]
 
 
 @inline
-def gather_all(work, start, rows, first, count, w):
+def gather_all(work, work_start, source_rows, first, count, w):
     """Gather every column. A single row serves all poses."""
     for l in range(w):
-        i = min(first + l, first + count - 1, rows.shape[0] - 1)
-        for j in range(rows.shape[1]):
-            work[start + j * w + l] = rows[i, j]
+        i = min(first + l, first + count - 1, source_rows.shape[0] - 1)
+        for j in range(source_rows.shape[1]):
+            work[work_start + j * w + l] = source_rows[i, j]
 
 
 @inline
-def scatter(work, start, first, count, w, out):
+def scatter(work, work_start, first, count, w, out):
     """Scatter lanes back to rows.
 
-    Writes `count` lanes from element `start` of the work array to rows of `out` from `first` on.
+    Writes `count` lanes from element `work_start` of the work array to rows of `out` from `first` on.
     """
     for l in range(count):
         for j in range(out.shape[1]):
-            out[first + l, j] = work[start + j * w + l]
+            out[first + l, j] = work[work_start + j * w + l]
 
 
 @inline
-def compute_world_maps(lane_kind, table, q, used_columns, local_offsets, work, world):
+def compute_world_maps(lane_kind, table, q, used_columns, local_offsets, work, world_maps):
     """Compute world maps. `work` holds (u + 12 (r + 1) + 6 r) values, aligned to 64 bytes."""
     w, k, r, u = count_lanes(lane_kind), q.shape[0], table.shape[0], used_columns.shape[0]
-    numbers, maps, offsets_start = (
+    q_values, maps, offsets_start = (
         view_lanes(lane_kind, work, 0, u),
         view_lanes(lane_kind, work, u * w, r + 1, 12),
         (u + 12 * (r + 1)) * w,
     )
-    offsets = view_lanes(lane_kind, work, offsets_start, 6 * r)
-    motion, a_times_j, local = stack_array(lane_kind, 12), stack_array(lane_kind, 12), stack_array(lane_kind, 12)
+    lane_offsets = view_lanes(lane_kind, work, offsets_start, 6 * r)
+    motion, a_times_j, local_map = stack_array(lane_kind, 12), stack_array(lane_kind, 12), stack_array(lane_kind, 12)
     write_identity(lane_kind, maps[0])
     for first in range(0, k, w):
-        count = min(w, k - first)
-        gather(work, 0, q, used_columns, first, count, w)
+        block_count = min(w, k - first)
+        gather(work, 0, q, used_columns, first, block_count, w)
         if local_offsets.shape[0] > 0:
-            gather_all(work, offsets_start, local_offsets, first, count, w)
+            gather_all(work, offsets_start, local_offsets, first, block_count, w)
         for i in range(r):
-            write_local(lane_kind, table[i], numbers, motion, a_times_j, local)
+            write_local(lane_kind, table[i], q_values, motion, a_times_j, local_map)
             if local_offsets.shape[0] > 0:
-                apply_local_offsets(offsets, i, local)
+                apply_local_offsets(lane_offsets, i, local_map)
             # Roots have parent 0, the identity, so that no row needs a branch.
-            compose(maps[int(table[i, layout.FK_PARENT])], local, maps[i + 1])
-        scatter(work, offsets_start - world.shape[1] * w, first, count, w, world)
+            compose(maps[int(table[i, layout.FK_PARENT])], local_map, maps[i + 1])
+        scatter(work, offsets_start - world_maps.shape[1] * w, first, block_count, w, world_maps)
 
 
 @kernel
-def compute_world_maps4(table, q, used_columns, local_offsets, work, world):
+def compute_world_maps4(table, q, used_columns, local_offsets, work, world_maps):
     """Compute world maps of four poses side by side."""
-    compute_world_maps(LANES4, table, q, used_columns, local_offsets, work, world)
+    compute_world_maps(LANES4, table, q, used_columns, local_offsets, work, world_maps)
 
 
 @kernel
-def compute_world_maps8(table, q, used_columns, local_offsets, work, world):
+def compute_world_maps8(table, q, used_columns, local_offsets, work, world_maps):
     """Compute world maps of eight poses side by side."""
-    compute_world_maps(LANES8, table, q, used_columns, local_offsets, work, world)
+    compute_world_maps(LANES8, table, q, used_columns, local_offsets, work, world_maps)
 
 
 # --- one pose after the other ------------------------------------------------------------------------------------
 
 
 @inline
-def compute_local_transform(joint_kind, axis, A, i, q, start, ratio, offset):
+def compute_local_transform(joint_kind, axis, A, i, q, q_start, ratio, offset):
     """Compute position and rotation of A . J(q) in the parent's frame."""
-    p = Vec(A[i, 0], A[i, 1], A[i, 2])
-    r = Quat(A[i, 3], A[i, 4], A[i, 5], A[i, 6])
+    position = Vec(A[i, 0], A[i, 1], A[i, 2])
+    rotation = Quat(A[i, 3], A[i, 4], A[i, 5], A[i, 6])
     if joint_kind == HINGE:
-        r = multiply(r, from_axis_angle(axis, ratio * q[start] + offset))
+        rotation = multiply(rotation, from_axis_angle(axis, ratio * q[q_start] + offset))
     elif joint_kind == SLIDE:
-        p = add(p, rotate(r, scale(axis, ratio * q[start] + offset)))
+        position = add(position, rotate(rotation, scale(axis, ratio * q[q_start] + offset)))
     elif joint_kind == BALL:
-        r = multiply(r, Quat(q[start], q[start + 1], q[start + 2], q[start + 3]))
+        rotation = multiply(rotation, Quat(q[q_start], q[q_start + 1], q[q_start + 2], q[q_start + 3]))
     elif joint_kind == FREE:
-        p = add(p, rotate(r, Vec(q[start], q[start + 1], q[start + 2])))
-        r = multiply(r, Quat(q[start + 3], q[start + 4], q[start + 5], q[start + 6]))
-    return p, r
+        position = add(position, rotate(rotation, Vec(q[q_start], q[q_start + 1], q[q_start + 2])))
+        rotation = multiply(rotation, Quat(q[q_start + 3], q[q_start + 4], q[q_start + 5], q[q_start + 6]))
+    return position, rotation
 
 
 @kernel
-def compute_local_transforms(kinds, axes, A, starts, couplings, q, positions, rotations):
+def compute_local_transforms(kinds, axes, A, q_starts, couplings, q, positions, rotations):
     """Compute the local transforms of k configurations q (k, nq).
 
     Fills positions (k, n, 3) and rotations (k, n, 4) of A . J.
@@ -241,9 +242,16 @@ def compute_local_transforms(kinds, axes, A, starts, couplings, q, positions, ro
     for k in range(q.shape[0]):
         for i in range(kinds.shape[0]):
             axis = Vec(axes[i, 0], axes[i, 1], axes[i, 2])
-            p, r = compute_local_transform(kinds[i], axis, A, i, q[k], starts[i], couplings[i, 0], couplings[i, 1])
-            positions[k, i, 0], positions[k, i, 1], positions[k, i, 2] = p.x, p.y, p.z
-            rotations[k, i, 0], rotations[k, i, 1], rotations[k, i, 2], rotations[k, i, 3] = r.w, r.x, r.y, r.z
+            position, rotation = compute_local_transform(
+                kinds[i], axis, A, i, q[k], q_starts[i], couplings[i, 0], couplings[i, 1]
+            )
+            positions[k, i, 0], positions[k, i, 1], positions[k, i, 2] = position.x, position.y, position.z
+            rotations[k, i, 0], rotations[k, i, 1], rotations[k, i, 2], rotations[k, i, 3] = (
+                rotation.w,
+                rotation.x,
+                rotation.y,
+                rotation.z,
+            )
 
 
 @inline
@@ -303,13 +311,13 @@ def similarity_to_quaternion(m, tolerance):
 
 
 @kernel
-def similarities_to_quaternions(world, tolerance, rotations):
+def similarities_to_quaternions(world_maps, tolerance, rotations):
     """Find rotations nearest to affine maps (k, 12).
 
     They are quaternions (k, 4), w >= 0; w is -1 where no rotation is near, for the caller to report.
     """
-    for k in range(world.shape[0]):
-        q, is_near = similarity_to_quaternion(world[k], tolerance)
+    for k in range(world_maps.shape[0]):
+        q, is_near = similarity_to_quaternion(world_maps[k], tolerance)
         rotations[k, 0] = -1.0
         if is_near:
             rotations[k, 0], rotations[k, 1], rotations[k, 2], rotations[k, 3] = q.w, q.x, q.y, q.z
@@ -317,16 +325,17 @@ def similarities_to_quaternions(world, tolerance, rotations):
 
 # --- Geometric Jacobians of points on joints -------------------------------------------------------------------------
 #
-# table  (r, 41)     the path from the root to the joint; table, q, used_columns and local_offsets as for world maps
-# dofs   (r, 13)     JACOBIAN_FIRST: the row's first column in the Jacobian; JACOBIAN_ORIGIN: A's translation;
-# JACOBIAN_AXES: the axis of a hinge or slide, or all three axes, turned by A
-# gains  (1|k, r)    1 / scale of each row's parent
-# points (1|k, 3)    in the joint's frame
-# out    (k, 6 nv)   rows: three of velocity, three of angular velocity, in world axes
+# table           (r, 41)    the path from the root to the joint; table, q, used_columns and local_offsets as for world
+# maps
+# jacobian_table  (r, 13)    JACOBIAN_FIRST_COLUMN: the row's first column in the Jacobian; JACOBIAN_ORIGIN: A's
+# translation; JACOBIAN_AXES: the axis of a hinge or slide, or all three axes, turned by A
+# inverse_scales  (1|k, r)   1 / scale of each row's parent
+# points          (1|k, 3)   in the joint's frame
+# out             (k, 6 nv)  rows: three of velocity, three of angular velocity, in world axes
 #
 # With x the point in the parent's frame, L the linear part of the parent's world map and a an axis rotated by A: a
-# rotation gives velocity L (a x (x - origin)) and angular velocity L a gain, a slide velocity L a. There is no inverse
-# and no difference of world positions: any affine B is exact, and no precision is lost far from the origin.
+# rotation gives velocity L (a x (x - origin)) and angular velocity L a inverse_scale, a slide velocity L a. There is no
+# inverse and no difference of world positions: any affine B is exact, and no precision is lost far from the origin.
 
 
 @inline
@@ -348,82 +357,84 @@ def add_column(columns, start, nv, v, factor):
 
 
 @inline
-def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
+def add_columns(row, jacobian_row, q_values, world_from_parent, inverse_scale, lever, nv, columns):
     """Add the contribution of one row.
 
-    `world_from_parent` is the parent's world map, `arm` the point relative to A's origin in the parent's frame.
+    `world_from_parent` is the parent's world map, `lever` the point relative to A's origin in the parent's frame.
     """
-    joint_kind, column, ratio, first = (
+    joint_kind, q_start, ratio, first_column = (
         int(row[layout.FK_KIND]),
         int(row[layout.FK_Q_START]),
         row[layout.FK_COUPLING_RATIO],
-        int(dof[layout.JACOBIAN_FIRST]),
+        int(jacobian_row[layout.JACOBIAN_FIRST_COLUMN]),
     )
     # A free joint translates along the axes of A, then rotates about its translated origin.
     if joint_kind in (SLIDE, FREE):
         for c in range(1 if joint_kind == SLIDE else 3):
-            direction = read_vec_at(dof, layout.JACOBIAN_AXES + 3 * c)
-            add_column(columns, first + c, nv, apply_linear(world_from_parent, direction), ratio)
+            direction = read_vec_at(jacobian_row, layout.JACOBIAN_AXES + 3 * c)
+            add_column(columns, first_column + c, nv, apply_linear(world_from_parent, direction), ratio)
             if joint_kind == FREE:
                 # The rotation's lever arm starts at the translated origin.
-                arm = sub(arm, scale(direction, numbers[column + c]))
+                lever = sub(lever, scale(direction, q_values[q_start + c]))
     if joint_kind in (SLIDE, FIXED):
         return
     if joint_kind == FREE:
-        first += 3
+        first_column += 3
     for c in range(1 if joint_kind == HINGE else 3):
-        axis = read_vec_at(dof, layout.JACOBIAN_AXES + 3 * c)
-        add_column(columns, first + c, nv, apply_linear(world_from_parent, cross(axis, arm)), ratio)
+        axis = read_vec_at(jacobian_row, layout.JACOBIAN_AXES + 3 * c)
+        add_column(columns, first_column + c, nv, apply_linear(world_from_parent, cross(axis, lever)), ratio)
         # Angular velocities do not scale: divide by the parent's scale contained in L.
-        add_column(columns, first + c + 3 * nv, nv, apply_linear(world_from_parent, axis), gain * ratio)
+        add_column(columns, first_column + c + 3 * nv, nv, apply_linear(world_from_parent, axis), inverse_scale * ratio)
 
 
 @inline
-def compute_jacobians(lane_kind, table, dofs, q, used_columns, local_offsets, gains, points, work, out):
+def compute_jacobians(
+    lane_kind, table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out
+):
     """Compute Jacobians. `work` holds (u + 12 + 6 nv + 31 r + 3) values, aligned to 64 bytes."""
     w, k, r, u, nv = count_lanes(lane_kind), q.shape[0], table.shape[0], used_columns.shape[0], out.shape[1] // 6
-    numbers, at_maps = view_lanes(lane_kind, work, 0, u), u * w
-    maps, at_locals = view_lanes(lane_kind, work, at_maps, r + 1, 12), at_maps + 12 * (r + 1) * w
-    locals_, at_offsets = view_lanes(lane_kind, work, at_locals, r, 12), at_locals + 12 * r * w
-    offsets, at_gains = view_lanes(lane_kind, work, at_offsets, 6 * r), at_offsets + 6 * r * w
-    gain, at_point = view_lanes(lane_kind, work, at_gains, r), at_gains + r * w
-    point, at_columns = view_lanes(lane_kind, work, at_point, 3), at_point + 3 * w
-    columns = view_lanes(lane_kind, work, at_columns, 6 * nv)
+    q_values, maps_start = view_lanes(lane_kind, work, 0, u), u * w
+    maps, local_maps_start = view_lanes(lane_kind, work, maps_start, r + 1, 12), maps_start + 12 * (r + 1) * w
+    local_maps, offsets_start = view_lanes(lane_kind, work, local_maps_start, r, 12), local_maps_start + 12 * r * w
+    lane_offsets, inverse_scales_start = view_lanes(lane_kind, work, offsets_start, 6 * r), offsets_start + 6 * r * w
+    inverse_scale, point_start = view_lanes(lane_kind, work, inverse_scales_start, r), inverse_scales_start + r * w
+    point, columns_start = view_lanes(lane_kind, work, point_start, 3), point_start + 3 * w
+    columns = view_lanes(lane_kind, work, columns_start, 6 * nv)
     motion, a_times_j = stack_array(lane_kind, 12), stack_array(lane_kind, 12)
     write_identity(lane_kind, maps[0])
     for first in range(0, k, w):
-        count = min(w, k - first)
-        gather(work, 0, q, used_columns, first, count, w)
+        block_count = min(w, k - first)
+        gather(work, 0, q, used_columns, first, block_count, w)
         if local_offsets.shape[0] > 0:
-            gather_all(work, at_offsets, local_offsets, first, count, w)
-        gather_all(work, at_gains, gains, first, count, w)
-        gather_all(work, at_point, points, first, count, w)
+            gather_all(work, offsets_start, local_offsets, first, block_count, w)
+        gather_all(work, inverse_scales_start, inverse_scales, first, block_count, w)
+        gather_all(work, point_start, points, first, block_count, w)
         for i in range(r):
-            write_local(lane_kind, table[i], numbers, motion, a_times_j, locals_[i])
+            write_local(lane_kind, table[i], q_values, motion, a_times_j, local_maps[i])
             if local_offsets.shape[0] > 0:
-                apply_local_offsets(offsets, i, locals_[i])
-            compose(maps[i], locals_[i], maps[i + 1])
+                apply_local_offsets(lane_offsets, i, local_maps[i])
+            compose(maps[i], local_maps[i], maps[i + 1])
         for j in range(6 * nv):
             columns[j] = broadcast(lane_kind, 0.0)
         x = Vec(point[0], point[1], point[2])
         # From the joint to the root the point is transformed from frame to frame, without inverting a map.
         for i in range(r - 1, -1, -1):
-            m = locals_[i]
-            x = add(apply_linear(m, x), Vec(m[3], m[7], m[11]))
-            arm = sub(x, read_vec_at(dofs[i], layout.JACOBIAN_ORIGIN))
+            local_map = local_maps[i]
+            x = add(apply_linear(local_map, x), Vec(local_map[3], local_map[7], local_map[11]))
+            lever = sub(x, read_vec_at(jacobian_table[i], layout.JACOBIAN_ORIGIN))
             if local_offsets.shape[0] > 0:
-                arm = sub(arm, Vec(offsets[6 * i], offsets[6 * i + 1], offsets[6 * i + 2]))
-            add_columns(table[i], dofs[i], numbers, maps[i], gain[i], arm, nv, columns)
-        scatter(work, at_columns, first, count, w, out)
+                lever = sub(lever, Vec(lane_offsets[6 * i], lane_offsets[6 * i + 1], lane_offsets[6 * i + 2]))
+            add_columns(table[i], jacobian_table[i], q_values, maps[i], inverse_scale[i], lever, nv, columns)
+        scatter(work, columns_start, first, block_count, w, out)
 
 
 @kernel
-def compute_jacobians4(table, dofs, q, used_columns, local_offsets, gains, points, work, out):
+def compute_jacobians4(table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out):
     """Compute Jacobians of four poses side by side."""
-    compute_jacobians(LANES4, table, dofs, q, used_columns, local_offsets, gains, points, work, out)
+    compute_jacobians(LANES4, table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out)
 
 
 @kernel
-def compute_jacobians8(table, dofs, q, used_columns, local_offsets, gains, points, work, out):
+def compute_jacobians8(table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out):
     """Compute Jacobians of eight poses side by side."""
-    compute_jacobians(LANES8, table, dofs, q, used_columns, local_offsets, gains, points, work, out)
+    compute_jacobians(LANES8, table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out)

@@ -1,4 +1,4 @@
-"""Constants shared by Python and the kernels. They are kinds, columns of packed rows, rules and workspace sizes.
+"""Constants shared by packing code and kernels: kinds, columns, rules, workspace sizes.
 
 Python packs rows of numbers and kernels read them; both use the column numbers defined here. This module imports no
 Numba, so that packing does not wait for it. A kernel freezes these numbers when it is compiled, and its cache stamp
@@ -53,9 +53,9 @@ FK_ROW = 41
 # Kind; 1 + row of the parent; first number of the joint, and its coupling: value = ratio number + offset.
 FK_KIND, FK_PARENT, FK_Q_START, FK_COUPLING_RATIO, FK_COUPLING_OFFSET = 0, 1, 2, 3, 4
 FK_CONSTANT, FK_SINE, FK_COSINE = 5, 17, 29  # twelve numbers of an affine map each, row by row
-FK_POST_TRANSFORM = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B is the identity
+FK_HAS_POST_TRANSFORM = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B is the identity
 JACOBIAN_ROW = 13  # numbers of a row
-JACOBIAN_FIRST, JACOBIAN_ORIGIN, JACOBIAN_AXES = 0, 1, 4  # first column, A's translation, three axes
+JACOBIAN_FIRST_COLUMN, JACOBIAN_ORIGIN, JACOBIAN_AXES = 0, 1, 4  # first column, A's translation, three axes
 
 # --- joint paths (r, PATH_ROW) and measures at their ends (c, MEASURE_ROW): kernels/goal_errors.py -------------------
 
@@ -63,10 +63,10 @@ PATH_ROW = 23
 PATH_KIND, PATH_AXIS = 0, 1  # kind of the joint, and its axis
 PATH_OFFSET, PATH_ROTATION = 4, 7  # A: x y z and w x y z
 PATH_Q_START, PATH_COUPLING_RATIO, PATH_COUPLING_OFFSET = 11, 12, 13  # first number, and its coupling
-PATH_POST_TRANSFORM = 14  # 1 where B is not the identity
+PATH_HAS_POST_TRANSFORM = 14  # 1 where B is not the identity
 PATH_POST_OFFSET, PATH_POST_ROTATION, PATH_POST_SCALE = 15, 18, 22  # B: x y z, w x y z and uniform scale
 MEASURE_ROW = 8
-MEASURE_KIND, MEASURE_COLUMN = 0, 1  # kind of term, and its first column in a target
+MEASURE_KIND, MEASURE_TARGET_START = 0, 1  # kind of term, and its first column in a target
 MEASURE_VECTOR = 2  # DIRECTION, AIM: the joint's axis; POLE: path lengths of the limb's first joint and middle joint
 MEASURE_POINT = 5  # POSITION, AIM: point in the joint's frame
 
@@ -74,7 +74,7 @@ MEASURE_POINT = 5  # POSITION, AIM: point in the joint's frame
 
 SPEED_LIMIT_ROW = 8
 SPEED_LIMIT_KIND = 0  # HINGE: shorter direction; SLIDE (also a leading hinge): straight; MOVE; BALL; hinged ball
-SPEED_LIMIT_COLUMN, SPEED_LIMIT_MAX = 1, 2  # first column in q; maximum speed per second, or infinity
+SPEED_LIMIT_Q_START, SPEED_LIMIT_MAX_SPEED = 1, 2  # first column in q; maximum speed per second, or infinity
 SPEED_LIMIT_LOW, SPEED_LIMIT_HIGH = 3, 4  # range of a HINGE or hinged ball
 SPEED_LIMIT_AXIS = 5  # of a hinged ball
 HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
@@ -82,9 +82,10 @@ HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
 # --- a tree of motions: problem/plan.py, kernels/tree_arrays.py -------------------------------------------------------
 
 DOF_LOW, DOF_HIGH, DOF_U_COLUMN, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
-TERM_FIRST, TERM_MIDDLE, TERM_FIRST_END, TERM_MIDDLE_END = 6, 7, 8, 9  # POLE: two nodes and their path ends
+# POLE: two nodes and their path ends
+TERM_FIRST_NODE, TERM_MIDDLE_NODE, TERM_FIRST_PATH_END, TERM_MIDDLE_PATH_END = 6, 7, 8, 9
 AIM_AXIS, AIM_IS_SHARED = 3, 6  # AIM: unit axis; 1 where all path joints share the rotation. First: a point
-AIM_WEIGHT, AIM_TOLERANCE = 7, 8
+AIM_WEIGHT, AIM_TOLERANCE2 = 7, 8
 AIM_MIDDLE_POINT, AIM_FIRST_POINT = 9, 12  # POLE: middle and first joint of the limb, in their nodes' frames
 
 # --- settings of the damped engine on a tree: solvers/base/lm_engine.py, kernels/tree_lm.py ---------------------------
@@ -92,16 +93,17 @@ AIM_MIDDLE_POINT, AIM_FIRST_POINT = 9, 12  # POLE: middle and first joint of the
 TREE_SETTINGS = 6
 TREE_DAMPING_FACTOR, TREE_DAMPING_FLOOR = 0, 1  # damping = factor |e|^2 + floor
 TREE_ITERATIONS, TREE_RESTARTS = 2, 3  # maximum iterations of one attempt; maximum restarts
-TREE_POLISH = 4  # polish iterations of the best attempt where none met the goals
-TREE_PREFERENCE = 5  # fraction of the distance to the preferred configuration per step; 0: no preference
+TREE_POLISH_ITERATIONS = 4  # polish iterations of the best attempt where none met the goals
+TREE_PREFERENCE_SHARE = 5  # fraction of the distance to the preferred configuration per step; 0: no preference
 
 # --- the Jacobian methods on a tree: solvers/base/jacobian_method.py, kernels/jacobian_methods.py ---------------------
 
 METHOD_SETTINGS = 9
 METHOD_RULE, METHOD_IS_NUMERIC = 0, 1  # one of the rules below; 1: Jacobian by finite differences
 METHOD_ITERATIONS, METHOD_RESTARTS = 2, 3  # maximum steps of all attempts together; maximum restarts
-METHOD_PATIENCE = 4  # steps without progress before an attempt ends
-METHOD_BEND, METHOD_MAX_ROTATION = 5, 6  # [rad] initial bend of a straight chain; maximum joint rotation in one step
+METHOD_PATIENCE_STEPS = 4  # steps without progress before an attempt ends
+# [rad] initial bend of a straight chain; maximum joint rotation in one step
+METHOD_INITIAL_BEND, METHOD_MAX_ROTATION = 5, 6
 METHOD_FIRST_SETTING, METHOD_SECOND_SETTING = 7, 8  # two settings of the rule
 ADAPTIVE = 0  # transpose; initial gain, and its growth and decay
 OPTIMAL = 1  # transpose; no settings
@@ -116,81 +118,84 @@ MAX_ARM_LINKS = 16  # maximum links of an arm, kept on the stack; longer chains 
 ARM_LINK_ROW = 10  # numbers of a link: x y z, w x y z, and the three below
 ARM_LOW, ARM_HIGH, ARM_IS_SLIDE = 7, 8, 9  # range; 1 for a slide, 0 for a hinge
 ARM_SETTINGS = 13
-ARM_DISTANCE, ARM_ANGLE = 0, 1  # squared tolerances: kernel units, and 2 sin(angle / 2)
+ARM_DISTANCE_TOLERANCE2, ARM_ANGLE_TOLERANCE2 = 0, 1  # squared tolerances: kernel units, and 2 sin(angle / 2)
 ARM_WEIGHTS = 2  # two weights: position and rotation
 ARM_DAMPING_FACTOR, ARM_DAMPING_FLOOR = 4, 5  # damping = factor |e|^2 + floor
 ARM_ITERATIONS, ARM_RESTARTS = 6, 7  # maximum iterations of one attempt; maximum restarts
-ARM_CANDIDATES, ARM_MAX_CANDIDATES = 8, 16  # seeds compared at a restart (a multiple of lanes); their maximum
+ARM_CANDIDATE_COUNT, MAX_ARM_CANDIDATES = 8, 16  # seeds compared at a restart (a multiple of lanes); their maximum
 ARM_MIN_REACH, ARM_MAX_REACH = 9, 10  # reach of the tip from the first link; outside it, few restarts are made
-ARM_POLISH = 11  # polish iterations of the best attempt where none reached the target
-ARM_RACE = 12  # 1: the first attempt to arrive wins a lone problem
+ARM_POLISH_ITERATIONS = 11  # polish iterations of the best attempt where none reached the target
+ARM_TAKES_FIRST = 12  # 1: the first attempt to arrive wins a lone problem
 
 # --- targets of an arm: problem/chain.py, kernels/arm_targets.py ------------------------------------------------------
 
-ARM_WORK = 2048  # float64 of workspace on the stack; larger problems take the general path
-ARM_WORK_PER_TARGET = 11  # float64 per target, plus two per link: position, two rows of values, error, three counts
-ARM_WORK_ONE_TARGET = ARM_WORK_PER_TARGET + 2 * MAX_ARM_LINKS  # maximum for one target
-ARM_RESULT = 4  # numbers behind each solution: iterations, attempts, is met, weighted squared error
+ARM_WORKSPACE_SIZE = 2048  # float64 of workspace on the stack; larger problems take the general path
+# float64 per target, plus two per link: position, two rows of values, error, three counts
+ARM_WORKSPACE_PER_TARGET = 11
+ARM_WORKSPACE_ONE_TARGET = ARM_WORKSPACE_PER_TARGET + 2 * MAX_ARM_LINKS  # maximum for one target
+ARM_RESULT_ROW = 4  # numbers behind each solution: iterations, attempts, is met, weighted squared error
 INVALID_TARGET, START_OUTSIDE_LIMITS = -1, -2  # statuses: invalid target; start outside its limits
 
 
 class ArmLayout(NamedTuple):
     """Counts and offsets of a packed arm.
 
-    They are the first numbers of `layout`, in this order; lists of integers follow. float64 arrays lie in `numbers`.
+    They are the first numbers of `packed_layout`, in this order; lists of integers follow. float64 arrays lie in
+    `packed_arm`.
     """
 
-    links: int  # counts: links
-    seeds: int  # seeds
-    rows: int  # rows of the measuring paths; 0: many targets, which are not measured
-    measures: int  # measures
-    used_count: int  # columns of q used by the paths
+    link_count: int  # counts: links
+    seed_count: int  # seeds
+    path_row_count: int  # rows of the measuring paths; 0: many targets, which are not measured
+    measure_count: int  # measures
+    used_column_count: int  # columns of q used by the paths
     nq: int  # numbers of q
-    links_at: int  # offsets in `numbers`
-    seeds_at: int
-    poses_at: int
-    settings_at: int
-    unit_at: int
-    gains_at: int
-    ranges_at: int
-    path_table_at: int
-    measures_at: int
-    tolerances_at: int
-    columns_at: int  # offsets in `layout`: columns of the links in q
-    is_hinge_at: int
-    path_spans_at: int
-    used_columns_at: int
-    width: int  # numbers of a target: 3, 4 or 7
+    links_start: int  # offsets in `packed_arm`
+    seeds_start: int
+    seed_tips_start: int
+    settings_start: int
+    unit_start: int
+    gains_start: int
+    ranges_start: int
+    path_table_start: int
+    measures_start: int
+    tolerances_start: int
+    q_columns_start: int  # offsets in `packed_layout`: columns of the links in q
+    is_hinge_start: int
+    path_spans_start: int
+    used_columns_start: int
+    target_width: int  # numbers of a target: 3, 4 or 7
 
 
-ARM_HEAD = len(ArmLayout._fields)  # numbers before the lists
+ARM_HEAD_SIZE = len(ArmLayout._fields)  # numbers before the lists
 
 # --- limbs of two bones: problem/limb.py, kernels/limb_packing.py, kernels/two_bone.py ------------------------------
 
 LIMB_ROW, LIMB_SETTINGS, PLANE_ROW = 78, 8, 37
-LIMB_WORK = LIMB_ROW + 23  # workspace per lane: a row, a target (7), a pole (3) and a solution (13)
+LIMB_WORKSPACE_SIZE = LIMB_ROW + 23  # workspace per lane: a row, a target (7), a pole (3) and a solution (13)
 # Natural bend of a character's limb: kernels/posture.py, solvers/natural/limbs.py. Five directions: the first two
-# and the last in the body frame, the others in the tip frame; two weights; length of the limb and of its first bone;
-# built-in offset of the middle joint from the line. NATURAL_BEND_UP is zero for a limb whose middle joint may be above
-# both ends.
+# and the last in the body frame, the others in the tip frame. ALONG: usual direction of the limb; SIDE: bend side
+# there; STRAIGHT: bone above the tip at rest; AHEAD: bend side in the tip frame; UP: against gravity, or zero for a
+# limb whose middle joint may be above both ends. Then two weights, the length of the limb and of its first bone, and
+# the built-in offset of the middle joint from the line.
 NATURAL_BEND_ALONG, NATURAL_BEND_SIDE, NATURAL_BEND_STRAIGHT, NATURAL_BEND_AHEAD, NATURAL_BEND_UP = 0, 3, 6, 9, 12
-NATURAL_BEND_STRAIGHT_GAIN, NATURAL_BEND_AHEAD_GAIN, NATURAL_BEND_LENGTH = 15, 16, 17
-NATURAL_BEND_UPPER, NATURAL_BEND_BUILT_IN, NATURAL_BEND_ROW = 18, 19, 20
+NATURAL_BEND_STRAIGHT_WEIGHT, NATURAL_BEND_AHEAD_WEIGHT, NATURAL_BEND_LENGTH = 15, 16, 17
+NATURAL_BEND_UPPER_LENGTH, NATURAL_BEND_REST_BULGE, NATURAL_BEND_ROW = 18, 19, 20
 BEND_MIN, BEND_THIGH, BEND_AXIS = 0.0, 1.0, 2.0  # rule of the rotation about the chord
-# Pose-independent data of a limb, kernels/limb_packing.py. POSED_MAPS: indices of the parent maps of first joint,
-# middle joint and tip, and of the tip's own map; -1 is the world
-POSED_MAPS = 0  # four offsets
+# Pose-independent data of a limb, kernels/limb_packing.py. POSED_MAP_INDICES: indices of the parent maps of first
+# joint, middle joint and tip, and of the tip's own map; -1 is the world
+POSED_MAP_INDICES = 0  # four offsets
 POSED_IS_HINGE, POSED_TIP_ROTATES, POSED_BRANCH = 4, 5, 6  # middle joint is a hinge; tip rotates; side to bend to, or 0
-POSED_THIGH, POSED_SHIN = 7, 8  # weights of thigh and shin in the preferred bend
-POSED_JOINTS = 9  # three rows of POSED_JOINT: first joint, middle joint, tip
-POSED_JOINT = 16
-POSED_HAS_ANGLE, POSED_COLUMN = 0, 1  # 1: q holds an angle, 0: a rotation; its column in q
-POSED_TRANSLATION, POSED_SUPPLIED = 2, 3  # translation column in q, or -1; row among the supplied offsets
+POSED_THIGH_WEIGHT, POSED_SHIN_WEIGHT = 7, 8  # weights of thigh and shin in the preferred bend
+POSED_JOINTS = 9  # three rows of POSED_JOINT_ROW numbers: first joint, middle joint, tip
+POSED_JOINT_ROW = 16
+POSED_HAS_ANGLE, POSED_Q_START = 0, 1  # 1: q holds an angle, 0: a rotation; its column in q
+POSED_TRANSLATION_COLUMN, POSED_LOCAL_OFFSET = 2, 3  # translation column in q, or -1; row among the supplied offsets
 POSED_OFFSET, POSED_ROTATION, POSED_AXIS, POSED_RANGE = 4, 7, 11, 14  # A: x y z, w x y z; hinge: axis, range
 
 # --- chains of joints: problem/chain.py, kernels/chain_kinematics.py --------------------------------------------------
 
-CHAIN_TARGET = 10  # numbers of an effector target: point, rotation w x y z, unit vector
+CHAIN_TARGET_ROW = 10  # numbers of an effector target: point, rotation w x y z, unit vector
 CHAIN_POINT, CHAIN_ROTATION, CHAIN_AXIS = 0, 3, 7
-TIP_FIRST, BASE_FIRST, WINDOW = 0, 1, 2  # orders of CCD sweeps; WINDOW grows from the tip
-EXACT, PROJECT = 0, 1  # CCD hinge rules: best angle, or projection of a ball's rotation
+TIP_FIRST, BASE_FIRST, GROWING_WINDOW = 0, 1, 2  # orders of CCD sweeps; GROWING_WINDOW grows from the tip
+EXACT_HINGE, PROJECTED_HINGE = 0, 1  # CCD hinge rules: best angle, or projection of a ball's rotation

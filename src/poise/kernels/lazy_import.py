@@ -10,11 +10,11 @@ from types import ModuleType
 from poise.call_clock import pause_clock
 
 
-def make_lazy_getattr(package: str, *names: str) -> Callable[[str], ModuleType]:
+def make_lazy_getattr(package: str, *module_names: str) -> Callable[[str], ModuleType]:
     """Make the `__getattr__` of a package with lazy submodules."""
 
     def import_submodule(name: str) -> ModuleType:
-        if name in names:
+        if name in module_names:
             with pause_clock():
                 return importlib.import_module(f"{package}.{name}")
         message = f"module {package!r} has no attribute {name!r}"

@@ -1,11 +1,11 @@
 # pyright: standard
 """Packing of posed limbs into rows of numbers for the limb kernels.
 
-plan    (57,)        constants of the limb, the columns POSED_ in layout.py
-maps    (k, 12 m)    world maps of joints, affine 3 x 4 (kernels/kinematics.py)
-q       (k, nq)      the poses
-local_offsets (0|k, 6 r)  their translations and scales, see kernels/kinematics.py
-rotations (k, 16)    rotations of the four maps in POSED_MAPS
+packed_joints  (57,)       constants of the limb, the columns POSED_ in layout.py
+maps           (k, 12 m)   world maps of joints, affine 3 x 4 (kernels/kinematics.py)
+q              (k, nq)     the poses
+local_offsets  (0|k, 6 r)  their translations and scales, see kernels/kinematics.py
+map_rotations  (k, 16)     rotations of the four maps in POSED_MAP_INDICES
 
 A joint with map number -1 has the world as its parent.
 """
@@ -45,15 +45,15 @@ from poise.kernels.vec_quat import (
 SIMILARITY_TOLERANCE = 1e-12  # tolerance for a map to be a rotation times a factor, as in `Transforms.rotations`
 MIN_LEVER_SHARE = 1e-12  # share of the squared length; with a smaller lever bending does not move the tip
 MIN_BEND_RAD = 1e-9  # bend [rad] below which a limb is straight
-FIRST_JOINT, MIDDLE_JOINT, TIP_JOINT = 0, 1, 2  # numbers of the joints in the plan
-TIP_MAP = 3  # number of the tip's own map in POSED_MAPS
+FIRST_JOINT, MIDDLE_JOINT, TIP_JOINT = 0, 1, 2  # numbers of the joints in packed_joints
+TIP_MAP = 3  # number of the tip's own map in POSED_MAP_INDICES
 
 
-class LimbFrame(NamedTuple):
+class JointPlacement(NamedTuple):
     """Position, frame rotation and motion of one posed joint."""
 
     position: Vec  # world
-    rotation: Quat  # world rotation of its frame before its motion
+    frame_rotation: Quat  # world rotation of its frame before its motion
     motion: Quat
 
 
@@ -61,8 +61,8 @@ class TipCircle(NamedTuple):
     """The tip's circle about the middle joint; see LimbRow."""
 
     centre: Vec
-    cos_vector: Vec
-    sin_vector: Vec
+    circle_cos: Vec
+    circle_sin: Vec
     shortest2: float
     longest2: float
     sine2_gain: float
@@ -73,22 +73,22 @@ class TipCircle(NamedTuple):
 
 
 @device_function
-def write_rotations(plan, maps, rotations):
-    """Fill `rotations` with the rotations of the limb's maps.
+def write_rotations(packed_joints, maps, map_rotations):
+    """Fill `map_rotations` with the rotations of the limb's maps.
 
     Return the number of maps far from any rotation; w is -1 there.
     """
-    irregular, count = 0, 4 if plan[layout.POSED_TIP_ROTATES] > 0.0 else 2
+    irregular_count, map_count = 0, 4 if packed_joints[layout.POSED_TIP_ROTATES] > 0.0 else 2
     for i in range(maps.shape[0]):
-        for j in range(count):
-            map_index, rotation = int(plan[layout.POSED_MAPS + j]), Quat(1.0, 0.0, 0.0, 0.0)
+        for j in range(map_count):
+            map_index, rotation = int(packed_joints[layout.POSED_MAP_INDICES + j]), Quat(1.0, 0.0, 0.0, 0.0)
             if map_index >= 0:
                 rotation, is_similar = similarity_to_quaternion(
                     maps[i, 12 * map_index : 12 * map_index + 12], SIMILARITY_TOLERANCE
                 )
-                irregular += 0 if is_similar else 1
-            write_quat_at(rotations[i], 4 * j, rotation)
-    return irregular
+                irregular_count += 0 if is_similar else 1
+            write_quat_at(map_rotations[i], 4 * j, rotation)
+    return irregular_count
 
 
 @inline
@@ -102,61 +102,61 @@ def transform_point(m, v):
 
 
 @device_function
-def compute_frame(plan, joint, maps, q, local_offsets, rotations, i):
+def compute_frame(packed_joints, joint_index, maps, q, local_offsets, map_rotations, i):
     """Compute one of the three joint frames in pose i."""
-    row, values = plan[layout.POSED_JOINTS + layout.POSED_JOINT * joint :], q[i]
+    joint_row, pose_q = packed_joints[layout.POSED_JOINTS + layout.POSED_JOINT_ROW * joint_index :], q[i]
     position, rotation, column = (
-        read_vec_at(row, layout.POSED_OFFSET),
-        read_quat_at(row, layout.POSED_ROTATION),
-        int(row[layout.POSED_COLUMN]),
+        read_vec_at(joint_row, layout.POSED_OFFSET),
+        read_quat_at(joint_row, layout.POSED_ROTATION),
+        int(joint_row[layout.POSED_Q_START]),
     )
     if local_offsets.shape[0] > 0:
-        position = add(position, read_vec_at(local_offsets[i], 6 * int(row[layout.POSED_SUPPLIED])))
-    if row[layout.POSED_TRANSLATION] >= 0.0:
-        position = add(position, rotate(rotation, read_vec_at(values, int(row[layout.POSED_TRANSLATION]))))
-    map_index = int(plan[layout.POSED_MAPS + joint])
+        position = add(position, read_vec_at(local_offsets[i], 6 * int(joint_row[layout.POSED_LOCAL_OFFSET])))
+    if joint_row[layout.POSED_TRANSLATION_COLUMN] >= 0.0:
+        position = add(position, rotate(rotation, read_vec_at(pose_q, int(joint_row[layout.POSED_TRANSLATION_COLUMN]))))
+    map_index = int(packed_joints[layout.POSED_MAP_INDICES + joint_index])
     if map_index >= 0:
         position = transform_point(maps[i, 12 * map_index :], position)
-    if row[layout.POSED_HAS_ANGLE] > 0.0:
-        motion = from_axis_angle(read_vec_at(row, layout.POSED_AXIS), values[column])
+    if joint_row[layout.POSED_HAS_ANGLE] > 0.0:
+        motion = from_axis_angle(read_vec_at(joint_row, layout.POSED_AXIS), pose_q[column])
     else:
-        motion = read_quat_at(values, column)
-    return LimbFrame(position, multiply(read_quat_at(rotations[i], 4 * joint), rotation), motion)
+        motion = read_quat_at(pose_q, column)
+    return JointPlacement(position, multiply(read_quat_at(map_rotations[i], 4 * joint_index), rotation), motion)
 
 
 @inline
-def read_tip(plan, maps, i):
+def read_tip(packed_joints, maps, i):
     """Return the world position of the tip in pose i."""
-    m = maps[i, 12 * int(plan[layout.POSED_MAPS + TIP_MAP]) :]
-    return Vec(m[3], m[7], m[11])
+    tip_map = maps[i, 12 * int(packed_joints[layout.POSED_MAP_INDICES + TIP_MAP]) :]
+    return Vec(tip_map[3], tip_map[7], tip_map[11])
 
 
 @inline
-def read_range(plan, joint):
+def read_range(packed_joints, joint_index):
     """Return the lowest and the highest angle of a hinge."""
-    offset = layout.POSED_JOINTS + layout.POSED_JOINT * joint + layout.POSED_RANGE
-    return plan[offset], plan[offset + 1]
+    range_start = layout.POSED_JOINTS + layout.POSED_JOINT_ROW * joint_index + layout.POSED_RANGE
+    return packed_joints[range_start], packed_joints[range_start + 1]
 
 
 @inline
-def read_axis(plan, joint):
+def read_axis(packed_joints, joint_index):
     """Return the axis of a hinge in its joint frame."""
-    return read_vec_at(plan, layout.POSED_JOINTS + layout.POSED_JOINT * joint + layout.POSED_AXIS)
+    return read_vec_at(packed_joints, layout.POSED_JOINTS + layout.POSED_JOINT_ROW * joint_index + layout.POSED_AXIS)
 
 
 @device_function
-def read_angle(plan, joint, q, i):
+def read_angle(packed_joints, joint_index, q, i):
     """Return the angle of a hinge in pose i. The angle of a ball limited to one axis is clamped to its range."""
-    row = plan[layout.POSED_JOINTS + layout.POSED_JOINT * joint :]
-    column = int(row[layout.POSED_COLUMN])
-    if row[layout.POSED_HAS_ANGLE] > 0.0:
+    joint_row = packed_joints[layout.POSED_JOINTS + layout.POSED_JOINT_ROW * joint_index :]
+    column = int(joint_row[layout.POSED_Q_START])
+    if joint_row[layout.POSED_HAS_ANGLE] > 0.0:
         return q[i, column]
-    angle = twist_angle(read_quat_at(q[i], column), read_vec_at(row, layout.POSED_AXIS))
+    angle = twist_angle(read_quat_at(q[i], column), read_vec_at(joint_row, layout.POSED_AXIS))
     if angle > math.pi:
         angle -= TWO_PI
     elif angle <= -math.pi:
         angle += TWO_PI
-    return clamp_angle(angle, row[layout.POSED_RANGE], row[layout.POSED_RANGE + 1])
+    return clamp_angle(angle, joint_row[layout.POSED_RANGE], joint_row[layout.POSED_RANGE + 1])
 
 
 # --- the bend ----------------------------------------------------------------------------------------------------
@@ -170,32 +170,32 @@ def compute_tip_circle(thigh, shin, axis):
     cosine, sine = dot(thigh, radius), dot(thigh, sideways_radius)
     has_lever = math.hypot(cosine, sine) > MIN_LEVER_SHARE * (dot(thigh, thigh) + dot(shin, shin))
     straight_offset = math.atan2(sine, cosine) if has_lever else 0.0
-    centre, cos_vector = (
+    centre, circle_cos = (
         add(thigh, axial_part),
         add(scale(radius, math.cos(straight_offset)), scale(sideways_radius, math.sin(straight_offset))),
     )
-    farthest, nearest = add(centre, cos_vector), sub(centre, cos_vector)
-    longest2, shortest2 = dot(farthest, farthest), dot(nearest, nearest)
+    farthest_tip, nearest_tip = add(centre, circle_cos), sub(centre, circle_cos)
+    longest2, shortest2 = dot(farthest_tip, farthest_tip), dot(nearest_tip, nearest_tip)
     sine2_gain = 1.0 / (longest2 - shortest2) if has_lever else 0.0
-    return TipCircle(centre, cos_vector, cross(axis, cos_vector), shortest2, longest2, sine2_gain, straight_offset)
+    return TipCircle(centre, circle_cos, cross(axis, circle_cos), shortest2, longest2, sine2_gain, straight_offset)
 
 
 @inline
-def compute_reach(circle, straight, low, high):
+def compute_reach(circle, straight_angle, low, high):
     """Return the longest tip distance within the middle joint's range."""
-    bend = clamp_angle(straight, low, high) - straight
+    bend = clamp_angle(straight_angle, low, high) - straight_angle
     return norm(
-        add(circle.centre, add(scale(circle.cos_vector, math.cos(bend)), scale(circle.sin_vector, math.sin(bend))))
+        add(circle.centre, add(scale(circle.circle_cos, math.cos(bend)), scale(circle.circle_sin, math.sin(bend))))
     )
 
 
 @inline
-def choose_bend_sign(straight_offset, straight, low, high, branch):
+def choose_bend_sign(straight_offset, straight_angle, low, high, requested_sign):
     """Choose the bend sign, 1 or -1. A straight limb bends towards the wider part of its range."""
-    if branch != 0.0:
-        return branch
+    if requested_sign != 0.0:
+        return requested_sign
     if abs(straight_offset) < MIN_BEND_RAD:
-        return 1.0 if high - straight >= straight - low else -1.0
+        return 1.0 if high - straight_angle >= straight_angle - low else -1.0
     return 1.0 if straight_offset < 0.0 else -1.0
 
 
@@ -209,7 +209,7 @@ def unit_vec(v):
 
 
 STRAIGHT_ANGLE_RAD = 1e-3  # bend [rad] below which the limb does not define its bend axis
-RANGE_MARGIN = 1e-9  # squared sine; bends this close to the end of a range are left to the limit kernel
+RANGE_MARGIN_SINE2 = 1e-9  # squared sine; bends this close to the end of a range are left to the limit kernel
 
 
 @device_function
@@ -219,114 +219,120 @@ def find_bend_axis(thigh, shin):
     A bent limb defines its axis. A limb straight within 1e-3 rad does not: it is made exactly straight first. The last
     two results are its shin then, and the rotation used.
     """
-    normal, length_product, no_rotation = cross(thigh, shin), norm(thigh) * norm(shin), Quat(1.0, 0.0, 0.0, 0.0)
-    if norm(normal) > STRAIGHT_ANGLE_RAD * length_product:
-        return unit_vec(normal), 0.0, shin, no_rotation
+    plane_normal, length_product, no_rotation = cross(thigh, shin), norm(thigh) * norm(shin), Quat(1.0, 0.0, 0.0, 0.0)
+    if norm(plane_normal) > STRAIGHT_ANGLE_RAD * length_product:
+        return unit_vec(plane_normal), 0.0, shin, no_rotation
     bone_direction = unit_vec(shin)
     if length_product > 0.0:
         bone_direction = scale(unit_vec(thigh), -1.0 if dot(thigh, shin) < 0.0 else 1.0)
-    known_direction = bone_direction if norm(bone_direction) > 0.0 else Vec(0.0, 0.0, 1.0)
-    axis = find_perpendicular(known_direction)
+    axis_reference = bone_direction if norm(bone_direction) > 0.0 else Vec(0.0, 0.0, 1.0)
+    axis = find_perpendicular(axis_reference)
     if not length_product > 0.0:
         return axis, 1.0, shin, no_rotation
-    straightened = scale(bone_direction, norm(shin))
-    return axis, 1.0, straightened, rotation_between(shin, straightened)
+    straight_shin = scale(bone_direction, norm(shin))
+    return axis, 1.0, straight_shin, rotation_between(shin, straight_shin)
 
 
 @device_function
-def find_legal_interval(straight, low, high):
+def find_legal_interval(straight_angle, low, high):
     """Return the certainly legal bends as squared half-angle sines.
 
-    They are of the bends b from 0 to pi with straight + b inside the range.
+    They are of the bends b from 0 to pi with straight_angle + b inside the range.
     """
     range_size = high - low
     if not range_size < TWO_PI:
         return 0.0, 1.0
-    lowest_bend = low - straight
-    lowest_bend -= TWO_PI * round_half_even(lowest_bend / TWO_PI)
-    min_bend, max_bend = max(lowest_bend, 0.0), min(lowest_bend + range_size, math.pi)
-    sine, cosine = math.sin(0.5 * min_bend), math.sin(0.5 * max_bend)
-    min_sine2 = sine * sine + (RANGE_MARGIN if min_bend > 0.0 else 0.0)
-    max_sine2 = (cosine * cosine if max_bend > 0.0 else -1.0) - (RANGE_MARGIN if max_bend < math.pi else 0.0)
+    range_start = low - straight_angle
+    range_start -= TWO_PI * round_half_even(range_start / TWO_PI)
+    min_bend, max_bend = max(range_start, 0.0), min(range_start + range_size, math.pi)
+    min_sine, max_sine = math.sin(0.5 * min_bend), math.sin(0.5 * max_bend)
+    min_sine2 = min_sine * min_sine + (RANGE_MARGIN_SINE2 if min_bend > 0.0 else 0.0)
+    max_sine2 = (max_sine * max_sine if max_bend > 0.0 else -1.0) - (RANGE_MARGIN_SINE2 if max_bend < math.pi else 0.0)
     return min_sine2, max_sine2
 
 
 @inline
-def compute_tip_fields(plan, maps, q, local_offsets, rotations, i, limb_from_world):
+def compute_tip_fields(packed_joints, maps, q, local_offsets, map_rotations, i, limb_from_world):
     """Compute the last four fields of a LimbRow."""
-    if plan[layout.POSED_TIP_ROTATES] == 0.0:
+    if packed_joints[layout.POSED_TIP_ROTATES] == 0.0:
         no_rotation = Quat(1.0, 0.0, 0.0, 0.0)
         return no_rotation, no_rotation, no_rotation, no_rotation
     tip, tip_rotation = (
-        compute_frame(plan, TIP_JOINT, maps, q, local_offsets, rotations, i),
-        read_quat_at(rotations[i], 4 * TIP_MAP),
+        compute_frame(packed_joints, TIP_JOINT, maps, q, local_offsets, map_rotations, i),
+        read_quat_at(map_rotations[i], 4 * TIP_MAP),
     )
     return (
-        multiply(limb_from_world, tip.rotation),
-        multiply(conjugate(tip_rotation), multiply(tip.rotation, tip.motion)),
+        multiply(limb_from_world, tip.frame_rotation),
+        multiply(conjugate(tip_rotation), multiply(tip.frame_rotation, tip.motion)),
         tip.motion,
         tip_rotation,
     )
 
 
 @inline
-def pack_limb(plan, maps, q, local_offsets, rotations, i):
+def pack_limb(packed_joints, maps, q, local_offsets, map_rotations, i):
     """Pack the limb in pose i as a LimbRow."""
     first, middle = (
-        compute_frame(plan, FIRST_JOINT, maps, q, local_offsets, rotations, i),
-        compute_frame(plan, MIDDLE_JOINT, maps, q, local_offsets, rotations, i),
+        compute_frame(packed_joints, FIRST_JOINT, maps, q, local_offsets, map_rotations, i),
+        compute_frame(packed_joints, MIDDLE_JOINT, maps, q, local_offsets, map_rotations, i),
     )
-    limb_from_world = conjugate(first.rotation)
+    limb_from_world = conjugate(first.frame_rotation)
     thigh = rotate(limb_from_world, sub(middle.position, first.position))
-    shin = rotate(limb_from_world, sub(read_tip(plan, maps, i), middle.position))
-    tip, limb_from_middle = add(thigh, shin), multiply(limb_from_world, middle.rotation)
-    low, high = read_range(plan, MIDDLE_JOINT)
-    if plan[layout.POSED_IS_HINGE] > 0.0:
-        knee_axis, posed_angle, has_free_axis, branch = (
-            read_axis(plan, MIDDLE_JOINT),
-            read_angle(plan, MIDDLE_JOINT, q, i),
+    shin = rotate(limb_from_world, sub(read_tip(packed_joints, maps, i), middle.position))
+    tip, limb_from_middle = add(thigh, shin), multiply(limb_from_world, middle.frame_rotation)
+    middle_low, middle_high = read_range(packed_joints, MIDDLE_JOINT)
+    if packed_joints[layout.POSED_IS_HINGE] > 0.0:
+        middle_axis, posed_angle, has_free_axis, requested_sign = (
+            read_axis(packed_joints, MIDDLE_JOINT),
+            read_angle(packed_joints, MIDDLE_JOINT, q, i),
             0.0,
-            plan[layout.POSED_BRANCH],
+            packed_joints[layout.POSED_BRANCH],
         )
-        axis, straight_motion = rotate(limb_from_middle, knee_axis), Quat(1.0, 0.0, 0.0, 0.0)
+        bend_axis, straight_motion = rotate(limb_from_middle, middle_axis), Quat(1.0, 0.0, 0.0, 0.0)
     else:
-        axis, has_free_axis, shin, straightening = find_bend_axis(thigh, shin)
+        bend_axis, has_free_axis, shin, straightening_rotation = find_bend_axis(thigh, shin)
         middle_from_limb = conjugate(limb_from_middle)
-        knee_axis, posed_angle, branch = rotate(middle_from_limb, axis), 0.0, 0.0
-        straight_motion = multiply(middle_from_limb, multiply(straightening, multiply(limb_from_middle, middle.motion)))
-    circle = compute_tip_circle(thigh, shin, axis)
+        middle_axis, posed_angle, requested_sign = rotate(middle_from_limb, bend_axis), 0.0, 0.0
+        straight_motion = multiply(
+            middle_from_limb, multiply(straightening_rotation, multiply(limb_from_middle, middle.motion))
+        )
+    circle = compute_tip_circle(thigh, shin, bend_axis)
     straight_angle = posed_angle + circle.straight_offset
-    bend_sign = choose_bend_sign(circle.straight_offset, straight_angle, low, high, branch)
+    bend_sign = choose_bend_sign(circle.straight_offset, straight_angle, middle_low, middle_high, requested_sign)
     min_sine2, max_sine2 = find_legal_interval(
-        bend_sign * straight_angle, min(bend_sign * low, bend_sign * high), max(bend_sign * low, bend_sign * high)
+        bend_sign * straight_angle,
+        min(bend_sign * middle_low, bend_sign * middle_high),
+        max(bend_sign * middle_low, bend_sign * middle_high),
     )
     limb_from_tip, tip_offset_inverse, tip_motion, tip_rotation = compute_tip_fields(
-        plan, maps, q, local_offsets, rotations, i, limb_from_world
+        packed_joints, maps, q, local_offsets, map_rotations, i, limb_from_world
     )
     bend_direction = sub(
-        scale(unit_vec(thigh), plan[layout.POSED_THIGH]), scale(unit_vec(shin), plan[layout.POSED_SHIN])
+        scale(unit_vec(thigh), packed_joints[layout.POSED_THIGH_WEIGHT]),
+        scale(unit_vec(shin), packed_joints[layout.POSED_SHIN_WEIGHT]),
     )
     return LimbRow(
-        first.position, limb_from_world, thigh, tip, circle.centre, circle.cos_vector, circle.sin_vector, axis,
-        bend_direction, circle.shortest2, circle.longest2, circle.sine2_gain, compute_reach(circle, straight_angle, low,
-        high), straight_angle, posed_angle, low, high, bend_sign, min_sine2, max_sine2, has_free_axis, Vec(math.cos(0.5
-        * straight_angle), math.sin(0.5 * straight_angle), 0.0), knee_axis, straight_motion, first.motion,
-        middle.motion, limb_from_middle, limb_from_tip, tip_offset_inverse, tip_motion, tip_rotation,
+        first.position, limb_from_world, thigh, tip, circle.centre, circle.circle_cos, circle.circle_sin, bend_axis,
+        bend_direction, circle.shortest2, circle.longest2, circle.sine2_gain,
+        compute_reach(circle, straight_angle, middle_low, middle_high), straight_angle, posed_angle, middle_low,
+        middle_high, bend_sign, min_sine2, max_sine2, has_free_axis,
+        Vec(math.cos(0.5 * straight_angle), math.sin(0.5 * straight_angle), 0.0), middle_axis, straight_motion,
+        first.motion, middle.motion, limb_from_middle, limb_from_tip, tip_offset_inverse, tip_motion, tip_rotation,
     )  # fmt: skip
 
 
 @kernel
-def pack_limbs(plan, maps, q, local_offsets, has_rotations, rotations, rows):
-    """Fill rows (k, LIMB_ROW), and `rotations` unless `has_rotations`.
+def pack_limbs(packed_joints, maps, q, local_offsets, has_rotations, map_rotations, limb_rows):
+    """Fill limb_rows (k, LIMB_ROW), and `map_rotations` unless `has_rotations`.
 
     Returns the number of maps other than a rotation times a factor. Rows of poses with such a map are invalid; the
     caller sets their rotations and fills the rows again. The second result is 0, the number of non-planar limbs in
     `pack_planar_limbs`.
     """
-    irregular = 0 if has_rotations else write_rotations(plan, maps, rotations)
-    for i in range(rows.shape[0]):
-        write_limb(rows[i], pack_limb(plan, maps, q, local_offsets, rotations, i))
-    return irregular, 0
+    irregular_count = 0 if has_rotations else write_rotations(packed_joints, maps, map_rotations)
+    for i in range(limb_rows.shape[0]):
+        write_limb(limb_rows[i], pack_limb(packed_joints, maps, q, local_offsets, map_rotations, i))
+    return irregular_count, 0
 
 
 # --- Packing of posed limbs with two parallel hinges into PlaneRow numbers -------------------------------------------
@@ -336,47 +342,53 @@ PARALLEL_TOLERANCE = 1e-9  # largest angle [rad] between parallel axes
 
 
 @inline
-def pack_planar_limb(plan, maps, q, local_offsets, rotations, i):
+def pack_planar_limb(packed_joints, maps, q, local_offsets, map_rotations, i):
     """Pack the limb in pose i as a PlaneRow. Also return whether its axes are parallel."""
     first, middle = (
-        compute_frame(plan, FIRST_JOINT, maps, q, local_offsets, rotations, i),
-        compute_frame(plan, MIDDLE_JOINT, maps, q, local_offsets, rotations, i),
+        compute_frame(packed_joints, FIRST_JOINT, maps, q, local_offsets, map_rotations, i),
+        compute_frame(packed_joints, MIDDLE_JOINT, maps, q, local_offsets, map_rotations, i),
     )
-    first_axis, middle_axis = read_axis(plan, FIRST_JOINT), read_axis(plan, MIDDLE_JOINT)
-    w, middle_world_axis = rotate(first.rotation, first_axis), rotate(middle.rotation, middle_axis)
-    axis_cross = cross(w, middle_world_axis)
+    first_axis, middle_axis = read_axis(packed_joints, FIRST_JOINT), read_axis(packed_joints, MIDDLE_JOINT)
+    w, world_middle_axis = rotate(first.frame_rotation, first_axis), rotate(middle.frame_rotation, middle_axis)
+    axis_cross = cross(w, world_middle_axis)
     is_parallel = max(abs(axis_cross.x), abs(axis_cross.y), abs(axis_cross.z)) <= PARALLEL_TOLERANCE
     u = scale(find_perpendicular(w), -1.0)
     v = cross(w, u)
-    middle_offset, tip_offset = sub(middle.position, first.position), sub(read_tip(plan, maps, i), middle.position)
+    middle_offset, tip_offset = (
+        sub(middle.position, first.position),
+        sub(read_tip(packed_joints, maps, i), middle.position),
+    )
     thigh = Vec(dot(u, middle_offset), dot(v, middle_offset), dot(w, middle_offset))
     shin = Vec(dot(u, tip_offset), dot(v, tip_offset), dot(w, tip_offset))
-    axis_sign = 1.0 if dot(w, middle_world_axis) > 0.0 else -1.0
+    axis_sign = 1.0 if dot(w, world_middle_axis) > 0.0 else -1.0
     circle = compute_tip_circle(Vec(thigh.x, thigh.y, 0.0), Vec(shin.x, shin.y, 0.0), Vec(0.0, 0.0, axis_sign))
-    low, high = read_range(plan, FIRST_JOINT)
-    middle_low, middle_high = read_range(plan, MIDDLE_JOINT)
-    first_angle, middle_angle = read_angle(plan, FIRST_JOINT, q, i), read_angle(plan, MIDDLE_JOINT, q, i)
+    first_low, first_high = read_range(packed_joints, FIRST_JOINT)
+    middle_low, middle_high = read_range(packed_joints, MIDDLE_JOINT)
+    first_angle, middle_angle = (
+        read_angle(packed_joints, FIRST_JOINT, q, i),
+        read_angle(packed_joints, MIDDLE_JOINT, q, i),
+    )
     straight_angle = middle_angle + circle.straight_offset
     bend_sign = choose_bend_sign(
-        circle.straight_offset, straight_angle, middle_low, middle_high, plan[layout.POSED_BRANCH]
+        circle.straight_offset, straight_angle, middle_low, middle_high, packed_joints[layout.POSED_BRANCH]
     )
     return PlaneRow(
         first.position, u, v, w, thigh, shin, circle.longest2, circle.shortest2, circle.sine2_gain,
         compute_reach(circle, straight_angle, middle_low, middle_high), axis_sign, bend_sign, straight_angle,
-        Vec(first_angle, low, high), Vec(middle_angle, middle_low, middle_high), first_axis, middle_axis,
+        Vec(first_angle, first_low, first_high), Vec(middle_angle, middle_low, middle_high), first_axis, middle_axis,
     ), is_parallel  # fmt: skip
 
 
 @kernel
-def pack_planar_limbs(plan, maps, q, local_offsets, has_rotations, rotations, rows):
-    """Fill rows (k, PLANE_ROW), and `rotations` unless already known.
+def pack_planar_limbs(packed_joints, maps, q, local_offsets, has_rotations, map_rotations, plane_rows):
+    """Fill plane_rows (k, PLANE_ROW), and `map_rotations` unless already known.
 
     Returns the number of maps other than a rotation times a factor (see `pack_limbs`) and the number of non-planar
     limbs.
     """
-    irregular, not_planar = 0 if has_rotations else write_rotations(plan, maps, rotations), 0
-    for i in range(rows.shape[0]):
-        row, is_parallel = pack_planar_limb(plan, maps, q, local_offsets, rotations, i)
-        write_plane(rows[i], row)
-        not_planar += 0 if is_parallel else 1
-    return irregular, not_planar
+    irregular_count, nonplanar_count = 0 if has_rotations else write_rotations(packed_joints, maps, map_rotations), 0
+    for i in range(plane_rows.shape[0]):
+        plane_row, is_parallel = pack_planar_limb(packed_joints, maps, q, local_offsets, map_rotations, i)
+        write_plane(plane_rows[i], plane_row)
+        nonplanar_count += 0 if is_parallel else 1
+    return irregular_count, nonplanar_count

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Joint limits: angles, whole rotations, blocked directions and violations.
+"""Joint limits of angles and rotations: clamping, blocked directions, violations.
 
 Every solver uses these rules. A hinge or slide gets the legal value nearest on the circle, a ball the nearest legal
 rotation; legal ones are not changed by a bit.
@@ -70,14 +70,14 @@ def clamp_angle(angle, low, high):
 
 
 @inline
-def find_nearest_equivalent(angle, start, low, high):
-    """Return the equivalent angle in low..high nearest to `start`.
+def find_nearest_equivalent(angle, start_angle, low, high):
+    """Return the equivalent angle in low..high nearest to `start_angle`.
 
     Equivalent: `angle`, which is in the range, plus whole turns.
     """
-    if abs(angle - start) <= math.pi:
+    if abs(angle - start_angle) <= math.pi:
         return angle
-    equivalent = angle + TWO_PI * math.floor((start - angle) / TWO_PI + 0.5)
+    equivalent = angle + TWO_PI * math.floor((start_angle - angle) / TWO_PI + 0.5)
     if equivalent > high:
         equivalent -= TWO_PI * math.ceil((equivalent - high) / TWO_PI)
     elif equivalent < low:
@@ -149,55 +149,59 @@ def clamp_rotation(limit, q):
 
     The sign of the result is that of q: the nearer one of the two equivalent quaternions.
     """
-    kind = limit[LIMIT_KIND]
-    if kind != SWING_TWIST and kind != EULER_BOX:
+    limit_kind = limit[LIMIT_KIND]
+    if limit_kind != SWING_TWIST and limit_kind != EULER_BOX:
         return q
     frame = read_quat_at(limit, LIMIT_FRAME)
-    v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
-    if kind == SWING_TWIST:
-        if _is_inside_swing_twist(limit, q.w, v):
+    axis_part = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
+    if limit_kind == SWING_TWIST:
+        if _is_inside_swing_twist(limit, q.w, axis_part):
             return q
-        is_legal, clamped = _clamp_swing_twist(limit, Quat(q.w, v.x, v.y, v.z))
+        is_legal, clamped = _clamp_swing_twist(limit, Quat(q.w, axis_part.x, axis_part.y, axis_part.z))
     else:
-        is_legal, clamped = _clamp_euler_box(limit, Quat(q.w, v.x, v.y, v.z))
+        is_legal, clamped = _clamp_euler_box(limit, Quat(q.w, axis_part.x, axis_part.y, axis_part.z))
     if is_legal:
         return q
-    v = rotate(frame, Vec(clamped.x, clamped.y, clamped.z))
+    axis_part = rotate(frame, Vec(clamped.x, clamped.y, clamped.z))
     # The same sign as q, so that callers may take differences and means of the two.
-    sign = -1.0 if q.w * clamped.w + q.x * v.x + q.y * v.y + q.z * v.z < 0.0 else 1.0
-    return Quat(sign * clamped.w, sign * v.x, sign * v.y, sign * v.z)
+    result_sign = -1.0 if q.w * clamped.w + q.x * axis_part.x + q.y * axis_part.y + q.z * axis_part.z < 0.0 else 1.0
+    return Quat(
+        result_sign * clamped.w, result_sign * axis_part.x, result_sign * axis_part.y, result_sign * axis_part.z
+    )
 
 
 @inline
-def measure_rotation_excess(q, legal):
+def measure_rotation_excess(q, legal_rotation):
     """Return the angle [rad] between two unit quaternions. They have one sign; exactly 0 for equal ones."""
-    w, x, y, z = q.w - legal.w, q.x - legal.x, q.y - legal.y, q.z - legal.z
+    w, x, y, z = q.w - legal_rotation.w, q.x - legal_rotation.x, q.y - legal_rotation.y, q.z - legal_rotation.z
     return 4.0 * math.asin(min(0.5 * math.sqrt(w * w + x * x + y * y + z * z), 1.0))
 
 
 @kernel
-def find_max_rotation_excess(columns, limits, q):
+def find_max_rotation_excess(quaternion_columns, limits, q):
     """Find the largest rotation excess [rad] of ball joints. Configurations are q (k, nq).
 
-    Row b of limits (b, LIMIT_ROW) bounds the quaternion starting at column columns[b].
+    Row b of limits (b, LIMIT_ROW) bounds the quaternion starting at column quaternion_columns[b].
     """
     max_excess = 0.0
     for k in range(q.shape[0]):
-        for b in range(columns.shape[0]):
-            rotation = read_quat_at(q[k], columns[b])
+        for b in range(quaternion_columns.shape[0]):
+            rotation = read_quat_at(q[k], quaternion_columns[b])
             max_excess = max(max_excess, measure_rotation_excess(rotation, clamp_rotation(limits[b], rotation)))
     return max_excess
 
 
 @kernel
-def clamp_rotations(columns, limits, q):
+def clamp_rotations(quaternion_columns, limits, q):
     """Clamp the balls of configurations q (k, n) to their limits.
 
-    columns and limits: as for `find_max_rotation_excess`.
+    quaternion_columns and limits: as for `find_max_rotation_excess`.
     """
     for k in range(q.shape[0]):
-        for b in range(columns.shape[0]):
-            write_quat_at(q[k], columns[b], clamp_rotation(limits[b], read_quat_at(q[k], columns[b])))
+        for b in range(quaternion_columns.shape[0]):
+            write_quat_at(
+                q[k], quaternion_columns[b], clamp_rotation(limits[b], read_quat_at(q[k], quaternion_columns[b]))
+            )
 
 
 # --- swing and twist ---------------------------------------------------------------------------------------------
@@ -212,10 +216,10 @@ def _is_inside_swing_twist(limit, w, v):
     The twist is compared with the tangents of half its ends. The swing uses an angle up to 0.8 % too large, for up to a
     quarter turn: atan t <= t (15 + 4 t^2) / (15 + 9 t^2), from its continued fraction.
     """
-    low, high = limit[LIMIT_TANGENTS], limit[LIMIT_TANGENTS + 1]
-    side = -1.0 if w < 0.0 else 1.0
+    low_tangent, high_tangent = limit[LIMIT_TANGENTS], limit[LIMIT_TANGENTS + 1]
+    w_sign = -1.0 if w < 0.0 else 1.0
     # tan(twist / 2) is z / w: ends are compared as low w <= z <= high w, without dividing.
-    if not low * side * w <= side * v.z <= high * side * w:
+    if not low_tangent * w_sign * w <= w_sign * v.z <= high_tangent * w_sign * w:
         return False
     nn = w * w + v.z * v.z
     x, y, tt = w * v.x - v.z * v.y, w * v.y + v.z * v.x, (v.x * v.x + v.y * v.y) / nn
@@ -242,8 +246,8 @@ def _clamp_swing_twist(limit, q):
     # The swing is q times the inverse twist. At a swing of half a turn (n = 0) the twist is undefined and left out.
     if n > 0.0:
         x, y = (q.w * q.x - q.z * q.y) / n, (q.w * q.y + q.z * q.x) / n
-    k = 2.0 * math.atan2(r, n) / r if r > 0.0 else 0.0
-    x, y = k * x, k * y
+    angle_per_sine = 2.0 * math.atan2(r, n) / r if r > 0.0 else 0.0
+    x, y = angle_per_sine * x, angle_per_sine * y
     clamped_x, clamped_y, distance = _find_nearest_swing(limit, x, y)
     if distance == 0.0 and clamped_twist == twist:
         return True, q
@@ -253,8 +257,9 @@ def _clamp_swing_twist(limit, q):
     # A clamped rotation must stay legal when measured again, which is certain only away from half a turn.
     half_swing = 0.5 * min(angle, MAX_SWING_RAD)
     cosine = math.cos(half_swing)
-    k = math.sin(half_swing) / angle if angle > 0.0 else 0.0
-    x, y, c, s = k * clamped_x, k * clamped_y, math.cos(0.5 * clamped_twist), math.sin(0.5 * clamped_twist)
+    sine_per_angle = math.sin(half_swing) / angle if angle > 0.0 else 0.0
+    x, y = sine_per_angle * clamped_x, sine_per_angle * clamped_y
+    c, s = math.cos(0.5 * clamped_twist), math.sin(0.5 * clamped_twist)
     return is_legal, Quat(cosine * c, x * c + y * s, y * c - x * s, cosine * s)
 
 
@@ -332,9 +337,9 @@ def _clamp_euler_box(limit, q):
         return True, q
     # Ranges of b may exceed a quarter turn, where only the second triple is inside.
     angles = _clamp_angles(limit, Vec(a, b, c))
-    alternative = _clamp_angles(limit, Vec(a + math.pi, math.pi - b, c + math.pi))
-    if _chord(q, _euler_to_quaternion(alternative)) < _chord(q, _euler_to_quaternion(angles)):
-        angles = alternative
+    second_angles = _clamp_angles(limit, Vec(a + math.pi, math.pi - b, c + math.pi))
+    if _chord(q, _euler_to_quaternion(second_angles)) < _chord(q, _euler_to_quaternion(angles)):
+        angles = second_angles
     for _ in range(MAX_BOX_SWEEPS):
         # Iterate, because the best value of each angle depends on the other two.
         last_angles = angles
@@ -375,13 +380,19 @@ def _clamp_angles(limit, angles):
 def _refine_angles(limit, q, angles):
     """Optimise each angle in turn inside its range. The result is the rotation nearest to q."""
     y, z = from_axis_angle(Vec(0.0, 1.0, 0.0), angles.y), from_axis_angle(Vec(0.0, 0.0, 1.0), angles.z)
-    remaining = multiply(q, conjugate(multiply(y, z)))
-    a = clamp_angle(2.0 * math.atan2(remaining.x, remaining.w), limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
+    remaining_rotation = multiply(q, conjugate(multiply(y, z)))
+    a = clamp_angle(
+        2.0 * math.atan2(remaining_rotation.x, remaining_rotation.w), limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]
+    )
     x = from_axis_angle(Vec(1.0, 0.0, 0.0), a)
-    remaining = multiply(conjugate(multiply(x, y)), q)
-    c = clamp_angle(2.0 * math.atan2(remaining.z, remaining.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
-    remaining = multiply(conjugate(x), multiply(q, conjugate(from_axis_angle(Vec(0.0, 0.0, 1.0), c))))
-    b = clamp_angle(2.0 * math.atan2(remaining.y, remaining.w), limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
+    remaining_rotation = multiply(conjugate(multiply(x, y)), q)
+    c = clamp_angle(
+        2.0 * math.atan2(remaining_rotation.z, remaining_rotation.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5]
+    )
+    remaining_rotation = multiply(conjugate(x), multiply(q, conjugate(from_axis_angle(Vec(0.0, 0.0, 1.0), c))))
+    b = clamp_angle(
+        2.0 * math.atan2(remaining_rotation.y, remaining_rotation.w), limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]
+    )
     return Vec(a, b, c)
 
 
@@ -401,10 +412,10 @@ def _euler_to_quaternion(angles):
 @inline
 def _chord(p, q):
     """Return the distance of two rotations. It is 2 sin(angle / 4), of unit quaternions."""
-    minus = (p.w - q.w) * (p.w - q.w) + (p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y)
-    plus = (p.w + q.w) * (p.w + q.w) + (p.x + q.x) * (p.x + q.x) + (p.y + q.y) * (p.y + q.y)
-    minus, plus = minus + (p.z - q.z) * (p.z - q.z), plus + (p.z + q.z) * (p.z + q.z)
-    return math.sqrt(min(minus, plus))
+    difference2 = (p.w - q.w) * (p.w - q.w) + (p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y)
+    sum2 = (p.w + q.w) * (p.w + q.w) + (p.x + q.x) * (p.x + q.x) + (p.y + q.y) * (p.y + q.y)
+    difference2, sum2 = difference2 + (p.z - q.z) * (p.z - q.z), sum2 + (p.z + q.z) * (p.z + q.z)
+    return math.sqrt(min(difference2, sum2))
 
 
 # --- Blocked directions of a ball joint at its limit -----------------------------------------------------------------
@@ -421,42 +432,56 @@ def find_blocked_directions(limit, q, push):
     without its part along them stays legal to first order.
     """
     frame, zero = read_quat_at(limit, LIMIT_FRAME), Vec(0.0, 0.0, 0.0)
-    v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
+    axis_part = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
     if limit[LIMIT_KIND] == SWING_TWIST:
-        local = Quat(q.w, v.x, v.y, v.z)
-        a, b, c = _compute_swing_gradient(limit, local), _compute_twist_gradient(limit, local), zero
+        limit_rotation = Quat(q.w, axis_part.x, axis_part.y, axis_part.z)
+        gradient_a, gradient_b, gradient_c = (
+            _compute_swing_gradient(limit, limit_rotation),
+            _compute_twist_gradient(limit, limit_rotation),
+            zero,
+        )
     else:
-        a, b, c = _compute_box_gradients(limit, Quat(q.w, v.x, v.y, v.z))
+        gradient_a, gradient_b, gradient_c = _compute_box_gradients(
+            limit, Quat(q.w, axis_part.x, axis_part.y, axis_part.z)
+        )
     local_push = rotate(conjugate(frame), push)
     # Gradients of bounds violated by the push, orthogonalised by Gram-Schmidt.
-    first = (
-        a
-        if dot(a, local_push) > 0.0
-        else (b if dot(b, local_push) > 0.0 else (c if dot(c, local_push) > 0.0 else zero))
+    first_normal = (
+        gradient_a
+        if dot(gradient_a, local_push) > 0.0
+        else (
+            gradient_b
+            if dot(gradient_b, local_push) > 0.0
+            else (gradient_c if dot(gradient_c, local_push) > 0.0 else zero)
+        )
     )
-    first = _normalise_or_zero(first)
+    first_normal = _normalise_or_zero(first_normal)
     # Along the first bound the push may still violate a second one, and along both a third.
-    local_push = sub(local_push, scale(first, dot(first, local_push)))
-    b, c = _project_out(b, first), _project_out(c, first)
-    second = b if dot(b, local_push) > 0.0 else (c if dot(c, local_push) > 0.0 else _project_out(a, first))
-    second = _normalise_or_zero(second) if dot(second, local_push) > 0.0 else zero
-    local_push = sub(local_push, scale(second, dot(second, local_push)))
-    c = _project_out(c, second)
-    third = _normalise_or_zero(c) if dot(c, local_push) > 0.0 else zero
-    return rotate(frame, first), rotate(frame, second), rotate(frame, third)
+    local_push = sub(local_push, scale(first_normal, dot(first_normal, local_push)))
+    gradient_b, gradient_c = _project_out(gradient_b, first_normal), _project_out(gradient_c, first_normal)
+    second_normal = (
+        gradient_b
+        if dot(gradient_b, local_push) > 0.0
+        else (gradient_c if dot(gradient_c, local_push) > 0.0 else _project_out(gradient_a, first_normal))
+    )
+    second_normal = _normalise_or_zero(second_normal) if dot(second_normal, local_push) > 0.0 else zero
+    local_push = sub(local_push, scale(second_normal, dot(second_normal, local_push)))
+    gradient_c = _project_out(gradient_c, second_normal)
+    third_normal = _normalise_or_zero(gradient_c) if dot(gradient_c, local_push) > 0.0 else zero
+    return rotate(frame, first_normal), rotate(frame, second_normal), rotate(frame, third_normal)
 
 
 @inline
 def _normalise_or_zero(v):
     """Scale v to length one; zero stays zero."""
-    size = norm(v)
-    return scale(v, 1.0 / size) if size > 0.0 else v
+    length = norm(v)
+    return scale(v, 1.0 / length) if length > 0.0 else v
 
 
 @inline
-def _project_out(v, unit):
+def _project_out(v, unit_vector):
     """Project v perpendicular to a unit vector. Results of rounding size become zero."""
-    remainder = sub(v, scale(unit, dot(unit, v)))
+    remainder = sub(v, scale(unit_vector, dot(unit_vector, v)))
     return remainder if dot(remainder, remainder) > 1e-12 * dot(v, v) else Vec(0.0, 0.0, 0.0)
 
 
@@ -469,10 +494,10 @@ def _compute_twist_gradient(limit, q):
     """
     nn = q.w * q.w + q.z * q.z
     # Zero unless the twist is at an end.
-    k = _find_range_end(2.0 * math.atan2(q.z, q.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
-    if nn == 0.0 or k == 0.0:
+    end_sign = _find_end_sign(2.0 * math.atan2(q.z, q.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
+    if nn == 0.0 or end_sign == 0.0:
         return Vec(0.0, 0.0, 0.0)
-    return Vec(k * (q.w * q.y + q.z * q.x) / nn, -k * (q.w * q.x - q.z * q.y) / nn, k)
+    return Vec(end_sign * (q.w * q.y + q.z * q.x) / nn, -end_sign * (q.w * q.x - q.z * q.y) / nn, end_sign)
 
 
 @device_function
@@ -510,15 +535,15 @@ def _compute_box_gradients(limit, q):
     # Use the triple inside the box; its ends are the active bounds.
     if _measure_box_excess(limit, a, b, c) > EDGE_TOLERANCE:
         a, b, c = a + math.pi, math.pi - b, c + math.pi
-    k = -1.0 if math.cos(b) < 0.0 else 1.0
+    triple_sign = -1.0 if math.cos(b) < 0.0 else 1.0
     sa, ca, sb, cb = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
-    end_a = k * _find_range_end(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
-    end_b = _find_range_end(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
-    end_c = k * _find_range_end(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
+    a_gradient_size = triple_sign * _find_end_sign(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
+    b_gradient_size = _find_end_sign(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
+    c_gradient_size = triple_sign * _find_end_sign(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     return (
-        scale(Vec(cb, sa * sb, -ca * sb), end_a),
-        scale(Vec(0.0, ca, sa), end_b),
-        scale(Vec(0.0, -sa, ca), end_c),
+        scale(Vec(cb, sa * sb, -ca * sb), a_gradient_size),
+        scale(Vec(0.0, ca, sa), b_gradient_size),
+        scale(Vec(0.0, -sa, ca), c_gradient_size),
     )
 
 
@@ -531,7 +556,7 @@ def _measure_box_excess(limit, a, b, c):
 
 
 @inline
-def _find_range_end(angle, low, high):
+def _find_end_sign(angle, low, high):
     """Return the side of a range end. -1 at the low end, 1 at the high one, else 0."""
     if high - low >= TWO_PI:
         return 0.0
@@ -548,26 +573,39 @@ def _find_range_end(angle, low, high):
 
 
 @kernel
-def find_max_violation(bounded, ranges, columns, axes, low, high, q):
+def find_max_violation(bounded_columns, ranges, hinge_columns, hinge_axes, hinge_low, hinge_high, q):
     """Find the largest range excess of configurations. In [rad] or file units, over q (k, nq); NaN propagates.
 
-    bounded (c,)     columns of q bounded by the rows of `ranges` (nq, 2)
-    columns (h, 4)   columns of the hinges' quaternions
-    axes    (h, 3)   axes of the hinges
-    low, high (h,)   ranges of their angles
+    bounded_columns        (c,)    columns of q bounded by the rows of `ranges` (nq, 2)
+    hinge_columns          (h, 4)  columns of the hinges' quaternions
+    hinge_axes             (h, 3)  axes of the hinges
+    hinge_low, hinge_high  (h,)    ranges of their angles
     """
     max_excess = 0.0
     for i in range(q.shape[0]):
-        for j in bounded:
+        for j in bounded_columns:
             max_excess = nan_max(max_excess, nan_max(ranges[j, 0] - q[i, j], q[i, j] - ranges[j, 1]))
-        for h in range(columns.shape[0]):
-            rotation = read_quat_at(q[i], columns[h, 0])
-            max_excess = nan_max(max_excess, measure_hinge_excess(rotation, read_vec_at(axes[h], 0), low[h], high[h]))
+        for h in range(hinge_columns.shape[0]):
+            rotation = read_quat_at(q[i], hinge_columns[h, 0])
+            max_excess = nan_max(
+                max_excess, measure_hinge_excess(rotation, read_vec_at(hinge_axes[h], 0), hinge_low[h], hinge_high[h])
+            )
     return max_excess
 
 
 @kernel
-def is_valid_start(quaternion_columns, bounded, ranges, columns, axes, low, high, q, unit_tolerance, max_excess):
+def is_valid_start(
+    quaternion_columns,
+    bounded_columns,
+    ranges,
+    hinge_columns,
+    hinge_axes,
+    hinge_low,
+    hinge_high,
+    q,
+    unit_tolerance,
+    max_excess,
+):
     """Return whether a configuration is a valid start.
 
     q (nq,) must be finite and legal, with rotations of unit length.
@@ -581,15 +619,19 @@ def is_valid_start(quaternion_columns, bounded, ranges, columns, axes, low, high
             return False
     for j in quaternion_columns:
         rotation = read_quat_at(q, j)
-        square = rotation.w * rotation.w + rotation.x * rotation.x + rotation.y * rotation.y + rotation.z * rotation.z
-        if not abs(square - 1.0) <= unit_tolerance:
+        squared_length = (
+            rotation.w * rotation.w + rotation.x * rotation.x + rotation.y * rotation.y + rotation.z * rotation.z
+        )
+        if not abs(squared_length - 1.0) <= unit_tolerance:
             return False
-    for j in bounded:
+    for j in bounded_columns:
         if nan_max(ranges[j, 0] - q[j], q[j] - ranges[j, 1]) > max_excess:
             return False
-    for h in range(columns.shape[0]):
+    for h in range(hinge_columns.shape[0]):
         if (
-            not measure_hinge_excess(read_quat_at(q, columns[h, 0]), read_vec_at(axes[h], 0), low[h], high[h])
+            not measure_hinge_excess(
+                read_quat_at(q, hinge_columns[h, 0]), read_vec_at(hinge_axes[h], 0), hinge_low[h], hinge_high[h]
+            )
             <= max_excess
         ):
             return False
@@ -605,11 +647,13 @@ def measure_hinge_excess(rotation, axis, low, high):
     """
     q = Quat(-rotation.w, -rotation.x, -rotation.y, -rotation.z) if rotation.w < 0.0 else rotation
     angle = twist_angle(q, axis)
-    axis_part = q.x * axis.x + q.y * axis.y + q.z * axis.z
-    length = math.sqrt(q.w * q.w + axis_part * axis_part)
-    if low <= angle <= high and length > 0.0:  # the usual case: cosine and sine of half the angle are known
-        s = axis_part / length
-        return 2.0 * find_max_difference(q, Quat(q.w / length, s * axis.x, s * axis.y, s * axis.z))
+    axial_part = q.x * axis.x + q.y * axis.y + q.z * axis.z
+    twist_length = math.sqrt(q.w * q.w + axial_part * axial_part)
+    if low <= angle <= high and twist_length > 0.0:  # the usual case: cosine and sine of half the angle are known
+        axial_sine = axial_part / twist_length
+        return 2.0 * find_max_difference(
+            q, Quat(q.w / twist_length, axial_sine * axis.x, axial_sine * axis.y, axial_sine * axis.z)
+        )
     # Of the two signs of the nearest legal quaternion, differences are measured to the nearer one.
     nearest = from_axis_angle(axis, clamp_angle(angle, low, high))
     if q.w * nearest.w + q.x * nearest.x + q.y * nearest.y + q.z * nearest.z < 0.0:

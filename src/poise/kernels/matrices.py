@@ -1,7 +1,7 @@
 # pyright: standard
 """Small matrices: L D L^T, eigenvalues, polar decomposition, rotations.
 
-No pivoting and no square roots: all lanes take the same steps.
+The L D L^T solvers use no pivoting and no square roots: all lanes take the same steps.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def factor_ldl(A, d, m):
         inverse = 1.0 / A[k, k]
         d[k] = inverse
         for r in range(k + 1, m):
-            share = A[r, k] * inverse
+            multiplier = A[r, k] * inverse
             for j in range(k + 1, r + 1):
-                A[r, j] = A[r, j] - share * A[j, k]
+                A[r, j] = A[r, j] - multiplier * A[j, k]
         for r in range(k + 1, m):
             A[r, k] = A[r, k] * inverse
 
@@ -69,19 +69,19 @@ def factor_ldl_blocks(A, d):
     L is below the diagonal of A, d (3 b,) holds the reciprocals of D; only A's lower triangle is read.
     """
     for r in range(A.shape[0]):
-        first = r - r % 3
-        if r == first:
+        block_start = r - r % 3
+        if r == block_start:
             reduce_block_row(A, r)
-        for k in range(first, r):
-            s = A[r, k]
+        for k in range(block_start, r):
+            off_diagonal = A[r, k]
             for j in range(k):
-                s = s - A[r, j] * A[k, j]
-            A[r, k] = s
+                off_diagonal = off_diagonal - A[r, j] * A[k, j]
+            A[r, k] = off_diagonal
         pivot = A[r, r]
         for k in range(r):
-            share = A[r, k] * d[k]
-            pivot = pivot - A[r, k] * share
-            A[r, k] = share
+            multiplier = A[r, k] * d[k]
+            pivot = pivot - A[r, k] * multiplier
+            A[r, k] = multiplier
         d[r] = 1.0 / pivot
 
 
@@ -118,12 +118,12 @@ def compute_jacobi_rotation(lane_kind, A, p, q, threshold):
 
     Golub and Van Loan, Matrix Computations, section 8.5: the smaller of the two angles.
     """
-    zero, one, element = broadcast(lane_kind, 0.0), broadcast(lane_kind, 1.0), A[p, q]
-    is_rotated = maximum(element, -element) > threshold
+    zero, one, off_diagonal = broadcast(lane_kind, 0.0), broadcast(lane_kind, 1.0), A[p, q]
+    is_rotated = maximum(off_diagonal, -off_diagonal) > threshold
     # Lanes with nothing to rotate divide by one instead of zero and discard the result.
-    ratio = (A[q, q] - A[p, p]) / (2.0 * select(is_rotated, element, one))
-    size = maximum(ratio, -ratio)
-    t = select(ratio < 0.0, zero - 1.0, one) / (size + sqrt(ratio * ratio + 1.0))
+    ratio = (A[q, q] - A[p, p]) / (2.0 * select(is_rotated, off_diagonal, one))
+    abs_ratio = maximum(ratio, -ratio)
+    t = select(ratio < 0.0, zero - 1.0, one) / (abs_ratio + sqrt(ratio * ratio + 1.0))
     t = select(is_rotated, t, zero)
     c = 1.0 / sqrt(t * t + 1.0)
     return c, c * t, is_rotated
@@ -145,16 +145,16 @@ def diagonalise(lane_kind, A, vectors, values):
             vectors[r, k] = one if r == k else zero
     threshold = OFF_DIAGONAL_TOLERANCE * trace
     for _ in range(MAX_JACOBI_SWEEPS):
-        rotating_lanes = 0
+        sweep_bits = 0
         for p in range(m):
             for q in range(p + 1, m):
-                c, s, rotates = compute_jacobi_rotation(lane_kind, A, p, q, threshold)
-                lane_bits = mask_to_bits(rotates)
-                rotating_lanes |= lane_bits
+                c, s, is_rotated = compute_jacobi_rotation(lane_kind, A, p, q, threshold)
+                lane_bits = mask_to_bits(is_rotated)
+                sweep_bits |= lane_bits
                 # Skipped only if no lane needs it. In the other lanes the rotation is by 0 and changes no bit.
                 if lane_bits != 0:
                     rotate_rows(A, vectors, p, q, c, s)
-        if rotating_lanes == 0:
+        if sweep_bits == 0:
             break
     for r in range(m):
         # Rounding can make a zero eigenvalue slightly negative, and callers take its square root.
@@ -179,16 +179,16 @@ ORTHOGONALITY_TOLERANCE = 1e-6  # largest error of a product of rows from 0 or 1
 
 
 @device_function
-def matrix_to_quaternion(t, n):
+def matrix_to_quaternion(matrix, row_length):
     """Convert a matrix to a quaternion and check its orthogonality.
 
-    The matrix is row-major in rows of length n; the second result is whether it is a rotation.
+    The matrix is row-major in rows of length `row_length`; the second result is whether it is a rotation.
 
     Of the four formulas it uses the one with the largest divisor (Shepperd, J. Guidance and Control 1(3), 1978).
     """
-    a, b, c = t[0], t[1], t[2]
-    d, e, f = t[n], t[n + 1], t[n + 2]
-    g, h, i = t[2 * n], t[2 * n + 1], t[2 * n + 2]
+    a, b, c = matrix[0], matrix[1], matrix[2]
+    d, e, f = matrix[row_length], matrix[row_length + 1], matrix[row_length + 2]
+    g, h, i = matrix[2 * row_length], matrix[2 * row_length + 1], matrix[2 * row_length + 2]
     # Rows one and two must be orthonormal and row three their cross product, which excludes mirrors.
     max_error = max(abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0), abs(a * d + b * e + c * f))
     max_error = max(max_error, abs(b * f - c * e - g), abs(c * d - a * f - h), abs(a * e - b * d - i))
@@ -213,25 +213,25 @@ def matrix_to_quaternion(t, n):
 
 
 @inline_strict
-def scale_to_unit(row, first, n):
-    """Scale n numbers of a row from `first` on to unit length.
+def scale_to_unit(row, start, count):
+    """Scale `count` numbers of a row from `start` on to unit length.
 
     Numbers of unit length to rounding are kept; return False for zero length.
     """
-    square, largest = 0.0, 0.0
-    for i in range(first, first + n):
-        square += row[i] * row[i]
-        largest = max(largest, abs(row[i]))
-    if abs(square - 1.0) <= UNIT_SLACK:
+    squared_length, max_component = 0.0, 0.0
+    for i in range(start, start + count):
+        squared_length += row[i] * row[i]
+        max_component = max(max_component, abs(row[i]))
+    if abs(squared_length - 1.0) <= UNIT_SLACK:
         return True
-    if not largest > 0.0:
+    if not max_component > 0.0:
         return False
-    square = 0.0
-    for i in range(first, first + n):
-        row[i] /= largest  # first, so squares of huge or tiny numbers stay representable
-        square += row[i] * row[i]
-    length = math.sqrt(square)
-    for i in range(first, first + n):
+    squared_length = 0.0
+    for i in range(start, start + count):
+        row[i] /= max_component  # first, so squares of huge or tiny numbers stay representable
+        squared_length += row[i] * row[i]
+    length = math.sqrt(squared_length)
+    for i in range(start, start + count):
         row[i] /= length
     return True
 
@@ -246,9 +246,12 @@ def scale_rows_to_unit(rows):
 
 
 @inline
-def read_base_from_world(base):
-    """Return the rotation from world into a base (12,), without scale. The base is stored as world transforms are."""
-    world_from_base, _ = matrix_to_quaternion(base, 4)
+def read_base_from_world(base_transform):
+    """Return the rotation from world into a base with transform (12,).
+
+    The transform is stored as world transforms are; its scale is left out.
+    """
+    world_from_base, _ = matrix_to_quaternion(base_transform, 4)
     return conjugate(normalise(world_from_base))
 
 
@@ -260,11 +263,11 @@ def convert_to_quaternions(matrices, out):
 
     Returns the first matrix other than a rotation, or -1. One kernel serves one and many, so the bits are equal.
     """
-    size, q_start = matrices.shape[1], out.shape[1] - 4
-    n = 3 if size == 9 else 4
+    column_count, q_start = matrices.shape[1], out.shape[1] - 4
+    row_length = 3 if column_count == 9 else 4
     for k in range(matrices.shape[0]):
-        q, is_rotation = matrix_to_quaternion(matrices[k], n)
-        if size == 16:
+        q, is_rotation = matrix_to_quaternion(matrices[k], row_length)
+        if column_count == 16:
             last_row = matrices[k, 12:]
             is_rotation = (
                 is_rotation and last_row[0] == 0.0 and last_row[1] == 0.0 and last_row[2] == 0.0 and last_row[3] == 1.0
@@ -280,7 +283,7 @@ def convert_to_quaternions(matrices, out):
             sign * q.z,
         )
         for i in range(q_start):
-            out[k, i] = matrices[k, i * n + 3]
+            out[k, i] = matrices[k, i * row_length + 3]
     return -1
 
 
@@ -303,25 +306,28 @@ def read_columns(m):
 
 
 @device_function
-def find_nearest_rotation(m):
+def find_nearest_rotation(affine_map):
     """Find the columns of the rotation nearest to an affine map (12,).
 
     The map must be nearly a rotation times a factor; also return whether it is.
 
     The factor may be negative.
     """
-    x, y, z = read_columns(m)
+    x, y, z = read_columns(affine_map)
     volume = dot(x, cross(y, z))
-    sizes = math.sqrt(dot(x, x)), math.sqrt(dot(y, y)), math.sqrt(dot(z, z))
-    longest, shortest = max(sizes[0], sizes[1], sizes[2]), min(sizes[0], sizes[1], sizes[2])
+    column_lengths = math.sqrt(dot(x, x)), math.sqrt(dot(y, y)), math.sqrt(dot(z, z))
+    longest, shortest = (
+        max(column_lengths[0], column_lengths[1], column_lengths[2]),
+        min(column_lengths[0], column_lengths[1], column_lengths[2]),
+    )
     cube = longest * longest * longest
     is_similar = (
         longest - shortest <= SIMILARITY_SLACK * longest and abs(abs(volume) - cube) <= 3.0 * SIMILARITY_SLACK * cube
     )
     if not (longest > 0.0 and is_similar):
         return x, y, z, False
-    factor = math.copysign(1.0 / longest, volume)
-    x, y, z = scale(x, factor), scale(y, factor), scale(z, factor)
+    unit_factor = math.copysign(1.0 / longest, volume)
+    x, y, z = scale(x, unit_factor), scale(y, unit_factor), scale(z, unit_factor)
     for _ in range(MAX_POLAR_STEPS):
         # The cofactors are the transposed inverse times the volume.
         a, b, c = cross(y, z), cross(z, x), cross(x, y)
@@ -440,15 +446,15 @@ def eliminate_element(K, V, p, q):
 @inline
 def find_smallest_rotation(K, V, max_entry):
     """Find the smallest rotation among the leading eigenvectors. It is their mix nearest to the identity."""
-    best = 0
+    best_index = 0
     for k in range(1, 4):
-        if K[k, k] > K[best, best]:
-            best = k
+        if K[k, k] > K[best_index, best_index]:
+            best_index = k
     w, x, y, z = 0.0, 0.0, 0.0, 0.0
     for k in range(4):
         # Equal eigenvalues span a plane of best rotations: the sum of v (v . identity) projects the identity onto it.
-        if K[k, k] >= K[best, best] - EIGENVALUE_TIE * max_entry:
+        if K[k, k] >= K[best_index, best_index] - EIGENVALUE_TIE * max_entry:
             w, x, y, z = w + V[0, k] * V[0, k], x + V[0, k] * V[1, k], y + V[0, k] * V[2, k], z + V[0, k] * V[3, k]
     if w > EIGENVALUE_TIE:
         return normalise(Quat(w, x, y, z))
-    return normalise(Quat(V[0, best], V[1, best], V[2, best], V[3, best]))
+    return normalise(Quat(V[0, best_index], V[1, best_index], V[2, best_index], V[3, best_index]))

@@ -3,7 +3,7 @@
 
     limbs    (1|k, PLANE_ROW)  see PlaneRow; one row for all problems, or one each
     targets  (k, 3)        world
-    columns, settings, starts, q, outcome: see kernels/two_bone.py
+    q_columns, settings_row, start_q, q, outcome: see kernels/two_bone.py
 
 The target is met where the law of cosines gives legal angles. Otherwise the smallest distance over the rectangle of
 legal angles has the limb aimed at the target with its middle joint at its optimum or at an end of its range, or lies on
@@ -40,8 +40,8 @@ class PlaneRow(NamedTuple):
     axis_sign: float  # 1 or -1: the middle joint's axis is parallel or opposite to the first one's
     bend_sign: float  # 1 or -1: bend direction from straight
     straight_angle: float  # middle joint's angle of the longest limb
-    first_angles: Vec  # angle in the start pose, lowest, highest
-    middle_angles: Vec
+    first_angle_range: Vec  # x: angle in the start pose; y, z: lowest and highest angle
+    middle_angle_range: Vec
     first_axis: Vec  # in the joint's frame before its motion
     middle_axis: Vec
 
@@ -51,9 +51,9 @@ def read_plane(rows, i):
     """Read row i as a PlaneRow."""
     r = rows[i]
     return PlaneRow(
-        read_vec_at(r, 0), read_vec_at(r, 3), read_vec_at(r, 6), read_vec_at(r, 9), read_vec_at(r, 12), read_vec_at(r,
-        15), r[18], r[19], r[20],
-        r[21], r[22], r[23], r[24], read_vec_at(r, 25), read_vec_at(r, 28), read_vec_at(r, 31), read_vec_at(r, 34),
+        read_vec_at(r, 0), read_vec_at(r, 3), read_vec_at(r, 6), read_vec_at(r, 9), read_vec_at(r, 12),
+        read_vec_at(r, 15), r[18], r[19], r[20], r[21], r[22], r[23], r[24], read_vec_at(r, 25), read_vec_at(r, 28),
+        read_vec_at(r, 31), read_vec_at(r, 34),
     )  # fmt: skip
 
 
@@ -68,8 +68,8 @@ def write_plane(r, limb):
     write_vec_at(r, 15, limb.shin)
     r[18], r[19], r[20], r[21] = limb.longest2, limb.shortest2, limb.sine2_gain, limb.reach
     r[22], r[23], r[24] = limb.axis_sign, limb.bend_sign, limb.straight_angle
-    write_vec_at(r, 25, limb.first_angles)
-    write_vec_at(r, 28, limb.middle_angles)
+    write_vec_at(r, 25, limb.first_angle_range)
+    write_vec_at(r, 28, limb.middle_angle_range)
     write_vec_at(r, 31, limb.first_axis)
     write_vec_at(r, 34, limb.middle_axis)
 
@@ -88,79 +88,82 @@ def angle_about_z(a, b):
 
 
 @inline
-def clamp_joint_angle(angle, joint_angles):
+def clamp_joint_angle(angle, angle_range):
     """Return the legal joint angle nearest to this one. Of equivalent angles use the one nearest to the posed angle."""
     return clamp_angle(
-        angle - TWO_PI * math.floor((angle - joint_angles.x) / TWO_PI + 0.5), joint_angles.y, joint_angles.z
+        angle - TWO_PI * math.floor((angle - angle_range.x) / TWO_PI + 0.5), angle_range.y, angle_range.z
     )
 
 
 @inline
-def compute_chord(limb, middle):
+def compute_chord(limb, middle_angle):
     """Return first joint to tip with the first joint as posed."""
-    return add(limb.thigh, rotate_z(limb.shin, limb.axis_sign * (middle - limb.middle_angles.x)))
+    return add(limb.thigh, rotate_z(limb.shin, limb.axis_sign * (middle_angle - limb.middle_angle_range.x)))
 
 
 @inline
-def measure_error(limb, first, middle, r):
-    """Measure the in-plane distance from the tip to r for two angles."""
-    error_vector = sub(r, rotate_z(compute_chord(limb, middle), first - limb.first_angles.x))
+def measure_error(limb, first_angle, middle_angle, plane_target):
+    """Measure the in-plane distance from the tip to the target for two angles."""
+    error_vector = sub(
+        plane_target, rotate_z(compute_chord(limb, middle_angle), first_angle - limb.first_angle_range.x)
+    )
     return math.sqrt(error_vector.x * error_vector.x + error_vector.y * error_vector.y)
 
 
 @inline
-def aim_first_joint(limb, bend, r):
-    """Bend the middle joint by `bend` and aim the tip at r."""
-    middle = clamp_joint_angle(limb.straight_angle + bend, limb.middle_angles)
+def aim_first_joint(limb, bend, plane_target):
+    """Bend the middle joint by `bend` and aim the tip at the target."""
+    middle_angle = clamp_joint_angle(limb.straight_angle + bend, limb.middle_angle_range)
     return clamp_joint_angle(
-        limb.first_angles.x + angle_about_z(compute_chord(limb, middle), r), limb.first_angles
-    ), middle
+        limb.first_angle_range.x + angle_about_z(compute_chord(limb, middle_angle), plane_target),
+        limb.first_angle_range,
+    ), middle_angle
 
 
 @inline
-def aim_middle_joint(limb, first, r):
+def aim_middle_joint(limb, first_angle, plane_target):
     """Fix the first joint and find the best middle angle."""
-    wanted_shin = sub(rotate_z(r, limb.first_angles.x - first), limb.thigh)
-    return first, clamp_joint_angle(
-        limb.middle_angles.x + limb.axis_sign * angle_about_z(limb.shin, wanted_shin), limb.middle_angles
+    target_shin = sub(rotate_z(plane_target, limb.first_angle_range.x - first_angle), limb.thigh)
+    return first_angle, clamp_joint_angle(
+        limb.middle_angle_range.x + limb.axis_sign * angle_about_z(limb.shin, target_shin), limb.middle_angle_range
     )
 
 
 @device_function
-def find_best_angles(limb, r):
-    """Find the legal angles of both joints nearest to r. The preferred side wins ties."""
+def find_best_angles(limb, plane_target):
+    """Find the legal angles of both joints nearest to the target. The preferred side wins ties."""
     bend = 0.0
     if limb.sine2_gain > 0.0:
-        d2 = r.x * r.x + r.y * r.y
+        d2 = plane_target.x * plane_target.x + plane_target.y * plane_target.y
         sine2 = min(max((limb.longest2 - d2) * limb.sine2_gain, 0.0), 1.0)
         cosine2 = min(max((d2 - limb.shortest2) * limb.sine2_gain, 0.0), 1.0)
         bend = 2.0 * limb.bend_sign * math.atan2(math.sqrt(sine2), math.sqrt(cosine2))
     tie_distance = TIE_TOLERANCE * limb.reach
-    first, middle = aim_first_joint(limb, bend, r)
-    least_error = measure_error(limb, first, middle, r)
+    first_angle, middle_angle = aim_first_joint(limb, bend, plane_target)
+    min_error = measure_error(limb, first_angle, middle_angle, plane_target)
     # If the bend to the preferred side is illegal, try the other side and both ends of the first range. The best of all
     # is exact, because the distance is one cosine on each piece.
-    for attempt in range(3):
-        if least_error <= tie_distance:
+    for candidate_index in range(3):
+        if min_error <= tie_distance:
             break
-        if attempt == 0:
-            other_first, other_middle = aim_first_joint(limb, -bend, r)
+        if candidate_index == 0:
+            candidate_first, candidate_middle = aim_first_joint(limb, -bend, plane_target)
         else:
-            range_end = limb.first_angles.y if attempt == 1 else limb.first_angles.z
+            range_end = limb.first_angle_range.y if candidate_index == 1 else limb.first_angle_range.z
             if not abs(range_end) < math.inf:
                 continue
-            other_first, other_middle = aim_middle_joint(limb, range_end, r)
-        error = measure_error(limb, other_first, other_middle, r)
+            candidate_first, candidate_middle = aim_middle_joint(limb, range_end, plane_target)
+        error = measure_error(limb, candidate_first, candidate_middle, plane_target)
         # The gain must exceed rounding, or targets on a symmetry line would flip the limb from frame to frame.
-        if error < least_error - tie_distance:
-            first, middle, least_error = other_first, other_middle, error
-    return first, middle
+        if error < min_error - tie_distance:
+            first_angle, middle_angle, min_error = candidate_first, candidate_middle, error
+    return first_angle, middle_angle
 
 
 @inline
-def write_angle(row, column, is_angle, axis, angle):
+def write_angle(row, column, has_angle, axis, angle):
     """Write an angle, or the quaternion of a limited ball joint."""
-    if is_angle:
+    if has_angle:
         row[column] = angle
     else:
         rotation = from_axis_angle(axis, angle)
@@ -168,35 +171,44 @@ def write_angle(row, column, is_angle, axis, angle):
 
 
 @inline
-def solve_one(limbs, targets, columns, settings, starts, q, outcome, i):
+def solve_one(limbs, targets, q_columns, settings_row, start_q, q, outcome, i):
     """Solve problem i."""
-    options = read_settings(settings)
+    settings = read_settings(settings_row)
     limb = read_plane(limbs, min(i, limbs.shape[0] - 1))
-    start = starts[min(i, starts.shape[0] - 1)]
+    start = start_q[min(i, start_q.shape[0] - 1)]
     for j in range(start.shape[0]):
         q[i, j] = start[j]
     target_offset = sub(read_vec_at(targets[i], 0), limb.hip)
-    r = Vec(dot(target_offset, limb.u), dot(target_offset, limb.v), dot(target_offset, limb.w))
-    start_error = norm(sub(r, add(limb.thigh, limb.shin)))
-    outcome[i, 0], outcome[i, 1] = not start_error <= options.tolerance, True
+    plane_target = Vec(dot(target_offset, limb.u), dot(target_offset, limb.v), dot(target_offset, limb.w))
+    start_error = norm(sub(plane_target, add(limb.thigh, limb.shin)))
+    outcome[i, 0], outcome[i, 1] = not start_error <= settings.tolerance, True
     if not outcome[i, 0]:
         return
-    distance = math.sqrt(r.x * r.x + r.y * r.y)
-    soft_distance = soften_distance(distance, limb.reach, options.soft_share)
-    aim = r if soft_distance == distance else Vec(r.x * soft_distance / distance, r.y * soft_distance / distance, r.z)
-    first, middle = find_best_angles(limb, aim)
-    error = measure_error(limb, first, middle, r)
+    distance = math.sqrt(plane_target.x * plane_target.x + plane_target.y * plane_target.y)
+    softened_distance = soften_distance(distance, limb.reach, settings.soft_share)
+    soft_target = (
+        plane_target
+        if softened_distance == distance
+        else Vec(
+            plane_target.x * softened_distance / distance, plane_target.y * softened_distance / distance, plane_target.z
+        )
+    )
+    first_angle, middle_angle = find_best_angles(limb, soft_target)
+    error = measure_error(limb, first_angle, middle_angle, plane_target)
     # Parallel hinges never leave their plane: no angle changes the out-of-plane distance.
-    height = limb.thigh.z + limb.shin.z - r.z
-    outcome[i, 1] = error * error + height * height <= options.tolerance * options.tolerance and options.weight == 1.0
-    first = limb.first_angles.x + options.weight * (first - limb.first_angles.x)
-    middle = limb.middle_angles.x + options.weight * (middle - limb.middle_angles.x)
-    write_angle(q[i], columns[0], columns[3] > 0, limb.first_axis, first)
-    write_angle(q[i], columns[1], columns[4] > 0, limb.middle_axis, middle)
+    plane_distance = limb.thigh.z + limb.shin.z - plane_target.z
+    outcome[i, 1] = (
+        error * error + plane_distance * plane_distance <= settings.tolerance * settings.tolerance
+        and settings.blend_weight == 1.0
+    )
+    first_angle = limb.first_angle_range.x + settings.blend_weight * (first_angle - limb.first_angle_range.x)
+    middle_angle = limb.middle_angle_range.x + settings.blend_weight * (middle_angle - limb.middle_angle_range.x)
+    write_angle(q[i], q_columns[0], q_columns[3] > 0, limb.first_axis, first_angle)
+    write_angle(q[i], q_columns[1], q_columns[4] > 0, limb.middle_axis, middle_angle)
 
 
 @kernel
-def solve(limbs, targets, columns, settings, starts, q, outcome):
+def solve(limbs, targets, q_columns, settings_row, start_q, q, outcome):
     """Solve all problems. Fill `q` and `outcome`."""
     for i in range(targets.shape[0]):
-        solve_one(limbs, targets, columns, settings, starts, q, outcome, i)
+        solve_one(limbs, targets, q_columns, settings_row, start_q, q, outcome, i)

@@ -1,15 +1,15 @@
 # pyright: standard
 """Natural posture: bend directions, root displacement and crouch of a character.
 
-The body defines the bend direction of a limb in its usual direction `along`: towards `side`. The smallest rotation from
-`along` to the actual limb direction carries the bend direction along. A leg swung forward then lifts its knee, a leg
+NATURAL_BEND_ALONG is the usual direction of a limb, NATURAL_BEND_SIDE its bend side there. The smallest rotation from
+this direction to the actual limb direction carries the bend side along. A leg swung forward then lifts its knee, a leg
 lifted sideways keeps it in front; a raised arm moves its elbow from behind to below and outward. The rotation is
-undefined opposite to `along`, a direction no limb points to. Near it the elbow would come above both
+undefined opposite to NATURAL_BEND_ALONG, a direction no limb points to. Near it the elbow would come above both
 shoulder and hand; it is rotated about the line between them until it is not.
 
 Two more terms count. A limb bent at the start with a nearby target keeps its bend direction, transported in the same
-way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to `straight`, the
-direction of the bone above at rest, and `ahead`, the bend direction there.
+way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to
+NATURAL_BEND_STRAIGHT, the direction of the bone above at rest, and NATURAL_BEND_AHEAD, the bend side there.
 """
 
 from __future__ import annotations
@@ -43,20 +43,21 @@ OPPOSITE_COSINE_GAP = 1e-6  # 1 + cosine of the angle; below it the smallest rot
 # Share of the limb's length from the middle joint to the chord, at a bend of 2 and 6 degrees: the current bend side
 # counts 0 below the first and fully above the second.
 MIN_BULGE_SHARE, FULL_BULGE_SHARE = 0.009, 0.026
-ELBOW_MARGIN = 0.01  # share of the elbow's vertical range; the elbow stays so far below the higher of shoulder and hand
+# Share of the elbow's vertical range: the elbow stays so far below the higher of shoulder and hand.
+ELBOW_MARGIN_SHARE = 0.01
 # Cosines of the rotation of the limb's chord: up to 10 degrees the current bend side counts fully, beyond 30 not at
 # all.
-FULL_KEEP_COSINE, NO_KEEP_COSINE = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))
+FULL_SIDE_COSINE, NO_SIDE_COSINE = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))
 
 # Most sweeps over all legs; a leg is in reach if its excess is below this share of its reach.
 MAX_PROJECTION_SWEEPS, PROJECTION_TOLERANCE = 60, 1e-4
 LEAN_STEPS = 32  # steps tried from standing to the deepest crouch
 # Trunk lean of the deepest crouch [rad]; hip movement back per movement down.
-MAX_LEAN_RAD, HIP_BACK_SHARE = math.radians(100.0), 0.4
+MAX_LEAN_RAD, LEAN_BACK_RATIO = math.radians(100.0), 0.4
 # Cosines of the angle between down and shoulder to target: a crouch starts at the first and is complete at the second.
 NO_CROUCH_COSINE, FULL_CROUCH_COSINE = -0.5, 0.7
 # Share of an arm's reach; a high target gets a crouch only if it is farther away than this extra reach.
-REACH_STRETCH = 0.05
+REACH_STRETCH_SHARE = 0.05
 
 
 @device_function
@@ -96,36 +97,36 @@ def parallel_transport(a, b, v):
 
 
 @device_function
-def smoothstep_between(value, zero_at, one_at):
-    """Blend smoothly from 0 at `zero_at` to 1 at `one_at`. The slope is zero at both ends."""
-    t = min(max((value - zero_at) / (one_at - zero_at), 0.0), 1.0)
+def smoothstep_between(value, zero_value, one_value):
+    """Blend smoothly from 0 at `zero_value` to 1 at `one_value`. The slope is zero at both ends."""
+    t = min(max((value - zero_value) / (one_value - zero_value), 0.0), 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
 @device_function
-def find_current_side(maps, joints, chord, length, built_in):
+def find_current_side(maps, map_indices, chord, limb_length, rest_bulge):
     """Return the current bend side and its weight. The side is at the new chord, the weight 0 to 1.
 
-    built_in  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
+    rest_bulge  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
     """
-    first = read_origin(maps, joints[1])
-    old_chord = sub(read_origin(maps, joints[3]), first)
+    first_position = read_origin(maps, map_indices[1])
+    old_chord = sub(read_origin(maps, map_indices[3]), first_position)
     chord_length = norm(old_chord)
-    if not chord_length > MIN_LENGTH_SHARE * length:
+    if not chord_length > MIN_LENGTH_SHARE * limb_length:
         return Vec(0.0, 0.0, 0.0), 0.0
     old_chord = scale(old_chord, 1.0 / chord_length)
-    bulge_vector = perpendicular_part(sub(read_origin(maps, joints[2]), first), old_chord)
-    bulge_size = norm(bulge_vector)
-    weight = smoothstep_between(
-        (bulge_size - built_in) / length, MIN_BULGE_SHARE, FULL_BULGE_SHARE
-    ) * smoothstep_between(dot(old_chord, chord), NO_KEEP_COSINE, FULL_KEEP_COSINE)
-    if not weight > 0.0:
+    bulge_vector = perpendicular_part(sub(read_origin(maps, map_indices[2]), first_position), old_chord)
+    bulge = norm(bulge_vector)
+    side_weight = smoothstep_between(
+        (bulge - rest_bulge) / limb_length, MIN_BULGE_SHARE, FULL_BULGE_SHARE
+    ) * smoothstep_between(dot(old_chord, chord), NO_SIDE_COSINE, FULL_SIDE_COSINE)
+    if not side_weight > 0.0:
         return Vec(0.0, 0.0, 0.0), 0.0
-    return parallel_transport(old_chord, chord, scale(bulge_vector, 1.0 / bulge_size)), weight
+    return parallel_transport(old_chord, chord, scale(bulge_vector, 1.0 / bulge)), side_weight
 
 
 @device_function
-def lower_bend_side(side, chord, distance, up, body):
+def lower_bend_side(side, chord, distance, up, natural_bend):
     """Rotate the bend side about the chord to lower the middle joint.
 
     A limb bent that way then has its middle joint no higher than both its ends.
@@ -135,120 +136,139 @@ def lower_bend_side(side, chord, distance, up, body):
 
     Where every side is too high, return the lowest one.
     """
-    length, upper_length = body[layout.NATURAL_BEND_LENGTH], body[layout.NATURAL_BEND_UPPER]
-    elbow_along = 0.5 * (
-        distance + (2.0 * upper_length - length) * length / distance
+    limb_length, upper_length = natural_bend[layout.NATURAL_BEND_LENGTH], natural_bend[layout.NATURAL_BEND_UPPER_LENGTH]
+    elbow_along_chord = 0.5 * (
+        distance + (2.0 * upper_length - limb_length) * limb_length / distance
     )  # upper^2 - lower^2 = (upper - lower) * length
-    radius2, rise = upper_length * upper_length - elbow_along * elbow_along, dot(up, chord)
-    across = perpendicular_part(up, chord)
-    up_length = norm(across)
-    if not (radius2 > 0.0 and up_length > MIN_LENGTH_SHARE):
+    elbow_radius2, chord_rise = upper_length * upper_length - elbow_along_chord * elbow_along_chord, dot(up, chord)
+    up_side = perpendicular_part(up, chord)
+    up_side_length = norm(up_side)
+    if not (elbow_radius2 > 0.0 and up_side_length > MIN_LENGTH_SHARE):
         return side
-    max_height = (max(distance * rise, 0.0) - elbow_along * rise) / (math.sqrt(radius2) * up_length) - ELBOW_MARGIN
-    across = scale(across, 1.0 / up_length)
-    sideways_axis = cross(chord, across)
-    up_part, side_part = dot(side, across), dot(side, sideways_axis)
-    side_length = math.sqrt(up_part * up_part + side_part * side_part)
-    if up_part <= max_height * side_length:
+    max_height = (max(distance * chord_rise, 0.0) - elbow_along_chord * chord_rise) / (
+        math.sqrt(elbow_radius2) * up_side_length
+    ) - ELBOW_MARGIN_SHARE
+    up_side = scale(up_side, 1.0 / up_side_length)
+    lateral_axis = cross(chord, up_side)
+    side_up_part, side_lateral_part = dot(side, up_side), dot(side, lateral_axis)
+    side_length = math.sqrt(side_up_part * side_up_part + side_lateral_part * side_lateral_part)
+    if side_up_part <= max_height * side_length:
         return side
     max_height = max(max_height, -1.0)
-    sideways = math.copysign(math.sqrt(max(1.0 - max_height * max_height, 0.0)), side_part)
-    return add(scale(across, max_height * side_length), scale(sideways_axis, sideways * side_length))
+    lateral_part = math.copysign(math.sqrt(max(1.0 - max_height * max_height, 0.0)), side_lateral_part)
+    return add(scale(up_side, max_height * side_length), scale(lateral_axis, lateral_part * side_length))
 
 
 @device_function
-def find_natural_side(maps, joints, body, target, chord, size):
+def find_natural_side(maps, map_indices, natural_bend, target, chord, chord_length):
     """Return the bend side preferred by the body and the tip's rotation. Its length is arbitrary."""
     side = parallel_transport(
-        map_direction(maps, joints[0], read_vec_at(body, layout.NATURAL_BEND_ALONG)),
+        map_direction(maps, map_indices[0], read_vec_at(natural_bend, layout.NATURAL_BEND_ALONG)),
         chord,
-        map_direction(maps, joints[0], read_vec_at(body, layout.NATURAL_BEND_SIDE)),
+        map_direction(maps, map_indices[0], read_vec_at(natural_bend, layout.NATURAL_BEND_SIDE)),
     )
     side = lower_bend_side(
         perpendicular_part(side, chord),
         chord,
-        size,
-        map_direction(maps, joints[0], read_vec_at(body, layout.NATURAL_BEND_UP)),
-        body,
+        chord_length,
+        map_direction(maps, map_indices[0], read_vec_at(natural_bend, layout.NATURAL_BEND_UP)),
+        natural_bend,
     )
     if target.shape[0] > 3:
         tip_rotation = read_quat_at(target, 3)
-        straight, ahead = (
-            rotate(tip_rotation, read_vec_at(body, layout.NATURAL_BEND_STRAIGHT)),
-            rotate(tip_rotation, read_vec_at(body, layout.NATURAL_BEND_AHEAD)),
+        straight_direction, ahead_direction = (
+            rotate(tip_rotation, read_vec_at(natural_bend, layout.NATURAL_BEND_STRAIGHT)),
+            rotate(tip_rotation, read_vec_at(natural_bend, layout.NATURAL_BEND_AHEAD)),
         )
-        side = add(side, scale(perpendicular_part(straight, chord), body[layout.NATURAL_BEND_STRAIGHT_GAIN]))
-        side = add(side, scale(perpendicular_part(ahead, chord), body[layout.NATURAL_BEND_AHEAD_GAIN]))
+        side = add(
+            side,
+            scale(perpendicular_part(straight_direction, chord), natural_bend[layout.NATURAL_BEND_STRAIGHT_WEIGHT]),
+        )
+        side = add(
+            side, scale(perpendicular_part(ahead_direction, chord), natural_bend[layout.NATURAL_BEND_AHEAD_WEIGHT])
+        )
     return side
 
 
 @kernel
-def compute_poles(maps, joints, body, targets, out):
-    """Fill out (k, 3) with pole points for the middle joints.
+def compute_poles(maps, map_indices, natural_bend, targets, poles):
+    """Fill poles (k, 3) for the middle joints.
 
-    maps     (1|k, 12 n)  world transforms of joints in the start poses
-    joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
-    body     (NATURAL_BEND_ROW,)  the columns NATURAL_BEND_ of layout.py
-    targets  (k, 3|7)     of the tip: x y z, w x y z
+    maps          (1|k, 12 n)  world transforms of joints in the start poses
+    map_indices   (4,)         numbers of the maps of body, first joint, middle joint and tip
+    natural_bend  (NATURAL_BEND_ROW,)  the columns NATURAL_BEND_ of layout.py
+    targets       (k, 3|7)     of the tip: x y z, w x y z
     """
-    length = body[layout.NATURAL_BEND_LENGTH]
+    limb_length = natural_bend[layout.NATURAL_BEND_LENGTH]
     for k in range(targets.shape[0]):
-        row = maps[k if maps.shape[0] > 1 else 0]
-        first = read_origin(row, joints[1])
-        chord_vector = sub(read_vec_at(targets[k], 0), first)
-        size = norm(chord_vector)
+        pose_maps = maps[k if maps.shape[0] > 1 else 0]
+        first_position = read_origin(pose_maps, map_indices[1])
+        chord_vector = sub(read_vec_at(targets[k], 0), first_position)
+        chord_length = norm(chord_vector)
         # A target at the limb's first joint has no chord direction: keep the current one.
-        if not size > MIN_LENGTH_SHARE * length:
-            chord_vector = sub(read_origin(row, joints[3]), first)
-            size = max(norm(chord_vector), MIN_LENGTH_SHARE * length)
-        chord = scale(chord_vector, 1.0 / size)
-        side = find_natural_side(row, joints, body, targets[k], chord, size)
-        size = norm(side)
-        side = scale(side, 1.0 / size) if size > 0.0 else side
-        current_side, side_weight = find_current_side(row, joints, chord, length, body[layout.NATURAL_BEND_BUILT_IN])
+        if not chord_length > MIN_LENGTH_SHARE * limb_length:
+            chord_vector = sub(read_origin(pose_maps, map_indices[3]), first_position)
+            chord_length = max(norm(chord_vector), MIN_LENGTH_SHARE * limb_length)
+        chord = scale(chord_vector, 1.0 / chord_length)
+        side = find_natural_side(pose_maps, map_indices, natural_bend, targets[k], chord, chord_length)
+        side_length = norm(side)
+        side = scale(side, 1.0 / side_length) if side_length > 0.0 else side
+        current_side, side_weight = find_current_side(
+            pose_maps, map_indices, chord, limb_length, natural_bend[layout.NATURAL_BEND_REST_BULGE]
+        )
         side = add(scale(side, 1.0 - side_weight), scale(current_side, side_weight))
-        size = norm(side)
-        side = scale(side, length / size) if size > 0.0 else side
-        pole = add(add(first, scale(chord_vector, 0.5)), side)
-        out[k, 0], out[k, 1], out[k, 2] = pole.x, pole.y, pole.z
+        side_length = norm(side)
+        side = scale(side, limb_length / side_length) if side_length > 0.0 else side
+        pole = add(add(first_position, scale(chord_vector, 0.5)), side)
+        poles[k, 0], poles[k, 1], poles[k, 2] = pole.x, pole.y, pole.z
 
 
 @kernel
-def lower_raised_poles(maps, joints, body, out, raised):
-    """Mark `raised` (k,) limbs with their middle joint above both ends.
+def lower_raised_poles(maps, map_indices, natural_bend, poles, is_raised):
+    """Mark limbs in `is_raised` (k,) with their middle joint above both ends.
 
-    Limbs not marked on entry stay so; out (k, 3) gets the poles of the marked ones.
+    Limbs not marked on entry stay so; poles (k, 3) gets the poles of the marked ones.
 
-    maps     (k, 12 n)    world transforms of joints in the poses
-    joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
-    body     (NATURAL_BEND_ROW,)  the columns NATURAL_BEND_ of layout.py
+    maps          (k, 12 n)    world transforms of joints in the poses
+    map_indices   (4,)         numbers of the maps of body, first joint, middle joint and tip
+    natural_bend  (NATURAL_BEND_ROW,)  the columns NATURAL_BEND_ of layout.py
 
     The poles lower the middle joints by the smallest rotation. Returns the number of marked limbs.
     """
-    length, count = body[layout.NATURAL_BEND_LENGTH], 0
+    limb_length, raised_count = natural_bend[layout.NATURAL_BEND_LENGTH], 0
     for k in range(maps.shape[0]):
-        row = maps[k]
-        first, middle = read_origin(row, joints[1]), read_origin(row, joints[2])
-        chord_vector = sub(read_origin(row, joints[3]), first)
-        size = norm(chord_vector)
-        chord = scale(chord_vector, 1.0 / size) if size > MIN_LENGTH_SHARE * length else chord_vector
-        side = perpendicular_part(sub(middle, first), chord)
+        pose_maps = maps[k]
+        first_position, middle_position = read_origin(pose_maps, map_indices[1]), read_origin(pose_maps, map_indices[2])
+        chord_vector = sub(read_origin(pose_maps, map_indices[3]), first_position)
+        chord_length = norm(chord_vector)
+        chord = (
+            scale(chord_vector, 1.0 / chord_length) if chord_length > MIN_LENGTH_SHARE * limb_length else chord_vector
+        )
+        side = perpendicular_part(sub(middle_position, first_position), chord)
         side_length = norm(side)
-        raised[k] = raised[k] and size > MIN_LENGTH_SHARE * length and side_length > MIN_LENGTH_SHARE * length
-        if raised[k]:
+        is_raised[k] = (
+            is_raised[k]
+            and chord_length > MIN_LENGTH_SHARE * limb_length
+            and side_length > MIN_LENGTH_SHARE * limb_length
+        )
+        if is_raised[k]:
             side = scale(side, 1.0 / side_length)
-            lower = lower_bend_side(
-                side, chord, size, map_direction(row, joints[0], read_vec_at(body, layout.NATURAL_BEND_UP)), body
+            lowered_side = lower_bend_side(
+                side,
+                chord,
+                chord_length,
+                map_direction(pose_maps, map_indices[0], read_vec_at(natural_bend, layout.NATURAL_BEND_UP)),
+                natural_bend,
             )
-            raised[k] = norm(sub(lower, side)) > 0.0
-            at = add(add(first, scale(chord_vector, 0.5)), scale(lower, length))
-            out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
-        count += 1 if raised[k] else 0
-    return count
+            is_raised[k] = norm(sub(lowered_side, side)) > 0.0
+            pole = add(add(first_position, scale(chord_vector, 0.5)), scale(lowered_side, limb_length))
+            poles[k, 0], poles[k, 1], poles[k, 2] = pole.x, pole.y, pole.z
+        raised_count += 1 if is_raised[k] else 0
+    return raised_count
 
 
 @device_function
-def find_root_shift(firsts, targets, reaches, is_leg):
+def find_root_shift(first_positions, targets, reaches, is_leg):
     """Find a small root shift to bring all legs within reach.
 
     Alternating projections onto the balls around the targets (von Neumann; Gubin, Polyak and Raik, 1967) converge to a
@@ -258,7 +278,7 @@ def find_root_shift(firsts, targets, reaches, is_leg):
     for _ in range(MAX_PROJECTION_SWEEPS):
         max_excess = 0.0
         for j in range(targets.shape[0]):
-            leg_vector = sub(sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0)), shift)
+            leg_vector = sub(sub(read_vec_at(targets[j], 0), read_vec_at(first_positions[j], 0)), shift)
             leg_length = norm(leg_vector)
             if is_leg[j] and leg_length > reaches[j]:
                 shift = add(shift, scale(leg_vector, 1.0 - reaches[j] / leg_length))
@@ -269,54 +289,56 @@ def find_root_shift(firsts, targets, reaches, is_leg):
 
 
 @device_function
-def find_lean(arm, target, reach, max_lean):
-    """Find the smallest rotation to bring `arm` within reach of a target.
+def find_lean_rotation(shoulder, target, reach, max_lean):
+    """Find the smallest rotation to bring `shoulder` within reach of a target.
 
     The rotation is about the origin; also return whether it suffices.
     """
-    r, d, no_rotation = norm(arm), norm(target), Quat(1.0, 0.0, 0.0, 0.0)
-    if norm(sub(target, arm)) <= reach:
+    shoulder_distance, target_distance, no_rotation = norm(shoulder), norm(target), Quat(1.0, 0.0, 0.0, 0.0)
+    if norm(sub(target, shoulder)) <= reach:
         return no_rotation, True
-    axis = cross(arm, target)
+    axis = cross(shoulder, target)
     axis_length = norm(axis)
-    if not axis_length > MIN_LENGTH_SHARE * r * d:
+    if not axis_length > MIN_LENGTH_SHARE * shoulder_distance * target_distance:
         return no_rotation, False
-    angle = math.acos(min(max(dot(arm, target) / (r * d), -1.0), 1.0))
-    cosine = (d * d + r * r - reach * reach) / (2.0 * d * r)
+    angle = math.acos(min(max(dot(shoulder, target) / (shoulder_distance * target_distance), -1.0), 1.0))
+    cosine = (target_distance * target_distance + shoulder_distance * shoulder_distance - reach * reach) / (
+        2.0 * target_distance * shoulder_distance
+    )
     lean_angle = angle - math.acos(min(max(cosine, -1.0), 1.0))
-    suffices = cosine <= 1.0 and lean_angle <= max_lean
-    return from_axis_angle(scale(axis, 1.0 / axis_length), min(max(lean_angle, 0.0), max_lean)), suffices
+    is_sufficient = cosine <= 1.0 and lean_angle <= max_lean
+    return from_axis_angle(scale(axis, 1.0 / axis_length), min(max(lean_angle, 0.0), max_lean)), is_sufficient
 
 
 @device_function
-def find_crouch_path(firsts, targets, is_leg, folded):
+def find_crouch_path(first_positions, targets, is_leg, folded_lengths):
     """Find the path of the root to the deepest crouch.
 
     It is a vector down to the feet, as long as the leg nearest to its foot allows.
     """
-    path, count, max_depth = Vec(0.0, 0.0, 0.0), 0.0, math.inf
+    crouch_path, leg_count, max_depth = Vec(0.0, 0.0, 0.0), 0.0, math.inf
     for j in range(targets.shape[0]):
         if is_leg[j]:
-            leg_vector = sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0))
-            path, count = add(path, leg_vector), count + 1.0
-            max_depth = min(max_depth, norm(leg_vector) - folded[j])
-    path_length = norm(path)
-    if not (count > 0.0 and path_length > 0.0 and max_depth > 0.0):
+            leg_vector = sub(read_vec_at(targets[j], 0), read_vec_at(first_positions[j], 0))
+            crouch_path, leg_count = add(crouch_path, leg_vector), leg_count + 1.0
+            max_depth = min(max_depth, norm(leg_vector) - folded_lengths[j])
+    crouch_path_length = norm(crouch_path)
+    if not (leg_count > 0.0 and crouch_path_length > 0.0 and max_depth > 0.0):
         return Vec(0.0, 0.0, 0.0)
-    return scale(path, max_depth / path_length)
+    return scale(crouch_path, max_depth / crouch_path_length)
 
 
 @device_function
-def measure_crouch_share(firsts, targets, is_leg, reaches, crouch_path):
+def measure_crouch_share(first_positions, targets, is_leg, reaches, crouch_path):
     """Return the share of a crouch (0..1) useful for short arms. It grows with lower and more distant targets."""
     path_length, crouch_share = norm(crouch_path), 0.0
     if not path_length > 0.0:
         return 1.0
     for j in range(targets.shape[0]):
-        arm_vector = sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0))
+        arm_vector = sub(read_vec_at(targets[j], 0), read_vec_at(first_positions[j], 0))
         distance = norm(arm_vector)
         if not is_leg[j] and distance > reaches[j]:
-            shortage = smoothstep_between(distance, reaches[j], reaches[j] * (1.0 + REACH_STRETCH))
+            shortage = smoothstep_between(distance, reaches[j], reaches[j] * (1.0 + REACH_STRETCH_SHARE))
             crouch_share = max(
                 crouch_share,
                 shortage
@@ -328,58 +350,70 @@ def measure_crouch_share(firsts, targets, is_leg, reaches, crouch_path):
 
 
 @kernel
-def place_roots(roots, firsts, targets, is_leg, folded, reaches, out):
+def place_roots(roots, first_positions, targets, is_leg, folded_lengths, reaches, placements):
     """Place roots (k, 7) for all limbs to reach their targets.
 
-    roots    (k, 3)     positions of the root
-    firsts   (k, l, 3)  positions of the limbs' first joints
-    targets  (k, l, 3)  positions of their tips' targets
-    is_leg   (l,)       whether a limb is a leg
-    folded   (l,)       smallest distance of a leg's first joint from its foot
-    reaches  (l,)       reach of each limb
+    roots            (k, 3)     positions of the root
+    first_positions  (k, l, 3)  positions of the limbs' first joints
+    targets          (k, l, 3)  positions of their tips' targets
+    is_leg           (l,)       whether a limb is a leg
+    folded_lengths   (l,)       smallest distance of a leg's first joint from its foot
+    reaches          (l,)       reach of each limb
+    placements       (k, 7)     position x y z and rotation w x y z
 
-    out is position x y z and rotation w x y z. First the root moves until the legs reach their feet. Then, where an arm
-    is too short, the character crouches and leans step by step: the knees bend, the hips move back, the trunk rotates
-    about them, each by the same share of its maximum. The smallest share with all arms in reach is taken. High targets
-    cause no crouch, which would move the shoulder away from them.
+    First the root moves until the legs reach their feet. Then, where an arm is too short, the character crouches and
+    leans step by step: the knees bend, the hips move back, the trunk rotates about them, each by the same share of its
+    maximum. The smallest share with all arms in reach is taken. High targets cause no crouch, which would move the
+    shoulder away from them.
     """
     for k in range(targets.shape[0]):
         root, rotation = read_vec_at(roots[k], 0), Quat(1.0, 0.0, 0.0, 0.0)
-        shift = find_root_shift(firsts[k], targets[k], reaches, is_leg)
+        shift = find_root_shift(first_positions[k], targets[k], reaches, is_leg)
         root = add(root, shift)
         for j in range(targets.shape[1]):
-            at = add(read_vec_at(firsts[k, j], 0), shift)
-            firsts[k, j, 0], firsts[k, j, 1], firsts[k, j, 2] = at.x, at.y, at.z
-        crouch_path = find_crouch_path(firsts[k], targets[k], is_leg, folded)
-        crouch_share = measure_crouch_share(firsts[k], targets[k], is_leg, reaches, crouch_path)
-        at, crouch_path, reach_factor = (
+            shifted_position = add(read_vec_at(first_positions[k, j], 0), shift)
+            first_positions[k, j, 0], first_positions[k, j, 1], first_positions[k, j, 2] = (
+                shifted_position.x,
+                shifted_position.y,
+                shifted_position.z,
+            )
+        crouch_path = find_crouch_path(first_positions[k], targets[k], is_leg, folded_lengths)
+        crouch_share = measure_crouch_share(first_positions[k], targets[k], is_leg, reaches, crouch_path)
+        new_root, crouch_path, reach_factor = (
             root,
             scale(crouch_path, crouch_share),
-            1.0 + REACH_STRETCH * (1.0 - crouch_share),
+            1.0 + REACH_STRETCH_SHARE * (1.0 - crouch_share),
         )
         depth = norm(crouch_path)
         for step in range(LEAN_STEPS + 1):
             lean_share, all_reached = step / LEAN_STEPS, True
-            rotation, at = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(crouch_path, lean_share))
+            rotation, new_root = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(crouch_path, lean_share))
             for j in range(targets.shape[1]):
                 if not is_leg[j]:
-                    target = sub(read_vec_at(targets[k, j], 0), at)
+                    target_offset = sub(read_vec_at(targets[k, j], 0), new_root)
                     if depth > 0.0:
-                        level_part = perpendicular_part(target, scale(crouch_path, 1.0 / depth))
+                        level_part = perpendicular_part(target_offset, scale(crouch_path, 1.0 / depth))
                         level_length = norm(level_part)
                         hip_shift = (
-                            scale(level_part, -HIP_BACK_SHARE * lean_share * depth / level_length)
+                            scale(level_part, -LEAN_BACK_RATIO * lean_share * depth / level_length)
                             if level_length > 0.0
                             else level_part
                         )
-                        at, target = add(at, hip_shift), sub(target, hip_shift)
-                    arm = rotate(rotation, sub(read_vec_at(firsts[k, j], 0), root))
-                    lean, is_reached = find_lean(arm, target, reaches[j] * reach_factor, MAX_LEAN_RAD * lean_share)
-                    rotation, all_reached = multiply(lean, rotation), all_reached and is_reached
+                        new_root, target_offset = add(new_root, hip_shift), sub(target_offset, hip_shift)
+                    shoulder = rotate(rotation, sub(read_vec_at(first_positions[k, j], 0), root))
+                    lean_rotation, is_reached = find_lean_rotation(
+                        shoulder, target_offset, reaches[j] * reach_factor, MAX_LEAN_RAD * lean_share
+                    )
+                    rotation, all_reached = multiply(lean_rotation, rotation), all_reached and is_reached
             if all_reached:
                 break
-        out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
-        out[k, 3], out[k, 4], out[k, 5], out[k, 6] = rotation.w, rotation.x, rotation.y, rotation.z
+        placements[k, 0], placements[k, 1], placements[k, 2] = new_root.x, new_root.y, new_root.z
+        placements[k, 3], placements[k, 4], placements[k, 5], placements[k, 6] = (
+            rotation.w,
+            rotation.x,
+            rotation.y,
+            rotation.z,
+        )
 
 
 # --- Crouch of a standing character towards low targets --------------------------------------------------------------
@@ -396,15 +430,15 @@ def place_roots(roots, firsts, targets, is_leg, folded, reaches, out):
 
 CROUCH_STEPS = 32  # steps tried from standing to the deepest crouch
 # Forward bend of the deepest crouch [rad]; the pelvis' share of it.
-MAX_BOW_RAD, PELVIS_BOW_SHARE = math.radians(110.0), 0.5
-CROUCH_BACK_SHARE = 0.4  # hip movement back per movement down
+MAX_FORWARD_BEND_RAD, PELVIS_BEND_SHARE = math.radians(110.0), 0.5
+CROUCH_BACK_RATIO = 0.4  # hip movement back per movement down
 # Smallest hip to foot distance in leg lengths: high targets, targets on the floor.
-FOLDED_LEG_SHARE, SQUAT_LEG_SHARE = 0.45, 0.35
+MIN_LEG_SHARE_HIGH, MIN_LEG_SHARE_LOW = 0.45, 0.35
 # Largest lean besides the forward bend [rad], for targets at the hips and on the floor.
 MAX_SIDE_LEAN_HIGH_RAD, MAX_SIDE_LEAN_LOW_RAD = math.radians(100.0), math.radians(25.0)
 # Share of the height from hips to feet; the forward bend is complete for targets at this depth or below.
-FULL_BOW_DEPTH = 0.5
-REACH_SLACK = 1.0 + 1e-9  # factor on a reach; allows rounding
+FULL_BEND_DEPTH_SHARE = 0.5
+REACH_SLACK_FACTOR = 1.0 + 1e-9  # factor on a reach; allows rounding
 MIN_HEIGHT_SHARE = 1e-9  # share of the height from hips to feet; shorter vectors have no direction
 
 
@@ -453,28 +487,28 @@ def average_points(points):
 
 
 @device_function
-def measure_target_depth(hips, feet, arms, hands, up, reaches):
+def measure_target_depth(hips, feet, shoulders, hands, up, reaches):
     """Measure the depth (0..1) of the lowest target out of reach. It is 0 above the hips and 1 far below."""
-    depth, target_depth = FULL_BOW_DEPTH * dot(sub(hips, average_points(feet)), up), 0.0
-    if not depth > 0.0:
+    max_depth, target_depth = FULL_BEND_DEPTH_SHARE * dot(sub(hips, average_points(feet)), up), 0.0
+    if not max_depth > 0.0:
         return 0.0
     for j in range(hands.shape[0]):
         hand = read_vec(hands, j)
-        if norm(sub(hand, read_vec(arms, j))) > reaches[j]:
-            target_depth = max(target_depth, smoothstep_between(dot(sub(hips, hand), up), 0.0, depth))
+        if norm(sub(hand, read_vec(shoulders, j))) > reaches[j]:
+            target_depth = max(target_depth, smoothstep_between(dot(sub(hips, hand), up), 0.0, max_depth))
     return target_depth
 
 
 @device_function
-def build_standing_body(hips, facing, up, target_depth, legs, feet, lengths, hands):
+def build_standing_body(hips, facing, up, target_depth, leg_roots, feet, leg_lengths, hands):
     """Build the StandingBody of a character. It can descend until a leg is folded, and moves back from its targets.
 
     The lower the targets, the more the hips move straight back.
     """
     hip_height, max_descent = dot(sub(hips, average_points(feet)), up), math.inf
-    for j in range(legs.shape[0]):
-        folded_length = lengths[j] * (target_depth * SQUAT_LEG_SHARE + (1.0 - target_depth) * FOLDED_LEG_SHARE)
-        max_descent = min(max_descent, norm(sub(read_vec(feet, j), read_vec(legs, j))) - folded_length)
+    for j in range(leg_roots.shape[0]):
+        folded_length = leg_lengths[j] * (target_depth * MIN_LEG_SHARE_LOW + (1.0 - target_depth) * MIN_LEG_SHARE_HIGH)
+        max_descent = min(max_descent, norm(sub(read_vec(feet, j), read_vec(leg_roots, j))) - folded_length)
     level_part = perpendicular_part(sub(average_points(hands), hips), up)
     back_direction = add(scale(level_part, target_depth - 1.0), scale(facing, -target_depth * hip_height))
     back_length = norm(back_direction)
@@ -485,101 +519,143 @@ def build_standing_body(hips, facing, up, target_depth, legs, feet, lengths, han
 
 
 @device_function
-def bend_forward(body, spine, arm, pelvis_bend, spine_bend):
-    """Return the arm's root relative to the hips after bending forward.
+def bend_forward(body, spine, shoulder, pelvis_bend, spine_bend):
+    """Return the shoulder relative to the hips after bending forward.
 
     The pelvis rotates by `pelvis_bend`, each joint of the spine by `spine_bend`.
 
     All rotations are about the lateral axis of the body: components along it stay, the rest rotates in a plane.
     """
-    arm_vector, start, cosine, sine = Vec(0.0, 0.0, 0.0), body.hips, math.cos(pelvis_bend), math.sin(pelvis_bend)
+    shoulder_vector, segment_start, cosine, sine = (
+        Vec(0.0, 0.0, 0.0),
+        body.hips,
+        math.cos(pelvis_bend),
+        math.sin(pelvis_bend),
+    )
     bend_cosine, bend_sine = math.cos(spine_bend), math.sin(spine_bend)
     for i in range(spine.shape[0] + 1):
-        end = read_vec(spine, i) if i < spine.shape[0] else arm
-        segment = sub(end, start)
+        segment_end = read_vec(spine, i) if i < spine.shape[0] else shoulder
+        segment = sub(segment_end, segment_start)
         facing_part, up_part = dot(segment, body.facing), dot(segment, body.up)
-        arm_vector = add(arm_vector, scale(body.lateral, dot(segment, body.lateral)))
-        arm_vector = add(
-            arm_vector,
+        shoulder_vector = add(shoulder_vector, scale(body.lateral, dot(segment, body.lateral)))
+        shoulder_vector = add(
+            shoulder_vector,
             add(
                 scale(body.facing, cosine * facing_part + sine * up_part),
                 scale(body.up, cosine * up_part - sine * facing_part),
             ),
         )
-        start, cosine, sine = end, cosine * bend_cosine - sine * bend_sine, sine * bend_cosine + cosine * bend_sine
-    return arm_vector
+        segment_start, cosine, sine = (
+            segment_end,
+            cosine * bend_cosine - sine * bend_sine,
+            sine * bend_cosine + cosine * bend_sine,
+        )
+    return shoulder_vector
 
 
 @device_function
-def compute_crouch(body, spine, arms, hands, reaches, share, is_limited):
+def compute_crouch(body, spine, shoulders, hands, reaches, crouch_share, limits_lean):
     """Compute the crouch for a share of the deepest one.
 
-    With `is_limited` the trunk leans by at most its limit, otherwise as far as needed.
+    With `limits_lean` the trunk leans by at most its limit, otherwise as far as needed.
     """
-    descent, spine_joints = body.max_descent * share, spine.shape[0]
-    hips = add(body.hips, scale(sub(scale(body.back_direction, CROUCH_BACK_SHARE), body.up), descent))
+    descent, spine_joint_count = body.max_descent * crouch_share, spine.shape[0]
+    hips = add(body.hips, scale(sub(scale(body.back_direction, CROUCH_BACK_RATIO), body.up), descent))
     forward_bend, pelvis_share = (
-        body.target_depth * MAX_BOW_RAD * share * share,
-        PELVIS_BOW_SHARE if spine_joints else 1.0,
+        body.target_depth * MAX_FORWARD_BEND_RAD * crouch_share * crouch_share,
+        PELVIS_BEND_SHARE if spine_joint_count else 1.0,
     )
-    spine_bend = forward_bend * (1.0 - pelvis_share) / max(spine_joints, 1)
-    max_lean = (body.target_depth * MAX_SIDE_LEAN_LOW_RAD + (1.0 - body.target_depth) * MAX_SIDE_LEAN_HIGH_RAD) * share
+    spine_bend = forward_bend * (1.0 - pelvis_share) / max(spine_joint_count, 1)
+    max_lean = (
+        body.target_depth * MAX_SIDE_LEAN_LOW_RAD + (1.0 - body.target_depth) * MAX_SIDE_LEAN_HIGH_RAD
+    ) * crouch_share
     side_lean, reach_excess = Quat(1.0, 0.0, 0.0, 0.0), -math.inf
     for j in range(hands.shape[0]):
-        arm = rotate(side_lean, bend_forward(body, spine, read_vec(arms, j), pelvis_share * forward_bend, spine_bend))
-        lean, _ = find_lean(arm, sub(read_vec(hands, j), hips), 0.0 if is_limited else reaches[j], max_lean)
-        side_lean = multiply(lean, side_lean)
+        shoulder = rotate(
+            side_lean, bend_forward(body, spine, read_vec(shoulders, j), pelvis_share * forward_bend, spine_bend)
+        )
+        lean_rotation, _ = find_lean_rotation(
+            shoulder, sub(read_vec(hands, j), hips), 0.0 if limits_lean else reaches[j], max_lean
+        )
+        side_lean = multiply(lean_rotation, side_lean)
     for j in range(hands.shape[0]):
-        arm = rotate(side_lean, bend_forward(body, spine, read_vec(arms, j), pelvis_share * forward_bend, spine_bend))
-        reach_excess = max(reach_excess, norm(sub(sub(read_vec(hands, j), hips), arm)) - reaches[j] * REACH_SLACK)
+        shoulder = rotate(
+            side_lean, bend_forward(body, spine, read_vec(shoulders, j), pelvis_share * forward_bend, spine_bend)
+        )
+        reach_excess = max(
+            reach_excess, norm(sub(sub(read_vec(hands, j), hips), shoulder)) - reaches[j] * REACH_SLACK_FACTOR
+        )
     return Crouch(hips, pelvis_share * forward_bend, spine_bend, side_lean, reach_excess)
 
 
 @device_function
-def find_min_crouch(body, spine, arms, hands, reaches):
+def find_min_crouch(body, spine, shoulders, hands, reaches):
     """Find the smallest crouch share with all arms in reach. Return 1 where there is none.
 
     It is interpolated linearly between two steps, so poses change continuously.
     """
-    last_excess = 0.0
+    previous_excess = 0.0
     for step in range(CROUCH_STEPS + 1):
-        reach_excess = compute_crouch(body, spine, arms, hands, reaches, step / CROUCH_STEPS, True).reach_excess
+        reach_excess = compute_crouch(body, spine, shoulders, hands, reaches, step / CROUCH_STEPS, True).reach_excess
         if reach_excess <= 0.0:
-            return (step - 1 + last_excess / (last_excess - reach_excess)) / CROUCH_STEPS if step else 0.0
-        last_excess = reach_excess
+            return (step - 1 + previous_excess / (previous_excess - reach_excess)) / CROUCH_STEPS if step else 0.0
+        previous_excess = reach_excess
     return 1.0
 
 
 @kernel
-def compute_crouches(hips, spine, facings, up, legs, feet, lengths, arms, hands, reaches, lows, out, bends):
-    """Fill lows (k,) with target depths and compute the crouches.
+def compute_crouches(
+    hips,
+    spine,
+    facings,
+    up,
+    leg_roots,
+    feet,
+    leg_lengths,
+    shoulders,
+    hands,
+    reaches,
+    target_depths,
+    hip_placements,
+    spine_bends,
+):
+    """Fill target_depths (k,) and compute the crouches.
 
-    out (k, 7) and bends (k,) are filled only where the depth is above 0.
+    hip_placements (k, 7) and spine_bends (k,) are filled only where the depth is above 0.
 
-    hips     (k, 3)     positions of the hips, the centre of the pelvis' rotation
-    spine    (k, s, 3)  positions of the spine joints, from the pelvis up
-    facings  (k, 3)     facing direction of the pelvis: level, unit length
-    up       (3,)       against gravity
-    legs     (k, l, 3)  positions of the legs' first joints
-    feet     (k, l, 3)  positions of their feet
-    lengths  (l,)       of the legs
-    arms     (k, a, 3)  positions of the arms' first joints
-    hands    (k, a, 3)  targets of the hands
-    reaches  (a,)       reach of each arm
-    out      (k, 7)     position of the hips, and the pelvis' rotation about them
-    bends    (k,)       forward bend of each spine joint [rad], applied before the pelvis' rotation
+    hips            (k, 3)     positions of the hips, the centre of the pelvis' rotation
+    spine           (k, s, 3)  positions of the spine joints, from the pelvis up
+    facings         (k, 3)     facing direction of the pelvis: level, unit length
+    up              (3,)       against gravity
+    leg_roots       (k, l, 3)  positions of the legs' first joints
+    feet            (k, l, 3)  positions of their feet
+    leg_lengths     (l,)       lengths of the legs
+    shoulders       (k, a, 3)  positions of the arms' first joints
+    hands           (k, a, 3)  targets of the hands
+    reaches         (a,)       reach of each arm
+    hip_placements  (k, 7)     position of the hips, and the pelvis' rotation about them
+    spine_bends     (k,)       forward bend of each spine joint [rad], applied before the pelvis' rotation
     """
     up_vector = Vec(up[0], up[1], up[2])
     for k in range(hips.shape[0]):
-        low = measure_target_depth(read_vec(hips, k), feet[k], arms[k], hands[k], up_vector, reaches)
-        lows[k] = low
-        if not low > 0.0:
+        target_depth = measure_target_depth(read_vec(hips, k), feet[k], shoulders[k], hands[k], up_vector, reaches)
+        target_depths[k] = target_depth
+        if not target_depth > 0.0:
             continue
         body = build_standing_body(
-            read_vec(hips, k), read_vec(facings, k), up_vector, low, legs[k], feet[k], lengths, hands[k]
+            read_vec(hips, k),
+            read_vec(facings, k),
+            up_vector,
+            target_depth,
+            leg_roots[k],
+            feet[k],
+            leg_lengths,
+            hands[k],
         )
-        share = find_min_crouch(body, spine[k], arms[k], hands[k], reaches)
-        result = compute_crouch(body, spine[k], arms[k], hands[k], reaches, share, False)
-        write_vec_at(out[k], 0, result.hips)
-        write_quat_at(out[k], 3, multiply(result.side_lean, from_axis_angle(body.lateral, result.pelvis_bend)))
-        bends[k] = result.spine_bend
+        crouch_share = find_min_crouch(body, spine[k], shoulders[k], hands[k], reaches)
+        crouch = compute_crouch(body, spine[k], shoulders[k], hands[k], reaches, crouch_share, False)
+        write_vec_at(hip_placements[k], 0, crouch.hips)
+        write_quat_at(
+            hip_placements[k], 3, multiply(crouch.side_lean, from_axis_angle(body.lateral, crouch.pelvis_bend))
+        )
+        spine_bends[k] = crouch.spine_bend

@@ -1,5 +1,8 @@
 # pyright: standard
-"""Critically damped springs with exact steps. One step equals two of half the time."""
+"""Critically damped springs for scalars and vectors, with exact steps.
+
+One step equals two of half the time.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from poise.kernels.vec_quat import Quat, Vec, multiply
 
 # H with (1 + h) exp(-h) = 1/2: the half-life of an offset at rest is h / rate seconds.
 HALF_LIFE_FACTOR = 1.6783469900166605
-_BRAKING_SHARE = 0.8  # share of the largest acceleration; braking begins when stopping at zero needs more than this
+_MAX_BRAKING_SHARE = 0.8  # share of the largest acceleration; braking begins when stopping at zero needs more than this
 
 
 @inline
@@ -33,15 +36,15 @@ def step_bounded_spring(x, v, rate, max_acceleration, dt):
     if dt <= 0.0 or (x == 0.0 and v == 0.0):
         return x, v
     offset, velocity = step_spring(x, v, rate, dt)
-    drift_x = x + v * dt
-    acceleration = 2.0 * (offset - drift_x) / (dt * dt)
-    braking = 0.5 * v * v / max(abs(x), 1e-300) if x * v < 0.0 else 0.0
-    if abs(acceleration) <= max_acceleration and braking <= _BRAKING_SHARE * max_acceleration:
+    drift_offset = x + v * dt
+    acceleration = 2.0 * (offset - drift_offset) / (dt * dt)
+    braking_acceleration = 0.5 * v * v / max(abs(x), 1e-300) if x * v < 0.0 else 0.0
+    if abs(acceleration) <= max_acceleration and braking_acceleration <= _MAX_BRAKING_SHARE * max_acceleration:
         return offset, velocity
-    if braking > _BRAKING_SHARE * max_acceleration:
-        acceleration = math.copysign(1.0, x) * max(braking, math.copysign(acceleration, acceleration * x))
+    if braking_acceleration > _MAX_BRAKING_SHARE * max_acceleration:
+        acceleration = math.copysign(1.0, x) * max(braking_acceleration, math.copysign(acceleration, acceleration * x))
     acceleration = min(max(acceleration, -max_acceleration), max_acceleration)
-    return drift_x + 0.5 * acceleration * dt * dt, v + acceleration * dt
+    return drift_offset + 0.5 * acceleration * dt * dt, v + acceleration * dt
 
 
 @device_function
@@ -49,10 +52,10 @@ def step_spring_vec(x, v, rate, dt):
     """Step a spring with a vector offset."""
     decay = math.exp(-rate * dt)
     jx, jy, jz = v.x + rate * x.x, v.y + rate * x.y, v.z + rate * x.z
-    k = rate * dt
+    phase = rate * dt
     return (
         Vec(decay * (x.x + jx * dt), decay * (x.y + jy * dt), decay * (x.z + jz * dt)),
-        Vec(decay * (v.x - k * jx), decay * (v.y - k * jy), decay * (v.z - k * jz)),
+        Vec(decay * (v.x - phase * jx), decay * (v.y - phase * jy), decay * (v.z - phase * jz)),
     )
 
 
@@ -62,15 +65,23 @@ def step_bounded_spring_vec(x, v, rate, max_acceleration, dt):
     if dt <= 0.0 or (x.x == x.y == x.z == 0.0 and v.x == v.y == v.z == 0.0):
         return x, v
     offset, velocity = step_spring_vec(x, v, rate, dt)
-    drift_x, k = Vec(x.x + v.x * dt, x.y + v.y * dt, x.z + v.z * dt), 2.0 / (dt * dt)
-    ax, ay, az = k * (offset.x - drift_x.x), k * (offset.y - drift_x.y), k * (offset.z - drift_x.z)
+    drift_offset = Vec(x.x + v.x * dt, x.y + v.y * dt, x.z + v.z * dt)
+    inverse_half_dt2 = 2.0 / (dt * dt)
+    ax = inverse_half_dt2 * (offset.x - drift_offset.x)
+    ay = inverse_half_dt2 * (offset.y - drift_offset.y)
+    az = inverse_half_dt2 * (offset.z - drift_offset.z)
     acceleration = math.sqrt(ax * ax + ay * ay + az * az)
     if acceleration <= max_acceleration:
         return offset, velocity
-    k, h = max_acceleration / acceleration * dt, 0.5 * dt
+    velocity_factor, half_dt = max_acceleration / acceleration * dt, 0.5 * dt
+    offset_factor = velocity_factor * half_dt
     return (
-        Vec(drift_x.x + k * h * ax, drift_x.y + k * h * ay, drift_x.z + k * h * az),
-        Vec(v.x + k * ax, v.y + k * ay, v.z + k * az),
+        Vec(
+            drift_offset.x + offset_factor * ax,
+            drift_offset.y + offset_factor * ay,
+            drift_offset.z + offset_factor * az,
+        ),
+        Vec(v.x + velocity_factor * ax, v.y + velocity_factor * ay, v.z + velocity_factor * az),
     )
 
 
@@ -87,8 +98,8 @@ def follow_target(x, v, last_target, target, rate, dt):
     # Relative to the steady-state path the goal is at rest, and the spring is the one above.
     u = (target - last_target) / dt
     lag = 2.0 * u / rate
-    offset, speed = step_spring(x - last_target + lag, v - u, rate, dt)
-    return target - lag + offset, u + speed
+    lag_offset, lag_velocity = step_spring(x - last_target + lag, v - u, rate, dt)
+    return target - lag + lag_offset, u + lag_velocity
 
 
 @device_function

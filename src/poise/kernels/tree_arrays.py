@@ -22,7 +22,7 @@ m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
     targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
     preferred_u (nu,)     a preferred configuration
     preference_weights (nd,)  strength of each dof's preference; 0: none
-    limits     (n, LIMIT) limits of balls and soft limits of any motion, see kernels/limits.py; None for a
+    limits     (n, LIMIT_ROW) limits of balls and soft limits of any motion, see kernels/limits.py; None for a
                           plain tree without such limits and without AIM or DIRECTION terms: Numba then leaves out
                           their code, nearly half of the kernel
 
@@ -41,7 +41,7 @@ LANE_STATE_ROWS = 14  # rows of `lane_state`, see kernels/arm_lm.py
 # Rows of the lane state for trees, where arms have their target: share of the difference to the preferred configuration
 # in a step; damping factor (0: 1); squared error of the previous iteration; squared error below which a restart
 # replaces the result of the start's own basin, and that result's squared error.
-PREFERENCE_SHARE, CAUTION, LAST_ERROR, RESTART_THRESHOLD, START_BASIN_ERROR = 0, 1, 2, 3, 4
+PREFERENCE_SHARE, CAUTION, PREVIOUS_ERROR, RESTART_THRESHOLD, START_BASIN_ERROR = 0, 1, 2, 3, 4
 MAX_LANES = 8  # most lanes of a kernel
 
 
@@ -62,7 +62,7 @@ class TreeProblems(NamedTuple):
     """Arrays of a batch of problems and their results.
 
     frames    (1|k, n, 9), targets (k, width)   see the module
-    starts    (1|k, nu)    configurations to start from
+    start_u   (1|k, nu)    configurations to start from
     seeds     (s, nd)      numbers in 0..1 that define the restarts, the same for all problems
     settings  (c,)         columns of layout.py: TREE_ for kernels/tree_lm.py, METHOD_ for kernels/jacobian_methods.py
     u         (k, nu)      results
@@ -72,7 +72,7 @@ class TreeProblems(NamedTuple):
 
     frames: Any
     targets: Any
-    starts: Any
+    start_u: Any
     seeds: Any
     settings: Any
     u: Any
@@ -92,7 +92,7 @@ class TreeNode(NamedTuple):
 class TreeTerm(NamedTuple):
     """First six columns of a row of `terms`."""
 
-    kind: int  # POSITION, ROTATION, DIRECTION, AIM or POLE
+    goal_kind: int  # POSITION, ROTATION, DIRECTION, AIM or POLE
     node: int  # the node it measures
     error_row: int  # first of its three rows in the residual
     target_start: int  # first of its numbers in a target
@@ -160,57 +160,59 @@ class LaneView(NamedTuple):
     preference_step: Any
 
 
-def compute_workspace_size(n: int, nd: int, nu: int, rows: int, width_of_targets: int) -> int:
+def compute_workspace_size(n: int, nd: int, nu: int, row_count: int, target_width: int) -> int:
     """Return the work memory size for a tree.
 
     It counts float64 aligned to 64 bytes, enough for a kernel of any width.
     """
-    return MAX_LANES * (LANE_STATE_ROWS + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
+    return MAX_LANES * (
+        LANE_STATE_ROWS + 25 * n + nd * (row_count + 1) + 2 * nu + target_width + row_count * (row_count + 4)
+    )
 
 
 @inline
-def make_views(lane_kind, work, n, nd, nu, m, targets):
+def make_views(lane_kind, work, n, nd, nu, m, target_width):
     """Return both views of the work memory: (ScalarView, LaneView)."""
     w = count_lanes(lane_kind)
-    lane_state = 0
-    frames = lane_state + LANE_STATE_ROWS * w
-    targets_start = frames + 9 * n * w
-    u = targets_start + targets * w
-    tested_u = u + nu * w
-    y = tested_u + nu * w
-    positions = y + m * w
-    rotations = positions + 3 * n * w
-    axes = rotations + 4 * n * w
-    J = axes + 9 * n * w
-    e = J + nd * m * w
-    step_error = e + m * w
-    A = step_error + m * w
-    d = A + m * m * w
-    preference_step = d + m * w
+    lane_state_start = 0
+    frames_start = lane_state_start + LANE_STATE_ROWS * w
+    targets_start = frames_start + 9 * n * w
+    u_start = targets_start + target_width * w
+    tested_u_start = u_start + nu * w
+    y_start = tested_u_start + nu * w
+    positions_start = y_start + m * w
+    rotations_start = positions_start + 3 * n * w
+    axes_start = rotations_start + 4 * n * w
+    J_start = axes_start + 9 * n * w
+    e_start = J_start + nd * m * w
+    step_error_start = e_start + m * w
+    A_start = step_error_start + m * w
+    d_start = A_start + m * m * w
+    preference_step_start = d_start + m * w
     # Two views of the same memory: whole lanes for arithmetic, single numbers for reading and writing one lane.
     # No slices: they hold a reference, and functions without reference counts must not return one.
-    flat = ScalarView(
-        view_lanes(SCALAR, work, lane_state, LANE_STATE_ROWS * w),
-        view_lanes(SCALAR, work, frames, 9 * n * w),
-        view_lanes(SCALAR, work, targets_start, targets * w),
-        view_lanes(SCALAR, work, u, nu * w),
-        view_lanes(SCALAR, work, tested_u, nu * w),
-        view_lanes(SCALAR, work, y, m * w),
+    scalars = ScalarView(
+        view_lanes(SCALAR, work, lane_state_start, LANE_STATE_ROWS * w),
+        view_lanes(SCALAR, work, frames_start, 9 * n * w),
+        view_lanes(SCALAR, work, targets_start, target_width * w),
+        view_lanes(SCALAR, work, u_start, nu * w),
+        view_lanes(SCALAR, work, tested_u_start, nu * w),
+        view_lanes(SCALAR, work, y_start, m * w),
     )
-    return flat, LaneView(
-        view_lanes(lane_kind, work, lane_state, LANE_STATE_ROWS),
-        view_lanes(lane_kind, work, frames, n, 9),
-        view_lanes(lane_kind, work, targets_start, targets),
-        view_lanes(lane_kind, work, u, nu),
-        view_lanes(lane_kind, work, tested_u, nu),
-        view_lanes(lane_kind, work, positions, n, 3),
-        view_lanes(lane_kind, work, rotations, n, 4),
-        view_lanes(lane_kind, work, axes, 3 * n, 3),
-        view_lanes(lane_kind, work, J, nd, m),
-        view_lanes(lane_kind, work, e, m),
-        view_lanes(lane_kind, work, step_error, m),
-        view_lanes(lane_kind, work, A, m, m),
-        view_lanes(lane_kind, work, d, m),
-        view_lanes(lane_kind, work, y, m),
-        view_lanes(lane_kind, work, preference_step, nd),
+    return scalars, LaneView(
+        view_lanes(lane_kind, work, lane_state_start, LANE_STATE_ROWS),
+        view_lanes(lane_kind, work, frames_start, n, 9),
+        view_lanes(lane_kind, work, targets_start, target_width),
+        view_lanes(lane_kind, work, u_start, nu),
+        view_lanes(lane_kind, work, tested_u_start, nu),
+        view_lanes(lane_kind, work, positions_start, n, 3),
+        view_lanes(lane_kind, work, rotations_start, n, 4),
+        view_lanes(lane_kind, work, axes_start, 3 * n, 3),
+        view_lanes(lane_kind, work, J_start, nd, m),
+        view_lanes(lane_kind, work, e_start, m),
+        view_lanes(lane_kind, work, step_error_start, m),
+        view_lanes(lane_kind, work, A_start, m, m),
+        view_lanes(lane_kind, work, d_start, m),
+        view_lanes(lane_kind, work, y_start, m),
+        view_lanes(lane_kind, work, preference_step_start, nd),
     )

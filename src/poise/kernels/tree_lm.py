@@ -32,8 +32,8 @@ from poise.kernels.arm_lm import (
     LANE_MAX_ITERATIONS,
     LANE_PROBLEM,
     LANE_STALL_COUNT,
-    STALL_COUNT,
-    STALL_SHARE,
+    MAX_STALL_COUNT,
+    STALL_ERROR_RATIO,
     compute_damping,
     read_seed_value,
     record_trace,
@@ -49,8 +49,8 @@ from poise.kernels.layout import BALL, HINGE, SLIDE
 from poise.kernels.matrices import factor_ldl_blocks, solve_ldl_rows
 from poise.kernels.tree_arrays import (
     CAUTION,
-    LAST_ERROR,
     PREFERENCE_SHARE,
+    PREVIOUS_ERROR,
     RESTART_THRESHOLD,
     START_BASIN_ERROR,
     TreeArrays,
@@ -74,20 +74,20 @@ from poise.kernels.tree_residual import (
 from poise.kernels.vec_quat import Quat, Vec, from_axis_angle, multiply, norm, scale
 
 # With a preferred configuration the error of the goals decreases slowly, and may increase first:
-PREFERENCE_STALL_SHARE = 0.98  # error ratio of an iteration above which it counts as stalled, in place of STALL_SHARE
+PREFERENCE_STALL_RATIO = 0.98  # error ratio of an iteration above which it counts as stalled, in place of STALL_SHARE
 PREFERENCE_PATIENCE = 10.0  # iterations without progress allowed at the beginning of an attempt
-CONVERGED_STEP = 1e-7  # largest number of a converged step
-ROUNDING_STEP = 1e-14  # largest number of a step below rounding: a straight limb pushed along itself cannot bend
+MAX_CONVERGED_STEP = 1e-7  # largest number of a converged step
+MAX_ROUNDING_STEP = 1e-14  # largest number of a step below rounding: a straight limb pushed along itself cannot bend
 FINAL_ITERATIONS = 8.0  # last iterations of an attempt, for the goals only
 MIN_IMPROVEMENT = 1e-3  # distance in rig sizes by which a restart must beat the result of the start's own basin
 RESTART_ANGLE_STEP_RAD, MAX_RESTART_ANGLE_RAD = 0.25, 2.0  # rotation of the balls per restart and its maximum [rad]
 
 
 @device_function
-def write_lane(flat, w, l, numbers):
+def write_lane(lane_values, w, l, values):
     """Write numbers into lane l."""
-    for i in range(numbers.shape[0]):
-        flat[i * w + l] = numbers[i]
+    for i in range(values.shape[0]):
+        lane_values[i * w + l] = values[i]
 
 
 @device_function
@@ -106,73 +106,81 @@ def compute_length_factor(tree):
 
 
 @device_function
-def randomize_start(tree, seeds, number, max_angle, u, w, l):
+def randomize_start(tree, seeds, restart_index, max_angle, u, w, l):
     """Randomize the start in lane l. Hinges and slides get any value in their range, balls stay near the start.
 
     A hinge without a finite range rotates by up to half a turn in both directions, within its one end if any; such
     slides and moves stay. In a long chain hinges and balls rotate less, see `compute_length_factor`.
     """
-    spread = 1.0 / compute_length_factor(tree)
+    rotation_factor = 1.0 / compute_length_factor(tree)
     for i in range(tree.nodes.shape[0]):
-        _, motion, u_start, d = read_node(tree.nodes, i)
+        _, motion, u_start, dof_start = read_node(tree.nodes, i)
         if motion == HINGE or motion == SLIDE:
-            low, high, start_value = tree.dofs[d, layout.DOF_LOW], tree.dofs[d, layout.DOF_HIGH], u[u_start * w + l]
+            low, high, start_value = (
+                tree.dofs[dof_start, layout.DOF_LOW],
+                tree.dofs[dof_start, layout.DOF_HIGH],
+                u[u_start * w + l],
+            )
             # Both ends are finite: any value between them.
             if high - low < HUGE_ERROR:
-                u[u_start * w + l] = low + read_seed_value(seeds, number, d) * (high - low)
+                u[u_start * w + l] = low + read_seed_value(seeds, restart_index, dof_start) * (high - low)
             elif motion == HINGE:
-                value = start_value + (2.0 * read_seed_value(seeds, number, d) - 1.0) * math.pi
+                value = start_value + (2.0 * read_seed_value(seeds, restart_index, dof_start) - 1.0) * math.pi
                 u[u_start * w + l] = min(max(value, low), high)
-            if motion == HINGE and spread < 1.0:
-                u[u_start * w + l] = start_value + spread * (u[u_start * w + l] - start_value)
+            if motion == HINGE and rotation_factor < 1.0:
+                u[u_start * w + l] = start_value + rotation_factor * (u[u_start * w + l] - start_value)
         elif motion == BALL:
             x, y, z = (
-                read_seed_value(seeds, number, d),
-                read_seed_value(seeds, number, d + 1),
-                read_seed_value(seeds, number, d + 2),
+                read_seed_value(seeds, restart_index, dof_start),
+                read_seed_value(seeds, restart_index, dof_start + 1),
+                read_seed_value(seeds, restart_index, dof_start + 2),
             )
             rotation_vector = Vec(2.0 * x - 1.0, 2.0 * y - 1.0, 2.0 * z - 1.0)
             angle = norm(rotation_vector)
             # Three numbers in -1..1 as a rotation vector. It is not uniform (corners are more likely), which is good
             # enough for a restart.
-            j = u_start * w + l
-            start_rotation = Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w])
+            u_index = u_start * w + l
+            start_rotation = Quat(u[u_index], u[u_index + w], u[u_index + 2 * w], u[u_index + 3 * w])
             q = multiply(
-                from_axis_angle(scale(rotation_vector, 1.0 / max(angle, 1e-12)), spread * max_angle * angle),
+                from_axis_angle(scale(rotation_vector, 1.0 / max(angle, 1e-12)), rotation_factor * max_angle * angle),
                 start_rotation,
             )
-            u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z
+            u[u_index], u[u_index + w], u[u_index + 2 * w], u[u_index + 3 * w] = q.w, q.x, q.y, q.z
 
 
 @inline
-def randomize_lane(tree, limits, seeds, restart, flat, w, l):
-    """Randomize lane l for restart number `restart`, counted from 1. Balls rotate farther with every restart."""
-    max_angle = min(RESTART_ANGLE_STEP_RAD * restart, MAX_RESTART_ANGLE_RAD)
-    randomize_start(tree, seeds, restart - 1, max_angle, flat.u, w, l)
-    clamp_balls(tree, limits, flat.u, w, l)
+def randomize_lane(tree, limits, seeds, restart_number, scalars, w, l):
+    """Randomize lane l for restart number `restart_number`, counted from 1. Balls rotate farther with every restart."""
+    max_angle = min(RESTART_ANGLE_STEP_RAD * restart_number, MAX_RESTART_ANGLE_RAD)
+    randomize_start(tree, seeds, restart_number - 1, max_angle, scalars.u, w, l)
+    clamp_balls(tree, limits, scalars.u, w, l)
 
 
 @device_function
-def restart_lane(flat, w, l, start, max_iterations, patience, preference_share, caution):
+def restart_lane(scalars, w, l, start, max_iterations, patience, preference_share, caution):
     """Start an attempt in lane l. The multipliers of the lane's previous attempt are cleared."""
     patience = patience if preference_share <= 0.0 else PREFERENCE_PATIENCE
-    start_attempt(flat.lane_state, flat.u, w, l, start, start.shape[0], max_iterations, patience)
-    flat.lane_state[PREFERENCE_SHARE * w + l], flat.lane_state[CAUTION * w + l], flat.lane_state[LAST_ERROR * w + l] = (
+    start_attempt(scalars.lane_state, scalars.u, w, l, start, start.shape[0], max_iterations, patience)
+    (
+        scalars.lane_state[PREFERENCE_SHARE * w + l],
+        scalars.lane_state[CAUTION * w + l],
+        scalars.lane_state[PREVIOUS_ERROR * w + l],
+    ) = (
         preference_share,
         caution,
         HUGE_ERROR,
     )
     # `compute_push` reads the multipliers of the previous step, which belong to another problem.
-    for r in range(flat.y.shape[0] // w):
-        flat.y[r * w + l] = 0.0
+    for r in range(scalars.y.shape[0] // w):
+        scalars.y[r * w + l] = 0.0
 
 
 @device_function
-def write_frames(flat, w, l, frames):
+def write_frames(scalars, w, l, frames):
     """Write the frames (n, 9) of a problem into lane l."""
     for i in range(frames.shape[0]):
         for j in range(9):
-            flat.frames[(9 * i + j) * w + l] = frames[i, j]
+            scalars.frames[(9 * i + j) * w + l] = frames[i, j]
 
 
 @device_function
@@ -183,85 +191,87 @@ def compute_restart_threshold(error):
 
 
 @device_function
-def load_lane(problems, flat, w, l, k):
+def load_lane(problems, scalars, w, l, k):
     """Load target and frames of problem k into lane l. The start is its result until a better one is found."""
-    flat.lane_state[LANE_PROBLEM * w + l], flat.lane_state[LANE_ATTEMPT * w + l] = k, 0.0
-    write_lane(flat.targets, w, l, problems.targets[k])
+    scalars.lane_state[LANE_PROBLEM * w + l], scalars.lane_state[LANE_ATTEMPT * w + l] = k, 0.0
+    write_lane(scalars.targets, w, l, problems.targets[k])
     if problems.frames.shape[0] > 1:
-        write_frames(flat, w, l, problems.frames[k])
-    write_start(problems.starts, k, problems.u, problems.errors)
+        write_frames(scalars, w, l, problems.frames[k])
+    write_start(problems.start_u, k, problems.u, problems.errors)
 
 
 @inline
-def start_with_preference(problems, flat, w, l, k):
+def start_with_preference(problems, scalars, w, l, k):
     """Start an attempt of lane l at problem k, with the preferences."""
-    start, settings = problems.starts[min(k, problems.starts.shape[0] - 1)], problems.settings
-    restart_lane(flat, w, l, start, settings[layout.TREE_ITERATIONS], 0.0, settings[layout.TREE_PREFERENCE], 0.0)
+    start, settings = problems.start_u[min(k, problems.start_u.shape[0] - 1)], problems.settings
+    restart_lane(
+        scalars, w, l, start, settings[layout.TREE_ITERATIONS], 0.0, settings[layout.TREE_PREFERENCE_SHARE], 0.0
+    )
 
 
 @inline
-def start_polish(problems, flat, w, l, k):
+def start_polish(problems, scalars, w, l, k):
     """Start a polish of the result of problem k in lane l.
 
     It has a caution of 1 and no preferences, and does not stall.
     """
-    iterations = problems.settings[layout.TREE_POLISH]
-    restart_lane(flat, w, l, problems.u[k], iterations, iterations, 0.0, 1.0)
+    max_iterations = problems.settings[layout.TREE_POLISH_ITERATIONS]
+    restart_lane(scalars, w, l, problems.u[k], max_iterations, max_iterations, 0.0, 1.0)
 
 
 @device_function
-def load_problem(problems, flat, w, l, k):
+def load_problem(problems, scalars, w, l, k):
     """Load problem k into lane l, and start its first attempt."""
-    load_lane(problems, flat, w, l, k)
-    start_with_preference(problems, flat, w, l, k)
+    load_lane(problems, scalars, w, l, k)
+    start_with_preference(problems, scalars, w, l, k)
 
 
 @device_function
-def next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last):
+def schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
     """Schedule lane l: restart, final polish, or problem number `next_problem`.
 
     Returns whether the lane took that problem; without any left it idles.
     """
-    k, attempts = int(flat.lane_state[LANE_PROBLEM * w + l]), int(flat.lane_state[LANE_ATTEMPT * w + l]) + 1
-    flat.lane_state[LANE_ATTEMPT * w + l] = attempts
+    k, attempt_count = int(scalars.lane_state[LANE_PROBLEM * w + l]), int(scalars.lane_state[LANE_ATTEMPT * w + l]) + 1
+    scalars.lane_state[LANE_ATTEMPT * w + l] = attempt_count
     seeds, settings = problems.seeds, problems.settings
-    restarts = int(settings[layout.TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
-    has_polish = settings[layout.TREE_POLISH] > 0.0
-    if not is_met and attempts == 1 and has_polish:
+    max_restarts = int(settings[layout.TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
+    has_polish = settings[layout.TREE_POLISH_ITERATIONS] > 0.0
+    if not is_met and attempt_count == 1 and has_polish:
         # Polish the result of the start's own attempt.
-        start_polish(problems, flat, w, l, k)
+        start_polish(problems, scalars, w, l, k)
         return False
-    restart = attempts - 1 if has_polish else attempts
-    if not is_met and restart == 1 and has_polish:
-        flat.lane_state[START_BASIN_ERROR * w + l] = problems.errors[k]
-        flat.lane_state[RESTART_THRESHOLD * w + l] = compute_restart_threshold(problems.errors[k])
-        problems.errors[k] = flat.lane_state[RESTART_THRESHOLD * w + l]
-    if not is_met and restart <= restarts:
+    restart_number = attempt_count - 1 if has_polish else attempt_count
+    if not is_met and restart_number == 1 and has_polish:
+        scalars.lane_state[START_BASIN_ERROR * w + l] = problems.errors[k]
+        scalars.lane_state[RESTART_THRESHOLD * w + l] = compute_restart_threshold(problems.errors[k])
+        problems.errors[k] = scalars.lane_state[RESTART_THRESHOLD * w + l]
+    if not is_met and restart_number <= max_restarts:
         # Restart from the randomized start pose. The balls rotate farther with every attempt, so nearby poses are tried
         # first.
-        start_with_preference(problems, flat, w, l, k)
-        randomize_lane(tree, limits, seeds, restart, flat, w, l)
+        start_with_preference(problems, scalars, w, l, k)
+        randomize_lane(tree, limits, seeds, restart_number, scalars, w, l)
         return False
     # Polish the best pose of all restarts; the start's own is polished already.
     if (
         not is_met
-        and restart == restarts + 1
+        and restart_number == max_restarts + 1
         and has_polish
-        and problems.errors[k] < flat.lane_state[RESTART_THRESHOLD * w + l]
+        and problems.errors[k] < scalars.lane_state[RESTART_THRESHOLD * w + l]
     ):
-        start_polish(problems, flat, w, l, k)
+        start_polish(problems, scalars, w, l, k)
         return False
-    if not is_met and has_polish and problems.errors[k] == flat.lane_state[RESTART_THRESHOLD * w + l]:
-        problems.errors[k] = flat.lane_state[START_BASIN_ERROR * w + l]
-    if next_problem < last:
-        load_problem(problems, flat, w, l, next_problem)
+    if not is_met and has_polish and problems.errors[k] == scalars.lane_state[RESTART_THRESHOLD * w + l]:
+        problems.errors[k] = scalars.lane_state[START_BASIN_ERROR * w + l]
+    if next_problem < end:
+        load_problem(problems, scalars, w, l, next_problem)
         return True
-    flat.lane_state[LANE_PROBLEM * w + l] = -1.0
+    scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
     return False
 
 
 @device_function
-def update_progress(lane_state, error, met, max_step):
+def update_progress(lane_state, error, met_mask, max_step):
     """Update the progress of each lane by one iteration.
 
     `max_step` is the largest number of its step. Returns the mask of ended attempts.
@@ -271,26 +281,26 @@ def update_progress(lane_state, error, met, max_step):
     """
     has_preference, zero = lane_state[PREFERENCE_SHARE] > 0.0, 0.0 * lane_state[PREFERENCE_SHARE]
     # Progress resets the count of iterations without progress; patience, a count below zero, stays.
-    stall_share, reset_count = (
-        select(has_preference, zero + PREFERENCE_STALL_SHARE, zero + STALL_SHARE),
+    stall_ratio, reset_count = (
+        select(has_preference, zero + PREFERENCE_STALL_RATIO, zero + STALL_ERROR_RATIO),
         minimum(lane_state[LANE_STALL_COUNT], 0.0),
     )
     # Where the goals are met the error is rounding and no measure of progress; only the preference remains.
     stall_count = select(
-        met,
+        met_mask,
         reset_count,
-        select(error > lane_state[LANE_BEST_ERROR] * stall_share, lane_state[LANE_STALL_COUNT] + 1.0, reset_count),
+        select(error > lane_state[LANE_BEST_ERROR] * stall_ratio, lane_state[LANE_STALL_COUNT] + 1.0, reset_count),
     )
     is_stalled, is_final = (
-        stall_count >= STALL_COUNT,
+        stall_count >= MAX_STALL_COUNT,
         lane_state[LANE_ITERATIONS] >= lane_state[LANE_MAX_ITERATIONS] - FINAL_ITERATIONS,
     )
-    is_goals_only = lane_state[PREFERENCE_SHARE] <= 0.0
+    has_no_preference = lane_state[PREFERENCE_SHARE] <= 0.0
     # Without a preference an attempt ends with its goals met or a step below rounding. With one it ends when converged;
     # a stalled attempt drops its preference and continues.
     end_mask = (
-        (met & (is_goals_only | (max_step <= CONVERGED_STEP)))
-        | ((is_stalled | (max_step <= ROUNDING_STEP)) & is_goals_only)
+        (met_mask & (has_no_preference | (max_step <= MAX_CONVERGED_STEP)))
+        | ((is_stalled | (max_step <= MAX_ROUNDING_STEP)) & has_no_preference)
         | (lane_state[LANE_ITERATIONS] >= lane_state[LANE_MAX_ITERATIONS])
     )
     drops_preference = has_preference & (is_stalled | is_final)
@@ -305,38 +315,38 @@ def update_progress(lane_state, error, met, max_step):
 def make_kernel(lane_kind, name="solve"):
     """Make the kernel for lanes of this kind.
 
-    It solves problems first..last, with a preferred configuration only if TREE_PREFERENCE > 0.
+    It solves problems first..end, with a preferred configuration only if TREE_PREFERENCE_SHARE > 0.
 
     It is a closure instead of a function called by kernels, because Numba optimises all code of a callee again in its
     caller. Its name is that of its cache files: kernels of one name share an index, which Numba writes without a lock.
     """
 
     def solve(
-        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, preferred_u, preference_weights,
-        limits, settings, work, first, last, u, errors, counts, trace,
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, start_u, seeds, preferred_u, preference_weights,
+        limits, settings, work, first, end, u, errors, counts, trace,
     ):  # fmt: skip
         tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, preferred_u, preference_weights)
-        problems = TreeProblems(frames, targets, starts, seeds, settings, u, errors, counts)
+        problems = TreeProblems(frames, targets, start_u, seeds, settings, u, errors, counts)
         w, nu, has_preference, has_limits = (
             count_lanes(lane_kind),
-            starts.shape[1],
-            settings[layout.TREE_PREFERENCE] > 0.0,
+            start_u.shape[1],
+            settings[layout.TREE_PREFERENCE_SHARE] > 0.0,
             has_ball_limits(limits),
         )
-        factor = settings[layout.TREE_DAMPING_FACTOR] * compute_length_factor(tree)
-        flat, lanes = make_views(
+        damping_factor = settings[layout.TREE_DAMPING_FACTOR] * compute_length_factor(tree)
+        scalars, lanes = make_views(
             lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
         )
-        active_count = max(min(w, last - first), 0)
+        active_count = max(min(w, end - first), 0)
         next_problem = first + active_count
         for l in range(w if active_count > 0 else 0):
-            write_frames(flat, w, l, frames[0])
-            load_problem(problems, flat, w, l, first + min(l, active_count - 1))
+            write_frames(scalars, w, l, frames[0])
+            load_problem(problems, scalars, w, l, first + min(l, active_count - 1))
             if l >= active_count:
-                flat.lane_state[LANE_PROBLEM * w + l] = -1.0
+                scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
         while active_count > 0:
             forward_kinematics(tree, lanes)
-            error, met = measure_residuals(lane_kind, tree, limits, lanes)
+            error, met_mask = measure_residuals(lane_kind, tree, limits, lanes)
             for i in range(nu):
                 lanes.tested_u[i] = lanes.u[i]
             # Constant during a call: without preferences no preference step is computed.
@@ -347,11 +357,13 @@ def make_kernel(lane_kind, name="solve"):
             if has_limits:
                 freeze_balls(lane_kind, tree, limits, lanes, has_preference)
             freeze_dofs(lane_kind, tree, lanes, has_preference)
-            lanes.lane_state[CAUTION], lanes.lane_state[LAST_ERROR] = (
-                update_caution(lanes.lane_state[CAUTION], lanes.lane_state[LAST_ERROR], error),
+            lanes.lane_state[CAUTION], lanes.lane_state[PREVIOUS_ERROR] = (
+                update_caution(lanes.lane_state[CAUTION], lanes.lane_state[PREVIOUS_ERROR], error),
                 error,
             )
-            damping = compute_damping(lanes.lane_state[CAUTION], error, factor, settings[layout.TREE_DAMPING_FLOOR])
+            damping = compute_damping(
+                lanes.lane_state[CAUTION], error, damping_factor, settings[layout.TREE_DAMPING_FLOOR]
+            )
             build_normal_matrix(lane_kind, tree, lanes, damping)
             factor_ldl_blocks(lanes.A, lanes.d)
             solve_ldl_rows(lanes.A, lanes.d, lanes.step_error, lanes.y)
@@ -360,40 +372,42 @@ def make_kernel(lane_kind, name="solve"):
             max_step = apply_step(lane_kind, tree, lanes, has_preference)
             if has_limits:
                 for l in range(w):
-                    clamp_balls(tree, limits, flat.u, w, l)
-            if trace.shape[0] > 0 and flat.lane_state[LANE_PROBLEM * w] == first:
+                    clamp_balls(tree, limits, scalars.u, w, l)
+            if trace.shape[0] > 0 and scalars.lane_state[LANE_PROBLEM * w] == first:
                 record_trace(
                     trace,
-                    counts[first, 0] + counts[first, 1] + int(flat.lane_state[LANE_ITERATIONS * w]),
-                    flat.tested_u,
+                    counts[first, 0] + counts[first, 1] + int(scalars.lane_state[LANE_ITERATIONS * w]),
+                    scalars.tested_u,
                     w,
                     nu,
                     get_lane(error, 0),
                 )
             end_bits, met_bits = (
-                mask_to_bits(update_progress(lanes.lane_state, error, met, max_step)),
-                mask_to_bits(met),
+                mask_to_bits(update_progress(lanes.lane_state, error, met_mask, max_step)),
+                mask_to_bits(met_mask),
             )
             for l in range(w):
-                if flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
+                if scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
                     continue
                 store_if_best(
-                    flat.lane_state,
-                    flat.tested_u,
+                    scalars.lane_state,
+                    scalars.tested_u,
                     w,
                     l,
                     nu,
-                    flat.lane_state[CAUTION * w + l],
+                    scalars.lane_state[CAUTION * w + l],
                     get_lane(error, l),
                     u,
                     errors,
                 )
                 if (end_bits >> l) & 1:
                     is_met = (met_bits >> l) & 1 == 1
-                    store_best(flat.lane_state, flat.tested_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts)
-                    if next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last):
+                    store_best(
+                        scalars.lane_state, scalars.tested_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts
+                    )
+                    if schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
                         next_problem += 1
-                    elif flat.lane_state[LANE_PROBLEM * w + l] < 0.0:
+                    elif scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
                         active_count -= 1
 
     solve.__qualname__ = name

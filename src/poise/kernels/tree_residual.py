@@ -100,18 +100,20 @@ def forward_kinematics(tree, lanes):
 
 
 @inline
-def write_view_term(tree, limits, lanes, t):
+def write_direction_term(tree, limits, lanes, t):
     """Write the rows of an AIM or DIRECTION term."""
     if limits is None:
         return tree.aims[t, layout.AIM_WEIGHT] * lanes.e[0]  # never executed: a plain tree has no such terms
-    if read_term(tree.terms, t).kind == AIM:
+    if read_term(tree.terms, t).goal_kind == AIM:
         return goal_jacobians.write_aim(tree, lanes, t)
     return goal_jacobians.write_direction(tree, lanes, t)
 
 
 @device_function
 def measure_residuals(lane_kind, tree, limits, lanes):
-    """Fill e and J from the placed nodes. Returns the squared error, weighted, and whether every term is met.
+    """Fill e and J from the node positions and rotations.
+
+    Returns the squared error, weighted, and whether every term is met.
 
     A plain tree (limits is None) has no terms of AIM and DIRECTION.
     """
@@ -120,52 +122,56 @@ def measure_residuals(lane_kind, tree, limits, lanes):
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
             # Terms add their rates, because coupled nodes share a dof. Only rows in a dof's range are ever read.
             lanes.J[d, r] = zero
-    error, met = zero, zero <= 0.0
+    error, met_mask = zero, zero <= 0.0
     for t in range(tree.terms.shape[0]):
         term = read_term(tree.terms, t)
-        if term.kind == POSITION:
-            square = goal_jacobians.write_position(tree, lanes, t)
-        elif term.kind == ROTATION:
-            square = goal_jacobians.write_rotation(tree, lanes, t)
-        elif term.kind == POLE:
-            square = goal_jacobians.write_pole(tree, lanes, t)
+        if term.goal_kind == POSITION:
+            squared_residual = goal_jacobians.write_position(tree, lanes, t)
+        elif term.goal_kind == ROTATION:
+            squared_residual = goal_jacobians.write_rotation(tree, lanes, t)
+        elif term.goal_kind == POLE:
+            squared_residual = goal_jacobians.write_pole(tree, lanes, t)
         else:
-            square = write_view_term(tree, limits, lanes, t)
+            squared_residual = write_direction_term(tree, limits, lanes, t)
         # Tolerances apply without weights, the step with them: a goal of low weight must be met too.
-        error = error + square * (tree.aims[t, layout.AIM_WEIGHT] * tree.aims[t, layout.AIM_WEIGHT])
-        met = met & (square <= tree.aims[t, layout.AIM_TOLERANCE])
-    return error, met
+        error = error + squared_residual * (tree.aims[t, layout.AIM_WEIGHT] * tree.aims[t, layout.AIM_WEIGHT])
+        met_mask = met_mask & (squared_residual <= tree.aims[t, layout.AIM_TOLERANCE2])
+    return error, met_mask
 
 
 @device_function
 def fill_preference_step(lane_kind, tree, lanes):
     """Fill preference_step, towards the preferred configuration. It is the lane's share of the whole difference."""
-    zero, share = broadcast(lane_kind, 0.0), lanes.lane_state[PREFERENCE_SHARE]
+    zero, preference_share = broadcast(lane_kind, 0.0), lanes.lane_state[PREFERENCE_SHARE]
     for d in range(tree.dofs.shape[0]):
         # Dofs of balls and moves have no number of their own in u; they follow below.
         lanes.preference_step[d] = zero
-        u_start = int(tree.dofs[d, layout.DOF_U_COLUMN])
-        if u_start >= 0:
-            lanes.preference_step[d] = (tree.preferred_u[u_start] - lanes.u[u_start]) * minimum(
-                share * tree.preference_weights[d], zero + 1.0
+        u_column = int(tree.dofs[d, layout.DOF_U_COLUMN])
+        if u_column >= 0:
+            lanes.preference_step[d] = (tree.preferred_u[u_column] - lanes.u[u_column]) * minimum(
+                preference_share * tree.preference_weights[d], zero + 1.0
             )
     for i in range(tree.nodes.shape[0]):
         _, motion, u_start, dof_start = read_node(tree.nodes, i)
         if motion == BALL:
-            error = multiply(read_quat_at(tree.preferred_u, u_start), conjugate(read_quat_at(lanes.u, u_start)))
+            rotation_offset = multiply(
+                read_quat_at(tree.preferred_u, u_start), conjugate(read_quat_at(lanes.u, u_start))
+            )
             # The shorter arc. Twice the vector part is the rotation vector, as in the residual of a rotation.
-            k = select(error.w < 0.0, zero - 2.0, zero + 2.0) * minimum(
-                share * tree.preference_weights[dof_start], zero + 1.0
+            step_factor = select(rotation_offset.w < 0.0, zero - 2.0, zero + 2.0) * minimum(
+                preference_share * tree.preference_weights[dof_start], zero + 1.0
             )
             (
                 lanes.preference_step[dof_start],
                 lanes.preference_step[dof_start + 1],
                 lanes.preference_step[dof_start + 2],
-            ) = k * error.x, k * error.y, k * error.z
+            ) = step_factor * rotation_offset.x, step_factor * rotation_offset.y, step_factor * rotation_offset.z
         elif motion == MOVE:
-            k = minimum(share * tree.preference_weights[dof_start], zero + 1.0)
+            step_factor = minimum(preference_share * tree.preference_weights[dof_start], zero + 1.0)
             for c in range(3):
-                lanes.preference_step[dof_start + c] = (tree.preferred_u[u_start + c] - lanes.u[u_start + c]) * k
+                lanes.preference_step[dof_start + c] = (
+                    tree.preferred_u[u_start + c] - lanes.u[u_start + c]
+                ) * step_factor
 
 
 @device_function
@@ -173,32 +179,43 @@ def add_soft_limit_step(lane_kind, tree, limits, lanes):
     """Add steps towards the soft limits to preference_step. They use the same share, times the limits' weights."""
     if limits is None:
         return
-    zero, share = broadcast(lane_kind, 0.0), lanes.lane_state[PREFERENCE_SHARE]
+    zero, preference_share = broadcast(lane_kind, 0.0), lanes.lane_state[PREFERENCE_SHARE]
     for i in range(tree.nodes.shape[0]):
         limit = limits[i]
         if limit[layout.LIMIT_SOFT_WEIGHT] == 0.0 or limit[layout.LIMIT_KIND] == NO_LIMIT:
             continue
         _, _, u_start, dof_start = read_node(tree.nodes, i)
-        k = minimum(share * limit[layout.LIMIT_SOFT_WEIGHT], zero + 1.0)
+        step_factor = minimum(preference_share * limit[layout.LIMIT_SOFT_WEIGHT], zero + 1.0)
         if limit[layout.LIMIT_KIND] == RANGE:
             # No step inside the soft range.
             clamped_value = minimum(
                 maximum(lanes.u[u_start], zero + limit[layout.LIMIT_BOUNDS]), zero + limit[layout.LIMIT_BOUNDS + 1]
             )
-            lanes.preference_step[dof_start] = lanes.preference_step[dof_start] + (clamped_value - lanes.u[u_start]) * k
+            lanes.preference_step[dof_start] = (
+                lanes.preference_step[dof_start] + (clamped_value - lanes.u[u_start]) * step_factor
+            )
             continue
-        u = read_quat_at(lanes.u, u_start)
+        ball_rotation = read_quat_at(lanes.u, u_start)
         x, y, z = zero, zero, zero
         for l in range(count_lanes(lane_kind)):
             # Limits of balls branch, so lanes are handled one by one.
-            q = Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
-            error = multiply(clamp_rotation(limit, q), conjugate(q))
-            x, y, z = set_lane(x, l, 2.0 * error.x), set_lane(y, l, 2.0 * error.y), set_lane(z, l, 2.0 * error.z)
+            q = Quat(
+                get_lane(ball_rotation.w, l),
+                get_lane(ball_rotation.x, l),
+                get_lane(ball_rotation.y, l),
+                get_lane(ball_rotation.z, l),
+            )
+            rotation_offset = multiply(clamp_rotation(limit, q), conjugate(q))
+            x, y, z = (
+                set_lane(x, l, 2.0 * rotation_offset.x),
+                set_lane(y, l, 2.0 * rotation_offset.y),
+                set_lane(z, l, 2.0 * rotation_offset.z),
+            )
         lanes.preference_step[dof_start], lanes.preference_step[dof_start + 1] = (
-            lanes.preference_step[dof_start] + k * x,
-            lanes.preference_step[dof_start + 1] + k * y,
+            lanes.preference_step[dof_start] + step_factor * x,
+            lanes.preference_step[dof_start + 1] + step_factor * y,
         )
-        lanes.preference_step[dof_start + 2] = lanes.preference_step[dof_start + 2] + k * z
+        lanes.preference_step[dof_start + 2] = lanes.preference_step[dof_start + 2] + step_factor * z
 
 
 # --- the step ----------------------------------------------------------------------------------------------------
@@ -207,10 +224,10 @@ def add_soft_limit_step(lane_kind, tree, limits, lanes):
 @inline
 def multiply_jacobian_row(lane_kind, tree, J, d, y):
     """Multiply row d of J by y (m,)."""
-    total = broadcast(lane_kind, 0.0)
+    row_product = broadcast(lane_kind, 0.0)
     for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
-        total = total + J[d, r] * y[r]
-    return total
+        row_product = row_product + J[d, r] * y[r]
+    return row_product
 
 
 @inline
@@ -243,7 +260,7 @@ def freeze_dofs(lane_kind, tree, lanes, has_preference):
     for r in range(lanes.e.shape[0]):
         lanes.step_error[r] = lanes.e[r]
     for d in range(tree.dofs.shape[0]):
-        first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
+        row_start, row_end = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
         u_column, step_weight = int(tree.dofs[d, layout.DOF_U_COLUMN]), tree.dofs[d, layout.DOF_WEIGHT]
         if u_column >= 0:
             push = compute_push(lane_kind, tree, lanes, d, has_preference)
@@ -252,17 +269,17 @@ def freeze_dofs(lane_kind, tree, lanes, has_preference):
                 lanes.u[u_column] >= tree.dofs[d, layout.DOF_HIGH],
             )
             free_mask = select((is_at_min & (push < 0.0)) | (is_at_max & (push > 0.0)), zero, zero + 1.0)
-            for r in range(first, last):
+            for r in range(row_start, row_end):
                 # A frozen dof has no part in the goals' step and no preference step.
                 lanes.J[d, r] = lanes.J[d, r] * free_mask
             if has_preference:
                 lanes.preference_step[d] = lanes.preference_step[d] * free_mask
         if has_preference:
-            for r in range(first, last):
+            for r in range(row_start, row_end):
                 # The goals compensate the effect of the preference step. This needs the unscaled J.
                 lanes.step_error[r] = lanes.step_error[r] - lanes.J[d, r] * lanes.preference_step[d]
         if step_weight != 1.0:
-            for r in range(first, last):
+            for r in range(row_start, row_end):
                 # J S J^T is the product of the scaled rows with themselves, so `build_normal_matrix` does not need S.
                 lanes.J[d, r] = lanes.J[d, r] * math.sqrt(step_weight)
 
@@ -270,10 +287,16 @@ def freeze_dofs(lane_kind, tree, lanes, has_preference):
 @device_function
 def is_inside_in_all_lanes(lane_kind, tree, limits, lanes, i):
     """Return whether node i's ball is clearly inside its limit everywhere."""
-    u = read_quat_at(lanes.u, read_node(tree.nodes, i).u_start)
+    ball_rotation = read_quat_at(lanes.u, read_node(tree.nodes, i).u_start)
     for l in range(count_lanes(lane_kind)):
         if not is_clearly_inside(
-            limits[i], Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
+            limits[i],
+            Quat(
+                get_lane(ball_rotation.w, l),
+                get_lane(ball_rotation.x, l),
+                get_lane(ball_rotation.y, l),
+                get_lane(ball_rotation.z, l),
+            ),
         ):
             return False
     return True
@@ -290,29 +313,40 @@ def freeze_balls(lane_kind, tree, limits, lanes, has_preference):
         if not has_hard_limit(limits[i]) or is_inside_in_all_lanes(lane_kind, tree, limits, lanes, i):
             continue
         _, _, u_start, dof_start = read_node(tree.nodes, i)
-        x, y = (
+        push_x, push_y = (
             compute_push(lane_kind, tree, lanes, dof_start, has_preference),
             compute_push(lane_kind, tree, lanes, dof_start + 1, has_preference),
         )
-        z = compute_push(lane_kind, tree, lanes, dof_start + 2, has_preference)
+        push_z = compute_push(lane_kind, tree, lanes, dof_start + 2, has_preference)
         ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
         for l in range(count_lanes(lane_kind)):
-            u = read_quat_at(lanes.u, u_start)
-            q = Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
+            ball_rotation = read_quat_at(lanes.u, u_start)
+            q = Quat(
+                get_lane(ball_rotation.w, l),
+                get_lane(ball_rotation.x, l),
+                get_lane(ball_rotation.y, l),
+                get_lane(ball_rotation.z, l),
+            )
             # A ball at the edge of its cone may still move along it: only outward directions are blocked, at most
             # three.
-            a, b, c = find_blocked_directions(limits[i], q, Vec(get_lane(x, l), get_lane(y, l), get_lane(z, l)))
+            a, b, c = find_blocked_directions(
+                limits[i], q, Vec(get_lane(push_x, l), get_lane(push_y, l), get_lane(push_z, l))
+            )
             ax, ay, az = set_lane(ax, l, a.x), set_lane(ay, l, a.y), set_lane(az, l, a.z)
             bx, by, bz = set_lane(bx, l, b.x), set_lane(by, l, b.y), set_lane(bz, l, b.z)
             cx, cy, cz = set_lane(cx, l, c.x), set_lane(cy, l, c.y), set_lane(cz, l, c.z)
         a, b, c = Vec(ax, ay, az), Vec(bx, by, bz), Vec(cx, cy, cz)
         for r in range(tree.row_ranges[dof_start, 0], tree.row_ranges[dof_start, 1]):
-            v = remove_components(
+            remaining_rate = remove_components(
                 Vec(lanes.J[dof_start, r], lanes.J[dof_start + 1, r], lanes.J[dof_start + 2, r]), a, b, c
             )
-            lanes.J[dof_start, r], lanes.J[dof_start + 1, r], lanes.J[dof_start + 2, r] = v.x, v.y, v.z
+            lanes.J[dof_start, r], lanes.J[dof_start + 1, r], lanes.J[dof_start + 2, r] = (
+                remaining_rate.x,
+                remaining_rate.y,
+                remaining_rate.z,
+            )
         if has_preference:
-            v = remove_components(
+            remaining_rate = remove_components(
                 Vec(
                     lanes.preference_step[dof_start],
                     lanes.preference_step[dof_start + 1],
@@ -326,7 +360,7 @@ def freeze_balls(lane_kind, tree, limits, lanes, has_preference):
                 lanes.preference_step[dof_start],
                 lanes.preference_step[dof_start + 1],
                 lanes.preference_step[dof_start + 2],
-            ) = v.x, v.y, v.z
+            ) = remaining_rate.x, remaining_rate.y, remaining_rate.z
 
 
 @inline
@@ -336,13 +370,16 @@ def remove_components(v, a, b, c):
 
 
 @inline
-def add_block(J, d, end, r, k, A):
-    """Add dofs d..end to block (r, k) of J J^T. A block is 3 x 3. The nine sums stay in registers."""
+def add_block(J, dof_start, dof_end, r, k, A):
+    """Add dofs dof_start..dof_end to block (r, k) of J J^T.
+
+    A block is 3 x 3. The nine sums stay in registers.
+    """
     a, b, c = A[r, k], A[r, k + 1], A[r, k + 2]
     f, g, h = A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2]
     o, p, q = A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2]
     # Nine sums at once in registers: every element of J is read once for three of them.
-    for i in range(d, end):
+    for i in range(dof_start, dof_end):
         x, y, z = J[i, r], J[i, r + 1], J[i, r + 2]
         u, v, w = J[i, k], J[i, k + 1], J[i, k + 2]
         a, b, c = a + x * u, b + x * v, c + x * w
@@ -359,23 +396,27 @@ def build_normal_matrix(lane_kind, tree, lanes, damping):
 
     Only its lower triangle and diagonal blocks are filled, over the rows of each dof.
     """
-    ranges, zero = tree.row_ranges, broadcast(lane_kind, 0.0)
+    row_ranges, zero = tree.row_ranges, broadcast(lane_kind, 0.0)
     # Only the lower triangle, but whole 3 x 3 blocks on the diagonal: `add_block` writes nine elements.
     for r in range(lanes.e.shape[0]):
         for k in range(r - r % 3 + 3):
             lanes.A[r, k] = zero
         lanes.A[r, r] = damping
-    end = 0
-    for d in range(ranges.shape[0]):
-        if d < end:
+    dof_end = 0
+    for d in range(row_ranges.shape[0]):
+        if d < dof_end:
             continue  # added already with an earlier dof of the same rows
-        end = d + 1
+        dof_end = d + 1
         # Dofs of one branch are consecutive and have the same rows: add their blocks at once.
-        while end < ranges.shape[0] and ranges[end, 0] == ranges[d, 0] and ranges[end, 1] == ranges[d, 1]:
-            end += 1
-        for r in range(ranges[d, 0], ranges[d, 1], 3):
-            for k in range(ranges[d, 0], r + 3, 3):
-                add_block(lanes.J, d, end, r, k, lanes.A)
+        while (
+            dof_end < row_ranges.shape[0]
+            and row_ranges[dof_end, 0] == row_ranges[d, 0]
+            and row_ranges[dof_end, 1] == row_ranges[d, 1]
+        ):
+            dof_end += 1
+        for r in range(row_ranges[d, 0], row_ranges[d, 1], 3):
+            for k in range(row_ranges[d, 0], r + 3, 3):
+                add_block(lanes.J, d, dof_end, r, k, lanes.A)
 
 
 @inline
@@ -398,17 +439,17 @@ def apply_step(lane_kind, tree, lanes, has_preference):
     """
     max_step = broadcast(lane_kind, 0.0)
     for d in range(tree.dofs.shape[0]):
-        u_start = int(tree.dofs[d, layout.DOF_U_COLUMN])
-        if u_start >= 0:
-            unclamped = lanes.u[u_start] + compute_dof_step(lane_kind, tree, lanes, d, has_preference)
+        u_column = int(tree.dofs[d, layout.DOF_U_COLUMN])
+        if u_column >= 0:
+            unclamped_value = lanes.u[u_column] + compute_dof_step(lane_kind, tree, lanes, d, has_preference)
             # The change counts after clamping: a number held by its limit has converged.
-            value = minimum(maximum(unclamped, tree.dofs[d, layout.DOF_LOW]), tree.dofs[d, layout.DOF_HIGH])
+            value = minimum(maximum(unclamped_value, tree.dofs[d, layout.DOF_LOW]), tree.dofs[d, layout.DOF_HIGH])
             # In the metric of the step: a slide counts in rig lengths for any unit.
-            change = maximum(value - lanes.u[u_start], lanes.u[u_start] - value)
+            value_change = maximum(value - lanes.u[u_column], lanes.u[u_column] - value)
             if tree.dofs[d, layout.DOF_WEIGHT] != 1.0:
-                change = change * (1.0 / math.sqrt(tree.dofs[d, layout.DOF_WEIGHT]))
-            max_step = maximum(max_step, change)
-            lanes.u[u_start] = value
+                value_change = value_change * (1.0 / math.sqrt(tree.dofs[d, layout.DOF_WEIGHT]))
+            max_step = maximum(max_step, value_change)
+            lanes.u[u_column] = value
     for i in range(tree.nodes.shape[0]):
         _, motion, u_start, dof_start = read_node(tree.nodes, i)
         if motion == BALL or motion == MOVE:
@@ -429,8 +470,12 @@ def apply_step(lane_kind, tree, lanes, has_preference):
                     k * q.z,
                 )
             else:
-                p = add(read_vec_at(lanes.u, u_start), Vec(x, y, z))
-                lanes.u[u_start], lanes.u[u_start + 1], lanes.u[u_start + 2] = p.x, p.y, p.z
+                new_position = add(read_vec_at(lanes.u, u_start), Vec(x, y, z))
+                lanes.u[u_start], lanes.u[u_start + 1], lanes.u[u_start + 2] = (
+                    new_position.x,
+                    new_position.y,
+                    new_position.z,
+                )
     return max_step
 
 
@@ -455,6 +500,6 @@ def clamp_balls(tree, limits, u, w, l):
         return
     for i in range(tree.nodes.shape[0]):
         if has_hard_limit(limits[i]):
-            j = read_node(tree.nodes, i).u_start * w + l
-            q = clamp_rotation(limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
-            u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z
+            u_index = read_node(tree.nodes, i).u_start * w + l
+            q = clamp_rotation(limits[i], Quat(u[u_index], u[u_index + w], u[u_index + 2 * w], u[u_index + 3 * w]))
+            u[u_index], u[u_index + w], u[u_index + 2 * w], u[u_index + 3 * w] = q.w, q.x, q.y, q.z

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Closed-form IK of two-bone limbs.
+"""Closed-form IK of two-bone limbs with a ball as first joint.
 
 Lengths are in file units. The section on bend, aim and swivel below defines the limb
 frame, "posed" and the bend b.
@@ -59,7 +59,7 @@ class LimbRow(NamedTuple):
     circle_centre: Vec  # its centre
     circle_cos: Vec  # from the centre to the tip position farthest from the first joint
     circle_sin: Vec  # axis x circle_cos, of the same length
-    axis: Vec  # unit rotation axis of the middle joint
+    bend_axis: Vec  # unit rotation axis of the middle joint
     bend_direction: Vec  # wanted; its part perpendicular to the chord counts (bend "thigh", "both"); zero: none
     shortest2: float  # squared distance of the tip from the first joint at b = pi, ignoring limits
     longest2: float  # the same squared distance at b = 0
@@ -74,8 +74,8 @@ class LimbRow(NamedTuple):
     min_sine2: float
     max_sine2: float
     has_free_axis: float  # 1: straight limb without a hinge, bends about any perpendicular axis; else 0
-    half_straight: Vec  # cosine and sine of half `straight_angle`, 0
-    knee_axis: Vec  # middle joint's axis in its own frame
+    straight_cos_sin: Vec  # cosine and sine of half `straight_angle`, 0
+    middle_axis: Vec  # middle joint's axis in its own frame
     straight_motion: Quat  # motion before the rotation about the axis: of a non-hinge the posed motion, made straight
     first_motion: Quat  # posed motion of the first joint
     middle_motion: Quat  # posed motion of the middle joint
@@ -90,10 +90,10 @@ class LimbSettings(NamedTuple):
     """Settings of one call."""
 
     tolerance: float  # distance, file units
-    half_angle_sine: float  # sine of half the rotation tolerance
+    half_tolerance_sine: float  # sine of half the rotation tolerance
     soft_share: float  # share of the reach over which the distance is softened
     swivel: Quat  # half-angle cosine and sine of the offset; y above 0: move even a start at its target
-    weight: float
+    blend_weight: float  # 0 keeps the start, 1 applies the solution
     bend_rule: float  # BEND_MIN, BEND_THIGH or BEND_AXIS: the rule for the swivel about the chord
 
 
@@ -102,13 +102,13 @@ class LimbProblems(NamedTuple):
 
     See the section on bend, aim and swivel below.
 
-    targets (k, 3 | 7), poles (0|1|k, 3), columns (5,), starts (1|k, nq), q (k, nq), outcome (k, 2)
+    targets (k, 3 | 7), poles (0|1|k, 3), q_columns (5,), start_q (1|k, nq), q (k, nq), outcome (k, 2)
     """
 
     targets: Any
     poles: Any
-    columns: Any
-    starts: Any
+    q_columns: Any
+    start_q: Any
     q: Any
     outcome: Any
 
@@ -137,7 +137,7 @@ def write_limb(r, limb):
     write_vec_at(r, 13, limb.circle_centre)
     write_vec_at(r, 16, limb.circle_cos)
     write_vec_at(r, 19, limb.circle_sin)
-    write_vec_at(r, 22, limb.axis)
+    write_vec_at(r, 22, limb.bend_axis)
     write_vec_at(r, 25, limb.bend_direction)
     r[28], r[29], r[30], r[31] = limb.shortest2, limb.longest2, limb.sine2_gain, limb.reach
     r[32], r[33], r[34], r[35], r[36] = (
@@ -148,8 +148,8 @@ def write_limb(r, limb):
         limb.bend_sign,
     )
     r[37], r[38], r[39] = limb.min_sine2, limb.max_sine2, limb.has_free_axis
-    write_vec_at(r, 40, limb.half_straight)
-    write_vec_at(r, 43, limb.knee_axis)
+    write_vec_at(r, 40, limb.straight_cos_sin)
+    write_vec_at(r, 43, limb.middle_axis)
     write_quat_at(r, 46, limb.straight_motion)
     write_quat_at(r, 50, limb.first_motion)
     write_quat_at(r, 54, limb.middle_motion)
@@ -161,9 +161,16 @@ def write_limb(r, limb):
 
 
 @inline
-def read_settings(row):
+def read_settings(settings_row):
     """Read a row as LimbSettings."""
-    return LimbSettings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6], row[7])
+    return LimbSettings(
+        settings_row[0],
+        settings_row[1],
+        settings_row[2],
+        Quat(settings_row[3], settings_row[4], settings_row[5], 0.0),
+        settings_row[6],
+        settings_row[7],
+    )
 
 
 # --- Branch-free rotations between directions, without angles, in SIMD lanes -----------------------------------------
@@ -297,13 +304,13 @@ def nlerp(a, b, weight):
 # limbs    (1|k, LIMB_ROW)   target-independent numbers, see LimbRow; one row for all problems, or one each
 # targets  (k, 3 | 7)    world position of the tip, and its rotation if wanted
 # poles    (0|1|k, 3)    world points; the middle joint points at them
-# columns  (5,)          columns in q of first joint, middle joint and tip (tip: -1, not changed); then whether the
+# q_columns (5,)         columns in q of first joint, middle joint and tip (tip: -1, not changed); then whether the
 # first and the middle joint have an angle there, or a quaternion
-# settings (LIMB_SETTINGS,)   see LimbSettings
-# starts   (1|k, nq)     poses to start from
+# settings_row (LIMB_SETTINGS,)   see LimbSettings
+# start_q  (1|k, nq)     poses to start from
 # q        (k, nq)       out: the poses
 # outcome  (k, 2)        out: whether anything moved, and whether the target is met
-# work     (LIMB_WORK * w,)   scratch for w lanes, aligned to 64 bytes
+# work     (LIMB_WORKSPACE_SIZE * w,)   scratch for w lanes, aligned to 64 bytes
 #
 # The limb frame has its origin at the first joint and the axes of this joint's frame before its motion. "Posed" refers
 # to the start pose. Let b be the angle of the middle joint from that of the longest limb. With the first joint as
@@ -326,14 +333,14 @@ TARGET_OFFSET, POLE_OFFSET, OUTPUT_OFFSET = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 1
 
 
 @inline
-def soften_distance(distance, reach, share):
+def soften_distance(distance, reach, soft_share):
     """Reduce a distance so it never gets to the reach.
 
     A distance d up to a = reach - s is kept; above, it becomes a + s (1 - exp(-(d - a) / s)).
 
-    s is `share` of the reach. Value and slope are continuous at a; the function never overshoots and is monotonic.
+    s is `soft_share` of the reach. Value and slope are continuous at a; the function never overshoots and is monotonic.
     """
-    margin = share * reach
+    margin = soft_share * reach
     excess = distance - (reach - margin)
     if excess <= 0.0 or margin <= 0.0:
         return distance
@@ -341,30 +348,32 @@ def soften_distance(distance, reach, share):
 
 
 @inline
-def soften_distances(lane_kind, distance, limb, share):
+def soften_distances(lane_kind, distance, limb, soft_share):
     """Soften the distance of every lane."""
     for l in range(count_lanes(lane_kind)):
-        distance = set_lane(distance, l, soften_distance(get_lane(distance, l), get_lane(limb.reach, l), share))
+        distance = set_lane(distance, l, soften_distance(get_lane(distance, l), get_lane(limb.reach, l), soft_share))
     return distance
 
 
 @inline
-def solve_bend(lane_kind, limb, distance, weight, needs_angle):
+def solve_bend(lane_kind, limb, distance, blend_weight, needs_angle):
     """Find the legal bend for a tip distance from the first joint.
 
     Where there is none, take the nearest possible distance.
 
-    Return cosine and sine of half the bend from straight, both again interpolated by `weight` from the start, and the
-    middle joint's angle then if `needs_angle` asks for its arc tangent.
+    Return cosine and sine of half the bend from straight, both again interpolated by `blend_weight` from the start,
+    and the middle joint's angle then if `needs_angle` asks for its arc tangent.
     """
-    square = distance * distance
-    one, zero = square * 0.0 + 1.0, square * 0.0
+    squared_distance = distance * distance
+    ones, zeros = squared_distance * 0.0 + 1.0, squared_distance * 0.0
     # With a bone of zero length or an axis along a bone every bend is equal: the limb stays straight.
     has_lever = limb.sine2_gain > 0.0
-    sine2 = minimum(maximum((limb.longest2 - square) * limb.sine2_gain, zero), one)
-    cosine2 = select(has_lever, minimum(maximum((square - limb.shortest2) * limb.sine2_gain, zero), one), one)
-    sine2 = select(has_lever, sine2, zero)
-    cosine, sine, angle = sqrt(cosine2), limb.bend_sign * sqrt(sine2), limb.straight_angle
+    sine2 = minimum(maximum((limb.longest2 - squared_distance) * limb.sine2_gain, zeros), ones)
+    cosine2 = select(
+        has_lever, minimum(maximum((squared_distance - limb.shortest2) * limb.sine2_gain, zeros), ones), ones
+    )
+    sine2 = select(has_lever, sine2, zeros)
+    cosine, sine, middle_angle = sqrt(cosine2), limb.bend_sign * sqrt(sine2), limb.straight_angle
     blended_cosine, blended_sine = cosine, sine
     # Nearly always all bends are legal, and no lane needs an arc tangent.
     is_legal = (limb.min_sine2 <= sine2) & (sine2 <= limb.max_sine2)
@@ -374,18 +383,18 @@ def solve_bend(lane_kind, limb, distance, weight, needs_angle):
     if legal_bits != (1 << w) - 1 or needs_angle:
         for l in range(w):
             if needs_angle or (legal_bits >> l) & 1 == 0:
-                straight, posed = get_lane(limb.straight_angle, l), get_lane(limb.posed_angle, l)
+                straight_angle, posed_angle = get_lane(limb.straight_angle, l), get_lane(limb.posed_angle, l)
                 bend = 2.0 * math.atan2(get_lane(sine, l), get_lane(cosine, l))
                 legal_angle = find_legal_angle(
-                    straight, posed, get_lane(limb.min_angle, l), get_lane(limb.max_angle, l), bend
+                    straight_angle, posed_angle, get_lane(limb.min_angle, l), get_lane(limb.max_angle, l), bend
                 )
-                cosine = set_lane(cosine, l, math.cos(0.5 * (legal_angle - straight)))
-                sine = set_lane(sine, l, math.sin(0.5 * (legal_angle - straight)))
-                legal_angle = posed + weight * (legal_angle - posed)
-                blended_cosine = set_lane(blended_cosine, l, math.cos(0.5 * (legal_angle - straight)))
-                blended_sine = set_lane(blended_sine, l, math.sin(0.5 * (legal_angle - straight)))
-                angle = set_lane(angle, l, legal_angle)
-    return cosine, sine, blended_cosine, blended_sine, angle
+                cosine = set_lane(cosine, l, math.cos(0.5 * (legal_angle - straight_angle)))
+                sine = set_lane(sine, l, math.sin(0.5 * (legal_angle - straight_angle)))
+                legal_angle = posed_angle + blend_weight * (legal_angle - posed_angle)
+                blended_cosine = set_lane(blended_cosine, l, math.cos(0.5 * (legal_angle - straight_angle)))
+                blended_sine = set_lane(blended_sine, l, math.sin(0.5 * (legal_angle - straight_angle)))
+                middle_angle = set_lane(middle_angle, l, legal_angle)
+    return cosine, sine, blended_cosine, blended_sine, middle_angle
 
 
 @device_function
@@ -395,15 +404,15 @@ def find_legal_angle(straight_angle, posed_angle, min_angle, max_angle, bend):
     It is exact: the squared distance is linear in the cosine of the bend.
     """
     angle = clamp_angle(wrap_angle_near(straight_angle + bend, posed_angle), min_angle, max_angle)
-    other_angle = clamp_angle(wrap_angle_near(straight_angle - bend, posed_angle), min_angle, max_angle)
-    wanted_cosine = math.cos(bend)
+    opposite_angle = clamp_angle(wrap_angle_near(straight_angle - bend, posed_angle), min_angle, max_angle)
+    target_cosine = math.cos(bend)
     # The distance is monotonic in the cosine of the bend: compare cosines.
-    error, other_error = (
-        abs(math.cos(angle - straight_angle) - wanted_cosine),
-        abs(math.cos(other_angle - straight_angle) - wanted_cosine),
+    error, opposite_error = (
+        abs(math.cos(angle - straight_angle) - target_cosine),
+        abs(math.cos(opposite_angle - straight_angle) - target_cosine),
     )
     # The other side must be better by more than rounding, or the knee would flip.
-    return other_angle if other_error < error - TIE_TOLERANCE else angle
+    return opposite_angle if opposite_error < error - TIE_TOLERANCE else angle
 
 
 @inline
@@ -413,12 +422,12 @@ def wrap_angle_near(angle, posed_angle):
 
 
 @inline
-def compute_middle_motion(limb, cosine, sine, axis):
+def compute_middle_motion(limb, cosine, sine, local_axis):
     """Compute the middle joint's motion: its bend after its earlier motion."""
     # Sum of two half angles by the addition theorems: the joint's angle counts from its own zero, not from straight.
-    c = limb.half_straight.x * cosine - limb.half_straight.y * sine
-    s = limb.half_straight.y * cosine + limb.half_straight.x * sine
-    return multiply(Quat(c, s * axis.x, s * axis.y, s * axis.z), limb.straight_motion)
+    c = limb.straight_cos_sin.x * cosine - limb.straight_cos_sin.y * sine
+    s = limb.straight_cos_sin.y * cosine + limb.straight_cos_sin.x * sine
+    return multiply(Quat(c, s * local_axis.x, s * local_axis.y, s * local_axis.z), limb.straight_motion)
 
 
 # --- the swivel --------------------------------------------------------------------------------------------------
@@ -436,20 +445,20 @@ def compute_swivel(limb, arc, squared_length, chord, a, sine, bend_rule, pole, h
     p = perpendicular_part(rotate_scaled(arc, limb.thigh), a)
     is_straight = dot(p, p) <= STRAIGHT_SINE2 * squared_length * squared_length * dot(limb.thigh, limb.thigh)
     if mask_to_bits(is_straight):  # bend direction of a straight limb
-        side = scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
-        p = select_vec(is_straight, perpendicular_part(rotate_scaled(arc, side), a), p)
-    source, bend_side = p, limb.bend_direction
+        straight_bend = scale(cross(chord, limb.bend_axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
+        p = select_vec(is_straight, perpendicular_part(rotate_scaled(arc, straight_bend), a), p)
+    current_side, target_side = p, limb.bend_direction
     if bend_rule == BEND_AXIS:
-        source, bend_side = perpendicular_part(rotate_scaled(arc, limb.axis), a), limb.axis
+        current_side, target_side = perpendicular_part(rotate_scaled(arc, limb.bend_axis), a), limb.bend_axis
     # The point of the circle farthest along a vector lies in the direction of its part perpendicular to the chord.
-    n = perpendicular_part(bend_side, a)
-    n = scale(n, select(dot(n, n) > MIN_SIDE_SINE2 * dot(bend_side, bend_side), sine * 0.0 + 1.0, sine * 0.0))
+    n = perpendicular_part(target_side, a)
+    n = scale(n, select(dot(n, n) > MIN_SIDE_SINE2 * dot(target_side, target_side), sine * 0.0 + 1.0, sine * 0.0))
     if has_pole:
         pole_direction = perpendicular_part(pole, a)
         # A pole on the line of the chord defines no side: the mode's rule stays.
-        is_sideways = dot(pole_direction, pole_direction) > MIN_SIDE_SINE2 * limb.longest2
-        source, n = select_vec(is_sideways, p, source), select_vec(is_sideways, pole_direction, n)
-    return rotation_about_axis(source, n, a)
+        defines_side = dot(pole_direction, pole_direction) > MIN_SIDE_SINE2 * limb.longest2
+        current_side, n = select_vec(defines_side, p, current_side), select_vec(defines_side, pole_direction, n)
+    return rotation_about_axis(current_side, n, a)
 
 
 @inline
@@ -468,7 +477,7 @@ def remove_twist(rotation, thigh):
 
 
 @inline
-def compute_tip_motion(limb, wanted_rotation, limb_rotation, middle_motion):
+def compute_tip_motion(limb, target_rotation, limb_rotation, middle_motion):
     """Compute the tip's motion for a wanted world rotation.
 
     The limb has its rotation and the middle joint its motion by then.
@@ -480,7 +489,7 @@ def compute_tip_motion(limb, wanted_rotation, limb_rotation, middle_motion):
     # Undo the rotation above the tip in the tip's frame, then apply the wanted rotation.
     tip_from_limb = multiply(conjugate(limb.limb_from_tip), conjugate(multiply(limb_rotation, knee_rotation)))
     return normalise_quat(
-        multiply(tip_from_limb, multiply(multiply(limb.limb_from_world, wanted_rotation), limb.tip_offset_inverse))
+        multiply(tip_from_limb, multiply(multiply(limb.limb_from_world, target_rotation), limb.tip_offset_inverse))
     )
 
 
@@ -488,17 +497,17 @@ def compute_tip_motion(limb, wanted_rotation, limb_rotation, middle_motion):
 
 
 @inline
-def solve_limb(lane_kind, limb, options, r, pole, has_pole, needs_angle):
-    """Solve the limb for target r in its frame.
+def solve_limb(lane_kind, limb, settings, limb_target, pole, has_pole, needs_angle):
+    """Solve the limb for a target in its frame.
 
-    Return its rotation, the middle joint's motion and angle, and the tip's remaining distance from r.
+    Return its rotation, the middle joint's motion and angle, and the tip's remaining distance from it.
     """
-    a, distance = split_length(r)
-    wanted_distance = distance
-    if options.soft_share > 0.0:
-        wanted_distance = soften_distances(lane_kind, distance, limb, options.soft_share)
-    cosine, sine, blended_cosine, blended_sine, angle = solve_bend(
-        lane_kind, limb, wanted_distance, options.weight, needs_angle
+    a, distance = split_length(limb_target)
+    target_distance = distance
+    if settings.soft_share > 0.0:
+        target_distance = soften_distances(lane_kind, distance, limb, settings.soft_share)
+    cosine, sine, blended_cosine, blended_sine, middle_angle = solve_bend(
+        lane_kind, limb, target_distance, settings.blend_weight, needs_angle
     )
     # cos b and sin b by the double angle formulas from those of b / 2.
     chord = add(limb.circle_centre, scale(limb.circle_cos, cosine * cosine - sine * sine))
@@ -507,158 +516,172 @@ def solve_limb(lane_kind, limb, options, r, pole, has_pole, needs_angle):
     # Aim by the shortest arc, the smallest rotation onto the target direction.
     arc, squared_length = shortest_arc(chord, length, a)
     rotation = arc
-    if has_pole or options.bend_rule != BEND_MIN:
+    if has_pole or settings.bend_rule != BEND_MIN:
         rotation = multiply(
-            compute_swivel(limb, arc, squared_length, chord, a, sine, options.bend_rule, pole, has_pole), arc
+            compute_swivel(limb, arc, squared_length, chord, a, sine, settings.bend_rule, pole, has_pole), arc
         )
     # The swivel offset comes last, about the chord to the target, so it does not move the tip.
-    if options.swivel.x != 0.0:
-        s = options.swivel.x
-        rotation = multiply(Quat(distance * 0.0 + options.swivel.w, s * a.x, s * a.y, s * a.z), rotation)
+    if settings.swivel.x != 0.0:
+        s = settings.swivel.x
+        rotation = multiply(Quat(distance * 0.0 + settings.swivel.w, s * a.x, s * a.y, s * a.z), rotation)
     rotation = normalise_quat(rotation)
-    axis = limb.knee_axis
+    local_axis = limb.middle_axis
     has_free_axis = limb.has_free_axis > 0.0
     # Rare, and equal for all lanes of most calls: skipped unless some lane is straight.
     if mask_to_bits(has_free_axis):
         untwisted_rotation, twist = remove_twist(rotation, limb.thigh)
         rotation = select_quat(has_free_axis, untwisted_rotation, rotation)
-        axis = select_vec(has_free_axis, rotate(conjugate(limb.limb_from_middle), rotate(twist, limb.axis)), axis)
+        local_axis = select_vec(
+            has_free_axis, rotate(conjugate(limb.limb_from_middle), rotate(twist, limb.bend_axis)), local_axis
+        )
     distance_error = length - distance
     return (
         rotation,
-        compute_middle_motion(limb, blended_cosine, blended_sine, axis),
-        angle,
+        compute_middle_motion(limb, blended_cosine, blended_sine, local_axis),
+        middle_angle,
         maximum(distance_error, -distance_error),
     )
 
 
 @inline
-def spill_quat(out, offset, q):
+def spill_quat(output, offset, q):
     """Store a quaternion to memory, all lanes. Single lanes are read from memory faster than from a register."""
-    out[offset], out[offset + 1], out[offset + 2], out[offset + 3] = q.w, q.x, q.y, q.z
+    output[offset], output[offset + 1], output[offset + 2], output[offset + 3] = q.w, q.x, q.y, q.z
 
 
 @inline
-def unspill_quat(row, column, numbers, offset, l, w):
+def unspill_quat(row, column, flat_output, offset, l, w):
     """Copy lane l of a stored quaternion to a row."""
     for j in range(4):
-        row[column + j] = numbers[(offset + j) * w + l]
+        row[column + j] = flat_output[(offset + j) * w + l]
 
 
 @inline
-def copy_row(row, start):
+def copy_row(row, source_row):
     """Copy a row, four numbers at a time."""
-    aligned_length = start.shape[0] // 4 * 4
+    aligned_length = source_row.shape[0] // 4 * 4
     for j in range(0, aligned_length, 4):
-        row[j], row[j + 1], row[j + 2], row[j + 3] = start[j], start[j + 1], start[j + 2], start[j + 3]
-    for j in range(aligned_length, start.shape[0]):
-        row[j] = start[j]
+        row[j], row[j + 1], row[j + 2], row[j + 3] = (
+            source_row[j],
+            source_row[j + 1],
+            source_row[j + 2],
+            source_row[j + 3],
+        )
+    for j in range(aligned_length, source_row.shape[0]):
+        row[j] = source_row[j]
 
 
 @inline
-def gather_rows(work, offset, rows, block, w):
+def gather_rows(work, offset, source_rows, block, w):
     """Interleave w rows from value `offset` of the work array on. The last row fills lanes beyond the last problem."""
     for l in range(w):
-        i = min(block * w + l, rows.shape[0] - 1)
-        for j in range(rows.shape[1]):
-            work[(offset + j) * w + l] = rows[i, j]
+        i = min(block * w + l, source_rows.shape[0] - 1)
+        for j in range(source_rows.shape[1]):
+            work[(offset + j) * w + l] = source_rows[i, j]
 
 
 @inline
-def solve_block(lane_kind, limb, problems, options, work, block, count):
+def solve_block(lane_kind, limb, problems, settings, work, block, count):
     """Solve the first `count` problems of one block."""
-    columns, starts, outcome = problems.columns, problems.starts, problems.outcome
+    q_columns, start_q, outcome = problems.q_columns, problems.start_q, problems.outcome
     has_pole = problems.poles.shape[0] > 0
     first_column, middle_column, tip_column, has_angle, w = (
-        columns[0],
-        columns[1],
-        columns[2],
-        columns[4] > 0,
+        q_columns[0],
+        q_columns[1],
+        q_columns[2],
+        q_columns[4] > 0,
         count_lanes(lane_kind),
     )
     target, pole = view_lanes(lane_kind, work, TARGET_OFFSET * w, 7), view_lanes(lane_kind, work, POLE_OFFSET * w, 3)
-    out, numbers = view_lanes(lane_kind, work, OUTPUT_OFFSET * w, 13), work[OUTPUT_OFFSET * w :]
+    output, flat_output = view_lanes(lane_kind, work, OUTPUT_OFFSET * w, 13), work[OUTPUT_OFFSET * w :]
     # The target in the limb frame. From here on only the tip's rotation is in world coordinates.
-    r = rotate(limb.limb_from_world, sub(read_vec_at(target, 0), limb.hip))
-    tip_offset = sub(r, limb.tip)
-    is_met = dot(tip_offset, tip_offset) <= options.tolerance * options.tolerance
-    wanted_rotation = limb.tip_rotation
+    limb_target = rotate(limb.limb_from_world, sub(read_vec_at(target, 0), limb.hip))
+    tip_offset = sub(limb_target, limb.tip)
+    is_met = dot(tip_offset, tip_offset) <= settings.tolerance * settings.tolerance
+    target_rotation = limb.tip_rotation
     if tip_column >= 0 and problems.targets.shape[1] > 3:
-        wanted_rotation = read_quat_at(target, 3)
-        rotation_error = multiply(conjugate(limb.tip_rotation), wanted_rotation)
+        target_rotation = read_quat_at(target, 3)
+        rotation_error = multiply(conjugate(limb.tip_rotation), target_rotation)
         is_met = is_met & (
             rotation_error.x * rotation_error.x
             + rotation_error.y * rotation_error.y
             + rotation_error.z * rotation_error.z
-            <= options.half_angle_sine * options.half_angle_sine
+            <= settings.half_tolerance_sine * settings.half_tolerance_sine
         )
     # A start at its target is returned bit for bit, unless a pole or a swivel may still move it.
-    met_bits = mask_to_bits(is_met) if options.swivel.y <= 0.0 else 0
-    to_pole = read_vec_at(pole, 0)
+    met_bits = mask_to_bits(is_met) if settings.swivel.y <= 0.0 else 0
+    pole_offset = read_vec_at(pole, 0)
     if has_pole:
-        to_pole = rotate(limb.limb_from_world, sub(to_pole, limb.hip))
-    needs_angle = has_angle or options.weight != 1.0
-    rotation, middle_motion, angle, error = solve_limb(lane_kind, limb, options, r, to_pole, has_pole, needs_angle)
-    first_motion = nlerp(limb.first_motion, multiply(rotation, limb.first_motion), options.weight)
+        pole_offset = rotate(limb.limb_from_world, sub(pole_offset, limb.hip))
+    needs_angle = has_angle or settings.blend_weight != 1.0
+    limb_rotation, middle_motion, middle_angle, distance_error = solve_limb(
+        lane_kind, limb, settings, limb_target, pole_offset, has_pole, needs_angle
+    )
+    first_motion = nlerp(limb.first_motion, multiply(limb_rotation, limb.first_motion), settings.blend_weight)
     tip_motion = limb.tip_rotation
     if tip_column >= 0:
         tip_motion = nlerp(
-            limb.tip_motion, compute_tip_motion(limb, wanted_rotation, rotation, middle_motion), options.weight
+            limb.tip_motion,
+            compute_tip_motion(limb, target_rotation, limb_rotation, middle_motion),
+            settings.blend_weight,
         )
-    spill_quat(out, 0, first_motion)
-    spill_quat(out, 4, middle_motion)
-    spill_quat(out, 8, tip_motion)
-    out[12] = angle
+    spill_quat(output, 0, first_motion)
+    spill_quat(output, 4, middle_motion)
+    spill_quat(output, 8, tip_motion)
+    output[12] = middle_angle
     # With a weight below 1 the limb stops early: the target does not count as met.
-    arrived_bits = mask_to_bits(error <= options.tolerance) if options.weight == 1.0 else 0
+    arrived_bits = mask_to_bits(distance_error <= settings.tolerance) if settings.blend_weight == 1.0 else 0
     for l in range(count):
-        row = problems.q[block * w + l]
-        start = starts[min(block * w + l, starts.shape[0] - 1)]
-        copy_row(row, start)
-        is_kept = (met_bits >> l) & 1 == 1
-        outcome[block * w + l, 0], outcome[block * w + l, 1] = not is_kept, is_kept or (arrived_bits >> l) & 1 == 1
-        if not is_kept:
-            unspill_quat(row, first_column, numbers, 0, l, w)
+        result_q = problems.q[block * w + l]
+        start = start_q[min(block * w + l, start_q.shape[0] - 1)]
+        copy_row(result_q, start)
+        is_unchanged = (met_bits >> l) & 1 == 1
+        outcome[block * w + l, 0], outcome[block * w + l, 1] = (
+            not is_unchanged,
+            is_unchanged or (arrived_bits >> l) & 1 == 1,
+        )
+        if not is_unchanged:
+            unspill_quat(result_q, first_column, flat_output, 0, l, w)
             if has_angle:
-                row[middle_column] = numbers[12 * w + l]
+                result_q[middle_column] = flat_output[12 * w + l]
             else:
-                unspill_quat(row, middle_column, numbers, 4, l, w)
+                unspill_quat(result_q, middle_column, flat_output, 4, l, w)
             if tip_column >= 0:
-                unspill_quat(row, tip_column, numbers, 8, l, w)
+                unspill_quat(result_q, tip_column, flat_output, 8, l, w)
 
 
 @inline
-def solve_all(lane_kind, limbs, problems, settings, work):
+def solve_all(lane_kind, limbs, problems, settings_row, work):
     """Solve all problems, block by block."""
     targets, poles = problems.targets, problems.poles
-    options, w, k = read_settings(settings), count_lanes(lane_kind), targets.shape[0]
-    if k == 0:
+    settings, w, problem_count = read_settings(settings_row), count_lanes(lane_kind), targets.shape[0]
+    if problem_count == 0:
         return
-    rows, pole = view_lanes(lane_kind, work, 0, LIMB_ROW), view_lanes(lane_kind, work, POLE_OFFSET * w, 3)
+    lane_rows, pole = view_lanes(lane_kind, work, 0, LIMB_ROW), view_lanes(lane_kind, work, POLE_OFFSET * w, 3)
     gather_rows(work, 0, limbs, 0, w)
     # One limb for all targets is read once and stays in registers.
-    limb = read_limb(rows)
+    limb = read_limb(lane_rows)
     pole[0], pole[1], pole[2] = broadcast(lane_kind, 0.0), broadcast(lane_kind, 0.0), broadcast(lane_kind, 0.0)
-    for block in range((k + w - 1) // w):
+    for block in range((problem_count + w - 1) // w):
         gather_rows(work, TARGET_OFFSET, targets, block, w)
         if limbs.shape[0] > 1:
             gather_rows(work, 0, limbs, block, w)
-            limb = read_limb(rows)
+            limb = read_limb(lane_rows)
         if poles.shape[0] > 0:
             gather_rows(work, POLE_OFFSET, poles, block, w)
-        count = min(w, k - block * w)
-        solve_block(lane_kind, limb, problems, options, work, block, count)
+        count = min(w, problem_count - block * w)
+        solve_block(lane_kind, limb, problems, settings, work, block, count)
 
 
 @kernel
-def solve4(limbs, targets, poles, columns, settings, starts, q, outcome, work):
+def solve4(limbs, targets, poles, q_columns, settings_row, start_q, q, outcome, work):
     """Solve the problems in four lanes. Fill `q` and `outcome`."""
-    problems = LimbProblems(targets, poles, columns, starts, q, outcome)
-    solve_all(LANES4, limbs, problems, settings, work)
+    problems = LimbProblems(targets, poles, q_columns, start_q, q, outcome)
+    solve_all(LANES4, limbs, problems, settings_row, work)
 
 
 @kernel
-def solve8(limbs, targets, poles, columns, settings, starts, q, outcome, work):
+def solve8(limbs, targets, poles, q_columns, settings_row, start_q, q, outcome, work):
     """Solve the problems in eight lanes. Fill `q` and `outcome`."""
-    problems = LimbProblems(targets, poles, columns, starts, q, outcome)
-    solve_all(LANES8, limbs, problems, settings, work)
+    problems = LimbProblems(targets, poles, q_columns, start_q, q, outcome)
+    solve_all(LANES8, limbs, problems, settings_row, work)

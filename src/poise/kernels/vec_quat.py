@@ -214,8 +214,8 @@ def rotation_between_opposite(a, b):
 @inline
 def rotate_about_axis(axis, cosine, sine, v):
     """Rotate v about a unit axis. The part along it stays, the rest rotates."""
-    along = scale(axis, dot(axis, v))
-    return add(along, add(scale(sub(v, along), cosine), scale(cross(axis, v), sine)))
+    axial_part = scale(axis, dot(axis, v))
+    return add(axial_part, add(scale(sub(v, axial_part), cosine), scale(cross(axis, v), sine)))
 
 
 # --- Unit quaternions in lanes: axes, rotation about z, rotation error -----------------------------------------------
@@ -253,16 +253,16 @@ def rotate_about_z(q, s, c):
 
 
 @inline
-def rotation_error(wanted, rotation):
+def rotation_error(target, rotation):
     """Return 2 sin(angle / 2) times the remaining rotation axis. It is in the base frame.
 
-    Twice the vector part of wanted . rotation^-1: exact up to half a turn, where a matrix's antisymmetric part is
+    Twice the vector part of target . rotation^-1: exact up to half a turn, where a matrix's antisymmetric part is
     zero, and without an arc cosine. Near the goal it is the rotation vector.
     """
-    w = wanted.w * rotation.w + wanted.x * rotation.x + wanted.y * rotation.y + wanted.z * rotation.z
-    x = wanted.x * rotation.w - wanted.w * rotation.x + wanted.z * rotation.y - wanted.y * rotation.z
-    y = wanted.y * rotation.w - wanted.w * rotation.y + wanted.x * rotation.z - wanted.z * rotation.x
-    z = wanted.z * rotation.w - wanted.w * rotation.z + wanted.y * rotation.x - wanted.x * rotation.y
+    w = target.w * rotation.w + target.x * rotation.x + target.y * rotation.y + target.z * rotation.z
+    x = target.x * rotation.w - target.w * rotation.x + target.z * rotation.y - target.y * rotation.z
+    y = target.y * rotation.w - target.w * rotation.y + target.x * rotation.z - target.z * rotation.x
+    z = target.z * rotation.w - target.w * rotation.z + target.y * rotation.x - target.x * rotation.y
     # The shorter arc. This error takes as many iterations on a Panda as the log map, and 7 % less time.
     k = select(w < 0.0, w * 0.0 - 2.0, w * 0.0 + 2.0)
     return Vec(k * x, k * y, k * z)

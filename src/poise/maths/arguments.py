@@ -20,7 +20,7 @@ from poise.maths.arrays import abbreviate
 Checked = TypeVar("Checked")
 
 # Description of a value in a message, with an example, by class name.
-_KIND_PHRASES = {
+_TYPE_PHRASES = {
     "Clip": "a Clip, such as rig.clips[0]",
     "Contacts": "a poise.Contacts, such as planted.contacts",
     "Pose": "a Pose, such as rig.rest",
@@ -31,14 +31,14 @@ _KIND_PHRASES = {
 }
 
 
-def require(value: Any, kind: type[Checked], label: str) -> Checked:
+def require(value: Any, expected_type: type[Checked], label: str) -> Checked:
     """Return a value of a class; raise InputError for any other.
 
     Parameters
     ----------
     value
         The value.
-    kind
+    expected_type
         The class.
     label
         Name of the value in the message.
@@ -48,21 +48,26 @@ def require(value: Any, kind: type[Checked], label: str) -> Checked:
     InputError
         For a value of another class. The message names a source of the right class.
     """
-    if isinstance(value, kind):
+    if isinstance(value, expected_type):
         return value
-    raise make_kind_error(value, (kind,), label)
+    raise make_type_error(value, (expected_type,), label)
 
 
-def make_kind_error(value: Any, kinds: tuple[type, ...], label: str) -> InputError:
+def make_type_error(value: Any, expected_types: tuple[type, ...], label: str) -> InputError:
     """Make the InputError for a value of none of these classes."""
-    expected = " or ".join(_KIND_PHRASES.get(kind.__name__, _add_article(kind.__name__)) for kind in kinds)
+    expected = " or ".join(
+        _TYPE_PHRASES.get(expected_type.__name__, _add_article(expected_type.__name__))
+        for expected_type in expected_types
+    )
     return InputError(f"{label} must be {expected}, not {describe_value(value)}")
 
 
 def describe_value(value: Any) -> str:
     """Describe a value in a message. Library values by their class, others as `abbreviate` writes them."""
-    kind: type = type(value)
-    return _add_article(kind.__name__) if kind.__module__.partition(".")[0] == "poise" else abbreviate(value)
+    value_type: type = type(value)
+    return (
+        _add_article(value_type.__name__) if value_type.__module__.partition(".")[0] == "poise" else abbreviate(value)
+    )
 
 
 def check_text(value: Any, label: str) -> str:
@@ -81,7 +86,7 @@ def check_text(value: Any, label: str) -> str:
     return value
 
 
-def check_entries(value: Any, label: str, example: str, entries: str = "values") -> list[Any]:
+def check_entries(value: Any, label: str, example: str, entry_noun: str = "values") -> list[Any]:
     """Return the entries of a collection.
 
     Parameters
@@ -92,7 +97,7 @@ def check_entries(value: Any, label: str, example: str, entries: str = "values")
         Name of the collection in the message.
     example
         An example for the message: "['hips', 'spine']".
-    entries
+    entry_noun
         Name of the entries in the message.
 
     Raises
@@ -105,16 +110,16 @@ def check_entries(value: Any, label: str, example: str, entries: str = "values")
             return list(cast("Iterable[Any]", value))
         except TypeError:  # an array without axes
             pass
-    message = f"{label} are several {entries}, such as {example}, not {describe_value(value)}"
+    message = f"{label} are several {entry_noun}, such as {example}, not {describe_value(value)}"
     raise InputError(message)
 
 
 def check_names(value: Any, label: str, example: str = "['hips', 'spine']") -> tuple[str, ...]:
     """Check several names; return a tuple. InputError for a single text and for entries of other kinds."""
     entries = check_entries(value, label, example, "names")
-    for one in entries:
-        if not isinstance(one, str):
-            message = f"{label} are names, such as {example}; one of them is {describe_value(one)}"
+    for entry in entries:
+        if not isinstance(entry, str):
+            message = f"{label} are names, such as {example}; one of them is {describe_value(entry)}"
             raise InputError(message)
     return tuple(map(str, entries))  # converts NumPy's strings
 
@@ -134,7 +139,7 @@ def _add_article(name: str) -> str:
 # --- Checks of solver options ----------------------------------------------------------------------------------------
 
 
-_MAX_COUNT = 1_000_000  # iterations or restarts; larger numbers are typing errors
+_MAX_OPTION_COUNT = 1_000_000  # iterations or restarts; larger numbers are typing errors
 
 
 def count(option: str, value: Any) -> int:
@@ -156,8 +161,8 @@ def count(option: str, value: Any) -> int:
         number = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = -1
-    if not 0 <= number <= _MAX_COUNT:
-        raise InputError(f"{option} must be a whole number from 0 to {_MAX_COUNT}, not {abbreviate(value)}")
+    if not 0 <= number <= _MAX_OPTION_COUNT:
+        raise InputError(f"{option} must be a whole number from 0 to {_MAX_OPTION_COUNT}, not {abbreviate(value)}")
     return number
 
 
@@ -239,7 +244,7 @@ OPTION_SYNONYMS = {
     "lambda": "damping", "lam": "damping", "lambd": "damping", "tol": "tolerance", "eps": "tolerance",
     "restart": "restarts", "attempts": "restarts", "maxangle": "max_turn", "poletarget": "pole",
 }  # fmt: skip
-_SOLVE_OPTIONS = (
+_SOLVE_ARGUMENTS = (
     "tolerance",
     "angle_tolerance",
     "free_root",
@@ -263,37 +268,37 @@ def require_keywords(option_class: OptionClass) -> OptionClass:
 
     @functools.wraps(original_init)
     def init(self: Any, *positional: Any, **options: Any) -> None:
-        names = list(inspect.signature(original_init).parameters)[1:] if positional or options else ()
+        option_names = list(inspect.signature(original_init).parameters)[1:] if positional or options else ()
         if positional:
-            raise InputError(_format_position_error(type(self), positional, names))
+            raise InputError(_format_position_error(type(self), positional, option_names))
         for name in options:
-            if name not in names:
-                raise _make_option_error(type(self).__name__, name, names)
+            if name not in option_names:
+                raise _make_option_error(type(self).__name__, name, option_names)
         original_init(self, **options)
 
     option_class.__init__ = init
     return option_class
 
 
-def _format_position_error(option_class: type, positional: tuple[Any, ...], names: Iterable[str]) -> str:
+def _format_position_error(option_class: type, positional: tuple[Any, ...], option_names: Iterable[str]) -> str:
     """Format the message for CCD(50).
 
     It proposes the first option that takes such a value, iterations before others.
     """
-    likely = next(
+    likely_option = next(
         (
             name
-            for name in sorted(names, key=lambda name: name != "iterations")
+            for name in sorted(option_names, key=lambda name: name != "iterations")
             if _accepts_option(option_class, name, positional[0])
         ),
         "",
     )
-    call = (
-        f"poise.{option_class.__name__}({likely}={_format_value(positional[0])})"
-        if likely
-        else f"one of: {', '.join(names)}"
+    example_call = (
+        f"poise.{option_class.__name__}({likely_option}={_format_value(positional[0])})"
+        if likely_option
+        else f"one of: {', '.join(option_names)}"
     )
-    return f"{option_class.__name__} takes its options by name: write {call}"
+    return f"{option_class.__name__} takes its options by name: write {example_call}"
 
 
 def _format_value(value: Any) -> str:
@@ -309,27 +314,31 @@ def _accepts_option(option_class: type, name: str, value: Any) -> bool:
     return True
 
 
-def _make_option_error(kind: str, name: str, names: Iterable[str]) -> UnknownNameError | InputError:
-    if name in _SOLVE_OPTIONS:
-        return InputError(f"{name} is not an option of {kind}, but of solve(): write solve(start, goals, {name}=...)")
-    return UnknownNameError(f"option of {kind}", name, names, plural="options", means=OPTION_SYNONYMS)
+def _make_option_error(class_name: str, name: str, option_names: Iterable[str]) -> UnknownNameError | InputError:
+    if name in _SOLVE_ARGUMENTS:
+        return InputError(
+            f"{name} is not an option of {class_name}, but of solve(): write solve(start, goals, {name}=...)"
+        )
+    return UnknownNameError(f"option of {class_name}", name, option_names, plural="options", means=OPTION_SYNONYMS)
 
 
 def make_argument_error(
-    function: str, unknown: Iterable[str], names: Iterable[str], options: Iterable[str]
+    function_name: str, unknown_names: Iterable[str], argument_names: Iterable[str], solver_options: Iterable[str]
 ) -> Exception:
     """Make the error for an unknown keyword of a function. It belongs to a solver, or is unknown.
 
-    `names` are the arguments of the function, `options` those of solvers.
+    `argument_names` are the arguments of the function, `solver_options` those of solvers.
     """
-    name = next(iter(unknown))
-    meant = OPTION_SYNONYMS.get("".join(letter for letter in name.casefold() if letter.isalnum()), name)
-    if meant in options and meant not in names:
+    name = next(iter(unknown_names))
+    equivalent = OPTION_SYNONYMS.get("".join(letter for letter in name.casefold() if letter.isalnum()), name)
+    if equivalent in solver_options and equivalent not in argument_names:
         return InputError(
-            f"{name} is an option of a solver, not of {function}(): write "
-            f"{function}(..., solver=poise.{_find_example_solver(meant)}({meant}=...))"
+            f"{name} is an option of a solver, not of {function_name}(): write "
+            f"{function_name}(..., solver=poise.{_find_example_solver(equivalent)}({equivalent}=...))"
         )
-    return UnknownNameError(f"argument of {function}()", name, names, plural="arguments", means=OPTION_SYNONYMS)
+    return UnknownNameError(
+        f"argument of {function_name}()", name, argument_names, plural="arguments", means=OPTION_SYNONYMS
+    )
 
 
 def _find_example_solver(option: str) -> str:

@@ -81,11 +81,11 @@ def _check_numbers(values: ArrayLike, array: NDArray[Any], label: str) -> None:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         message = f"{label} must be numbers; some of them are masked"
         raise InputError(message)
-    others = array.dtype.kind == "O" and any(isinstance(v, _NON_NUMERIC_TYPES) for v in array.ravel().tolist())
+    has_non_numbers = array.dtype.kind == "O" and any(isinstance(v, _NON_NUMERIC_TYPES) for v in array.ravel().tolist())
     if array.dtype.kind == "c":
         message = f"{label} must be real numbers, not {array.dtype}"
         raise InputError(message)
-    if array.size and (others or array.dtype.kind not in "iufO"):
+    if array.size and (has_non_numbers or array.dtype.kind not in "iufO"):
         raise TypeError
 
 
@@ -190,30 +190,30 @@ def find_simd_width() -> int:
     return 8 if binding.get_host_cpu_features().get("avx512f", False) else 4
 
 
-def allocate_aligned(count: int) -> Floats:
+def allocate_aligned(number_count: int) -> Floats:
     """Allocate uninitialised float64 numbers on a 64-byte boundary."""
-    memory = np.empty(count + _ALIGNMENT_BYTES // 8)
-    skip = (-memory.ctypes.data // 8) % (_ALIGNMENT_BYTES // 8)
-    return memory[skip : skip + count]
+    memory = np.empty(number_count + _ALIGNMENT_BYTES // 8)
+    first_index = (-memory.ctypes.data // 8) % (_ALIGNMENT_BYTES // 8)
+    return memory[first_index : first_index + number_count]
 
 
 class _ThreadScratch(threading.local):
     """Workspace of one thread's kernels."""
 
-    work = allocate_aligned(0)
+    workspace = allocate_aligned(0)
 
 
 _SCRATCH = _ThreadScratch()
 
 
-def get_scratch(count: int) -> Floats:
-    """Return a reused workspace of at least `count` aligned numbers.
+def get_scratch(number_count: int) -> Floats:
+    """Return a reused workspace of at least `number_count` aligned numbers.
 
     For one call of a kernel: the next call in this thread gets the same memory.
     """
-    work = _SCRATCH.work
-    if len(work) < count:
-        work = allocate_aligned(count)
-        if count <= _MAX_SCRATCH_NUMBERS:
-            _SCRATCH.work = work
-    return work
+    workspace = _SCRATCH.workspace
+    if len(workspace) < number_count:
+        workspace = allocate_aligned(number_count)
+        if number_count <= _MAX_SCRATCH_NUMBERS:
+            _SCRATCH.workspace = workspace
+    return workspace

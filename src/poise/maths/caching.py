@@ -30,10 +30,10 @@ def register_fork_handlers() -> None:
 
 
 def _acquire_compiler_lock() -> None:
-    compiler = sys.modules.get("numba.core.compiler_lock")  # which `import poise` does not import
-    if compiler is not None:
-        compiler.global_compiler_lock.acquire()
-        _held_locks.append(compiler.global_compiler_lock)
+    lock_module = sys.modules.get("numba.core.compiler_lock")  # which `import poise` does not import
+    if lock_module is not None:
+        lock_module.global_compiler_lock.acquire()
+        _held_locks.append(lock_module.global_compiler_lock)
 
 
 def _release_locks() -> None:
@@ -47,10 +47,12 @@ def _renew_property_locks() -> None:
     Before Python 3.12 each has one lock for all instances of its class, held while one of them is computed.
     """
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("poise.")]
-    for kind in {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}:
-        for value in vars(kind).values():
-            if isinstance(value, cached_property):
-                value.lock = threading.RLock()  # pyright: ignore[reportAttributeAccessIssue]
+    for value_class in {
+        value_class for module in modules for value_class in vars(module).values() if isinstance(value_class, type)
+    }:
+        for attribute in vars(value_class).values():
+            if isinstance(attribute, cached_property):
+                attribute.lock = threading.RLock()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 # --- Cached results and frozen values --------------------------------------------------------------------------------
@@ -67,33 +69,33 @@ _MAX_KEYS = 128  # keys per subject; bounds the memory of varying keys, such as 
 
 
 def get_or_compute(
-    owner: object, subject: str, key: Hashable, make: Callable[[], Computed], max_keys: int = _MAX_KEYS
+    owner: object, subject: str, key: Hashable, compute: Callable[[], Computed], max_keys: int = _MAX_KEYS
 ) -> Computed:
-    """Return the cached result for owner, subject and key. Calls `make()` where there is none yet.
+    """Return the cached result for owner, subject and key. Calls `compute()` where there is none yet.
 
     Each subject has at most `max_keys` keys; the oldest is removed first. Concurrent threads may both compute a result;
     one of the two is stored.
     """
     caches: dict[str, dict[Hashable, Any]] = owner.__dict__.setdefault(_CACHE_ATTRIBUTE, {})
-    entries = caches.get(subject)
-    if entries is None:
-        entries = caches.setdefault(subject, {})
-    value = entries.get(key, _CACHE_ATTRIBUTE)
-    if value is _CACHE_ATTRIBUTE:
-        value = make()
-        while len(entries) >= max_keys:
-            entries.pop(next(iter(tuple(entries)), None), None)  # of a copy: other threads may add keys
-        entries[key] = value
-    return value
+    results_by_key = caches.get(subject)
+    if results_by_key is None:
+        results_by_key = caches.setdefault(subject, {})
+    result = results_by_key.get(key, _CACHE_ATTRIBUTE)
+    if result is _CACHE_ATTRIBUTE:
+        result = compute()
+        while len(results_by_key) >= max_keys:
+            results_by_key.pop(next(iter(tuple(results_by_key)), None), None)  # of a copy: other threads may add keys
+        results_by_key[key] = result
+    return result
 
 
 def select_own_fields(owner: Any) -> dict[str, Any]:
     """Return the constructor fields of a value, for pickling. Cached results are left out."""
-    kind = type(owner)
+    owner_class = type(owner)
     return {
         name: value
         for name, value in owner.__dict__.items()
-        if name != _CACHE_ATTRIBUTE and not isinstance(getattr(kind, name, None), cached_property)
+        if name != _CACHE_ATTRIBUTE and not isinstance(getattr(owner_class, name, None), cached_property)
     }
 
 

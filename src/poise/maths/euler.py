@@ -51,11 +51,13 @@ def from_quaternion(q: ArrayLike, order: str) -> Floats:
     x, y, z = xyz[i], sign * xyz[j], xyz[k]
     sum_length, difference_length = np.hypot(w + y, x + z), np.hypot(w - y, x - z)
     middle = 2.0 * np.arctan2(sum_length, difference_length) - 0.5 * np.pi
-    total, difference = np.arctan2(x + z, w + y), np.arctan2(x - z, w - y)
-    size = np.hypot(sum_length, difference_length)
-    difference = np.where(difference_length <= _GIMBAL_LOCK_COSINE * size, total, difference)
-    total = np.where(sum_length <= _GIMBAL_LOCK_COSINE * size, difference, total)
-    return np.stack([wrap_angles(total + difference), sign * middle, wrap_angles(total - difference)], axis=-1)
+    outer_sum, outer_difference = np.arctan2(x + z, w + y), np.arctan2(x - z, w - y)
+    total_length = np.hypot(sum_length, difference_length)
+    outer_difference = np.where(difference_length <= _GIMBAL_LOCK_COSINE * total_length, outer_sum, outer_difference)
+    outer_sum = np.where(sum_length <= _GIMBAL_LOCK_COSINE * total_length, outer_difference, outer_sum)
+    return np.stack(
+        [wrap_angles(outer_sum + outer_difference), sign * middle, wrap_angles(outer_sum - outer_difference)], axis=-1
+    )
 
 
 def wrap_angles(angle: ArrayLike) -> Floats:
@@ -69,10 +71,10 @@ def find_nearest_angles(angles: Floats, reference: Floats) -> Floats:
 
     Every rotation has two triples modulo turns, (a, b, c) and (a + pi, pi - b, c + pi).
     """
-    both = np.stack([angles, compute_alternative(angles)])
-    both = reference + wrap_angles(both - reference)
-    distance = np.abs(both - reference).sum(axis=-1)
-    return np.where((distance[1] < distance[0])[..., None], both[1], both[0])
+    candidates = np.stack([angles, compute_alternative(angles)])
+    candidates = reference + wrap_angles(candidates - reference)
+    distance = np.abs(candidates - reference).sum(axis=-1)
+    return np.where((distance[1] < distance[0])[..., None], candidates[1], candidates[0])
 
 
 def unwrap_angles(angles: Floats) -> Floats:
@@ -85,13 +87,15 @@ def unwrap_angles(angles: Floats) -> Floats:
     if len(angles) < 2:  # noqa: PLR2004  (nothing to go on from)
         return angles
     candidates = np.stack([angles, compute_alternative(angles)], axis=1)  # (frames, 2, ..., 3)
-    steps = wrap_angles(candidates[1:, :, None] - candidates[:-1, None])  # (frames - 1, to, from, ..., 3)
-    next_choice = np.abs(steps).sum(axis=-1).argmin(axis=1)  # (frames - 1, from, ...): next triple after either one
-    chosen = np.zeros(angles.shape[:-1], dtype=np.int64)
+    angle_steps = wrap_angles(candidates[1:, :, None] - candidates[:-1, None])  # (frames - 1, to, from, ..., 3)
+    next_choice = (
+        np.abs(angle_steps).sum(axis=-1).argmin(axis=1)
+    )  # (frames - 1, from, ...): next triple after either one
+    chosen_index = np.zeros(angles.shape[:-1], dtype=np.int64)
     for frame, (from_first, from_second) in enumerate(zip(next_choice[:, 0], next_choice[:, 1], strict=True), start=1):
-        chosen[frame] = np.where(chosen[frame - 1] == 0, from_first, from_second)
-    path = np.where((chosen == 0)[..., None], candidates[:, 0], candidates[:, 1])
-    return np.unwrap(path, axis=0)
+        chosen_index[frame] = np.where(chosen_index[frame - 1] == 0, from_first, from_second)
+    chosen_angles = np.where((chosen_index == 0)[..., None], candidates[:, 0], candidates[:, 1])
+    return np.unwrap(chosen_angles, axis=0)
 
 
 def compute_alternative(angles: Floats) -> Floats:

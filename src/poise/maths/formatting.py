@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_MAX_NUMBERS, _MAX_ENTRIES, _MAX_PART_LETTERS, _MAX_LETTERS = 8, 4, 72, 380  # items, entries and letters written
+_MAX_ARRAY_NUMBERS, _MAX_ENTRIES, _MAX_PART_LETTERS, _MAX_LETTERS = 8, 4, 72, 380  # items, entries and letters written
 
 _ZERO_TOLERANCE = 1e-12  # rounding error of a zero among numbers of about 1
 _TIME_UNITS = ((1.0, "s"), (1e-4, "ms"), (0.0, "us"))  # [s] smallest time in each unit
@@ -56,27 +56,29 @@ def format_fields(self: Any) -> str:
     4 entries by their count. Fields with their plain default are left out.
     """
     if isinstance(self, tuple):  # a named tuple
-        parts = [f"{name}={format_brief(getattr(self, name))}" for name in getattr(self, "_fields", ())]
+        field_texts = [f"{name}={format_brief(getattr(self, name))}" for name in getattr(self, "_fields", ())]
     else:
-        parts = [
+        field_texts = [
             f"{field.name}={format_brief(getattr(self, field.name))}"
             for field in dataclasses.fields(self)
             if field.repr and not _is_default(field, getattr(self, field.name))
         ]
-    return f"{type(self).__name__}({_truncate(', '.join(parts), _MAX_LETTERS)})"
+    return f"{type(self).__name__}({_truncate(', '.join(field_texts), _MAX_LETTERS)})"
 
 
 def format_brief(value: Any) -> str:
     """Format a value in one short line. It has at most 72 letters."""
     if isinstance(value, np.ndarray):
-        numbers = " ".join(np.array2string(value, precision=6, separator=", ").split())
-        return numbers if value.size <= _MAX_NUMBERS else f"<array {value.shape}>"
+        array_text = " ".join(np.array2string(value, precision=6, separator=", ").split())
+        return array_text if value.size <= _MAX_ARRAY_NUMBERS else f"<array {value.shape}>"
     if isinstance(value, Mapping):
-        pairs: Mapping[Any, Any] = value
+        mapping: Mapping[Any, Any] = value
         text = (
-            "{" + ", ".join(f"{key!r}: {format_brief(one)}" for key, one in islice(pairs.items(), _MAX_ENTRIES)) + "}"
+            "{"
+            + ", ".join(f"{key!r}: {format_brief(entry)}" for key, entry in islice(mapping.items(), _MAX_ENTRIES))
+            + "}"
         )
-        return _truncate(text, _MAX_PART_LETTERS) if len(pairs) <= _MAX_ENTRIES else f"<{len(pairs)} entries>"
+        return _truncate(text, _MAX_PART_LETTERS) if len(mapping) <= _MAX_ENTRIES else f"<{len(mapping)} entries>"
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         entries: Sequence[Any] = value
         text = "(" + ", ".join(map(format_brief, entries[:_MAX_ENTRIES])) + ")"

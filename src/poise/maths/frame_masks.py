@@ -33,22 +33,24 @@ def take_frames(values: Rows, frames: Ints) -> Rows:
 def measure_time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
     """Measure times to the nearest true frames.
 
-    (F, L) each: since and until the mask is true [s]; infinite if never.
+    Return the seconds since and until the mask is true, (F, L); infinite if never.
     """
-    before, after = find_last_true(mask), find_next_true(mask)
-    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
-    until = np.where(after < len(times), times[np.minimum(after, len(times) - 1)] - times[:, None], np.inf)
-    return since, until
+    last_frames, next_frames = find_last_true(mask), find_next_true(mask)
+    seconds_since = np.where(last_frames >= 0, times[:, None] - times[last_frames], np.inf)
+    seconds_until = np.where(
+        next_frames < len(times), times[np.minimum(next_frames, len(times) - 1)] - times[:, None], np.inf
+    )
+    return seconds_since, seconds_until
 
 
-def compute_fade(times: Floats, marked: Bools, seconds: float) -> Floats:
+def compute_fade(times: Floats, is_marked: Bools, fade_seconds: float) -> Floats:
     """Compute weights fading from marked frames.
 
-    (F, ...): 0 in marked frames, 1 from `seconds` before and after on, smoothly between.
+    (F, ...): 0 in marked frames, 1 from `fade_seconds` before and after on, smoothly between.
     """
-    return smoothstep(np.minimum(*measure_time_from(times, marked)) / seconds)
+    return smoothstep(np.minimum(*measure_time_from(times, is_marked)) / fade_seconds)
 
 
-def find_frames_near(times: Floats, marked: Bools, seconds: float) -> Bools:
-    """Find frames (F,) within `seconds` of a marked frame (F,)."""
-    return np.minimum(*measure_time_from(times, marked[:, None]))[:, 0] <= seconds
+def find_frames_near(times: Floats, is_marked: Bools, radius_seconds: float) -> Bools:
+    """Find frames (F,) within `radius_seconds` of a marked frame (F,)."""
+    return np.minimum(*measure_time_from(times, is_marked[:, None]))[:, 0] <= radius_seconds

@@ -16,7 +16,7 @@ IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
 _UNIT_TOLERANCE = 1e-14  # ten times the rounding error of a normalised squared length
 _SMALL_ANGLE_RAD = 1e-9  # [rad] below, slerp weights equal linear ones to rounding
-_OPPOSITE_SQUARED = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicular axis is used
+_OPPOSITE_SQUARED_LENGTH = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicular axis is used
 
 
 _UNIFORM_TOLERANCE = 1e-12  # relative difference of equal lengths
@@ -41,10 +41,10 @@ def normalise(q: ArrayLike) -> Floats:
 
 def scale_to_unit(v: Floats, message: str) -> Floats:
     """Scale finite vectors (..., n) to unit length. InputError with `message` for one of zero length."""
-    largest = np.abs(v).max(axis=-1, keepdims=True)
-    if (largest == 0.0).any():
+    max_component = np.abs(v).max(axis=-1, keepdims=True)
+    if (max_component == 0.0).any():
         raise InputError(message)
-    scaled = v / largest  # first, so that squares of huge or tiny numbers stay representable
+    scaled = v / max_component  # first, so that squares of huge or tiny numbers stay representable
     return scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
 
 
@@ -136,18 +136,18 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     a, a_is_zero = _normalise_nonzero(a)
     b, b_is_zero = _normalise_nonzero(b)
     m = a + b
-    square = (m * m).sum(axis=-1, keepdims=True)
-    q = np.concatenate([0.5 * square, np.cross(a, m)], axis=-1)
-    half_turn = np.concatenate([np.zeros_like(square), _find_perpendicular(a)], axis=-1)
-    q = np.where(square < _OPPOSITE_SQUARED, half_turn, q)
+    squared_length = (m * m).sum(axis=-1, keepdims=True)
+    q = np.concatenate([0.5 * squared_length, np.cross(a, m)], axis=-1)
+    half_turn = np.concatenate([np.zeros_like(squared_length), _find_perpendicular(a)], axis=-1)
+    q = np.where(squared_length < _OPPOSITE_SQUARED_LENGTH, half_turn, q)
     return normalise(np.where(a_is_zero | b_is_zero, IDENTITY, q))
 
 
 def _normalise_nonzero(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Normalise vectors v (..., 3). Also returns (..., 1) where v is zero; the first axis is returned there."""
-    largest = np.abs(v).max(axis=-1, keepdims=True)
-    is_zero = largest == 0.0
-    v = np.where(is_zero, [1.0, 0.0, 0.0], v / np.where(is_zero, 1.0, largest))
+    max_component = np.abs(v).max(axis=-1, keepdims=True)
+    is_zero = max_component == 0.0
+    v = np.where(is_zero, [1.0, 0.0, 0.0], v / np.where(is_zero, 1.0, max_component))
     return v / np.sqrt((v * v).sum(axis=-1, keepdims=True)), is_zero
 
 
@@ -160,12 +160,12 @@ def _find_perpendicular(v: Floats) -> Floats:
 def as_matrix(q: Floats) -> Floats:
     """Make rotation matrices (..., 3, 3) of unit quaternions. Columns are the rotated axes."""
     w, x, y, z = np.moveaxis(q, -1, 0)
-    numbers = (
+    entries = (
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
     )  # fmt: skip
-    return np.stack(numbers, axis=-1).reshape(*q.shape[:-1], 3, 3)
+    return np.stack(entries, axis=-1).reshape(*q.shape[:-1], 3, 3)
 
 
 def from_matrix(m: Floats) -> Floats:
@@ -174,9 +174,9 @@ def from_matrix(m: Floats) -> Floats:
     Of the four formulas the one dividing by the largest component is used (Shepperd, J. Guidance and Control 1(3),
     1978).
     """
-    d = np.diagonal(m, axis1=-2, axis2=-1)
-    trace = d.sum(axis=-1)
-    squares = np.concatenate([trace[..., None], 2 * d - trace[..., None]], axis=-1)  # 4 w^2 - 1, 4 x^2 - 1, ...
+    diagonal = np.diagonal(m, axis1=-2, axis2=-1)
+    trace = diagonal.sum(axis=-1)
+    squares = np.concatenate([trace[..., None], 2 * diagonal - trace[..., None]], axis=-1)  # 4 w^2 - 1, 4 x^2 - 1, ...
     x, y, z = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     xy, yz, zx = m[..., 0, 1] + m[..., 1, 0], m[..., 1, 2] + m[..., 2, 1], m[..., 2, 0] + m[..., 0, 2]
     candidates = np.stack(
@@ -188,8 +188,8 @@ def from_matrix(m: Floats) -> Floats:
         ],
         axis=-2,
     )
-    best = squares.argmax(axis=-1)[..., None, None]
-    q = normalise(np.take_along_axis(candidates, best, axis=-2)[..., 0, :])
+    largest_index = squares.argmax(axis=-1)[..., None, None]
+    q = normalise(np.take_along_axis(candidates, largest_index, axis=-2)[..., 0, :])
     return np.where(q[..., :1] < 0, -q, q)
 
 
@@ -203,10 +203,10 @@ def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
     b = np.where((a * b).sum(axis=-1, keepdims=True) < 0, -b, b)
     chord, sum_ = a - b, a + b
     h = 2 * np.arctan2(np.sqrt((chord * chord).sum(-1, keepdims=True)), np.sqrt((sum_ * sum_).sum(-1, keepdims=True)))
-    small = h < _SMALL_ANGLE_RAD
-    safe = np.where(small, 1.0, np.sin(h))
-    weight_a = np.where(small, 1 - t, np.sin((1 - t) * h) / safe)
-    weight_b = np.where(small, t, np.sin(t * h) / safe)
+    is_small = h < _SMALL_ANGLE_RAD
+    divisor = np.where(is_small, 1.0, np.sin(h))
+    weight_a = np.where(is_small, 1 - t, np.sin((1 - t) * h) / divisor)
+    weight_b = np.where(is_small, t, np.sin(t * h) / divisor)
     return normalise(weight_a * a + weight_b * b)
 
 
@@ -228,8 +228,8 @@ def from_vector(v: Floats) -> Floats:
     """
     angle = np.sqrt((v * v).sum(axis=-1, keepdims=True))
     half = 0.5 * angle
-    k = np.where(angle > _SMALL_ANGLE_RAD, np.sin(half) / np.maximum(angle, _SMALL_ANGLE_RAD), 0.5)
-    return _join_parts(np.cos(half), k * v)
+    factor = np.where(angle > _SMALL_ANGLE_RAD, np.sin(half) / np.maximum(angle, _SMALL_ANGLE_RAD), 0.5)
+    return _join_parts(np.cos(half), factor * v)
 
 
 def twist_angle(q: Floats, axis: Floats) -> Floats:
@@ -238,8 +238,8 @@ def twist_angle(q: Floats, axis: Floats) -> Floats:
     2 atan2(v.axis, w), of the rotation about the axis nearest to q. At half a turn about a perpendicular axis every
     twist is equally near; 0 is returned.
     """
-    along = (q[..., 1:] * axis).sum(axis=-1)
-    angle = 2 * np.arctan2(along, q[..., 0])
+    axis_component = (q[..., 1:] * axis).sum(axis=-1)
+    angle = 2 * np.arctan2(axis_component, q[..., 0])
     return np.where(angle > np.pi, angle - 2 * np.pi, np.where(angle <= -np.pi, angle + 2 * np.pi, angle))
 
 
@@ -250,18 +250,18 @@ def rotation_part(linear: Floats) -> Floats:
     A map of rank below 2 has no rotation: the identity is returned.
     """
     determinant = np.linalg.det(linear)
-    signed = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]
-    lengths = np.sqrt((signed**2).sum(axis=-2))
-    longest = lengths.max(axis=-1)
-    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= _UNIFORM_TOLERANCE * longest)
-    uniform &= np.abs(np.abs(determinant) - longest**3) <= _UNIFORM_TOLERANCE * longest**3
-    result = signed / np.where(longest > 0, longest, 1.0)[..., None, None]
-    if not uniform.all():
-        u, s, vt = np.linalg.svd(result[~uniform])
+    proper_maps = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]
+    column_lengths = np.sqrt((proper_maps**2).sum(axis=-2))
+    max_length = column_lengths.max(axis=-1)
+    is_uniform = (max_length > 0) & (np.ptp(column_lengths, axis=-1) <= _UNIFORM_TOLERANCE * max_length)
+    is_uniform &= np.abs(np.abs(determinant) - max_length**3) <= _UNIFORM_TOLERANCE * max_length**3
+    result = proper_maps / np.where(max_length > 0, max_length, 1.0)[..., None, None]
+    if not is_uniform.all():
+        u, s, vt = np.linalg.svd(result[~is_uniform])
         handedness = np.sign(np.linalg.det(u @ vt))
         u[..., 2] *= handedness[..., None]
-        flat = s[..., 1] <= 1e-12 * np.maximum(s[..., 0], 1e-300)
-        result[~uniform] = np.where(flat[..., None, None], np.eye(3), u @ vt)
+        is_rank_one = s[..., 1] <= 1e-12 * np.maximum(s[..., 0], 1e-300)
+        result[~is_uniform] = np.where(is_rank_one[..., None, None], np.eye(3), u @ vt)
     return result
 
 
@@ -286,9 +286,9 @@ def split_transforms(matrices: ArrayLike, label: str) -> tuple[Floats, Floats]:
     if transforms.shape[-2:] not in {(3, 4), (4, 4)}:
         message = f"{label} needs a 4 x 4 or 3 x 4 matrix; its shape is {transforms.shape}"
         raise InputError(message)
-    wrong = np.abs(transforms[..., 3:, :] - (0.0, 0.0, 0.0, 1.0)).max(axis=-1, initial=0.0) > _LAST_ROW_TOLERANCE
-    if wrong.any():
-        row = " ".join(f"{number:.12g}" for number in transforms[..., 3:, :][wrong][0])
+    is_wrong = np.abs(transforms[..., 3:, :] - (0.0, 0.0, 0.0, 1.0)).max(axis=-1, initial=0.0) > _LAST_ROW_TOLERANCE
+    if is_wrong.any():
+        row = " ".join(f"{number:.12g}" for number in transforms[..., 3:, :][is_wrong][0])
         message = f"{label} needs 0 0 0 1 as the last row of its matrix, not {row}; matrices act on column vectors"
         raise InputError(message)
     return transforms[..., :3, 3], transforms[..., :3, :3]
@@ -297,11 +297,11 @@ def split_transforms(matrices: ArrayLike, label: str) -> tuple[Floats, Floats]:
 def check_rotation_matrices(matrices: Floats, label: str) -> None:
     """Refuse matrices (..., 3, 3) other than rotations. These are orthogonal within 1e-6, and not mirrored."""
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers: the gap is then infinite or NaN
-        gaps = np.abs(np.swapaxes(matrices, -1, -2) @ matrices - np.eye(3)).max(axis=(-2, -1), initial=0.0)
-    if not (gaps <= _ORTHOGONALITY_TOLERANCE).all():
+        errors = np.abs(np.swapaxes(matrices, -1, -2) @ matrices - np.eye(3)).max(axis=(-2, -1), initial=0.0)
+    if not (errors <= _ORTHOGONALITY_TOLERANCE).all():
         message = (
             f"{label} is no rotation matrix: it is not orthogonal, M^T M differs from the identity by "
-            f"{gaps.max():.3g}; scale and shear must be taken out first"
+            f"{errors.max():.3g}; scale and shear must be taken out first"
         )
         raise InputError(message)
     if (np.linalg.det(matrices) < 0.0).any():

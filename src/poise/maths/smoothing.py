@@ -27,7 +27,7 @@ def average_hann(values: Floats, half_width: int) -> Floats:
 
 
 def compute_upper_envelope(values: Floats, half_width: int) -> Floats:
-    """Compute a smooth upper envelope (F, ...). The maximum over a window, averaged over the same window."""
+    """Compute a smooth upper envelope (F, ...). It averages the maximum of a window over the same window."""
     if half_width < 1:
         return values
     return average_hann(compute_window_max(values, half_width), half_width)
@@ -38,11 +38,11 @@ def compute_window_max(values: Floats, half_width: int) -> Floats:
 
     Windows are doubled: the maximum of a window is that of its halves; two overlapping windows give the odd width.
     """
-    largest, size, width = _pad_ends(values, half_width), 1, 2 * half_width + 1
-    while 2 * size <= width:
-        largest, size = np.maximum(largest[:-size], largest[size:]), 2 * size
-    more = width - size
-    return np.maximum(largest[: len(largest) - more], largest[more:])
+    window_max, window_size, width = _pad_ends(values, half_width), 1, 2 * half_width + 1
+    while 2 * window_size <= width:
+        window_max, window_size = np.maximum(window_max[:-window_size], window_max[window_size:]), 2 * window_size
+    remaining_width = width - window_size
+    return np.maximum(window_max[: len(window_max) - remaining_width], window_max[remaining_width:])
 
 
 def _stack_windows(values: Floats, half_width: int) -> Floats:

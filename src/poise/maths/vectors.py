@@ -53,8 +53,8 @@ def make_vertical(height: Floats) -> Floats:
 
 def find_z_up_rotation(up: str) -> Floats:
     """Find the rotation (4,) to z up. `up`, "y" or "z", is the upward axis before it."""
-    half = np.sqrt(0.5)
-    return np.array([half, half, 0.0, 0.0]) if up == "y" else np.array([1.0, 0.0, 0.0, 0.0])
+    sqrt_half = np.sqrt(0.5)
+    return np.array([sqrt_half, sqrt_half, 0.0, 0.0]) if up == "y" else np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def length(v: Floats) -> Floats:

@@ -29,10 +29,10 @@ from poise.model.skeleton import Kind, Skeleton
 ChannelPath = Literal["translation", "rotation", "scale"]
 Interpolation = Literal["LINEAR", "STEP", "CUBICSPLINE"]
 
-_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+_CHANNEL_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 _INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
 # values per spline key: in-tangent, value, out-tangent
-_SPLINE_PARTS = 3
+_SPLINE_KEY_VALUES = 3
 
 
 class Track(NamedTuple):
@@ -78,10 +78,10 @@ class Track(NamedTuple):
         """
         joint: Any = self.joint
         if isinstance(joint, bool | np.bool_) or not isinstance(joint, int | np.integer) or joint < 0:
-            such = f"skeleton.index({abbreviate(joint)})" if isinstance(joint, str) else "skeleton.index('Head')"
-            message = f"the joint of a Track is its row in the skeleton, such as {such}, not {describe_value(joint)}"
+            example = f"skeleton.index({abbreviate(joint)})" if isinstance(joint, str) else "skeleton.index('Head')"
+            message = f"the joint of a Track is its row in the skeleton, such as {example}, not {describe_value(joint)}"
             raise InputError(message)
-        one_of("the path of a Track", self.path, tuple(_WIDTHS))
+        one_of("the path of a Track", self.path, tuple(_CHANNEL_WIDTHS))
         one_of("the interpolation of a Track", self.interpolation, _INTERPOLATIONS)
         times = _freeze_array(finite(self.times, "the times of a Track"))
         if times.ndim != 1 or not len(times):
@@ -91,12 +91,12 @@ class Track(NamedTuple):
             message = "the times of a Track must not decrease"
             raise InputError(message)
         values = _freeze_array(finite(self.values, "the values of a Track"))
-        parts = (_SPLINE_PARTS,) if self.interpolation == "CUBICSPLINE" else ()
-        shape = (len(times), *parts, _WIDTHS[self.path])
+        spline_axis = (_SPLINE_KEY_VALUES,) if self.interpolation == "CUBICSPLINE" else ()
+        shape = (len(times), *spline_axis, _CHANNEL_WIDTHS[self.path])
         if values.shape != shape:
             label = f"{self.interpolation} keys of a {self.path} at {len(times)} times"
             raise InputError(f"{label} need values of shape {shape}; theirs is {values.shape}")
-        if self.path == "rotation" and not (values[:, 1] if parts else values).any(axis=-1).all():
+        if self.path == "rotation" and not (values[:, 1] if spline_axis else values).any(axis=-1).all():
             message = "a rotation of a Track has zero length; the identity is (1, 0, 0, 0)"
             raise InputError(message)
         return self if times is self.times and values is self.values else self._replace(times=times, values=values)
@@ -115,19 +115,19 @@ class Track(NamedTuple):
 
         A clip may have thousands of tracks; see `at`.
         """
-        lower, weight = bracket_times(self.times, t)
+        lower, fraction = bracket_times(self.times, t)
         upper = np.minimum(lower + 1, len(self.times) - 1)
         if self.interpolation == "STEP":
-            last = (weight >= 1.0)[..., None]
-            return np.where(last, self.values[upper], self.values[lower])
+            is_at_upper = (fraction >= 1.0)[..., None]
+            return np.where(is_at_upper, self.values[upper], self.values[lower])
         if self.interpolation == "CUBICSPLINE":
-            return self._spline(lower, upper, weight[..., None])
+            return self._sample_spline(lower, upper, fraction[..., None])
         a, b = self.values[lower], self.values[upper]
-        return rotations.slerp(a, b, weight) if self.path == "rotation" else a + weight[..., None] * (b - a)
+        return rotations.slerp(a, b, fraction) if self.path == "rotation" else a + fraction[..., None] * (b - a)
 
     sampled = make_alias("Track.sampled", sample)
 
-    def _spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
+    def _sample_spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
         """Sample a cubic Hermite spline.
 
         Tangents are scaled by the key distance (glTF 2.0, appendix C).
@@ -149,12 +149,14 @@ def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
         As `Track.check`, for a row outside the skeleton, and for rotations of a joint without a quaternion in q.
     """
     entries = check_entries(tracks, "the tracks of a clip", "[poise.Track(...)]")
-    checked = tuple([require(track, Track, "each track of a clip").check() for track in entries])
-    last = max([track.joint for track in checked], default=0)
-    if checked and last >= len(skeleton):
-        message = f"a track moves row {last}; the skeleton has {len(skeleton)} joints, rows 0 to {len(skeleton) - 1}"
+    checked_tracks = tuple([require(track, Track, "each track of a clip").check() for track in entries])
+    last_row = max([track.joint for track in checked_tracks], default=0)
+    if checked_tracks and last_row >= len(skeleton):
+        message = (
+            f"a track moves row {last_row}; the skeleton has {len(skeleton)} joints, rows 0 to {len(skeleton) - 1}"
+        )
         raise InputError(message)
-    rotated_rows = np.fromiter({track.joint for track in checked if track.path == "rotation"}, dtype=np.int64)
+    rotated_rows = np.fromiter({track.joint for track in checked_tracks if track.path == "rotation"}, dtype=np.int64)
     for row in rotated_rows[skeleton.kinds[rotated_rows] < Kind.BALL]:
         kind = Kind(skeleton.kinds[row]).name.lower()
         message = (
@@ -162,7 +164,7 @@ def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
             "its values in q"
         )
         raise InputError(message)
-    return checked
+    return checked_tracks
 
 
 def bracket_times(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
@@ -174,8 +176,8 @@ def bracket_times(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
     lower = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
     upper = np.minimum(lower + 1, len(times) - 1)
     span = times[upper] - times[lower]
-    weight = np.where(span > 0, (t - times[lower]) / np.where(span > 0, span, 1.0), (t > times[lower]) * 1.0)
-    return lower, np.clip(weight, 0.0, 1.0)
+    fraction = np.where(span > 0, (t - times[lower]) / np.where(span > 0, span, 1.0), (t > times[lower]) * 1.0)
+    return lower, np.clip(fraction, 0.0, 1.0)
 
 
 def _freeze_array(array: Floats) -> Floats:
@@ -190,11 +192,11 @@ def _freeze_array(array: Floats) -> Floats:
 
 
 # fraction of the largest time: rounding of the difference of two 32-bit times
-_FLOAT32_ROUNDING = 1.2e-7
+_FLOAT32_ROUNDING_RATIO = 1.2e-7
 # frame rates of NTSC film and television are lower by this factor
 _NTSC_FACTOR = 1.001
 # fraction of the measured rate: largest deviation of the true rate
-_RATE_TOLERANCE = 0.01
+_RATE_TOLERANCE_RATIO = 0.01
 # [1/s] shorter steps are no frames
 _MAX_RATE_HZ = 1e6
 # decimals of rates written by hand: 23.976
@@ -283,10 +285,10 @@ class Clip(FrozenValue):
         if not len(self.times):
             message = f"clip {self.name!r} has no frames"
             raise InputError(message)
-        lower, weight = bracket_times(self.times, t)
-        if not weight.any():
+        lower, fraction = bracket_times(self.times, t)
+        if not fraction.any():
             return self.poses[lower]
-        return self.poses[lower].blend(self.poses[np.minimum(lower + 1, len(self.times) - 1)], weight)
+        return self.poses[lower].blend(self.poses[np.minimum(lower + 1, len(self.times) - 1)], fraction)
 
     def on(self, skeleton: Skeleton) -> Clip:
         """Return the same motion on a compatible skeleton.
@@ -301,12 +303,12 @@ class Clip(FrozenValue):
 
         Both ends of its time are kept as near as the rate allows.
         """
-        frames = self.duration * check_rate(fps)
-        if frames > _MAX_FRAMES:
-            message = f"{self.duration:g} s at {fps:g} frames per second are {frames:.3g} frames: too many"
+        frame_count = self.duration * check_rate(fps)
+        if frame_count > _MAX_FRAMES:
+            message = f"{self.duration:g} s at {fps:g} frames per second are {frame_count:.3g} frames: too many"
             raise InputError(message)
-        frames = round(frames) + 1
-        return Clip.at_rate(self.at(np.arange(frames) / fps), fps, self.name)
+        frame_count = round(frame_count) + 1
+        return Clip.at_rate(self.at(np.arange(frame_count) / fps), fps, self.name)
 
     resampled = make_alias("Clip.resampled", resample)
 
@@ -320,17 +322,17 @@ def _find_steady_rate(times: Floats, rate: float) -> float:
     if rate > _MAX_RATE_HZ:
         return rate
     elapsed_times = times - times[0]
-    frames = np.cumsum(np.round(np.diff(times) * rate))
-    slack = _FLOAT32_ROUNDING * float(np.abs(times).max())
-    mean_rate = float(frames[-1] / elapsed_times[-1])
+    frame_numbers = np.cumsum(np.round(np.diff(times) * rate))
+    time_slack = _FLOAT32_ROUNDING_RATIO * float(np.abs(times).max())
+    mean_rate = float(frame_numbers[-1] / elapsed_times[-1])
     for candidate_rate in (*find_standard_rates(mean_rate), round(mean_rate, _RATE_DECIMALS), mean_rate):
         if (
             candidate_rate > 0.0
-            and abs(candidate_rate - rate) <= _RATE_TOLERANCE * rate
-            and slack * candidate_rate <= _MAX_ROUNDING_FRAMES
+            and abs(candidate_rate - rate) <= _RATE_TOLERANCE_RATIO * rate
+            and time_slack * candidate_rate <= _MAX_ROUNDING_FRAMES
         ):
             time_error = np.abs(elapsed_times - np.round(elapsed_times * candidate_rate) / candidate_rate)
-            if float(time_error.max()) <= slack:
+            if float(time_error.max()) <= time_slack:
                 return candidate_rate
     return rate
 
@@ -342,7 +344,7 @@ def find_standard_rates(rate: float) -> list[float]:
     rounding the whole one is first.
     """
     rates = float(round(rate)), round(rate * _NTSC_FACTOR) / _NTSC_FACTOR
-    return sorted(rates, key=lambda one: round(abs(one / rate - 1.0), 9))
+    return sorted(rates, key=lambda standard_rate: round(abs(standard_rate / rate - 1.0), 9))
 
 
 def check_rate(fps: Any) -> float:
@@ -379,10 +381,10 @@ class KeyedClip(Clip):
 
     def __init__(self, skeleton: Skeleton, tracks: Iterable[Track], name: str = "") -> None:
         skeleton = require(skeleton, Skeleton, "the skeleton of a KeyedClip")
-        checked = check_tracks(skeleton, tracks)
+        checked_tracks = check_tracks(skeleton, tracks)
         for field, value in (
             ("_skeleton", skeleton),
-            ("tracks", checked),
+            ("tracks", checked_tracks),
             ("name", check_text(name, "the name of a clip")),
         ):
             object.__setattr__(self, field, value)  # the clip is frozen
@@ -411,8 +413,8 @@ class KeyedClip(Clip):
     @cached_property
     def times(self) -> Floats:  # pyright: ignore[reportIncompatibleVariableOverride]
         """All key times of all tracks (frames,) [s]."""
-        keys = [track.times for track in self.tracks]
-        times = np.unique(np.concatenate(keys)) if keys else np.zeros(0)
+        key_times = [track.times for track in self.tracks]
+        times = np.unique(np.concatenate(key_times)) if key_times else np.zeros(0)
         freeze_array(times)
         return times
 
@@ -437,33 +439,35 @@ class KeyedClip(Clip):
     def at(self, seconds: ArrayLike) -> Pose:
         """Return the pose at a time [s], or a batch."""
         t = finite(seconds, "seconds")
-        s = self.skeleton
-        q = np.broadcast_to(s.rest_q, (*t.shape, s.nq)).copy()
-        translations, scales = _get_rest_arrays(s, t.shape)
-        animated = {"translation": False, "scale": False}
+        skeleton = self.skeleton
+        q = np.broadcast_to(skeleton.rest_q, (*t.shape, skeleton.nq)).copy()
+        translations, scales = _build_rest_arrays(skeleton, t.shape)
+        is_animated = {"translation": False, "scale": False}
         for track in self.tracks:
             values = track.sample(t)
             if track.path == "rotation":
-                _store_rotation(s, q, track.joint, values)
+                _store_rotation(skeleton, q, track.joint, values)
             elif track.path == "translation":
-                animated["translation"] |= _store_translation(s, q, translations, track.joint, values)
+                is_animated["translation"] |= _store_translation(skeleton, q, translations, track.joint, values)
             else:
-                animated["scale"] = True
+                is_animated["scale"] = True
                 scales[..., track.joint, :] = values
-        return Pose(s, q, translations if animated["translation"] else None, scales if animated["scale"] else None)
+        return Pose(
+            skeleton, q, translations if is_animated["translation"] else None, scales if is_animated["scale"] else None
+        )
 
 
-def _get_rest_arrays(skeleton: Skeleton, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
-    size = (*shape, len(skeleton), 3)
+def _build_rest_arrays(skeleton: Skeleton, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    array_shape = (*shape, len(skeleton), 3)
     scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
-    return np.broadcast_to(skeleton.A[:, :3], size).copy(), np.broadcast_to(scales, size).copy()
+    return np.broadcast_to(skeleton.A[:, :3], array_shape).copy(), np.broadcast_to(scales, array_shape).copy()
 
 
 def _store_rotation(skeleton: Skeleton, q: Floats, joint: int, values: Floats) -> None:
     """Store parent-relative rotations as q, without A's rotation."""
     start = skeleton.q_start[joint] + (3 if skeleton.kinds[joint] == Kind.FREE else 0)
-    rest = rotations.inverse(skeleton.A[joint, 3:])
-    q[..., start : start + 4] = rotations.multiply(np.broadcast_to(rest, values.shape), values)
+    inverse_rest = rotations.inverse(skeleton.A[joint, 3:])
+    q[..., start : start + 4] = rotations.multiply(np.broadcast_to(inverse_rest, values.shape), values)
 
 
 def _store_translation(skeleton: Skeleton, q: Floats, translations: Floats, joint: int, values: Floats) -> bool:
@@ -486,15 +490,15 @@ def _store_translation(skeleton: Skeleton, q: Floats, translations: Floats, join
 
 
 # fraction of a step: a time this near to a frame is on it
-_FRAME_TOLERANCE = 0.01
+_FRAME_TOLERANCE_STEPS = 0.01
 # fraction of a step: largest deviation of a time while the step is still being fitted
-_FIT_TOLERANCE = 0.2
+_FIT_TOLERANCE_STEPS = 0.2
 # [1/s] largest rate chosen to hit irregular keys; a clip's own rate may be higher
 _MAX_GRID_RATE_HZ = 240.0
 # [s] and fraction of the time: rounding of times in files (32 bits); nearer keys count as one
 _TIME_NOISE_S, _FLOAT32_KEY_ROUNDING = 1e-5, 2.4e-7
 # steps covered by the first fit, and growth factor of the horizon per pass
-_FIRST_FIT_STEPS, _FIT_GROWTH = 16, 4
+_FIRST_FIT_STEPS, _FIT_GROWTH_FACTOR = 16, 4
 _DEFAULT_RATE_HZ = 30.0
 _MAX_GRID_FRAMES = 10_000_000
 # fraction of the largest coordinate: a smaller motion is rounding
@@ -524,77 +528,85 @@ def find_frame_grid(clip: Clip, fps: float | None = None) -> FrameGrid:
     Its rate is `fps` [1/s], else one that hits every key, if there is one.
     """
     start_time = min(float(clip.times[0]), 0.0)
-    keys = _drop_repeated_times(clip.times - start_time)
-    step = _round_step(find_common_step(keys), keys) if fps is None else 1.0 / check_rate(fps)
+    key_times = _drop_repeated_times(clip.times - start_time)
+    step = _round_step(find_common_step(key_times), key_times) if fps is None else 1.0 / check_rate(fps)
     if step is None:
         step = 1.0 / (clip.fps or _DEFAULT_RATE_HZ)
-    frames = float(keys[-1]) / step
-    if frames > _MAX_GRID_FRAMES:
-        description = f"a steady {1 / step:g} frames per second over {float(keys[-1]):g} s"
+    frame_count = float(key_times[-1]) / step
+    if frame_count > _MAX_GRID_FRAMES:
+        description = f"a steady {1 / step:g} frames per second over {float(key_times[-1]):g} s"
         raise UnsupportedError(f"{description} are too many; call resample(fps) first")
-    times: Floats = start_time + step * np.arange(round(frames) + 1, dtype=np.float64)
-    counts = np.round(keys / step).astype(int)
-    is_hit = np.abs(keys - step * counts) <= _compute_tolerance(keys, step)
-    times[counts[is_hit]] = start_time + keys[is_hit]
+    times: Floats = start_time + step * np.arange(round(frame_count) + 1, dtype=np.float64)
+    frame_numbers = np.round(key_times / step).astype(int)
+    is_hit = np.abs(key_times - step * frame_numbers) <= _compute_tolerance(key_times, step)
+    times[frame_numbers[is_hit]] = start_time + key_times[is_hit]
     return FrameGrid(times, step, start_time, bool(is_hit.all()))
 
 
-def _round_step(step: float | None, keys: Floats) -> float | None:
+def _round_step(step: float | None, key_times: Floats) -> float | None:
     """Round a step to the step of a standard rate. This happens only within the rounding of times in files."""
     if step is None or step >= 1.0:
         return step
-    nearest = 1.0 / find_standard_rates(1.0 / step)[0]
-    return nearest if abs(nearest - step) * float(keys[-1]) <= _compute_tolerance(keys, 0.0) * step / nearest else step
+    standard_step = 1.0 / find_standard_rates(1.0 / step)[0]
+    return (
+        standard_step
+        if abs(standard_step - step) * float(key_times[-1]) <= _compute_tolerance(key_times, 0.0) * step / standard_step
+        else step
+    )
 
 
-def find_common_step(keys: Floats) -> float | None:
+def find_common_step(key_times: Floats) -> float | None:
     """Find the largest common step [s] of key times (k,).
 
     Times increase and are not below 0; None where no sensible step exists. The shortest gap, or that from 0 to the
     first key, is a whole number of steps: these numbers are tried in turn.
     """
-    gaps = np.diff(keys, prepend=0.0)
-    gaps = gaps[gaps > _compute_tolerance(keys, 0.0)]
+    gaps = np.diff(key_times, prepend=0.0)
+    gaps = gaps[gaps > _compute_tolerance(key_times, 0.0)]
     if not len(gaps):
         return None
-    shortest = float(gaps.min())
-    for parts in range(1, max(int(shortest * _MAX_GRID_RATE_HZ * (1.0 + _FRAME_TOLERANCE)), 1) + 1):
-        step = _fit_step(keys, shortest / parts)
+    min_gap = float(gaps.min())
+    for step_count in range(1, max(int(min_gap * _MAX_GRID_RATE_HZ * (1.0 + _FRAME_TOLERANCE_STEPS)), 1) + 1):
+        step = _fit_step(key_times, min_gap / step_count)
         if step is not None:
             return step
     return None
 
 
-def _compute_tolerance(keys: Floats, step: float) -> float:
+def _compute_tolerance(key_times: Floats, step: float) -> float:
     """Compute the time tolerance [s] for a frame. Files round times."""
-    return max(_FRAME_TOLERANCE * step, _TIME_NOISE_S, _FLOAT32_KEY_ROUNDING * float(keys[-1]))
+    return max(_FRAME_TOLERANCE_STEPS * step, _TIME_NOISE_S, _FLOAT32_KEY_ROUNDING * float(key_times[-1]))
 
 
-def _fit_step(keys: Floats, step: float) -> float | None:
+def _fit_step(key_times: Floats, step: float) -> float | None:
     """Fit a step to all keys, starting here, or return None. Each pass covers a longer horizon and is more precise."""
-    elapsed_times = keys - keys[0]
+    elapsed_times = key_times - key_times[0]
     horizon = _FIRST_FIT_STEPS * step
     while True:
-        refined = _refine_step(elapsed_times[: np.searchsorted(elapsed_times, horizon, side="right")], step)
-        if refined is None:
+        refined_step = _refine_step(elapsed_times[: np.searchsorted(elapsed_times, horizon, side="right")], step)
+        if refined_step is None:
             return None
-        step = refined
+        step = refined_step
         if horizon > elapsed_times[-1]:
             break
-        horizon *= _FIT_GROWTH
-    step = _refine_step(keys, step) or step
-    time_error = np.abs(keys - step * np.round(keys / step))
-    return step if float(time_error.max()) <= min(_compute_tolerance(keys, step), _FIT_TOLERANCE * step) else None
+        horizon *= _FIT_GROWTH_FACTOR
+    step = _refine_step(key_times, step) or step
+    time_error = np.abs(key_times - step * np.round(key_times / step))
+    return (
+        step
+        if float(time_error.max()) <= min(_compute_tolerance(key_times, step), _FIT_TOLERANCE_STEPS * step)
+        else None
+    )
 
 
 def _refine_step(times: Floats, step: float) -> float | None:
     """Fit the step by least squares. None where times are far from its multiples."""
-    counts = np.round(times / step)
-    if not counts.any():
+    step_numbers = np.round(times / step)
+    if not step_numbers.any():
         return step
-    if float(np.abs(times - step * counts).max()) > _FIT_TOLERANCE * step:
+    if float(np.abs(times - step * step_numbers).max()) > _FIT_TOLERANCE_STEPS * step:
         return None
-    return float(times @ counts) / float(counts @ counts)
+    return float(times @ step_numbers) / float(step_numbers @ step_numbers)
 
 
 def _drop_repeated_times(times: Floats) -> Floats:
@@ -609,36 +621,38 @@ def measure_key_error(clip: Clip, resampled: Clip, names: Iterable[str] | None =
     largest extent in a frame of joints that move or carry moving ones [file units]: distant cameras and lights do not
     count. Without moving joints all count. Between frames values are interpolated linearly, as in readers.
     """
-    counted = clip.skeleton.names if names is None else names
-    names = [name for name in counted if name in resampled.skeleton.names]
+    counted_names = clip.skeleton.names if names is None else names
+    names = [name for name in counted_names if name in resampled.skeleton.names]
     source_rows, resampled_rows = (
         [skeleton.index(name) for name in names] for skeleton in (clip.skeleton, resampled.skeleton)
     )
-    error = size = total_size = 0.0
-    for part in _split_frames(len(clip)):
-        source_positions = clip.poses[part].world.positions
-        resampled_positions = resampled.at(clip.times[part]).world.positions
-        error = max(
-            error,
+    max_error = moving_extent = total_extent = 0.0
+    for frame_slice in _split_frames(len(clip)):
+        source_positions = clip.poses[frame_slice].world.positions
+        resampled_positions = resampled.at(clip.times[frame_slice]).world.positions
+        max_error = max(
+            max_error,
             float(
                 np.linalg.norm(source_positions[:, source_rows] - resampled_positions[:, resampled_rows], axis=-1).max(
                     initial=0.0
                 )
             ),
         )
-        size = max(size, _measure_extent(source_positions[:, _find_moving(clip.skeleton, source_positions)]))
-        total_size = max(total_size, _measure_extent(source_positions))
-    return error, size or total_size
+        moving_extent = max(
+            moving_extent, _measure_extent(source_positions[:, _find_moving_joints(clip.skeleton, source_positions)])
+        )
+        total_extent = max(total_extent, _measure_extent(source_positions))
+    return max_error, moving_extent or total_extent
 
 
-def _find_moving(skeleton: Skeleton, positions: Floats) -> NDArray[np.bool_]:
+def _find_moving_joints(skeleton: Skeleton, positions: Floats) -> NDArray[np.bool_]:
     """Find the joints (n,) with motion over frames (frames, n, 3). Ancestors of such joints count as well."""
-    still = _MIN_MOTION_FRACTION * float(np.abs(positions).max(initial=0.0))
-    moving, parents = (np.ptp(positions, axis=0) > still).any(axis=-1), skeleton.parents
+    min_motion = _MIN_MOTION_FRACTION * float(np.abs(positions).max(initial=0.0))
+    is_moving, parents = (np.ptp(positions, axis=0) > min_motion).any(axis=-1), skeleton.parents
     for row in range(len(parents) - 1, -1, -1):  # parents come before their children
-        if moving[row] and parents[row] >= 0:
-            moving[parents[row]] = True
-    return moving
+        if is_moving[row] and parents[row] >= 0:
+            is_moving[parents[row]] = True
+    return is_moving
 
 
 def _measure_extent(positions: Floats) -> float:
@@ -648,6 +662,6 @@ def _measure_extent(positions: Floats) -> float:
     return float(np.linalg.norm(np.ptp(positions, axis=1), axis=-1).max())
 
 
-def _split_frames(count: int) -> Iterator[slice]:
+def _split_frames(frame_count: int) -> Iterator[slice]:
     """Split a frame count into slices of limited size."""
-    return (slice(at, at + _CHUNK_FRAMES) for at in range(0, count, _CHUNK_FRAMES))
+    return (slice(start_frame, start_frame + _CHUNK_FRAMES) for start_frame in range(0, frame_count, _CHUNK_FRAMES))

@@ -45,8 +45,8 @@ class JointTree:
     @cached_property
     def turn_columns(self) -> Ints:
         """(b, 4) quaternion columns of ball and free joints in q."""
-        balls = np.flatnonzero(self.kinds >= Kind.BALL)
-        columns = find_rotation_starts(self.kinds, self.q_start)[balls, None] + np.arange(4)
+        ball_rows = np.flatnonzero(self.kinds >= Kind.BALL)
+        columns = find_rotation_starts(self.kinds, self.q_start)[ball_rows, None] + np.arange(4)
         columns.setflags(write=False)
         return columns
 
@@ -60,19 +60,19 @@ class JointTree:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Rows of the children of each joint."""
-        lists: list[list[int]] = [[] for _ in self.names]
+        child_rows: list[list[int]] = [[] for _ in self.names]
         for i, parent in enumerate(self.parents):
             if parent >= 0:
-                lists[parent].append(i)
-        return tuple(map(tuple, lists))
+                child_rows[parent].append(i)
+        return tuple(map(tuple, child_rows))
 
 
-def find_rotation_starts(kinds: Ints, starts: Ints) -> Ints:
+def find_rotation_starts(kinds: Ints, q_starts: Ints) -> Ints:
     """Find where each joint's rotation starts, from where its numbers start.
 
     A free joint has its translation first, in q and among the degrees of freedom.
     """
-    return starts + np.where(kinds == Kind.FREE, 3, 0)
+    return q_starts + np.where(kinds == Kind.FREE, 3, 0)
 
 
 # --- Topology of a joint tree: names, default chain and free root ----------------------------------------------------
@@ -88,26 +88,26 @@ FLAT_MESSAGE = "flat skeleton: no joint is another's parent; its joints move sep
 
 
 def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:
-    """Return whether no moving joint hangs below another.
+    """Return whether no moving joint is below another.
 
     At least two joints must move; fixed joints between them do not count.
     """
-    moves = kinds != Kind.FIXED
-    above: list[bool] = []  # a joint or one of its ancestors moves
+    is_moving = kinds != Kind.FIXED
+    has_moving_above: list[bool] = []  # a joint or one of its ancestors moves
     for row, parent in enumerate(parents):
-        hangs = parent >= 0 and above[parent]
-        if hangs and moves[row]:
+        is_below_moving = parent >= 0 and has_moving_above[parent]
+        if is_below_moving and is_moving[row]:
             return False
-        above.append(hangs or bool(moves[row]))
-    return int(moves.sum()) > 1
+        has_moving_above.append(is_below_moving or bool(is_moving[row]))
+    return int(is_moving.sum()) > 1
 
 
 def is_robot(kinds: Ints, parents: Ints) -> bool:
     """Return whether all joints are hinges and slides. The free joint of a floating base is allowed."""
-    turning = kinds >= Kind.BALL
-    free = turning & (kinds == Kind.FREE)
-    return bool((turning == free).all()) and all(
-        is_floating_base(kinds, parents, row) for row in free.nonzero()[0].tolist()
+    is_rotating = kinds >= Kind.BALL
+    is_free = is_rotating & (kinds == Kind.FREE)
+    return bool((is_rotating == is_free).all()) and all(
+        is_floating_base(kinds, parents, row) for row in is_free.nonzero()[0].tolist()
     )
 
 
@@ -121,7 +121,7 @@ def is_floating_base(kinds: Ints, parents: Ints, row: int) -> bool:
     return True
 
 
-def find_default_chain(kinds: Ints, parents: Ints, limbs: Ints, depth: Ints, tip: int) -> list[int]:
+def find_default_chain(kinds: Ints, parents: Ints, limb_counts: Ints, moving_depth: Ints, tip: int) -> list[int]:
     """Find the default chain from its root to the tip's parent.
 
     Robot (`is_robot`): all joints from the base to the tip, forks included. Character: from below the first joint that
@@ -130,24 +130,24 @@ def find_default_chain(kinds: Ints, parents: Ints, limbs: Ints, depth: Ints, tip
     empty.
 
     kinds, parents  (n,) of the joints, parents first
-    limbs           (n,) number of limbs starting at the children of each
-    depth           (n,) largest number of moving joints on a path down from a joint, itself included
+    limb_counts     (n,) number of limbs starting at the children of each
+    moving_depth    (n,) largest number of moving joints on a path down from a joint, itself included
     """
-    robot = not (kinds == Kind.BALL).any() and is_robot(kinds, parents)
+    has_robot_joints = not (kinds == Kind.BALL).any() and is_robot(kinds, parents)
     rows: list[int] = []
-    before_fork: list[int] | None = None  # the rows below the first fork, while nothing moves
-    row, below, has_moved = int(parents[tip]), tip, False
+    rows_before_fork: list[int] | None = None  # the rows below the first fork, while nothing moves
+    row, child_row, has_moving_joint = int(parents[tip]), tip, False
     while row >= 0 and not (kinds[row] == Kind.FREE and is_floating_base(kinds, parents, row)):
-        has_moved = has_moved or kinds[row] != Kind.FIXED
-        forks = limbs[row] > (depth[below] >= MIN_LIMB_JOINTS)
-        if forks and has_moved and not robot:
+        has_moving_joint = has_moving_joint or kinds[row] != Kind.FIXED
+        is_fork = limb_counts[row] > (moving_depth[child_row] >= MIN_LIMB_JOINTS)
+        if is_fork and has_moving_joint and not has_robot_joints:
             break
-        before_fork = rows.copy() if forks and before_fork is None else before_fork
+        rows_before_fork = rows.copy() if is_fork and rows_before_fork is None else rows_before_fork
         rows.append(row)
-        row, below = int(parents[row]), row
-    if row < 0 and kinds[tip] == Kind.FREE and limbs[tip] > 1:
+        row, child_row = int(parents[row]), row
+    if row < 0 and kinds[tip] == Kind.FREE and limb_counts[tip] > 1:
         return []
-    return (rows if has_moved or before_fork is None else before_fork)[::-1]
+    return (rows if has_moving_joint or rows_before_fork is None else rows_before_fork)[::-1]
 
 
 # --- Joint lookup by glob pattern ------------------------------------------------------------------------------------
@@ -179,10 +179,10 @@ class FreeRoot(NamedTuple):
     """Row of a freed joint, and its former kind."""
 
     row: int
-    kind: int
+    former_kind: int
 
 
-def find_default_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints) -> int:
+def find_default_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], moving_depth: Ints) -> int:
     """Find the root row from the tree alone.
 
     It is a robot's base, or a character's topmost joint with several limbs below it, else its topmost moving joint. Of
@@ -190,29 +190,32 @@ def find_default_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[in
 
     kinds, parents  (n,) of the joints, parents first
     children        rows of the children of each
-    depth           (n,) largest number of moving joints on a path down from a joint, itself included
+    moving_depth    (n,) largest number of moving joints on a path down from a joint, itself included
     """
     if not len(kinds):
         return -1
-    row = first = int(np.argmax(np.where(parents < 0, depth, -1)))
+    row = first_row = int(np.argmax(np.where(parents < 0, moving_depth, -1)))
     if not (kinds >= Kind.BALL).any():
         return row
-    while kinds[row] == Kind.FIXED or len([c for c in children[row] if depth[c] >= MIN_LIMB_JOINTS]) == 1:
-        row = max(children[row], key=lambda child: depth[child])  # moving joints are below: there are children
-    forks = len([child for child in children[row] if depth[child] >= MIN_LIMB_JOINTS]) > 1
-    return row if forks else _find_first_moving(kinds, children, depth, first)
+    while (
+        kinds[row] == Kind.FIXED
+        or len([child for child in children[row] if moving_depth[child] >= MIN_LIMB_JOINTS]) == 1
+    ):
+        row = max(children[row], key=lambda child: moving_depth[child])  # moving joints are below: there are children
+    is_fork = len([child for child in children[row] if moving_depth[child] >= MIN_LIMB_JOINTS]) > 1
+    return row if is_fork else _find_first_moving(kinds, children, moving_depth, first_row)
 
 
-def _find_first_moving(kinds: Ints, children: Sequence[Sequence[int]], depth: Ints, row: int) -> int:
+def _find_first_moving(kinds: Ints, children: Sequence[Sequence[int]], moving_depth: Ints, row: int) -> int:
     while kinds[row] == Kind.FIXED and children[row]:
-        row = max(children[row], key=lambda child: depth[child])
+        row = max(children[row], key=lambda child: moving_depth[child])
     return row
 
 
 def insert_root_q(q: Floats, start: int, kind: int) -> Floats:
     """Insert a free joint's rest numbers into q (..., nq). They go where the row's own numbers begin."""
-    new = [0.0, 0.0, 0.0] if kind == Kind.BALL else [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-    return np.insert(q, [start] * len(new), new, axis=-1)
+    inserted_values = [0.0, 0.0, 0.0] if kind == Kind.BALL else [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    return np.insert(q, [start] * len(inserted_values), inserted_values, axis=-1)
 
 
 def remove_root_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, Floats]:
@@ -220,16 +223,16 @@ def remove_root_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, 
 
     InputError for a moved base: without the free joint its motion cannot be stored.
     """
-    motion = q[..., start : start + 3]
+    translations = q[..., start : start + 3]
     if kind == Kind.BALL:
-        return np.delete(q, range(start, start + 3), axis=-1), motion
-    if motion.any() or (np.abs(q[..., start + 4 : start + 7]) > _BASE_ROTATION_TOLERANCE).any():
+        return np.delete(q, range(start, start + 3), axis=-1), translations
+    if translations.any() or (np.abs(q[..., start + 4 : start + 7]) > _BASE_ROTATION_TOLERANCE).any():
         message = (
             f"the base {name!r} has moved, which the robot cannot store without a free root; "
             "save joint values (.json, .csv) or a .glb"
         )
         raise InputError(message)
-    return np.delete(q, range(start, start + 7), axis=-1), motion
+    return np.delete(q, range(start, start + 7), axis=-1), translations
 
 
 def compute_root_translation(A: Floats, motion: Floats) -> Floats:  # noqa: N803

@@ -76,10 +76,10 @@ class Motor:
 
     def __post_init__(self) -> None:
         for name in ("velocity", "effort"):
-            raw = getattr(self, name)
-            if raw is None:
+            field_value = getattr(self, name)
+            if field_value is None:
                 continue
-            value = real(raw, f"the {name} of a motor")
+            value = real(field_value, f"the {name} of a motor")
             if not 0.0 <= value < math.inf:
                 raise InputError(f"the {name} of a motor must be finite and at least 0, not {value:g}")
             object.__setattr__(self, name, value)
@@ -97,7 +97,7 @@ _ARRAY_SPECS = (
     ("parents", "iu", ()), ("kinds", "iu", ()), ("axes", "f", (3,)), ("A", "f", (7,)), ("B", "f", (3, 4)),
 )  # fmt: skip
 # [deg] angles that look like degrees: multiples of the first, at least one of the second or more, none beyond the third
-_DEGREE_STEP, _MIN_SUSPECT_DEG, _FULL_TURN_DEG = 15.0, 30.0, 360.0
+_DEGREE_STEP_DEG, _MIN_SUSPECT_DEG, _FULL_TURN_DEG = 15.0, 30.0, 360.0
 
 
 class Kind(IntEnum):
@@ -135,7 +135,7 @@ class Kind(IntEnum):
 
 
 # by kind: offsets of a joint's numbers in q; used where a rig needs those of all its joints
-Q_RANGES = [range(kind.nq) for kind in Kind]
+Q_OFFSET_RANGES = [range(kind.nq) for kind in Kind]
 DOF_COUNTS = [kind.nv for kind in Kind]
 COUPLED_KINDS = {Kind.HINGE, Kind.SLIDE}
 
@@ -199,35 +199,35 @@ class Joint(NamedTuple):
     motor: Motor | None = None
 
 
-def read_joint(skeleton: Any, i: int) -> Joint:
+def read_joint(skeleton: Any, row: int) -> Joint:
     """Read row i of a skeleton."""
-    parent, kind = int(skeleton.parents[i]), Kind(skeleton.kinds[i])
+    parent, kind = int(skeleton.parents[row]), Kind(skeleton.kinds[row])
     return Joint(
-        name=skeleton.names[i],
-        row=i,
+        name=skeleton.names[row],
+        row=row,
         kind=kind,
         parent=None if parent < 0 else skeleton.names[parent],
-        children=tuple([skeleton.names[child] for child in skeleton.children[i]]),
-        axis=tuple(skeleton.axes[i].tolist()) if kind in COUPLED_KINDS else None,  # pyright: ignore[reportArgumentType]
-        limit=skeleton.limits[i],
-        coupling=skeleton.couplings[i],
-        source_id=skeleton.source_ids[i],
-        motor=skeleton.motors.get(skeleton.names[i]),
+        children=tuple([skeleton.names[child] for child in skeleton.children[row]]),
+        axis=tuple(skeleton.axes[row].tolist()) if kind in COUPLED_KINDS else None,  # pyright: ignore[reportArgumentType]
+        limit=skeleton.limits[row],
+        coupling=skeleton.couplings[row],
+        source_id=skeleton.source_ids[row],
+        motor=skeleton.motors.get(skeleton.names[row]),
     )
 
 
-def compute_offsets(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
+def compute_offsets(value_counts: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
     """Compute the offset (n,) of each joint's numbers.
 
-    `sizes` are their counts; a coupled joint gets its leader's offset.
+    `value_counts` are their counts; a coupled joint gets its leader's offset.
     """
-    own = [0 if coupling else size for size, coupling in zip(sizes, couplings, strict=True)]
-    start = np.cumsum([0, *own])[:-1].astype(np.int64)
+    own_counts = [0 if coupling else size for size, coupling in zip(value_counts, couplings, strict=True)]
+    offsets = np.cumsum([0, *own_counts])[:-1].astype(np.int64)
     for i, coupling in enumerate(couplings):
         if coupling:
-            start[i] = start[coupling.leader]
-    freeze_array(start)
-    return start
+            offsets[i] = offsets[coupling.leader]
+    freeze_array(offsets)
+    return offsets
 
 
 def check_names(names: Iterable[Any]) -> tuple[str, ...]:
@@ -263,18 +263,18 @@ def check_integers(values: Iterable[Any], label: str) -> Ints:
 def make_unique_names(names: Iterable[str]) -> tuple[str, ...]:
     """Make names unique by appending _1, _2, ... in order: the first keeps its name."""
     names = list(names)
-    taken = set(names)
+    original_names = set(names)
     counts: dict[str, int] = {}
     result: list[str] = []
-    used: set[str] = set()
+    used_names: set[str] = set()
     for name in names:
-        new = name
-        while new in used:
+        unique_name = name
+        while unique_name in used_names:
             counts[name] = counts.get(name, 0) + 1
             candidate = f"{name}_{counts[name]}"
-            new = candidate if candidate not in taken else name
-        used.add(new)
-        result.append(new)
+            unique_name = candidate if candidate not in original_names else name
+        used_names.add(unique_name)
+        result.append(unique_name)
     return tuple(result)
 
 
@@ -304,25 +304,27 @@ def check_rows(skeleton: Any) -> None:
     if type(names) is not tuple or not set(map(type, names)) <= {str} or len(set(names)) != len(names):
         raise InputError(f"the names of a skeleton are a tuple of different texts, not {abbreviate(names)}")
     n = len(names)
-    for name, kind, shape in _ARRAY_SPECS:
+    for name, dtype_kinds, shape in _ARRAY_SPECS:
         array = getattr(skeleton, name)
-        if type(array) is not np.ndarray or array.dtype.kind not in kind or array.shape != (n, *shape):
+        if type(array) is not np.ndarray or array.dtype.kind not in dtype_kinds or array.shape != (n, *shape):
             actual = f"of shape {array.shape}" if isinstance(array, np.ndarray) else describe_value(array)
-            expected = f"an array {(n, *shape)} of {'whole numbers' if kind == 'iu' else 'numbers'}"
+            expected = f"an array {(n, *shape)} of {'whole numbers' if dtype_kinds == 'iu' else 'numbers'}"
             raise InputError(f"{name} of a skeleton of {n} joints must be {expected}, not {actual}")
-        if kind == "f" and not np.isfinite(array).all():
+        if dtype_kinds == "f" and not np.isfinite(array).all():
             raise InputError(f"{name} of a skeleton must be finite")
     parents, kinds = skeleton.parents, skeleton.kinds
     if n and ((parents < -1) | (parents >= np.arange(n)) | (kinds < 0) | (kinds >= len(Kind))).any():
         check_tree(names, parents, kinds)  # it raises the error
-    for name, allowed in (("limits", Limit), ("couplings", Coupling)):
+    for name, entry_class in (("limits", Limit), ("couplings", Coupling)):
         values = getattr(skeleton, name)
-        is_valid = type(values) is tuple and all(issubclass(one, allowed | None) for one in set(map(type, values)))
+        is_valid = type(values) is tuple and all(
+            issubclass(value_class, entry_class | None) for value_class in set(map(type, values))
+        )
         if not is_valid or len(values) != n:
             raise InputError(f"{name} of a skeleton of {n} joints are a tuple of that many, not {abbreviate(values)}")
-    rest = skeleton.rest_q
-    if type(rest) is not np.ndarray or rest.dtype.kind != "f" or rest.shape != (skeleton.nq,):
-        actual = f"of shape {rest.shape}" if isinstance(rest, np.ndarray) else describe_value(rest)
+    rest_q = skeleton.rest_q
+    if type(rest_q) is not np.ndarray or rest_q.dtype.kind != "f" or rest_q.shape != (skeleton.nq,):
+        actual = f"of shape {rest_q.shape}" if isinstance(rest_q, np.ndarray) else describe_value(rest_q)
         raise InputError(f"rest_q of this skeleton must be an array of {skeleton.nq} numbers, not {actual}")
 
 
@@ -374,9 +376,10 @@ def check_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
     if limit is None:
         return None
     if not isinstance(limit, Limit):  # pyright: ignore[reportUnnecessaryIsInstance]
-        known = ", ".join(LIMIT_NAMES)
+        limit_names = ", ".join(LIMIT_NAMES)
         message = (
-            f"the limit of {name!r} must be a poise.Range(...), another of {known}, or None, not {abbreviate(limit)}"
+            f"the limit of {name!r} must be a poise.Range(...), another of {limit_names}, or None, "
+            f"not {abbreviate(limit)}"
         )
         raise InputError(message)
     if kind in (Kind.HINGE, Kind.SLIDE) and not isinstance(limit, Range):
@@ -405,22 +408,23 @@ def _refuse_degrees(name: str, limit: Limit) -> None:
     """
     if isinstance(limit, SwingTwist):
         return  # its angles never exceed half a turn
-    pairs = ((limit.low, limit.high),) if isinstance(limit, Range) else limit.ranges
-    ends = [end for pair in pairs for end in pair if math.isfinite(end)]
-    if _MIN_SUSPECT_DEG <= max(map(abs, ends), default=0.0) <= _FULL_TURN_DEG and all(
-        end % _DEGREE_STEP == 0.0 for end in ends
+    angle_ranges = ((limit.low, limit.high),) if isinstance(limit, Range) else limit.ranges
+    end_angles = [end for pair in angle_ranges for end in pair if math.isfinite(end)]
+    if _MIN_SUSPECT_DEG <= max(map(abs, end_angles), default=0.0) <= _FULL_TURN_DEG and all(
+        end % _DEGREE_STEP_DEG == 0.0 for end in end_angles
     ):
-        kind = type(limit).__name__
+        class_name = type(limit).__name__
         if isinstance(limit, Range):
             axis = "" if limit.axis is None else f", axis={limit.axis}"
             arguments = f"{limit.low:g}, {limit.high:g}{axis}"
         else:
-            angles = zip(limit.order.lower(), pairs, strict=True)
+            angles = zip(limit.order.lower(), angle_ranges, strict=True)
             arguments = f"{limit.order!r}" + "".join(
                 f", {letter}=({low:g}, {high:g})" for letter, (low, high) in angles if math.isfinite(high - low)
             )
         raise InputError(
-            f"{kind} takes radians, and that of {name!r} looks like degrees: write {kind}.degrees({arguments})"
+            f"{class_name} takes radians, and that of {name!r} looks like degrees: "
+            f"write {class_name}.degrees({arguments})"
         )
 
 
@@ -435,7 +439,7 @@ _UNBOUNDED_INTERVAL: _Interval = (-math.inf, math.inf)
 _EMPTY_INTERVAL: _Interval = (math.inf, -math.inf)
 
 
-def check_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
+def check_couplings(couplings: Any, joint_count: int) -> tuple[Coupling | None, ...]:
     """Check one coupling or None per joint; return a tuple.
 
     None stands for no couplings at all.
@@ -446,19 +450,21 @@ def check_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
         For a wrong number of couplings, for a value that is no Coupling, and for numbers that are not finite.
     """
     if couplings is None:
-        return (None,) * count
+        return (None,) * joint_count
     entries = tuple(check_entries(couplings, "the couplings of joints", "[None, poise.Coupling(0, 1.0, 0.0)]"))
-    if len(entries) != count:
-        raise InputError(f"the couplings of {count} joints are {count} couplings or None, not {len(entries)}")
-    return tuple([None if one is None else _check_coupling(one) for one in entries])
+    if len(entries) != joint_count:
+        raise InputError(
+            f"the couplings of {joint_count} joints are {joint_count} couplings or None, not {len(entries)}"
+        )
+    return tuple([None if coupling is None else _check_coupling(coupling) for coupling in entries])
 
 
 def _check_coupling(coupling: Any) -> Coupling:
     leader, ratio, offset = require(coupling, Coupling, "a coupling of a joint")
-    numbers = real(ratio, "the ratio of a coupling"), real(offset, "the offset of a coupling")
-    if not all(map(math.isfinite, numbers)):
-        raise InputError(f"the ratio and the offset of a coupling are finite, not {abbreviate(numbers)}")
-    return Coupling(check_integer(leader, "the leader of a coupling, a row,"), *numbers)
+    ratio_and_offset = real(ratio, "the ratio of a coupling"), real(offset, "the offset of a coupling")
+    if not all(map(math.isfinite, ratio_and_offset)):
+        raise InputError(f"the ratio and the offset of a coupling are finite, not {abbreviate(ratio_and_offset)}")
+    return Coupling(check_integer(leader, "the leader of a coupling, a row,"), *ratio_and_offset)
 
 
 def resolve_couplings(
@@ -589,7 +595,7 @@ LoopFrame: TypeAlias = tuple[float, float, float, float, float, float, float]
 
 HOLDS: tuple[Hold, ...] = ("point", "line", "turn", "axis")
 # numbers of a frame: x y z, w x y z
-_FRAME_SIZE = 7
+_FRAME_VALUE_COUNT = 7
 
 
 @dataclass(frozen=True)
@@ -622,8 +628,8 @@ class Loop:
         for joint in self.joints:
             if joint is not None:
                 check_text(joint, "a joint of a loop")
-        unknown = [hold for hold in self.holds if hold not in HOLDS]
-        if unknown or not self.holds:
+        unknown_holds = [hold for hold in self.holds if hold not in HOLDS]
+        if unknown_holds or not self.holds:
             raise InputError(f"a loop holds one or more of {', '.join(HOLDS)}, not {abbreviate(self.holds)}")
         if len(self.joints) != 2 or len(self.frames) != 2:  # noqa: PLR2004  (a tie has two ends)
             raise InputError(f"a loop ties two joints by two frames, not {len(self.joints)} by {len(self.frames)}")
@@ -684,10 +690,10 @@ def select_loops(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, 
 
 def _check_frame(values: ArrayLike) -> LoopFrame:
     """Check seven numbers; scale the rotation to length one."""
-    numbers = finite(values, "the frame of a loop")
-    if numbers.shape != (_FRAME_SIZE,):
+    frame = finite(values, "the frame of a loop")
+    if frame.shape != (_FRAME_VALUE_COUNT,):
         raise InputError(f"the frame of a loop has 7 numbers (x y z, w x y z), not {abbreviate(values)}")
-    x, y, z, *quaternion = [*numbers[:3].tolist(), *rotations.normalise(numbers[3:]).tolist()]
+    x, y, z, *quaternion = [*frame[:3].tolist(), *rotations.normalise(frame[3:]).tolist()]
     return (x, y, z, quaternion[0], quaternion[1], quaternion[2], quaternion[3])
 
 

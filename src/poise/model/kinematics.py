@@ -15,7 +15,7 @@ from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.maths.caching import get_or_compute
 from poise.maths.vectors import cross
 from poise.model import numpy_kinematics
-from poise.model.joints import Q_RANGES
+from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.skeleton import Kind, Skeleton
 
 # --- Angular Jacobians below non-uniform scale -----------------------------------------------------------------------
@@ -54,48 +54,48 @@ def compute_angular_jacobian(skeleton: Skeleton, rows: Ints, maps: Floats) -> Fl
         parent_rotations[:, rotating_indices] @ rotations.as_matrix(skeleton.A[rows[rotating_indices], 3:]),
         maps[:, -1, :, :3],
     )
-    out = np.zeros((len(maps), 3, skeleton.nv))
+    jacobian = np.zeros((len(maps), 3, skeleton.nv))
     for i, row in enumerate(rows[rotating_indices].tolist()):
-        first = int(skeleton.v_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
+        first_dof = int(skeleton.v_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
         if skeleton.kinds[row] == Kind.HINGE:  # several may share one degree of freedom
-            out[:, :, first] += (angular_derivatives[:, i] * (skeleton.axes[row] * skeleton.coupling_rows[row, 0])).sum(
-                axis=-1
-            )
+            jacobian[:, :, first_dof] += (
+                angular_derivatives[:, i] * (skeleton.axes[row] * skeleton.coupling_rows[row, 0])
+            ).sum(axis=-1)
         else:
-            out[:, :, first : first + 3] = angular_derivatives[:, i]
-    return out
+            jacobian[:, :, first_dof : first_dof + 3] = angular_derivatives[:, i]
+    return jacobian
 
 
-def _differentiate_rotation(frames: Floats, last: Floats) -> Floats:
-    """Differentiate the rotation nearest to `last` (k, 3, 3).
+def _differentiate_rotation(frames: Floats, linear: Floats) -> Floats:
+    """Differentiate the rotation nearest to `linear` (k, 3, 3).
 
     The result (k, r, 3, 3) is for small rotations about each axis of frames (k, r, 3, 3).
 
     With C = L^-1 Q, axial(L [g]x C - (L [g]x C)^T) is linear in g: row i of its matrix is l_j x c_k + c_j x l_k, where
     l are the rows of L, c the columns of C, and i, j, k are cyclic.
     """
-    u, sizes, _ = np.linalg.svd(last)
-    stretch = (u * sizes[:, None]) @ np.swapaxes(u, 1, 2)
+    u, singular_values, _ = np.linalg.svd(linear)
+    stretch = (u * singular_values[:, None]) @ np.swapaxes(u, 1, 2)
     columns = np.swapaxes(_invert(frames) @ stretch[:, None], -1, -2)
     j, k = [1, 2, 0], [2, 0, 1]
-    mixed = cross(frames[..., j, :], columns[..., k, :]) + cross(columns[..., j, :], frames[..., k, :])
-    return _invert(sizes.sum(axis=-1)[:, None, None] * np.eye(3) - stretch)[:, None] @ mixed
+    cross_products = cross(frames[..., j, :], columns[..., k, :]) + cross(columns[..., j, :], frames[..., k, :])
+    return _invert(singular_values.sum(axis=-1)[:, None, None] * np.eye(3) - stretch)[:, None] @ cross_products
 
 
-def _invert(m: Floats) -> Floats:
+def _invert(matrices: Floats) -> Floats:
     """Invert matrices (..., 3, 3). Singular ones give meaningless values."""
-    a, b, c = m[..., 0, :], m[..., 1, :], m[..., 2, :]
+    a, b, c = matrices[..., 0, :], matrices[..., 1, :], matrices[..., 2, :]
     columns = np.stack([cross(b, c), cross(c, a), cross(a, b)], axis=-1)
     determinant = (a * columns[..., 0]).sum(axis=-1)
-    size = np.maximum(np.abs(determinant), _MIN_DETERMINANT) * np.where(determinant < 0.0, -1.0, 1.0)
-    return columns / size[..., None, None]
+    divisor = np.maximum(np.abs(determinant), _MIN_DETERMINANT) * np.where(determinant < 0.0, -1.0, 1.0)
+    return columns / divisor[..., None, None]
 
 
 # --- Kinematics tables and world maps --------------------------------------------------------------------------------
 
 
 # lanes of the wide kernels
-_WIDE_LANES = 8
+_WIDE_LANE_COUNT = 8
 _NO_OFFSET_ROWS = np.empty((0, 0))
 _NOT_SHEARED = np.zeros(1, dtype=bool)
 # relative deviation from a scaled rotation below which a linear part counts as one; exported scales are noisy
@@ -115,22 +115,24 @@ NO_OFFSETS = LocalOffsets(None, None)
 def flatten_local_offsets(translations: Floats | None, scales: Floats | None) -> LocalOffsets:
     """Flatten the batch of translations and scales."""
     values = (translations, scales)
-    return LocalOffsets(*[None if v is None else v.reshape(math.prod(v.shape[:-2]), *v.shape[-2:]) for v in values])
+    return LocalOffsets(
+        *[None if array is None else array.reshape(math.prod(array.shape[:-2]), *array.shape[-2:]) for array in values]
+    )
 
 
 class KinematicsTable(NamedTuple):
     """Skeleton rows packed for the kernels. See kernels/kinematics.py.
 
-    free_rows       indices of the free joints in the table
+    free_indices    indices of the free joints in the table
     q_columns       columns of q used by the table
     workspace_size  numbers of scratch memory for forward kinematics
     """
 
-    rows: Ints
-    free_rows: Ints
+    joint_rows: Ints
+    free_indices: Ints
     constants: Floats
     q_columns: Ints
-    dofs: Floats
+    dof_rows: Floats
     workspace_size: int
 
 
@@ -142,168 +144,200 @@ def compute_world_maps(
     The result is (k, n, 3, 4) for every joint, or (k, 1, 3, 4) for one.
     """
     table = _get_table(skeleton, row, local_offsets)
-    count = len(table.rows) if row is None else 1
-    extra = _NO_OFFSET_ROWS if local_offsets is NO_OFFSETS else pack_local_offsets(table, local_offsets)
-    return compute_table_maps(table, count, q, extra).reshape(len(q), count, 3, 4)
+    map_count = len(table.joint_rows) if row is None else 1
+    packed_offsets = _NO_OFFSET_ROWS if local_offsets is NO_OFFSETS else pack_local_offsets(table, local_offsets)
+    return compute_table_maps(table, map_count, q, packed_offsets).reshape(len(q), map_count, 3, 4)
 
 
-def compute_table_maps(table: KinematicsTable, count: int, q: Floats, extra: Floats) -> Floats:
+def compute_table_maps(table: KinematicsTable, map_count: int, q: Floats, packed_offsets: Floats) -> Floats:
     """Compute world transforms (k, 12 count) of a table's last rows.
 
-    `q` is (k, nq), `extra` comes from `pack_local_offsets`. The bits are those of `compute_world_maps`, independent of
-    the rest of the table and of the batch.
+    `q` is (k, nq), `packed_offsets` comes from `pack_local_offsets`. The bits are those of `compute_world_maps`,
+    independent of the rest of the table and of the batch.
     """
-    out, work = np.empty((len(q), count * 12)), get_scratch(table.workspace_size)
+    maps, workspace = np.empty((len(q), map_count * 12)), get_scratch(table.workspace_size)
     if numpy_kinematics.KernelState.is_pending and numpy_kinematics.can_skip_kernels(len(q)):
-        numpy_kinematics.compute_world_maps(table.constants, q, table.q_columns, extra, out)
-        return out
+        numpy_kinematics.compute_world_maps(table.constants, q, table.q_columns, packed_offsets, maps)
+        return maps
     kernel = (
         kernels.kinematics.compute_world_maps8
-        if find_simd_width() == _WIDE_LANES
+        if find_simd_width() == _WIDE_LANE_COUNT
         else kernels.kinematics.compute_world_maps4
     )
-    kernel(table.constants, q, table.q_columns, extra, work, out)
-    return out
+    kernel(table.constants, q, table.q_columns, packed_offsets, workspace, maps)
+    return maps
 
 
-def compute_rotations(maps: Floats, tolerance: float, *, poses: int) -> Floats:
+def compute_rotations(maps: Floats, tolerance: float, *, pose_count: int) -> Floats:
     """Compute the rotations (k, 4) nearest to maps (k, 12).
 
-    They are w x y z with w >= 0; `poses` is the number of poses.
+    They are w x y z with w >= 0; `pose_count` is the number of poses.
 
     tolerance  relative deviation from a scaled rotation; maps beyond it take a slower path
     """
     quaternions = np.empty((len(maps), 4))
-    numpy_kinematics.select_backend(poses).similarities_to_quaternions(maps, tolerance, quaternions)
-    others = quaternions[:, 0] < 0.0
-    if others.any():
-        quaternions[others] = rotations.from_matrix(rotations.rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
+    numpy_kinematics.select_backend(pose_count).similarities_to_quaternions(maps, tolerance, quaternions)
+    is_sheared = quaternions[:, 0] < 0.0
+    if is_sheared.any():
+        quaternions[is_sheared] = rotations.from_matrix(
+            rotations.rotation_part(maps[is_sheared].reshape(-1, 3, 4)[..., :3])
+        )
     return quaternions
 
 
 def compute_jacobians(
-    skeleton: Skeleton, row: int, q: Floats, local_offsets: LocalOffsets, points: Floats, *, angular: bool = True
+    skeleton: Skeleton, row: int, q: Floats, local_offsets: LocalOffsets, points: Floats, *, needs_angular: bool = True
 ) -> Floats:
     """Compute Jacobians (k, 6, nv) of one joint. Points (1|k, 3) are in its frame, poses are q (k, nq).
 
-    Without `angular` the lower halves may be wrong under non-uniform scale; the upper halves are always right.
+    Without `needs_angular` the lower halves may be wrong under non-uniform scale; the upper halves are always right.
     """
     table, nv = _get_table(skeleton, row, local_offsets), skeleton.nv
-    r, u = len(table.rows), len(table.q_columns)
-    gains, sheared = _get_gains(skeleton, row, local_offsets) if angular else (np.ones((1, r)), _NOT_SHEARED)
-    out = np.empty((len(q), 6 * nv))
-    width = find_simd_width()
-    work = get_scratch((u + 12 + 6 * nv + 31 * r + 3) * width)
-    kernel = kernels.kinematics.compute_jacobians8 if width == _WIDE_LANES else kernels.kinematics.compute_jacobians4
-    extra = pack_local_offsets(table, local_offsets)
-    kernel(table.constants, table.dofs, q, table.q_columns, extra, gains, points, work, out)
-    columns = out.reshape(len(q), 6, nv)
-    if sheared.any():
-        some = np.flatnonzero(np.broadcast_to(sheared, len(q)))
-        maps = compute_table_maps(table, r, q[some], extra[some] if len(extra) else extra).reshape(-1, r, 3, 4)
-        columns[some, 3:] = compute_angular_jacobian(skeleton, table.rows, maps)
-    return columns
+    row_count, column_count = len(table.joint_rows), len(table.q_columns)
+    inverse_scales, is_sheared = (
+        _get_inverse_scales(skeleton, row, local_offsets) if needs_angular else (np.ones((1, row_count)), _NOT_SHEARED)
+    )
+    flat_jacobians = np.empty((len(q), 6 * nv))
+    lane_count = find_simd_width()
+    workspace = get_scratch((column_count + 12 + 6 * nv + 31 * row_count + 3) * lane_count)
+    kernel = (
+        kernels.kinematics.compute_jacobians8
+        if lane_count == _WIDE_LANE_COUNT
+        else kernels.kinematics.compute_jacobians4
+    )
+    packed_offsets = pack_local_offsets(table, local_offsets)
+    kernel(
+        table.constants,
+        table.dof_rows,
+        q,
+        table.q_columns,
+        packed_offsets,
+        inverse_scales,
+        points,
+        workspace,
+        flat_jacobians,
+    )
+    jacobians = flat_jacobians.reshape(len(q), 6, nv)
+    if is_sheared.any():
+        sheared_poses = np.flatnonzero(np.broadcast_to(is_sheared, len(q)))
+        maps = compute_table_maps(
+            table, row_count, q[sheared_poses], packed_offsets[sheared_poses] if len(packed_offsets) else packed_offsets
+        ).reshape(-1, row_count, 3, 4)
+        jacobians[sheared_poses, 3:] = compute_angular_jacobian(skeleton, table.joint_rows, maps)
+    return jacobians
 
 
 def _get_table(skeleton: Skeleton, row: int | None, local_offsets: LocalOffsets) -> KinematicsTable:
     """Return the cached table of all rows, or of one path. It leaves out everything replaced by `local_offsets`."""
     has_translations, has_scales = local_offsets.translations is not None, local_offsets.scales is not None
 
-    def make() -> KinematicsTable:
+    def build_rows_table() -> KinematicsTable:
         rows = list(range(len(skeleton))) if row is None else skeleton.way(row)
         return build_table(skeleton, rows, has_translations=has_translations, has_scales=has_scales)
 
-    return get_or_compute(skeleton, "tables", (row, has_translations, has_scales), make)
+    return get_or_compute(skeleton, "tables", (row, has_translations, has_scales), build_rows_table)
 
 
 def build_table(
     skeleton: Skeleton, rows: list[int], *, has_translations: bool = False, has_scales: bool = False
 ) -> KinematicsTable:
     """Build the table of these rows, parents first. The flags leave out translations or scales supplied by poses."""
-    offsets, after = skeleton.A[:, :3].copy(), skeleton.B
+    offsets, maps_after = skeleton.A[:, :3].copy(), skeleton.B
     if has_translations:
         offsets[skeleton.kinds != Kind.FREE] = 0.0
     if has_scales:
-        after = np.broadcast_to(np.eye(3, 4), after.shape)
-    return _pack_table(skeleton, rows, offsets[rows], after[rows])
+        maps_after = np.broadcast_to(np.eye(3, 4), maps_after.shape)
+    return _pack_table(skeleton, rows, offsets[rows], maps_after[rows])
 
 
-def _get_gains(skeleton: Skeleton, row: int, local_offsets: LocalOffsets) -> tuple[Floats, Bools]:
+def _get_inverse_scales(skeleton: Skeleton, row: int, local_offsets: LocalOffsets) -> tuple[Floats, Bools]:
     """Return 1 / scale (1|k, r) above each row. Also return the poses (1|k,) with shear."""
     rows = skeleton.way(row)
     if local_offsets.scales is not None:
-        return _compute_gains(skeleton, rows, local_offsets.scales[:, rows, None, :] * np.eye(3))
-    return get_or_compute(skeleton, "gains", row, lambda: _compute_gains(skeleton, rows, skeleton.B[None, rows, :, :3]))
-
-
-def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floats) -> KinematicsTable:
-    """Pack the table of rows, parents first. `offsets` (r, 3) are A's translations, `after` (r, 3, 4) is B."""
-    s = skeleton
-    kinds, axes = s.kinds[rows], s.axes[rows]
-    starts = zip(s.q_start[rows].tolist(), kinds.tolist(), strict=True)
-    needed = {start + j for start, kind in starts for j in Q_RANGES[kind]}
-    used = np.array(sorted(needed), dtype=np.int64)
-    rotation = rotations.as_matrix(s.A[rows, 3:])
-    slot = {row: i + 1 for i, row in enumerate(rows)}
-    constants = np.zeros((len(rows), layout.FK_ROW))
-    constants[:, layout.FK_KIND] = kinds
-    constants[:, layout.FK_PARENT] = [slot.get(int(parent), 0) for parent in s.parents[rows]]
-    constants[:, layout.FK_Q_START] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(used, s.q_start[rows]))
-    constants[:, layout.FK_COUPLING_RATIO : layout.FK_COUPLING_OFFSET + 1] = s.coupling_rows[rows]
-    constants[:, layout.FK_CONSTANT :] = _pack_motion_parts(kinds, axes, rotation, after).reshape(len(rows), 36)
-    constants[:, layout.FK_CONSTANT + 3 : layout.FK_SINE : 4] += offsets  # the last of each row of four
-    columns = np.swapaxes(rotation, 1, 2).copy()
-    one = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
-    columns[one, 0] = (rotation @ axes[:, :, None])[one, :, 0]
-    dofs = np.zeros((len(rows), layout.JACOBIAN_ROW))
-    dofs[:, layout.JACOBIAN_FIRST], dofs[:, layout.JACOBIAN_ORIGIN : layout.JACOBIAN_AXES] = s.v_start[rows], offsets
-    dofs[:, layout.JACOBIAN_AXES :] = columns.reshape(len(rows), 9)
-    workspace_size = (len(used) + 12 * (len(rows) + 1) + 6 * len(rows)) * find_simd_width()
-    return KinematicsTable(
-        np.array(rows, dtype=np.int64), np.flatnonzero(kinds == Kind.FREE), constants, used, dofs, workspace_size
+        return _compute_inverse_scales(skeleton, rows, local_offsets.scales[:, rows, None, :] * np.eye(3))
+    return get_or_compute(
+        skeleton, "gains", row, lambda: _compute_inverse_scales(skeleton, rows, skeleton.B[None, rows, :, :3])
     )
 
 
-def _pack_motion_parts(kinds: Ints, axes: Floats, rotation: Floats, after: Floats) -> Floats:
+def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, maps_after: Floats) -> KinematicsTable:
+    """Pack the table of rows, parents first. `offsets` (r, 3) are A's translations, `maps_after` (r, 3, 4) is B."""
+    s = skeleton
+    kinds, axes = s.kinds[rows], s.axes[rows]
+    starts_and_kinds = zip(s.q_start[rows].tolist(), kinds.tolist(), strict=True)
+    used_columns = {start + j for start, kind in starts_and_kinds for j in Q_OFFSET_RANGES[kind]}
+    q_columns = np.array(sorted(used_columns), dtype=np.int64)
+    rotation_matrices = rotations.as_matrix(s.A[rows, 3:])
+    slot_by_row = {row: i + 1 for i, row in enumerate(rows)}
+    constants = np.zeros((len(rows), layout.FK_ROW))
+    constants[:, layout.FK_KIND] = kinds
+    constants[:, layout.FK_PARENT] = [slot_by_row.get(int(parent), 0) for parent in s.parents[rows]]
+    constants[:, layout.FK_Q_START] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(q_columns, s.q_start[rows]))
+    constants[:, layout.FK_COUPLING_RATIO : layout.FK_COUPLING_OFFSET + 1] = s.coupling_rows[rows]
+    constants[:, layout.FK_CONSTANT :] = _pack_motion_parts(kinds, axes, rotation_matrices, maps_after).reshape(
+        len(rows), 36
+    )
+    constants[:, layout.FK_CONSTANT + 3 : layout.FK_SINE : 4] += offsets  # the last of each row of four
+    motion_axes = np.swapaxes(rotation_matrices, 1, 2).copy()
+    has_single_axis = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
+    motion_axes[has_single_axis, 0] = (rotation_matrices @ axes[:, :, None])[has_single_axis, :, 0]
+    dof_rows = np.zeros((len(rows), layout.JACOBIAN_ROW))
+    dof_rows[:, layout.JACOBIAN_FIRST_COLUMN], dof_rows[:, layout.JACOBIAN_ORIGIN : layout.JACOBIAN_AXES] = (
+        s.v_start[rows],
+        offsets,
+    )
+    dof_rows[:, layout.JACOBIAN_AXES :] = motion_axes.reshape(len(rows), 9)
+    workspace_size = (len(q_columns) + 12 * (len(rows) + 1) + 6 * len(rows)) * find_simd_width()
+    return KinematicsTable(
+        np.array(rows, dtype=np.int64),
+        np.flatnonzero(kinds == Kind.FREE),
+        constants,
+        q_columns,
+        dof_rows,
+        workspace_size,
+    )
+
+
+def _pack_motion_parts(kinds: Ints, axes: Floats, rotation_matrices: Floats, maps_after: Floats) -> Floats:
     """Pack the constant, sine and cosine parts (r, 3, 3, 4).
 
-    A's translation is left out; `rotation` (r, 3, 3) is A's.
+    A's translation is left out; `rotation_matrices` (r, 3, 3) is A's.
     """
     axis_projection = axes[:, :, None] * axes[:, None, :]
-    cross_matrix = np.cross(np.eye(3), axes[:, None, :])  # row i is e_i x a: across @ v is a x v
-    parts = np.zeros((len(kinds), 3, 3, 4))
-    parts[:, 0] = rotation @ after
-    hinge, slide, ball = kinds == Kind.HINGE, kinds == Kind.SLIDE, kinds >= Kind.BALL
+    cross_matrix = np.cross(np.eye(3), axes[:, None, :])  # row i is e_i x a: cross_matrix @ v is a x v
+    motion_parts = np.zeros((len(kinds), 3, 3, 4))
+    motion_parts[:, 0] = rotation_matrices @ maps_after
+    is_hinge, is_slide, is_ball = kinds == Kind.HINGE, kinds == Kind.SLIDE, kinds >= Kind.BALL
     for j, motion_part in enumerate((axis_projection, cross_matrix, np.eye(3) - axis_projection)):
-        parts[hinge, j] = (rotation @ motion_part @ after)[hinge]
-    parts[slide, 1, :, 3] = (rotation @ axes[:, :, None])[slide, :, 0]
-    parts[ball, 0] = np.eye(3, 4)
-    parts[ball, 0, :, :3] = rotation[ball]
-    parts[ball, 1] = after[ball]
-    parts[ball, 2, 0, 0] = (after[ball] != np.eye(3, 4)).any(axis=(1, 2))
-    return parts
+        motion_parts[is_hinge, j] = (rotation_matrices @ motion_part @ maps_after)[is_hinge]
+    motion_parts[is_slide, 1, :, 3] = (rotation_matrices @ axes[:, :, None])[is_slide, :, 0]
+    motion_parts[is_ball, 0] = np.eye(3, 4)
+    motion_parts[is_ball, 0, :, :3] = rotation_matrices[is_ball]
+    motion_parts[is_ball, 1] = maps_after[is_ball]
+    motion_parts[is_ball, 2, 0, 0] = (maps_after[is_ball] != np.eye(3, 4)).any(axis=(1, 2))
+    return motion_parts
 
 
 def pack_local_offsets(table: KinematicsTable, local_offsets: LocalOffsets) -> Floats:
     """Pack translations and scales for the kernels, (0|k, 6 r). The translation of a free joint is in q."""
-    any_offsets, count = (
+    any_offsets, row_count = (
         local_offsets.scales if local_offsets.translations is None else local_offsets.translations,
-        len(table.rows),
+        len(table.joint_rows),
     )
     if any_offsets is None:
-        return np.empty((0, 6 * count))
-    packed_offsets = np.ones((len(any_offsets), count, 6))
+        return np.empty((0, 6 * row_count))
+    packed_offsets = np.ones((len(any_offsets), row_count, 6))
     packed_offsets[..., :3] = (
-        0.0 if local_offsets.translations is None else local_offsets.translations.take(table.rows, axis=1)
+        0.0 if local_offsets.translations is None else local_offsets.translations.take(table.joint_rows, axis=1)
     )
     if local_offsets.scales is not None:
-        packed_offsets[..., 3:] = local_offsets.scales.take(table.rows, axis=1)
-    if len(table.free_rows):
-        packed_offsets[:, table.free_rows, :3] = 0.0
-    return packed_offsets.reshape(len(any_offsets), 6 * count)
+        packed_offsets[..., 3:] = local_offsets.scales.take(table.joint_rows, axis=1)
+    if len(table.free_indices):
+        packed_offsets[:, table.free_indices, :3] = 0.0
+    return packed_offsets.reshape(len(any_offsets), 6 * row_count)
 
 
-def _compute_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> tuple[Floats, Bools]:
+def _compute_inverse_scales(skeleton: Skeleton, rows: list[int], linear: Floats) -> tuple[Floats, Bools]:
     """Compute 1 / scale (k, r) above each row.
 
     `linear` (k, r, 3, 3) is B's linear part. Also return where a joint turns below a non-uniform scale.
@@ -313,20 +347,20 @@ def _compute_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> tuple
     scale = np.cbrt(np.linalg.det(linear))
     is_zero = scale == 0.0
     scale = np.where(is_zero, 1.0, scale)
-    unit = linear / scale[..., None, None]
-    is_uneven = is_zero | (
-        np.abs(unit @ np.swapaxes(unit, -1, -2) - np.eye(3)).max(axis=(2, 3)) > _SIMILARITY_TOLERANCE
+    unit_maps = linear / scale[..., None, None]
+    is_nonuniform = is_zero | (
+        np.abs(unit_maps @ np.swapaxes(unit_maps, -1, -2) - np.eye(3)).max(axis=(2, 3)) > _SIMILARITY_TOLERANCE
     )
     is_rotating = ~np.isin(skeleton.kinds[rows], (Kind.FIXED, Kind.SLIDE))
-    flattened = np.flatnonzero(is_rotating & _find_below(is_zero).any(axis=0))
-    if len(flattened):
-        name = skeleton.names[rows[int(flattened[0])]]
+    zero_scale_indices = np.flatnonzero(is_rotating & _find_rows_below(is_zero).any(axis=0))
+    if len(zero_scale_indices):
+        name = skeleton.names[rows[int(zero_scale_indices[0])]]
         raise UnsupportedError(f"the scale above {name!r} is zero; turning {name!r} is then no rotation")
-    gains = np.ones(scale.shape)
-    gains[:, 1:] = 1.0 / np.cumprod(scale, axis=1)[:, :-1]
-    return gains, np.any(is_rotating & _find_below(is_uneven), axis=1)
+    inverse_scales = np.ones(scale.shape)
+    inverse_scales[:, 1:] = 1.0 / np.cumprod(scale, axis=1)[:, :-1]
+    return inverse_scales, np.any(is_rotating & _find_rows_below(is_nonuniform), axis=1)
 
 
-def _find_below(rows: Bools) -> Bools:
+def _find_rows_below(mask: Bools) -> Bools:
     """Find the rows of paths (k, r) with one of these above."""
-    return np.cumsum(rows, axis=1) > rows
+    return np.cumsum(mask, axis=1) > mask

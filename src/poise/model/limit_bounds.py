@@ -24,10 +24,7 @@ from poise.model.limits import EulerBox, Limit, Range, SwingTwist, is_soft
 
 # --- Limits of ball joints packed as rows, clamped over arrays -------------------------------------------------------
 #
-# It is the NumPy twin of kernels/limits.py.
-#
-# kernels/limits.py defines the columns of a row and the clamping rule. This is NumPy, so that reading a file
-# does not wait for a compiler; a property test compares the results.
+# kernels/limits.py defines the columns of a row and the clamping rule.
 
 
 _FULL_TURN_RAD = 2 * np.pi
@@ -41,37 +38,37 @@ _X, _Y, _Z = np.eye(3)
 
 
 def pack_limit(limit: Limit | None) -> Floats:
-    """Pack a rotation limit into a row (LIMIT,). The row is zero for None and for a hard Range."""
-    row = np.zeros(layout.LIMIT_ROW)
+    """Pack a rotation limit into a row (LIMIT_ROW,). The row is zero for None and for a hard Range."""
+    limit_row = np.zeros(layout.LIMIT_ROW)
     if isinstance(limit, SwingTwist):
         x, y = limit.swing_axes
-        row[layout.LIMIT_KIND], row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS] = (
+        limit_row[layout.LIMIT_KIND], limit_row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS] = (
             layout.SWING_TWIST,
             _compute_frame(x, y, limit.axis),
         )
-        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT] = np.array([*limit.sides, limit.twist]).ravel()
-        row[layout.LIMIT_SOFT_WEIGHT] = limit.soft
-        twist = row[layout.LIMIT_BOUNDS + 4 : layout.LIMIT_SOFT_WEIGHT]
-        row[layout.LIMIT_TANGENTS :] = (
-            np.tan((twist + _TANGENT_MARGIN_RAD) / 2)
+        limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT] = np.array([*limit.sides, limit.twist]).ravel()
+        limit_row[layout.LIMIT_SOFT_WEIGHT] = limit.soft
+        twist_range = limit_row[layout.LIMIT_BOUNDS + 4 : layout.LIMIT_SOFT_WEIGHT]
+        limit_row[layout.LIMIT_TANGENTS :] = (
+            np.tan((twist_range + _TANGENT_MARGIN_RAD) / 2)
             if np.abs(limit.twist).max() < _MAX_TANGENT_TWIST_RAD
             else (1.0, -1.0)
         )
     elif isinstance(limit, EulerBox):
         i, j, k, sign = parse_order(limit.order)
-        row[layout.LIMIT_KIND], row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS] = (
+        limit_row[layout.LIMIT_KIND], limit_row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS] = (
             layout.EULER_BOX,
             _compute_frame(np.eye(3)[i], np.eye(3)[j], sign * np.eye(3)[k]),
         )
         first, second, (low, high) = limit.ranges
         third = (low, high) if sign > 0 else (-high, -low)  # z of the frame is the last axis or its opposite
-        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT] = np.array([first, second, third]).ravel()
-        row[layout.LIMIT_SOFT_WEIGHT] = limit.soft
+        limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT] = np.array([first, second, third]).ravel()
+        limit_row[layout.LIMIT_SOFT_WEIGHT] = limit.soft
     elif is_soft(limit):
         assert isinstance(limit, Range)
-        row[layout.LIMIT_KIND], row[layout.LIMIT_SOFT_WEIGHT] = layout.RANGE, limit.soft
-        row[layout.LIMIT_BOUNDS : layout.LIMIT_BOUNDS + 2] = limit.low, limit.high
-    return row
+        limit_row[layout.LIMIT_KIND], limit_row[layout.LIMIT_SOFT_WEIGHT] = layout.RANGE, limit.soft
+        limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_BOUNDS + 2] = limit.low, limit.high
+    return limit_row
 
 
 def _compute_frame(*axes: object) -> Floats:
@@ -88,10 +85,10 @@ def clamp_angles(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
     raised = angle + _FULL_TURN_RAD * np.ceil(np.where(angle < low, low - angle, 0.0) / _FULL_TURN_RAD)
     lowered = angle - _FULL_TURN_RAD * np.ceil(np.where(angle > high, angle - high, 0.0) / _FULL_TURN_RAD)
     wrapped_angle = np.where(angle < low, raised, lowered)
-    two_ended = np.isfinite(low) & np.isfinite(high)
-    a, b = np.where(two_ended, low, 0.0), np.where(two_ended, high, 0.0)
-    end = np.where(np.cos(a - angle) >= np.cos(b - angle), a, b)
-    return np.where(((wrapped_angle >= low) & (wrapped_angle <= high)) | ~two_ended, wrapped_angle, end)
+    has_both_ends = np.isfinite(low) & np.isfinite(high)
+    low_end, high_end = np.where(has_both_ends, low, 0.0), np.where(has_both_ends, high, 0.0)
+    nearest_end = np.where(np.cos(low_end - angle) >= np.cos(high_end - angle), low_end, high_end)
+    return np.where(((wrapped_angle >= low) & (wrapped_angle <= high)) | ~has_both_ends, wrapped_angle, nearest_end)
 
 
 def _rotate_to_frame(frame: Floats, q: Floats) -> Floats:
@@ -99,24 +96,24 @@ def _rotate_to_frame(frame: Floats, q: Floats) -> Floats:
     return np.concatenate([q[..., :1], rotations.rotate(inverse(frame), q[..., 1:])], axis=-1)
 
 
-def clamp_rotations(row: Floats, q: Floats) -> Floats:
+def clamp_rotations(limit_row: Floats, q: Floats) -> Floats:
     """Clamp rotations q (..., 4) to the nearest legal ones.
 
     Legal rotations are returned bit for bit; kernel twin: `clamp_rotation`.
     """
-    if row[layout.LIMIT_KIND] not in (layout.SWING_TWIST, layout.EULER_BOX):
+    if limit_row[layout.LIMIT_KIND] not in (layout.SWING_TWIST, layout.EULER_BOX):
         return q
     frame, bounds = (
-        row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS],
-        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2),
+        limit_row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS],
+        limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2),
     )
-    local = _rotate_to_frame(frame, q)
-    is_legal, nearest = (_clamp_swing_twist if row[layout.LIMIT_KIND] == layout.SWING_TWIST else _clamp_euler_box)(
-        bounds, local
-    )
-    nearest = np.concatenate([nearest[..., :1], rotations.rotate(frame, nearest[..., 1:])], axis=-1)
-    nearest = np.where((q * nearest).sum(axis=-1, keepdims=True) < 0.0, -nearest, nearest)
-    return np.where(is_legal[..., None], q, nearest)
+    local_q = _rotate_to_frame(frame, q)
+    is_legal, nearest_q = (
+        _clamp_swing_twist if limit_row[layout.LIMIT_KIND] == layout.SWING_TWIST else _clamp_euler_box
+    )(bounds, local_q)
+    nearest_q = np.concatenate([nearest_q[..., :1], rotations.rotate(frame, nearest_q[..., 1:])], axis=-1)
+    nearest_q = np.where((q * nearest_q).sum(axis=-1, keepdims=True) < 0.0, -nearest_q, nearest_q)
+    return np.where(is_legal[..., None], q, nearest_q)
 
 
 def compute_limit_angles(limit: Limit, q: Floats) -> Floats:
@@ -125,53 +122,53 @@ def compute_limit_angles(limit: Limit, q: Floats) -> Floats:
     The result (..., 3) [rad] is first swing, second swing and twist, or the Euler angles in the box's order. Of a
     rotation's two triples of Euler angles it is the one in the box, or nearer to it.
     """
-    row = pack_limit(limit)
-    bounds = row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2)
-    local = _rotate_to_frame(row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS], q)
+    limit_row = pack_limit(limit)
+    bounds = limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2)
+    local_q = _rotate_to_frame(limit_row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS], q)
     if not isinstance(limit, EulerBox):
-        swing, twist, _ = _split_swing_twist(local)
+        swing, twist, _ = _split_swing_twist(local_q)
         return np.concatenate([swing, clamp_angles(twist, -np.pi, np.pi)[..., None]], axis=-1)
-    angles = from_quaternion(local, "XYZ")
+    angles = from_quaternion(local_q, "XYZ")
     candidates = np.stack([angles, compute_alternative(angles)])
     clamped = clamp_angles(candidates, bounds[:, 0], bounds[:, 1])
     excess = np.abs(wrap_angles(candidates - clamped)).max(axis=-1, keepdims=True)
-    values = np.where(
+    nearest_angles = np.where(
         excess[1] < excess[0],
         clamped[1] + wrap_angles(candidates[1] - clamped[1]),
         clamped[0] + wrap_angles(candidates[0] - clamped[0]),
     )
-    return values * [1.0, 1.0, parse_order(limit.order)[3]]
+    return nearest_angles * [1.0, 1.0, parse_order(limit.order)[3]]
 
 
 def describe_active_limits(limit: Limit, q: Floats) -> str:
     """Describe the active limits of a rotation q (4,). The text is empty where none is active."""
-    values = compute_limit_angles(limit, q)
+    angles = compute_limit_angles(limit, q)
     if isinstance(limit, EulerBox):
-        ends = zip([f"{letter.lower()} angle" for letter in limit.order], values, limit.ranges, strict=True)
+        ends = zip([f"{letter.lower()} angle" for letter in limit.order], angles, limit.ranges, strict=True)
         return " and ".join(filter(None, (_describe_end(*end) for end in ends)))
     assert isinstance(limit, SwingTwist)
-    swing = values[:2].tolist()
+    swing = angles[:2].tolist()
     descriptions: list[str] = []
-    axes = [side[1] if value >= 0.0 else -side[0] for side, value in zip(limit.sides, swing, strict=True)]
+    half_angles = [side[1] if value >= 0.0 else -side[0] for side, value in zip(limit.sides, swing, strict=True)]
     swing_ratios = [
-        abs(value) / axis if axis > _END_TOLERANCE_RAD else float(axis < np.pi)
-        for value, axis in zip(swing, axes, strict=True)
+        abs(value) / half_angle if half_angle > _END_TOLERANCE_RAD else float(half_angle < np.pi)
+        for value, half_angle in zip(swing, half_angles, strict=True)
     ]
     if math.hypot(*swing_ratios) >= 1.0 - _END_TOLERANCE_RAD:
         descriptions.append(f"the edge of its cone, a swing of {math.degrees(math.hypot(*swing)):.4g} deg")
-    return " and ".join(filter(None, [*descriptions, _describe_end("twist", float(values[2]), limit.twist)]))
+    return " and ".join(filter(None, [*descriptions, _describe_end("twist", float(angles[2]), limit.twist)]))
 
 
-def _describe_end(name: str, value: float, ends: tuple[float, float]) -> str:
+def _describe_end(angle_name: str, angle: float, ends: tuple[float, float]) -> str:
     for word, end in zip(("lowest", "highest"), ends, strict=True):
-        if np.isfinite(end) and abs(wrap_angles(value - end)) <= _END_TOLERANCE_RAD:
-            return f"its {word} {name}, {np.degrees(end):.4g} deg"
+        if np.isfinite(end) and abs(wrap_angles(angle - end)) <= _END_TOLERANCE_RAD:
+            return f"its {word} {angle_name}, {np.degrees(end):.4g} deg"
     return ""
 
 
-def measure_rotation_excess(q: Floats, legal: Floats) -> Floats:
+def measure_rotation_excess(q: Floats, legal_q: Floats) -> Floats:
     """Compute the angle [rad] from rotations to legal ones. Both are (..., 4). It is exactly 0 for equal rotations."""
-    return 4.0 * np.arcsin(np.minimum(0.5 * np.sqrt(((q - legal) ** 2).sum(axis=-1)), 1.0))
+    return 4.0 * np.arcsin(np.minimum(0.5 * np.sqrt(((q - legal_q) ** 2).sum(axis=-1)), 1.0))
 
 
 # --- swing and twist ---------------------------------------------------------------------------------------------
@@ -181,24 +178,24 @@ def _split_swing_twist(q: Floats) -> tuple[Floats, Floats, Floats]:
     """Split rotations into swing (..., 2) and twist (...) about z. Also return how well the twist is defined."""
     w, x, y, z = np.moveaxis(q, -1, 0)
     n, r = np.hypot(w, z), np.hypot(x, y)
-    safe = np.where(n > 0.0, n, 1.0)
+    divisor = np.where(n > 0.0, n, 1.0)
     swing = np.stack([np.where(n > 0.0, w * x - z * y, x), np.where(n > 0.0, w * y + z * x, y)], axis=-1)
-    swing = swing * (np.where(r > 0.0, 2.0 * np.arctan2(r, n) / np.where(r > 0.0, r, 1.0), 0.0) / safe)[..., None]
+    swing = swing * (np.where(r > 0.0, 2.0 * np.arctan2(r, n) / np.where(r > 0.0, r, 1.0), 0.0) / divisor)[..., None]
     return swing, 2.0 * np.arctan2(z, w), n
 
 
 def _clamp_swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     swing, twist, n = _split_swing_twist(q)
     legal_twist = clamp_angles(twist, *bounds[2])
-    to, off = _find_nearest_swing(bounds[:2], swing)
-    is_legal = (off <= layout.ANGLE_SLACK_RAD) & (
+    nearest_swing, swing_distance = _find_nearest_swing(bounds[:2], swing)
+    is_legal = (swing_distance <= layout.ANGLE_SLACK_RAD) & (
         n * 2.0 * np.abs(np.sin(0.5 * (legal_twist - twist))) <= layout.ANGLE_SLACK_RAD
     )
-    angle = np.sqrt((to**2).sum(axis=-1))
-    half = 0.5 * np.minimum(angle, layout.MAX_SWING_RAD)
-    a, b = np.moveaxis(to * (np.sin(half) / np.where(angle > 0.0, angle, 1.0))[..., None], -1, 0)
+    angle = np.sqrt((nearest_swing**2).sum(axis=-1))
+    half_angle = 0.5 * np.minimum(angle, layout.MAX_SWING_RAD)
+    a, b = np.moveaxis(nearest_swing * (np.sin(half_angle) / np.where(angle > 0.0, angle, 1.0))[..., None], -1, 0)
     c, s = np.cos(0.5 * legal_twist), np.sin(0.5 * legal_twist)
-    return is_legal, np.stack([np.cos(half) * c, a * c + b * s, b * c - a * s, np.cos(half) * s], axis=-1)
+    return is_legal, np.stack([np.cos(half_angle) * c, a * c + b * s, b * c - a * s, np.cos(half_angle) * s], axis=-1)
 
 
 def _find_nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
@@ -206,31 +203,35 @@ def _find_nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
 
     The same rotation the other way round counts too. Also return the distance.
     """
-    to = _find_nearest_in_ellipse(sides, swing)
-    off = np.sqrt(((to - swing) ** 2).sum(axis=-1))
+    nearest_swing = _find_nearest_in_ellipse(sides, swing)
+    distance = np.sqrt(((nearest_swing - swing) ** 2).sum(axis=-1))
     angle = np.sqrt((swing**2).sum(axis=-1, keepdims=True))
-    back = swing * (1.0 - _FULL_TURN_RAD / np.where(angle > 0.0, angle, _FULL_TURN_RAD))
-    to_back = _find_nearest_in_ellipse(sides, back)
-    off_back = np.where(angle[..., 0] > 0.0, np.sqrt(((to_back - back) ** 2).sum(axis=-1)), np.inf)
-    return np.where((off_back < off)[..., None], to_back, to), np.minimum(off, off_back)
+    opposite_swing = swing * (1.0 - _FULL_TURN_RAD / np.where(angle > 0.0, angle, _FULL_TURN_RAD))
+    nearest_opposite = _find_nearest_in_ellipse(sides, opposite_swing)
+    opposite_distance = np.where(
+        angle[..., 0] > 0.0, np.sqrt(((nearest_opposite - opposite_swing) ** 2).sum(axis=-1)), np.inf
+    )
+    return np.where((opposite_distance < distance)[..., None], nearest_opposite, nearest_swing), np.minimum(
+        distance, opposite_distance
+    )
 
 
 def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
     """Clamp points (..., 2) to a region of four quarter ellipses."""
-    axes = np.where(point >= 0.0, sides[:, 1], -sides[:, 0])
-    is_degenerate = (axes <= layout.ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
-    axes = np.where(axes <= layout.ANGLE_SLACK_RAD, 0.0, axes)
-    clipped = np.clip(point, -axes, axes)
-    axes = np.where(is_degenerate, 1.0, axes)
-    squares, distances = axes**2, np.abs(point)
-    t = np.maximum((axes * distances - squares).max(axis=-1, keepdims=True), 0.0)
+    semi_axes = np.where(point >= 0.0, sides[:, 1], -sides[:, 0])
+    is_degenerate = (semi_axes <= layout.ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
+    semi_axes = np.where(semi_axes <= layout.ANGLE_SLACK_RAD, 0.0, semi_axes)
+    clipped = np.clip(point, -semi_axes, semi_axes)
+    semi_axes = np.where(is_degenerate, 1.0, semi_axes)
+    squared_axes, magnitudes = semi_axes**2, np.abs(point)
+    t = np.maximum((semi_axes * magnitudes - squared_axes).max(axis=-1, keepdims=True), 0.0)
     for _ in range(layout.MAX_ELLIPSE_STEPS):
-        share = (axes * distances / (t + squares)) ** 2
-        slope = 2.0 * (share / (t + squares)).sum(axis=-1, keepdims=True)
-        step = (share.sum(axis=-1, keepdims=True) - 1.0) / np.where(slope > 0.0, slope, 1.0)
+        squared_ratios = (semi_axes * magnitudes / (t + squared_axes)) ** 2
+        slope = 2.0 * (squared_ratios / (t + squared_axes)).sum(axis=-1, keepdims=True)
+        step = (squared_ratios.sum(axis=-1, keepdims=True) - 1.0) / np.where(slope > 0.0, slope, 1.0)
         t = t + np.where(step > 1e-16 * t, step, 0.0)
-    is_inside = ((point / axes) ** 2).sum(axis=-1, keepdims=True) <= 1.0
-    return np.where(is_degenerate, clipped, np.where(is_inside, point, squares * point / (t + squares)))
+    is_inside = ((point / semi_axes) ** 2).sum(axis=-1, keepdims=True) <= 1.0
+    return np.where(is_degenerate, clipped, np.where(is_inside, point, squared_axes * point / (t + squared_axes)))
 
 
 # --- three angles ------------------------------------------------------------------------------------------------
@@ -239,17 +240,19 @@ def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
 def _clamp_euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     angles = from_quaternion(q, "XYZ")
     is_inside = ((angles >= bounds[:, 0]) & (angles <= bounds[:, 1])).all(axis=-1)
-    best = clamp_angles(angles, bounds[:, 0], bounds[:, 1])
+    nearest_angles = clamp_angles(angles, bounds[:, 0], bounds[:, 1])
     alternative = clamp_angles(compute_alternative(angles), bounds[:, 0], bounds[:, 1])
-    is_nearer = _measure_chord(q, _euler_to_quaternion(alternative)) < _measure_chord(q, _euler_to_quaternion(best))
-    best = np.where(is_nearer[..., None], alternative, best)
+    is_nearer = _measure_chord(q, _euler_to_quaternion(alternative)) < _measure_chord(
+        q, _euler_to_quaternion(nearest_angles)
+    )
+    nearest_angles = np.where(is_nearer[..., None], alternative, nearest_angles)
     for _ in range(layout.MAX_BOX_SWEEPS):
-        swept = _refine_angles(bounds, q, best)
-        is_moving = np.abs(swept - best).max(axis=-1, keepdims=True) > layout.ANGLE_SLACK_RAD
-        if not is_moving.any():
+        refined_angles = _refine_angles(bounds, q, nearest_angles)
+        is_changing = np.abs(refined_angles - nearest_angles).max(axis=-1, keepdims=True) > layout.ANGLE_SLACK_RAD
+        if not is_changing.any():
             break
-        best = np.where(is_moving, swept, best)
-    rotation = _euler_to_quaternion(best)
+        nearest_angles = np.where(is_changing, refined_angles, nearest_angles)
+    rotation = _euler_to_quaternion(nearest_angles)
     return is_inside | (2.0 * _measure_chord(q, rotation) <= layout.ANGLE_SLACK_RAD), rotation
 
 
@@ -288,7 +291,7 @@ _LIMIT_SLACK = 1e-9
 class HingedBalls(NamedTuple):
     """The h ball joints made hinges by a range."""
 
-    rows: tuple[int, ...]
+    joint_rows: tuple[int, ...]
     columns: Ints  # (h, 4) quaternion columns in q
     axes: Floats  # (h, 3)
     low: Floats  # (h,)
@@ -298,9 +301,9 @@ class HingedBalls(NamedTuple):
 class BallLimits(NamedTuple):
     """The b ball and free joints with a hard rotation limit."""
 
-    joints: tuple[int, ...]
+    joint_rows: tuple[int, ...]
     columns: Ints  # (b, 4) quaternion columns in q
-    rows: Floats  # (b, LIMIT) see kernels/limits.py
+    limit_rows: Floats  # (b, LIMIT) see kernels/limits.py
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,9 +345,9 @@ class Bounds:
                     raise InputError(f"{self.names[i]!r} is fixed at {offset:g}, outside its range")
                 continue
             low, high = sorted(((limit.low - offset) / ratio, (limit.high - offset) / ratio))
-            row = ranges[self.value_columns[i]]
-            row[:] = max(row[0], low), min(row[1], high)
-            if row[0] > row[1] or row[0] == np.inf or row[1] == -np.inf:
+            value_range = ranges[self.value_columns[i]]
+            value_range[:] = max(value_range[0], low), min(value_range[1], high)
+            if value_range[0] > value_range[1] or value_range[0] == np.inf or value_range[1] == -np.inf:
                 other_name = self.leaders[i] or "the joints coupled to it"
                 raise InputError(f"the ranges of {self.names[i]!r} and {other_name!r} leave no legal value")
         ranges.setflags(write=False)
@@ -353,14 +356,14 @@ class Bounds:
     @cached_property
     def ball_hinges(self) -> HingedBalls:
         """The ball and free joints with a range about an axis."""
-        limits = [(i, limit) for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis]
-        rows = tuple([i for i, _ in limits])
+        hinge_limits = [(i, limit) for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis]
+        joint_rows = tuple([i for i, _ in hinge_limits])
         hinges = HingedBalls(
-            rows=rows,
-            columns=self._find_quaternion_columns(rows),
-            axes=np.array([limit.axis for _, limit in limits]).reshape(-1, 3),
-            low=np.array([-np.inf if limit.soft else limit.low for _, limit in limits]),
-            high=np.array([np.inf if limit.soft else limit.high for _, limit in limits]),
+            joint_rows=joint_rows,
+            columns=self._find_quaternion_columns(joint_rows),
+            axes=np.array([limit.axis for _, limit in hinge_limits]).reshape(-1, 3),
+            low=np.array([-np.inf if limit.soft else limit.low for _, limit in hinge_limits]),
+            high=np.array([np.inf if limit.soft else limit.high for _, limit in hinge_limits]),
         )
         for array in hinges[1:]:
             array.setflags(write=False)
@@ -369,25 +372,27 @@ class Bounds:
     @cached_property
     def ball_limits(self) -> BallLimits:
         """The ball and free joints with a SwingTwist or an EulerBox."""
-        joints: list[int] = []
-        rows: list[Floats] = []
+        joint_rows: list[int] = []
+        limit_rows: list[Floats] = []
         for i, limit in enumerate(self.limits):
             if limit is None or isinstance(limit, Range) or limit.soft:
                 continue
-            row = pack_limit(limit)
-            if row[layout.LIMIT_KIND] != layout.NO_LIMIT:
-                joints.append(i)
-                rows.append(row)
-        limits = BallLimits(
-            tuple(joints), self._find_quaternion_columns(tuple(joints)), np.array(rows).reshape(-1, layout.LIMIT_ROW)
+            limit_row = pack_limit(limit)
+            if limit_row[layout.LIMIT_KIND] != layout.NO_LIMIT:
+                joint_rows.append(i)
+                limit_rows.append(limit_row)
+        ball_limits = BallLimits(
+            tuple(joint_rows),
+            self._find_quaternion_columns(tuple(joint_rows)),
+            np.array(limit_rows).reshape(-1, layout.LIMIT_ROW),
         )
-        for array in limits[1:]:
+        for array in ball_limits[1:]:
             array.setflags(write=False)
-        return limits
+        return ball_limits
 
-    def _find_quaternion_columns(self, joints: tuple[int, ...]) -> Ints:
+    def _find_quaternion_columns(self, joint_rows: tuple[int, ...]) -> Ints:
         """Find the quaternion columns (j, 4) of ball and free joints."""
-        return self.rotation_columns[list(joints)].astype(np.int64)[:, None] + np.arange(4)
+        return self.rotation_columns[list(joint_rows)].astype(np.int64)[:, None] + np.arange(4)
 
     def find_nearest_legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Find the nearest legal configuration to q (..., nq). Also return the names of the changed joints.
@@ -397,29 +402,29 @@ class Bounds:
         ranges = self.value_ranges
         is_outside = (q < ranges[:, 0] - _LIMIT_SLACK) | (q > ranges[:, 1] + _LIMIT_SLACK)
         changed_rows: set[int] = set()
-        legal = q.copy()
+        legal_q = q.copy()
         if is_outside.any():
-            legal = np.where(is_outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
+            legal_q = np.where(is_outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
             columns = set(np.nonzero(is_outside)[-1].tolist())
             limited_rows = {i for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis is None}
             changed_rows = {i for i in limited_rows if int(self.value_columns[i]) in columns}
         hinges = self.ball_hinges
-        if hinges.rows:
-            quaternions = legal[..., hinges.columns]
+        if hinges.joint_rows:
+            quaternions = legal_q[..., hinges.columns]
             hinged_rotations, excess = _clamp_hinges(hinges, quaternions)
             is_legal = np.asarray(excess <= _LIMIT_SLACK)
-            legal[..., hinges.columns] = np.where(is_legal[..., None], quaternions, hinged_rotations)
-            off_anywhere = (~is_legal).reshape(-1, len(hinges.rows)).any(axis=0)
+            legal_q[..., hinges.columns] = np.where(is_legal[..., None], quaternions, hinged_rotations)
+            is_ever_off = (~is_legal).reshape(-1, len(hinges.joint_rows)).any(axis=0)
             changed_rows |= {
-                row for row, is_off in zip(hinges.rows, np.atleast_1d(off_anywhere), strict=True) if is_off
+                row for row, is_off in zip(hinges.joint_rows, np.atleast_1d(is_ever_off), strict=True) if is_off
             }
-        for joint, columns, row in zip(*self.ball_limits, strict=True):
-            legal_rotations = clamp_rotations(row, legal[..., columns])
-            excess = measure_rotation_excess(legal[..., columns], legal_rotations) > _LIMIT_SLACK
-            if np.any(excess):
-                legal[..., columns] = np.where(excess[..., None], legal_rotations, legal[..., columns])
-                changed_rows.add(joint)
-        return legal, tuple(self.names[i] for i in sorted(changed_rows))
+        for joint_row, columns, limit_row in zip(*self.ball_limits, strict=True):
+            legal_rotations = clamp_rotations(limit_row, legal_q[..., columns])
+            is_outside_limit = measure_rotation_excess(legal_q[..., columns], legal_rotations) > _LIMIT_SLACK
+            if np.any(is_outside_limit):
+                legal_q[..., columns] = np.where(is_outside_limit[..., None], legal_rotations, legal_q[..., columns])
+                changed_rows.add(joint_row)
+        return legal_q, tuple(self.names[i] for i in sorted(changed_rows))
 
     def compute_soft_cost(self, q: Floats) -> Floats:
         """Compute the soft-limit cost (...) of configurations q (..., nq).
@@ -448,6 +453,6 @@ class Bounds:
 def _clamp_hinges(hinges: HingedBalls, quaternions: Floats) -> tuple[Floats, Floats]:
     """Clamp rotations (..., h, 4) to hinge ranges. Also return the distance [rad] (..., h) of each from legal."""
     angles = clamp_angles(rotations.twist_angle(quaternions, hinges.axes), hinges.low, hinges.high)
-    hinged = rotations.about(hinges.axes, angles)
-    sign = np.where((quaternions * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-    return hinged, 2 * np.abs(sign * quaternions - hinged).max(axis=-1, initial=0.0)
+    hinge_rotations = rotations.about(hinges.axes, angles)
+    sign = np.where((quaternions * hinge_rotations).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
+    return hinge_rotations, 2 * np.abs(sign * quaternions - hinge_rotations).max(axis=-1, initial=0.0)

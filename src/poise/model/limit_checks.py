@@ -81,5 +81,5 @@ def is_collection(value: Any) -> bool:
 def convert_to_radians(degrees: Any, label: str) -> Any:
     """Convert degrees to radians, in any nesting."""
     if is_collection(degrees):
-        return tuple(convert_to_radians(each, label) for each in degrees)
+        return tuple(convert_to_radians(entry, label) for entry in degrees)
     return math.radians(real(degrees, f"the {label}"))

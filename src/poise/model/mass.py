@@ -34,11 +34,11 @@ _LIMB_SEGMENTS = (
 # share of the mass, position on the line from the hips to the shoulders; the lowest first
 _TRUNK_SEGMENTS = ((0.1117, 0.106), (0.1633, 0.497), (0.1596, 0.904))
 # share of the mass, position on the same line extended
-_HEAD_SHARE, _HEAD_POSITION = 0.0694, 1.228
+_HEAD_MASS_SHARE, _HEAD_POSITION_RATIO = 0.0694, 1.228
 # share of the mass, centre beyond the wrist in lengths of the forearm
-_HAND_SHARE, _HAND_OFFSET = 0.0061, 0.25
+_HAND_MASS_SHARE, _HAND_OFFSET_RATIO = 0.0061, 0.25
 # share of the mass, centre ahead of and below the ankle in lengths of the shin
-_FOOT_SHARE, _FOOT_FORWARD, _FOOT_DROP = 0.0137, 0.12, 0.08
+_FOOT_MASS_SHARE, _FOOT_FORWARD_RATIO, _FOOT_DROP_RATIO = 0.0137, 0.12, 0.08
 _REQUIRED_ROLES = tuple(
     dict.fromkeys(("hips", "head", *(s + part for s in SIDES for bone in _LIMB_SEGMENTS for part in bone[:2])))
 )
@@ -66,38 +66,45 @@ def find_segment_masses(skeleton: Skeleton, joints: Mapping[str, str]) -> list[t
         raise InputError(
             f"human masses need a confident joint for every part of the body; missing: {join_names(missing)}"
         )
-    body, frames = compute_body_frame(skeleton, joints), np.linalg.inv(compute_rest_transforms(skeleton))
+    body, row_from_world = compute_body_frame(skeleton, joints), np.linalg.inv(compute_rest_transforms(skeleton))
     position_of_role = {role: body.points[skeleton.index(joints[role])] for role in _REQUIRED_ROLES}
     segments = [
-        (skeleton.index(joints["head"]), _HEAD_SHARE, _interpolate_trunk(position_of_role, _HEAD_POSITION)),
+        (skeleton.index(joints["head"]), _HEAD_MASS_SHARE, _interpolate_trunk(position_of_role, _HEAD_POSITION_RATIO)),
         *_find_trunk_segments(skeleton, joints, body.points, position_of_role),
     ]
     for side in SIDES:
-        for first, last, share, fraction in _LIMB_SEGMENTS:
-            begin, end = position_of_role[side + first], position_of_role[side + last]
-            segments.append((skeleton.index(joints[side + first]), share, begin + fraction * (end - begin)))
+        for first_part, last_part, mass_share, fraction in _LIMB_SEGMENTS:
+            bone_start, bone_end = position_of_role[side + first_part], position_of_role[side + last_part]
+            segments.append(
+                (skeleton.index(joints[side + first_part]), mass_share, bone_start + fraction * (bone_end - bone_start))
+            )
         forearm, shin = (
             position_of_role[f"{side}Hand"] - position_of_role[f"{side}LowerArm"],
             position_of_role[f"{side}Foot"] - position_of_role[f"{side}LowerLeg"],
         )
-        sole = float(np.linalg.norm(shin)) * (_FOOT_FORWARD * body.forward - _FOOT_DROP * body.up)
+        foot_offset = float(np.linalg.norm(shin)) * (_FOOT_FORWARD_RATIO * body.forward - _FOOT_DROP_RATIO * body.up)
         segments.append(
             (
                 skeleton.index(joints[f"{side}Hand"]),
-                _HAND_SHARE,
-                position_of_role[f"{side}Hand"] + _HAND_OFFSET * forearm,
+                _HAND_MASS_SHARE,
+                position_of_role[f"{side}Hand"] + _HAND_OFFSET_RATIO * forearm,
             )
         )
-        segments.append((skeleton.index(joints[f"{side}Foot"]), _FOOT_SHARE, position_of_role[f"{side}Foot"] + sole))
-    return [(row, share, frames[row, :3, :3] @ point + frames[row, :3, 3]) for row, share, point in segments]
+        segments.append(
+            (skeleton.index(joints[f"{side}Foot"]), _FOOT_MASS_SHARE, position_of_role[f"{side}Foot"] + foot_offset)
+        )
+    return [
+        (row, mass_share, row_from_world[row, :3, :3] @ point + row_from_world[row, :3, 3])
+        for row, mass_share, point in segments
+    ]
 
 
-def _interpolate_trunk(position_of_role: Mapping[str, Floats], share: float) -> Floats:
+def _interpolate_trunk(position_of_role: Mapping[str, Floats], fraction: float) -> Floats:
     """Interpolate a point between the hips and the shoulders."""
-    low, high = (
+    hips_centre, shoulders_centre = (
         (position_of_role[f"left{part}"] + position_of_role[f"right{part}"]) / 2 for part in ("UpperLeg", "UpperArm")
     )
-    return low + share * (high - low)
+    return hips_centre + fraction * (shoulders_centre - hips_centre)
 
 
 def _find_trunk_segments(
@@ -105,15 +112,17 @@ def _find_trunk_segments(
 ) -> list[tuple[int, float, Floats]]:
     """Assign the trunk segments to joints. The highest trunk joint not above a segment's centre carries the segment."""
     rows = [skeleton.index(joints["hips"]), *find_trunk_rows(skeleton, joints)[0]]
-    low, axis = (
+    hips_centre, trunk_axis = (
         _interpolate_trunk(position_of_role, 0.0),
         _interpolate_trunk(position_of_role, 1.0) - _interpolate_trunk(position_of_role, 0.0),
     )
-    heights = (points[rows] - low) @ axis / float(axis @ axis)
+    heights = (points[rows] - hips_centre) @ trunk_axis / float(trunk_axis @ trunk_axis)
     segments: list[tuple[int, float, Floats]] = []
-    for share, where in _TRUNK_SEGMENTS:
-        below = [row for row, height in zip(rows[1:], heights[1:], strict=True) if height <= where]
-        segments.append((below[-1] if below else rows[0], share, _interpolate_trunk(position_of_role, where)))
+    for mass_share, fraction in _TRUNK_SEGMENTS:
+        lower_rows = [row for row, height in zip(rows[1:], heights[1:], strict=True) if height <= fraction]
+        segments.append(
+            (lower_rows[-1] if lower_rows else rows[0], mass_share, _interpolate_trunk(position_of_role, fraction))
+        )
     return segments
 
 
@@ -224,21 +233,21 @@ def check_masses(masses: Any) -> tuple[tuple[str, BodyMass], ...]:
 def _check_body_mass(name: Any, value: Any) -> BodyMass:
     pair: tuple[Any, Any] = value if isinstance(value, tuple) and len(value) == _PAIR_SIZE else (value, (0.0, 0.0, 0.0))
     mass, centre = pair
-    number, point = real(mass, f"the mass of {name!r}"), finite(centre, f"the centre of mass of {name!r}", last=3)
-    if not 0.0 < number < np.inf or point.shape != (3,):
+    finite_mass, point = real(mass, f"the mass of {name!r}"), finite(centre, f"the centre of mass of {name!r}", last=3)
+    if not 0.0 < finite_mass < np.inf or point.shape != (3,):
         raise InputError(
             f"the mass of {name!r} is a finite number above 0, or such a number and a point, not {abbreviate(value)}"
         )
     x, y, z = point.tolist()
-    return BodyMass(number, (x, y, z))
+    return BodyMass(finite_mass, (x, y, z))
 
 
 def _pack_shares(skeleton: Skeleton, body_masses: tuple[tuple[str, BodyMass], ...] | None) -> MassShares:
     shares, moments = np.zeros(len(skeleton)), np.zeros((len(skeleton), 3))
-    for name, body in masses(skeleton).items() if body_masses is None else body_masses:
+    for name, body_mass in masses(skeleton).items() if body_masses is None else body_masses:
         row = skeleton.index(name)
-        shares[row] += body.mass
-        moments[row] += body.mass * np.array(body.centre)
+        shares[row] += body_mass.mass
+        moments[row] += body_mass.mass * np.array(body_mass.centre)
     centres = moments / np.where(shares > 0.0, shares, 1.0)[:, None]
     return MassShares(shares / shares.sum(), centres)
 
@@ -247,17 +256,17 @@ def _find_masses(skeleton: Skeleton) -> dict[str, BodyMass]:
     inertials: Mapping[str, tuple[float, _Point]] = getattr(skeleton.source, "inertials", {})
     if inertials:
         return {name: BodyMass(mass, centre) for name, (mass, centre) in inertials.items()}
-    roles, confident = find_roles(skeleton), find_confident_roles(skeleton)
+    roles, confident_roles = find_roles(skeleton), find_confident_roles(skeleton)
     try:
-        segments = find_segment_masses(skeleton, {role: roles.joints[role] for role in confident})
+        segments = find_segment_masses(skeleton, {role: roles.joints[role] for role in confident_roles})
     except InputError as error:
         raise InputError(f"the masses of this skeleton are unknown ({error}): {_MASSES_HINT}") from error
-    by_joint: dict[str, BodyMass] = {}
-    for row, share, centre in segments:
+    masses_by_joint: dict[str, BodyMass] = {}
+    for row, mass_share, centre in segments:
         name = skeleton.names[row]
-        previous_mass = by_joint.get(name, BodyMass(0.0))
-        mass = previous_mass.mass + share
-        point = (previous_mass.mass * np.array(previous_mass.centre) + share * centre) / mass
+        previous_mass = masses_by_joint.get(name, BodyMass(0.0))
+        mass = previous_mass.mass + mass_share
+        point = (previous_mass.mass * np.array(previous_mass.centre) + mass_share * centre) / mass
         x, y, z = point.tolist()
-        by_joint[name] = BodyMass(mass, (x, y, z))
-    return by_joint
+        masses_by_joint[name] = BodyMass(mass, (x, y, z))
+    return masses_by_joint

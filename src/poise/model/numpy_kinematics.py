@@ -24,7 +24,7 @@ from poise.model.joint_tree import JointTree, find_rotation_starts
 from poise.model.joints import Kind
 
 # largest batch for NumPy; above it compiling the kernels is faster
-_MAX_POSES = 64
+_MAX_NUMPY_POSES = 64
 
 
 class KernelState(threading.local):
@@ -59,60 +59,68 @@ def are_kernels_pending() -> bool:
     return KernelState.is_pending
 
 
-def can_skip_kernels(poses: int) -> bool:
+def can_skip_kernels(pose_count: int) -> bool:
     """Return whether this thread computes a batch with NumPy. It depends on the number of poses."""
-    return KernelState.is_pending and not _KERNEL_STATE.is_compiling and poses <= _MAX_POSES
+    return KernelState.is_pending and not _KERNEL_STATE.is_compiling and pose_count <= _MAX_NUMPY_POSES
 
 
-def select_backend(poses: int) -> Any:
+def select_backend(pose_count: int) -> Any:
     """Select the backend for a batch: kernels or this module."""
-    return sys.modules[__name__] if can_skip_kernels(poses) else kernels.kinematics
+    return sys.modules[__name__] if can_skip_kernels(pose_count) else kernels.kinematics
 
 
-def compile_kernels(use: Callable[[], Any]) -> None:
-    """Compile the kernels by calling `use`. Other threads keep using NumPy meanwhile."""
+def compile_kernels(call_kernels: Callable[[], Any]) -> None:
+    """Compile the kernels by calling `call_kernels`. Other threads keep using NumPy meanwhile."""
     _KERNEL_STATE.is_compiling = True
     try:
-        use()
+        call_kernels()
     finally:
         _KERNEL_STATE.is_compiling = KernelState.is_pending = False
 
 
 def compute_world_maps(table: Floats, q: Floats, used_columns: Ints, local_offsets: Floats, out: Floats) -> None:
     """Compute world transforms like kernels.kinematics.compute_world_maps, for a few poses."""
-    numbers, count = q[:, used_columns], len(q)
-    maps = np.tile(np.eye(4), (len(table) + 1, count, 1, 1))
-    for i, row in enumerate(table):
-        local = _compute_local(row, numbers)
+    used_values, pose_count = q[:, used_columns], len(q)
+    maps = np.tile(np.eye(4), (len(table) + 1, pose_count, 1, 1))
+    for i, table_row in enumerate(table):
+        local_maps = _compute_local_maps(table_row, used_values)
         if len(local_offsets):
-            extra = local_offsets[:, 6 * i : 6 * i + 6]
-            local[:, :3, 3] += extra[:, :3]
-            local[:, :3, :3] *= extra[:, None, 3:]
-        maps[i + 1] = maps[int(row[layout.FK_PARENT])] @ local
-    shown = out.shape[1] // 12
-    out[:] = np.swapaxes(maps[len(maps) - shown :, :, :3], 0, 1).reshape(count, 12 * shown)
+            row_offsets = local_offsets[:, 6 * i : 6 * i + 6]
+            local_maps[:, :3, 3] += row_offsets[:, :3]
+            local_maps[:, :3, :3] *= row_offsets[:, None, 3:]
+        maps[i + 1] = maps[int(table_row[layout.FK_PARENT])] @ local_maps
+    map_count = out.shape[1] // 12
+    out[:] = np.swapaxes(maps[len(maps) - map_count :, :, :3], 0, 1).reshape(pose_count, 12 * map_count)
 
 
-def _compute_local(row: Floats, values: Floats) -> Floats:
+def _compute_local_maps(table_row: Floats, values: Floats) -> Floats:
     """Compute the local transforms (k, 4, 4) of one row, A . J . B."""
-    kind, column = int(row[layout.FK_KIND]), int(row[layout.FK_Q_START])
+    kind, column = int(table_row[layout.FK_KIND]), int(table_row[layout.FK_Q_START])
     constant, sine, cosine = (
-        row[start : start + 12].reshape(3, 4) for start in (layout.FK_CONSTANT, layout.FK_SINE, layout.FK_COSINE)
+        table_row[start : start + 12].reshape(3, 4) for start in (layout.FK_CONSTANT, layout.FK_SINE, layout.FK_COSINE)
     )
-    local = np.zeros((len(values), 4, 4))
-    local[:, 3, 3] = 1.0
+    local_maps = np.zeros((len(values), 4, 4))
+    local_maps[:, 3, 3] = 1.0
     if kind in (Kind.BALL, Kind.FREE):
-        motion = np.tile(np.eye(4), (len(values), 1, 1))
+        joint_motions = np.tile(np.eye(4), (len(values), 1, 1))
         if kind == Kind.FREE:
-            motion[:, :3, 3], column = values[:, column : column + 3], column + 3
-        motion[:, :3, :3] = rotations.as_matrix(values[:, column : column + 4])
-        local[:, :3] = constant @ motion
-        return local @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]]) if row[layout.FK_POST_TRANSFORM] > 0.0 else local
-    local[:, :3] = constant
+            joint_motions[:, :3, 3], column = values[:, column : column + 3], column + 3
+        joint_motions[:, :3, :3] = rotations.as_matrix(values[:, column : column + 4])
+        local_maps[:, :3] = constant @ joint_motions
+        return (
+            local_maps @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]])
+            if table_row[layout.FK_HAS_POST_TRANSFORM] > 0.0
+            else local_maps
+        )
+    local_maps[:, :3] = constant
     if kind != Kind.FIXED:
-        value = (values[:, column] * row[layout.FK_COUPLING_RATIO] + row[layout.FK_COUPLING_OFFSET])[:, None, None]
-        local[:, :3] += np.sin(value) * sine + np.cos(value) * cosine if kind == Kind.HINGE else value * sine
-    return local
+        joint_value = (values[:, column] * table_row[layout.FK_COUPLING_RATIO] + table_row[layout.FK_COUPLING_OFFSET])[
+            :, None, None
+        ]
+        local_maps[:, :3] += (
+            np.sin(joint_value) * sine + np.cos(joint_value) * cosine if kind == Kind.HINGE else joint_value * sine
+        )
+    return local_maps
 
 
 def similarities_to_quaternions(_maps: Floats, _exact: float, quaternions: Floats) -> None:
@@ -121,11 +129,11 @@ def similarities_to_quaternions(_maps: Floats, _exact: float, quaternions: Float
 
 
 def compute_local_transforms(
-    kinds: Ints, axes: Floats, rigid: Floats, starts: Ints, couplings: Floats, q: Floats, positions: Floats,
+    kinds: Ints, axes: Floats, rest_transforms: Floats, q_starts: Ints, couplings: Floats, q: Floats, positions: Floats,
     quaternions: Floats,
 ) -> None:  # fmt: skip
     """Compute local transforms like kernels.kinematics, for a few poses."""
-    positions[:], quaternions[:] = _move_joints(kinds, axes, rigid, starts, couplings, q)
+    positions[:], quaternions[:] = _move_joints(kinds, axes, rest_transforms, q_starts, couplings, q)
 
 
 # --- Parent-relative transforms as translation, rotation and scale, as in file nodes ---------------------------------
@@ -162,29 +170,29 @@ def split_local_transforms(
 
 
 def _move_joints(
-    kinds: Ints, axes: Floats, rigid: Floats, starts: Ints, couplings: Floats, q: Floats
+    kinds: Ints, axes: Floats, rest_transforms: Floats, q_starts: Ints, couplings: Floats, q: Floats
 ) -> tuple[Floats, Floats]:
     """Compute A . J(q) of every joint: translations (..., n, 3) and rotations (..., n, 4)."""
-    rotation = np.broadcast_to(rigid[:, 3:], (*q.shape[:-1], len(kinds), 4)).copy()
-    translation = np.broadcast_to(rigid[:, :3], (*q.shape[:-1], len(kinds), 3)).copy()
+    rotation = np.broadcast_to(rest_transforms[:, 3:], (*q.shape[:-1], len(kinds), 4)).copy()
+    translation = np.broadcast_to(rest_transforms[:, :3], (*q.shape[:-1], len(kinds), 3)).copy()
     rotating_rows = np.flatnonzero(kinds >= Kind.BALL)
-    quaternions = q[..., find_rotation_starts(kinds, starts)[rotating_rows, None] + np.arange(4)]
+    quaternions = q[..., find_rotation_starts(kinds, q_starts)[rotating_rows, None] + np.arange(4)]
     rotation[..., rotating_rows, :] = rotations.multiply(rotation[..., rotating_rows, :], quaternions)
     for row in np.flatnonzero((kinds != Kind.BALL) & (kinds != Kind.FIXED)).tolist():
-        start, rest_transform = int(starts[row]), rigid[row]
+        start, rest_transform = int(q_starts[row]), rest_transforms[row]
         if kinds[row] == Kind.FREE:
             translation[..., row, :] = rest_transform[:3] + rotations.rotate(
                 rest_transform[3:], q[..., start : start + 3]
             )
             continue
         ratio, offset = couplings[row]
-        value = ratio * q[..., start] + offset
+        joint_value = ratio * q[..., start] + offset
         if kinds[row] == Kind.SLIDE:
-            translation[..., row, :] = rest_transform[:3] + value[..., None] * rotations.rotate(
+            translation[..., row, :] = rest_transform[:3] + joint_value[..., None] * rotations.rotate(
                 rest_transform[3:], axes[row]
             )
         else:
-            joint_rotation = rotations.about(axes[row], value)
+            joint_rotation = rotations.about(axes[row], joint_value)
             rotation[..., row, :] = rotations.multiply(
                 np.broadcast_to(rest_transform[3:], joint_rotation.shape), joint_rotation
             )
@@ -196,36 +204,40 @@ def compose_world_transforms(parents: list[int], translations: Floats, quaternio
 
     A local transform is T . R . L. A product that overflows is inf or NaN.
     """
-    local = np.zeros((len(parents), 4, 4))
-    local[:, :3, :3] = rotations.as_matrix(quaternions) @ linear
-    local[:, :3, 3], local[:, 3, 3] = translations, 1.0
+    transforms = np.zeros((len(parents), 4, 4))
+    transforms[:, :3, :3] = rotations.as_matrix(quaternions) @ linear
+    transforms[:, :3, 3], transforms[:, 3, 3] = translations, 1.0
     with np.errstate(over="ignore", invalid="ignore"):
         for row, parent in enumerate(parents):
             if parent >= 0:
-                local[row] = local[parent] @ local[row]
-    return local
+                transforms[row] = transforms[parent] @ transforms[row]
+    return transforms
 
 
 def compute_world_transforms(tree: JointTree, q: Floats, translations: Floats | None = None) -> Floats:
     """Compute world transforms (n, 4, 4) of one configuration (nq,). They keep a shear of B."""
-    parts = split_local_transforms(tree, normalise_rotations(tree, q.copy()), translations)
-    return compose_world_transforms(tree.parents.tolist(), parts.translation, parts.rotation, tree.B[:, :, :3])
+    local_transforms = split_local_transforms(tree, normalise_rotations(tree, q.copy()), translations)
+    return compose_world_transforms(
+        tree.parents.tolist(), local_transforms.translation, local_transforms.rotation, tree.B[:, :, :3]
+    )
 
 
 def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
     """Normalize the quaternions in q (..., nq). Those of unit length to rounding stay bit for bit."""
-    columns = tree.turn_columns
-    first = int(columns[0, 0]) if len(columns) else 0
-    if len(columns) and columns[-1, -1] - first + 1 == columns.size:  # contiguous, as in most rigs
-        quaternions = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
+    quaternion_columns = tree.turn_columns
+    first = int(quaternion_columns[0, 0]) if len(quaternion_columns) else 0
+    if (
+        len(quaternion_columns) and quaternion_columns[-1, -1] - first + 1 == quaternion_columns.size
+    ):  # contiguous, as in most rigs
+        quaternions = q[..., first : first + quaternion_columns.size].reshape(*q.shape[:-1], *quaternion_columns.shape)
     else:
-        quaternions = q[..., columns]
+        quaternions = q[..., quaternion_columns]
     is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > layout.UNIT_SLACK
     if is_scaled.any():
         if (quaternions == 0.0).all(axis=-1).any():
-            row = int(np.argwhere((quaternions == 0.0).all(axis=-1))[0, -1])
-            joint = tree.names[np.flatnonzero(tree.kinds >= Kind.BALL)[row]]
+            ball_index = int(np.argwhere((quaternions == 0.0).all(axis=-1))[0, -1])
+            joint = tree.names[np.flatnonzero(tree.kinds >= Kind.BALL)[ball_index]]
             message = f"the rotation of {joint!r} in q has zero length; the identity is (1, 0, 0, 0)"
             raise InputError(message)
-        q[..., columns] = np.where(is_scaled[..., None], rotations.normalise(quaternions), quaternions)
+        q[..., quaternion_columns] = np.where(is_scaled[..., None], rotations.normalise(quaternions), quaternions)
     return q

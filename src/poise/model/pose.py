@@ -30,7 +30,7 @@ from poise.model.skeleton import Skeleton
 # --- Compatibility of poses and skeletons ----------------------------------------------------------------------------
 
 
-def check_same_skeleton(own: Skeleton, other: Skeleton, label: str) -> None:
+def check_same_skeleton(expected: Skeleton, actual: Skeleton, label: str) -> None:
     """Raise InputError for a pose of a skeleton with other joints.
 
     Joints are compared by name, kind and parent; limits and proportions may differ, and one of the two may have the
@@ -38,71 +38,73 @@ def check_same_skeleton(own: Skeleton, other: Skeleton, label: str) -> None:
 
     Parameters
     ----------
-    own
+    expected
         The expected skeleton.
-    other
+    actual
         The skeleton of the pose.
     label
         Name of the pose, for the message.
     """
-    require(own, Skeleton, "the expected skeleton")
-    if other is own or not (difference := _describe_difference(own.bound, other.bound)):
+    require(expected, Skeleton, "the expected skeleton")
+    if actual is expected or not (difference := _describe_difference(expected.bound, actual.bound)):
         return
     message = f"{label} is a pose of another skeleton: {difference}"
     raise InputError(message)
 
 
 def convert_configuration(
-    own: Skeleton, other: Skeleton, q: Floats, translations: Floats | None
+    source: Skeleton, target: Skeleton, q: Floats, translations: Floats | None
 ) -> tuple[Floats, Floats | None]:
     """Convert q and translations between twin skeletons. They are (..., nq) and (..., n, 3).
 
-    The pose is on `own`; `other` differs in its free root only. Freeing a ball moves its translation into q, binding it
-    moves it back.
+    The pose is on `source`; `target` differs in its free root only. Freeing a ball moves its translation into q,
+    binding it moves it back.
     """
-    if own.freed == other.freed:
+    if source.freed == target.freed:
         return q, translations
-    if own.freed is not None:
-        q, translations = _remove_root(own, q, translations)
-    return (q, translations) if other.freed is None else (_add_root(other, q, translations), translations)
+    if source.freed is not None:
+        q, translations = _remove_root(source, q, translations)
+    return (q, translations) if target.freed is None else (_add_root(target, q, translations), translations)
 
 
-def _remove_root(own: Skeleton, q: Floats, translations: Floats | None) -> tuple[Floats, Floats | None]:
-    assert own.freed is not None
-    row, kind = own.freed
-    q, motion = remove_root_q(q, int(own.q_start[row]), kind, own.names[row])
+def _remove_root(skeleton: Skeleton, q: Floats, translations: Floats | None) -> tuple[Floats, Floats | None]:
+    assert skeleton.freed is not None
+    row, kind = skeleton.freed
+    q, motion = remove_root_q(q, int(skeleton.q_start[row]), kind, skeleton.names[row])
     if kind != Kind.BALL or (translations is None and not motion.any()):
         return q, translations
-    local_translations = own.A[:, :3] if translations is None else translations
-    local_translations = np.broadcast_to(local_translations, (*q.shape[:-1], len(own), 3)).copy()
-    local_translations[..., row, :] = compute_root_translation(own.A[row], motion)
+    local_translations = skeleton.A[:, :3] if translations is None else translations
+    local_translations = np.broadcast_to(local_translations, (*q.shape[:-1], len(skeleton), 3)).copy()
+    local_translations[..., row, :] = compute_root_translation(skeleton.A[row], motion)
     return q, local_translations
 
 
-def _add_root(other: Skeleton, q: Floats, translations: Floats | None) -> Floats:
-    assert other.freed is not None
-    row, kind = other.freed
-    start = int(other.q_start[row])
+def _add_root(skeleton: Skeleton, q: Floats, translations: Floats | None) -> Floats:
+    assert skeleton.freed is not None
+    row, kind = skeleton.freed
+    start = int(skeleton.q_start[row])
     q = insert_root_q(q, start, kind)
     if translations is not None:
-        q[..., start : start + 3] = compute_root_motion(other.A[row], translations[..., row, :])
+        q[..., start : start + 3] = compute_root_motion(skeleton.A[row], translations[..., row, :])
     return q
 
 
-def _describe_difference(own: Skeleton, other: Skeleton) -> str:
+def _describe_difference(expected: Skeleton, actual: Skeleton) -> str:
     """Describe the first difference; empty where there is none."""
-    if len(own) != len(other):
-        return f"it has {len(other)} joints, not {len(own)}"
-    for ours, theirs in zip(own.names, other.names, strict=True):
-        if ours != theirs:
-            return f"it has a joint {theirs!r} where this one has {ours!r}"
-    for row in np.flatnonzero(own.kinds != other.kinds):
-        theirs, ours = (Kind(skeleton.kinds[row]).name.lower() for skeleton in (other, own))
-        return f"its {own.names[row]!r} is a {theirs} joint, not a {ours} one"
-    for row in np.flatnonzero(own.parents != other.parents):
-        theirs, ours = ("nothing" if s.parents[row] < 0 else repr(s.names[s.parents[row]]) for s in (other, own))
-        return f"its {own.names[row]!r} hangs on {theirs}, not on {ours}"
-    if not np.array_equal(own.q_start, other.q_start):
+    if len(expected) != len(actual):
+        return f"it has {len(actual)} joints, not {len(expected)}"
+    for expected_text, actual_text in zip(expected.names, actual.names, strict=True):
+        if expected_text != actual_text:
+            return f"it has a joint {actual_text!r} where this one has {expected_text!r}"
+    for row in np.flatnonzero(expected.kinds != actual.kinds):
+        actual_text, expected_text = (Kind(skeleton.kinds[row]).name.lower() for skeleton in (actual, expected))
+        return f"its {expected.names[row]!r} is a {actual_text} joint, not a {expected_text} one"
+    for row in np.flatnonzero(expected.parents != actual.parents):
+        actual_text, expected_text = (
+            "nothing" if s.parents[row] < 0 else repr(s.names[s.parents[row]]) for s in (actual, expected)
+        )
+        return f"its {expected.names[row]!r} hangs on {actual_text}, not on {expected_text}"
+    if not np.array_equal(expected.q_start, actual.q_start):
         return "its coupled joints differ"
     return ""
 
@@ -161,7 +163,9 @@ class Transforms(FrozenValue):
     def rotations(self) -> Floats:
         """(..., n, 4) nearest rotations w x y z, w >= 0. Scale and mirroring are removed."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._local_arrays
-        quaternions = kinematics.compute_rotations(maps, _SIMILARITY_TOLERANCE, poses=math.prod(self.affine.shape[:-3]))
+        quaternions = kinematics.compute_rotations(
+            maps, _SIMILARITY_TOLERANCE, pose_count=math.prod(self.affine.shape[:-3])
+        )
         quaternions = quaternions.reshape(*self.affine.shape[:-2], 4)
         quaternions.setflags(write=False)
         return quaternions
@@ -169,8 +173,8 @@ class Transforms(FrozenValue):
     @cached_property
     def matrices(self) -> Floats:
         """(..., n, 4, 4) matrices for column vectors."""
-        bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*self.affine.shape[:-2], 1, 4))
-        matrices = np.concatenate([self.affine, bottom], axis=-2)
+        last_row = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*self.affine.shape[:-2], 1, 4))
+        matrices = np.concatenate([self.affine, last_row], axis=-2)
         matrices.setflags(write=False)
         return matrices
 
@@ -254,8 +258,8 @@ class Pose(FrozenValue):
             raise _NoSuchPoseError(f"a batch of poses of shape {self.shape} has none at {abbreviate(index)}") from error
         if q.shape[-1:] != (self.skeleton.nq,):
             finite(q, "q", last=self.skeleton.nq)  # it raises the error
-        parts = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
-        return Pose.make_unchecked(self.skeleton, q, *parts)
+        local_arrays = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
+        return Pose.make_unchecked(self.skeleton, q, *local_arrays)
 
     def __repr__(self) -> str:
         batch = f", batch {self.shape}" if self.shape else ""
@@ -264,18 +268,25 @@ class Pose(FrozenValue):
     @cached_property
     def _local_arrays(self) -> tuple[Floats, Floats]:
         """Local positions and rotations (k, n, 3|4), batch flattened. They are those of A . J."""
-        s = self.skeleton
+        skeleton = self.skeleton
         # a copy: Numba would compile again for a read-only array
-        q = np.array(self.q.reshape(math.prod(self.shape), s.nq))
-        positions, quaternions = np.zeros((len(q), len(s), 3)), np.zeros((len(q), len(s), 4))
+        q = np.array(self.q.reshape(math.prod(self.shape), skeleton.nq))
+        positions, quaternions = np.zeros((len(q), len(skeleton), 3)), np.zeros((len(q), len(skeleton), 4))
         numpy_kinematics.select_backend(len(q)).compute_local_transforms(
-            s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions
+            skeleton.kinds,
+            skeleton.axes,
+            skeleton.A,
+            skeleton.q_start,
+            skeleton.coupling_rows,
+            q,
+            positions,
+            quaternions,
         )
         if self.translations is not None:
-            translations = self.translations.reshape(-1, len(s), 3)
-            kinds = s.kinds[:, None]
-            slid = np.where(kinds == Kind.SLIDE, positions - s.A[:, :3] + translations, translations)
-            positions = np.where(kinds == Kind.FREE, positions, slid)  # a free joint's translation is in q
+            translations = self.translations.reshape(-1, len(skeleton), 3)
+            kinds = skeleton.kinds[:, None]
+            joint_positions = np.where(kinds == Kind.SLIDE, positions - skeleton.A[:, :3] + translations, translations)
+            positions = np.where(kinds == Kind.FREE, positions, joint_positions)  # a free joint's translation is in q
         positions.setflags(write=False)
         quaternions.setflags(write=False)
         return positions, quaternions
@@ -340,17 +351,17 @@ class Pose(FrozenValue):
         joints that turn below it are sheared: their rotation is the one nearest to their linear part, and the angular
         velocity is that of this rotation. Scales within 1e-3 of uniform count as uniform there.
         """
-        s = self.skeleton
-        row, k = s.index(joint), math.prod(self.shape)
+        skeleton = self.skeleton
+        row, k = skeleton.index(joint), math.prod(self.shape)
         points = finite(point, "point", last=3)
         try:
-            rows = np.broadcast_to(points, (*self.shape, 3)) if points.ndim > 1 else points
+            point_rows = np.broadcast_to(points, (*self.shape, 3)) if points.ndim > 1 else points
         except ValueError as error:
             message = f"point has the batch shape {points.shape[:-1]}, which does not go with the pose's, {self.shape}"
             raise InputError(message) from error
-        points = prepare_for_kernel(rows.reshape(k if points.ndim > 1 else 1, 3))
-        columns = kinematics.compute_jacobians(s, row, self.flat_q.copy(), self._local_offsets, points)
-        return columns.reshape(*self.shape, 6, s.nv)
+        points = prepare_for_kernel(point_rows.reshape(k if points.ndim > 1 else 1, 3))
+        jacobians = kinematics.compute_jacobians(skeleton, row, self.flat_q.copy(), self._local_offsets, points)
+        return jacobians.reshape(*self.shape, 6, skeleton.nv)
 
     @cached_property
     def local(self) -> Transforms:
@@ -400,9 +411,9 @@ class Pose(FrozenValue):
         """(1|k, n, 3, 4) transforms after each joint's motion. There is one per pose where scales are given."""
         if self.scales is None:
             return self.skeleton.B[None].copy()  # writable like the other, so one compiled kernel serves both
-        b = np.zeros((*self.scales.reshape(-1, len(self.skeleton), 3).shape, 4))
-        b[..., [0, 1, 2], [0, 1, 2]] = self.scales.reshape(-1, len(self.skeleton), 3)
-        return b
+        affine = np.zeros((*self.scales.reshape(-1, len(self.skeleton), 3).shape, 4))
+        affine[..., [0, 1, 2], [0, 1, 2]] = self.scales.reshape(-1, len(self.skeleton), 3)
+        return affine
 
     def on(self, skeleton: Skeleton) -> Pose:
         """Return the same pose on a compatible skeleton.
@@ -447,23 +458,23 @@ class Pose(FrozenValue):
         for name, value in values.items():
             joint = self.skeleton[name]
             if joint.coupling or joint.kind == Kind.FIXED:
-                why = f"follows {self.skeleton.names[joint.coupling.leader]!r}" if joint.coupling else "is fixed"
-                message = f"joint {name!r} {why}; it has no numbers of its own in q"
+                reason = f"follows {self.skeleton.names[joint.coupling.leader]!r}" if joint.coupling else "is fixed"
+                message = f"joint {name!r} {reason}; it has no numbers of its own in q"
                 raise InputError(message)
-            numbers = finite(value, f"the value of {name!r}")
+            joint_values = finite(value, f"the value of {name!r}")
             if joint.kind in (Kind.HINGE, Kind.SLIDE):
-                numbers = numbers[..., None]
-            elif numbers.shape[-1:] == (joint.kind.nq,):
-                quaternions = rotations.normalise(numbers[..., -4:])
-                numbers = np.concatenate([numbers[..., :-4], quaternions], axis=-1)
+                joint_values = joint_values[..., None]
+            elif joint_values.shape[-1:] == (joint.kind.nq,):
+                quaternions = rotations.normalise(joint_values[..., -4:])
+                joint_values = np.concatenate([joint_values[..., :-4], quaternions], axis=-1)
             else:
                 message = f"the value of {name!r} ({joint.kind.name.lower()}) needs {joint.kind.nq} numbers"
                 raise InputError(message)
             try:
-                q[..., self.skeleton.q_slice(name)] = numbers
+                q[..., self.skeleton.q_slice(name)] = joint_values
             except ValueError as error:
                 message = (
-                    f"the value of {name!r} ({joint.kind.name.lower()}) has the batch shape {numbers.shape[:-1]}, "
+                    f"the value of {name!r} ({joint.kind.name.lower()}) has the batch shape {joint_values.shape[:-1]}, "
                     f"which does not go with the pose's, {self.shape}"
                 )
                 raise InputError(message) from error
@@ -485,15 +496,21 @@ class Pose(FrozenValue):
         if other.skeleton is not self.skeleton and other.skeleton.bound != self.skeleton.bound:
             message = "two poses can be blended only on the same skeleton"
             raise InputError(message)
-        to: Pose = other if other.skeleton.freed == self.skeleton.freed else other.on(self.skeleton)
+        converted: Pose = other if other.skeleton.freed == self.skeleton.freed else other.on(self.skeleton)
         weight = finite(weight, "weight")
-        broadcast_shapes("the poses and the weight", self.shape, to.shape, weight.shape)
-        q = blend_q(self.skeleton, self.q, to.q, weight)
+        broadcast_shapes("the poses and the weight", self.shape, converted.shape, weight.shape)
+        q = blend_q(self.skeleton, self.q, converted.q, weight)
         return Pose(
             self.skeleton,
             q,
-            _blend_arrays(self._get_translations(), to._get_translations(), weight, self.translations, to.translations),
-            _blend_arrays(self._get_scales(), to._get_scales(), weight, self.scales, to.scales),
+            _blend_arrays(
+                self._get_translations(),
+                converted._get_translations(),
+                weight,
+                self.translations,
+                converted.translations,
+            ),
+            _blend_arrays(self._get_scales(), converted._get_scales(), weight, self.scales, converted.scales),
         )
 
     blended = make_alias("Pose.blended", blend)
@@ -519,8 +536,8 @@ def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:
     """Blend configurations (..., nq). Numbers are interpolated linearly, rotations by slerp."""
     q = a + weight[..., None] * (b - a)
     for start in skeleton.turn_columns[:, 0].tolist():
-        part = slice(start, start + 4)
-        q[..., part] = rotations.slerp(a[..., part], b[..., part], weight)
+        quaternion_slice = slice(start, start + 4)
+        q[..., quaternion_slice] = rotations.slerp(a[..., quaternion_slice], b[..., quaternion_slice], weight)
     return q
 
 
@@ -545,12 +562,16 @@ def compute_local_transforms(pose: Pose) -> LocalTransforms:
 
 def compute_rest_local_transforms(pose: Pose) -> LocalTransforms:
     """Compute the local rest transforms. They are A . B; a free joint is where rest_q has it."""
-    s = pose.skeleton
-    q = s.zero_q()
-    for row in np.flatnonzero(s.kinds == Kind.FREE).tolist():
-        start = int(s.q_start[row])
-        q[start : start + 7] = s.rest_q[start : start + 7]
-    parts = compute_local_transforms(Pose(s, q))
-    A_rows = (s.kinds == Kind.HINGE) | (s.kinds == Kind.SLIDE)  # noqa: N806  (a coupling's offset is not part of the rest pose)
-    parts.translation[A_rows], parts.rotation[A_rows] = s.A[A_rows, :3], s.A[A_rows, 3:]
-    return parts
+    skeleton = pose.skeleton
+    q = skeleton.zero_q()
+    for row in np.flatnonzero(skeleton.kinds == Kind.FREE).tolist():
+        start = int(skeleton.q_start[row])
+        q[start : start + 7] = skeleton.rest_q[start : start + 7]
+    rest_transforms = compute_local_transforms(Pose(skeleton, q))
+    # A coupling's offset is not part of the rest pose.
+    has_single_axis = (skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)
+    rest_transforms.translation[has_single_axis], rest_transforms.rotation[has_single_axis] = (
+        skeleton.A[has_single_axis, :3],
+        skeleton.A[has_single_axis, 3:],
+    )
+    return rest_transforms

@@ -95,10 +95,10 @@ class Rig(FrozenValue):
     def __post_init__(self) -> None:
         require(self.skeleton, Skeleton, "the skeleton of a rig")
         check_same_skeleton(self.skeleton, require(self.pose, Pose, "the pose of a rig").skeleton, "the pose of a rig")
-        for name, kind in (("clips", Clip), ("skins", Skin), ("notes", str)):
+        for name, entry_class in (("clips", Clip), ("skins", Skin), ("notes", str)):
             entries = check_entries(getattr(self, name), f"the {name} of a rig", "those of another rig")
-            for one in entries:
-                require(one, kind, f"each of the {name} of a rig")
+            for entry in entries:
+                require(entry, entry_class, f"each of the {name} of a rig")
             object.__setattr__(self, name, tuple(entries))
         for name in ("humanoid", "poses"):
             require(getattr(self, name), Mapping, f"`{name}` of a rig")

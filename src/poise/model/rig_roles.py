@@ -32,20 +32,24 @@ def search_roles(rig: Rig | Skeleton) -> Roles:
     if not isinstance(rig, Rig):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
     index, sidecar = rig.skeleton.index, rig.sidecar_roles
-    declared = {
+    declared_roles = {
         role: Role(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
         for role, joint in rig.humanoid.items()
         if role in BONES
     }
-    return search_tree(_build_character_tree(rig), declared)
+    return search_tree(_build_character_tree(rig), declared_roles)
 
 
 def _build_character_tree(rig: Rig) -> CharacterTree:
     skeleton = rig.skeleton
-    skinned = frozenset(skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
-    first = next((clip.poses[0] for clip in rig.clips if len(clip)), None) if skeleton.up is None else None
-    moved = None if first is None else compute_scaled_positions(first.skeleton, first.q, first.translations)
-    return CharacterTree(skeleton, compute_scaled_positions(skeleton, rig.rest.q), moved, skinned)
+    skinned_rows = frozenset(skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
+    first_pose = next((clip.poses[0] for clip in rig.clips if len(clip)), None) if skeleton.up is None else None
+    moved_positions = (
+        None
+        if first_pose is None
+        else compute_scaled_positions(first_pose.skeleton, first_pose.q, first_pose.translations)
+    )
+    return CharacterTree(skeleton, compute_scaled_positions(skeleton, rig.rest.q), moved_positions, skinned_rows)
 
 
 # --- Default limbs of a rig ------------------------------------------------------------------------------------------
@@ -58,7 +62,7 @@ _MAX_ROBOT_CHAINS, _MAX_OTHER_CHAINS = 2, 4
 # largest number of moving joints in such a chain; ropes and tails keep the last ones
 _MAX_CHAIN_JOINTS = 12
 # degrees of freedom that let an arm reach any placement
-_MIN_PLACEMENT_DOF = 6
+_MIN_PLACEMENT_DOFS = 6
 _ROLE_LIMBS = (
     ("left hand", "leftUpperArm", "leftHand", "leftLowerArm"),
     ("right hand", "rightUpperArm", "rightHand", "rightLowerArm"),
@@ -82,9 +86,10 @@ def find_default_limbs(rig: Rig) -> tuple[DefaultLimb, ...]:
     They are the chains of the sidecar, else arms and legs, else the longest moving chains.
     """
     if rig.skeleton.chains:
-        named = rig.skeleton.chains.items()
+        named_chains = rig.skeleton.chains.items()
         return tuple(
-            DefaultLimb(name, root, tip, choose_goal_kind(rig.skeleton, root, tip)) for name, (root, tip) in named
+            DefaultLimb(name, root, tip, choose_goal_kind(rig.skeleton, root, tip))
+            for name, (root, tip) in named_chains
         )
     limbs = _find_role_limbs(rig) if len(rig.skeleton) else []
     if limbs:
@@ -111,31 +116,32 @@ def _find_tip_below(skeleton: Skeleton, root: str, tips: list[str | None]) -> st
     return next((tip for tip in tips if tip is not None and root in skeleton.ancestors(tip)), None)
 
 
-def _choose_root(skeleton: Skeleton, first: str) -> str | None:
+def _choose_root(skeleton: Skeleton, first_joint: str) -> str | None:
     """Choose a limb's root: the joint itself, or None for robots.
 
     Their shoulders and hips are several hinges in a row.
     """
-    return first if skeleton[first].kind == Kind.BALL else None
+    return first_joint if skeleton[first_joint].kind == Kind.BALL else None
 
 
 def choose_goal_kind(skeleton: Skeleton, root: str | None, tip: str) -> Literal["position", "place"]:
     """Choose the goal kind of a tip. It is a placement for a robot arm with enough freedom, else a position."""
-    moving = [skeleton[name].kind for name in skeleton.chain(root, tip) if skeleton[name].kind != Kind.FIXED]
-    robot = any(kind in (Kind.HINGE, Kind.SLIDE) for kind in moving)
-    return "place" if robot and len(moving) >= _MIN_PLACEMENT_DOF else "position"
+    moving_kinds = [skeleton[name].kind for name in skeleton.chain(root, tip) if skeleton[name].kind != Kind.FIXED]
+    is_robot = any(kind in (Kind.HINGE, Kind.SLIDE) for kind in moving_kinds)
+    return "place" if is_robot and len(moving_kinds) >= _MIN_PLACEMENT_DOFS else "position"
 
 
 def _find_longest_chains(skeleton: Skeleton) -> tuple[DefaultLimb, ...]:
-    robot = bool(np.isin(skeleton.kinds, (Kind.HINGE, Kind.SLIDE)).any())
-    chains: dict[str, tuple[str, ...]] = {}
+    is_robot = bool(np.isin(skeleton.kinds, (Kind.HINGE, Kind.SLIDE)).any())
+    chains_by_root: dict[str, tuple[str, ...]] = {}
     for row, name in enumerate(skeleton.names):
         if not skeleton.children[row]:
-            moving = [joint for joint in skeleton.chain(None, name) if skeleton[joint].kind != Kind.FIXED]
-            if moving and moving[0] not in chains:
-                chains[moving[0]] = (name, *moving[-_MAX_CHAIN_JOINTS:])
-    max_chains = _MAX_ROBOT_CHAINS if robot else _MAX_OTHER_CHAINS
-    longest = sorted(chains.values(), key=len, reverse=True)[:max_chains]
+            moving_joints = [joint for joint in skeleton.chain(None, name) if skeleton[joint].kind != Kind.FIXED]
+            if moving_joints and moving_joints[0] not in chains_by_root:
+                chains_by_root[moving_joints[0]] = (name, *moving_joints[-_MAX_CHAIN_JOINTS:])
+    max_chains = _MAX_ROBOT_CHAINS if is_robot else _MAX_OTHER_CHAINS
+    longest_chains = sorted(chains_by_root.values(), key=len, reverse=True)[:max_chains]
     return tuple(
-        DefaultLimb(tip, moving[0], tip, choose_goal_kind(skeleton, moving[0], tip)) for tip, *moving in longest
+        DefaultLimb(tip, moving_joints[0], tip, choose_goal_kind(skeleton, moving_joints[0], tip))
+        for tip, *moving_joints in longest_chains
     )

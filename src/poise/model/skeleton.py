@@ -166,10 +166,12 @@ class Skeleton(JointTree):
         parents_ = joints.check_integers(parents, "parents")
         joints.check_tree(names, parents_, kinds_)
         couplings_ = resolve_couplings(names, kinds_, check_couplings(couplings, n))
-        rows = (None,) * n if limits is None else check_entries(limits, "the limits of joints", "[None, Range(0, 2)]")
-        if len(rows) != n:
-            raise InputError(f"the limits of {n} joints are {n} limits or None, not {len(rows)}")
-        sizes = [len(joints.Q_RANGES[kind]) for kind in kinds_.tolist()]
+        limit_entries = (
+            (None,) * n if limits is None else check_entries(limits, "the limits of joints", "[None, Range(0, 2)]")
+        )
+        if len(limit_entries) != n:
+            raise InputError(f"the limits of {n} joints are {n} limits or None, not {len(limit_entries)}")
+        value_counts = [len(joints.Q_OFFSET_RANGES[kind]) for kind in kinds_.tolist()]
         skeleton = cls(
             names=names,
             parents=parents_,
@@ -177,20 +179,28 @@ class Skeleton(JointTree):
             axes=joints.compute_unit_axes(names, kinds_, axes),
             A=joints.build_rigid_transforms(n, offsets, rotations),
             B=joints.build_affine_transforms(n, scales),
-            rest_q=np.zeros(sum(size for size, c in zip(sizes, couplings_, strict=True) if c is None)),
+            rest_q=np.zeros(
+                sum(
+                    value_count
+                    for value_count, coupling in zip(value_counts, couplings_, strict=True)
+                    if coupling is None
+                )
+            ),
             limits=(None,) * n,
             couplings=couplings_,
             source_ids=tuple(metadata.pop("source_ids", (None,) * n)),
             euler=tuple(metadata.pop("euler", ("",) * n)),
             **metadata,
         )
-        rest = skeleton.zero_q() if rest_q is None else finite(rest_q, "rest_q", last=skeleton.nq).copy()
-        if rest.ndim != 1:
+        rest_values = skeleton.zero_q() if rest_q is None else finite(rest_q, "rest_q", last=skeleton.nq).copy()
+        if rest_values.ndim != 1:
             raise InputError(
-                f"rest_q is one configuration of {skeleton.nq} numbers, not an array of shape {rest.shape}"
+                f"rest_q is one configuration of {skeleton.nq} numbers, not an array of shape {rest_values.shape}"
             )
-        skeleton = dataclasses.replace(skeleton, rest_q=rest)
-        return skeleton.with_limits({name: limit for name, limit in zip(names, rows, strict=True) if limit is not None})
+        skeleton = dataclasses.replace(skeleton, rest_q=rest_values)
+        return skeleton.with_limits(
+            {name: limit for name, limit in zip(names, limit_entries, strict=True) if limit is not None}
+        )
 
     def __post_init__(self) -> None:
         joints.check_rows(self)
@@ -198,9 +208,11 @@ class Skeleton(JointTree):
             require(getattr(self, name), Mapping, f"`{name}` of a skeleton")
         for loop in check_entries(self.loops, "the loops of a skeleton", "those of another skeleton"):
             require(loop, Loop, "each loop of a skeleton")
-        unknown = [loop for loop in self.loops if not loop.is_within(self)]
-        if unknown:
-            raise InputError(f"the loop {unknown[0].name!r} ties a joint that does not exist: {unknown[0].joints}")
+        unknown_loops = [loop for loop in self.loops if not loop.is_within(self)]
+        if unknown_loops:
+            raise InputError(
+                f"the loop {unknown_loops[0].name!r} ties a joint that does not exist: {unknown_loops[0].joints}"
+            )
         for array in (self.parents, self.kinds, self.axes, self.A, self.B, self.rest_q):
             freeze_array(array)
 
@@ -307,12 +319,12 @@ class Skeleton(JointTree):
     def moving_depth(self) -> Ints:
         """(n,) largest number of moving joints on a path downwards. The joint itself counts."""
         depth = (self.kinds != Kind.FIXED).astype(np.int64)
-        below = np.zeros_like(depth)
+        child_depth = np.zeros_like(depth)
         for i in range(len(depth) - 1, -1, -1):  # children come before their parents here
-            depth[i] += below[i]
+            depth[i] += child_depth[i]
             parent = self.parents[i]
             if parent >= 0:
-                below[parent] = max(below[parent], depth[i])
+                child_depth[parent] = max(child_depth[parent], depth[i])
         depth.setflags(write=False)
         return depth
 
@@ -323,8 +335,8 @@ class Skeleton(JointTree):
         A limb has two or more moving joints in a line.
         """
         counts = np.zeros(len(self), dtype=np.int64)
-        begins = (self.moving_depth >= MIN_LIMB_JOINTS) & (self.parents >= 0)
-        np.add.at(counts, self.parents[begins], 1)
+        is_limb_start = (self.moving_depth >= MIN_LIMB_JOINTS) & (self.parents >= 0)
+        np.add.at(counts, self.parents[is_limb_start], 1)
         counts.setflags(write=False)
         return counts
 
@@ -361,15 +373,15 @@ class Skeleton(JointTree):
         if root is None:
             rows = find_default_chain(self.kinds, self.parents, self.limb_counts, self.moving_depth, self.index(tip))
             return tuple([self.names[row] for row in rows])
-        above = self.ancestors(tip)
+        ancestors = self.ancestors(tip)
         root = self.names[self.index(root)]
         if root == self.names[self.index(tip)]:
             message = f"the chain's root and tip are both {root!r}; the root must be above the tip"
             raise InputError(message)
-        if root not in above:
-            flat = f" ({FLAT_MESSAGE})" if is_flat(self.kinds, self.parents) else ""
-            raise InputError(f"{root!r} is not above {tip!r}; above it are: {join_names(above)}{flat}")
-        return above[above.index(root) :]
+        if root not in ancestors:
+            flat_note = f" ({FLAT_MESSAGE})" if is_flat(self.kinds, self.parents) else ""
+            raise InputError(f"{root!r} is not above {tip!r}; above it are: {join_names(ancestors)}{flat_note}")
+        return ancestors[ancestors.index(root) :]
 
     def with_free_root(self, joint: str | None = None) -> Skeleton:
         """Return the same joints with a free root. It turns and translates; see also `Pose.on`.
@@ -403,11 +415,11 @@ class Skeleton(JointTree):
             raise InputError(
                 f"limits are given by joint name, such as {{'elbow': Range(0, 2)}}, not {abbreviate(limits)}"
             )
-        rows = list(self.limits)
+        new_limits = list(self.limits)
         for pattern, limit in limits.items():
             for i in self._match_names(pattern):
-                rows[i] = joints.check_limit(self.names[i], Kind(self.kinds[i]), limit)
-        skeleton = dataclasses.replace(self, limits=tuple(rows))
+                new_limits[i] = joints.check_limit(self.names[i], Kind(self.kinds[i]), limit)
+        skeleton = dataclasses.replace(self, limits=tuple(new_limits))
         return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
 
     limited = make_alias("Skeleton.limited", with_limits)

@@ -1,4 +1,4 @@
-"""Error curve and tip trail of a traced solve."""
+"""Error curve and tip path of a traced solve."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def build_error_curve(result: Result) -> ErrorCurve | None:
     )
 
 
-def find_tip_trail(result: Result, joint: str) -> Floats | None:
+def find_tip_path(result: Result, joint: str) -> Floats | None:
     """Find the tip path (t, 3) of the best restart. None without a trace or iterations.
 
     Steps with a larger error are omitted, since solvers reject them.
@@ -67,54 +67,54 @@ def _find_restarts(trace: Trace, iterations: int) -> Bools:
 
     Rows beyond the number of iterations are restarts; they are placed at the largest jumps of the pose.
     """
-    begins = np.arange(len(trace.errors)) == 0
-    extra = len(begins) - 1 - iterations
-    if extra > 0:
-        leaps = np.linalg.norm(np.diff(trace.q, axis=0), axis=-1)
-        begins[1 + np.argsort(-leaps, kind="stable")[:extra]] = True
+    is_restart_start = np.arange(len(trace.errors)) == 0
+    restart_count = len(is_restart_start) - 1 - iterations
+    if restart_count > 0:
+        pose_jumps = np.linalg.norm(np.diff(trace.q, axis=0), axis=-1)
+        is_restart_start[1 + np.argsort(-pose_jumps, kind="stable")[:restart_count]] = True
     else:
-        begins[1:] = trace.errors[1:] > _RESTART_ERROR_RATIO * trace.errors[:-1]
-    return begins
+        is_restart_start[1:] = trace.errors[1:] > _RESTART_ERROR_RATIO * trace.errors[:-1]
+    return is_restart_start
 
 
 def _find_best_restart(trace: Trace, is_restart_start: Bools) -> slice:
     """Find the rows of the restart with the best pose. A solver may return to it at the end, to refine it."""
-    best = int(np.argmin(trace.errors))
-    first_near = int(np.argmax(np.linalg.norm(trace.q - trace.q[best], axis=-1) < _SAME_ANSWER_DISTANCE))
-    starts = np.append(np.flatnonzero(is_restart_start), len(is_restart_start))
-    attempt = int(np.searchsorted(starts, first_near, side="right"))
-    return slice(int(starts[attempt - 1]), min(int(starts[attempt]), best + 1))
+    best_row = int(np.argmin(trace.errors))
+    first_near_row = int(np.argmax(np.linalg.norm(trace.q - trace.q[best_row], axis=-1) < _SAME_ANSWER_DISTANCE))
+    restart_rows = np.append(np.flatnonzero(is_restart_start), len(is_restart_start))
+    restart_number = int(np.searchsorted(restart_rows, first_near_row, side="right"))
+    return slice(int(restart_rows[restart_number - 1]), min(int(restart_rows[restart_number]), best_row + 1))
 
 
 def _count_iterations(is_restart_start: Bools, count: int) -> Floats:
     """Count the iterations before each row. The last row counts all of them, as elsewhere."""
-    rows = len(is_restart_start)
-    if rows - 1 <= count:
-        return np.linspace(0, count, rows)  # shortened traces have at least start and result
+    row_count = len(is_restart_start)
+    if row_count - 1 <= count:
+        return np.linspace(0, count, row_count)  # shortened traces have at least start and result
     return np.cumsum(~is_restart_start).astype(np.float64)
 
 
 def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
     """Draw the error curve on Matplotlib axes. `colours` are those of line, tolerance and text."""
-    line, _, ink = colours
+    line_colour, _, text_colour = colours
     min_error = np.min(curve.errors[curve.errors > 0], initial=1.0)
     errors, restart_count = np.maximum(curve.errors, 0.1 * min_error), int(curve.is_restart_start.sum())
     if restart_count > _MANY_RESTARTS:
-        axes.plot(curve.iterations, errors, color=line, ls="", marker="o", ms=1.5, mew=0, alpha=0.25,
+        axes.plot(curve.iterations, errors, color=line_colour, ls="", marker="o", ms=1.5, mew=0, alpha=0.25,
                   label="each iteration")  # fmt: skip
-        axes.plot(curve.iterations, np.minimum.accumulate(errors), color=line, lw=1.6, label="best so far")
-        axes.legend(fontsize=8, frameon=False, labelcolor=ink, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2,
-                    borderaxespad=0.2, columnspacing=1.0, handlelength=1.4, markerscale=2.0)  # fmt: skip
+        axes.plot(curve.iterations, np.minimum.accumulate(errors), color=line_colour, lw=1.6, label="best so far")
+        axes.legend(fontsize=8, frameon=False, labelcolor=text_colour, loc="lower right", bbox_to_anchor=(1.0, 1.0),
+                    ncols=2, borderaxespad=0.2, columnspacing=1.0, handlelength=1.4, markerscale=2.0)  # fmt: skip
     else:
         restart_rows = np.flatnonzero(curve.is_restart_start)[1:]
         x, y = (np.insert(values, restart_rows, np.nan) for values in (curve.iterations, errors))
-        axes.plot(x, y, color=line, lw=1.6, marker="o", ms=2.5)
+        axes.plot(x, y, color=line_colour, lw=1.6, marker="o", ms=2.5)
     _draw_tolerance(axes, curve, colours)
     axes.set_xlabel(
-        "iterations" if restart_count == 1 else f"iterations, in {restart_count} restarts", size=8.5, color=ink
+        "iterations" if restart_count == 1 else f"iterations, in {restart_count} restarts", size=8.5, color=text_colour
     )
-    axes.set_ylabel(curve.axis_label, size=8.5, color=ink)
-    axes.tick_params(labelsize=8, colors=ink, which="both")
+    axes.set_ylabel(curve.axis_label, size=8.5, color=text_colour)
+    axes.tick_params(labelsize=8, colors=text_colour, which="both")
     axes.xaxis.get_major_locator().set_params(integer=True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

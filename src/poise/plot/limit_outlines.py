@@ -29,13 +29,13 @@ class Outline(NamedTuple):
     is_at_limit: bool
 
 
-def build_outlines(pose: Pose, joints: Sequence[str], size: float) -> list[Outline]:
-    """Build the limit outlines of joints in the world. `size` is that of the figure [file units]."""
-    result: list[Outline] = []
+def build_outlines(pose: Pose, joints: Sequence[str], figure_size: float) -> list[Outline]:
+    """Build the limit outlines of joints in the world. `figure_size` is that of the figure [file units]."""
+    outlines: list[Outline] = []
     for name in joints:
-        outline = _build_outline(pose, name, size)
-        result += [outline] if outline is not None else []
-    return result
+        outline = _build_outline(pose, name, figure_size)
+        outlines += [outline] if outline is not None else []
+    return outlines
 
 
 def build_local_outline(pose: Pose, name: str) -> Outline | None:
@@ -45,71 +45,78 @@ def build_local_outline(pose: Pose, name: str) -> Outline | None:
 
     The track of a slide is in file units, relative to the joint's position.
     """
-    skeleton, row = pose.skeleton, pose.skeleton.index(name)
-    limit = skeleton.limits[row]
+    skeleton, joint_index = pose.skeleton, pose.skeleton.index(name)
+    limit = skeleton.limits[joint_index]
     if limit is None or not limit.bounded:
         return None
-    if skeleton.kinds[row] == Kind.SLIDE:
-        return _build_slide_track(pose, row, limit)
-    joint_rotation = _find_joint_rotation(pose, row)
+    if skeleton.kinds[joint_index] == Kind.SLIDE:
+        return _build_slide_track(pose, joint_index, limit)
+    joint_rotation = _find_joint_rotation(pose, joint_index)
     bone = rotations.rotate(
-        rotations.inverse(rotations.multiply(_compute_frame_rotation(pose, row), joint_rotation)),
-        _find_longest_bone(pose, row),
+        rotations.inverse(rotations.multiply(_compute_frame_rotation(pose, joint_index), joint_rotation)),
+        _find_longest_bone(pose, joint_index),
     )
     length = float(np.linalg.norm(bone))
-    unit = bone / length if length > 0 else np.array([0.0, 1.0, 0.0])
-    swept = _sweep_bone(limit, _find_axis(pose, row, limit), unit, joint_rotation)
-    return None if swept is None else Outline(*swept)
+    bone_direction = bone / length if length > 0 else np.array([0.0, 1.0, 0.0])
+    swept_outline = _sweep_bone(limit, _find_axis(pose, joint_index, limit), bone_direction, joint_rotation)
+    return None if swept_outline is None else Outline(*swept_outline)
 
 
-def _build_outline(pose: Pose, name: str, size: float) -> Outline | None:
-    row = pose.skeleton.index(name)
-    centre, frame = pose.world[name].positions, _compute_frame_rotation(pose, row)
-    local = build_local_outline(pose, name)
-    if local is None:
+def _build_outline(pose: Pose, name: str, figure_size: float) -> Outline | None:
+    joint_index = pose.skeleton.index(name)
+    centre, world_from_frame = pose.world[name].positions, _compute_frame_rotation(pose, joint_index)
+    local_outline = build_local_outline(pose, name)
+    if local_outline is None:
         return None
-    length = float(np.linalg.norm(_find_longest_bone(pose, row)))
-    slides = pose.skeleton.kinds[row] == Kind.SLIDE
+    length = float(np.linalg.norm(_find_longest_bone(pose, joint_index)))
+    is_slide = pose.skeleton.kinds[joint_index] == Kind.SLIDE
     radius = (
-        1.0 if slides else min(_BONE_RATIO * length, _MAX_SIZE_RATIO * size) if length > 0 else _MAX_SIZE_RATIO * size
+        1.0
+        if is_slide
+        else min(_BONE_RATIO * length, _MAX_SIZE_RATIO * figure_size)
+        if length > 0
+        else _MAX_SIZE_RATIO * figure_size
     )
-    return Outline([centre + radius * rotations.rotate(frame, line) for line in local.lines], local.is_at_limit)
+    return Outline(
+        [centre + radius * rotations.rotate(world_from_frame, line) for line in local_outline.lines],
+        local_outline.is_at_limit,
+    )
 
 
-def _compute_frame_rotation(pose: Pose, row: int) -> Floats:
+def _compute_frame_rotation(pose: Pose, joint_index: int) -> Floats:
     """Compute the world rotation of the frame before a joint's motion."""
     skeleton = pose.skeleton
-    parent, own = int(skeleton.parents[row]), skeleton.A[row, 3:]
+    parent, rest_rotation = int(skeleton.parents[joint_index]), skeleton.A[joint_index, 3:]
     if parent < 0:
-        return own
-    return rotations.multiply(pose.world[skeleton.names[parent]].rotations, own)
+        return rest_rotation
+    return rotations.multiply(pose.world[skeleton.names[parent]].rotations, rest_rotation)
 
 
-def _find_joint_rotation(pose: Pose, row: int) -> Floats:
+def _find_joint_rotation(pose: Pose, joint_index: int) -> Floats:
     """Return the rotation of a joint's own motion."""
-    start, kind = int(pose.skeleton.q_start[row]), pose.skeleton.kinds[row]
+    start, kind = int(pose.skeleton.q_start[joint_index]), pose.skeleton.kinds[joint_index]
     if kind == Kind.HINGE:
-        return rotations.about(pose.skeleton.axes[row], np.asarray(_compute_joint_value(pose, row)))
-    first = start + (3 if kind == Kind.FREE else 0)
-    return pose.q[first : first + 4]
+        return rotations.about(pose.skeleton.axes[joint_index], np.asarray(_compute_joint_value(pose, joint_index)))
+    quaternion_start = start + (3 if kind == Kind.FREE else 0)
+    return pose.q[quaternion_start : quaternion_start + 4]
 
 
-def _compute_joint_value(pose: Pose, row: int) -> float:
-    ratio, offset = pose.skeleton.coupling_rows[row]
-    return float(ratio * pose.q[pose.skeleton.q_start[row]] + offset)
+def _compute_joint_value(pose: Pose, joint_index: int) -> float:
+    ratio, offset = pose.skeleton.coupling_rows[joint_index]
+    return float(ratio * pose.q[pose.skeleton.q_start[joint_index]] + offset)
 
 
-def _find_longest_bone(pose: Pose, row: int) -> Floats:
+def _find_longest_bone(pose: Pose, joint_index: int) -> Floats:
     """Find the vector to the farthest child [file units, world]. It is zero without children."""
-    points, children = pose.world.positions, list(pose.skeleton.children[row])
-    child_offsets = points[children] - points[row]
+    points, children = pose.world.positions, list(pose.skeleton.children[joint_index])
+    child_offsets = points[children] - points[joint_index]
     return child_offsets[np.linalg.norm(child_offsets, axis=-1).argmax()] if children else np.zeros(3)
 
 
-def _find_axis(pose: Pose, row: int, limit: Limit) -> Floats:
+def _find_axis(pose: Pose, joint_index: int, limit: Limit) -> Floats:
     if isinstance(limit, Range) and limit.axis is not None:
         return np.array(limit.axis)
-    return pose.skeleton.axes[row]
+    return pose.skeleton.axes[joint_index]
 
 
 # --- one function per limit type -----------------------------------------------------------------------------------
@@ -120,11 +127,11 @@ def _sweep_bone(limit: Limit, axis: Floats, bone: Floats, joint_rotation: Floats
     if isinstance(limit, Range):
         return _build_sector(limit, axis, bone, joint_rotation)
     lines = _build_rim(limit, bone) if isinstance(limit, SwingTwist) else _build_box_edges(limit, bone)
-    beyond = rotations.slerp(rotations.IDENTITY, joint_rotation, np.asarray(_OVERSHOOT_FACTOR))
-    row = pack_limit(limit)
-    return lines, float(measure_rotation_excess(beyond, clamp_rotations(row, beyond))) > 0.5 * (
-        _OVERSHOOT_FACTOR - 1
-    ) * _compute_angle(joint_rotation) > 0
+    overshot_rotation = rotations.slerp(rotations.IDENTITY, joint_rotation, np.asarray(_OVERSHOOT_FACTOR))
+    packed_limit = pack_limit(limit)
+    return lines, float(
+        measure_rotation_excess(overshot_rotation, clamp_rotations(packed_limit, overshot_rotation))
+    ) > 0.5 * (_OVERSHOOT_FACTOR - 1) * _compute_angle(joint_rotation) > 0
 
 
 def _compute_angle(rotation: Floats) -> float:
@@ -134,43 +141,42 @@ def _compute_angle(rotation: Floats) -> float:
 def _build_sector(limit: Range, axis: Floats, bone: Floats, joint_rotation: Floats) -> tuple[list[Floats], bool] | None:
     if not (math.isfinite(limit.low) and math.isfinite(limit.high)):
         return None
-    across = np.asarray(bone - (bone @ axis) * axis, dtype=np.float64)
-    if (
-        np.linalg.norm(across) < _END_TOLERANCE
-    ):  # the bone lies along the axis: any perpendicular direction shows the angle
-        across = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
-    across = np.asarray(across / np.linalg.norm(across), dtype=np.float64)
+    start_direction = np.asarray(bone - (bone @ axis) * axis, dtype=np.float64)
+    # the bone lies along the axis: any perpendicular direction shows the angle
+    if np.linalg.norm(start_direction) < _END_TOLERANCE:
+        start_direction = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
+    start_direction = np.asarray(start_direction / np.linalg.norm(start_direction), dtype=np.float64)
     high = min(limit.high, limit.low + 2 * math.pi)
     angles = np.linspace(limit.low, high, max(int(_CIRCLE_POINTS * (high - limit.low) / (2 * math.pi)), 2))
-    arc = rotations.rotate(rotations.about(axis, angles), across)
+    arc = rotations.rotate(rotations.about(axis, angles), start_direction)
     value = float(rotations.twist_angle(joint_rotation, axis))
-    gaps = [math.remainder(value - end, 2 * math.pi) for end in (limit.low, limit.high)]
-    return [np.concatenate([np.zeros((1, 3)), arc, np.zeros((1, 3))])], min(map(abs, gaps)) <= _END_TOLERANCE
+    end_gaps = [math.remainder(value - end, 2 * math.pi) for end in (limit.low, limit.high)]
+    return [np.concatenate([np.zeros((1, 3)), arc, np.zeros((1, 3))])], min(map(abs, end_gaps)) <= _END_TOLERANCE
 
 
 def _build_rim(limit: SwingTwist, bone: Floats) -> list[Floats]:
     """Build the rim of the cone, with four spokes."""
     (low_a, high_a), (low_b, high_b) = limit.sides
-    around = np.linspace(0.0, 2 * math.pi, _CIRCLE_POINTS + 1)
-    a = np.where(np.cos(around) >= 0, high_a, -low_a) * np.cos(around)
-    b = np.where(np.sin(around) >= 0, high_b, -low_b) * np.sin(around)
-    first, second = map(np.array, limit.swing_axes)
-    vectors = a[:, None] * first + b[:, None] * second
+    rim_angles = np.linspace(0.0, 2 * math.pi, _CIRCLE_POINTS + 1)
+    a = np.where(np.cos(rim_angles) >= 0, high_a, -low_a) * np.cos(rim_angles)
+    b = np.where(np.sin(rim_angles) >= 0, high_b, -low_b) * np.sin(rim_angles)
+    first_axis, second_axis = map(np.array, limit.swing_axes)
+    vectors = a[:, None] * first_axis + b[:, None] * second_axis
     rim = rotations.rotate(_convert_rotation_vectors(vectors), bone)
     return [rim, *(np.stack([np.zeros(3), rim[i]]) for i in range(0, _CIRCLE_POINTS, _CIRCLE_POINTS // 4))]
 
 
 def _build_box_edges(limit: EulerBox, bone: Floats) -> list[Floats]:
     """Build the twelve edges of the box of angles."""
-    ends = [(max(low, -math.pi), min(high, math.pi)) for low, high in limit.ranges]
+    angle_ranges = [(max(low, -math.pi), min(high, math.pi)) for low, high in limit.ranges]
     axes = [np.eye(3)["XYZ".index(letter)] for letter in limit.order]
     lines: list[Floats] = []
-    for free in range(3):
-        others = [i for i in range(3) if i != free]
-        for corner in itertools.product(*(ends[i] for i in others)):
+    for free_axis in range(3):
+        fixed_axes = [i for i in range(3) if i != free_axis]
+        for corner in itertools.product(*(angle_ranges[i] for i in fixed_axes)):
             angles = np.zeros((3, _CIRCLE_POINTS // 2))
-            angles[others] = np.array(corner)[:, None]
-            angles[free] = np.linspace(*ends[free], _CIRCLE_POINTS // 2)
+            angles[fixed_axes] = np.array(corner)[:, None]
+            angles[free_axis] = np.linspace(*angle_ranges[free_axis], _CIRCLE_POINTS // 2)
             axis_rotations = [rotations.about(axis, angle) for axis, angle in zip(axes, angles, strict=True)]
             lines.append(
                 rotations.rotate(rotations.multiply(rotations.multiply(*axis_rotations[:2]), axis_rotations[2]), bone)
@@ -185,10 +191,12 @@ def _convert_rotation_vectors(vectors: Floats) -> Floats:
     return np.concatenate([np.cos(angles / 2), np.sin(angles / 2) * axes], axis=-1)
 
 
-def _build_slide_track(pose: Pose, row: int, limit: Limit) -> Outline | None:
+def _build_slide_track(pose: Pose, joint_index: int, limit: Limit) -> Outline | None:
     """Build the track of a slide between its end values."""
     if not isinstance(limit, Range) or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
         return None
-    value = _compute_joint_value(pose, row)
-    ends = np.array([limit.low - value, limit.high - value])
-    return Outline([ends[:, None] * pose.skeleton.axes[row]], bool(np.abs(ends).min() <= _END_TOLERANCE))
+    value = _compute_joint_value(pose, joint_index)
+    end_offsets = np.array([limit.low - value, limit.high - value])
+    return Outline(
+        [end_offsets[:, None] * pose.skeleton.axes[joint_index]], bool(np.abs(end_offsets).min() <= _END_TOLERANCE)
+    )

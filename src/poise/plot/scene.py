@@ -17,7 +17,7 @@ from poise.maths.arguments import check_entries, check_names, check_text
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.plot.error_curve import find_tip_trail
+from poise.plot.error_curve import find_tip_path
 from poise.plot.limit_outlines import Outline, build_outlines
 from poise.solving.result import Result
 
@@ -34,24 +34,24 @@ class Panel(NamedTuple):
     label: str
     pose: Pose
     points: Floats  # (n, 3)
-    joints: Ints  # joints of the figure without helpers
+    joint_rows: Ints  # joints of the figure without helpers
     bones: Ints  # (k, 2) rows parent, child
     is_helper: Bools  # (k,) helper bones
-    chain: Ints  # joints to highlight
+    chain_rows: Ints  # joints to highlight
     limits: list[Outline]
-    trail: Floats | None  # (t, 3) path of the tip
-    poles: Floats  # (p, 2, 3) from each middle joint to the point of its pole
+    tip_path: Floats | None  # (t, 3) path of the tip
+    pole_lines: Floats  # (p, 2, 3) from each middle joint to the point of its pole
 
 
 class Scene(NamedTuple):
     """Target, ground and extent, shared by all panels."""
 
     target: Floats | None
-    ground: float
-    step: float  # between grid lines
+    ground_height: float
+    grid_step: float  # between grid lines
     grid: Floats  # (k, 2, 3) line segments
-    low: Floats  # (2,) of the projected picture
-    high: Floats
+    lower_corner: Floats  # (2,) of the projected picture
+    upper_corner: Floats
 
 
 def prepare_scene(
@@ -59,8 +59,8 @@ def prepare_scene(
     target: ArrayLike | None,
     chain: Sequence[str],
     *,
-    limited: Sequence[str] = (),
-    trail: Result | None = None,
+    limited_joints: Sequence[str] = (),
+    traced_result: Result | None = None,
     poles: Sequence[tuple[str, Floats]] = (),
 ) -> tuple[list[Panel], Scene]:
     """Check the arguments of draw_poses and compute the layout.
@@ -69,9 +69,9 @@ def prepare_scene(
     ----------
     poses, target, chain
         See `draw_poses`.
-    limited
+    limited_joints
         Names of the joints with drawn limits.
-    trail
+    traced_result
         The result for the tip path in the last pose.
     poles
         Middle joint and world point (3,) of each drawn pole.
@@ -83,31 +83,31 @@ def prepare_scene(
         message = "draw_poses needs at least one (label, pose)"
         raise InputError(message)
     order = find_z_up_order(poses[0][1])
-    panels = [_build_panel(label, pose, chain, order, limited, poles) for label, pose in poses]
-    trail_points = None if trail is None or not chain else find_tip_trail(trail, chain[-1])
-    if trail_points is not None:
-        panels[-1] = panels[-1]._replace(trail=trail_points[:, order])
-    point = None
+    panels = [_build_panel(label, pose, chain, order, limited_joints, poles) for label, pose in poses]
+    tip_path = None if traced_result is None or not chain else find_tip_path(traced_result, chain[-1])
+    if tip_path is not None:
+        panels[-1] = panels[-1]._replace(tip_path=tip_path[:, order])
+    target_point = None
     if target is not None:
-        point = finite(target, "the target", last=3)
-        if point.shape != (3,):
-            message = f"the target is one point of three numbers; got an array of shape {point.shape}"
+        target_point = finite(target, "the target", last=3)
+        if target_point.shape != (3,):
+            message = f"the target is one point of three numbers; got an array of shape {target_point.shape}"
             raise InputError(message)
-        point = point[order]
-    return panels, _build_scene(panels, point)
+        target_point = target_point[order]
+    return panels, _build_scene(panels, target_point)
 
 
 def check_plain_text(value: Any, label: str) -> str:
     """Check and return a title or a label. It has at most 200 characters, because a picture is as wide as its text."""
-    words = check_text(value, label)
-    if len(words) > _MAX_TEXT_LENGTH:
-        message = f"{label} of a picture has at most {_MAX_TEXT_LENGTH} characters, not {len(words)}"
+    text = check_text(value, label)
+    if len(text) > _MAX_TEXT_LENGTH:
+        message = f"{label} of a picture has at most {_MAX_TEXT_LENGTH} characters, not {len(text)}"
         raise InputError(message)
-    return words
+    return text
 
 
 def _check_pair(pair: Any) -> tuple[str, Pose]:
-    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Pose):  # pyright: ignore[reportUnknownArgumentType]  # noqa: PLR2004  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Pose):  # pyright: ignore[reportUnknownArgumentType]  # noqa: PLR2004
         message = f"poses are drawn as pairs such as ('rest', rig.rest), not {abbreviate(pair)}"
         raise InputError(message)
     label, pose = cast("tuple[Any, Pose]", pair)
@@ -115,7 +115,7 @@ def _check_pair(pair: Any) -> tuple[str, Pose]:
 
 
 def _build_panel(
-    label: str, pose: Pose, chain: Sequence[str], order: list[int], limited: Sequence[str] = (),
+    label: str, pose: Pose, chain: Sequence[str], order: list[int], limited_joints: Sequence[str] = (),
     poles: Sequence[tuple[str, Floats]] = (),
 ) -> Panel:  # fmt: skip
     if pose.shape:
@@ -123,18 +123,21 @@ def _build_panel(
         raise InputError(message)
     skeleton = pose.skeleton
     points = pose.world.positions[:, order]
-    rows = np.array([skeleton.index(name) for name in chain], dtype=np.int64)
+    chain_rows = np.array([skeleton.index(name) for name in chain], dtype=np.int64)
     is_drawn = _find_drawn_joints(skeleton)
     is_helper = _find_helper_bones(skeleton, pose.with_q(skeleton.rest_q).world.positions, is_drawn)
-    is_helper[rows] = False
-    child = np.flatnonzero(is_drawn & (skeleton.parents >= 0) & is_drawn[skeleton.parents])
-    bones = np.stack([skeleton.parents[child], child], axis=-1)
+    is_helper[chain_rows] = False
+    child_rows = np.flatnonzero(is_drawn & (skeleton.parents >= 0) & is_drawn[skeleton.parents])
+    bones = np.stack([skeleton.parents[child_rows], child_rows], axis=-1)
     isolated_joints = np.setdiff1d(np.flatnonzero(is_drawn), bones)  # a flat hand rig consists of these only
-    joints = np.unique(np.concatenate([bones[~is_helper[child]].ravel(), isolated_joints, rows]))
-    size = float(np.ptp(points[joints], axis=0).max(initial=0.0)) or 1.0
-    limits = [Outline([line[:, order] for line in lines], end) for lines, end in build_outlines(pose, limited, size)]
+    joints = np.unique(np.concatenate([bones[~is_helper[child_rows]].ravel(), isolated_joints, chain_rows]))
+    figure_size = float(np.ptp(points[joints], axis=0).max(initial=0.0)) or 1.0
+    limits = [
+        Outline([line[:, order] for line in lines], is_at_limit)
+        for lines, is_at_limit in build_outlines(pose, limited_joints, figure_size)
+    ]
     pole_lines = np.array([[points[skeleton.index(name)], point[order]] for name, point in poles]).reshape(-1, 2, 3)
-    return Panel(label, pose, points, joints, bones, is_helper[child], rows, limits, None, pole_lines)
+    return Panel(label, pose, points, joints, bones, is_helper[child_rows], chain_rows, limits, None, pole_lines)
 
 
 def find_z_up_order(pose: Pose) -> list[int]:
@@ -187,33 +190,37 @@ def _find_helper_bones(skeleton: Skeleton, points: Floats, is_drawn: Bools) -> B
 
 
 def _build_scene(panels: list[Panel], target: Floats | None) -> Scene:
-    solid = np.concatenate([panel.points[panel.joints] for panel in panels])
-    points = solid if target is None else np.concatenate([solid, target[None]])
-    ground = float(points[:, 2].min())
-    size = float(np.ptp(points, axis=0).max()) or 1.0
-    step = _choose_grid_step(size / 6)
-    grid = _build_grid(points, ground, step)
+    figure_points = np.concatenate([panel.points[panel.joint_rows] for panel in panels])
+    points = figure_points if target is None else np.concatenate([figure_points, target[None]])
+    ground_height = float(points[:, 2].min())
+    scene_size = float(np.ptp(points, axis=0).max()) or 1.0
+    grid_step = _choose_grid_step(scene_size / 6)
+    grid = _build_grid(points, ground_height, grid_step)
     lines = [line for panel in panels for outline in panel.limits for line in outline.lines]
-    trails = [panel.trail for panel in panels if panel.trail is not None]
-    poles = [panel.poles.reshape(-1, 3) for panel in panels]
-    corners = project_points(np.concatenate([points, grid.reshape(-1, 3), *lines, *trails, *poles]))
-    margin = 0.03 * size
-    return Scene(target, ground, step, grid, corners.min(axis=0) - margin, corners.max(axis=0) + margin)
+    tip_paths = [panel.tip_path for panel in panels if panel.tip_path is not None]
+    poles = [panel.pole_lines.reshape(-1, 3) for panel in panels]
+    corners = project_points(np.concatenate([points, grid.reshape(-1, 3), *lines, *tip_paths, *poles]))
+    margin = 0.03 * scene_size
+    return Scene(target, ground_height, grid_step, grid, corners.min(axis=0) - margin, corners.max(axis=0) + margin)
 
 
-def _choose_grid_step(length: float) -> float:
-    """Choose a grid step of 1, 2 or 5 powers of ten. It is the largest at most `length`."""
-    power = 10.0 ** math.floor(math.log10(length))
-    return power * max(factor for factor in (1, 2, 5) if factor * power <= length * (1 + 1e-9))
+def _choose_grid_step(max_step: float) -> float:
+    """Choose a grid step of 1, 2 or 5 powers of ten. It is the largest at most `max_step`."""
+    power_of_ten = 10.0 ** math.floor(math.log10(max_step))
+    return power_of_ten * max(factor for factor in (1, 2, 5) if factor * power_of_ten <= max_step * (1 + 1e-9))
 
 
-def _build_grid(points: Floats, ground: float, step: float) -> Floats:
+def _build_grid(points: Floats, ground_height: float, step: float) -> Floats:
     """Build the ground grid as line segments (k, 2, 3). They lie under the points, on multiples of the step."""
-    low = np.floor(points[:, :2].min(axis=0) / step - 0.5)
-    high = np.ceil(points[:, :2].max(axis=0) / step + 0.5)
-    along_x = [[(low[0], j, 0.0), (high[0], j, 0.0)] for j in np.arange(low[1], high[1] + 1)]
-    along_y = [[(i, low[1], 0.0), (i, high[1], 0.0)] for i in np.arange(low[0], high[0] + 1)]
-    return np.array(along_x + along_y) * step + [0.0, 0.0, ground]
+    lower_corner = np.floor(points[:, :2].min(axis=0) / step - 0.5)
+    upper_corner = np.ceil(points[:, :2].max(axis=0) / step + 0.5)
+    along_x = [
+        [(lower_corner[0], j, 0.0), (upper_corner[0], j, 0.0)] for j in np.arange(lower_corner[1], upper_corner[1] + 1)
+    ]
+    along_y = [
+        [(i, lower_corner[1], 0.0), (i, upper_corner[1], 0.0)] for i in np.arange(lower_corner[0], upper_corner[0] + 1)
+    ]
+    return np.array(along_x + along_y) * step + [0.0, 0.0, ground_height]
 
 
 def project_points(points: Floats) -> Floats:
@@ -221,13 +228,15 @@ def project_points(points: Floats) -> Floats:
 
     It is a parallel projection, right and up, in file units.
     """
-    a, e = _AZIMUTH_RAD, _ELEVATION_RAD
-    right = [-math.sin(a), math.cos(a), 0.0]
-    up = [-math.sin(e) * math.cos(a), -math.sin(e) * math.sin(a), math.cos(e)]
+    azimuth, elevation = _AZIMUTH_RAD, _ELEVATION_RAD
+    right = [-math.sin(azimuth), math.cos(azimuth), 0.0]
+    up = [-math.sin(elevation) * math.cos(azimuth), -math.sin(elevation) * math.sin(azimuth), math.cos(elevation)]
     return points @ np.array([right, up]).T
 
 
 def compute_depth(points: Floats) -> Floats:
     """Compute the depth of points (..., 3) towards the viewer."""
-    a, e = _AZIMUTH_RAD, _ELEVATION_RAD
-    return points @ np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
+    azimuth, elevation = _AZIMUTH_RAD, _ELEVATION_RAD
+    return points @ np.array(
+        [math.cos(elevation) * math.cos(azimuth), math.cos(elevation) * math.sin(azimuth), math.sin(elevation)]
+    )

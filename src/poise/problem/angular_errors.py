@@ -16,11 +16,11 @@ class BendDirection(NamedTuple):
     """Bend directions of limbs, and their poles.
 
     limb_direction  (k, 3) the unit vector from the first joint to the tip
-    tip_distance  (k,)   from the first joint to the tip
-    bend_offset  (k, 3) from the line to the middle joint
-    pole_offset  (k, 3) from the line to the pole
+    tip_distance    (k,) from the first joint to the tip
+    bend_offset     (k, 3) from the line to the middle joint
+    pole_offset     (k, 3) from the line to the pole
     line_fractions  (k, 2) positions of middle joint and pole along the line, as fractions of it
-    pole_angle  (k,)   [rad] about the line from bend to pole, -pi to pi; 0 where a bend direction is undefined
+    pole_angle      (k,) [rad] about the line from bend to pole, -pi to pi; 0 where a bend direction is undefined
     """
 
     limb_direction: Floats
@@ -47,12 +47,23 @@ def find_bend_direction(first: Floats, middle: Floats, tip: Floats, target: Floa
 
     Points are (k, 3); problem/goals/pole.py has the definition.
     """
-    line, bend, pole_offset = tip - first, middle - first, target - first
-    reach, limb = length(line), length(bend) + length(tip - middle)
-    n = line / np.maximum(reach, MIN_DIVISOR)[:, None]
-    projections = np.stack([(n * bend).sum(axis=-1), (n * pole_offset).sum(axis=-1)], axis=-1)
-    k, p = bend - n * projections[:, :1], pole_offset - n * projections[:, 1:]
-    straight: Bools = np.minimum(np.minimum(length(k), length(p)), reach) <= STRAIGHT_RATIO * limb
-    angle = np.arctan2((n * np.cross(k, p)).sum(axis=-1), (k * p).sum(axis=-1))
-    shares = projections / np.maximum(reach, MIN_DIVISOR)[:, None]
-    return BendDirection(n, reach, k, p, shares, np.where(straight, 0.0, angle))
+    tip_offset, middle_offset, target_offset = tip - first, middle - first, target - first
+    tip_distance, limb_length = length(tip_offset), length(middle_offset) + length(tip - middle)
+    limb_direction = tip_offset / np.maximum(tip_distance, MIN_DIVISOR)[:, None]
+    projections = np.stack(
+        [(limb_direction * middle_offset).sum(axis=-1), (limb_direction * target_offset).sum(axis=-1)], axis=-1
+    )
+    bend_offset, line_to_pole = (
+        middle_offset - limb_direction * projections[:, :1],
+        target_offset - limb_direction * projections[:, 1:],
+    )
+    is_undefined: Bools = (
+        np.minimum(np.minimum(length(bend_offset), length(line_to_pole)), tip_distance) <= STRAIGHT_RATIO * limb_length
+    )
+    pole_angle = np.arctan2(
+        (limb_direction * np.cross(bend_offset, line_to_pole)).sum(axis=-1), (bend_offset * line_to_pole).sum(axis=-1)
+    )
+    line_fractions = projections / np.maximum(tip_distance, MIN_DIVISOR)[:, None]
+    return BendDirection(
+        limb_direction, tip_distance, bend_offset, line_to_pole, line_fractions, np.where(is_undefined, 0.0, pole_angle)
+    )

@@ -16,12 +16,12 @@ import numpy as np
 from poise import kernels
 from poise.errors import UnsupportedError
 from poise.kernels.layout import (
-    ARM_HEAD,
+    ARM_HEAD_SIZE,
     ARM_LINK_ROW,
     CHAIN_AXIS,
     CHAIN_POINT,
     CHAIN_ROTATION,
-    CHAIN_TARGET,
+    CHAIN_TARGET_ROW,
     MAX_ARM_LINKS,
     ArmLayout,
 )
@@ -33,7 +33,7 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import read_coupling
 
-_KIND_NAMES = ("position", "rotation", "direction")  # names for messages, by kind of term
+_TERM_KIND_NAMES = ("position", "rotation", "direction")  # names for messages, by kind of term
 _TARGET_COLUMNS = (CHAIN_POINT, CHAIN_ROTATION, CHAIN_AXIS)  # first column in a kernel target, by kind of term
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 
@@ -42,34 +42,35 @@ _Z_AXIS = np.array([0.0, 0.0, 1.0])
 class Chain:
     """Moving joints of a single-joint goal set, packed for the kernels. m links.
 
-    kinds, axes, ranges, frames  see kernels/chain_kinematics.py
-    limits   (m, LIMIT) hard limits of balls; see kernels/limits.py
-    rows     (m,) row of the skeleton of each link
-    tips     (1, 10) effector point, rotation and axis in the last link's moved frame; see kernels/chain_kinematics.py
-    weights  (3,) squared weights of position, rotation and direction; 0 for a quantity without a goal
-    reach    (1, 2) shortest and longest distance of the tip from the first link's frame
-    links    (m, 6) conversion of the plan's u to link motions; see kernels/plan_coordinates.py
-    terms    (t, 3) target columns of the measures; see kernels/plan_coordinates.py
+    link_kinds, axes, ranges, frames  see kernels/chain_kinematics.py
+    limits            (m, LIMIT_ROW) hard limits of balls; see kernels/limits.py
+    joint_rows        (m,) row of the skeleton of each link
+    tips              (1, 10) effector point, rotation and axis in the last link's moved frame; see
+                      kernels/chain_kinematics.py
+    weights           (3,) squared weights of position, rotation and direction; 0 for a quantity without a goal
+    reach_range       (1, 2) shortest and longest distance of the tip from the first link's frame
+    link_conversions  (m, 6) conversion of the plan's u to link motions; see kernels/plan_coordinates.py
+    target_columns    (t, 3) target columns of the measures; see kernels/plan_coordinates.py
     """
 
     plan: Plan
-    links: Floats
-    terms: Ints
-    rows: tuple[int, ...]
-    kinds: Ints
+    link_conversions: Floats
+    target_columns: Ints
+    joint_rows: tuple[int, ...]
+    link_kinds: Ints
     axes: Floats
     ranges: Floats
     limits: Floats
     frames: Floats
     tips: Floats
     weights: Floats
-    reach: Floats
+    reach_range: Floats
 
     def __getstate__(self) -> dict[str, Any]:
         return select_own_fields(self)
 
     @cached_property
-    def points(self) -> Floats:
+    def effector_point(self) -> Floats:
         """(1, 3) effector point in the last link's moved frame."""
         return self.tips[:, :3].copy()
 
@@ -83,11 +84,11 @@ class Chain:
         """World units in one kernel unit."""
         return self.plan.unit
 
-    def pack_targets(self, problem: Problem, rows: Floats) -> Floats:
+    def pack_targets(self, problem: Problem, world_targets: Floats) -> Floats:
         """Convert world targets (k, W) into kernel targets (k, 10)."""
-        out = _build_aims(len(rows))
-        problem.write_kernel_targets(rows, self.terms, out)
-        return out
+        kernel_targets = _build_identity_targets(len(world_targets))
+        problem.write_kernel_targets(world_targets, self.target_columns, kernel_targets)
+        return kernel_targets
 
     def pack_starts(self, problem: Problem) -> Floats:
         """Compute the link motions (1|k, m, 4) of the start poses."""
@@ -98,83 +99,84 @@ class Chain:
         return self._u_to_motions(self.plan.q_to_u(q))
 
     def _u_to_motions(self, u: Floats) -> Floats:
-        x = np.zeros((len(u), len(self.kinds), 4))
-        kernels.plan_coordinates.convert_u_to_motions(u, self.links, x)
+        x = np.zeros((len(u), len(self.link_kinds), 4))
+        kernels.plan_coordinates.convert_u_to_motions(u, self.link_conversions, x)
         return x
 
-    def motions_to_q(self, problem: Problem, x: Floats, moved: Bools, *, traced: bool = False) -> Floats:
+    def motions_to_q(self, problem: Problem, x: Floats, has_moved: Bools, *, is_trace: bool = False) -> Floats:
         """Convert link motions x (k, m, 4) into q (k, nq).
 
-        Rows with `moved` (k,) False keep the start's q bit for bit.
+        Rows with `has_moved` (k,) False keep the start's q bit for bit.
         """
         u = np.zeros((len(x), self.plan.layout.nu))
-        kernels.plan_coordinates.convert_motions_to_u(prepare_for_kernel(x), self.links, u)
-        return problem.compute_q(u, moved, traced=traced)
+        kernels.plan_coordinates.convert_motions_to_u(prepare_for_kernel(x), self.link_conversions, u)
+        return problem.compute_q(u, has_moved, traced=is_trace)
 
     def convert_tolerance(self, tolerance: Tolerance) -> tuple[float, float]:
         """Convert the tolerance into kernel units. Returns a distance and 2 sin(angle / 2)."""
         return tolerance.distance / self.unit, 2.0 * math.sin(0.5 * min(tolerance.angle, math.pi))
 
 
-def find_chain(problem: Problem, solver: str = "") -> Chain:
+def find_chain(problem: Problem, solver_name: str = "") -> Chain:
     """Return the packed chain of a problem.
 
     Raises UnsupportedError for two goals of one kind and for coupled joints.
     """
     plan = problem.plan
-    refusal = get_or_compute(plan, "no chain", solver, lambda: _explain_refusal(problem, solver))
+    refusal = get_or_compute(plan, "no chain", solver_name, lambda: _explain_refusal(problem, solver_name))
     if refusal is not None:
         raise UnsupportedError(refusal)
     return get_or_compute(plan, "chain", None, lambda: _pack_chain(plan))
 
 
-def _explain_refusal(problem: Problem, solver: str) -> str | None:
-    repeated = [kind for kind, count in Counter(m.kind for m in problem.measures).items() if count > 1]
-    if repeated:
-        return f"{solver} solves one {_KIND_NAMES[repeated[0]]} of a joint; {len(problem.goals)} goals ask for it"
+def _explain_refusal(problem: Problem, solver_name: str) -> str | None:
+    repeated_kinds = [kind for kind, count in Counter(m.kind for m in problem.measures).items() if count > 1]
+    if repeated_kinds:
+        kind_name = _TERM_KIND_NAMES[repeated_kinds[0]]
+        return f"{solver_name} solves one {kind_name} of a joint; {len(problem.goals)} goals ask for it"
     if problem.coupled_pair is not None:
         a, b = problem.coupled_pair
-        return f"{solver} moves one joint at a time; {a!r} and {b!r} are coupled and both on the way to the tip"
+        return f"{solver_name} moves one joint at a time; {a!r} and {b!r} are coupled and both on the way to the tip"
     return None
 
 
 def _pack_chain(plan: Plan) -> Chain:
-    moving = [(i, node) for i, node in enumerate(plan.layout.nodes) if node.kind != FIXED]
-    numbers = [number for number, _ in moving]
-    tips, weights = _build_aims(1), np.zeros(3)
+    moving_nodes = [(i, node) for i, node in enumerate(plan.layout.nodes) if node.kind != FIXED]
+    node_indices = [number for number, _ in moving_nodes]
+    tips, weights = _build_identity_targets(1), np.zeros(3)
     reach = np.array([[0.0, np.inf]])
     for i, term in enumerate(plan.layout.terms):
         weights[term.kind] = plan.aims[i, 7] ** 2
-        aim = plan.aims[i, 3:7] if term.kind == ROTATION else plan.aims[i, :3]
-        tips[0, _TARGET_COLUMNS[term.kind] : _TARGET_COLUMNS[term.kind] + len(aim)] = aim
+        effector = plan.aims[i, 3:7] if term.kind == ROTATION else plan.aims[i, :3]
+        tips[0, _TARGET_COLUMNS[term.kind] : _TARGET_COLUMNS[term.kind] + len(effector)] = effector
         if term.kind == POSITION:
-            reach[0] = plan.reaches[i][:2]
+            reach[0] = plan.term_reaches[i][:2]
     return Chain(
         plan=plan,
-        links=np.array([_pack_link(plan, node) for _, node in moving]).reshape(-1, 6),
-        terms=np.array(
-            [(term.kind, term.column, _TARGET_COLUMNS[term.kind]) for term in plan.layout.terms], dtype=np.int64
+        link_conversions=np.array([_pack_link(plan, node) for _, node in moving_nodes]).reshape(-1, 6),
+        target_columns=np.array(
+            [(term.kind, term.target_column, _TARGET_COLUMNS[term.kind]) for term in plan.layout.terms], dtype=np.int64
         ),
-        rows=tuple(node.row for _, node in moving),
-        kinds=np.array([node.kind for _, node in moving], dtype=np.int64),
-        axes=np.array([_compute_axis(plan, i, node) for i, node in moving]).reshape(-1, 3),
-        ranges=np.array([_compute_range(plan, node) for _, node in moving]).reshape(-1, 2),
-        limits=plan.limits[numbers],
-        frames=np.ascontiguousarray(plan.frames[:, numbers, :7]),
+        joint_rows=tuple(node.row for _, node in moving_nodes),
+        link_kinds=np.array([node.kind for _, node in moving_nodes], dtype=np.int64),
+        axes=np.array([_compute_axis(plan, i, node) for i, node in moving_nodes]).reshape(-1, 3),
+        ranges=np.array([_compute_range(plan, node) for _, node in moving_nodes]).reshape(-1, 2),
+        limits=plan.limit_rows[node_indices],
+        frames=np.ascontiguousarray(plan.frames[:, node_indices, :7]),
         tips=tips,
         weights=weights,
-        reach=reach,
+        reach_range=reach,
     )
 
 
-def _compute_axis(plan: Plan, number: int, node: Node) -> Floats:
+def _compute_axis(plan: Plan, node_index: int, node: Node) -> Floats:
     """Return the axis of a node.
 
     Frames of a plan have z along the axis; a slide's axis has the length of one unit of its value.
     """
     if node.kind != SLIDE:
         return _Z_AXIS
-    return _Z_AXIS * (plan.frames[0, number, 7] / read_coupling(plan.skeleton, node)[0])
+    return _Z_AXIS * (plan.frames[0, node_index, 7] / read_coupling(plan.skeleton, node)[0])
 
 
 def _compute_range(plan: Plan, node: Node) -> tuple[float, float]:
@@ -191,11 +193,11 @@ def _pack_link(plan: Plan, node: Node) -> list[float]:
     return [node.kind, node.u_start, *read_coupling(plan.skeleton, node), low, high]
 
 
-def _build_aims(count: int) -> Floats:
+def _build_identity_targets(count: int) -> Floats:
     """Return rows (k, 10) with a zero point and identity rotation."""
-    out = np.zeros((count, CHAIN_TARGET))
-    out[:, 3] = out[:, 9] = 1.0
-    return out
+    targets = np.zeros((count, CHAIN_TARGET_ROW))
+    targets[:, 3] = targets[:, 9] = 1.0
+    return targets
 
 
 # --- Serial arms with one end-effector goal, for kernels/arm_lm.py ---------------------------------------------------
@@ -204,7 +206,7 @@ def _build_aims(count: int) -> Floats:
 
 
 _SEED_COUNT = 2048
-_GROUP_SIZE = 16  # seeds: each restart takes the best of one group
+_SEEDS_PER_GROUP = 16  # seeds: each restart takes the best of one group
 _FIRST_LIMIT_GROUP = (
     21  # index of the first seed group at range ends; poses inside the ranges rarely need so many restarts
 )
@@ -243,15 +245,15 @@ def find_arm(problem: Problem) -> Arm | None:
 
 def _is_serial(plan: Plan) -> bool:
     nodes, terms = plan.layout.nodes, plan.layout.terms
-    gears = plan.frames[0, :, 7:]
+    ratios_and_offsets = plan.frames[0, :, 7:]
     return (
         0 < len(nodes) <= MAX_ARM_LINKS
         and all(n.kind in (HINGE, SLIDE) and n.parent == i - 1 for i, n in enumerate(nodes))
         and len({n.dof_start for n in nodes}) == len(nodes)
-        and bool((gears[:, 1] == 0).all() and (gears[:, 0] > 0).all())
-        and all(gears[i, 0] == 1 for i, n in enumerate(nodes) if n.kind == HINGE)
-        and len({term.goal for term in terms}) == 1
-        and all(term.kind in (POSITION, ROTATION) and term.node == len(nodes) - 1 for term in terms)
+        and bool((ratios_and_offsets[:, 1] == 0).all() and (ratios_and_offsets[:, 0] > 0).all())
+        and all(ratios_and_offsets[i, 0] == 1 for i, n in enumerate(nodes) if n.kind == HINGE)
+        and len({term.goal_index for term in terms}) == 1
+        and all(term.kind in (POSITION, ROTATION) and term.node_index == len(nodes) - 1 for term in terms)
     )
 
 
@@ -263,31 +265,34 @@ def _pack_arm(plan: Plan) -> Arm:
     gains = plan.frames[0, :, 7].copy()
     links[:m, 7:9] = plan.layout.dofs[:, :2] * gains[:, None]
     links[:m, 9] = [node.kind == SLIDE for node in plan.layout.nodes]
-    kinds = {term.kind for term in plan.layout.terms}
+    term_kinds = {term.kind for term in plan.layout.terms}
     seeds, seed_tips = _draw_seeds(links, m)
     min_reach, max_reach = 0.0, np.inf
-    if POSITION in kinds:
+    if POSITION in term_kinds:
         i = next(i for i, term in enumerate(plan.layout.terms) if term.kind == POSITION)
-        min_reach, max_reach, _ = plan.reaches[i]
+        min_reach, max_reach, _ = plan.term_reaches[i]
     # For a single goal only the ratio of its weights matters.
     rotation_weight = plan.aims[-1, 7] / plan.aims[0, 7]
-    weights = (float(POSITION in kinds), float(rotation_weight) * (ROTATION in kinds))
+    weights = (float(POSITION in term_kinds), float(rotation_weight) * (ROTATION in term_kinds))
     return Arm(links, gains, seeds, seed_tips, weights, (min_reach, max_reach))
 
 
-def _draw_seeds(links: Floats, m: int) -> tuple[Floats, Floats]:
+def _draw_seeds(links: Floats, link_count: int) -> tuple[Floats, Floats]:
     """Draw joint values from the ranges, and compute their tips.
 
     Infinite ranges are replaced by half a turn or one unit around zero.
     """
-    low, high = links[:m, 7].copy(), links[:m, 8].copy()
-    half_range = np.where(links[:m, 9] > 0, 1.0, np.pi)
+    low, high = links[:link_count, 7].copy(), links[:link_count, 8].copy()
+    half_range = np.where(links[:link_count, 9] > 0, 1.0, np.pi)
     low = np.where(np.isfinite(low), low, np.minimum(-half_range, high - 2 * half_range))
     high = np.where(np.isfinite(high), high, np.maximum(half_range, low + 2 * half_range))
-    seeds, tips = np.random.default_rng(7).uniform(low, high, (_SEED_COUNT, m)), np.zeros((_SEED_COUNT, 7))
-    _set_range_ends(seeds, links[:m, 7:9])
-    kernels.arm_lm.compute_tip_transforms(links, seeds, tips)
-    return seeds, tips.reshape(-1, find_simd_width(), 7).transpose(0, 2, 1).ravel()
+    seeds, tip_transforms = (
+        np.random.default_rng(7).uniform(low, high, (_SEED_COUNT, link_count)),
+        np.zeros((_SEED_COUNT, 7)),
+    )
+    _set_range_ends(seeds, links[:link_count, 7:9])
+    kernels.arm_lm.compute_tip_transforms(links, seeds, tip_transforms)
+    return seeds, tip_transforms.reshape(-1, find_simd_width(), 7).transpose(0, 2, 1).ravel()
 
 
 def _set_range_ends(seeds: Floats, ranges: Floats) -> None:
@@ -299,26 +304,26 @@ def _set_range_ends(seeds: Floats, ranges: Floats) -> None:
     random values at range ends.
     """
     rng, m = np.random.default_rng(8), len(ranges)
-    groups = np.arange(_FIRST_LIMIT_GROUP, _SEED_COUNT // _GROUP_SIZE, 2)
-    rows = (groups[:, None] * _GROUP_SIZE + np.arange(_GROUP_SIZE)).reshape(-1, 2)
-    corners = rng.permutation(2**m)[: len(rows)]
-    at_upper_end, at_end = rng.integers(2, size=(2, rows.size, m)) > 0
-    corner_rows = rows[: len(corners), 0]
-    at_upper_end[: len(corner_rows)], at_end[: len(corner_rows)] = corners[:, None] >> np.arange(m) & 1, True
-    end_rows = np.concatenate([corner_rows, np.setdiff1d(rows, corner_rows)])
-    ends = np.where(at_upper_end, ranges[:, 1], ranges[:, 0])
-    seeds[end_rows] = np.where(at_end & np.isfinite(ends), ends, seeds[end_rows])
+    groups = np.arange(_FIRST_LIMIT_GROUP, _SEED_COUNT // _SEEDS_PER_GROUP, 2)
+    seed_pairs = (groups[:, None] * _SEEDS_PER_GROUP + np.arange(_SEEDS_PER_GROUP)).reshape(-1, 2)
+    corner_codes = rng.permutation(2**m)[: len(seed_pairs)]
+    is_upper_end, is_at_end = rng.integers(2, size=(2, seed_pairs.size, m)) > 0
+    corner_rows = seed_pairs[: len(corner_codes), 0]
+    is_upper_end[: len(corner_rows)], is_at_end[: len(corner_rows)] = corner_codes[:, None] >> np.arange(m) & 1, True
+    end_rows = np.concatenate([corner_rows, np.setdiff1d(seed_pairs, corner_rows)])
+    end_values = np.where(is_upper_end, ranges[:, 1], ranges[:, 0])
+    seeds[end_rows] = np.where(is_at_end & np.isfinite(end_values), end_values, seeds[end_rows])
 
 
 class ArmArrays(NamedTuple):
     """Target-independent inputs of kernels/arm_targets.py.
 
-    numbers  flat, parts aligned to 64 bytes
-    layout   flat; an ArmLayout, then lists
+    packed_arm     flat, parts aligned to 64 bytes
+    packed_layout  flat; an ArmLayout, then lists
     """
 
-    numbers: Floats
-    layout: Ints
+    packed_arm: Floats
+    packed_layout: Ints
 
 
 def pack_for_u(problem: Problem, arm: Arm, settings: Floats) -> ArmArrays:
@@ -345,23 +350,23 @@ def _pack_arm_arrays(
     paths: ErrorPaths | None,
     max_errors: Floats,
 ) -> ArmArrays:
-    plan, empty = problem.plan, np.empty(0)
-    unit = np.array([plan.scale * plan.size])
-    path_arrays = (empty, empty) if paths is None else (paths.table, paths.queries)
-    parts = [arm.links, arm.seeds, arm.seed_tips, settings, unit, arm.gains, ranges, *path_arrays, max_errors]
-    sizes = [-(-part.size // 8) * 8 for part in parts]
-    numbers = allocate_aligned(sum(sizes))
-    offsets = np.cumsum([0, *sizes[:-1]])
-    for offset, part in zip(offsets, parts, strict=True):
-        numbers[offset : offset + part.size] = part.ravel()
-    no_paths = np.empty(0, dtype=np.int64)
-    path_lists = (no_paths, no_paths) if paths is None else (paths.spans.ravel(), paths.q_columns)
-    lists = [columns, plan.wrapping_nodes, *path_lists]
+    plan, no_values = problem.plan, np.empty(0)
+    unit = np.array([plan.base_scale * plan.unit_size])
+    path_arrays = (no_values, no_values) if paths is None else (paths.table, paths.queries)
+    arrays = [arm.links, arm.seeds, arm.seed_tips, settings, unit, arm.gains, ranges, *path_arrays, max_errors]
+    padded_sizes = [-(-array.size // 8) * 8 for array in arrays]
+    packed_arm = allocate_aligned(sum(padded_sizes))
+    offsets = np.cumsum([0, *padded_sizes[:-1]])
+    for offset, array in zip(offsets, arrays, strict=True):
+        packed_arm[offset : offset + array.size] = array.ravel()
+    no_indices = np.empty(0, dtype=np.int64)
+    path_lists = (no_indices, no_indices) if paths is None else (paths.spans.ravel(), paths.q_columns)
+    index_lists = [columns, plan.wrapping_nodes, *path_lists]
     counts = [
         arm.link_count, len(arm.seeds), 0 if paths is None else len(paths.table),
         0 if paths is None else len(paths.spans), len(path_lists[1]), len(ranges),
     ]  # fmt: skip
-    list_offsets = ARM_HEAD + np.cumsum([0, *[len(values) for values in lists[:-1]]])
-    width = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
-    head = ArmLayout._make([*counts, *offsets, *list_offsets, width])
-    return ArmArrays(numbers, np.concatenate([np.array(head, dtype=np.int64), *lists]))
+    list_offsets = ARM_HEAD_SIZE + np.cumsum([0, *[len(index_list) for index_list in index_lists[:-1]]])
+    target_width = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
+    arm_layout = ArmLayout._make([*counts, *offsets, *list_offsets, target_width])
+    return ArmArrays(packed_arm, np.concatenate([np.array(arm_layout, dtype=np.int64), *index_lists]))

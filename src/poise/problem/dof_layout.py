@@ -1,6 +1,7 @@
 """Degrees of freedom and measures of a set of goals.
 
-A Pole shares the chain of the goal at its tip and adds no joint to it.
+It builds the nodes, terms and measures of a kinematic tree. A Pole shares the chain of the goal at its tip and adds no
+joint to it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ def find_pole_limb(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> 
     return pole.limb(skeleton, find_shared_chain(skeleton, pole, goals))
 
 
-def find_pole_movers(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> list[int]:
-    """List rows of a limb moved by a pole alone. None where the pole shares the chain of another goal."""
+def find_pole_rows(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> list[int]:
+    """List rows of a limb moved by a pole alone. Empty where the pole shares the chain of another goal."""
     chain = find_shared_chain(skeleton, pole, goals)
     if chain and pole.root is None:
         return []
@@ -41,7 +42,7 @@ def find_shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) 
     counts if the pole's joint moves for it: a hand rotating alone moves no elbow.
     """
     middle, tip = skeleton.index(pole.joint), pole.tip_row(skeleton)
-    path, shared = skeleton.way(tip), set[int]()
+    path, shared_rows = skeleton.way(tip), set[int]()
     for goal in goals:
         if isinstance(goal, Pole | LookAt) or not is_joint_goal(goal):
             continue
@@ -50,8 +51,8 @@ def find_shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) 
             continue
         chain = find_chain_rows(skeleton, goal)
         if middle in chain[1:] or (row == tip and "position" in goal.measures):
-            shared.update(chain)
-    return [row for row in path if row in shared]
+            shared_rows.update(chain)
+    return [row for row in path if row in shared_rows]
 
 
 def has_own_root(skeleton: Skeleton, goal: JointGoal) -> bool:
@@ -122,41 +123,41 @@ class Measure(NamedTuple):
 
     Fields: kind (see MEASURE_KINDS), goal number, row of its joint, first column of a target.
 
-    For a pole `row` is its tip, and `limb` has the rows of the first joint and the middle joint. For a balance `row` is
-    the first supporting joint, and `limb` has the others.
+    For a pole `row` is its tip, and `limb_rows` has the rows of the first joint and the middle joint. For a balance
+    `row` is the first supporting joint, and `limb_rows` has the others.
     """
 
     kind: int
-    goal: int
+    goal_index: int
     row: int
-    column: int
-    limb: tuple[int, ...] = ()
+    target_column: int
+    limb_rows: tuple[int, ...] = ()
 
 
 class Term(NamedTuple):
     """One measure as packed for the kernels.
 
-    It belongs to goal number `goal` and the joint in `row`, which node `node` moves; `column` is its first number in a
-    target row.
+    It belongs to goal number `goal_index` and the joint in `row`, which node `node_index` moves; `target_column`
+    is its first number in a target row.
 
-    `limb` and `limb_nodes` are the rows and nodes of a pole's two other joints.
+    `limb_rows` and `limb_nodes` are the rows and nodes of a pole's two other joints.
     """
 
     kind: int
-    goal: int
+    goal_index: int
     row: int
-    node: int
-    column: int
-    limb: tuple[int, ...] = ()
+    node_index: int
+    target_column: int
+    limb_rows: tuple[int, ...] = ()
     limb_nodes: tuple[int, ...] = ()
 
 
 class Layout(NamedTuple):
     """Kinematic tree of a set of goals, with their measures.
 
-    base             row above all nodes, -1 for the world
+    base_row         row above all nodes, -1 for the world
     terms            in depth-first order of their nodes, so each dof affects one range of residual rows
-    paths            nodes acting on each term for its goal
+    term_paths       nodes acting on each term for its goal
     rows_below_base  rows between the base and the moving or measured joints
     offset_rows      those of them with translations outside q
     fixed_columns    columns of q with constant values that enter the frames between nodes; empty where these frames
@@ -166,10 +167,10 @@ class Layout(NamedTuple):
     nodes: tuple[Node, ...]
     measures: tuple[Measure, ...]
     terms: tuple[Term, ...]
-    base: int
+    base_row: int
     nu: int
     dofs: Floats
-    paths: tuple[tuple[int, ...], ...]
+    term_paths: tuple[tuple[int, ...], ...]
     rows_below_base: tuple[int, ...]
     offset_rows: Ints
     fixed_columns: Ints
@@ -200,31 +201,39 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
     """Build the layout of these goals. UnsupportedError for a free root where there is none."""
     joint_goals = [goal for goal in goals if is_joint_goal(goal)]
     measures = list_measures(skeleton, goals)
-    tips = [_find_tip_row(skeleton, goal) for goal in joint_goals]
-    moving = _find_moving_rows(skeleton, goals, joint_goals, tips, free_root=free_root)
-    measured_rows = tips + [row for measure in measures for row in measure.limb if measure.kind != BALANCE]
-    nodes, nodes_by_row = _build_nodes(skeleton, moving, measured_rows, free_root=free_root)
+    tip_rows = [_find_tip_row(skeleton, goal) for goal in joint_goals]
+    moving_rows = _find_moving_rows(skeleton, goals, joint_goals, tip_rows, free_root=free_root)
+    measured_rows = tip_rows + [row for measure in measures for row in measure.limb_rows if measure.kind != BALANCE]
+    nodes, nodes_by_row = _build_nodes(skeleton, moving_rows, measured_rows, free_root=free_root)
     terms = [
-        Term(m.kind, m.goal, m.row, nodes_by_row[m.row], m.column, m.limb, tuple(map(nodes_by_row.__getitem__, m.limb)))
+        Term(
+            m.kind,
+            m.goal_index,
+            m.row,
+            nodes_by_row[m.row],
+            m.target_column,
+            m.limb_rows,
+            tuple(map(nodes_by_row.__getitem__, m.limb_rows)),
+        )
         for m in measures
         if m.kind != BALANCE
     ]
     if len(terms) > 1:
-        order = _order_depth_first(nodes)
-        terms.sort(key=lambda term: order[term.node])
-    base = _find_base(skeleton, nodes)
-    rows_below = _find_rows_below(skeleton, nodes, terms, base)
+        depth_first_ranks = _order_depth_first(nodes)
+        terms.sort(key=lambda term: depth_first_ranks[term.node_index])
+    base_row = _find_base_row(skeleton, nodes)
+    rows_below_base = _find_rows_below(skeleton, nodes, terms, base_row)
     return Layout(
         nodes=nodes,
         measures=measures,
         terms=tuple(terms),
-        base=base,
+        base_row=base_row,
         nu=max([node.u_start + U_SIZES[node.kind] for node in nodes], default=0),
         dofs=_weight_dofs(skeleton, nodes, goals),
-        paths=tuple([_find_term_path(skeleton, nodes, term, goals[term.goal]) for term in terms]),
-        rows_below_base=rows_below,
-        offset_rows=np.array([row for row in rows_below if skeleton.kinds[row] != Kind.FREE], dtype=np.int64),
-        fixed_columns=_find_fixed_columns(skeleton, nodes, terms, rows_below),
+        term_paths=tuple([_find_term_path(skeleton, nodes, term, goals[term.goal_index]) for term in terms]),
+        rows_below_base=rows_below_base,
+        offset_rows=np.array([row for row in rows_below_base if skeleton.kinds[row] != Kind.FREE], dtype=np.int64),
+        fixed_columns=_find_fixed_columns(skeleton, nodes, terms, rows_below_base),
     )
 
 
@@ -235,7 +244,7 @@ def _find_moving_rows(
     skeleton: Skeleton,
     goals: Sequence[AnyGoal],
     joint_goals: Sequence[JointGoal],
-    tips: Sequence[int],
+    tip_rows: Sequence[int],
     *,
     free_root: bool,
 ) -> set[int]:
@@ -243,51 +252,51 @@ def _find_moving_rows(
 
     They are each goal's chain, its own joint where that has an effect, and coupled joints.
 
-    `joint_goals` are the goals of single joints, `tips` their rows.
+    `joint_goals` are the goals of single joints, `tip_rows` their rows.
     """
-    rows: set[int] = set()
+    moving_rows: set[int] = set()
     for goal in goals:
         if isinstance(goal, Balance):
-            rows.update(goal.moving(skeleton))
-    for goal, tip in zip(joint_goals, tips, strict=True):
+            moving_rows.update(goal.moving(skeleton))
+    for goal, tip_row in zip(joint_goals, tip_rows, strict=True):
         if isinstance(goal, LookAt):
-            rows.update(goal.shares(skeleton))
+            moving_rows.update(goal.shares(skeleton))
             goal.warn_unseen(skeleton)
             continue
         if isinstance(goal, Pole):
-            rows.update(find_pole_movers(skeleton, goal, goals))
+            moving_rows.update(find_pole_rows(skeleton, goal, goals))
             continue
-        has_effect = is_moved_by_own_joint(skeleton, goal, tip)
+        has_effect = is_moved_by_own_joint(skeleton, goal, tip_row)
         if has_effect:
-            rows.add(tip)
+            moving_rows.add(tip_row)
         if not (has_effect and has_own_root(skeleton, goal)):
-            rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip])])
+            moving_rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip_row])])
     if not joint_goals and not any(isinstance(goal, Balance) for goal in goals):
-        rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
-    rows |= _find_free_rows(skeleton, tips) if free_root else set()
+        moving_rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
+    moving_rows |= _find_free_rows(skeleton, tip_rows) if free_root else set()
     ratios = skeleton.coupling_rows[:, 0]
-    rows = {row for row in rows if skeleton.kinds[row] != Kind.FIXED and ratios[row] != 0.0}
-    return rows | _find_coupled_rows(skeleton, rows, tips)
+    moving_rows = {row for row in moving_rows if skeleton.kinds[row] != Kind.FIXED and ratios[row] != 0.0}
+    return moving_rows | _find_coupled_rows(skeleton, moving_rows, tip_rows)
 
 
-def _find_free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
+def _find_free_rows(skeleton: Skeleton, tip_rows: Iterable[int]) -> set[int]:
     """Find the free joints at or above the goals' joints. Without such joints all free joints are returned."""
-    free_rows = {row for tip in tips for row in skeleton.way(tip) if skeleton.kinds[row] == Kind.FREE}
-    if not tips:
+    free_rows = {row for tip_row in tip_rows for row in skeleton.way(tip_row) if skeleton.kinds[row] == Kind.FREE}
+    if not tip_rows:
         free_rows = set(np.flatnonzero(skeleton.kinds == Kind.FREE).tolist())
     if not free_rows:
-        suffix = f" above {skeleton.names[next(iter(tips))]!r}" if tips else ""
+        suffix = f" above {skeleton.names[next(iter(tip_rows))]!r}" if tip_rows else ""
         message = f"free_root=True needs a free joint{suffix}; there is none"
         raise UnsupportedError(message)
     return free_rows
 
 
-def _find_coupled_rows(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int]:
+def _find_coupled_rows(skeleton: Skeleton, moving_rows: set[int], tip_rows: Iterable[int]) -> set[int]:
     """Find joints on a goal's path coupled to moving ones."""
     if not any(skeleton.couplings):
         return set()
-    columns = {int(skeleton.q_start[row]) for row in rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
-    path_rows = {row for tip in tips for row in skeleton.way(tip)}
+    columns = {int(skeleton.q_start[row]) for row in moving_rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
+    path_rows = {row for tip in tip_rows for row in skeleton.way(tip)}
     ratios = skeleton.coupling_rows[:, 0]
     kinds = (Kind.HINGE, Kind.SLIDE)
     return {
@@ -299,50 +308,50 @@ def _find_coupled_rows(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) 
 
 
 def _build_nodes(
-    skeleton: Skeleton, moving: set[int], tips: Sequence[int], *, free_root: bool
+    skeleton: Skeleton, moving_rows: set[int], measured_rows: Sequence[int], *, free_root: bool
 ) -> tuple[tuple[Node, ...], dict[int, int]]:
     """Build the nodes, parents first. Also return the node that carries each row on the way to a goal."""
-    fixed_tips = {tip for tip in tips if not moving.intersection(skeleton.way(tip))}
-    rows = _add_ancestors(skeleton, [*tips, *moving])
+    fixed_tip_rows = {tip for tip in measured_rows if not moving_rows.intersection(skeleton.way(tip))}
+    rows_with_ancestors = _add_ancestors(skeleton, [*measured_rows, *moving_rows])
     nodes: list[Node] = []
     nodes_by_row: dict[int, int] = {}
-    shared: dict[int, tuple[int, int]] = {}
+    starts_by_column: dict[int, tuple[int, int]] = {}
     u_start = dof_start = 0
-    for row in sorted(rows):
+    for row in sorted(rows_with_ancestors):
         parent = nodes_by_row.get(int(skeleton.parents[row]), -1)
         for kind in _list_motion_kinds(
-            skeleton, row, moving=row in moving, is_fixed_tip=row in fixed_tips, free_root=free_root
+            skeleton, row, is_moving=row in moving_rows, is_fixed_tip=row in fixed_tip_rows, free_root=free_root
         ):
-            column = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE and kind != MOVE else 0)
+            q_column = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE and kind != MOVE else 0)
             can_share = kind in (HINGE, SLIDE) and skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)
-            if can_share and column in shared:
-                nodes.append(Node(row, kind, parent, *shared[column], column))
+            if can_share and q_column in starts_by_column:
+                nodes.append(Node(row, kind, parent, *starts_by_column[q_column], q_column))
             else:
-                nodes.append(Node(row, kind, parent, u_start, dof_start, column))
+                nodes.append(Node(row, kind, parent, u_start, dof_start, q_column))
                 if can_share:
-                    shared[column] = (u_start, dof_start)
+                    starts_by_column[q_column] = (u_start, dof_start)
                 u_start, dof_start = u_start + U_SIZES[kind], dof_start + DOF_COUNTS[kind]
             parent = len(nodes) - 1
         nodes_by_row[row] = parent
     return tuple(nodes), nodes_by_row
 
 
-def _add_ancestors(skeleton: Skeleton, rows: Iterable[int], base: int = -1) -> set[int]:
+def _add_ancestors(skeleton: Skeleton, rows: Iterable[int], base_row: int = -1) -> set[int]:
     """Return these rows and all ancestors below the base."""
     ancestors: set[int] = set()
     for row in rows:
         ancestor = row
-        while ancestor not in (base, -1) and ancestor not in ancestors:
+        while ancestor not in (base_row, -1) and ancestor not in ancestors:
             ancestors.add(ancestor)
             ancestor = int(skeleton.parents[ancestor])
     return ancestors
 
 
 def _list_motion_kinds(
-    skeleton: Skeleton, row: int, *, moving: bool, is_fixed_tip: bool, free_root: bool
+    skeleton: Skeleton, row: int, *, is_moving: bool, is_fixed_tip: bool, free_root: bool
 ) -> tuple[int, ...]:
     """List the motions of a row, in order."""
-    if not moving:
+    if not is_moving:
         return (FIXED,) if is_fixed_tip else ()
     kind, rotation_kind = skeleton.kinds[row], BALL if find_hinge_axis(skeleton.limits[row]) is None else HINGE
     if kind == Kind.FREE:
@@ -353,18 +362,18 @@ def _list_motion_kinds(
 def list_measures(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:
     """List the measures of these goals, in order."""
     measures: list[Measure] = []
-    column = 0
+    target_column = 0
     for i, goal in enumerate(goals):
-        for measure in goal.measures:
-            kind = MEASURE_KINDS[measure]
+        for measure_name in goal.measures:
+            kind = MEASURE_KINDS[measure_name]
             if isinstance(goal, Balance):
-                row, *limb = [row for row, _ in goal.support(skeleton)]
+                row, *limb_rows = [row for row, _ in goal.support(skeleton)]
             elif isinstance(goal, Pole):
-                *limb, row = find_pole_limb(skeleton, goal, goals)
+                *limb_rows, row = find_pole_limb(skeleton, goal, goals)
             else:
-                row, limb = _find_tip_row(skeleton, goal), ()
-            measures.append(Measure(kind, i, row, column, tuple(limb)))
-            column += TARGET_SIZES[kind]
+                row, limb_rows = _find_tip_row(skeleton, goal), ()
+            measures.append(Measure(kind, i, row, target_column, tuple(limb_rows)))
+            target_column += TARGET_SIZES[kind]
     return tuple(measures)
 
 
@@ -382,18 +391,18 @@ def _order_depth_first(nodes: Sequence[Node]) -> list[int]:
     for i, node in enumerate(nodes):
         if node.parent >= 0:
             children[node.parent].append(i)
-    order = [0] * len(nodes)
-    count = 0
+    ranks = [0] * len(nodes)
+    next_rank = 0
     while stack:
         i = stack.pop()
-        order[i] = count
-        count += 1
+        ranks[i] = next_rank
+        next_rank += 1
         stack.extend(reversed(children[i]))
-    return order
+    return ranks
 
 
 def _find_node_path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
-    """List the moving nodes from the base to `node`, inclusive."""
+    """List the moving nodes from the base to `node_index`, inclusive."""
     path: list[int] = []
     while node >= 0:
         if nodes[node].kind != FIXED:
@@ -407,7 +416,7 @@ def _find_term_path(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal:
 
     Those are all on the path; for a LookAt only the joints of its `over`.
     """
-    path = _find_node_path(nodes, term.node)
+    path = _find_node_path(nodes, term.node_index)
     if not isinstance(goal, LookAt):
         return path
     shares = goal.shares(skeleton)
@@ -419,79 +428,85 @@ def _weight_dofs(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyG
 
     Shares are relative to the largest; the last LookAt counts.
     """
-    dofs = _build_dofs(skeleton, nodes)
+    dof_rows = _build_dof_rows(skeleton, nodes)
     for goal in goals:
         if isinstance(goal, LookAt):
             shares = goal.shares(skeleton)
             for node in nodes:
                 if node.row in shares and node.kind != MOVE:
-                    dofs[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], 3] = shares[node.row] / max(
+                    dof_rows[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], 3] = shares[node.row] / max(
                         shares.values()
                     )
-    return dofs
+    return dof_rows
 
 
-def _build_dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
+def _build_dof_rows(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
     """Build the dof array (nd, 4)."""
-    count = max([node.dof_start + DOF_COUNTS[node.kind] for node in nodes], default=0)
-    rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
+    dof_count = max([node.dof_start + DOF_COUNTS[node.kind] for node in nodes], default=0)
+    dof_rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (dof_count, 1))
     for node in nodes:
         limit = skeleton.limits[node.row]
         if node.kind == HINGE and isinstance(limit, Range) and limit.axis is not None:
             bounds = (-np.inf, np.inf) if limit.soft else (limit.low, limit.high)
-            rows[node.dof_start, :3] = *bounds, node.u_start
+            dof_rows[node.dof_start, :3] = *bounds, node.u_start
         elif node.kind in (HINGE, SLIDE):
-            rows[node.dof_start, :3] = *skeleton.value_ranges[node.q_start], node.u_start
-    return rows
+            dof_rows[node.dof_start, :3] = *skeleton.value_ranges[node.q_start], node.u_start
+    return dof_rows
 
 
-def _find_base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
+def _find_base_row(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
     """Find the lowest row above every node."""
     parent_paths = [skeleton.way(int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
-    base = -1
+    base_row = -1
     for rows in zip(*parent_paths, strict=False):
         if len(set(rows)) > 1:
             break
-        base = rows[0]
-    return base
+        base_row = rows[0]
+    return base_row
 
 
-def _find_rows_below(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int) -> tuple[int, ...]:
+def _find_rows_below(
+    skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base_row: int
+) -> tuple[int, ...]:
     """List the rows between the base and the goals, parents first."""
-    rows = [node.row for node in nodes] + [row for term in terms for row in (term.row, *term.limb)]
-    return tuple(sorted(_add_ancestors(skeleton, rows, base)))
+    rows = [node.row for node in nodes] + [row for term in terms for row in (term.row, *term.limb_rows)]
+    return tuple(sorted(_add_ancestors(skeleton, rows, base_row)))
 
 
-def _find_fixed_columns(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], below: Sequence[int]) -> Ints:
+def _find_fixed_columns(
+    skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], rows_below_base: Sequence[int]
+) -> Ints:
     """Find the columns of q with constant values for these goals.
 
     They belong to joints that do not move, and stand in the frames between the nodes.
     """
-    moving = {node.row for node in nodes if node.kind != FIXED}
-    translating = {node.row for node in nodes if node.kind == MOVE}
-    parents = {int(skeleton.parents[row]) for row in below}
+    moving_rows = {node.row for node in nodes if node.kind != FIXED}
+    translating_rows = {node.row for node in nodes if node.kind == MOVE}
+    parent_rows = {int(skeleton.parents[row]) for row in rows_below_base}
     rotation_rows = {
         term.row for term in terms if term.kind not in (POSITION, POLE)
     }  # a LookAt may leave its own joint fixed
-    fixed: set[int] = set()
-    for row in below:
-        first, kind = int(skeleton.q_start[row]), Kind(skeleton.kinds[row])
-        if row in moving:
-            if kind == Kind.FREE and row not in translating:
-                fixed.update(range(first, first + 3))  # it rotates only; its translation is part of the frames
-        elif kind == Kind.BALL and row not in parents | rotation_rows and not skeleton.B[row, :, 3].any():
+    fixed_columns: set[int] = set()
+    for row in rows_below_base:
+        first_column, kind = int(skeleton.q_start[row]), Kind(skeleton.kinds[row])
+        if row in moving_rows:
+            if kind == Kind.FREE and row not in translating_rows:
+                fixed_columns.update(
+                    range(first_column, first_column + 3)
+                )  # it rotates only; its translation is part of the frames
+        elif kind == Kind.BALL and row not in parent_rows | rotation_rows and not skeleton.B[row, :, 3].any():
             continue  # only its position is measured, and its own rotation does not change that
         elif kind != Kind.FIXED:
-            fixed.update(range(first, first + kind.nq))
-    return np.array(sorted(fixed), dtype=np.int64)
+            fixed_columns.update(range(first_column, first_column + kind.nq))
+    return np.array(sorted(fixed_columns), dtype=np.int64)
 
 
 def find_coupled_pair(skeleton: Skeleton, nodes: Sequence[Node]) -> tuple[str, str] | None:
     """Return two coupled joints among the nodes, or None. Methods that move one joint at a time cannot serve both."""
-    owner: dict[int, int] = {}
+    row_by_column: dict[int, int] = {}
     for node in nodes:
-        if node.kind in (HINGE, SLIDE) and owner.setdefault(node.u_start, node.row) != node.row:
-            return skeleton.names[owner[node.u_start]], skeleton.names[node.row]
+        if node.kind in (HINGE, SLIDE) and row_by_column.setdefault(node.u_start, node.row) != node.row:
+            return skeleton.names[row_by_column[node.u_start]], skeleton.names[node.row]
     return None
 
 
@@ -500,10 +515,10 @@ def find_shared_columns(nodes: Iterable[Node], skeleton: Skeleton) -> tuple[Ints
 
     Excluded are translations and balls that a limit makes hinges.
     """
-    pairs: list[tuple[int, int]] = []
+    column_pairs: list[tuple[int, int]] = []
     for node in nodes:
         is_ball = skeleton.kinds[node.row] >= Kind.BALL
         if node.kind == BALL or (node.kind in (HINGE, SLIDE) and not is_ball):
-            pairs.extend((node.q_start + i, node.u_start + i) for i in range(U_SIZES[node.kind]))
-    table = np.array(list(dict.fromkeys(pairs)), dtype=np.int64).reshape(-1, 2)
+            column_pairs.extend((node.q_start + i, node.u_start + i) for i in range(U_SIZES[node.kind]))
+    table = np.array(list(dict.fromkeys(column_pairs)), dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]

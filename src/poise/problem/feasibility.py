@@ -28,7 +28,7 @@ class TargetReach(NamedTuple):
     Fields: term number in the plan, and shortest, longest and desired (k,) distance from its first joint.
     """
 
-    term: int
+    term_index: int
     min_reach: float
     max_reach: float
     distance: Floats
@@ -36,15 +36,15 @@ class TargetReach(NamedTuple):
 
 def compute_reaches(problem: Problem, targets: Floats) -> list[TargetReach]:
     """Compute the reach of every position goal."""
-    plan, aims = problem.plan, problem.compute_kernel_targets(targets)
-    reaches_of_terms: list[TargetReach] = []
+    plan, kernel_targets = problem.plan, problem.compute_kernel_targets(targets)
+    target_reaches: list[TargetReach] = []
     for i, term in enumerate(plan.layout.terms):
         if term.kind == POSITION:
-            shortest, longest, origin = plan.reaches[i]
-            column = int(plan.terms[i, 3])
-            offset = aims[:, column : column + 3] - origin
-            reaches_of_terms.append(TargetReach(i, shortest, longest, np.sqrt((offset**2).sum(axis=-1))))
-    return reaches_of_terms
+            min_reach, max_reach, origin = plan.term_reaches[i]
+            column = int(plan.term_table[i, 3])
+            offset = kernel_targets[:, column : column + 3] - origin
+            target_reaches.append(TargetReach(i, min_reach, max_reach, np.sqrt((offset**2).sum(axis=-1))))
+    return target_reaches
 
 
 def find_unreachable(problem: Problem, targets: Floats, tolerance: Tolerance) -> Ints:
@@ -54,9 +54,9 @@ def find_unreachable(problem: Problem, targets: Floats, tolerance: Tolerance) ->
     """
     slack = tolerance.distance / problem.plan.unit
     first_unreachable = np.zeros(len(targets), dtype=np.int64)
-    for n, reach in enumerate(compute_reaches(problem, targets), start=1):
+    for position_number, reach in enumerate(compute_reaches(problem, targets), start=1):
         is_outside = (reach.distance > reach.max_reach + slack) | (reach.distance < reach.min_reach - slack)
-        first_unreachable = np.where(is_outside & (first_unreachable == 0), n, first_unreachable)
+        first_unreachable = np.where(is_outside & (first_unreachable == 0), position_number, first_unreachable)
     return first_unreachable
 
 
@@ -73,13 +73,13 @@ def find_overextended(problem: Problem, targets: Floats, tolerance: Tolerance) -
         or not get_or_compute(plan, "free chain", None, lambda: _is_unlimited_ball_chain(plan))
     ):
         return None
-    _, longest, origin = plan.reaches[0]
-    max_distance, aims = longest + tolerance.distance / plan.unit, problem.compute_kernel_targets(targets)
-    if len(aims) == 1:  # Python floats: arrays would take a tenth of a 40 us solve
-        x, y, z = aims[0, :3].tolist()
+    _, max_reach, origin = plan.term_reaches[0]
+    max_distance, kernel_targets = max_reach + tolerance.distance / plan.unit, problem.compute_kernel_targets(targets)
+    if len(kernel_targets) == 1:  # Python floats: arrays would take a tenth of a 40 us solve
+        x, y, z = kernel_targets[0, :3].tolist()
         a, b, c = origin.tolist()
         return np.array([True]) if (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2 > max_distance**2 else None
-    is_far = ((aims[:, :3] - origin) ** 2).sum(axis=1) > max_distance**2
+    is_far = ((kernel_targets[:, :3] - origin) ** 2).sum(axis=1) > max_distance**2
     return is_far if is_far.any() else None
 
 
@@ -94,26 +94,31 @@ def pull_inside_reach(problem: Problem, targets: Floats) -> Floats:
     The reach is reduced by twice the relative length error of non-uniform scale. Targets move along the line from the
     chain's first joint.
     """
-    plan, out = problem.plan, targets.copy()
-    bases, aims = problem.rigid_base_transforms.reshape(-1, 3, 4), problem.compute_kernel_targets(targets)
+    plan, pulled_targets = problem.plan, targets.copy()
+    base_transforms, kernel_targets = (
+        problem.rigid_base_transforms.reshape(-1, 3, 4),
+        problem.compute_kernel_targets(targets),
+    )
     for i, term in enumerate(plan.layout.terms):
         if term.kind != POSITION:
             continue
-        shortest, _, origin = plan.reaches[i]
+        min_reach, _, origin = plan.term_reaches[i]
         min_distance, max_distance = (
-            (1.0 + 2.0 * plan.length_error) * shortest,
+            (1.0 + 2.0 * plan.length_error) * min_reach,
             (1.0 - 2.0 * plan.length_error) * plan.reach_bounds.compute_max_reach(i),
         )
-        offset = aims[:, int(plan.terms[i, 3]) :][:, :3] - origin
+        offset = kernel_targets[:, int(plan.term_table[i, 3]) :][:, :3] - origin
         distance = np.sqrt((offset**2).sum(axis=-1, keepdims=True))
         new_distance = np.clip(distance, min(min_distance, max_distance), max_distance)
-        points = origin + offset * (new_distance / np.maximum(distance, 1e-300))
-        unit = plan.scale * plan.size
-        world = (bases[:, :, :3] * (unit * points)[:, None]).sum(axis=-1) + bases[:, :, 3]
-        out[:, term.column : term.column + 3] = np.where(
-            distance > 0.0, world, targets[:, term.column : term.column + 3]
+        kernel_points = origin + offset * (new_distance / np.maximum(distance, 1e-300))
+        unit = plan.base_scale * plan.unit_size
+        world_points = (base_transforms[:, :, :3] * (unit * kernel_points)[:, None]).sum(axis=-1) + base_transforms[
+            :, :, 3
+        ]
+        pulled_targets[:, term.target_column : term.target_column + 3] = np.where(
+            distance > 0.0, world_points, targets[:, term.target_column : term.target_column + 3]
         )
-    return out
+    return pulled_targets
 
 
 # --- Detect conflicting goals from bone lengths and rigid bodies -----------------------------------------------------
@@ -125,17 +130,17 @@ def pull_inside_reach(problem: Problem, targets: Floats) -> Floats:
 class Conflict(NamedTuple):
     """Conflict between two or three measures of a problem.
 
-    kind      "far", "near", "turned" (two rotations or directions) or "askew" (two points and a rotation)
-    measures  two numbers; of "askew" three, the rotation last
-    target    (k,) the distance or angle between the targets [file units, rad]; for "askew" their mismatch
-    nearest_possible  the nearest distance or angle of any pose
-    excess    (k,) the difference minus the tolerances; above 0 no pose meets both
+    kind                 "far", "near", "turned" (two rotations or directions) or "askew" (two points and a rotation)
+    measure_indices      two numbers; of "askew" three, the rotation last
+    target_difference    (k,) the distance or angle between the targets [file units, rad]; for "askew" their mismatch
+    possible_difference  the nearest distance or angle of any pose
+    excess               (k,) the difference minus the tolerances; above 0 no pose meets both
     """
 
     kind: str
-    measures: tuple[int, ...]
-    target: Floats
-    nearest_possible: Floats
+    measure_indices: tuple[int, ...]
+    target_difference: Floats
+    possible_difference: Floats
     excess: Floats
 
 
@@ -148,64 +153,75 @@ def find_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
     measures = problem.measures
     if len(measures) < 2 or len(problem.goals) < 2 or not len(q):  # noqa: PLR2004  (a conflict takes two)
         return []
-    columns = [slice(m.column, m.column + TARGET_SIZES[m.kind]) for m in measures]
-    aims = [
+    target_slices = [slice(m.target_column, m.target_column + TARGET_SIZES[m.kind]) for m in measures]
+    measure_targets = [
         np.broadcast_to(targets[:, target_slice], (len(q), target_slice.stop - target_slice.start))
-        for target_slice in columns
+        for target_slice in target_slices
     ]
-    conflicts = _compare_distances(problem, aims, tolerance)
+    conflicts = _compare_distances(problem, measure_targets, tolerance)
     if problem.plan.length_error <= EXPORTER_LENGTH_ERROR:
-        conflicts += _compare_within_bodies(problem, q, aims, tolerance)
+        conflicts += _compare_within_bodies(problem, q, measure_targets, tolerance)
     return conflicts
 
 
 def number_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
     """Return the number of each row's first conflict. Numbers begin at 1; 0 is no conflict."""
-    numbers = np.zeros(len(q), dtype=np.int64)
-    for n, conflict in enumerate(find_conflicts(problem, q, targets, tolerance), start=1):
-        numbers = np.where((numbers == 0) & (conflict.excess > 0.0), n, numbers)
-    return numbers
+    conflict_numbers = np.zeros(len(q), dtype=np.int64)
+    for conflict_number, conflict in enumerate(find_conflicts(problem, q, targets, tolerance), start=1):
+        conflict_numbers = np.where(
+            (conflict_numbers == 0) & (conflict.excess > 0.0), conflict_number, conflict_numbers
+        )
+    return conflict_numbers
 
 
 # --- points ------------------------------------------------------------------------------------------------------
 
 
-def _compare_distances(problem: Problem, aims: list[Floats], tolerance: Tolerance) -> list[Conflict]:
+def _compare_distances(problem: Problem, measure_targets: list[Floats], tolerance: Tolerance) -> list[Conflict]:
     """Compare target distances with the bone lengths between their points."""
     conflicts: list[Conflict] = []
-    points = [i for i, measure in enumerate(problem.measures) if measure.kind == POSITION]
-    for i, j in combinations(points, 2):
-        shortest, longest = _bound_distance(problem, i, j)
-        distance = length(aims[j] - aims[i])
+    position_measures = [i for i, measure in enumerate(problem.measures) if measure.kind == POSITION]
+    for i, j in combinations(position_measures, 2):
+        min_distance, max_distance = _bound_distance(problem, i, j)
+        distance = length(measure_targets[j] - measure_targets[i])
         slack = 2.0 * tolerance.distance
-        for kind, possible, excess in (("far", longest, distance - longest), ("near", shortest, shortest - distance)):
-            if np.isfinite(possible):
-                conflicts.append(Conflict(kind, (i, j), distance, np.full(len(distance), possible), excess - slack))
+        for kind, possible_difference, excess in (
+            ("far", max_distance, distance - max_distance),
+            ("near", min_distance, min_distance - distance),
+        ):
+            if np.isfinite(possible_difference):
+                conflicts.append(
+                    Conflict(kind, (i, j), distance, np.full(len(distance), possible_difference), excess - slack)
+                )
     return conflicts
 
 
 def _bound_distance(problem: Problem, i: int, j: int) -> tuple[float, float]:
     """Bound the distance [file units] of two points by bone lengths."""
     plan, (first, second) = problem.plan, (problem.measures[i], problem.measures[j])
-    goals = problem.goals[first.goal], problem.goals[second.goal]
+    goals = problem.goals[first.goal_index], problem.goals[second.goal_index]
     if first.row == second.row and read_offset(goals[0]) == read_offset(goals[1]):
         return 0.0, 0.0
     if plan.length_error > EXPORTER_LENGTH_ERROR:
         return 0.0, np.inf
-    terms = [next(n for n, term in enumerate(plan.layout.terms) if _is_term_of(term, m)) for m in (first, second)]
-    shortest, longest = plan.reach_bounds.bound_distance(*terms)
-    return shortest * plan.unit, longest * plan.unit
+    term_indices = [
+        next(n for n, term in enumerate(plan.layout.terms) if _is_term_of(term, m)) for m in (first, second)
+    ]
+    min_distance, max_distance = plan.reach_bounds.bound_distance(*term_indices)
+    return min_distance * plan.unit, max_distance * plan.unit
 
 
 def _is_term_of(term: object, measure: Measure) -> bool:
     """Return whether a term of the plan packs this measure."""
-    return all(getattr(term, name) == getattr(measure, name) for name in ("kind", "goal", "row", "column"))
+    return all(getattr(term, name) == getattr(measure, name) for name in ("kind", "goal_index", "row", "target_column"))
 
 
 # --- measures of one body -------------------------------------------------------------------------------------
 
 
-def _compare_within_bodies(problem: Problem, q: Floats, aims: list[Floats], tolerance: Tolerance) -> list[Conflict]:
+def _compare_within_bodies(
+    problem: Problem, q: Floats, measure_targets: list[Floats], tolerance: Tolerance
+) -> list[Conflict]:
     """Compare targets of one rigid body with its shape."""
     measures = problem.measures
     measures_by_body: dict[int, list[int]] = {}
@@ -215,24 +231,28 @@ def _compare_within_bodies(problem: Problem, q: Floats, aims: list[Floats], tole
             measures_by_body.setdefault(body, []).append(i)
     if all(len(measures_of_body) < 2 for measures_of_body in measures_by_body.values()):  # noqa: PLR2004  (a conflict takes two)
         return []
-    actual = _measure_bodies(problem, q)
+    measured_values = _measure_bodies(problem, q)
     conflicts: list[Conflict] = []
     for measures_of_body in measures_by_body.values():
         rotation_measures = [i for kind in (ROTATION, DIRECTION) for i in measures_of_body if measures[i].kind == kind]
         for i, j in combinations(rotation_measures, 2):
             mismatch = _compute_angle_mismatch(
-                measures[i].kind, measures[j].kind, (actual[i], actual[j]), (aims[i], aims[j])
+                measures[i].kind,
+                measures[j].kind,
+                (measured_values[i], measured_values[j]),
+                (measure_targets[i], measure_targets[j]),
             )
             conflicts.append(
                 Conflict("turned", (i, j), mismatch, np.zeros(len(mismatch)), mismatch - 2.0 * tolerance.angle)
             )
-        points = [i for i in measures_of_body if measures[i].kind == POSITION]
+        position_measures = [i for i in measures_of_body if measures[i].kind == POSITION]
         for (i, j), k in product(
-            combinations(points, 2), [i for i in rotation_measures if measures[i].kind == ROTATION]
+            combinations(position_measures, 2), [i for i in rotation_measures if measures[i].kind == ROTATION]
         ):
-            point_offset = actual[j] - actual[i]
+            point_offset = measured_values[j] - measured_values[i]
             mismatch = length(
-                _express_in_frames(aims[k], aims[j] - aims[i]) - _express_in_frames(actual[k], point_offset)
+                _express_in_frames(measure_targets[k], measure_targets[j] - measure_targets[i])
+                - _express_in_frames(measured_values[k], point_offset)
             )
             slack = 2.0 * tolerance.distance + tolerance.angle * length(point_offset)
             conflicts.append(Conflict("askew", (i, j, k), mismatch, np.zeros(len(mismatch)), mismatch - slack))
@@ -241,8 +261,8 @@ def _compare_within_bodies(problem: Problem, q: Floats, aims: list[Floats], tole
 
 def _find_body(problem: Problem, row: int) -> int:
     """Find the nearest moving joint at or above a row. -1 is none."""
-    moving = problem.plan.layout.moving_rows
-    return next((ancestor for ancestor in reversed(problem.skeleton.way(row)) if ancestor in moving), -1)
+    moving_rows = problem.plan.layout.moving_rows
+    return next((ancestor for ancestor in reversed(problem.skeleton.way(row)) if ancestor in moving_rows), -1)
 
 
 def _measure_bodies(problem: Problem, q: Floats) -> list[Floats]:
@@ -250,28 +270,32 @@ def _measure_bodies(problem: Problem, q: Floats) -> list[Floats]:
 
     Measures of other kinds give the rotation of their joint.
     """
-    transforms, values = WorldTransforms(problem.make_pose_unchecked(np.array(q))), list[Floats]()
+    transforms, measured_values = WorldTransforms(problem.make_pose_unchecked(np.array(q))), list[Floats]()
     for measure in problem.measures:
-        goal = problem.goals[measure.goal]
+        goal = problem.goals[measure.goal_index]
         if measure.kind == POSITION:
-            values.append(transforms.compute_point(measure, goal))
+            measured_values.append(transforms.compute_point(measure, goal))
         elif measure.kind == DIRECTION:
-            values.append(transforms.compute_axis(measure, goal))
+            measured_values.append(transforms.compute_axis(measure, goal))
         else:
-            values.append(transforms[measure.row].rotations)
-    return values
+            measured_values.append(transforms[measure.row].rotations)
+    return measured_values
 
 
 def _compute_angle_mismatch(
-    first_kind: int, second_kind: int, actual: tuple[Floats, Floats], targets: tuple[Floats, Floats]
+    first_kind: int, second_kind: int, measured_values: tuple[Floats, Floats], targets: tuple[Floats, Floats]
 ) -> Floats:
     """Compute angles (k,) [rad] between actual and desired relative rotations."""
     if first_kind == DIRECTION:
-        return np.abs(measure_direction_error(*targets) - measure_direction_error(*actual))
+        return np.abs(measure_direction_error(*targets) - measure_direction_error(*measured_values))
     if second_kind == ROTATION:
-        actual_relative, target_relative = (rotations.multiply(rotations.inverse(a), b) for a, b in (actual, targets))
-        return measure_rotation_error(actual_relative, target_relative)
-    return measure_direction_error(_express_in_frames(actual[0], actual[1]), _express_in_frames(targets[0], targets[1]))
+        measured_rotation, target_rotation = (
+            rotations.multiply(rotations.inverse(a), b) for a, b in (measured_values, targets)
+        )
+        return measure_rotation_error(measured_rotation, target_rotation)
+    return measure_direction_error(
+        _express_in_frames(measured_values[0], measured_values[1]), _express_in_frames(targets[0], targets[1])
+    )
 
 
 def _express_in_frames(frames: Floats, vectors: Floats) -> Floats:
@@ -286,7 +310,7 @@ def _express_in_frames(frames: Floats, vectors: Floats) -> Floats:
 
 
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
-_MAX_FILE_ROUNDING = (
+_MAX_ROUNDING_GAP = (
     1e-4  # ratio to the rig's size, and [rad]: rounding of four written digits; wider rest gaps count as open
 )
 
@@ -340,20 +364,20 @@ def _measure_pose_gaps(pose: Pose, q: Floats) -> list[LoopGap]:
 def _measure_rest_gaps(skeleton: Skeleton) -> list[tuple[float, float]]:
     """Measure gaps at rest from the rounded digits of a file. Wider gaps count as 0."""
     rest = Pose(skeleton, skeleton.rest_q[None])
-    size = float(np.ptp(rest.world.positions[0], axis=0).max(initial=0.0))
+    rig_size = float(np.ptp(rest.world.positions[0], axis=0).max(initial=0.0))
     gaps = [(float(gap.distance[0]), float(gap.angle[0])) for gap in _measure_pose_gaps(rest, np.array(rest.q))]
     return [
-        (distance if distance <= _MAX_FILE_ROUNDING * size else 0.0, angle if angle <= _MAX_FILE_ROUNDING else 0.0)
+        (distance if distance <= _MAX_ROUNDING_GAP * rig_size else 0.0, angle if angle <= _MAX_ROUNDING_GAP else 0.0)
         for distance, angle in gaps
     ]
 
 
 def has_closed_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> Bools:
     """Return whether poses q (k, nq) keep all loops closed."""
-    closed = np.ones(len(q), dtype=np.bool_)
+    is_closed = np.ones(len(q), dtype=np.bool_)
     for gap in measure_gaps(problem, q):
-        closed &= ~gap.is_open(tolerance)
-    return closed
+        is_closed &= ~gap.is_open(tolerance)
+    return is_closed
 
 
 def measure_start_gaps(problem: Problem) -> list[LoopGap]:
@@ -363,11 +387,11 @@ def measure_start_gaps(problem: Problem) -> list[LoopGap]:
 
 
 def _measure_gap(loop: Loop, transforms: WorldTransforms, skeleton: Skeleton, count: int) -> LoopGap:
-    (first, first_rotation), (second, second_rotation) = (
+    (first_point, first_rotation), (second_point, second_rotation) = (
         _compute_world_frame(joint, frame, transforms, skeleton, count)
         for joint, frame in zip(loop.joints, loop.frames, strict=True)
     )
-    offset, distance, angle = second - first, np.zeros(count), np.zeros(count)
+    offset, distance, angle = second_point - first_point, np.zeros(count), np.zeros(count)
     axis = rotations.rotate(first_rotation, _Z_AXIS)
     if "point" in loop.holds:
         distance = length(offset)

@@ -87,13 +87,13 @@ def parse_quaternions(value: ArrayLike, label: str) -> Floats:
 def parse_transforms(position: ArrayLike, rotation: ArrayLike, joint: str) -> Floats:
     """Parse positions and rotations into rows (..., 7).
 
-    A row is x y z w x y z. Both parts are read as by `points` and `parse_quaternions`, with the same InputErrors.
+    A row is x y z w x y z. Both parts are read as by `positions` and `parse_quaternions`, with the same InputErrors.
 
     Leading axes are broadcast against each other; InputError where they do not go together.
     """
-    points = _check_points(position, f"the position of {joint!r}")
+    positions = _check_points(position, f"the position of {joint!r}")
     quaternions = _check_rotations(rotation, f"the rotation of {joint!r}")
-    batch_shapes = points.shape[:-1], quaternions.shape[:-1]
+    batch_shapes = positions.shape[:-1], quaternions.shape[:-1]
     try:
         shape = np.broadcast_shapes(*batch_shapes)
     except ValueError as error:
@@ -103,7 +103,7 @@ def parse_transforms(position: ArrayLike, rotation: ArrayLike, joint: str) -> Fl
         )
         raise InputError(message) from error
     rows = np.zeros((*shape, 7))  # the only new array; both parts are normalized in place
-    rows[..., : points.shape[-1]] = points
+    rows[..., : positions.shape[-1]] = positions
     rows[..., 3:] = quaternions
     _scale_to_unit(rows[..., 3:], f"the rotation of {joint!r} {_ZERO_ROTATION_MESSAGE}")
     return rows
@@ -143,16 +143,18 @@ def _convert_matrices(matrices: Floats, label: str) -> Floats:
 
 def _scale_to_unit(vectors: Floats, message: str) -> None:
     """Normalize vectors (..., n) in place. Raises InputError with `message` for a vector of length zero."""
-    squares: Any = np.einsum("...i,...i->...", vectors, vectors)  # no temporary; infinite or 0 for extreme vectors
-    not_unit = (
-        np.abs(squares - 1.0) > UNIT_SLACK / 2
+    squared_lengths: Any = np.einsum(
+        "...i,...i->...", vectors, vectors
+    )  # no temporary; infinite or 0 for extreme vectors
+    is_not_unit = (
+        np.abs(squared_lengths - 1.0) > UNIT_SLACK / 2
     )  # candidates; the kernel leaves unit vectors unchanged bit for bit
-    if not not_unit.any():
+    if not is_not_unit.any():
         return
-    scaled = np.array(vectors[not_unit], order="C")
-    if kernels.matrices.scale_rows_to_unit(scaled) >= 0:
+    unit_vectors = np.array(vectors[is_not_unit], order="C")
+    if kernels.matrices.scale_rows_to_unit(unit_vectors) >= 0:
         raise InputError(message)
-    vectors[not_unit] = scaled
+    vectors[is_not_unit] = unit_vectors
 
 
 # --- Interface of goals, and checks of their fields ------------------------------------------------------------------
@@ -282,11 +284,11 @@ def checked_weight(weight: float, what: str = "", *, joint: str | None = None) -
     if type(weight) is float and 0.0 < weight < math.inf:
         return weight
     owner = what if joint is None else quote_value(joint)
-    number = real(weight, f"the weight of {owner}")
-    if not 0.0 < number < math.inf:
+    finite_weight = real(weight, f"the weight of {owner}")
+    if not 0.0 < finite_weight < math.inf:
         message = f"the weight of {owner} must be finite and above 0, not {abbreviate(weight)}"
         raise InputError(message)
-    return number
+    return finite_weight
 
 
 def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
@@ -304,11 +306,13 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
     InputError
         For anything else.
     """
-    numbers = finite(offset, f"the offset of {quote_value(joint)}", last=3)
-    if numbers.ndim != 1:
-        message = f"the offset of {quote_value(joint)} is one point in its frame; got an array of shape {numbers.shape}"
+    coordinates = finite(offset, f"the offset of {quote_value(joint)}", last=3)
+    if coordinates.ndim != 1:
+        message = (
+            f"the offset of {quote_value(joint)} is one point in its frame; got an array of shape {coordinates.shape}"
+        )
         raise InputError(message)
-    x, y, z = numbers.tolist()
+    x, y, z = coordinates.tolist()
     if max(abs(x), abs(y), abs(z)) > MAX_COORDINATE:
         message = f"the offset of {quote_value(joint)} lies beyond {MAX_COORDINATE:g}, the largest length allowed"
         raise InputError(message)
@@ -339,20 +343,20 @@ def refuse_target(label: str) -> NoReturn:
 # --- Base class of goals with a world point as target ----------------------------------------------------------------
 
 
-_PLANE_SIZE = 2
+_PLANE_DIMENSIONS = 2
 
 
 class PointTarget(FrozenValue):
     """Target of one point (..., 3) [file units, world]. Leading axes are a batch.
 
-    aimed   name of the target in error messages
-    planar  whether points (..., 2) are accepted; z is then 0
-    flat    whether this target was given as points (..., 2)
+    target_label    name of the target in error messages
+    accepts_planar  whether points (..., 2) are accepted; z is then 0
+    flat            whether this target was given as points (..., 2)
     """
 
     width = 3
-    aimed = "target"
-    planar = False
+    target_label = "target"
+    accepts_planar = False
     flat = False
 
     joint: str
@@ -361,8 +365,8 @@ class PointTarget(FrozenValue):
     def _store_target(self, value: ArrayLike) -> None:
         """Store checked points, read-only. This is the constructor's last step."""
         rows = self.parse(value)
-        if self.planar:
-            object.__setattr__(self, "flat", np.shape(value)[-1:] == (_PLANE_SIZE,))
+        if self.accepts_planar:
+            object.__setattr__(self, "flat", np.shape(value)[-1:] == (_PLANE_DIMENSIONS,))
         rows.setflags(write=False)
         object.__setattr__(self, "target", rows)
 
@@ -377,10 +381,10 @@ class PointTarget(FrozenValue):
 
     def parse(self, value: ArrayLike) -> Floats:
         """Parse other points into rows (..., 3). Raises InputError as the constructor does."""
-        return points(value, f"the {self.aimed} of {self.joint!r}", planar=self.planar)
+        return points(value, f"the {self.target_label} of {self.joint!r}", planar=self.accepts_planar)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other points."""
-        other = copy(self)
-        other._store_target(value)  # noqa: SLF001  (of the same class)
-        return other
+        new_goal = copy(self)
+        new_goal._store_target(value)  # noqa: SLF001  (of the same class)
+        return new_goal

@@ -17,7 +17,7 @@ from poise.kernels.layout import MEASURE_ROW, PATH_ROW, SAME_POINT_RATIO
 from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.maths.caching import get_or_compute
-from poise.model.joints import Q_RANGES
+from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.kinematics import LocalOffsets, compute_world_maps
 from poise.model.mass import MassShares
 from poise.model.pose import Pose, Transforms
@@ -44,17 +44,21 @@ def compute_balance_error(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
 
     The error is in the plane; the shares give the nearest point of the area.
     """
-    skeleton, maps = pose.skeleton, pose.world.affine
+    skeleton, world_maps = pose.skeleton, pose.world.affine
     plane_axes = compute_plane_axes(goal, skeleton)
-    points = np.stack(
-        [maps[:, row, :, :3] @ np.array(offset) + maps[:, row, :, 3] for row, offset in goal.support(skeleton)], 1
+    support_points = np.stack(
+        [
+            world_maps[:, row, :, :3] @ np.array(offset) + world_maps[:, row, :, 3]
+            for row, offset in goal.support(skeleton)
+        ],
+        1,
     )
-    centre = vectors.dot(goal.compute_mass_shares(skeleton).compute_centre(maps)[:, None], plane_axes)
-    corners = vectors.dot(points[:, :, None], plane_axes)
+    centre = vectors.dot(goal.compute_mass_shares(skeleton).compute_centre(world_maps)[:, None], plane_axes)
+    corners = vectors.dot(support_points[:, :, None], plane_axes)
     shares = find_nearest_shares(shrink_polygon(corners, goal.margin), centre)
-    mean = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / corners.shape[1]
-    nearest = (mean[:, :, None] * corners).sum(axis=1)
-    return np.where(_is_balanced(shares)[:, None], 0.0, nearest - centre), mean
+    support_shares = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / corners.shape[1]
+    nearest_point = (support_shares[:, :, None] * corners).sum(axis=1)
+    return np.where(_is_balanced(shares)[:, None], 0.0, nearest_point - centre), support_shares
 
 
 def _is_balanced(shares: Floats) -> Bools:
@@ -65,8 +69,8 @@ def _is_balanced(shares: Floats) -> Bools:
 def compute_plane_axes(goal: Balance, skeleton: Skeleton) -> Floats:
     """Return two orthogonal unit vectors (2, 3) perpendicular to up."""
     up = goal.upward(skeleton)
-    first = vectors.normalise(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
-    return np.stack([first, np.cross(up, first)])
+    first_axis = vectors.normalise(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
+    return np.stack([first_axis, np.cross(up, first_axis)])
 
 
 def shrink_polygon(corners: Floats, margin: float) -> Floats:
@@ -81,18 +85,18 @@ def find_nearest_shares(corners: Floats, point: Floats) -> Floats:
     are 0. All pairs of corners are tried, as the nearest point is on a segment between two of them.
     """
     k, b = corners.shape[:2]
-    shares, best = np.zeros((k, b)), np.full(k, np.inf)
+    shares, min_squared_distance = np.zeros((k, b)), np.full(k, np.inf)
     for i, j in combinations(range(b), 2) if b > 1 else [(0, 0)]:
         edge, edge_start = corners[:, j] - corners[:, i], corners[:, i]
-        t = np.clip(
+        edge_fraction = np.clip(
             ((point - edge_start) * edge).sum(axis=1) / np.maximum((edge**2).sum(axis=1), _MIN_SQUARED_LENGTH), 0.0, 1.0
         )
-        squared_distance = ((edge_start + t[:, None] * edge - point) ** 2).sum(axis=1)
-        nearer = squared_distance < best
-        best = np.where(nearer, squared_distance, best)
-        shares[nearer] = 0.0
-        shares[nearer, i] += 1.0 - t[nearer]
-        shares[nearer, j] += t[nearer]
+        squared_distance = ((edge_start + edge_fraction[:, None] * edge - point) ** 2).sum(axis=1)
+        is_nearer = squared_distance < min_squared_distance
+        min_squared_distance = np.where(is_nearer, squared_distance, min_squared_distance)
+        shares[is_nearer] = 0.0
+        shares[is_nearer, i] += 1.0 - edge_fraction[is_nearer]
+        shares[is_nearer, j] += edge_fraction[is_nearer]
     return np.where(_is_inside_hull(corners, point)[:, None], 0.0, shares)
 
 
@@ -108,38 +112,46 @@ def _is_inside_hull(corners: Floats, point: Floats) -> Bools:
 
 
 def compute_balance_jacobian(
-    plan: Plan, pose: Pose, goal: Balance, columns: dict[int, Floats]
+    plan: Plan, pose: Pose, goal: Balance, origin_jacobians: dict[int, Floats]
 ) -> tuple[Floats, Floats]:
     """Compute the balance Jacobian (k, 2, nd) and error e (k, 2).
 
-    The Jacobian is the rate at which e decreases; `columns` are the Jacobians (k, 6, nd) of joint origins, by row.
+    The Jacobian is the rate at which e decreases; `origin_jacobians` are the Jacobians (k, 6, nd) of joint origins,
+    by row.
     """
-    skeleton, maps, plane_axes = plan.skeleton, pose.world.affine, compute_plane_axes(goal, plan.skeleton)
+    skeleton, world_maps, plane_axes = plan.skeleton, pose.world.affine, compute_plane_axes(goal, plan.skeleton)
     error, shares = compute_balance_error(pose, goal)
-    jacobian = _compute_com_jacobian(plan, goal.compute_mass_shares(skeleton), maps, columns)
+    jacobian = _compute_com_jacobian(plan, goal.compute_mass_shares(skeleton), world_maps, origin_jacobians)
     for i, (row, offset) in enumerate(goal.support(skeleton)):
-        arm = maps[:, row, :, :3] @ np.array(offset)
-        point_jacobian = columns[row][:, :3] + np.cross(columns[row][:, 3:], arm[:, :, None], axis=1)
+        support_offset = world_maps[:, row, :, :3] @ np.array(offset)
+        point_jacobian = origin_jacobians[row][:, :3] + np.cross(
+            origin_jacobians[row][:, 3:], support_offset[:, :, None], axis=1
+        )
         jacobian -= shares[:, i, None, None] * point_jacobian
     return np.where(_is_balanced(shares)[:, None, None], 0.0, plane_axes @ jacobian), error
 
 
-def _compute_com_jacobian(plan: Plan, mass_shares: MassShares, maps: Floats, columns: dict[int, Floats]) -> Floats:
+def _compute_com_jacobian(
+    plan: Plan, mass_shares: MassShares, world_maps: Floats, origin_jacobians: dict[int, Floats]
+) -> Floats:
     """Compute the Jacobian (k, 3, nd) of the centre of mass."""
     descendants = _find_descendants(plan.skeleton)
-    moments = mass_shares.shares[:, None] * mass_shares.compute_centres(maps)
-    jacobian = np.zeros((len(maps), 3, len(plan.layout.dofs)))
+    moments = mass_shares.shares[:, None] * mass_shares.compute_centres(world_maps)
+    jacobian = np.zeros((len(world_maps), 3, len(plan.layout.dofs)))
     for node in plan.layout.nodes:
         if node.kind == dof_layout.FIXED:
             continue
-        tip = next(row for row in columns if node.row in plan.skeleton.way(row))
+        descendant_row = next(row for row in origin_jacobians if node.row in plan.skeleton.way(row))
         rows_below, dofs = (
             descendants[node.row],
             slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind]),
         )
         mass = mass_shares.shares[rows_below].sum()
-        moment = moments[:, rows_below].sum(axis=1) - mass * maps[:, tip, :, 3]
-        velocity, angular_velocity = columns[tip][:, :3, dofs], columns[tip][:, 3:, dofs]
+        moment = moments[:, rows_below].sum(axis=1) - mass * world_maps[:, descendant_row, :, 3]
+        velocity, angular_velocity = (
+            origin_jacobians[descendant_row][:, :3, dofs],
+            origin_jacobians[descendant_row][:, 3:, dofs],
+        )
         jacobian[:, :, dofs] += mass * velocity + np.cross(angular_velocity, moment[:, :, None], axis=1)
     return jacobian
 
@@ -150,13 +162,13 @@ def _find_descendants(skeleton: Skeleton) -> Bools:
     Entry (i, j) says whether row j is row i or below it.
     """
 
-    def make() -> Bools:
+    def build_mask() -> Bools:
         mask = np.zeros((len(skeleton), len(skeleton)), dtype=bool)
         for row in range(len(skeleton)):
             mask[skeleton.way(row), row] = True
         return mask
 
-    return get_or_compute(skeleton, "behind", None, make)
+    return get_or_compute(skeleton, "behind", None, build_mask)
 
 
 # --- Errors of all other goals ---------------------------------------------------------------------------------------
@@ -181,44 +193,44 @@ class ErrorPaths(NamedTuple):
     angle_factors: tuple[tuple[int, float], ...]
 
 
-def build_error_paths(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> ErrorPaths | None:
+def build_error_paths(skeleton: Skeleton, goals: Sequence[AnyGoal], goal_key: Hashable) -> ErrorPaths | None:
     """Pack the paths from the root to the goals' joints.
 
     None for non-uniform scale and for a Balance, which depends on all joints; `Pose.world` measures these. Paths are
     remembered with the skeleton for goals of these kinds, and hold for poses without translations and scales of their
     own.
     """
-    return get_or_compute(skeleton, "paths", kinds, lambda: _pack_paths(skeleton, goals))
+    return get_or_compute(skeleton, "paths", goal_key, lambda: _pack_paths(skeleton, goals))
 
 
 def _pack_queries(skeleton: Skeleton, measures: Sequence[dof_layout.Measure], goals: Sequence[AnyGoal]) -> Floats:
     """Pack the quantity measured at the end of each path. See kernels/goal_errors.py."""
     queries = np.zeros((len(measures), MEASURE_ROW))
-    for row, measure in zip(queries, measures, strict=True):
-        goal = goals[measure.goal]
-        row[:2], row[5:] = (measure.kind, measure.column), read_offset(goal)
+    for query, measure in zip(queries, measures, strict=True):
+        goal = goals[measure.goal_index]
+        query[:2], query[5:] = (measure.kind, measure.target_column), read_offset(goal)
         if measure.kind in (dof_layout.DIRECTION, dof_layout.AIM):
-            row[2:5] = read_axis(skeleton, goal)
+            query[2:5] = read_axis(skeleton, goal)
         elif isinstance(goal, Pole):
-            row[2:4] = [len(skeleton.way(joint)) for joint in measure.limb]
+            query[2:4] = [len(skeleton.way(joint)) for joint in measure.limb_rows]
     return queries
 
 
 def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | None:
     measures = dof_layout.list_measures(skeleton, goals)
-    rows: list[int] = []
+    path_rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     for i, measure in enumerate(measures):
         if measure.kind == dof_layout.BALANCE:
             return None
         path = skeleton.way(measure.row)
-        spans[i] = len(rows), len(rows) + len(path)
-        rows.extend(path)
-    packed_rows = {row: _pack_path_row(skeleton, row) for row in set(rows)}
-    if any([line is None for line in packed_rows.values()]):  # noqa: C419  (faster than a generator)
+        spans[i] = len(path_rows), len(path_rows) + len(path)
+        path_rows.extend(path)
+    packed_by_row = {row: _pack_path_row(skeleton, row) for row in set(path_rows)}
+    if any([packed_row is None for packed_row in packed_by_row.values()]):  # noqa: C419  (faster than a generator)
         return None
-    table = np.array([packed_rows[row] for row in rows]).reshape(-1, PATH_ROW)
-    q_columns = _find_q_columns(skeleton, sorted(set(rows)))
+    table = np.array([packed_by_row[row] for row in path_rows]).reshape(-1, PATH_ROW)
+    q_columns = _find_q_columns(skeleton, sorted(set(path_rows)))
     _renumber_columns(table, q_columns)
     angle_factors = tuple(
         [
@@ -230,43 +242,50 @@ def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | No
     return ErrorPaths(table, spans, _pack_queries(skeleton, measures, goals), q_columns, angle_factors)
 
 
-def _pack_path_row(s: Skeleton, row: int) -> Floats | None:
+def _pack_path_row(skeleton: Skeleton, row: int) -> Floats | None:
     """Pack a table row, with columns of the skeleton's q. None where the row's scale is not uniform."""
-    line, b = np.zeros(PATH_ROW), s.B[row]
-    line[0], line[1:4], line[4:11] = s.kinds[row], s.axes[row], s.A[row]
-    line[11], line[12:14] = s.q_start[row], s.coupling_rows[row]
-    line[18], line[22] = 1.0, 1.0
-    if (b != np.eye(3, 4)).any():
-        determinant = np.linalg.det(b[:, :3])
+    packed_row, b_affine = np.zeros(PATH_ROW), skeleton.B[row]
+    packed_row[0], packed_row[1:4], packed_row[4:11] = skeleton.kinds[row], skeleton.axes[row], skeleton.A[row]
+    packed_row[11], packed_row[12:14] = skeleton.q_start[row], skeleton.coupling_rows[row]
+    packed_row[18], packed_row[22] = 1.0, 1.0
+    if (b_affine != np.eye(3, 4)).any():
+        determinant = np.linalg.det(b_affine[:, :3])
         scale = np.cbrt(determinant)
-        if scale == 0 or np.abs(b[:, :3] @ b[:, :3].T / scale**2 - np.eye(3)).max() > _SIMILARITY_TOLERANCE:
+        if (
+            scale == 0
+            or np.abs(b_affine[:, :3] @ b_affine[:, :3].T / scale**2 - np.eye(3)).max() > _SIMILARITY_TOLERANCE
+        ):
             return None
-        line[14], line[15:18], line[22] = 1.0, b[:, 3], scale
-        line[18:22] = rotations.from_matrix(b[:, :3] / scale)
-    return line
+        packed_row[14], packed_row[15:18], packed_row[22] = 1.0, b_affine[:, 3], scale
+        packed_row[18:22] = rotations.from_matrix(b_affine[:, :3] / scale)
+    return packed_row
 
 
-def _find_q_columns(s: Skeleton, rows: Sequence[int]) -> Ints:
+def _find_q_columns(skeleton: Skeleton, rows: Sequence[int]) -> Ints:
     """Return the columns of q used by these rows."""
-    return np.unique([int(s.q_start[row]) + j for row in rows for j in Q_RANGES[s.kinds[row]]]).astype(np.int64)
+    return np.unique(
+        [int(skeleton.q_start[row]) + j for row in rows for j in Q_OFFSET_RANGES[skeleton.kinds[row]]]
+    ).astype(np.int64)
 
 
 def _renumber_columns(table: Floats, q_columns: Ints) -> None:
     """Renumber the table's q columns among the used ones."""
-    moving = table[:, 0] != Kind.FIXED
-    table[moving, 11] = np.searchsorted(q_columns, table[moving, 11].astype(np.int64))
+    is_moving = table[:, 0] != Kind.FIXED
+    table[is_moving, 11] = np.searchsorted(q_columns, table[is_moving, 11].astype(np.int64))
 
 
 def compute_path_errors(paths: ErrorPaths, q: Floats, targets: Floats) -> Floats:
     """Compute the errors (k, c) of poses q (k, nq). Distances are in file units, angles in radians."""
-    out = np.empty((len(q), len(paths.spans), 2))
-    width = find_simd_width()
-    work = get_scratch((len(paths.q_columns) + 7) * width)
-    measure = kernels.goal_errors.measure8 if width == 8 else kernels.goal_errors.measure4  # noqa: PLR2004
-    measure(paths.table, paths.spans, paths.queries, q, paths.q_columns, targets, work, out)
-    errors = out[:, :, 0]
+    error_parts = np.empty((len(q), len(paths.spans), 2))
+    lane_count = find_simd_width()
+    workspace = get_scratch((len(paths.q_columns) + 7) * lane_count)
+    measure_kernel = kernels.goal_errors.measure8 if lane_count == 8 else kernels.goal_errors.measure4  # noqa: PLR2004
+    measure_kernel(paths.table, paths.spans, paths.queries, q, paths.q_columns, targets, workspace, error_parts)
+    errors = error_parts[:, :, 0]
     for c, factor in paths.angle_factors:
-        errors[:, c] = factor * np.arctan2(out[:, c, 0] + 0.0, out[:, c, 1] + 0.0)  # atan2(0, -0) is half a turn
+        errors[:, c] = factor * np.arctan2(
+            error_parts[:, c, 0] + 0.0, error_parts[:, c, 1] + 0.0
+        )  # atan2(0, -0) is half a turn
     return errors
 
 
@@ -277,9 +296,9 @@ def compute_single_errors(paths: ErrorPaths, max_errors: Floats, q: Floats, targ
     `compute_path_errors` to rounding. A separate kernel, as arrays take ten times as long for one pose.
     """
     errors = np.empty(len(max_errors))
-    work = np.empty(len(paths.q_columns) + 7 + 2 * len(max_errors))
-    parts = paths.table, paths.spans, paths.queries, paths.q_columns
-    return errors, kernels.goal_errors.measure_one(*parts, max_errors, q, target, work, errors)
+    workspace = np.empty(len(paths.q_columns) + 7 + 2 * len(max_errors))
+    path_arrays = paths.table, paths.spans, paths.queries, paths.q_columns
+    return errors, kernels.goal_errors.measure_one(*path_arrays, max_errors, q, target, workspace, errors)
 
 
 def compute_world_errors(
@@ -291,17 +310,17 @@ def compute_world_errors(
 ) -> Floats:
     """Compute errors (k, c) from world transforms of any scale. For `q` see `WorldTransforms`."""
     measures = measures or dof_layout.list_measures(pose.skeleton, goals)
-    transforms = WorldTransforms(pose, {row for measure in measures for row in (measure.row, *measure.limb)}, q)
+    transforms = WorldTransforms(pose, {row for measure in measures for row in (measure.row, *measure.limb_rows)}, q)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
-        target = targets[:, measure.column : measure.column + dof_layout.TARGET_SIZES[measure.kind]]
-        goal = goals[measure.goal]
+        target = targets[:, measure.target_column : measure.target_column + dof_layout.TARGET_SIZES[measure.kind]]
+        goal = goals[measure.goal_index]
         if isinstance(goal, Balance):
             errors[:, c] = angular_errors.length(compute_balance_error(pose, goal)[0])
         elif measure.kind == dof_layout.POSITION:
             errors[:, c] = angular_errors.length(target - transforms.compute_point(measure, goal))
         elif measure.kind == dof_layout.POLE:
-            errors[:, c] = np.abs(transforms.compute_pole_side(measure, target).pole_angle)
+            errors[:, c] = np.abs(transforms.compute_bend_direction(measure, target).pole_angle)
         elif measure.kind == dof_layout.ROTATION:
             errors[:, c] = angular_errors.measure_rotation_error(transforms[measure.row].rotations, target)
         else:
@@ -325,9 +344,9 @@ class WorldTransforms:
         skeleton, self._pose = pose.skeleton, pose
         self._transforms: dict[int, Transforms] = {}
         if q is not None and sum([len(skeleton.way(row)) for row in rows]) < len(skeleton):
-            local_transforms = LocalOffsets(pose.translations, pose.scales)
+            local_offsets = LocalOffsets(pose.translations, pose.scales)
             self._transforms = {
-                row: Transforms(skeleton, compute_world_maps(skeleton, row, q, local_transforms)[:, 0]) for row in rows
+                row: Transforms(skeleton, compute_world_maps(skeleton, row, q, local_offsets)[:, 0]) for row in rows
             }
 
     def __getitem__(self, row: int) -> Transforms:
@@ -357,9 +376,9 @@ class WorldTransforms:
         )
         return np.where(is_coincident[:, None], 0.0, direction)
 
-    def compute_pole_side(self, measure: dof_layout.Measure, target: Floats) -> angular_errors.BendDirection:
+    def compute_bend_direction(self, measure: dof_layout.Measure, target: Floats) -> angular_errors.BendDirection:
         """Compute the bend direction of a pole's limb."""
-        first, middle, tip = (self[row].positions for row in (*measure.limb, measure.row))
+        first, middle, tip = (self[row].positions for row in (*measure.limb_rows, measure.row))
         return angular_errors.find_bend_direction(first, middle, tip, target)
 
 

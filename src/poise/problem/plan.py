@@ -34,23 +34,26 @@ _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths
 
 @dataclass(frozen=True, eq=False)
 class ReachBounds:
-    """Bone lengths of a plan, in kernel units and the base frame. For the fields see `Plan`."""
+    """Bounds on the reach of terms from bone lengths.
+
+    Lengths are in kernel units and the base frame. For the fields see `Plan`.
+    """
 
     layout: dof_layout.Layout
     frames: Floats
     aims: Floats
     length_error: float
 
-    def compute_range(self, i: int) -> tuple[float, float, Floats]:
+    def compute_range(self, term_index: int) -> tuple[float, float, Floats]:
         """Compute the reach of term i from its path's first node.
 
         Returns the shortest and longest distance and the origin (3,) of that node.
         """
-        path = self.layout.paths[i]
+        path = self.layout.term_paths[term_index]
         if not path:
-            node, point = self.layout.terms[i].node, self.aims[i, :3]
-            return 0.0, self._compute_slack(node, _compute_length(point)), self._transform_to_base(node, point)
-        spans, slack = self._compute_spans(i), self._compute_slack(path[0])
+            node, point = self.layout.terms[term_index].node_index, self.aims[term_index, :3]
+            return 0.0, self._compute_slack(node, _compute_norm(point)), self._transform_to_base(node, point)
+        spans, slack = self._compute_spans(term_index), self._compute_slack(path[0])
         max_reach = sum(spans)
         only_rotates = {self.layout.nodes[node].kind for node in path} <= {dof_layout.HINGE, dof_layout.BALL}
         min_reach = max(2 * max(spans) - max_reach, 0.0) if only_rotates else 0.0
@@ -61,12 +64,12 @@ class ReachBounds:
         origin = origin if parent < 0 else self._transform_to_base(parent, origin)
         return min_reach, max_reach * (1 + self._rounding_margin) + slack, origin
 
-    def compute_max_reach(self, i: int) -> float:
+    def compute_max_reach(self, term_index: int) -> float:
         """Return the total bone length up to term i."""
-        if not self.layout.paths[i]:
+        if not self.layout.term_paths[term_index]:
             return 0.0
         margin = 0.0 if self.length_error > EXPORTER_LENGTH_ERROR else self._rounding_margin
-        return sum(self._compute_spans(i)) * (1 + margin)
+        return sum(self._compute_spans(term_index)) * (1 + margin)
 
     def bound_distance(self, i: int, j: int) -> tuple[float, float]:
         """Bound the distance between the points of terms i and j.
@@ -78,7 +81,7 @@ class ReachBounds:
         shared_index = is_shared.index(False) - 1 if False in is_shared else len(is_shared) - 1
         separate_nodes = [*first_path[shared_index + 1 :], *second_path[shared_index + 1 :]]
         spans = [
-            _compute_length(first_path[shared_index][1] - second_path[shared_index][1]),
+            _compute_norm(first_path[shared_index][1] - second_path[shared_index][1]),
             *[self._compute_span(node, end) for node, end in separate_nodes],
         ]
         only_rotates = {self.layout.nodes[node].kind for node, _ in separate_nodes} <= {
@@ -89,12 +92,12 @@ class ReachBounds:
         min_distance = max(2 * max(spans) - max_distance, 0.0) if only_rotates else 0.0
         return min_distance * (1 - self._rounding_margin), max_distance * (1 + self._rounding_margin)
 
-    def _list_moving_ancestors(self, i: int) -> list[tuple[int, Floats]]:
+    def _list_moving_ancestors(self, term_index: int) -> list[tuple[int, Floats]]:
         """List the moving nodes above term i, from the base (-1).
 
         Each is paired with the origin (3,) of the next one in its own moved frame.
         """
-        node, point = self._find_moving_ancestor(self.layout.terms[i].node, self.aims[i, :3])
+        node, point = self._find_moving_ancestor(self.layout.terms[term_index].node_index, self.aims[term_index, :3])
         ends = [(node, point)]
         while node >= 0:
             node, point = self._find_moving_ancestor(self.layout.nodes[node].parent, self.frames[0, node, :3])
@@ -115,26 +118,26 @@ class ReachBounds:
     def _rounding_margin(self) -> float:
         return max(EXPORTER_LENGTH_ERROR, self.length_error) if self.length_error else _ROUNDING_RATIO
 
-    def _compute_spans(self, i: int) -> list[float]:
+    def _compute_spans(self, term_index: int) -> list[float]:
         """Compute the maximal span of each node on a term's path.
 
         It is the distance between the node's origin and the next one's.
         """
-        path = self.layout.paths[i]
-        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
+        path = self.layout.term_paths[term_index]
+        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[term_index, :3]]
         return [self._compute_span(node, end) for node, end in zip(path, ends, strict=True)]
 
     def _compute_span(self, node: int, end: Floats) -> float:
-        kind, dof = self.layout.nodes[node].kind, self.layout.nodes[node].dof_start
+        kind, dof_index = self.layout.nodes[node].kind, self.layout.nodes[node].dof_start
         if kind == dof_layout.MOVE:
             return np.inf
         if kind != dof_layout.SLIDE:
-            return _compute_length(end)
+            return _compute_norm(end)
         ratio, offset = self.frames[0, node, 7:9].tolist()
-        values = [ratio * value + offset for value in self.layout.dofs[dof, :2].tolist()]
-        if not np.isfinite(values).all():
+        slide_positions = [ratio * value + offset for value in self.layout.dofs[dof_index, :2].tolist()]
+        if not np.isfinite(slide_positions).all():
             return np.inf
-        return max(_compute_length(end + _Z_AXIS * value) for value in values)
+        return max(_compute_norm(end + _Z_AXIS * value) for value in slide_positions)
 
     def _transform_to_base(self, node: int, point: Floats) -> Floats:
         """Transform a point (3,) of a fixed node into the base frame."""
@@ -149,12 +152,12 @@ class ReachBounds:
             return 0.0
         path_length = extra_length
         while node >= 0:
-            path_length, node = path_length + _compute_length(self.frames[0, node, :3]), self.layout.nodes[node].parent
+            path_length, node = path_length + _compute_norm(self.frames[0, node, :3]), self.layout.nodes[node].parent
         return self.length_error * path_length
 
 
-def _compute_length(v: Floats) -> float:
-    return float(np.sqrt((v**2).sum()))
+def _compute_norm(vector: Floats) -> float:
+    return float(np.sqrt((vector**2).sum()))
 
 
 # --- Build plans: from the cache, or packed --------------------------------------------------------------------------
@@ -183,7 +186,7 @@ _KEY_FIELDS = (
 def build_plan(
     start: Pose,
     goals: Sequence[AnyGoal],
-    kinds: tuple[object, ...],
+    goal_key: tuple[object, ...],
     *,
     free_root: bool,
     plan_inputs: Floats | None = None,
@@ -196,31 +199,34 @@ def build_plan(
     already computed. Raises UnsupportedError for zero scale above a rotating joint, and for a missing free root.
     """
     skeleton = start.skeleton
-    layout = get_layout(skeleton, kinds, goals, free_root=free_root)
+    layout = get_layout(skeleton, goal_key, goals, free_root=free_root)
     plan_inputs = collect_plan_inputs(start, layout) if plan_inputs is None else plan_inputs
-    key = (kinds, free_root, None if plan_inputs is None else plan_inputs[0].tobytes())
+    key = (goal_key, free_root, None if plan_inputs is None else plan_inputs[0].tobytes())
     return get_or_compute(skeleton, "plans", key, lambda: _pack_plan(start[0] if start.shape else start, goals, layout))
 
 
 def build_goal_key(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
     """Return the key of goals without targets or preferred poses."""
-    kinds: list[object] = []
+    key_parts: list[object] = []
     for goal in goals:
         if isinstance(goal, Near):
-            kinds.append("Near")
+            key_parts.append("Near")
         else:
-            kinds += (type(goal), goal.measures, goal.weight)
+            key_parts += (type(goal), goal.measures, goal.weight)
             for name in _KEY_FIELDS:  # runs in every solve; a comprehension is slower
-                kinds.append(getattr(goal, name, None))
-    return tuple(kinds)
+                key_parts.append(getattr(goal, name, None))
+    return tuple(key_parts)
 
 
 def get_layout(
-    skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool
+    skeleton: Skeleton, goal_key: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool
 ) -> dof_layout.Layout:
     """Return the remembered layout of goals of these kinds."""
     return get_or_compute(
-        skeleton, "layouts", (kinds, free_root), lambda: dof_layout.build_layout(skeleton, goals, free_root=free_root)
+        skeleton,
+        "layouts",
+        (goal_key, free_root),
+        lambda: dof_layout.build_layout(skeleton, goals, free_root=free_root),
     )
 
 
@@ -229,26 +235,26 @@ def collect_plan_inputs(start: Pose, layout: dof_layout.Layout) -> Floats | None
 
     Starts with equal rows share a plan. None where there are none.
     """
-    parts: list[Floats] = []
+    input_columns: list[Floats] = []
     if len(layout.fixed_columns):
-        parts.append(start.flat_q[:, layout.fixed_columns])
+        input_columns.append(start.flat_q[:, layout.fixed_columns])
     k, n = len(start.flat_q), len(start.skeleton)
     if start.translations is not None:
         offsets = start.translations.reshape(-1, n, 3).take(layout.offset_rows, axis=1)
-        parts.append(offsets.reshape(k, 3 * len(layout.offset_rows)))
+        input_columns.append(offsets.reshape(k, 3 * len(layout.offset_rows)))
     if start.scales is not None:
-        rows = [*start.skeleton.way(layout.base), *layout.rows_below_base]
-        parts.append(start.scales.reshape(-1, n, 3).take(rows, axis=1).reshape(k, 3 * len(rows)))
-    return np.concatenate(parts, axis=1) if parts else None
+        scaled_rows = [*start.skeleton.way(layout.base_row), *layout.rows_below_base]
+        input_columns.append(start.scales.reshape(-1, n, 3).take(scaled_rows, axis=1).reshape(k, 3 * len(scaled_rows)))
+    return np.concatenate(input_columns, axis=1) if input_columns else None
 
 
 def group_by_plan(plan_inputs: Floats | None) -> list[Ints] | None:
     """Group the rows of a start batch by shared plan. None where all rows share one."""
     if plan_inputs is None or not len(plan_inputs) or (plan_inputs == plan_inputs[0]).all():
         return None
-    _, group = np.unique(plan_inputs, axis=0, return_inverse=True)
-    order = np.argsort(group.ravel(), kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(group.ravel()[order])) + 1)
+    _, group_numbers = np.unique(plan_inputs, axis=0, return_inverse=True)
+    order = np.argsort(group_numbers.ravel(), kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group_numbers.ravel()[order])) + 1)
 
 
 def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout) -> Plan:
@@ -260,8 +266,8 @@ def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout)
         layout.measures,
         tree_frames.frames,
         tree_frames.aims,
-        tree_frames.size,
-        tree_frames.scale,
+        tree_frames.unit_size,
+        tree_frames.base_scale,
         tree_frames.length_error,
     )
 
@@ -271,9 +277,9 @@ class CoordinateMap(NamedTuple):
 
     shared_columns: Ints
     hinged_balls: Ints
-    limits: Floats
-    translations: Ints
-    gains: Floats
+    hinge_limits: Floats
+    translation_columns: Ints
+    translation_gains: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,8 +289,8 @@ class Plan:
     measures      measured quantities: the columns of the errors
     frames        (1, n, 9)  see kernels/tree_arrays.py
     aims          (t, 15)    see kernels/tree_arrays.py; without the tolerances
-    size          file units in one kernel unit: a power of two
-    scale         scale factor of the base row
+    unit_size     file units in one kernel unit: a power of two
+    base_scale    scale factor of the base row
     length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
 
@@ -293,8 +299,8 @@ class Plan:
     measures: tuple[dof_layout.Measure, ...]
     frames: Floats
     aims: Floats
-    size: float
-    scale: float
+    unit_size: float
+    base_scale: float
     length_error: float
 
     def __getstate__(self) -> dict[str, Any]:
@@ -308,26 +314,26 @@ class Plan:
     @cached_property
     def unit(self) -> float:
         """World units in one kernel unit."""
-        return abs(self.scale) * self.size
+        return abs(self.base_scale) * self.unit_size
 
     @cached_property
     def scale_divisors(self) -> Floats:
         """(12,) divisors to remove scale from an affine map."""
-        return np.where(np.arange(12) % 4 == 3, 1.0, self.scale)  # noqa: PLR2004  (the last of four is translation)
+        return np.where(np.arange(12) % 4 == 3, 1.0, self.base_scale)  # noqa: PLR2004  (the last of four is translation)
 
     @cached_property
-    def joints(self) -> tuple[str, ...]:
+    def joint_names(self) -> tuple[str, ...]:
         """Names of the moving joints."""
         return tuple([self.skeleton.names[row] for row in self.layout.moving_rows])
 
     @cached_property
-    def nodes(self) -> Ints:
+    def node_table(self) -> Ints:
         """(n, 4) parent, kind, first index in u and in the dofs."""
         rows = [(node.parent, node.kind, node.u_start, node.dof_start) for node in self.layout.nodes]
         return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
     @cached_property
-    def limits(self) -> Floats:
+    def limit_rows(self) -> Floats:
         """(n, LIMIT) limits of balls and soft limits of all joints.
 
         Other rows are zero. See kernels/limits.py. The soft range of a coupled joint is converted to its
@@ -351,16 +357,16 @@ class Plan:
 
         A plain tree has no limits, and no goal with a direction or an aim. Its kernels have no code for these.
         """
-        is_plain = not self.limits.any() and {term.kind for term in self.layout.terms} <= _PLAIN_TERM_KINDS
-        return None if is_plain else self.limits
+        is_plain = not self.limit_rows.any() and {term.kind for term in self.layout.terms} <= _PLAIN_TERM_KINDS
+        return None if is_plain else self.limit_rows
 
     @cached_property
     def has_soft_limits(self) -> bool:
         """Whether some joint has a soft limit."""
-        return bool(self.limits[:, LIMIT_SOFT_WEIGHT].any())
+        return bool(self.limit_rows[:, LIMIT_SOFT_WEIGHT].any())
 
     @cached_property
-    def terms(self) -> Ints:
+    def term_table(self) -> Ints:
         """(t, 10) integer description of each term for the kernels.
 
         Columns: kind, node, first residual row, first target number, start and end of its path; then for the first and
@@ -368,33 +374,35 @@ class Plan:
         """
         rows: list[tuple[int, ...]] = []
         target_start = path_start = 0
-        for i, (term, path) in enumerate(zip(self.layout.terms, self.layout.paths, strict=True)):
-            limb = [(node, path_start + _count_moving_nodes(self.layout.nodes, node)) for node in term.limb_nodes] or [
+        for i, (term, path) in enumerate(zip(self.layout.terms, self.layout.term_paths, strict=True)):
+            limb_ends = [
+                (node, path_start + _count_moving_nodes(self.layout.nodes, node)) for node in term.limb_nodes
+            ] or [
                 (0, 0),
                 (0, 0),
             ]
-            (first, first_end), (middle, middle_end) = limb
+            (first, first_end), (middle, middle_end) = limb_ends
             path_columns = path_start, path_start + len(path), first, middle, first_end, middle_end
-            rows.append((term.kind, term.node, 3 * i, target_start, *path_columns))
+            rows.append((term.kind, term.node_index, 3 * i, target_start, *path_columns))
             target_start, path_start = target_start + dof_layout.TARGET_SIZES[term.kind], path_start + len(path)
         return np.array(rows, dtype=np.int64).reshape(-1, 10)
 
     @cached_property
     def path_nodes(self) -> Ints:
         """Moving nodes on the path to each term, concatenated."""
-        return np.array([node for path in self.layout.paths for node in path], dtype=np.int64)
+        return np.array([node for path in self.layout.term_paths for node in path], dtype=np.int64)
 
     @cached_property
     def row_ranges(self) -> Ints:
         """(nd, 2) first and last residual row of each dof."""
-        count = len(self.layout.dofs)
-        first, last = np.full(count, 3 * len(self.layout.terms)), np.zeros(count, dtype=np.int64)
-        for i, path in enumerate(self.layout.paths):
+        dof_count = len(self.layout.dofs)
+        first_rows, last_rows = np.full(dof_count, 3 * len(self.layout.terms)), np.zeros(dof_count, dtype=np.int64)
+        for i, path in enumerate(self.layout.term_paths):
             for node in (self.layout.nodes[j] for j in path):
                 dofs = slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind])
-                first[dofs] = np.minimum(first[dofs], 3 * i)
-                last[dofs] = np.maximum(last[dofs], 3 * i + 3)
-        return np.stack([np.minimum(first, last), last], axis=1).astype(np.int64)
+                first_rows[dofs] = np.minimum(first_rows[dofs], 3 * i)
+                last_rows[dofs] = np.maximum(last_rows[dofs], 3 * i + 3)
+        return np.stack([np.minimum(first_rows, last_rows), last_rows], axis=1).astype(np.int64)
 
     @cached_property
     def wrapping_nodes(self) -> Ints:
@@ -404,8 +412,10 @@ class Plan:
         """
         skeleton, nodes = self.skeleton, self.layout.nodes
         leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
-        wraps = [n.kind == dof_layout.HINGE and n.row not in leaders and not skeleton.couplings[n.row] for n in nodes]
-        return np.array(wraps, dtype=np.int64)
+        is_wrapping = [
+            n.kind == dof_layout.HINGE and n.row not in leaders and not skeleton.couplings[n.row] for n in nodes
+        ]
+        return np.array(is_wrapping, dtype=np.int64)
 
     # --- reach ---------------------------------------------------------------------------------------------------
 
@@ -415,7 +425,7 @@ class Plan:
         return ReachBounds(self.layout, self.frames, self.aims, self.length_error)
 
     @cached_property
-    def reaches(self) -> tuple[tuple[float, float, Floats], ...]:
+    def term_reaches(self) -> tuple[tuple[float, float, Floats], ...]:
         """Shortest distance, longest distance and origin of each term.
 
         Distances are measured from the first node of the term's path, whose origin (3,) is given, in kernel units and
@@ -426,8 +436,8 @@ class Plan:
     @cached_property
     def max_reach(self) -> float:
         """Longest reach of all positions [file units]. It is 0 where no reach is finite."""
-        terms = [i for i, term in enumerate(self.layout.terms) if term.kind == dof_layout.POSITION]
-        longest = max((self.reach_bounds.compute_max_reach(i) * self.unit for i in terms), default=0.0)
+        position_terms = [i for i, term in enumerate(self.layout.terms) if term.kind == dof_layout.POSITION]
+        longest = max((self.reach_bounds.compute_max_reach(i) * self.unit for i in position_terms), default=0.0)
         return longest if longest < np.inf else 0.0
 
     # --- q and u -------------------------------------------------------------------------------------------------
@@ -435,15 +445,17 @@ class Plan:
     @cached_property
     def coordinate_map(self) -> CoordinateMap:
         """Index map between q and u."""
-        s, nodes = self.skeleton, self.layout.nodes
-        balls = [n for n in nodes if n.kind == dof_layout.HINGE and s.kinds[n.row] >= Kind.BALL]
-        moves = [(n, self.frames[0, i, 7]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE]
+        skeleton, nodes = self.skeleton, self.layout.nodes
+        hinged_nodes = [n for n in nodes if n.kind == dof_layout.HINGE and skeleton.kinds[n.row] >= Kind.BALL]
+        nodes_with_gain = [(n, self.frames[0, i, 7]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE]
         return CoordinateMap(
-            shared_columns=np.stack(dof_layout.find_shared_columns(nodes, s), axis=1),
-            hinged_balls=np.array([(n.q_start, n.u_start) for n in balls], dtype=np.int64).reshape(-1, 2),
-            limits=np.array([self._pack_hinge_limits(n) for n in balls]).reshape(-1, 7),
-            translations=np.array([(n.q_start, n.u_start) for n, _ in moves], dtype=np.int64).reshape(-1, 2),
-            gains=np.array([gain for _, gain in moves], dtype=np.float64),
+            shared_columns=np.stack(dof_layout.find_shared_columns(nodes, skeleton), axis=1),
+            hinged_balls=np.array([(n.q_start, n.u_start) for n in hinged_nodes], dtype=np.int64).reshape(-1, 2),
+            hinge_limits=np.array([self._pack_hinge_limits(n) for n in hinged_nodes]).reshape(-1, 7),
+            translation_columns=np.array([(n.q_start, n.u_start) for n, _ in nodes_with_gain], dtype=np.int64).reshape(
+                -1, 2
+            ),
+            translation_gains=np.array([gain for _, gain in nodes_with_gain], dtype=np.float64),
         )
 
     def _pack_hinge_limits(self, node: dof_layout.Node) -> list[float]:
@@ -462,30 +474,30 @@ class Plan:
         kernels.plan_coordinates.convert_q_to_u(prepare_for_kernel(q), *self.coordinate_map, u)
         return u
 
-    def u_to_q(self, u: Floats, moved: Bools, starts: Floats, *, unwrap: bool = True) -> Floats:
-        """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep `starts` (1|k, nq) bit for bit.
+    def u_to_q(self, u: Floats, has_moved: Bools, start_q: Floats, *, unwrap: bool = True) -> Floats:
+        """Convert u (k, nu) into q (k, nq). Rows with `has_moved` (k,) False keep `start_q` (1|k, nq) bit for bit.
 
         With `unwrap`, hinges are moved by whole turns as near to the start as their ranges allow.
         """
         q, wrap_ranges = np.empty((len(u), self.skeleton.nq)), self.wrap_ranges if unwrap else self.wrap_ranges[:0]
         kernels.plan_coordinates.convert_u_to_q(
-            prepare_for_kernel(u), moved, prepare_for_kernel(starts), *self.coordinate_map, wrap_ranges, q
+            prepare_for_kernel(u), has_moved, prepare_for_kernel(start_q), *self.coordinate_map, wrap_ranges, q
         )
         return q
 
-    def unwrap_hinges(self, q: Floats, starts: Floats) -> Floats:
-        """Move hinges of q (k, nq) by whole turns towards the starts. The starts are (1|k, nq); ranges are kept."""
+    def unwrap_hinges(self, q: Floats, start_q: Floats) -> Floats:
+        """Move hinges of q (k, nq) by whole turns towards the starts. `start_q` is (1|k, nq); ranges are kept."""
         q = np.array(q, order="C")
-        kernels.plan_coordinates.unwrap_hinges_batch(q, prepare_for_kernel(starts), self.wrap_ranges)
+        kernels.plan_coordinates.unwrap_hinges_batch(q, prepare_for_kernel(start_q), self.wrap_ranges)
         return q
 
     @cached_property
     def wrap_ranges(self) -> Floats:
         """(h, 3) hinges with free whole turns. Columns: column of q, lowest and highest value."""
         node_flags = zip(self.layout.nodes, self.wrapping_nodes, strict=True)
-        rows = [n.row for n, wraps in node_flags if wraps and self.skeleton.kinds[n.row] == Kind.HINGE]
-        columns_ = self.skeleton.q_start[rows]
-        return np.concatenate([columns_[:, None].astype(np.float64), self.skeleton.value_ranges[columns_]], axis=1)
+        hinge_rows = [n.row for n, wraps in node_flags if wraps and self.skeleton.kinds[n.row] == Kind.HINGE]
+        q_columns = self.skeleton.q_start[hinge_rows]
+        return np.concatenate([q_columns[:, None].astype(np.float64), self.skeleton.value_ranges[q_columns]], axis=1)
 
     @cached_property
     def target_columns(self) -> Ints:
@@ -493,10 +505,11 @@ class Plan:
 
         The second column counts in world targets, the third in kernel targets.
         """
-        columns_ = [
-            (term.kind, term.column, number) for term, number in zip(self.layout.terms, self.terms[:, 3], strict=True)
+        term_columns = [
+            (term.kind, term.target_column, kernel_column)
+            for term, kernel_column in zip(self.layout.terms, self.term_table[:, 3], strict=True)
         ]
-        return np.array(columns_, dtype=np.int64).reshape(-1, 3)
+        return np.array(term_columns, dtype=np.int64).reshape(-1, 3)
 
     @cached_property
     def target_width(self) -> int:
@@ -510,7 +523,7 @@ class Plan:
 
         The shape is (..., joints): angles [rad], slides in file units, translations in kernel units.
         """
-        parts: list[Floats] = []
+        differences: list[Floats] = []
         for node in dict.fromkeys(n._replace(row=0, parent=0) for n in self.layout.nodes if n.kind != dof_layout.FIXED):
             a, b = (
                 u[..., node.u_start : node.u_start + dof_layout.U_SIZES[node.kind]],
@@ -518,35 +531,35 @@ class Plan:
             )
             if node.kind == dof_layout.BALL:
                 relative_rotation = rotations.multiply(*np.broadcast_arrays(a, rotations.inverse(b)))
-                parts.append(
+                differences.append(
                     2
                     * np.arctan2(
                         np.sqrt((relative_rotation[..., 1:] ** 2).sum(axis=-1)), np.abs(relative_rotation[..., 0])
                     )
                 )
             else:
-                parts.append(np.sqrt(((a - b) ** 2).sum(axis=-1)))
-        return np.stack(np.broadcast_arrays(*parts), axis=-1)
+                differences.append(np.sqrt(((a - b) ** 2).sum(axis=-1)))
+        return np.stack(np.broadcast_arrays(*differences), axis=-1)
 
-    def unwrap_near(self, u: Floats, v: Floats) -> Floats:
-        """Move hinges of u (k, nu) by whole turns towards v.
+    def unwrap_near(self, u: Floats, near_u: Floats) -> Floats:
+        """Move hinges of u (k, nu) by whole turns towards `near_u`.
 
-        `v` is (1|k, nu). Coupled hinges stay: a whole turn of a leader is no whole turn of its followers.
+        `near_u` is (1|k, nu). Coupled hinges stay: a whole turn of a leader is no whole turn of its followers.
         """
         nodes = [node for node, wraps in zip(self.layout.nodes, self.wrapping_nodes, strict=True) if wraps]
-        rows = [(node.u_start, *self.layout.dofs[node.dof_start, :2]) for node in nodes]
+        hinge_rows = [(node.u_start, *self.layout.dofs[node.dof_start, :2]) for node in nodes]
         u = np.array(u, order="C")
         kernels.plan_coordinates.unwrap_hinges_batch(
-            u, prepare_for_kernel(v), np.array(rows, dtype=np.float64).reshape(-1, 3)
+            u, prepare_for_kernel(near_u), np.array(hinge_rows, dtype=np.float64).reshape(-1, 3)
         )
         return u
 
-    def randomize_starts(self, starts: Floats, seed: Floats, rotation_share: float) -> Floats:
+    def randomize_starts(self, start_u: Floats, uniform_numbers: Floats, rotation_share: float) -> Floats:
         """Compute random starts (k, nu) from numbers in 0..1 (nd,).
 
         It is the NumPy version of the random starts in kernels/tree_lm.py.
         """
-        u, length_factor = starts.copy(), LONG_PATH_JOINTS / max([LONG_PATH_JOINTS, *map(len, self.layout.paths)])
+        u, length_factor = start_u.copy(), LONG_PATH_JOINTS / max([LONG_PATH_JOINTS, *map(len, self.layout.term_paths)])
         for node in self.layout.nodes:
             low, high = (
                 self.layout.dofs[node.dof_start, :2]
@@ -554,31 +567,31 @@ class Plan:
                 else (0.0, 0.0)
             )
             if node.kind in (dof_layout.HINGE, dof_layout.SLIDE) and np.isfinite(high - low):
-                u[:, node.u_start] = low + seed[node.dof_start] * (high - low)
+                u[:, node.u_start] = low + uniform_numbers[node.dof_start] * (high - low)
             elif node.kind == dof_layout.HINGE:
-                angle_or_rotation = starts[:, node.u_start] + (2 * seed[node.dof_start] - 1) * np.pi
-                u[:, node.u_start] = np.clip(angle_or_rotation, low, high)
+                random_angle = start_u[:, node.u_start] + (2 * uniform_numbers[node.dof_start] - 1) * np.pi
+                u[:, node.u_start] = np.clip(random_angle, low, high)
             if node.kind == dof_layout.HINGE and length_factor < 1.0:
-                u[:, node.u_start] = starts[:, node.u_start] + length_factor * (
-                    u[:, node.u_start] - starts[:, node.u_start]
+                u[:, node.u_start] = start_u[:, node.u_start] + length_factor * (
+                    u[:, node.u_start] - start_u[:, node.u_start]
                 )
             elif node.kind == dof_layout.BALL:
-                rotation_vector = 2 * seed[node.dof_start : node.dof_start + 3] - 1
+                rotation_vector = 2 * uniform_numbers[node.dof_start : node.dof_start + 3] - 1
                 angle = np.linalg.norm(rotation_vector)
-                where = slice(node.u_start, node.u_start + 4)
-                angle_or_rotation = rotations.about(
+                u_slice = slice(node.u_start, node.u_start + 4)
+                random_rotation = rotations.about(
                     rotation_vector / max(angle, 1e-12), length_factor * rotation_share * angle
                 )
-                u[:, where] = rotations.multiply(np.broadcast_to(angle_or_rotation, (len(u), 4)), starts[:, where])
-        for node, limit in zip(self.layout.nodes, self.limits, strict=True):
+                u[:, u_slice] = rotations.multiply(np.broadcast_to(random_rotation, (len(u), 4)), start_u[:, u_slice])
+        for node, limit in zip(self.layout.nodes, self.limit_rows, strict=True):
             if limit[0] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0:
-                where = slice(node.u_start, node.u_start + 4)
-                u[:, where] = clamp_rotations(limit, u[:, where])
+                u_slice = slice(node.u_start, node.u_start + 4)
+                u[:, u_slice] = clamp_rotations(limit, u[:, u_slice])
         return u
 
 
 def _count_moving_nodes(nodes: Sequence[dof_layout.Node], node: int) -> int:
-    """Count the moving nodes from the base to `node`, inclusive."""
+    """Count the moving nodes from the base to `node_index`, inclusive."""
     count = 0
     while node >= 0:
         count += nodes[node].kind != dof_layout.FIXED
@@ -603,19 +616,19 @@ def build_preference(plan: Plan, goals: Sequence[AnyGoal]) -> PosePreference:
     """Pack the preference of the Near goals. The last one counts where several name the same joint."""
     shape = find_preferred_shape(goals)
     preference = PosePreference(np.zeros((math.prod(shape), plan.layout.nu)), np.zeros(len(plan.layout.dofs)))
-    for goal in [goal_near.spread(shape) for goal_near in goals if isinstance(goal_near, Near)]:
+    for goal in [near_goal.spread(shape) for near_goal in goals if isinstance(near_goal, Near)]:
         check_same_skeleton(plan.skeleton, goal.pose.skeleton, "the pose of Near")
         u, weights = plan.q_to_u(goal.pose.on(plan.skeleton).flat_q), goal.weights(plan.skeleton)
         for node in plan.layout.nodes:
             if node.row in weights:
-                numbers = slice(node.u_start, node.u_start + dof_layout.U_SIZES[node.kind])
-                preference.u[:, numbers] = u[:, numbers]
+                u_slice = slice(node.u_start, node.u_start + dof_layout.U_SIZES[node.kind])
+                preference.u[:, u_slice] = u[:, u_slice]
                 preference.weights[node.dof_start : node.dof_start + dof_layout.DOF_COUNTS[node.kind]] = weights[
                     node.row
                 ]
-    largest = preference.weights.max(initial=0.0)
-    if largest > _MAX_PREFERENCE_WEIGHT:
-        preference.weights[:] *= _MAX_PREFERENCE_WEIGHT / largest
+    max_weight = preference.weights.max(initial=0.0)
+    if max_weight > _MAX_PREFERENCE_WEIGHT:
+        preference.weights[:] *= _MAX_PREFERENCE_WEIGHT / max_weight
     return preference
 
 

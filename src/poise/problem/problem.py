@@ -104,10 +104,10 @@ class Problem:
 
     def with_start(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts. `goals` may replace the goals by others of the same kinds."""
-        plan_serves = not len(self.plan.layout.fixed_columns) and start.translations is None and start.scales is None
+        has_same_plan = not len(self.plan.layout.fixed_columns) and start.translations is None and start.scales is None
         return (
             self.with_start_unchecked(start, goals)
-            if plan_serves
+            if has_same_plan
             else Problem(start, goals or self.goals, self.free_root, self.goal_key)
         )
 
@@ -124,9 +124,9 @@ class Problem:
 
         The caller knows that the plan serves every start. `goals` may replace the goals by others of the same kinds.
         """
-        other = Problem(start, goals or self.goals, self.free_root, self.goal_key)
-        object.__setattr__(other, "plan", self.plan)  # sets the cached property
-        return other
+        new_problem = Problem(start, goals or self.goals, self.free_root, self.goal_key)
+        object.__setattr__(new_problem, "plan", self.plan)  # sets the cached property
+        return new_problem
 
     @property
     def is_batched(self) -> bool:
@@ -141,8 +141,8 @@ class Problem:
     @cached_property
     def plan(self) -> Plan:
         """Packed plan. Starts of one problem share it (see `group_by_plan`)."""
-        still = self.plan_inputs if self.start.shape else None
-        return build_plan(self.start, self.goals, self.goal_key, free_root=self.free_root, plan_inputs=still)
+        plan_inputs = self.plan_inputs if self.start.shape else None
+        return build_plan(self.start, self.goals, self.goal_key, free_root=self.free_root, plan_inputs=plan_inputs)
 
     @cached_property
     def plan_inputs(self) -> Floats | None:
@@ -159,7 +159,7 @@ class Problem:
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the moving joints."""
-        return self.plan.joints
+        return self.plan.joint_names
 
     @cached_property
     def measures(self) -> tuple[dof_layout.Measure, ...]:
@@ -174,7 +174,7 @@ class Problem:
     @property
     def optional_columns(self) -> Bools:
         """(c,) mask of the errors of optional goals."""
-        return np.array([is_optional(self.goals[measure.goal]) for measure in self.measures], dtype=np.bool_)
+        return np.array([is_optional(self.goals[measure.goal_index]) for measure in self.measures], dtype=np.bool_)
 
     @cached_property
     def has_optional_goals(self) -> bool:
@@ -194,17 +194,17 @@ class Problem:
     @cached_property
     def base_transforms(self) -> Floats:
         """(1|k, 3, 4) world transforms of the tree's base row."""
-        base, start = self.plan.layout.base, self.start
-        if base < 0:
+        base_row, start = self.plan.layout.base_row, self.start
+        if base_row < 0:
             return np.eye(3, 4)[None]
         if start.translations is None and start.scales is None:
-            static_transform = find_static_transform(start.skeleton, base)
+            static_transform = find_static_transform(start.skeleton, base_row)
             return (
                 static_transform.copy()
                 if static_transform is not None
-                else compute_world_maps(start.skeleton, base, self.start_rows)[:, 0]
+                else compute_world_maps(start.skeleton, base_row, self.start_rows)[:, 0]
             )
-        return start.world_of(start.skeleton.names[base]).affine.reshape(-1, 3, 4)
+        return start.world_of(start.skeleton.names[base_row]).affine.reshape(-1, 3, 4)
 
     @cached_property
     def start_rows(self) -> Floats:
@@ -216,24 +216,28 @@ class Problem:
 
         Those are in the base frame and kernel units, in the order of the terms.
         """
-        out = np.empty((len(rows), self.plan.target_width))
-        self.write_kernel_targets(rows, self.plan.target_columns, out)
-        return out
+        kernel_targets = np.empty((len(rows), self.plan.target_width))
+        self.write_kernel_targets(rows, self.plan.target_columns, kernel_targets)
+        return kernel_targets
 
     def write_kernel_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
         """Write kernel targets into the columns of `out` named by `terms`. See kernels/plan_coordinates.py."""
-        unit = self.plan.scale * self.plan.size
-        kernels.plan_coordinates.convert_targets(prepare_for_kernel(rows), self.rigid_base_transforms, unit, terms, out)
+        signed_unit = self.plan.base_scale * self.plan.unit_size
+        kernels.plan_coordinates.convert_targets(
+            prepare_for_kernel(rows), self.rigid_base_transforms, signed_unit, terms, out
+        )
 
     @cached_property
     def rigid_base_transforms(self) -> Floats:
         """(1|k, 12) base transforms without scale. Non-uniform scale leaves the nearest rotations."""
-        bases = self.base_transforms.reshape(-1, 12)
-        bases = bases if self.plan.scale == 1.0 else bases / self.plan.scale_divisors
+        base_transforms = self.base_transforms.reshape(-1, 12)
+        base_transforms = base_transforms if self.plan.base_scale == 1.0 else base_transforms / self.plan.scale_divisors
         if self.plan.length_error > EXPORTER_LENGTH_ERROR:
-            bases = bases.reshape(-1, 3, 4)
-            bases = np.concatenate([rotation_part(bases[:, :, :3]), bases[:, :, 3:]], axis=2).reshape(-1, 12)
-        return bases if bases.flags.carray else prepare_for_kernel(bases)
+            base_transforms = base_transforms.reshape(-1, 3, 4)
+            base_transforms = np.concatenate(
+                [rotation_part(base_transforms[:, :, :3]), base_transforms[:, :, 3:]], axis=2
+            ).reshape(-1, 12)
+        return base_transforms if base_transforms.flags.carray else prepare_for_kernel(base_transforms)
 
     @cached_property
     def start_u(self) -> Floats:
@@ -282,26 +286,26 @@ class Problem:
 
         These are (..., width), of the goals with a target; `shape` are the batch axes.
         """
-        k, rows = math.prod(shape), iter(given)
-        out = np.zeros((k, sum(dof_layout.TARGET_SIZES[measure.kind] for measure in self.measures)))
+        k, supplied_rows = math.prod(shape), iter(given)
+        target_rows = np.zeros((k, sum(dof_layout.TARGET_SIZES[measure.kind] for measure in self.measures)))
         column = 0
         for goal in self.goals:
             if isinstance(goal, Pin):
                 goal_rows = self._read_pinned(goal)
             elif goal.width:
-                goal_rows = next(rows)
+                goal_rows = next(supplied_rows)
                 if goal_rows.shape[:-1] not in ((), shape):
                     goal_rows = np.broadcast_to(goal_rows, (*shape, goal.width))
                 goal_rows = goal_rows.reshape(-1, goal.width)
             else:
                 continue
-            out[:, column : column + goal_rows.shape[-1]] = goal_rows
+            target_rows[:, column : column + goal_rows.shape[-1]] = goal_rows
             column += goal_rows.shape[-1]
-        return out
+        return target_rows
 
     def _read_pinned(self, goal: Pin) -> Floats:
-        at = self.start.world[goal.joint]
-        rows = np.concatenate([at.positions, at.rotations], axis=-1).reshape(-1, 7)
+        transforms = self.start.world[goal.joint]
+        rows = np.concatenate([transforms.positions, transforms.rotations], axis=-1).reshape(-1, 7)
         return rows[:, 0 if goal.position else 3 : 7 if goal.rotation else 3]
 
     def compute_errors(self, q: Floats, targets: Floats) -> Floats:
@@ -342,11 +346,14 @@ class Problem:
         Defaults are 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots.
         """
         kinds = self.skeleton.kinds
-        robot = not (kinds == Kind.BALL).any() and is_robot(kinds, self.skeleton.parents)
+        has_robot_joints = not (kinds == Kind.BALL).any() and is_robot(kinds, self.skeleton.parents)
         if distance is None:
-            distance = _ROBOT_TOLERANCE if robot else _CHARACTER_TOLERANCE * self._chain_length or _ROBOT_TOLERANCE
+            distance = (
+                _ROBOT_TOLERANCE if has_robot_joints else _CHARACTER_TOLERANCE * self._chain_length or _ROBOT_TOLERANCE
+            )
         return Tolerance(
-            float(distance), float((_ROBOT_TOLERANCE if robot else _CHARACTER_TOLERANCE) if angle is None else angle)
+            float(distance),
+            float((_ROBOT_TOLERANCE if has_robot_joints else _CHARACTER_TOLERANCE) if angle is None else angle),
         )
 
     @property
@@ -372,7 +379,7 @@ class Problem:
     def compute_max_errors(self, tolerance: Tolerance) -> Floats:
         """Return the largest reached errors (c,), infinite for optional goals."""
 
-        def make() -> Floats:
+        def build_max_errors() -> Floats:
             max_errors = [
                 tolerance.distance if m.kind in dof_layout.LENGTH_KINDS else tolerance.angle for m in self.plan.measures
             ]
@@ -380,7 +387,7 @@ class Problem:
                 np.where(self.optional_columns, np.inf, max_errors) if self.has_optional_goals else np.array(max_errors)
             )
 
-        return get_or_compute(self.plan, "allowed", tolerance, make)
+        return get_or_compute(self.plan, "allowed", tolerance, build_max_errors)
 
     def compute_error_bounds(self, tolerance: Tolerance) -> Floats:
         """Return the largest errors (c,) enlarged by rounding. Kernels and forward kinematics differ by that much."""
@@ -403,8 +410,8 @@ class Problem:
         for measure in self.measures:
             if measure.kind == dof_layout.BALANCE:
                 continue
-            goal = self.goals[measure.goal]
-            columns = slice(measure.column, measure.column + dof_layout.TARGET_SIZES[measure.kind])
+            goal = self.goals[measure.goal_index]
+            columns = slice(measure.target_column, measure.target_column + dof_layout.TARGET_SIZES[measure.kind])
             aim, target = aims[:, columns], targets[:, columns]
             if measure.kind == dof_layout.POSITION:
                 aims[:, columns] += target - transforms.compute_point(measure, goal)
@@ -413,9 +420,12 @@ class Problem:
                 correction = rotations.multiply(target, rotations.inverse(rotation))
                 aims[:, columns] = rotations.normalise(rotations.multiply(correction, aim))
             elif measure.kind == dof_layout.POLE:
-                side, first = transforms.compute_pole_side(measure, target), pose.world.positions[:, measure.limb[0]]
-                aims[:, columns] = first + rotations.rotate(
-                    rotations.about(side.limb_direction, side.pole_angle), aim - first
+                bend_direction, first_positions = (
+                    transforms.compute_bend_direction(measure, target),
+                    pose.world.positions[:, measure.limb_rows[0]],
+                )
+                aims[:, columns] = first_positions + rotations.rotate(
+                    rotations.about(bend_direction.limb_direction, bend_direction.pole_angle), aim - first_positions
                 )
             else:
                 correction = rotations.rotation_between(
@@ -459,10 +469,10 @@ class Problem:
     rigid_bases = make_property_alias("Problem.rigid_bases", "rigid_base_transforms")
 
 
-def _broadcast_rows(value: Floats | None, k: int) -> Floats | None:
-    if value is None:
+def _broadcast_rows(array: Floats | None, k: int) -> Floats | None:
+    if array is None:
         return None
-    return np.broadcast_to(value.reshape(-1, *value.shape[-2:]), (k, *value.shape[-2:]))
+    return np.broadcast_to(array.reshape(-1, *array.shape[-2:]), (k, *array.shape[-2:]))
 
 
 # --- Problems with optional goals, rewritten for required goals only -------------------------------------------------
@@ -478,22 +488,24 @@ class RequiredGoals(NamedTuple):
 
 def find_required_goals(problem: Problem) -> RequiredGoals | None:
     """Return the required part of a problem. None where every measured goal is optional."""
-    errors = np.flatnonzero(~problem.optional_columns)
-    if not len(errors):
+    error_columns = np.flatnonzero(~problem.optional_columns)
+    if not len(error_columns):
         return None
-    columns = [np.arange(m.column, m.column + dof_layout.TARGET_SIZES[m.kind]) for m in problem.measures]
+    target_columns = [
+        np.arange(m.target_column, m.target_column + dof_layout.TARGET_SIZES[m.kind]) for m in problem.measures
+    ]
     # Limbs stay the same without the optional goals.
     goals = dof_layout.name_pole_roots(problem.skeleton, problem.goals)
     required_problem = Problem(
         problem.start, tuple([goal for goal in goals if not is_optional(goal)]), problem.free_root
     )
-    return RequiredGoals(required_problem, np.concatenate([columns[i] for i in errors]), errors)
+    return RequiredGoals(required_problem, np.concatenate([target_columns[i] for i in error_columns]), error_columns)
 
 
-def require_all_goals(problem: Problem, share: float = 1.0) -> Problem:
-    """Return the problem with every goal required. Weights of optional goals are multiplied by `share`."""
+def require_all_goals(problem: Problem, weight_factor: float = 1.0) -> Problem:
+    """Return the problem with every goal required. Weights of optional goals are multiplied by `weight_factor`."""
     goals: list[Any] = list(problem.goals)
     for i, goal in enumerate(goals):
         if is_optional(goal):
-            goals[i] = replace(goal, optional=False, weight=goal.weight * share)
+            goals[i] = replace(goal, optional=False, weight=goal.weight * weight_factor)
     return Problem(problem.start, tuple(goals), problem.free_root)

@@ -50,8 +50,8 @@ def compute_rotation_rows(
         error = rotations.rotation_between(axis, direction)
         rows = rows - axis[:, :, None] * np.einsum("kc,kcd->kd", axis, rows)[:, None]
         if measure.kind == dof_layout.AIM:
-            b = direction / np.maximum((direction**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
-            rows = rows + np.cross(b[:, :, None], jacobian[:, :3], axis=1)
+            scaled_direction = direction / np.maximum((direction**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
+            rows = rows + np.cross(scaled_direction[:, :, None], jacobian[:, :3], axis=1)
     return rows * acting_dofs, 2.0 * error[..., 1:] * np.where(error[..., :1] < 0, -1.0, 1.0)
 
 
@@ -62,50 +62,60 @@ def compute_pole_rows(
 
     velocities  (k, 3, nd) Jacobians of the limb's first joint, middle joint and tip
     """
-    side = WorldTransforms(pose).compute_pole_side(measure, target)
-    of_bend, of_pole = (
-        np.cross(side.limb_direction, v) / np.maximum((v**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
-        for v in (side.bend_offset, side.pole_offset)
+    bend_direction = WorldTransforms(pose).compute_bend_direction(measure, target)
+    bend_gradient, pole_gradient = (
+        np.cross(bend_direction.limb_direction, v) / np.maximum((v**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
+        for v in (bend_direction.bend_offset, bend_direction.pole_offset)
     )
-    t_bend, t_pole = side.line_fractions[:, :1], side.line_fractions[:, 1:]
-    weights = ((1 - t_pole) * of_pole - (1 - t_bend) * of_bend, of_bend, t_pole * of_pole - t_bend * of_bend)
-    rows = np.sum([np.einsum("kc,kcd->kd", weight, v) for weight, v in zip(weights, velocities, strict=True)], axis=0)
-    has_side = (side.pole_angle != 0.0)[:, None]
-    return np.where(has_side, rows, 0.0)[:, None], 2.0 * np.sin(0.5 * side.pole_angle)[:, None]
+    bend_fraction, pole_fraction = bend_direction.line_fractions[:, :1], bend_direction.line_fractions[:, 1:]
+    joint_gradients = (
+        (1 - pole_fraction) * pole_gradient - (1 - bend_fraction) * bend_gradient,
+        bend_gradient,
+        pole_fraction * pole_gradient - bend_fraction * bend_gradient,
+    )
+    rows = np.sum(
+        [np.einsum("kc,kcd->kd", gradient, v) for gradient, v in zip(joint_gradients, velocities, strict=True)], axis=0
+    )
+    has_pole_angle = (bend_direction.pole_angle != 0.0)[:, None]
+    return np.where(has_pole_angle, rows, 0.0)[:, None], 2.0 * np.sin(0.5 * bend_direction.pole_angle)[:, None]
 
 
-def compute_residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:
+def compute_residual(
+    problem: Problem, q: Floats, targets: Floats, *, is_weighted: bool = True
+) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, r, nd) and residual (k, r) of all goals. Lengths are in units of the tree's size.
 
     A column is a velocity per unit of a degree of freedom: of a value in u, or of a ball's rotation [rad] about an axis
     of its parent frame.
     """
     pose = problem.make_pose(q)
-    blocks: list[Floats] = []
+    jacobian_blocks: list[Floats] = []
     errors: list[Floats] = []
     for measure in problem.measures:
         compute_rows = _compute_balance_rows if measure.kind == dof_layout.BALANCE else _compute_joint_rows
         rows, error = compute_rows(problem, pose, measure, targets)
-        weight = read_weight(problem.goals[measure.goal], measure.kind) if weighted else 1.0
-        blocks.append(rows * weight)
+        weight = read_weight(problem.goals[measure.goal_index], measure.kind) if is_weighted else 1.0
+        jacobian_blocks.append(rows * weight)
         errors.append(error * weight)
-    return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
+    return np.concatenate(jacobian_blocks, axis=1), np.concatenate(errors, axis=1)
 
 
 def _compute_joint_rows(
     problem: Problem, pose: Pose, measure: dof_layout.Measure, targets: Floats
 ) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, r, nd) and error (k, r) of one measure."""
-    plan, name, goal = problem.plan, problem.skeleton.names[measure.row], problem.goals[measure.goal]
-    angular = measure.kind not in (dof_layout.POSITION, dof_layout.POLE)
-    jacobian = _select_plan_columns(plan, _compute_jacobian(pose, name, read_offset(goal), angular=angular))
-    target = targets[:, measure.column : measure.column + dof_layout.TARGET_SIZES[measure.kind]]
+    plan, joint_name, goal = problem.plan, problem.skeleton.names[measure.row], problem.goals[measure.goal_index]
+    needs_angular = measure.kind not in (dof_layout.POSITION, dof_layout.POLE)
+    jacobian = _select_plan_columns(
+        plan, _compute_jacobian(pose, joint_name, read_offset(goal), needs_angular=needs_angular)
+    )
+    target = targets[:, measure.target_column : measure.target_column + dof_layout.TARGET_SIZES[measure.kind]]
     if measure.kind == dof_layout.POSITION:
-        return jacobian[:, :3] / plan.size, (target - compute_goal_point(pose, measure, goal)) / plan.size
+        return jacobian[:, :3] / plan.unit_size, (target - compute_goal_point(pose, measure, goal)) / plan.unit_size
     if measure.kind == dof_layout.POLE:
-        limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
+        limb = [problem.skeleton.names[row] for row in (*measure.limb_rows, measure.row)]
         velocities = [
-            _select_plan_columns(plan, _compute_jacobian(pose, joint, angular=False))[:, :3] for joint in limb
+            _select_plan_columns(plan, _compute_jacobian(pose, joint, needs_angular=False))[:, :3] for joint in limb
         ]
         return compute_pole_rows(pose, measure, target, velocities)
     return compute_rotation_rows(pose, measure, goal, target, jacobian, _find_acting_dofs(plan, goal))
@@ -115,28 +125,29 @@ def _compute_balance_rows(
     problem: Problem, pose: Pose, measure: dof_layout.Measure, _targets: Floats
 ) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, 2, nd) and error (k, 2) of a Balance. Both are in units of the tree's size."""
-    plan, goal = problem.plan, problem.goals[measure.goal]
+    plan, goal = problem.plan, problem.goals[measure.goal_index]
     assert isinstance(goal, Balance)
-    rows = {measure.row, *measure.limb} | {node.row for node in plan.layout.nodes}
+    rows = {measure.row, *measure.limb_rows} | {node.row for node in plan.layout.nodes}
     ancestors = {ancestor for row in rows for ancestor in plan.skeleton.way(row)[:-1]}
-    tips = sorted((rows - ancestors) | {measure.row, *measure.limb})
-    columns = {
-        row: _select_plan_columns(plan, _compute_jacobian(pose, plan.skeleton.names[row], angular=True)) for row in tips
+    measured_rows = sorted((rows - ancestors) | {measure.row, *measure.limb_rows})
+    origin_jacobians = {
+        row: _select_plan_columns(plan, _compute_jacobian(pose, plan.skeleton.names[row], needs_angular=True))
+        for row in measured_rows
     }
-    jacobian, error = compute_balance_jacobian(plan, pose, goal, columns)
-    return jacobian / plan.size, error / plan.size
+    jacobian, error = compute_balance_jacobian(plan, pose, goal, origin_jacobians)
+    return jacobian / plan.unit_size, error / plan.unit_size
 
 
 def _compute_jacobian(
-    pose: Pose, joint: str, point: tuple[float, float, float] = (0.0, 0.0, 0.0), *, angular: bool
+    pose: Pose, joint: str, point: tuple[float, float, float] = (0.0, 0.0, 0.0), *, needs_angular: bool
 ) -> Floats:
     """Compute Pose.jacobian (k, 6, nv) of one joint.
 
-    The lower half is valid only with `angular`: it is slow where scale shears.
+    The lower half is valid only with `needs_angular`: it is slow where scale shears.
     """
-    local_transforms, row = flatten_local_offsets(pose.translations, pose.scales), pose.skeleton.index(joint)
+    local_offsets, row = flatten_local_offsets(pose.translations, pose.scales), pose.skeleton.index(joint)
     return compute_jacobians(
-        pose.skeleton, row, pose.flat_q.copy(), local_transforms, np.array([point]), angular=angular
+        pose.skeleton, row, pose.flat_q.copy(), local_offsets, np.array([point]), needs_angular=needs_angular
     )
 
 
@@ -146,21 +157,21 @@ def _find_acting_dofs(plan: Plan, goal: AnyGoal) -> Bools:
     A LookAt uses the joints of its `over` only, other goals use all.
     """
     rows = goal.shares(plan.skeleton) if isinstance(goal, LookAt) else None
-    out = np.zeros(len(plan.layout.dofs), dtype=bool)
+    is_acting = np.zeros(len(plan.layout.dofs), dtype=bool)
     for node in plan.layout.nodes:
-        out[node.dof_start : node.dof_start + dof_layout.DOF_COUNTS[node.kind]] |= rows is None or (
+        is_acting[node.dof_start : node.dof_start + dof_layout.DOF_COUNTS[node.kind]] |= rows is None or (
             node.row in rows and node.kind != dof_layout.MOVE
         )
-    return out
+    return is_acting
 
 
-def _select_plan_columns(plan: Plan, columns: Floats) -> Floats:
+def _select_plan_columns(plan: Plan, jacobian: Floats) -> Floats:
     """Select the plan's columns (k, 6, nd) of a Jacobian."""
-    source = get_or_compute(plan, "columns of the skeleton", None, lambda: _build_plan_columns(plan))
-    out = columns[:, :, source.columns] / source.gains
-    for dof, first, axis in source.hinged_balls:
-        out[:, :, dof] = columns[:, :, first : first + 3] @ axis
-    return out
+    column_map = get_or_compute(plan, "columns of the skeleton", None, lambda: _build_plan_columns(plan))
+    plan_jacobian = jacobian[:, :, column_map.columns] / column_map.gains
+    for dof, first, axis in column_map.hinged_balls:
+        plan_jacobian[:, :, dof] = jacobian[:, :, first : first + 3] @ axis
+    return plan_jacobian
 
 
 class _PlanColumns(NamedTuple):
@@ -175,21 +186,21 @@ class _PlanColumns(NamedTuple):
 
 
 def _build_plan_columns(plan: Plan) -> _PlanColumns:
-    skeleton, count = plan.skeleton, len(plan.layout.dofs)
-    columns, gains = np.zeros(count, dtype=np.int64), np.ones(count)
+    skeleton, dof_count = plan.skeleton, len(plan.layout.dofs)
+    columns, gains = np.zeros(dof_count, dtype=np.int64), np.ones(dof_count)
     hinged_balls: list[tuple[int, int, Floats]] = []
     for i, node in enumerate(plan.layout.nodes):
         if node.kind == dof_layout.FIXED:
             continue
-        first = int(skeleton.v_start[node.row])
+        first_column = int(skeleton.v_start[node.row])
         if skeleton.kinds[node.row] == Kind.FREE and node.kind != dof_layout.MOVE:
-            first += 3
+            first_column += 3
         axis = find_hinge_axis(skeleton.limits[node.row])
         if node.kind == dof_layout.HINGE and axis is not None:
-            hinged_balls.append((node.dof_start, first, np.array(axis)))
+            hinged_balls.append((node.dof_start, first_column, np.array(axis)))
         else:
             dof_range = slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind])
-            columns[dof_range] = np.arange(first, first + dof_layout.DOF_COUNTS[node.kind])
+            columns[dof_range] = np.arange(first_column, first_column + dof_layout.DOF_COUNTS[node.kind])
             # Units of u in one unit of q.
             gains[dof_range] = plan.frames[0, i, 7] if node.kind == dof_layout.MOVE else 1.0
     return _PlanColumns(columns, gains, tuple(hinged_balls))

@@ -40,25 +40,27 @@ class Transform(NamedTuple):
     scale: Floats
 
 
-def build_fixed_transforms(start: Pose, moving: set[int], translating: Iterable[int] = ()) -> tuple[Floats, Floats]:
+def build_fixed_transforms(
+    start: Pose, moving_rows: set[int], translating_rows: Iterable[int] = ()
+) -> tuple[Floats, Floats]:
     """Build the fixed maps before and after each motion.
 
     Both are affine maps (k, n, 3, 4). The map before is A with the pose's translation; it includes the motion of a
-    fixed joint, and the translation of a free joint outside `translating`. The map after is B.
+    fixed joint, and the translation of a free joint outside `translating_rows`. The map after is B.
     """
     skeleton = start.skeleton
     n = len(skeleton)
     positions = start.local_positions.reshape(-1, n, 3).copy()
     quaternions = start.local_rotations.reshape(-1, n, 4).copy()
-    for row in moving:
+    for row in moving_rows:
         quaternions[:, row] = skeleton.A[row, 3:]
         if skeleton.kinds[row] == Kind.SLIDE:
             positions[:, row] = skeleton.A[row, :3] if start.translations is None else start.translations[..., row, :]
-    for row in translating:
+    for row in translating_rows:
         positions[:, row] = skeleton.A[row, :3]
-    before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
-    after = np.broadcast_to(start.b_affine, before.shape)
-    return before, after
+    maps_before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
+    maps_after = np.broadcast_to(start.b_affine, maps_before.shape)
+    return maps_before, maps_after
 
 
 def compose(a: Floats, b: Floats) -> Floats:
@@ -75,17 +77,17 @@ def find_static_transform(skeleton: Skeleton, row: int) -> Floats | None:
     skeleton, and needs no kernel. Most robot arms have such a base.
     """
 
-    def make() -> Floats | None:
+    def compute_transform() -> Floats | None:
         rows = skeleton.way(row)
         if (skeleton.kinds[rows] != Kind.FIXED).any():
             return None
-        before = np.concatenate([rotations.as_matrix(skeleton.A[rows, 3:]), skeleton.A[rows, :3, None]], axis=-1)
+        maps_before = np.concatenate([rotations.as_matrix(skeleton.A[rows, 3:]), skeleton.A[rows, :3, None]], axis=-1)
         world_from_row = np.eye(3, 4)
-        for a, b in zip(before, skeleton.B[rows], strict=True):
+        for a, b in zip(maps_before, skeleton.B[rows], strict=True):
             world_from_row = compose(compose(world_from_row, a), b)
         return world_from_row[None]
 
-    return get_or_compute(skeleton, "still", row, make)
+    return get_or_compute(skeleton, "still", row, compute_transform)
 
 
 def split_similarity(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, float]:
@@ -124,9 +126,9 @@ def compute_unit_size(*length_sets: Iterable[Floats]) -> float:
     matter, so 1 is used only without any length, as for a single unbounded slide.
     """
     for offsets in length_sets:
-        largest = max([np.abs(offset).max(initial=0.0) for offset in offsets], default=0.0)
-        if largest > 0:
-            return float(2.0 ** np.ceil(np.log2(largest)))
+        max_length = max([np.abs(offset).max(initial=0.0) for offset in offsets], default=0.0)
+        if max_length > 0:
+            return float(2.0 ** np.ceil(np.log2(max_length)))
     return 1.0
 
 
@@ -158,20 +160,20 @@ def read_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
 
 
 def _pack_aim(
-    skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[Transform], goal: AnyGoal, *, mirrored: bool
+    skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[Transform], goal: AnyGoal, *, is_mirrored: bool
 ) -> Floats:
     """Pack a row of the aims without the tolerance. See kernels/tree_arrays.py."""
-    row, transform = np.zeros(15), transforms[0]
-    row[:3], row[3:7], row[7] = transform.offset[0], transform.rotation[0], read_weight(goal, term.kind)
+    aim_row, transform = np.zeros(15), transforms[0]
+    aim_row[:3], aim_row[3:7], aim_row[7] = transform.offset[0], transform.rotation[0], read_weight(goal, term.kind)
     if term.kind == dof_layout.DIRECTION:
-        row[:3] = rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
+        aim_row[:3] = rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
     elif term.kind == dof_layout.AIM:
-        sign = -1.0 if mirrored else 1.0  # kernels mirror points, not rotations
-        row[3:6] = sign * rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
-        row[6] = float(isinstance(goal, LookAt))
+        sign = -1.0 if is_mirrored else 1.0  # kernels mirror points, not rotations
+        aim_row[3:6] = sign * rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
+        aim_row[6] = float(isinstance(goal, LookAt))
     elif term.kind == dof_layout.POLE:
-        row[9:12], row[12:15] = transforms[1].offset[0], transforms[2].offset[0]
-    return row
+        aim_row[9:12], aim_row[12:15] = transforms[1].offset[0], transforms[2].offset[0]
+    return aim_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,15 +181,15 @@ class TreeFrames:
     """Rigid frames of a tree. n nodes, t terms.
 
     frames        (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree_arrays.py
-    size          file units in one kernel unit: a power of two
-    scale         scale factor of the base row
+    unit_size     file units in one kernel unit: a power of two
+    base_scale    scale factor of the base row
     length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
 
     frames: Floats
     aims: Floats
-    size: float
-    scale: float
+    unit_size: float
+    base_scale: float
     length_error: float
 
 
@@ -202,30 +204,35 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
         walk.visit_row(row)
     transforms = [
         [
-            walk.compute_transform(term, term.row, read_offset(goals[term.goal])),
-            *(walk.compute_transform(term, r) for r in reversed(term.limb)),
+            walk.compute_transform(term, term.row, read_offset(goals[term.goal_index])),
+            *(walk.compute_transform(term, r) for r in reversed(term.limb_rows)),
         ]
         for term in layout.terms
     ]
     offsets = [
         *_list_bone_offsets(layout, walk.frames),
-        *(p.offset for term_transforms in transforms for p in term_transforms),
+        *(transform.offset for term_transforms in transforms for transform in term_transforms),
     ]
-    size = compute_unit_size(
+    unit_size = compute_unit_size(
         offsets, _list_slide_positions(skeleton, layout, walk.frames), skeleton.A[skeleton.parents >= 0, :3]
     )
-    scale, base_length_error = _compute_base_scale(start, layout)
+    base_scale, base_length_error = _compute_base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), 9))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
-        frames[:, i, :3], frames[:, i, 3:7] = frame.offset / size, frame.rotation
+        frames[:, i, :3], frames[:, i, 3:7] = frame.offset / unit_size, frame.rotation
         ratio, offset = read_coupling(skeleton, node)
-        gain = frame.scale / size if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
+        gain = frame.scale / unit_size if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
         frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
     aims = np.zeros((len(layout.terms), 15))
     for i, (term, term_transforms) in enumerate(zip(layout.terms, transforms, strict=True)):
-        scaled = [Transform(p.offset / size, p.rotation, p.scale) for p in term_transforms]
-        aims[i] = _pack_aim(skeleton, term, scaled, goals[term.goal], mirrored=scale < 0.0)
-    return TreeFrames(frames, aims, size, scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0)
+        scaled_transforms = [
+            Transform(transform.offset / unit_size, transform.rotation, transform.scale)
+            for transform in term_transforms
+        ]
+        aims[i] = _pack_aim(skeleton, term, scaled_transforms, goals[term.goal_index], is_mirrored=base_scale < 0.0)
+    return TreeFrames(
+        frames, aims, unit_size, base_scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0
+    )
 
 
 def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[Transform]) -> list[Floats]:
@@ -243,8 +250,8 @@ def _list_slide_positions(
     for node, frame in zip(layout.nodes, frames, strict=True):
         if node.kind == dof_layout.SLIDE:
             ratio, offset = read_coupling(skeleton, node)
-            values = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.scale
-            yield values[np.isfinite(values)]
+            end_positions = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.scale
+            yield end_positions[np.isfinite(end_positions)]
 
 
 def _compute_base_scale(start: Pose, layout: dof_layout.Layout) -> tuple[float, float]:
@@ -253,30 +260,30 @@ def _compute_base_scale(start: Pose, layout: dof_layout.Layout) -> tuple[float, 
     They are computed from the pose's own scales in the rest pose, so rotations above the base do not affect them.
     """
     skeleton = start.skeleton
-    if layout.base < 0:
+    if layout.base_row < 0:
         return 1.0, 0.0
-    if start.scales is None and (skeleton.B[skeleton.way(layout.base), :, :3] == np.eye(3)).all():
+    if start.scales is None and (skeleton.B[skeleton.way(layout.base_row), :, :3] == np.eye(3)).all():
         return 1.0, 0.0  # exact, and without a kernel
     own_scales = NO_OFFSETS if start.scales is None else LocalOffsets(None, start.scales[None])
-    linear = compute_world_maps(skeleton, layout.base, np.array(skeleton.rest_q[None]), own_scales)[:, 0, :, :3]
-    scale, _, _ = split_similarity(linear, skeleton, layout.base)
-    return float(scale[0]), _compute_length_error_above(start, layout.base)
+    linear = compute_world_maps(skeleton, layout.base_row, np.array(skeleton.rest_q[None]), own_scales)[:, 0, :, :3]
+    scale, _, _ = split_similarity(linear, skeleton, layout.base_row)
+    return float(scale[0]), _compute_length_error_above(start, layout.base_row)
 
 
-def _compute_length_error_above(start: Pose, base: int) -> float:
+def _compute_length_error_above(start: Pose, base_row: int) -> float:
     """Bound the relative length error caused by joints above a row.
 
     Non-uniform scales may cancel in the rest pose, but not after rotation of a joint between them. Scales without such
     a joint between them count as one.
     """
-    skeleton, rows = start.skeleton, start.skeleton.way(base)
+    skeleton, rows = start.skeleton, start.skeleton.way(base_row)
     rotation_matrices, scales = rotations.as_matrix(skeleton.A[rows, 3:]), start.b_affine[0, rows, :, :3]
     factor, linear_map = 1.0, np.eye(3)
     for row, rotation_matrix, scale in zip(rows, rotation_matrices, scales, strict=True):
         if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE):
-            factor, linear_map = factor * (1.0 + split_similarity(linear_map[None], skeleton, base)[2]), np.eye(3)
+            factor, linear_map = factor * (1.0 + split_similarity(linear_map[None], skeleton, base_row)[2]), np.eye(3)
         linear_map = linear_map @ rotation_matrix @ scale
-    return factor * (1.0 + split_similarity(linear_map[None], skeleton, base)[2]) - 1.0
+    return factor * (1.0 + split_similarity(linear_map[None], skeleton, base_row)[2]) - 1.0
 
 
 def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, float]:
@@ -300,30 +307,32 @@ class _TreeWalk:
         for i, node in enumerate(layout.nodes):
             self.nodes_by_row.setdefault(node.row, []).append(i)
         self.nodes = layout.nodes
-        moving = {node.row for node in layout.nodes if node.kind != dof_layout.FIXED}
-        translating = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
-        self.before, self.after = build_fixed_transforms(start, moving, translating)
-        self.maps: dict[int, tuple[Floats, Floats, float]] = {layout.base: (np.eye(3, 4)[None], np.ones(1), 0.0)}
+        moving_rows = {node.row for node in layout.nodes if node.kind != dof_layout.FIXED}
+        translating_rows = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
+        self.maps_before, self.maps_after = build_fixed_transforms(start, moving_rows, translating_rows)
+        self.maps_by_row: dict[int, tuple[Floats, Floats, float]] = {
+            layout.base_row: (np.eye(3, 4)[None], np.ones(1), 0.0)
+        }
         self.frames: list[Transform] = []
         self.max_length_error = 0.0  # largest of any row
 
     def visit_row(self, row: int) -> None:
         """Accumulate the map of a row. At a node its frame is stored and the accumulation restarts."""
-        row_map, factor, length_error = self.maps[int(self.skeleton.parents[row])]
-        row_map = compose(row_map, self.before[:, row])
+        row_map, factor, length_error = self.maps_by_row[int(self.skeleton.parents[row])]
+        row_map = compose(row_map, self.maps_before[:, row])
         for i in self.nodes_by_row.get(row, ()):
             node = self.nodes[i]
             scale, rotation, shear = split_similarity(row_map[..., :3], self.skeleton, row)
             length_error = (1.0 + length_error) * (1.0 + shear) - 1.0
             self.max_length_error = max(self.max_length_error, length_error)
-            align = self._compute_alignment(node)
-            rotation_in_parent = rotations.multiply(rotations.from_matrix(rotation), align)
+            alignment = self._compute_alignment(node)
+            rotation_in_parent = rotations.multiply(rotations.from_matrix(rotation), alignment)
             offset = row_map[..., 3] * factor[:, None]
             factor = factor * scale
             self.frames.append(Transform(offset, rotation_in_parent, factor))
-            inverse_alignment = rotations.as_matrix(rotations.inverse(align))
+            inverse_alignment = rotations.as_matrix(rotations.inverse(alignment))
             row_map = np.concatenate([inverse_alignment, np.zeros((3, 1))], axis=1)[None]
-        self.maps[row] = compose(row_map, self.after[:, row]), factor, length_error
+        self.maps_by_row[row] = compose(row_map, self.maps_after[:, row]), factor, length_error
 
     def _compute_alignment(self, node: dof_layout.Node) -> Floats:
         """Return the rotation from z to a hinge or slide axis. Other nodes get the identity."""
@@ -339,7 +348,7 @@ class _TreeWalk:
 
         Scale does not affect a point's position; only rotations can be sheared.
         """
-        row_map, factor, length_error = self.maps[row]
+        row_map, factor, length_error = self.maps_by_row[row]
         offset = (row_map[..., :3] @ np.array(point) + row_map[..., 3]) * factor[:, None]
         if term.kind in (dof_layout.POSITION, dof_layout.POLE):
             return Transform(offset, _IDENTITY[None], factor)

@@ -131,7 +131,7 @@ def check(solver: Solver, problem: Problem, request: Request) -> None:
     """Raise UnsupportedError for a problem outside the solver's capabilities. The message has the reason."""
     handles = solver.handles
     name = solver.name
-    key = (name, handles, request.prefer)
-    refusal = get_or_compute(problem.plan, "refusals", key, lambda: handles.refusal(name, problem, request))
+    cache_key = (name, handles, request.prefer)
+    refusal = get_or_compute(problem.plan, "refusals", cache_key, lambda: handles.refusal(name, problem, request))
     if refusal is not None:
         raise UnsupportedError(refusal)

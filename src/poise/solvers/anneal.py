@@ -100,30 +100,34 @@ class Anneal:
         attempt
             1, 2, ... up to `restarts`.
         """
-        step = attempt if self.schedule == "growing" else self.restarts + 1 - attempt
-        return self.spread * step / self.restarts
+        schedule_step = attempt if self.schedule == "growing" else self.restarts + 1 - attempt
+        return self.spread * schedule_step / self.restarts
 
     def run(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: interface.Request
     ) -> interface.Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         silent_request = replace(request, progress=None)
-        best = self._run_inner(problem, targets, tolerance, silent_request)
-        costs, is_met = _measure_costs(problem, best, targets, tolerance)
-        best = best._replace(met=is_met)
-        missed = _find_worth_retrying(problem, targets, tolerance, is_met)
+        best_answer = self._run_inner(problem, targets, tolerance, silent_request)
+        costs, is_met = _measure_costs(problem, best_answer, targets, tolerance)
+        best_answer = best_answer._replace(met=is_met)
+        missed_rows = _find_retry_rows(problem, targets, tolerance, is_met)
         for attempt in range(1, self.restarts + 1):
-            if not len(missed):
+            if not len(missed_rows):
                 break
-            part = self._randomize_starts(problem.select_rows(missed), best.q[missed], attempt)
-            answer = interface.run_solver_by_group(self.inner, part, targets[missed], tolerance, silent_request)
-            new_costs, is_met = _measure_costs(part, answer, targets[missed], tolerance)
-            is_better = is_met | (new_costs < costs[missed])
-            costs[missed[is_better]] = new_costs[is_better]
-            best = _merge_best(best, missed, is_better, answer._replace(met=is_met))
-            missed = missed[~is_met]
+            subproblem = self._randomize_starts(problem.select_rows(missed_rows), best_answer.q[missed_rows], attempt)
+            answer = interface.run_solver_by_group(
+                self.inner, subproblem, targets[missed_rows], tolerance, silent_request
+            )
+            new_costs, is_met = _measure_costs(subproblem, answer, targets[missed_rows], tolerance)
+            is_better = is_met | (new_costs < costs[missed_rows])
+            costs[missed_rows[is_better]] = new_costs[is_better]
+            best_answer = _merge_best(best_answer, missed_rows, is_better, answer._replace(met=is_met))
+            missed_rows = missed_rows[~is_met]
         return (
-            best if problem.has_preference else best._replace(q=problem.plan.unwrap_hinges(best.q, problem.start_rows))
+            best_answer
+            if problem.has_preference
+            else best_answer._replace(q=problem.plan.unwrap_hinges(best_answer.q, problem.start_rows))
         )
 
     def _run_inner(
@@ -138,22 +142,25 @@ class Anneal:
     def _randomize_starts(self, problem: Problem, q: Floats, attempt: int) -> Problem:
         """Return the problem with random starts around q (k, nq)."""
         skeleton = problem.skeleton
-        joints = map(skeleton.index, problem.joints)
-        rows = tuple({int(skeleton.q_start[row]): row for row in joints}.values())  # coupled joints share a number
-        draws = np.random.default_rng((self.seed, attempt)).random((len(rows), DRAWS_PER_JOINT))
-        length = problem.plan.unit
-        starts = draw_random_starts(
-            skeleton, q, rows, self.share(attempt), draws, length=length, translates=problem.free_root
+        moving_indices = map(skeleton.index, problem.joints)
+        joint_indices = tuple(
+            {int(skeleton.q_start[row]): row for row in moving_indices}.values()
+        )  # coupled joints share a number
+        draws = np.random.default_rng((self.seed, attempt)).random((len(joint_indices), DRAWS_PER_JOINT))
+        unbounded_length = problem.plan.unit
+        start_q = draw_random_starts(
+            skeleton, q, joint_indices, self.share(attempt), draws, unbounded_length=unbounded_length,
+            has_translation=problem.free_root
         )  # fmt: skip
-        return problem.with_start(problem.make_pose(starts))
+        return problem.with_start(problem.make_pose(start_q))
 
 
-def _find_worth_retrying(problem: Problem, targets: Floats, tolerance: Tolerance, is_met: Bools) -> Ints:
+def _find_retry_rows(problem: Problem, targets: Floats, tolerance: Tolerance, is_met: Bools) -> Ints:
     """Return the indices of missed targets within reach. Reach is judged by bone lengths alone."""
-    missed = np.flatnonzero(~is_met)
-    if not len(missed) or not problem.joints:
-        return missed[:0]
-    return missed[find_unreachable(problem.select_rows(missed), targets[missed], tolerance) == 0]
+    missed_rows = np.flatnonzero(~is_met)
+    if not len(missed_rows) or not problem.joints:
+        return missed_rows[:0]
+    return missed_rows[find_unreachable(problem.select_rows(missed_rows), targets[missed_rows], tolerance) == 0]
 
 
 def _measure_costs(
@@ -165,24 +172,28 @@ def _measure_costs(
     used.
     """
     errors = problem.compute_errors(answer.q, targets)
-    size = problem.plan.size
+    rig_size = problem.plan.unit_size
     goals, measures = problem.goals, problem.measures
-    gains = [read_weight(goals[m.goal], m.kind) / (size if m.kind in LENGTH_KINDS else 1.0) for m in measures]
-    costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
+    error_weights = [
+        read_weight(goals[m.goal_index], m.kind) / (rig_size if m.kind in LENGTH_KINDS else 1.0) for m in measures
+    ]
+    costs = np.sqrt(((errors * np.array(error_weights)) ** 2).sum(axis=-1))
     return costs, answer.met if problem.plan.is_sheared else problem.is_met(errors, tolerance)
 
 
-def _merge_best(best: interface.Answer, rows: Ints, is_better: Bools, new_answer: interface.Answer) -> interface.Answer:
+def _merge_best(
+    best_answer: interface.Answer, rows: Ints, is_better: Bools, new_answer: interface.Answer
+) -> interface.Answer:
     """Merge improved answers into the best ones. Iterations count whether they helped or not."""
-    q, is_met, improved = best.q.copy(), best.met.copy(), rows[is_better]
-    q[improved], is_met[improved] = new_answer.q[is_better], new_answer.met[is_better]
-    iterations, updates = best.iterations.copy(), best.joint_updates.copy()
+    q, is_met, improved_rows = best_answer.q.copy(), best_answer.met.copy(), rows[is_better]
+    q[improved_rows], is_met[improved_rows] = new_answer.q[is_better], new_answer.met[is_better]
+    iterations, joint_updates = best_answer.iterations.copy(), best_answer.joint_updates.copy()
     iterations[rows] += new_answer.iterations
-    updates[rows] += new_answer.joint_updates
-    trace = best.trace
+    joint_updates[rows] += new_answer.joint_updates
+    trace = best_answer.trace
     if trace is not None and new_answer.trace is not None:
         trace = interface.Trace(*(np.concatenate(both) for both in zip(trace, new_answer.trace, strict=True)))
-    return interface.Answer(q, is_met, iterations, updates, trace)
+    return interface.Answer(q, is_met, iterations, joint_updates, trace)
 
 
 Solver = Anneal

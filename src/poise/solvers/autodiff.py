@@ -106,34 +106,36 @@ class Autodiff:
         if not problem.joints or not k:
             return answer_with_start(problem, targets, tolerance, request)
         engine = TreeEngine(problem, tolerance, self.options)
-        aims, rows = build_aims(plan, tolerance), engine.pack_targets(targets)
-        lanes = BatchDescent(plan, aims, rows, self.method, self.damping, request.trace)
-        output = self._run_with_restarts(engine, lanes)
+        aims, kernel_targets = build_aims(plan, tolerance), engine.pack_targets(targets)
+        descent = BatchDescent(plan, aims, kernel_targets, self.method, self.damping, request.trace)
+        output = self._run_with_restarts(engine, descent)
         q = problem.compute_q(output.u, output.iterations > 0)
-        history = None
-        if lanes.history:
-            history = build_trace(problem, *(np.concatenate(column) for column in zip(*lanes.history, strict=True)))
-        return Answer(q, output.met, output.iterations, output.iterations * len(plan.layout.dofs), history)
+        trace = None
+        if descent.attempt_traces:
+            trace = build_trace(
+                problem, *(np.concatenate(column) for column in zip(*descent.attempt_traces, strict=True))
+            )
+        return Answer(q, output.met, output.iterations, output.iterations * len(plan.layout.dofs), trace)
 
-    def _run_with_restarts(self, engine: TreeEngine, lanes: BatchDescent) -> BatchResult:
+    def _run_with_restarts(self, engine: TreeEngine, descent: BatchDescent) -> BatchResult:
         """Solve with restarts, then polish the missed targets."""
         problem, plan, options = engine.problem, engine.problem.plan, self.options
-        starts = np.broadcast_to(problem.start_u, (lanes.count, plan.layout.nu))
-        rows = np.arange(lanes.count)
-        output = lanes.solve(rows, starts, options.iterations, _MAX_ERROR_RATIO)
-        within_reach = lanes.find_reachable()
+        start_u = np.broadcast_to(problem.start_u, (descent.target_count, plan.layout.nu))
+        rows = np.arange(descent.target_count)
+        output = descent.solve(rows, start_u, options.iterations, _MAX_ERROR_RATIO)
+        is_reachable = descent.find_reachable()
         for i in range(options.restarts if options.iterations else 0):
-            rows = np.flatnonzero(~output.met & within_reach)
+            rows = np.flatnonzero(~output.met & is_reachable)
             if not len(rows):
                 break
-            new_starts = plan.randomize_starts(
-                starts[rows], engine.seeds[i % len(engine.seeds)], min(0.25 * (i + 1), 2.0)
+            restart_u = plan.randomize_starts(
+                start_u[rows], engine.seeds[i % len(engine.seeds)], min(0.25 * (i + 1), 2.0)
             )
-            output = output.merge_retry(rows, lanes.solve(rows, new_starts, options.iterations, _MAX_ERROR_RATIO))
+            output = output.merge_retry(rows, descent.solve(rows, restart_u, options.iterations, _MAX_ERROR_RATIO))
         rows = np.flatnonzero(~output.met)
         if options.polish_iterations and len(rows):
             output = output.merge_retry(
-                rows, lanes.solve(rows, output.u[rows], options.polish_iterations, _MAX_POLISH_RATIO)
+                rows, descent.solve(rows, output.u[rows], options.polish_iterations, _MAX_POLISH_RATIO)
             )
         return output
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import BASE_FIRST, TIP_FIRST, WINDOW
+from poise.kernels.layout import BASE_FIRST, GROWING_WINDOW, TIP_FIRST
 from poise.maths.arguments import check_bool, check_names, count, one_of, require_keywords
 from poise.maths.arrays import Floats, real
 from poise.maths.caching import get_or_compute
@@ -29,7 +29,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, solve_out_of_reach
 from poise.solvers.base.lm_engine import Stiffness, answer_with_start, check_stiffness, compute_mobilities
 
-_ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
+_ORDER_CODES = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": GROWING_WINDOW}
 _DIRECTION_COLUMN = 2  # column of the direction's weight
 
 
@@ -110,20 +110,20 @@ class CCD:
     def __post_init__(self) -> None:
         one_of("order", self.order, ("base-first", "tip-first", "window"))
         one_of("hinge", self.hinge, ("exact", "project"))
-        checked: dict[str, Any] = {
+        checked_options: dict[str, Any] = {
             "iterations": count("iterations", self.iterations),
             "finish": check_bool("finish", self.finish),
             "stiffness": check_stiffness(self.stiffness),
-            "direction_joints": _parse_names(self.direction_joints),
+            "direction_joints": _parse_joint_names(self.direction_joints),
             "restarts": None if self.restarts is None else count("restarts", self.restarts),
             "bend": real(self.bend, "bend"),
             "max_turn": real(self.max_turn, "max_turn"),
         }
-        if not 0 <= checked["bend"] < math.pi / 2:
+        if not 0 <= checked_options["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
-        if not checked["max_turn"] > 0:
+        if not checked_options["max_turn"] > 0:
             raise InputError(f"max_turn must be an angle above 0, not {self.max_turn!r}")
-        for option, value in checked.items():
+        for option, value in checked_options.items():
             object.__setattr__(self, option, value)  # NumPy numbers become Python ones, a mapping becomes pairs
 
     @property
@@ -145,25 +145,25 @@ class CCD:
         """Solve for the targets (k, W). See `Solver.run`."""
         if not problem.joints:
             return answer_with_start(problem, targets, tolerance, request)
-        out_of_reach = find_overextended(problem, targets, tolerance) if self._can_use_straight_line else None
-        if out_of_reach is not None:
-            return solve_out_of_reach(self, problem, targets, tolerance, request, out_of_reach)
+        is_far = find_overextended(problem, targets, tolerance) if self._can_use_straight_line else None
+        if is_far is not None:
+            return solve_out_of_reach(self, problem, targets, tolerance, request, is_far)
         chain = find_chain(problem, self.name)
-        k, m = len(targets), len(chain.kinds)
-        x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
+        k, m = len(targets), len(chain.link_kinds)
+        x, errors, kernel_counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         max_trace_rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
-        solve, packed_chain, options = self._pack_cached(problem, chain, tolerance)
+        solve_kernel, packed_chain, options = self._pack_cached(problem, chain, tolerance)
         starts_and_targets = chain.pack_starts(problem), chain.pack_targets(problem, targets)
-        solve(*packed_chain, *starts_and_targets, options, x, errors, counts, trace_x, trace_error)
-        history = None
+        solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error)
+        trace = None
         if request.trace:
-            trace_count = int(counts[0, 0]) + 1
-            scale = chain.unit if chain.is_point_only else math.sqrt(chain.weights.max())
-            trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, traced=True)
-            history = Trace(trace_error[:trace_count] * scale, trace_q)
-        q = chain.motions_to_q(problem, x, counts[:, 1] > 0)
-        return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
+            trace_count = int(kernel_counts[0, 0]) + 1
+            error_scale = chain.unit if chain.is_point_only else math.sqrt(chain.weights.max())
+            trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, is_trace=True)
+            trace = Trace(trace_error[:trace_count] * error_scale, trace_q)
+        q = chain.motions_to_q(problem, x, kernel_counts[:, 1] > 0)
+        return Answer(q, errors[:, 1] > 0, kernel_counts[:, 0], kernel_counts[:, 1], trace)
 
     @property
     def _can_use_straight_line(self) -> bool:
@@ -180,22 +180,25 @@ class CCD:
 
     def _pack(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         """Pack the kernel, its chain inputs and options."""
-        joint_arrays = (chain.kinds, chain.axes, chain.ranges, chain.limits)
-        chain_frames, options = (chain.frames, chain.tips, chain.reach), self._pack_options(problem, chain, tolerance)
+        joint_arrays = (chain.link_kinds, chain.axes, chain.ranges, chain.limits)
+        chain_frames, options = (
+            (chain.frames, chain.tips, chain.reach_range),
+            self._pack_options(problem, chain, tolerance),
+        )
         if self._can_use_point_kernel(problem, chain):
             return kernels.ccd_position.solve, (*joint_arrays, *chain_frames), options
-        mobilities = compute_mobilities(problem.skeleton, check_stiffness(self.stiffness)).take(chain.rows)
+        mobilities = compute_mobilities(problem.skeleton, check_stiffness(self.stiffness)).take(chain.joint_rows)
         return (
             kernels.ccd_goals.solve,
-            (*joint_arrays, mobilities, self._build_goal_shares(problem, chain), *chain_frames),
+            (*joint_arrays, mobilities, self._build_goal_flags(problem, chain), *chain_frames),
             options,
         )
 
     def _can_use_point_kernel(self, problem: Problem, chain: Chain) -> bool:
         """Return whether the position-only kernel is sufficient. Its finish has no cap on rotations."""
         has_plain_options = self.order != "window" and self.stiffness in (0.0, ()) and self.direction_joints is None
-        caps_finish = self.finish and self.max_turn < math.pi and self.hinge == "exact"
-        return _is_point_only(problem, chain) and has_plain_options and not caps_finish
+        has_capped_finish = self.finish and self.max_turn < math.pi and self.hinge == "exact"
+        return _is_point_only(problem, chain) and has_plain_options and not has_capped_finish
 
     def _pack_options(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> Floats:
         """Pack the options for the kernels. See `CcdPositionOptions` and `CcdGoalOptions` there."""
@@ -204,29 +207,29 @@ class CCD:
             raise UnsupportedError(
                 'hinge="project" is the classic form for a Position: without stiffness, a window, or direction_joints'
             )
-        distance, chord = chain.convert_tolerance(tolerance)
+        max_distance, max_chord = chain.convert_tolerance(tolerance)
         default_restarts = 0 if self.order == "tip-first" else 8 if _is_point_only(problem, chain) else 32
         restarts = default_restarts if self.restarts is None else self.restarts
-        finish = self.finish and self.direction_joints is None
+        uses_finish = self.finish and self.direction_joints is None
         return np.array([
-            distance, self.iterations, _ORDERS[self.order], self.bend, self.max_turn, restarts, finish,
-            *([self.hinge == "project"] if uses_point_kernel else [chord, *chain.weights / chain.weights.max()]),
+            max_distance, self.iterations, _ORDER_CODES[self.order], self.bend, self.max_turn, restarts, uses_finish,
+            *([self.hinge == "project"] if uses_point_kernel else [max_chord, *chain.weights / chain.weights.max()]),
         ])  # fmt: skip
 
-    def _build_goal_shares(self, problem: Problem, chain: Chain) -> Floats:
+    def _build_goal_flags(self, problem: Problem, chain: Chain) -> Floats:
         """Return (m, 3) flags of the goals served by each joint."""
-        shares = np.ones((len(chain.rows), 3))
+        goal_flags = np.ones((len(chain.joint_rows), 3))
         if self.direction_joints is None:
-            return shares
+            return goal_flags
         if not chain.weights[_DIRECTION_COLUMN]:
             raise UnsupportedError("direction_joints are for a Direction goal; there is none")
-        direction_rows = {problem.skeleton.index(name): name for name in self.direction_joints}
-        unmoved = next((name for row, name in direction_rows.items() if row not in chain.rows), None)
-        if unmoved is not None:
-            raise UnsupportedError(f"direction_joints: {unmoved!r} does not move for this goal")
-        for i, row in enumerate(chain.rows):
-            shares[i] = (0, 0, 1) if row in direction_rows else (1, 1, 0)
-        return shares
+        names_by_row = {problem.skeleton.index(name): name for name in self.direction_joints}
+        unmoved_name = next((name for row, name in names_by_row.items() if row not in chain.joint_rows), None)
+        if unmoved_name is not None:
+            raise UnsupportedError(f"direction_joints: {unmoved_name!r} does not move for this goal")
+        for i, row in enumerate(chain.joint_rows):
+            goal_flags[i] = (0, 0, 1) if row in names_by_row else (1, 1, 0)
+        return goal_flags
 
 
 def _is_point_only(problem: Problem, chain: Chain) -> bool:
@@ -234,7 +237,7 @@ def _is_point_only(problem: Problem, chain: Chain) -> bool:
     return len(problem.goals) == 1 and chain.is_point_only
 
 
-def _parse_names(value: Any) -> tuple[str, ...] | None:
+def _parse_joint_names(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     joint_names = (value,) if isinstance(value, str) else check_names(value, "direction_joints", "['hand']")

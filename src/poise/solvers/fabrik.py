@@ -79,16 +79,16 @@ class FABRIK:
     restarts: int = 8
 
     def __post_init__(self) -> None:
-        numbers: dict[str, Any] = {
+        checked_options: dict[str, Any] = {
             "iterations": count("iterations", self.iterations),
             "restarts": count("restarts", self.restarts),
             "bend": real(self.bend, "bend"),
             "finish": check_bool("finish", self.finish),
         }
-        if not 0 <= numbers["bend"] < math.pi / 2:
+        if not 0 <= checked_options["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
-        for option, number in numbers.items():
-            object.__setattr__(self, option, number)  # NumPy numbers become Python ones
+        for option, value in checked_options.items():
+            object.__setattr__(self, option, value)  # NumPy numbers become Python ones
 
     @property
     def name(self) -> str:
@@ -121,23 +121,23 @@ class FABRIK:
     def _solve_chain(
         self, problem: Problem, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request
     ) -> Answer:
-        k, m = len(targets), len(chain.kinds)
-        x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
+        k, m = len(targets), len(chain.link_kinds)
+        x, errors, kernel_counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         max_trace_rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
-        solve, packed_chain, options = self._pack_cached(chain, tolerance)
+        solve_kernel, packed_chain, options = self._pack_cached(chain, tolerance)
         starts_and_targets = (
             chain.pack_starts(problem),
             np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3]),
         )
-        solve(*packed_chain, *starts_and_targets, options, x, errors, counts, trace_x, trace_error)
-        history = None
+        solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error)
+        trace = None
         if request.trace:
-            trace_count = int(counts[0, 0]) + 1
-            trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, traced=True)
-            history = Trace(trace_error[:trace_count] * chain.unit, trace_q)
-        q = chain.motions_to_q(problem, x, counts[:, 1] > 0)
-        return Answer(q, errors <= options[0], counts[:, 0], counts[:, 1], history)
+            trace_count = int(kernel_counts[0, 0]) + 1
+            trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, is_trace=True)
+            trace = Trace(trace_error[:trace_count] * chain.unit, trace_q)
+        q = chain.motions_to_q(problem, x, kernel_counts[:, 1] > 0)
+        return Answer(q, errors <= options[0], kernel_counts[:, 0], kernel_counts[:, 1], trace)
 
     def _pack_cached(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         if not is_builtin(self):
@@ -146,51 +146,58 @@ class FABRIK:
 
     def _pack(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         """Pack the kernel, its chain inputs and options."""
-        limited = bool(chain.limits.any() or (chain.kinds != BALL).any())
-        solve = kernels.fabrik.solve_limited if limited else kernels.fabrik.solve
-        packed_chain = (chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.points)
+        has_limits = bool(chain.limits.any() or (chain.link_kinds != BALL).any())
+        solve_kernel = kernels.fabrik.solve_limited if has_limits else kernels.fabrik.solve
+        packed_chain = (chain.link_kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.effector_point)
         max_distance = tolerance.distance / chain.unit
-        return solve, packed_chain, np.array([max_distance, self.iterations, self.bend, self.finish, self.restarts])
+        return (
+            solve_kernel,
+            packed_chain,
+            np.array([max_distance, self.iterations, self.bend, self.finish, self.restarts]),
+        )
 
     def _solve_tree(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Sweep over a tree, then polish missed targets."""
         plan = problem.plan
-        aims, branches = np.ascontiguousarray(problem.compute_kernel_targets(targets)), build_branches(plan)
-        k, nu = len(aims), plan.layout.nu
-        sweeps = (self.iterations + 1) // 2 if self.finish else self.iterations
-        u, counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
-        rows = sweeps + 1 if request.trace else 0
-        trace_u, trace_error = np.zeros((rows, nu)), np.zeros(rows)
+        kernel_targets, branches = np.ascontiguousarray(problem.compute_kernel_targets(targets)), build_branches(plan)
+        k, nu = len(kernel_targets), plan.layout.nu
+        max_sweeps = (self.iterations + 1) // 2 if self.finish else self.iterations
+        u, kernel_counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
+        max_trace_rows = max_sweeps + 1 if request.trace else 0
+        trace_u, trace_error = np.zeros((max_trace_rows, nu)), np.zeros(max_trace_rows)
         max_distance = tolerance.distance / plan.unit * lm_engine.KERNEL_TOLERANCE_RATIO
         kernels.fabrik_tree.solve(
-            plan.nodes, plan.frames, plan.layout.dofs, plan.limits, plan.terms, plan.aims, *branches,
-            np.ascontiguousarray(problem.start_u), aims, np.array([max_distance, sweeps, self.finish]), u, counts,
+            plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.aims, *branches,
+            np.ascontiguousarray(problem.start_u), kernel_targets, np.array([max_distance, max_sweeps, self.finish]),
+            u, kernel_counts,
             trace_u,
             trace_error,
         )  # fmt: skip
-        met, iterations, updates = counts[:, 2] > 0, counts[:, 0], counts[:, 1]
+        is_met, iterations, joint_updates = kernel_counts[:, 2] > 0, kernel_counts[:, 0], kernel_counts[:, 1]
         trace_count = int(iterations[0]) + 1 if k else 0
         errors, traced_u = trace_error[:trace_count], trace_u[:trace_count]
-        is_missed = ~met
-        if self.finish and self.iterations > sweeps and is_missed.any():
+        is_missed = ~is_met
+        if self.finish and self.iterations > max_sweeps and is_missed.any():
             options = lm_engine.LmOptions(
-                self.iterations - sweeps, self.restarts, _ENGINE_DAMPING, 1e-8, 16, self.iterations - sweeps
+                self.iterations - max_sweeps, self.restarts, _ENGINE_DAMPING, 1e-8, 16, self.iterations - max_sweeps
             )
             engine = lm_engine.TreeEngine(problem, tolerance, options).select_rows(is_missed)
-            rows = lm_engine.count_trace_rows(problem, options) if request.trace else 0
-            output = engine.solve_first(aims[is_missed], u[is_missed], threads=request.threads, trace=rows)
-            u[is_missed], met[is_missed] = output.u, output.met
+            max_trace_rows = lm_engine.count_trace_rows(problem, options) if request.trace else 0
+            output = engine.solve_first(
+                kernel_targets[is_missed], u[is_missed], threads=request.threads, max_trace_rows=max_trace_rows
+            )
+            u[is_missed], is_met[is_missed] = output.u, output.met
             iterations[is_missed] += output.iterations
-            updates[is_missed] += output.iterations * len(plan.nodes)
+            joint_updates[is_missed] += output.iterations * len(plan.node_table)
             if output.trace is not None:
                 errors = np.concatenate([errors, np.sqrt(output.trace[1:, 0])])
                 traced_u = np.concatenate([traced_u, output.trace[1:, 1:]])
-        history = (
+        trace = (
             Trace(errors, problem.compute_q(traced_u, np.arange(len(traced_u)) > 0, traced=True))
             if request.trace
             else None
         )
-        return Answer(problem.compute_q(u, iterations > 0), met, iterations, updates, history)
+        return Answer(problem.compute_q(u, iterations > 0), is_met, iterations, joint_updates, trace)
 
 
 _ENGINE_DAMPING = 0.04  # damping per squared error of the engine, see LevenbergMarquardt
@@ -207,18 +214,18 @@ class Branches(NamedTuple):
 def build_branches(plan: Plan) -> Branches:
     """List the bones of each node of a tree. They lead to its child nodes and to its goals' tips."""
     nodes, terms = plan.layout.nodes, plan.layout.terms
-    ends: list[list[tuple[int, int]]] = [[] for _ in nodes]
-    shares = np.append(np.zeros(len(nodes)), plan.aims[:, 7] ** 2)
+    bones_by_node: list[list[tuple[int, int]]] = [[] for _ in nodes]
+    branch_weights = np.append(np.zeros(len(nodes)), plan.aims[:, 7] ** 2)
     for t, term in enumerate(terms):
-        ends[term.node].append((1, t))
-        shares[term.node] += shares[len(nodes) + t]
+        bones_by_node[term.node_index].append((1, t))
+        branch_weights[term.node_index] += branch_weights[len(nodes) + t]
     for i in range(len(nodes) - 1, -1, -1):
         if nodes[i].parent >= 0:
-            ends[nodes[i].parent].append((0, i))
-            shares[nodes[i].parent] += shares[i]
-    first = np.cumsum([0, *(len(bones) for bones in ends)])
-    packed_bones = np.array([end for bones in ends for end in bones], dtype=np.int64).reshape(-1, 2)
-    return Branches(first, packed_bones, shares)
+            bones_by_node[nodes[i].parent].append((0, i))
+            branch_weights[nodes[i].parent] += branch_weights[i]
+    first_bones = np.cumsum([0, *(len(bones) for bones in bones_by_node)])
+    packed_bones = np.array([bone for bones in bones_by_node for bone in bones], dtype=np.int64).reshape(-1, 2)
+    return Branches(first_bones, packed_bones, branch_weights)
 
 
 Solver = FABRIK

@@ -76,8 +76,8 @@ class JacobianTranspose(JacobianMethod):
     @property
     def rule(self) -> StepRule:
         """y = a e."""
-        number = ADAPTIVE if self.step == "adaptive" else OPTIMAL
-        return StepRule(number, _INITIAL_GAIN, _GAIN_FACTOR, _PATIENCE_STEPS, self.jacobian == "numeric")
+        method_code = ADAPTIVE if self.step == "adaptive" else OPTIMAL
+        return StepRule(method_code, _INITIAL_GAIN, _GAIN_FACTOR, _PATIENCE_STEPS, self.jacobian == "numeric")
 
 
 Solver = JacobianTranspose

@@ -25,7 +25,7 @@ from poise.solvers.base import lm_engine
 from poise.solvers.base.answer_refinement import solve_with_balance
 from poise.solvers.base.interface import Answer, Capabilities, Request, solve_out_of_reach
 
-_ARM_RESTARTS, _TREE_RESTARTS = 250, 120
+_DEFAULT_ARM_RESTARTS, _DEFAULT_TREE_RESTARTS = 250, 120
 
 
 @require_keywords
@@ -112,17 +112,17 @@ class LevenbergMarquardt:
     @cached_property
     def arm_options(self) -> lm_engine.LmOptions:
         """Iteration options for a serial arm."""
-        return self._build_options(_ARM_RESTARTS)
+        return self._build_options(_DEFAULT_ARM_RESTARTS)
 
     @cached_property
     def tree_options(self) -> lm_engine.LmOptions:
         """Iteration options for all other problems."""
-        return self._build_options(_TREE_RESTARTS)
+        return self._build_options(_DEFAULT_TREE_RESTARTS)
 
     def _build_options(self, default_restarts: int) -> lm_engine.LmOptions:
         restarts = default_restarts if self.restarts is None else self.restarts
-        polish = 60 if self.iterations and restarts else 0
-        return lm_engine.LmOptions(self.iterations, restarts, self.damping, 1e-8, 16, polish, self.race)
+        polish_iterations = 60 if self.iterations and restarts else 0
+        return lm_engine.LmOptions(self.iterations, restarts, self.damping, 1e-8, 16, polish_iterations, self.race)
 
     def arm(self, problem: Problem) -> Arm | None:
         """Return the packed serial arm, or None. Its kernels do not know stiffness."""
@@ -149,12 +149,12 @@ class LevenbergMarquardt:
             return lm_engine.solve_closest(engine, targets, request)
         if request.prefer == "all":
             return lm_engine.solve_all(engine, targets, request, self.apart)
-        out_of_reach = find_overextended(problem, targets, tolerance)
-        if out_of_reach is not None:
-            return solve_out_of_reach(self, problem, targets, tolerance, request, out_of_reach)
-        rows = lm_engine.count_trace_rows(problem, engine.options) if request.trace else 0
+        is_far = find_overextended(problem, targets, tolerance)
+        if is_far is not None:
+            return solve_out_of_reach(self, problem, targets, tolerance, request, is_far)
+        max_trace_rows = lm_engine.count_trace_rows(problem, engine.options) if request.trace else 0
         output = engine.solve_first(
-            engine.pack_targets(targets), problem.start_u, threads=request.threads, trace=rows,
+            engine.pack_targets(targets), problem.start_u, threads=request.threads, max_trace_rows=max_trace_rows,
             progress=request.progress,
         )  # fmt: skip
         return lm_engine.build_answer(problem, output)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import BEND_AXIS, BEND_MIN, BEND_THIGH, LIMB_WORK
+from poise.kernels.layout import BEND_AXIS, BEND_MIN, BEND_THIGH, LIMB_WORKSPACE_SIZE
 from poise.maths.arguments import check_bool, check_text, one_of, require_keywords
 from poise.maths.arrays import Bools, Floats, abbreviate, find_simd_width, finite, get_scratch, real
 from poise.model.skeleton import Kind
@@ -21,10 +21,10 @@ from poise.problem.limb import Bend, LimbOptions, LimbPlan, PosedLimb, pack_limb
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
 
-_CACHE_SIZE = 128  # settings in the cache
+_MAX_CACHED_SETTINGS = 128  # settings in the cache
 _BEND_MODES = {"turn": BEND_MIN, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
 _NO_POLE = np.empty((0, 3))
-_HANDLES = Capabilities(
+_CAPABILITIES = Capabilities(
     goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
     limits=("Range",), coupled=False, free_root=False, prefer=("first",),
 )  # fmt: skip
@@ -93,15 +93,17 @@ class TwoBone:
             check_text(self.mid, "mid, the name of a joint,")
         one_of("bend", self.bend, tuple(_BEND_MODES))
         one_of("branch", self.branch, ("nearest", "positive", "negative"))
-        values: dict[str, Any] = {name: real(getattr(self, name), name) for name in ("swivel", "soft", "weight")}
-        if not abs(values["swivel"]) < math.inf:
+        checked_options: dict[str, Any] = {
+            name: real(getattr(self, name), name) for name in ("swivel", "soft", "weight")
+        }
+        if not abs(checked_options["swivel"]) < math.inf:
             raise InputError(f"swivel must be a finite angle, not {abbreviate(self.swivel)}")
-        if not 0 <= values["soft"] < 1:
+        if not 0 <= checked_options["soft"] < 1:
             raise InputError(f"soft must be a share of the reach from 0 up to 1, not {abbreviate(self.soft)}")
-        if not 0 <= values["weight"] <= 1:
+        if not 0 <= checked_options["weight"] <= 1:
             raise InputError(f"weight must be from 0 to 1, not {abbreviate(self.weight)}")
         for option, value in (
-            values | {"pole": _check_pole(self.pole), "keep_tip": check_bool("keep_tip", self.keep_tip)}
+            checked_options | {"pole": _check_pole(self.pole), "keep_tip": check_bool("keep_tip", self.keep_tip)}
         ).items():
             object.__setattr__(self, option, value)
 
@@ -113,17 +115,17 @@ class TwoBone:
     @property
     def handles(self) -> Capabilities:
         """One Position or Place, and a Pole, on hinges and balls. `run` refuses other limbs than those of two bones."""
-        return _HANDLES
+        return _CAPABILITIES
 
     @property
     def restraints(self) -> dict[str, float]:
         """Map restraining options to harmless values."""
-        harmless = {"soft": 0.0, "weight": 1.0}
-        return {name: value for name, value in harmless.items() if getattr(self, name) != value}
+        harmless_values = {"soft": 0.0, "weight": 1.0}
+        return {name: value for name, value in harmless_values.items() if getattr(self, name) != value}
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
-        plan, rows, starts = pack_limb(problem, self.packing)
+        plan, limb_rows, start_q = pack_limb(problem, self.packing)
         has_pole = plan.pole_column >= 0 or self.pole is not None
         if has_pole or self.swivel != 0.0:
             self._refuse_poles(plan)
@@ -131,12 +133,12 @@ class TwoBone:
             self._split_targets(plan, targets) if has_pole else (np.ascontiguousarray(targets), _NO_POLE)
         )
         settings = (_cached_settings if is_builtin(self) else _pack_settings)(self, tolerance, has_pole=has_pole)
-        q, moved_and_met = solve_limb(PosedLimb(plan, rows, starts), tip_targets, poles, settings)
+        q, moved_and_met = solve_limb(PosedLimb(plan, limb_rows, start_q), tip_targets, poles, settings)
         if plan.pole_column >= 0 and self.swivel == 0.0:
-            _restore_met_starts(problem, starts, targets, tolerance, q, moved_and_met)
-        moved = moved_and_met[:, 0].astype(np.int64)
-        history = _build_trace(problem, starts, q, targets) if request.trace else None
-        return Answer(q, moved_and_met[:, 1], moved, (3 if plan.limb.rotates_tip else 2) * moved, history)
+            _restore_met_starts(problem, start_q, targets, tolerance, q, moved_and_met)
+        iterations = moved_and_met[:, 0].astype(np.int64)
+        trace = _build_trace(problem, start_q, q, targets) if request.trace else None
+        return Answer(q, moved_and_met[:, 1], iterations, (3 if plan.limb.rotates_tip else 2) * iterations, trace)
 
     def refuse(self, problem: Problem) -> None:
         """Raise UnsupportedError for chains other than two-bone limbs.
@@ -151,15 +153,15 @@ class TwoBone:
         """Raise UnsupportedError for a pole or swivel without use."""
         if plan.pole_column >= 0 and self.pole is not None:
             raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
-        if plan.limb.planar:
+        if plan.limb.is_planar:
             raise UnsupportedError("two_bone turns no planar limb about its chord, so a pole or a swivel has no effect")
 
     def _split_targets(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
         """Split targets into tip rows (k, 3|7) and poles (1|k, 3)."""
         if plan.pole_column < 0:
             return np.ascontiguousarray(targets), np.array([self.pole])
-        pole = slice(plan.pole_column, plan.pole_column + 3)
-        return np.delete(targets, pole, axis=1), np.ascontiguousarray(targets[:, pole])
+        pole_columns = slice(plan.pole_column, plan.pole_column + 3)
+        return np.delete(targets, pole_columns, axis=1), np.ascontiguousarray(targets[:, pole_columns])
 
     @cached_property
     def packing(self) -> LimbOptions:
@@ -177,43 +179,55 @@ def solve_limb(limb: PosedLimb, targets: Floats, poles: Floats, settings: Floats
     poles     (0|1|k, 3)
     settings  what `TwoBone.settings` gives
     """
-    plan, rows, start_q = limb
+    plan, limb_rows, start_q = limb
     q, moved_and_met = np.empty((len(targets), start_q.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
-    if plan.limb.planar:
-        kernels.planar_two_bone.solve(rows, targets, plan.columns, settings, start_q, q, moved_and_met)
+    if plan.limb.is_planar:
+        kernels.planar_two_bone.solve(limb_rows, targets, plan.q_columns, settings, start_q, q, moved_and_met)
         return q, moved_and_met
-    width = find_simd_width()
-    solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4  # noqa: PLR2004
-    solve(rows, targets, poles, plan.columns, settings, start_q, q, moved_and_met, get_scratch(LIMB_WORK * width))
+    lane_count = find_simd_width()
+    solve_kernel = kernels.two_bone.solve8 if lane_count == 8 else kernels.two_bone.solve4  # noqa: PLR2004
+    solve_kernel(
+        limb_rows,
+        targets,
+        poles,
+        plan.q_columns,
+        settings,
+        start_q,
+        q,
+        moved_and_met,
+        get_scratch(LIMB_WORKSPACE_SIZE * lane_count),
+    )
     return q, moved_and_met
 
 
 def _pack_settings(options: TwoBone, tolerance: Tolerance, *, has_pole: bool) -> Floats:
-    half = options.swivel / 2
-    sets_swivel = has_pole or options.swivel != 0.0
-    sine = math.sin(min(tolerance.angle, math.pi) / 2)
-    swivel = math.cos(half), math.sin(half)
-    mode = _BEND_MODES[options.bend]
-    return np.array([tolerance.distance, sine, options.soft, *swivel, sets_swivel, options.weight, mode])
+    half_swivel = options.swivel / 2
+    uses_swivel = has_pole or options.swivel != 0.0
+    half_angle_sine = math.sin(min(tolerance.angle, math.pi) / 2)
+    swivel_components = math.cos(half_swivel), math.sin(half_swivel)
+    bend_mode = _BEND_MODES[options.bend]
+    return np.array(
+        [tolerance.distance, half_angle_sine, options.soft, *swivel_components, uses_swivel, options.weight, bend_mode]
+    )
 
 
-_cached_settings = lru_cache(_CACHE_SIZE)(_pack_settings)
+_cached_settings = lru_cache(_MAX_CACHED_SETTINGS)(_pack_settings)
 
 
 def _restore_met_starts(
-    problem: Problem, starts: Floats, targets: Floats, tolerance: Tolerance, q: Floats, moved_and_met: Bools
+    problem: Problem, start_q: Floats, targets: Floats, tolerance: Tolerance, q: Floats, moved_and_met: Bools
 ) -> None:
     """Restore starts with target and pole already met."""
-    start_rows = np.ascontiguousarray(np.broadcast_to(starts, q.shape))
+    start_rows = np.ascontiguousarray(np.broadcast_to(start_q, q.shape))
     is_met = problem.is_met(problem.compute_errors(start_rows, targets), tolerance)
     q[is_met], moved_and_met[is_met, 0], moved_and_met[is_met, 1] = start_rows[is_met], False, True
 
 
-def _build_trace(problem: Problem, starts: Floats, q: Floats, targets: Floats) -> Trace:
+def _build_trace(problem: Problem, start_q: Floats, q: Floats, targets: Floats) -> Trace:
     """Build a trace of start and answer, with their distances."""
-    rows = np.stack([starts[0], q[0]])
-    distance = [m.kind for m in problem.measures].index(POSITION)
-    return Trace(problem.compute_errors(rows, np.repeat(targets, 2, axis=0))[:, distance], rows)
+    trace_q = np.stack([start_q[0], q[0]])
+    distance_column = [m.kind for m in problem.measures].index(POSITION)
+    return Trace(problem.compute_errors(trace_q, np.repeat(targets, 2, axis=0))[:, distance_column], trace_q)
 
 
 def _check_pole(pole: ArrayLike | None) -> tuple[float, float, float] | None:

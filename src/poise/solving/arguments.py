@@ -16,7 +16,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.problem.goal_base import MAX_COORDINATE
-from poise.problem.goals import GOALS, Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
+from poise.problem.goals import GOAL_CLASSES, Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
 from poise.problem.problem import Problem
 from poise.solvers.base.interface import check_solver
 from poise.solvers.base.option_parsing import list_parameters
@@ -44,7 +44,11 @@ def check_arguments(
 
 def make_unknown_argument_error(function: Callable[..., Any], unknown: Iterable[str]) -> Exception:
     """Make the error for an unknown keyword argument."""
-    names = [name for name, one in inspect.signature(function).parameters.items() if one.kind != one.VAR_KEYWORD]
+    names = [
+        name
+        for name, argument in inspect.signature(function).parameters.items()
+        if argument.kind != argument.VAR_KEYWORD
+    ]
     options = {
         parameter.name for name in solvers.names() for parameter in list_parameters(type(solvers.make_solver(name)))
     }
@@ -62,8 +66,11 @@ def check_planar_targets(start: Pose, goals: Iterable[Any]) -> None:
 
 
 def _check_planar_rest(start: Pose, planar_goal: Any) -> None:
-    points = Pose(start.skeleton, start.skeleton.rest_q).world.positions
-    if len(points) and np.ptp(points[:, 2]) > _PLANE_TOLERANCE_SHARE * np.ptp(points, axis=0).max():
+    rest_positions = Pose(start.skeleton, start.skeleton.rest_q).world.positions
+    if (
+        len(rest_positions)
+        and np.ptp(rest_positions[:, 2]) > _PLANE_TOLERANCE_SHARE * np.ptp(rest_positions, axis=0).max()
+    ):
         x, y = planar_goal.target.reshape(-1, 3)[0, :2]
         raise InputError(
             f"the target of {planar_goal.joint!r} needs three numbers, as the skeleton has a third axis: write "
@@ -73,13 +80,13 @@ def _check_planar_rest(start: Pose, planar_goal: Any) -> None:
 
 def format_goal_code(arguments: Sequence[Any]) -> str:
     """Write a joint and a target as goal code. Returns "" for unrecognised arguments."""
-    one = arguments[0] if arguments else None
-    if isinstance(one, str) and len(arguments) > 1:
-        return f"poise.Position({one!r}, {abbreviate(arguments[1])})"
-    if isinstance(one, tuple) and len(one) > 1 and isinstance(one[0], str):
-        return f"poise.Position({one[0]!r}, {abbreviate(one[1])})"
-    if isinstance(one, str):
-        return f"poise.Position({abbreviate(one)}, [x, y, z])" if len(one) > 1 else ""
+    first_argument = arguments[0] if arguments else None
+    if isinstance(first_argument, str) and len(arguments) > 1:
+        return f"poise.Position({first_argument!r}, {abbreviate(arguments[1])})"
+    if isinstance(first_argument, tuple) and len(first_argument) > 1 and isinstance(first_argument[0], str):
+        return f"poise.Position({first_argument[0]!r}, {abbreviate(first_argument[1])})"
+    if isinstance(first_argument, str):
+        return f"poise.Position({abbreviate(first_argument)}, [x, y, z])" if len(first_argument) > 1 else ""
     return ""
 
 
@@ -103,8 +110,8 @@ def check_start(start: Any) -> None:
     """Check the type of the start, a Pose. A Rig or a Clip is refused with an example."""
     if not isinstance(start, Pose):
         example = "clip.poses[0]" if isinstance(start, Clip) else "rig.rest"
-        role = "" if isinstance(start, Rig | Clip) else " as the start"
-        raise InputError(f"give a Pose, such as {example}, not a {type(start).__name__}{role}")
+        role_text = "" if isinstance(start, Rig | Clip) else " as the start"
+        raise InputError(f"give a Pose, such as {example}, not a {type(start).__name__}{role_text}")
 
 
 def check_tolerance(tolerance: Any) -> None:
@@ -124,7 +131,7 @@ def check_angle_tolerance(tolerance: Any) -> None:
 # The result is an array of rows for the kernels.
 
 
-_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_ARRAY_TYPE, _FLOAT_DTYPE = np.ndarray, np.dtype(np.float64)
 _PLACE_WIDTH = Place.width
 _MATRIX_SHAPES = {4: ((3, 3),), _PLACE_WIDTH: ((4, 4), (3, 4))}
 _KNOWN_PARSERS = {kind.parse for kind in (Aim, Direction, LookAt, Orientation, Place, Pole, Position)}
@@ -149,10 +156,10 @@ def accepts_plain_rows(goal: Goal) -> bool:
 def find_plain_shape(problem: Problem) -> PlainTargetShape:
     """Find the shape of plain targets of a problem. `widths` is empty where a goal has no target or its own parser."""
     goals = problem.goals
-    known = all(goal.width and accepts_plain_rows(goal) for goal in goals)
-    rows = [(measure.kind, measure.column, 0) for measure in problem.measures]
-    widths = tuple(goal.width for goal in goals) if known else ()
-    return PlainTargetShape(widths, np.array(rows, dtype=np.int64).reshape(-1, 3))
+    has_known_parsers = all(goal.width and accepts_plain_rows(goal) for goal in goals)
+    term_rows = [(measure.kind, measure.target_column, 0) for measure in problem.measures]
+    widths = tuple(goal.width for goal in goals) if has_known_parsers else ()
+    return PlainTargetShape(widths, np.array(term_rows, dtype=np.int64).reshape(-1, 3))
 
 
 def read_plain_row(shape: PlainTargetShape, target: Any) -> Floats | None:
@@ -160,21 +167,23 @@ def read_plain_row(shape: PlainTargetShape, target: Any) -> Floats | None:
 
     Matrices count as plain; the row is a copy. Goals must parse all other targets.
     """
-    values: Sequence[Any] = (target,) if len(shape.widths) == 1 else target if type(target) in (list, tuple) else ()
-    if len(values) != len(shape.widths) or not values:
+    goal_targets: Sequence[Any] = (
+        (target,) if len(shape.widths) == 1 else target if type(target) in (list, tuple) else ()
+    )
+    if len(goal_targets) != len(shape.widths) or not goal_targets:
         return None
-    parts: list[Any] = []
-    for part, width in zip(values, shape.widths, strict=True):
-        is_pair = width == _PLACE_WIDTH and type(part) is tuple and len(part) == 2  # noqa: PLR2004  (position, rotation)
-        pairs = zip(part, (3, 4), strict=True) if is_pair else ((part, width),)
-        for numbers, size in pairs:
-            if type(numbers) is not _ARRAY or numbers.dtype is not _FLOAT:
+    goal_rows: list[Any] = []
+    for goal_target, width in zip(goal_targets, shape.widths, strict=True):
+        is_pair = width == _PLACE_WIDTH and type(goal_target) is tuple and len(goal_target) == 2  # noqa: PLR2004  (position, rotation)
+        pairs = zip(goal_target, (3, 4), strict=True) if is_pair else ((goal_target, width),)
+        for numbers, row_width in pairs:
+            if type(numbers) is not _ARRAY_TYPE or numbers.dtype is not _FLOAT_DTYPE:
                 return None
-            row = numbers.reshape(1, -1) if numbers.shape == (size,) else read_matrix(numbers, size)
+            row = numbers.reshape(1, -1) if numbers.shape == (row_width,) else read_matrix(numbers, row_width)
             if row is None:
                 return None
-            parts.append(row)
-    row = np.concatenate(parts, axis=1)
+            goal_rows.append(row)
+    row = np.concatenate(goal_rows, axis=1)
     return row if kernels.plan_coordinates.normalise_target(row[0], shape.terms, MAX_COORDINATE) else None
 
 
@@ -189,8 +198,8 @@ def read_matrix(matrix: Floats, width: int) -> Floats | None:
     if matrix.shape not in _MATRIX_SHAPES.get(width, ()):
         return None
     row = np.empty((1, width))
-    wrong = kernels.matrices.convert_to_quaternions(matrix.reshape(1, -1).copy(), row)
-    return row if wrong < 0 else None
+    invalid_row = kernels.matrices.convert_to_quaternions(matrix.reshape(1, -1).copy(), row)
+    return row if invalid_row < 0 else None
 
 
 def parse_targets(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
@@ -199,36 +208,41 @@ def parse_targets(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
     Several targets are a sequence, an array with the goals along its first axis, or a mapping by joint. A goal of the
     same kind counts as its own target.
     """
-    aimed = [goal for goal in goals if goal.width]
-    return [_parse_target(goal, one) for goal, one in zip(aimed, _split_targets(aimed, target), strict=True)]
+    target_goals = [goal for goal in goals if goal.width]
+    return [
+        _parse_target(goal, goal_target)
+        for goal, goal_target in zip(target_goals, _split_targets(target_goals, target), strict=True)
+    ]
 
 
 def _split_targets(target_goals: Sequence[Goal], target: Any) -> Any:
     """Split the target into one for each goal."""
-    names = [getattr(goal, "joint", "") for goal in target_goals]
-    if isinstance(target, Mapping) and len(set(names)) == len(names):
-        by_joint: Mapping[Any, Any] = target
-        for name in by_joint:
-            if name not in names:
-                raise UnknownNameError("target for the joint", str(name), names, plural="joints with targets")
-        missing = [name for name in names if name not in by_joint]
-        if not missing:
-            return [by_joint[name] for name in names]
-        raise InputError(f"no target is given for {', '.join(map(repr, missing))}")
+    joint_names = [getattr(goal, "joint", "") for goal in target_goals]
+    if isinstance(target, Mapping) and len(set(joint_names)) == len(joint_names):
+        targets_by_joint: Mapping[Any, Any] = target
+        for name in targets_by_joint:
+            if name not in joint_names:
+                raise UnknownNameError("target for the joint", str(name), joint_names, plural="joints with targets")
+        missing_names = [name for name in joint_names if name not in targets_by_joint]
+        if not missing_names:
+            return [targets_by_joint[name] for name in joint_names]
+        raise InputError(f"no target is given for {', '.join(map(repr, missing_names))}")
     if len(target_goals) == 1:
         return [target[0] if _is_goal_sequence(target) and len(target) == 1 else target]
     if not isinstance(target, list | tuple | np.ndarray) or len(target) != len(target_goals):
-        raise InputError(f"give a list of {len(target_goals)} targets, one for each of: {', '.join(map(repr, names))}")
+        raise InputError(
+            f"give a list of {len(target_goals)} targets, one for each of: {', '.join(map(repr, joint_names))}"
+        )
     return target
 
 
 def _is_goal_sequence(target: Any) -> bool:
-    return isinstance(target, list | tuple) and bool(target) and isinstance(target[0], GOALS)
+    return isinstance(target, list | tuple) and bool(target) and isinstance(target[0], GOAL_CLASSES)
 
 
 def _parse_target(goal: Goal, target: Any) -> Floats:
     """Parse the target of one goal into a row. A goal of the same kind and joint counts as its own target."""
-    if not isinstance(target, GOALS):
+    if not isinstance(target, GOAL_CLASSES):
         return goal.parse(target)
     joint = getattr(goal, "joint", None)
     if type(target) is not type(goal) or getattr(target, "joint", None) != joint:

@@ -47,8 +47,8 @@ MeasuredFrames: TypeAlias = tuple[Answer, Floats]  # answers and their errors (k
 class ClipFrames(NamedTuple):
     """Frames of a clip in processing order. Holds the problem, targets, tolerances and solver.
 
-    problem    has a start for each frame
-    clip_motion  (k - 1, m) rotation of each joint between two frames of the clip
+    problem           has a start for each frame
+    clip_motion       (k - 1, m) rotation of each joint between two frames of the clip
     allowed_increase  (c,) allowed increase of the errors of a missed target
     """
 
@@ -69,20 +69,23 @@ def remove_jumps(result: Result, solver: solvers.Solver) -> MeasuredFrames | Non
     if k <= 1 or not problem.start.shape or not problem.joints:
         return None
     frames = _build_clip_frames(problem, result.targets, result.tolerances, _build_local_solver(solver))
-    no_counts = np.zeros(k, dtype=np.int64)
+    zero_counts = np.zeros(k, dtype=np.int64)
     first_answer = Answer(
-        np.array(result.q), np.array(result.reached), no_counts + result.iterations, no_counts + result.joint_updates
+        np.array(result.q),
+        np.array(result.reached),
+        zero_counts + result.iterations,
+        zero_counts + result.joint_updates,
     )
-    best = first_answer, np.array(result.errors)
+    best_frames = first_answer, np.array(result.errors)
     # backwards as well: a jump may end at a frame that must not change
     for order in (slice(None), slice(None, None, -1)):
-        best = _sweep_frames(frames, best, order)
-    return None if best[0] is first_answer else best
+        best_frames = _sweep_frames(frames, best_frames, order)
+    return None if best_frames[0] is first_answer else best_frames
 
 
 def _build_clip_frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver) -> ClipFrames:
     plan = problem.plan
-    more = np.array(
+    allowed_increase = np.array(
         [ALLOWED_ERROR_INCREASE * (plan.max_reach if m.kind in LENGTH_KINDS else 1.0) for m in problem.measures]
     )
     return ClipFrames(
@@ -91,70 +94,74 @@ def _build_clip_frames(problem: Problem, targets: Floats, tolerance: Tolerance, 
         tolerance,
         solver,
         _measure_joint_motion(problem, problem.start_rows[1:], problem.start_rows[:-1]),
-        more,
+        allowed_increase,
     )
 
 
 def _build_local_solver(solver: Any) -> Any:
     """Return the solver without restarts."""
-    own: Any = get_finisher(solver)
-    if type(own) is LevenbergMarquardt:
-        return build_local_refinement(own)
-    has_restarts = is_dataclass(own) and any(each.name == "restarts" for each in fields(own))
-    return replace(cast("Any", own), restarts=0) if has_restarts else own
+    finisher: Any = get_finisher(solver)
+    if type(finisher) is LevenbergMarquardt:
+        return build_local_refinement(finisher)
+    has_restarts = is_dataclass(finisher) and any(option.name == "restarts" for option in fields(finisher))
+    return replace(cast("Any", finisher), restarts=0) if has_restarts else finisher
 
 
-def _measure_joint_motion(problem: Problem, q: Floats, before: Floats) -> Floats:
+def _measure_joint_motion(problem: Problem, q: Floats, previous_q: Floats) -> Floats:
     """Measure the rotation (r, m) of each moving joint between poses.
 
     Poses are (r, nq); slides count in lengths of the rig.
     """
     plan = problem.plan
     nodes = dict.fromkeys(node._replace(row=0, parent=0) for node in plan.layout.nodes if node.kind != FIXED)
-    gains = np.array([1.0 / plan.size if node.kind == SLIDE else 1.0 for node in nodes])
-    return plan.compute_differences(plan.q_to_u(q), plan.q_to_u(before)) * gains
+    motion_scales = np.array([1.0 / plan.unit_size if node.kind == SLIDE else 1.0 for node in nodes])
+    return plan.compute_differences(plan.q_to_u(q), plan.q_to_u(previous_q)) * motion_scales
 
 
-def _compute_jump(frames: ClipFrames, rows: Ints, q: Floats, before: Floats) -> Floats:
+def _compute_jumps(frames: ClipFrames, rows: Ints, q: Floats, previous_q: Floats) -> Floats:
     """Compute joint motion (r,) in excess of the clip's own. It compares each frame with the one before."""
-    return (_measure_joint_motion(frames.problem, q, before) - CLIP_MOTION_FACTOR * frames.clip_motion[rows - 1]).max(
-        axis=-1
-    )
+    return (
+        _measure_joint_motion(frames.problem, q, previous_q) - CLIP_MOTION_FACTOR * frames.clip_motion[rows - 1]
+    ).max(axis=-1)
 
 
 def _sweep_frames(frames: ClipFrames, measured: MeasuredFrames, order: slice) -> MeasuredFrames:
     """Sweep the frames in one direction. Frames without an improvement are unchanged."""
     rows = np.arange(len(measured[0].q))[order]
-    there = frames._replace(
+    swept_frames = frames._replace(
         problem=frames.problem.select_rows(rows), targets=frames.targets[rows], clip_motion=frames.clip_motion[order]
     )
-    before = _take_frames(measured, rows)
-    after = _solve_from_previous(there, *_take_frames(before, np.arange(len(rows))))
-    better = None if after is None else _find_improved_frames(there, before[0].q, after[0].q)
-    if after is None or better is None or not better.any():
+    old_frames = _take_frames(measured, rows)
+    new_frames = _solve_from_previous(swept_frames, *_take_frames(old_frames, np.arange(len(rows))))
+    is_improved = None if new_frames is None else _find_improved_frames(swept_frames, old_frames[0].q, new_frames[0].q)
+    if new_frames is None or is_improved is None or not is_improved.any():
         return measured
-    q, met = np.where(better[:, None], after[0].q, before[0].q), np.where(better, after[0].met, before[0].met)
-    errors = np.where(better[:, None], after[1], before[1])
-    return _take_frames((after[0]._replace(q=q, met=met), errors), rows)  # rows backwards are their own inverse
+    q, is_met = (
+        np.where(is_improved[:, None], new_frames[0].q, old_frames[0].q),
+        np.where(is_improved, new_frames[0].met, old_frames[0].met),
+    )
+    errors = np.where(is_improved[:, None], new_frames[1], old_frames[1])
+    return _take_frames((new_frames[0]._replace(q=q, met=is_met), errors), rows)  # rows backwards are their own inverse
 
 
-def _find_improved_frames(frames: ClipFrames, before: Floats, after: Floats) -> Bools:
-    """Choose the frames (k,) to accept from poses `after`.
+def _find_improved_frames(frames: ClipFrames, old_q: Floats, new_q: Floats) -> Bools:
+    """Choose the frames (k,) to accept from poses `new_q`.
 
     A run of changed frames is accepted as a whole if its jumps decrease, and rejected otherwise.
 
     Frames outside a run do not depend on it.
     """
-    all_frames = np.arange(1, len(before))
+    all_frames = np.arange(1, len(old_q))
     old_excess, new_excess = (
-        np.maximum(_compute_jump(frames, all_frames, q[1:], q[:-1]) - MIN_JUMP_RAD, 0.0) for q in (before, after)
+        np.maximum(_compute_jumps(frames, all_frames, q[1:], q[:-1]) - MIN_JUMP_RAD, 0.0) for q in (old_q, new_q)
     )
-    is_accepted = (before != after).any(axis=-1)
+    is_accepted = (old_q != new_q).any(axis=-1)
     run_ends = np.flatnonzero(np.diff(np.concatenate([[False], is_accepted, [False]]).astype(np.int64)))
     for first, last in run_ends.reshape(-1, 2):
-        steps = slice(max(first - 1, 0), last)
+        run_steps = slice(max(first - 1, 0), last)
         is_accepted[first:last] = (
-            new_excess[steps].sum() < old_excess[steps].sum() and new_excess[steps].max() <= old_excess[steps].max()
+            new_excess[run_steps].sum() < old_excess[run_steps].sum()
+            and new_excess[run_steps].max() <= old_excess[run_steps].max()
         )
     return is_accepted
 
@@ -169,12 +176,14 @@ def _solve_from_previous(frames: ClipFrames, answer: Answer, errors: Floats) -> 
     """Solve each jumping frame from the one before. Returns None where no jump is removed."""
     all_frames, is_unchanged = np.arange(1, len(answer.q)), (answer.q == frames.problem.start_rows).all(axis=-1)
     jump_frames = all_frames[
-        (_compute_jump(frames, all_frames, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~is_unchanged[1:]
+        (_compute_jumps(frames, all_frames, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~is_unchanged[1:]
     ]
     if len(jump_frames):
         # All at once, each from the unchanged previous frame: most jumps come from the target and stay.
         jump_frames = jump_frames[
-            _find_smoother(frames, jump_frames, (answer, errors), _solve_frames_again(frames, jump_frames, answer.q))
+            _find_smoother_frames(
+                frames, jump_frames, (answer, errors), _solve_frames_again(frames, jump_frames, answer.q)
+            )
         ]
     if not len(jump_frames):
         return None
@@ -182,27 +191,32 @@ def _solve_from_previous(frames: ClipFrames, answer: Answer, errors: Floats) -> 
     for i in range(int(jump_frames[0]), len(answer.q)):
         if not (is_previous_changed or i in planned_frames):
             continue
-        row, is_previous_changed = np.array([i]), False
-        if not is_unchanged[i] and _compute_jump(frames, row, answer.q[row], answer.q[row - 1])[0] > MIN_JUMP_RAD:
-            retried = _solve_frames_again(frames, row, answer.q)
-            is_previous_changed = bool(_find_smoother(frames, row, (answer, errors), retried)[0])
+        frame_index, is_previous_changed = np.array([i]), False
+        if (
+            not is_unchanged[i]
+            and _compute_jumps(frames, frame_index, answer.q[frame_index], answer.q[frame_index - 1])[0] > MIN_JUMP_RAD
+        ):
+            retried_frame = _solve_frames_again(frames, frame_index, answer.q)
+            is_previous_changed = bool(_find_smoother_frames(frames, frame_index, (answer, errors), retried_frame)[0])
             if is_previous_changed:
-                answer, errors[i] = merge_rows(answer, row, retried[0]), retried[1][0]
+                answer, errors[i] = merge_rows(answer, frame_index, retried_frame[0]), retried_frame[1][0]
     return answer, errors
 
 
-def _find_smoother(frames: ClipFrames, rows: Ints, measured: MeasuredFrames, retried: MeasuredFrames) -> Bools:
+def _find_smoother_frames(
+    frames: ClipFrames, rows: Ints, measured: MeasuredFrames, retried_frames: MeasuredFrames
+) -> Bools:
     """Find frames with smaller jumps and equally good goals."""
-    (answer, errors), (other, new_errors) = measured, retried
-    before = answer.q[rows - 1]
-    old_jumps, new_jumps = (_compute_jump(frames, rows, q, before) for q in (answer.q[rows], other.q))
-    met = frames.problem.is_met(errors[rows], frames.tolerance)
-    as_good = np.where(
-        met,
+    (answer, errors), (new_answer, new_errors) = measured, retried_frames
+    previous_q = answer.q[rows - 1]
+    old_jumps, new_jumps = (_compute_jumps(frames, rows, q, previous_q) for q in (answer.q[rows], new_answer.q))
+    was_met = frames.problem.is_met(errors[rows], frames.tolerance)
+    is_as_good = np.where(
+        was_met,
         frames.problem.is_met(new_errors, frames.tolerance),
         (new_errors <= errors[rows] + frames.allowed_increase).all(-1),
     )
-    return as_good & (new_jumps < MAX_REMAINING_SHARE * old_jumps)
+    return is_as_good & (new_jumps < MAX_REMAINING_SHARE * old_jumps)
 
 
 def _solve_frames_again(frames: ClipFrames, rows: Ints, q: Floats) -> MeasuredFrames:
@@ -210,9 +224,9 @@ def _solve_frames_again(frames: ClipFrames, rows: Ints, q: Floats) -> MeasuredFr
 
     These are first moved by the clip's own motion between the two frames.
     """
-    part = frames.problem.select_rows(rows)
-    start = part.with_start(part.make_pose(_propagate_poses(frames.problem, rows, q)))
-    return solve_and_measure(start, frames.targets[rows], frames.solver, frames.tolerance, Request())
+    subproblem = frames.problem.select_rows(rows)
+    start_problem = subproblem.with_start(subproblem.make_pose(_propagate_poses(frames.problem, rows, q)))
+    return solve_and_measure(start_problem, frames.targets[rows], frames.solver, frames.tolerance, Request())
 
 
 def _propagate_poses(problem: Problem, rows: Ints, q: Floats) -> Floats:
@@ -220,22 +234,24 @@ def _propagate_poses(problem: Problem, rows: Ints, q: Floats) -> Floats:
 
     The rotation of a joint between two frames of the clip is taken in the joint's own frame, so that twist stays twist.
     """
-    s, clip_q, previous_clip_q = problem.skeleton, problem.start_rows, problem.start_rows[rows - 1]
-    poses = clip_q[rows].copy()
+    skeleton, clip_q, previous_clip_q = problem.skeleton, problem.start_rows, problem.start_rows[rows - 1]
+    propagated_q = clip_q[rows].copy()
     for name in problem.joints:
-        row = s.index(name)
-        columns = np.arange(s.q_start[row], s.q_start[row] + Kind(s.kinds[row]).nq)
+        joint_index = skeleton.index(name)
+        columns = np.arange(
+            skeleton.q_start[joint_index], skeleton.q_start[joint_index] + Kind(skeleton.kinds[joint_index]).nq
+        )
         rotation_columns = columns[-4:] if len(columns) >= Kind.BALL.nq else columns[:0]
         linear_columns = columns[: len(columns) - len(rotation_columns)]
-        poses[:, linear_columns] += q[rows - 1][:, linear_columns] - previous_clip_q[:, linear_columns]
+        propagated_q[:, linear_columns] += q[rows - 1][:, linear_columns] - previous_clip_q[:, linear_columns]
         if len(rotation_columns):
             clip_rotation = rotations.multiply(
-                rotations.inverse(previous_clip_q[:, rotation_columns]), poses[:, rotation_columns]
+                rotations.inverse(previous_clip_q[:, rotation_columns]), propagated_q[:, rotation_columns]
             )
-            poses[:, rotation_columns] = rotations.normalise(
+            propagated_q[:, rotation_columns] = rotations.normalise(
                 rotations.multiply(q[rows - 1][:, rotation_columns], clip_rotation)
             )
-    return s.legal(poses)[0]
+    return skeleton.legal(propagated_q)[0]
 
 
 # --- Solve every frame of a clip from its own pose -------------------------------------------------------------------
@@ -305,35 +321,37 @@ def bake(
     """
     is_continuous = check_bool("continuous", continuous)
     if not isinstance(clip, Clip):
-        kind: Any = type(clip).__name__
-        raise InputError(f"give a Clip, such as rig.clips[0], not a {kind}")
-    wanted = check_goals(goals)
-    frames = len(clip)
-    for goal in wanted:
-        if goal.shape not in {(), (frames,)}:
-            one, many = ("pose", "poses") if isinstance(goal, Near) else ("target", "targets")
+        type_name: Any = type(clip).__name__
+        raise InputError(f"give a Clip, such as rig.clips[0], not a {type_name}")
+    checked_goals = check_goals(goals)
+    frame_count = len(clip)
+    for goal in checked_goals:
+        if goal.shape not in {(), (frame_count,)}:
+            singular, plural = ("pose", "poses") if isinstance(goal, Near) else ("target", "targets")
             raise InputError(
-                f"clip {clip.name!r} has {frames} frames; a goal takes one {one}, or one for each frame; this "
-                f"{type(goal).__name__} has {many} of shape {goal.shape}"
+                f"clip {clip.name!r} has {frame_count} frames; a goal takes one {singular}, or one for each "
+                "frame; this "
+                f"{type(goal).__name__} has {plural} of shape {goal.shape}"
             )
-    began = perf_counter()
+    start_time = perf_counter()
     result = solve(
-        clip.poses, wanted, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root,
+        clip.poses, checked_goals, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance,
+        free_root=free_root,
         threads=threads, progress=progress, natural=natural,
     )  # fmt: skip
     if is_continuous:
-        result = _apply_jump_removal(result, chosen(solver, result.problem, "first", natural), began)
+        result = _apply_jump_removal(result, chosen(solver, result.problem, "first", natural), start_time)
     return Baked(np.array(clip.times), result.pose, clip.name, result=result)
 
 
-def _apply_jump_removal(result: Result, solver: solvers.Solver, began: float) -> Result:
+def _apply_jump_removal(result: Result, solver: solvers.Solver, start_time: float) -> Result:
     """Return the Result with jumping frames solved again."""
-    frames = remove_jumps(result, solver)
-    if frames is None:
+    measured_frames = remove_jumps(result, solver)
+    if measured_frames is None:
         return result
-    answer, errors = frames
-    reached = result.problem.is_met(errors, result.tolerances)
+    answer, errors = measured_frames
+    is_reached = result.problem.is_met(errors, result.tolerances)
     if result.problem.skeleton.loops:
-        reached &= has_closed_loops(result.problem, answer.q, result.tolerances)
+        is_reached &= has_closed_loops(result.problem, answer.q, result.tolerances)
     counts = {"iterations": answer.iterations, "joint_updates": answer.joint_updates}
-    return result.with_pose(answer.q, errors, began, reached=reached, **counts)
+    return result.with_pose(answer.q, errors, start_time, reached=is_reached, **counts)

@@ -1,4 +1,4 @@
-"""Solve and measure batches of targets.
+"""Batches of targets: parts, groups, optional goals and measured errors.
 
 A local refinement from a given pose serves problems with optional goals, which are solved in several stages, and clips.
 """
@@ -34,11 +34,11 @@ class LocalRefinement(LevenbergMarquardt):
 
     Parameters
     ----------
-    with_preferences
+    uses_preferences
         Whether Near and soft limits count. Without them, a start that meets its goals does not change.
     """
 
-    with_preferences: bool = True
+    uses_preferences: bool = True
 
     @cached_property
     def arm_options(self) -> LmOptions:
@@ -49,19 +49,21 @@ class LocalRefinement(LevenbergMarquardt):
     def tree_options(self) -> LmOptions:
         """Engine options for all other skeletons."""
         options = replace(super().tree_options, restarts=0, polish_iterations=_MAX_POLISH_ITERATIONS)
-        return options if self.with_preferences else replace(options, preference_share=0.0)
+        return options if self.uses_preferences else replace(options, preference_share=0.0)
 
 
-def build_local_refinement(solver: Any, *, with_preferences: bool = True) -> LocalRefinement:
+def build_local_refinement(solver: Any, *, uses_preferences: bool = True) -> LocalRefinement:
     """Build the local refinement of a solver.
 
     It takes the options of its Levenberg-Marquardt engine, or the defaults for other solvers.
     """
-    engine: Any = interface.get_finisher(solver)
+    finisher: Any = interface.get_finisher(solver)
     options = (
-        {each.name: getattr(engine, each.name) for each in fields(engine)} if type(engine) is LevenbergMarquardt else {}
+        {option.name: getattr(finisher, option.name) for option in fields(finisher)}
+        if type(finisher) is LevenbergMarquardt
+        else {}
     )
-    return LocalRefinement(**options, with_preferences=with_preferences)
+    return LocalRefinement(**options, uses_preferences=uses_preferences)
 
 
 # --- Solve problems with optional goals ------------------------------------------------------------------------------
@@ -74,7 +76,7 @@ def build_local_refinement(solver: Any, *, with_preferences: bool = True) -> Loc
 
 
 # weights of optional goals, as shares of their own, one solve after the other
-_WEIGHT_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)
+_OPTIONAL_WEIGHT_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)
 _EXTRA_MISS_TOLERANCES = 1.0  # tolerances: allowed increase of a missed required error in favour of optional goals
 
 SolveFunction = Callable[[Problem, Floats, Any, Tolerance, interface.Request], Any]  # the type of solve_and_measure
@@ -93,15 +95,15 @@ def solve_prioritized(
     `solve` is the solve function for problems in which all goals count.
     """
     check_priority_request(request)
-    silent_request, all_required = replace(request, trace=False, progress=None), require_all_goals(problem)
-    answer = solve(all_required, targets, solver, tolerance, silent_request).answer
-    missed = np.flatnonzero(~all_required.is_met(all_required.compute_errors(answer.q, targets), tolerance))
-    if len(missed) and not problem.optional_columns.all():
-        part = problem.select_rows(missed)
-        refined = _reduce_optional_goals(
-            part, targets[missed], solver, tolerance, silent_request, solve, answer.q[missed]
+    silent_request, equal_problem = replace(request, trace=False, progress=None), require_all_goals(problem)
+    answer = solve(equal_problem, targets, solver, tolerance, silent_request).answer
+    missed_rows = np.flatnonzero(~equal_problem.is_met(equal_problem.compute_errors(answer.q, targets), tolerance))
+    if len(missed_rows) and not problem.optional_columns.all():
+        subproblem = problem.select_rows(missed_rows)
+        refined_answer = _reduce_optional_goals(
+            subproblem, targets[missed_rows], solver, tolerance, silent_request, solve, answer.q[missed_rows]
         )
-        answer = interface.merge_rows(answer, missed, refined)
+        answer = interface.merge_rows(answer, missed_rows, refined_answer)
     return answer._replace(trace=interface.build_end_trace(problem, answer.q, targets)) if request.trace else answer
 
 
@@ -124,32 +126,46 @@ def _reduce_optional_goals(
 
         Starts at q (r, nq) and ends with the required goals alone.
         """
-        part, alone = problem.select_rows(rows), required_problem.select_rows(rows)
-        steps = [(require_all_goals(part, share), targets[rows], build_local_refinement(solver)) for share in shares]
-        steps.append((alone, required_targets[rows], build_local_refinement(solver, with_preferences=False)))
-        iterations = updates = np.zeros(len(rows), dtype=np.int64)
-        for step, aims, engine in steps:
-            output = solve(step.with_start(step.make_pose(q)), aims, engine, tolerance, request).answer
-            q, iterations, updates = output.q, iterations + output.iterations, updates + output.joint_updates
+        subproblem, alone_problem = problem.select_rows(rows), required_problem.select_rows(rows)
+        stages = [
+            (require_all_goals(subproblem, share), targets[rows], build_local_refinement(solver)) for share in shares
+        ]
+        stages.append((alone_problem, required_targets[rows], build_local_refinement(solver, uses_preferences=False)))
+        iterations = joint_updates = np.zeros(len(rows), dtype=np.int64)
+        for stage_problem, stage_targets, engine in stages:
+            output = solve(
+                stage_problem.with_start(stage_problem.make_pose(q)), stage_targets, engine, tolerance, request
+            ).answer
+            q, iterations, joint_updates = (
+                output.q,
+                iterations + output.iterations,
+                joint_updates + output.joint_updates,
+            )
         return interface.Answer(
-            q, alone.is_met(alone.compute_errors(q, required_targets[rows]), tolerance), iterations, updates
+            q,
+            alone_problem.is_met(alone_problem.compute_errors(q, required_targets[rows]), tolerance),
+            iterations,
+            joint_updates,
         )
 
-    answer = descend(np.arange(len(q)), q, _WEIGHT_SHARES)
+    answer = descend(np.arange(len(q)), q, _OPTIONAL_WEIGHT_SHARES)
     missed_rows = np.flatnonzero(~answer.met)
     if not len(missed_rows):
         return answer
     # Optional goals may lead to a bad basin: retry the required goals alone, then add optional ones with little weight.
-    part, aims = required_problem.select_rows(missed_rows), required_targets[missed_rows]
-    retried = solve(part, aims, solver, tolerance, request).answer
-    refined = descend(missed_rows, retried.q, _WEIGHT_SHARES[-1:])
-    miss_errors = [_compute_miss(part, each, aims, tolerance) for each in (answer.q[missed_rows], retried.q, refined.q)]
-    keeps_refined = refined.met | (~retried.met & (miss_errors[2] < miss_errors[1] + _EXTRA_MISS_TOLERANCES))
-    retried = interface.merge_rows(retried, keeps_refined, interface.select_rows(refined, keeps_refined))
-    is_improved = retried.met | (
-        np.where(keeps_refined, miss_errors[2], miss_errors[1]) + _EXTRA_MISS_TOLERANCES < miss_errors[0]
+    subproblem, missed_targets = required_problem.select_rows(missed_rows), required_targets[missed_rows]
+    retried_answer = solve(subproblem, missed_targets, solver, tolerance, request).answer
+    refined_answer = descend(missed_rows, retried_answer.q, _OPTIONAL_WEIGHT_SHARES[-1:])
+    miss_errors = [
+        _compute_miss(subproblem, answer_q, missed_targets, tolerance)
+        for answer_q in (answer.q[missed_rows], retried_answer.q, refined_answer.q)
+    ]
+    is_refined = refined_answer.met | (~retried_answer.met & (miss_errors[2] < miss_errors[1] + _EXTRA_MISS_TOLERANCES))
+    retried_answer = interface.merge_rows(retried_answer, is_refined, interface.select_rows(refined_answer, is_refined))
+    is_improved = retried_answer.met | (
+        np.where(is_refined, miss_errors[2], miss_errors[1]) + _EXTRA_MISS_TOLERANCES < miss_errors[0]
     )
-    return interface.merge_rows(answer, missed_rows[is_improved], interface.select_rows(retried, is_improved))
+    return interface.merge_rows(answer, missed_rows[is_improved], interface.select_rows(retried_answer, is_improved))
 
 
 def check_priority_request(request: interface.Request) -> None:
@@ -160,8 +176,10 @@ def check_priority_request(request: interface.Request) -> None:
 
 def _compute_miss(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
     """Compute the errors (k,) of poses q (k, nq), in tolerances."""
-    allowed = problem.compute_max_errors(tolerance)
-    return np.sqrt(((problem.compute_errors(q, targets) / np.where(allowed > 0.0, allowed, 1.0)) ** 2).sum(axis=1))
+    max_errors = problem.compute_max_errors(tolerance)
+    return np.sqrt(
+        ((problem.compute_errors(q, targets) / np.where(max_errors > 0.0, max_errors, 1.0)) ** 2).sum(axis=1)
+    )
 
 
 # --- Solve a problem for its targets and measure the answers ---------------------------------------------------------
@@ -192,8 +210,8 @@ def solve_and_measure(
         measured = _solve_part(problem, targets, solver, tolerance, request)
     else:
         measured = _solve_in_parts(problem, targets, solver, tolerance, request)
-    if progress is not None and progress.reported < len(targets):
-        progress(len(targets) - progress.reported)  # not every solver reports its progress
+    if progress is not None and progress.reported_count < len(targets):
+        progress(len(targets) - progress.reported_count)  # not every solver reports its progress
     return measured
 
 
@@ -214,42 +232,44 @@ class _ProgressCounter:
 
     def __init__(self, report: Callable[[int], None]) -> None:
         self.report = report
-        self.reported = 0
+        self.reported_count = 0
 
-    def __call__(self, count: int) -> None:
+    def __call__(self, target_count: int) -> None:
         """Add to the finished targets."""
-        self.reported += count
-        self.report(count)
+        self.reported_count += target_count
+        self.report(target_count)
 
 
 def _solve_in_parts(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: interface.Request
 ) -> MeasuredAnswer:
     """Solve in parts small enough for the processor cache. Threads share the parts."""
-    count, threads, progress = len(targets), request.threads, request.progress
+    target_count, threads, progress = len(targets), request.threads, request.progress
     part_size = (
         _MAX_PART_TARGETS
         if threads == 1
-        else max(_MIN_PART_TARGETS, min(_MAX_PART_TARGETS, -(-count // (2 * threads))))
+        else max(_MIN_PART_TARGETS, min(_MAX_PART_TARGETS, -(-target_count // (2 * threads))))
     )  # two parts or more each
-    rows = [slice(first, min(first + part_size, count)) for first in range(0, count, part_size)]
+    part_slices = [slice(first, min(first + part_size, target_count)) for first in range(0, target_count, part_size)]
     part_request = replace(request, threads=1, progress=None)
 
-    def solve_slice(each: slice) -> MeasuredAnswer:
-        return _solve_part(problem, targets[each], solver, tolerance, part_request)
+    def solve_slice(part_slice: slice) -> MeasuredAnswer:
+        return _solve_part(problem, targets[part_slice], solver, tolerance, part_request)
 
     def iterate_parts() -> Iterator[tuple[slice, MeasuredAnswer]]:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed for a single solve)
 
         with ThreadPoolExecutor(threads, initializer=share_pauses, initargs=(get_pauses(),)) as pool:
-            for done, one in zip(
-                rows, pool.map(solve_slice, rows) if threads > 1 else map(solve_slice, rows), strict=True
+            for part_slice, part_answer in zip(
+                part_slices,
+                pool.map(solve_slice, part_slices) if threads > 1 else map(solve_slice, part_slices),
+                strict=True,
             ):
-                yield done, one
+                yield part_slice, part_answer
                 if progress is not None:
-                    progress(done.stop - done.start)
+                    progress(part_slice.stop - part_slice.start)
 
-    return _join_parts(iterate_parts(), count)
+    return _join_parts(iterate_parts(), target_count)
 
 
 def _solve_in_groups(
@@ -269,16 +289,16 @@ def _solve_in_groups(
     return _join_parts(iterate_groups(), len(targets))
 
 
-def _join_parts(parts: Iterable[tuple[slice | np.ndarray, MeasuredAnswer]], count: int) -> MeasuredAnswer:
-    """Join the parts to one answer for all `count` targets. Each part is freed once it is copied."""
-    whole: dict[str, np.ndarray] = {}
+def _join_parts(parts: Iterable[tuple[slice | np.ndarray, MeasuredAnswer]], target_count: int) -> MeasuredAnswer:
+    """Join the parts to one answer for all `target_count` targets. Each part is freed once it is copied."""
+    joined_arrays: dict[str, np.ndarray] = {}
     trace = solutions = None
     for rows, (answer, errors) in parts:
         columns = {name: getattr(answer, name) for name in ("q", "met", "iterations", "joint_updates")}
         for name, values in (columns | {"errors": errors}).items():
-            if name not in whole:
-                whole[name] = np.zeros((count, *values.shape[1:]), dtype=values.dtype)
-            whole[name][rows] = values
+            if name not in joined_arrays:
+                joined_arrays[name] = np.zeros((target_count, *values.shape[1:]), dtype=values.dtype)
+            joined_arrays[name][rows] = values
         trace, solutions = trace or answer.trace, answer.solutions
-    errors = whole.pop("errors")
-    return MeasuredAnswer(interface.Answer(**whole, trace=trace, solutions=solutions), errors)
+    errors = joined_arrays.pop("errors")
+    return MeasuredAnswer(interface.Answer(**joined_arrays, trace=trace, solutions=solutions), errors)

@@ -75,7 +75,7 @@ class UnlimitedSearch(NamedTuple):
 
 
 def search_without_limits(
-    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints
+    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, solve_iterations: Ints
 ) -> UnlimitedSearch:
     """Search for poses meeting the goals without limits.
 
@@ -83,33 +83,35 @@ def search_without_limits(
     ----------
     problem, q, targets, tolerance
         The problem, poses (k, nq) away from their goals, rows of targets (k, W), and the largest errors of a met goal.
-    work
+    solve_iterations
         (k,) iterations of the solve, an upper bound of the search.
     """
-    poses, is_met = _search_poses(_remove_limits(problem), q, targets, tolerance, work)
+    poses, is_met = _search_poses(_remove_limits(problem), q, targets, tolerance, solve_iterations)
     met_within_limits, rows = np.zeros(len(q), dtype=np.bool_), np.flatnonzero(is_met)
     if len(rows):
         low, high = problem.skeleton.value_ranges.T
         legal_poses = np.clip(
             problem.skeleton.legal(poses[rows])[0], low, high
         )  # legal() leaves excess below 1e-9 alone
-        part = problem if len(rows) == len(q) else problem.select_rows(rows)
-        met_within_limits[rows] = part.is_met(part.compute_errors(legal_poses, targets[rows]), tolerance)
+        subproblem = problem if len(rows) == len(q) else problem.select_rows(rows)
+        met_within_limits[rows] = subproblem.is_met(subproblem.compute_errors(legal_poses, targets[rows]), tolerance)
     return UnlimitedSearch(is_met, met_within_limits)
 
 
-def find_singly_met(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Bools:
+def find_singly_met(
+    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, solve_iterations: Ints
+) -> Bools:
     """Find rows (k,) with each goal met alone, limits kept."""
     is_met = np.ones(len(q), dtype=np.bool_)
-    columns = [np.arange(m.column, m.column + TARGET_SIZES[m.kind]) for m in problem.measures]
+    measure_columns = [np.arange(m.target_column, m.target_column + TARGET_SIZES[m.kind]) for m in problem.measures]
     for i, goal in enumerate(problem.goals):
-        own = [columns[j] for j, measure in enumerate(problem.measures) if measure.goal == i]
+        goal_columns = [measure_columns[j] for j, measure in enumerate(problem.measures) if measure.goal_index == i]
         rows = np.flatnonzero(is_met)
-        if own and len(rows):
-            part = problem.select_rows(rows)
-            alone = Problem(part.start, (goal,), problem.free_root)
-            aims = targets[rows][:, np.concatenate(own)]
-            is_met[rows] = _search_poses(alone, q[rows], aims, tolerance, work[rows])[1]
+        if goal_columns and len(rows):
+            subproblem = problem.select_rows(rows)
+            goal_problem = Problem(subproblem.start, (goal,), problem.free_root)
+            goal_targets = targets[rows][:, np.concatenate(goal_columns)]
+            is_met[rows] = _search_poses(goal_problem, q[rows], goal_targets, tolerance, solve_iterations[rows])[1]
     return is_met
 
 
@@ -118,10 +120,14 @@ def find_restraints(solver: Any, problem: Problem, targets: Floats, tolerance: T
 
     From the same start the solver meets the goals without these options. Most rows have none.
     """
-    names = tuple(read_restraints(solver))
+    restraint_names = tuple(read_restraints(solver))
     names_by_row: list[tuple[str, ...]] = [()] * len(targets)
-    combinations = [*((name,) for name in names), names] if len(names) > 1 else [names] * bool(names)
-    for option_names in combinations:
+    option_sets = (
+        [*((name,) for name in restraint_names), restraint_names]
+        if len(restraint_names) > 1
+        else [restraint_names] * bool(restraint_names)
+    )
+    for option_names in option_sets:
         errors = solve_and_measure(
             problem, targets, _remove_restraints(solver, option_names), tolerance, Request()
         ).errors
@@ -145,12 +151,17 @@ def _remove_restraints(solver: Any, names: tuple[str, ...]) -> Any:
 def _remove_limits(problem: Problem) -> Problem:
     """Copy the problem without limits and without Near."""
     start, skeleton, plan = problem.start, problem.skeleton, problem.plan
-    margin = _SLIDE_MARGIN_REACHES * (plan.max_reach or plan.size)
-    free = get_or_compute(skeleton, "without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin))
+    margin = _SLIDE_MARGIN_REACHES * (plan.max_reach or plan.unit_size)
+    unlimited_skeleton = get_or_compute(
+        skeleton, "without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin)
+    )
     goals = tuple([goal for goal in problem.goals if not isinstance(goal, Near)])
-    kinds = problem.goal_key if len(goals) == len(problem.goals) else ()
+    goal_key = problem.goal_key if len(goals) == len(problem.goals) else ()
     return Problem(
-        Pose.make_unchecked(free, start.q, start.translations, start.scales), goals, problem.free_root, kinds
+        Pose.make_unchecked(unlimited_skeleton, start.q, start.translations, start.scales),
+        goals,
+        problem.free_root,
+        goal_key,
     )
 
 
@@ -159,15 +170,15 @@ def _build_unlimited_skeleton(skeleton: Skeleton, margin: float) -> Skeleton:
 
     Ranges of slides grow by `margin`, because the engine needs finite ranges for its starts.
     """
-    rows: list[Limit | None] = [None] * len(skeleton)
+    wide_limits: list[Limit | None] = [None] * len(skeleton)
     for row, limit in enumerate(skeleton.limits):
         if isinstance(limit, Range) and skeleton.kinds[row] == Kind.SLIDE:
-            rows[row] = Range(limit.low - margin, limit.high + margin)
-    return replace(skeleton, limits=tuple(rows))
+            wide_limits[row] = Range(limit.low - margin, limit.high + margin)
+    return replace(skeleton, limits=tuple(wide_limits))
 
 
 def _search_poses(
-    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints
+    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, solve_iterations: Ints
 ) -> tuple[Floats, Bools]:
     """Search from poses q (k, nq). Returns poses and a mask of met goals, measured by forward kinematics."""
     poses, is_met = np.array(q), np.zeros(len(q), dtype=np.bool_)
@@ -178,14 +189,14 @@ def _search_poses(
         return poses, is_met
     pose = Pose.make_unchecked(problem.skeleton, np.array(q), *_repeat_local_parts(problem.start, len(q)))
     problem = problem.with_start(pose)
-    restarts = np.minimum(_round_to_powers_of_two(work // _ITERATIONS_PER_RESTART), _MAX_RESTARTS)
-    steps = np.where(
+    restarts = np.minimum(_round_to_powers_of_two(solve_iterations // _ITERATIONS_PER_RESTART), _MAX_RESTARTS)
+    attempt_iterations = np.where(
         restarts > 0,
         _MAX_ATTEMPT_ITERATIONS,
-        np.clip(_round_to_powers_of_two(2 * work), _MIN_ATTEMPT_ITERATIONS, _MAX_ATTEMPT_ITERATIONS),
+        np.clip(_round_to_powers_of_two(2 * solve_iterations), _MIN_ATTEMPT_ITERATIONS, _MAX_ATTEMPT_ITERATIONS),
     )
-    for restart_count, iterations in sorted(set(zip(restarts.tolist(), steps.tolist(), strict=True))):
-        rows = np.flatnonzero(~is_met & (restarts == restart_count) & (steps == iterations))
+    for restart_count, iterations in sorted(set(zip(restarts.tolist(), attempt_iterations.tolist(), strict=True))):
+        rows = np.flatnonzero(~is_met & (restarts == restart_count) & (attempt_iterations == iterations))
         solver = _build_engine(iterations, restart_count)
         if len(rows) == len(q):
             return _run_attempt(problem, targets, solver, tolerance)
@@ -201,11 +212,11 @@ def _build_engine(iterations: int, restarts: int) -> _SearchEngine:
 
 def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) -> bool:
     """Return whether the two-bone closed form applies."""
-    closed = solvers.make_solver(_CLOSED_FORM_SOLVER)
-    if closed.handles.refusal(closed.name, problem, Request()) is not None:
+    closed_solver = solvers.make_solver(_CLOSED_FORM_SOLVER)
+    if closed_solver.handles.refusal(closed_solver.name, problem, Request()) is not None:
         return False
     try:
-        closed.run(problem.select_rows(slice(0, 0)), targets[:0], tolerance, Request())
+        closed_solver.run(problem.select_rows(slice(0, 0)), targets[:0], tolerance, Request())
     except UnsupportedError:
         return False
     return True
@@ -223,8 +234,11 @@ def _run_attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Tole
 
 def _repeat_local_parts(start: Pose, count: int) -> list[Floats | None]:
     """Repeat translations and scales of the starts for `count` poses."""
-    parts = start.translations, start.scales
-    return [None if v is None else np.broadcast_to(v.reshape(-1, *v.shape[-2:]), (count, *v.shape[-2:])) for v in parts]
+    local_arrays = start.translations, start.scales
+    return [
+        None if v is None else np.broadcast_to(v.reshape(-1, *v.shape[-2:]), (count, *v.shape[-2:]))
+        for v in local_arrays
+    ]
 
 
 def _round_to_powers_of_two(numbers: Ints) -> Ints:
@@ -253,24 +267,27 @@ _PROBE_ANGLE_RAD = 1e-4  # [rad] rotation of a ball that tests its limit
 def compute_max_violation(skeleton: Skeleton, q: Floats) -> float:
     """Compute the largest hard-limit violation of poses q (k, nq). It is in [rad, file units]."""
     ranges, bounded, hinges, balls = skeleton.value_ranges, skeleton.bounded, skeleton.ball_hinges, skeleton.ball_limits
-    rows, worst = q if q.flags.carray else prepare_for_kernel(q), 0.0
-    if len(bounded) or hinges.rows:
-        worst = kernels.limits.find_max_violation(
-            bounded, ranges, hinges.columns, hinges.axes, hinges.low, hinges.high, rows
+    kernel_q, max_violation = q if q.flags.carray else prepare_for_kernel(q), 0.0
+    if len(bounded) or hinges.joint_rows:
+        max_violation = kernels.limits.find_max_violation(
+            bounded, ranges, hinges.columns, hinges.axes, hinges.low, hinges.high, kernel_q
         )
-    if balls.joints:
-        ball_violation = kernels.limits.find_max_rotation_excess(balls.columns[:, 0].copy(), balls.rows, rows)
-        worst = max(worst, ball_violation)
-    return worst
+    if balls.joint_rows:
+        ball_violation = kernels.limits.find_max_rotation_excess(balls.columns[:, 0].copy(), balls.limit_rows, kernel_q)
+        max_violation = max(max_violation, ball_violation)
+    return max_violation
 
 
 def can_start(skeleton: Skeleton, q: Floats) -> bool:
     """Return whether a solve can start at q (nq,). It must be finite and legal, with rotations of unit length."""
-    columns, *gate = get_or_compute(skeleton, "gate", None, lambda: _build_start_check(skeleton))
-    if not kernels.limits.is_valid_start(*gate, q, UNIT_SLACK, _LEGAL_TOLERANCE):
+    ball_columns, *check_arrays = get_or_compute(skeleton, "gate", None, lambda: _build_start_check(skeleton))
+    if not kernels.limits.is_valid_start(*check_arrays, q, UNIT_SLACK, _LEGAL_TOLERANCE):
         return False
     balls = skeleton.ball_limits
-    return not len(columns) or kernels.limits.find_max_rotation_excess(columns, balls.rows, q[None]) <= _LEGAL_TOLERANCE
+    return (
+        not len(ball_columns)
+        or kernels.limits.find_max_rotation_excess(ball_columns, balls.limit_rows, q[None]) <= _LEGAL_TOLERANCE
+    )
 
 
 def _build_start_check(skeleton: Skeleton) -> tuple[Any, ...]:
@@ -279,9 +296,9 @@ def _build_start_check(skeleton: Skeleton) -> tuple[Any, ...]:
     The first entry holds the columns of balls with whole limits.
     """
     hinges = skeleton.ball_hinges
-    ends = hinges.columns, hinges.axes, hinges.low, hinges.high
-    balls = skeleton.ball_limits.columns[:, 0].copy() if skeleton.ball_limits.joints else ()
-    return balls, skeleton.turn_columns[:, 0].copy(), skeleton.bounded, skeleton.value_ranges, *ends
+    hinge_limits = hinges.columns, hinges.axes, hinges.low, hinges.high
+    ball_columns = skeleton.ball_limits.columns[:, 0].copy() if skeleton.ball_limits.joint_rows else ()
+    return ball_columns, skeleton.turn_columns[:, 0].copy(), skeleton.bounded, skeleton.value_ranges, *hinge_limits
 
 
 def clamp_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
@@ -289,15 +306,15 @@ def clamp_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
 
     A legal start is returned unchanged. Also returns the names of the clamped joints.
     """
-    rows = start.flat_q.copy()
-    if len(rows) == 1:  # the first solve of one pose then compiles no further kernel
-        inside = can_start(start.skeleton, rows[0])
+    start_q = start.flat_q.copy()
+    if len(start_q) == 1:  # the first solve of one pose then compiles no further kernel
+        is_legal = can_start(start.skeleton, start_q[0])
     else:
-        inside = len(rows) > 0 and compute_max_violation(start.skeleton, rows) <= _LEGAL_TOLERANCE
-    if inside:
+        is_legal = len(start_q) > 0 and compute_max_violation(start.skeleton, start_q) <= _LEGAL_TOLERANCE
+    if is_legal:
         return start, ()
-    q, moved = start.skeleton.legal(start.q)
-    return (start.with_q(q), moved) if moved else (start, ())
+    q, clamped_names = start.skeleton.legal(start.q)
+    return (start.with_q(q), clamped_names) if clamped_names else (start, ())
 
 
 def clamp_to_limits(skeleton: Skeleton, q: Floats) -> Floats:
@@ -305,12 +322,14 @@ def clamp_to_limits(skeleton: Skeleton, q: Floats) -> Floats:
     return q if compute_max_violation(skeleton, q[None]) <= _LEGAL_TOLERANCE else skeleton.legal(q)[0]
 
 
-def find_status(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints | None = None) -> Ints:
+def find_status(
+    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, solve_iterations: Ints | None = None
+) -> Ints:
     """Find status codes of poses q away from their targets.
 
     Proofs from lengths and angles come first. Where no single joint reduces the error, searches (see
-    `search_without_limits`) follow: for poses without limits, and for poses of each goal alone. `work` (k,), the
-    iterations of the solve, bounds them.
+    `search_without_limits`) follow: for poses without limits, and for poses of each goal alone. `solve_iterations`
+    (k,), the iterations of the solve, bounds them.
     """
     if not problem.joints:
         return np.full(len(q), int(Status.nothing_to_move))
@@ -319,16 +338,16 @@ def find_status(problem: Problem, q: Floats, targets: Floats, tolerance: Toleran
     codes[find_unreachable(problem, targets, tolerance) != 0] = Status.out_of_reach
     rows = np.flatnonzero(codes == Status.stalled)
     if len(rows):
-        work = np.full(len(q), _DEFAULT_WORK_ITERATIONS) if work is None else work
-        codes[rows] = _search_status(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
+        solve_iterations = np.full(len(q), _DEFAULT_WORK_ITERATIONS) if solve_iterations is None else solve_iterations
+        codes[rows] = _search_status(*_take_rows(problem, q, targets, rows), tolerance, solve_iterations[rows])
     return codes
 
 
-def _search_status(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Ints:
+def _search_status(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, solve_iterations: Ints) -> Ints:
     """Find status codes by searches for other poses. Lengths have proved no reason here."""
     codes = np.full(len(q), int(Status.stalled))
     optimality = measure_local_optimality(problem, q, targets)
-    is_blocked, none_found = (
+    is_blocked, has_no_pose = (
         optimality.is_stationary & optimality.is_blocking.any(axis=1),
         np.zeros(len(q), dtype=np.bool_),
     )
@@ -337,13 +356,17 @@ def _search_status(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
         has_error, has_full_rank = _measure_rank(problem, q, targets)
     rows = np.flatnonzero(is_blocked | (optimality.is_stationary & has_error & ~has_full_rank))
     if len(rows):
-        unlimited = search_without_limits(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
-        none_found[rows] = ~unlimited.met
-        codes[rows[unlimited.met & ~unlimited.met_within_limits & is_blocked[rows]]] = Status.limited
-    codes[optimality.is_stationary & has_error & (none_found | (has_full_rank & ~is_blocked))] = Status.over_constrained
+        unlimited_search = search_without_limits(
+            *_take_rows(problem, q, targets, rows), tolerance, solve_iterations[rows]
+        )
+        has_no_pose[rows] = ~unlimited_search.met
+        codes[rows[unlimited_search.met & ~unlimited_search.met_within_limits & is_blocked[rows]]] = Status.limited
+    codes[optimality.is_stationary & has_error & (has_no_pose | (has_full_rank & ~is_blocked))] = (
+        Status.over_constrained
+    )
     rows = np.flatnonzero(optimality.is_stationary & (codes == Status.stalled))
     if len(rows) and sum([bool(goal.measures) for goal in problem.goals]) > 1:
-        is_singly_met = find_singly_met(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
+        is_singly_met = find_singly_met(*_take_rows(problem, q, targets, rows), tolerance, solve_iterations[rows])
         codes[rows[is_singly_met]] = Status.contradictory
     return codes
 
@@ -365,10 +388,12 @@ def _measure_rank(problem: Problem, q: Floats, targets: Floats) -> tuple[Bools, 
     A pose stuck at a singularity may only have stalled, so that the rank decides. The measure is independent of units
     and weights.
     """
-    jacobian, residuals = compute_residual(problem, q, targets, weighted=False)
-    lengths = np.sqrt((jacobian**2).sum(axis=1, keepdims=True))
-    sizes = np.linalg.svd(jacobian / np.maximum(lengths, 1e-300), compute_uv=False)
-    return np.abs(residuals).max(axis=1) > _ROUNDING_ERROR, sizes[:, -1] > _SINGULAR_RATIO * sizes[:, 0]
+    jacobian, residuals = compute_residual(problem, q, targets, is_weighted=False)
+    column_lengths = np.sqrt((jacobian**2).sum(axis=1, keepdims=True))
+    singular_values = np.linalg.svd(jacobian / np.maximum(column_lengths, 1e-300), compute_uv=False)
+    return np.abs(residuals).max(axis=1) > _ROUNDING_ERROR, singular_values[:, -1] > _SINGULAR_RATIO * singular_values[
+        :, 0
+    ]
 
 
 # --- limits ------------------------------------------------------------------------------------------------------
@@ -380,17 +405,17 @@ class LocalOptimality(NamedTuple):
     `is_stationary` (k,) marks poses without an improving single joint, `is_blocking` (k, joints) joints held at their
     limits.
 
-    The columns of `is_blocking` belong to `rows` of the skeleton; `values` (k, joints) are the bounded values and
-    `ranges` (joints, 2) their limits, infinite for a ball with a limit of its whole rotation. A joint blocks if it
-    alone would reduce the error without its limit. If there is no such joint (two must bend together), all joints at a
-    limit block.
+    The columns of `is_blocking` belong to `joint_rows` of the skeleton; `joint_values` (k, joints) are the bounded
+    values and `joint_ranges` (joints, 2) their limits, infinite for a ball with a limit of its whole rotation. A joint
+    blocks if it alone would reduce the error without its limit. If there is no such joint (two must bend together), all
+    joints at a limit block.
     """
 
     is_stationary: Bools
     is_blocking: Bools
-    rows: tuple[int, ...]
-    values: Floats
-    ranges: Floats
+    joint_rows: tuple[int, ...]
+    joint_values: Floats
+    joint_ranges: Floats
 
 
 def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> LocalOptimality:
@@ -400,33 +425,33 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
     first order of the residual: (J e)^2 / (J J) of |e|^2.
     """
     plan = problem.plan
-    if problem.has_single_position and not plan.limits.any() and plan.length_error <= EXPORTER_LENGTH_ERROR:
+    if problem.has_single_position and not plan.limit_rows.any() and plan.length_error <= EXPORTER_LENGTH_ERROR:
         return _probe_joints(find_chain(problem), problem, q, targets)
     jacobian, e = compute_residual(problem, q, targets)
     gradient = np.einsum("krd,kr->kd", jacobian, e)
     gain = gradient**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
-    helps = gain > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1, keepdims=True)
+    can_help = gain > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1, keepdims=True)
     low, high, u_columns = plan.layout.dofs[:, 0], plan.layout.dofs[:, 1], plan.layout.dofs[:, 2].astype(np.int64)
-    values = np.where(u_columns >= 0, plan.q_to_u(q)[:, u_columns], 0.0)
+    joint_values = np.where(u_columns >= 0, plan.q_to_u(q)[:, u_columns], 0.0)
     ranges = np.stack([low, high], axis=1)
     slide_dofs = [node.dof_start for node in plan.layout.nodes if node.kind == SLIDE]
     is_at_low, is_at_high = _find_values_at_ends(
-        values, ranges, np.where(np.isin(np.arange(len(low)), slide_dofs), plan.size, 1.0)
+        joint_values, ranges, np.where(np.isin(np.arange(len(low)), slide_dofs), plan.unit_size, 1.0)
     )
     is_at_limit = (is_at_low | is_at_high) & (u_columns >= 0)
     is_blocked = is_at_limit & ((is_at_low & (gradient < 0)) | (is_at_high & (gradient > 0)))
-    can_improve = helps & ~is_blocked
-    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0 for limit in plan.limits]):
+    can_improve = can_help & ~is_blocked
+    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0 for limit in plan.limit_rows]):
         node, dofs = plan.layout.nodes[i], slice(plan.layout.nodes[i].dof_start, plan.layout.nodes[i].dof_start + 3)
         ball_rotations = plan.q_to_u(q)[:, node.u_start : node.u_start + 4]
-        direction, is_held_back = _find_open_direction(plan.limits[i], ball_rotations, gradient[:, dofs])
+        direction, is_held_back = _find_open_direction(plan.limit_rows[i], ball_rotations, gradient[:, dofs])
         residual_change = np.einsum("kd,krd->kr", direction, jacobian[:, :, dofs])
         gain_along_open = np.einsum("kd,kd->k", direction, gradient[:, dofs]) ** 2 / np.maximum(
             (residual_change**2).sum(axis=1), 1e-300
         )
         is_open = (direction**2).sum(axis=1) > _STATIONARY_SHARE**2
         can_improve[:, dofs] = (is_open & (gain_along_open > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1)))[:, None]
-        helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
+        can_help[:, dofs] = can_help[:, dofs].any(axis=1, keepdims=True)
         is_at_limit[:, node.dof_start] = is_blocked[:, node.dof_start] = is_held_back
     is_stationary = ~can_improve.any(axis=1)
     row_of_dof = {
@@ -434,33 +459,39 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
         for node in plan.layout.nodes
         for i in range(DOF_COUNTS[node.kind])
     }
-    rows = tuple(row_of_dof[d] for d in range(len(low)))
-    return LocalOptimality(is_stationary, _find_blocking(is_at_limit, helps & is_blocked), rows, values, ranges)
+    joint_rows = tuple(row_of_dof[dof] for dof in range(len(low)))
+    return LocalOptimality(
+        is_stationary, _find_blocking(is_at_limit, can_help & is_blocked), joint_rows, joint_values, ranges
+    )
 
 
-def _find_leader(problem: Problem, row: int) -> int:
+def _find_leader(problem: Problem, joint_row: int) -> int:
     """Return the row with this joint's range. For a coupled joint it is the row of its leader."""
-    coupling = problem.skeleton.couplings[row]
-    return row if coupling is None else coupling.leader
+    coupling = problem.skeleton.couplings[joint_row]
+    return joint_row if coupling is None else coupling.leader
 
 
 def _probe_joints(chain: Chain, problem: Problem, q: Floats, targets: Floats) -> LocalOptimality:
     """Move every joint of a chain alone, exactly."""
-    x, aims = chain.q_to_motions(q), np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3])
-    points, tips = chain.points, np.zeros((len(x), 3))
-    errors_by_joint = np.zeros((len(x), len(chain.rows), 2))
+    x, tip_targets = chain.q_to_motions(q), np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3])
+    points, tips = chain.effector_point, np.zeros((len(x), 3))
+    errors_by_joint = np.zeros((len(x), len(chain.joint_rows), 2))
     kernels.ccd_position.measure_joint_leverage(
-        chain.kinds, chain.axes, chain.ranges, chain.frames, points, aims, x, errors_by_joint
+        chain.link_kinds, chain.axes, chain.ranges, chain.frames, points, tip_targets, x, errors_by_joint
     )
-    kernels.chain_kinematics.compute_tips(chain.kinds, chain.axes, chain.frames, points, x, tips)
-    errors = np.sqrt(((tips - aims) ** 2).sum(axis=-1))
+    kernels.chain_kinematics.compute_tips(chain.link_kinds, chain.axes, chain.frames, points, x, tips)
+    errors = np.sqrt(((tips - tip_targets) ** 2).sum(axis=-1))
     is_stationary = (errors_by_joint[:, :, 0] >= (1 - _STATIONARY_SHARE) * errors[:, None]).all(axis=1)
-    values = x[:, :, 0]
+    joint_values = x[:, :, 0]
     is_at_limit = np.logical_or(
-        *_find_values_at_ends(values, chain.ranges, np.where(chain.kinds == SLIDE, chain.plan.size, 1.0))
+        *_find_values_at_ends(
+            joint_values, chain.ranges, np.where(chain.link_kinds == SLIDE, chain.plan.unit_size, 1.0)
+        )
     )
-    helps = errors_by_joint[:, :, 1] < (1 - _STATIONARY_SHARE) * errors_by_joint[:, :, 0]
-    return LocalOptimality(is_stationary, _find_blocking(is_at_limit, helps), chain.rows, values, chain.ranges)
+    can_help = errors_by_joint[:, :, 1] < (1 - _STATIONARY_SHARE) * errors_by_joint[:, :, 0]
+    return LocalOptimality(
+        is_stationary, _find_blocking(is_at_limit, can_help), chain.joint_rows, joint_values, chain.ranges
+    )
 
 
 def _find_open_direction(limit: Floats, ball_rotations: Floats, gradient: Floats) -> tuple[Floats, Bools]:
@@ -470,30 +501,31 @@ def _find_open_direction(limit: Floats, ball_rotations: Floats, gradient: Floats
 
     It takes a small step in that direction, clamps it and returns the remainder in lengths of the step.
     """
-    length = np.sqrt((gradient**2).sum(axis=-1, keepdims=True))
+    gradient_length = np.sqrt((gradient**2).sum(axis=-1, keepdims=True))
     probe_rotations = rotations.multiply(
-        rotations.about(gradient / np.maximum(length, 1e-300), np.full(len(gradient), _PROBE_ANGLE_RAD)), ball_rotations
+        rotations.about(gradient / np.maximum(gradient_length, 1e-300), np.full(len(gradient), _PROBE_ANGLE_RAD)),
+        ball_rotations,
     )
-    probe_rotations = np.where(length > 0.0, probe_rotations, ball_rotations)
-    step = rotations.multiply(clamp_rotations(limit, probe_rotations), rotations.inverse(ball_rotations))
-    direction = 2.0 * step[:, 1:] * np.where(step[:, :1] < 0.0, -1.0, 1.0) / _PROBE_ANGLE_RAD
-    along_gradient = (direction * gradient).sum(axis=-1) / np.maximum(length[:, 0], 1e-300)
-    return direction, (along_gradient < 1.0 - _STATIONARY_SHARE) & (length[:, 0] > 0.0)
+    probe_rotations = np.where(gradient_length > 0.0, probe_rotations, ball_rotations)
+    clamped_step = rotations.multiply(clamp_rotations(limit, probe_rotations), rotations.inverse(ball_rotations))
+    direction = 2.0 * clamped_step[:, 1:] * np.where(clamped_step[:, :1] < 0.0, -1.0, 1.0) / _PROBE_ANGLE_RAD
+    along_gradient = (direction * gradient).sum(axis=-1) / np.maximum(gradient_length[:, 0], 1e-300)
+    return direction, (along_gradient < 1.0 - _STATIONARY_SHARE) & (gradient_length[:, 0] > 0.0)
 
 
-def _find_values_at_ends(values: Floats, ranges: Floats, sizes: Floats) -> tuple[Bools, Bools]:
+def _find_values_at_ends(values: Floats, ranges: Floats, value_scales: Floats) -> tuple[Bools, Bools]:
     """Find values at the lower and upper end of their range.
 
-    `sizes` scales the tolerance: one radian for a rotation, the rig size for a slide, in any unit.
+    `value_scales` scales the tolerance: one radian for a rotation, the rig size for a slide, in any unit.
     """
-    slack = _AT_LIMIT_TOLERANCE * np.maximum(sizes, np.abs(values))
-    return values <= ranges[:, 0] + slack, values >= ranges[:, 1] - slack
+    tolerances = _AT_LIMIT_TOLERANCE * np.maximum(value_scales, np.abs(values))
+    return values <= ranges[:, 0] + tolerances, values >= ranges[:, 1] - tolerances
 
 
-def _find_blocking(is_at_limit: Bools, helps: Bools) -> Bools:
+def _find_blocking(is_at_limit: Bools, can_help: Bools) -> Bools:
     """Find the joints blocked by their limits.
 
     They are the joints at a limit that would reduce the error, or all joints at a limit if there are none.
     """
-    blocks = is_at_limit & helps
-    return np.where(blocks.any(axis=1, keepdims=True), blocks, is_at_limit)
+    is_blocking = is_at_limit & can_help
+    return np.where(is_blocking.any(axis=1, keepdims=True), is_blocking, is_at_limit)

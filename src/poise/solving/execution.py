@@ -1,6 +1,6 @@
-"""Run the solver for target rows and build the Result.
+"""Execution of a solve: batches, single targets and the fast path.
 
-It covers batches, single targets and a fast path for single targets of serial arms.
+The fast path is for single targets of serial arms.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.errors import InputError
-from poise.kernels.layout import ARM_RESULT, ARM_WORK
+from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_SIZE
 from poise.maths.arguments import check_bool
 from poise.maths.arrays import Floats, Ints, find_simd_width
 from poise.maths.caching import freeze_arrays, get_or_compute
@@ -55,18 +55,18 @@ class SolveSettings:
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else int(value))
 
-    def request(self, count: int) -> Request:
-        """Make the request for `count` targets.
+    def make_request(self, target_count: int) -> Request:
+        """Make the request for `target_count` targets.
 
         Chooses the number of threads; InputError for options of single targets only.
         """
-        if self.trace and count != 1:
-            raise InputError(f"trace=True keeps the iterations of one target; there are {count}")
-        if self.prefer == "all" and count != 1:
-            raise InputError(f'prefer="all" lists the solutions of one target; there are {count}')
+        if self.trace and target_count != 1:
+            raise InputError(f"trace=True keeps the iterations of one target; there are {target_count}")
+        if self.prefer == "all" and target_count != 1:
+            raise InputError(f'prefer="all" lists the solutions of one target; there are {target_count}')
         threads = self.threads
         if threads is None:
-            threads = (os.cpu_count() or 1) if count >= _MIN_THREADED_TARGETS else 1
+            threads = (os.cpu_count() or 1) if target_count >= _MIN_THREADED_TARGETS else 1
         return Request(self.prefer, self.seeds, threads, self.trace, self.progress)
 
 
@@ -78,7 +78,7 @@ def solve_batch(
     request: Request,
     shape: tuple[int, ...],
     moved_inside: tuple[str, ...],
-    began: float,
+    start_time: float,
     goals: tuple[Goal, ...] | None = None,
 ) -> Result:
     """Solve a problem for targets (k, W) and measure the answer.
@@ -86,17 +86,17 @@ def solve_batch(
     `goals` hold the targets, if the caller supplied goals.
     """
     measured = solve_and_measure(problem, targets, solver, tolerance, request)
-    answer, reached = measured.answer, problem.is_met(measured.errors, tolerance)
+    answer, is_reached = measured.answer, problem.is_met(measured.errors, tolerance)
     if problem.skeleton.loops:
-        reached &= has_closed_loops(problem, answer.q, tolerance)
-    reached = reached.reshape(shape)
+        is_reached &= has_closed_loops(problem, answer.q, tolerance)
+    is_reached = is_reached.reshape(shape)
     freeze_arrays((answer.trace,))
     fields = {
         "problem": problem,
         "targets": targets,
         "q": answer.q.reshape(*shape, answer.q.shape[-1]),
         "errors": measured.errors.reshape(*shape, measured.errors.shape[-1]),
-        "reached": reached if shape else bool(reached),
+        "reached": is_reached if shape else bool(is_reached),
         "iterations": answer.iterations.reshape(shape),
         "joint_updates": answer.joint_updates.reshape(shape),
         "solver": solver.name,
@@ -107,7 +107,7 @@ def solve_batch(
         "tolerances": tolerance,
         "restrained": solver if read_restraints(solver) else None,
     }
-    return Result(fields if goals is None else fields | {"goals": goals}, began)
+    return Result(fields if goals is None else fields | {"goals": goals}, start_time)
 
 
 # --- Fast path for serial arms ---------------------------------------------------------------------------------------
@@ -124,14 +124,14 @@ _NO_FIELDS: Mapping[str, Any] = {}
 class ArmFastPath(NamedTuple):
     """Constant arguments of kernels/arm_targets.py, with their scope.
 
-    bases             base transforms of the arm, if equal in every pose; else None
+    base_transforms   base transforms of the arm, if equal in every pose; else None
     serves_any_start  whether any start is allowed: no unmoved joint lies on the chain
     """
 
     kernel: Callable[..., tuple[int, int, float, float]]
     packed_arm: Floats
     layout: Ints
-    bases: Floats | None
+    base_transforms: Floats | None
     serves_any_start: bool
 
 
@@ -159,36 +159,36 @@ def build_fast_path(
 
 def _is_base_fixed(plan: Plan) -> bool:
     """Return whether the base of the arm is fixed."""
-    return all(plan.skeleton.kinds[row] == Kind.FIXED for row in plan.skeleton.way(plan.layout.base))
+    return all(plan.skeleton.kinds[row] == Kind.FIXED for row in plan.skeleton.way(plan.layout.base_row))
 
 
 def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) -> ArmFastPath | None:
-    arm, paths = solver.arm(problem), problem.error_paths
+    arm, error_paths = solver.arm(problem), problem.error_paths
     skeleton, plan = problem.skeleton, problem.plan
-    if arm is None or paths is None or plan.is_sheared or len(problem.goals) != 1 or not problem.goals[0].width:
+    if arm is None or error_paths is None or plan.is_sheared or len(problem.goals) != 1 or not problem.goals[0].width:
         return None
     if (skeleton.kinds >= Kind.BALL).any() or not solver.iterations:
         return None  # the kernel always iterates
-    if (len(paths.q_columns) + 7) * find_simd_width() > ARM_WORK:
+    if (len(error_paths.q_columns) + 7) * find_simd_width() > ARM_WORKSPACE_SIZE:
         return None
-    settings = pack_arm_settings(arm, plan.unit, tolerance, solver.arm_options)
-    packed = pack_for_q(problem, arm, settings, paths, problem.compute_max_errors(tolerance))
+    kernel_settings = pack_arm_settings(arm, plan.unit, tolerance, solver.arm_options)
+    packed_arrays = pack_for_q(problem, arm, kernel_settings, error_paths, problem.compute_max_errors(tolerance))
     kernel = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
-    bases = problem.rigid_base_transforms if _is_base_fixed(plan) else None
-    serves_any_start = set(paths.q_columns.tolist()) <= {node.q_start for node in plan.layout.nodes}
-    return ArmFastPath(kernel, *packed, bases, serves_any_start)
+    base_transforms = problem.rigid_base_transforms if _is_base_fixed(plan) else None
+    serves_any_start = set(error_paths.q_columns.tolist()) <= {node.q_start for node in plan.layout.nodes}
+    return ArmFastPath(kernel, *packed_arrays, base_transforms, serves_any_start)
 
 
 def make_buffer(q: Floats) -> Floats:
     """Make the kernel buffer (1, nq + 4) of a start (nq,). The last four entries receive its output."""
-    buffer = np.empty((1, len(q) + ARM_RESULT))
-    buffer[0, :-ARM_RESULT] = q
+    buffer = np.empty((1, len(q) + ARM_RESULT_ROW))
+    buffer[0, :-ARM_RESULT_ROW] = q
     return buffer
 
 
 def solve_fast(
     fast_path: ArmFastPath, problem: Problem, targets: Floats, buffer: Floats, lazy_fields: tuple[Any, ...],
-    began: float,
+    start_time: float,
     extra_fields: Mapping[str, Any] = _NO_FIELDS,
 ) -> Result | None:  # fmt: skip
     """Solve for one target (1, W) from a `make_buffer` buffer.
@@ -200,12 +200,12 @@ def solve_fast(
                   the remaining fields of the Result
     extra_fields  further fields of the Result
     """
-    kernel, packed_arm, layout, bases, _ = fast_path
+    kernel, packed_arm, layout, base_transforms, _ = fast_path
     output = kernel(
         packed_arm,
         layout,
         targets,
-        problem.rigid_base_transforms if bases is None else bases,
+        problem.rigid_base_transforms if base_transforms is None else base_transforms,
         buffer,
         0,
         1,
@@ -213,10 +213,10 @@ def solve_fast(
     )
     if output[0] < 0:  # the goal must parse the target, or the start is illegal: use the general path
         return None
-    q = buffer[0, :-ARM_RESULT]
+    q = buffer[0, :-ARM_RESULT_ROW]
     q.setflags(write=False)
     return Result.from_frozen(
-        {"q": q, "reached": output[0] == 1, "later": (*lazy_fields, targets, output), **extra_fields}, began
+        {"q": q, "reached": output[0] == 1, "later": (*lazy_fields, targets, output), **extra_fields}, start_time
     )
 
 
@@ -245,16 +245,16 @@ class SingleTargetSolve:
         self.tolerance = tolerance
         self.settings = settings
         self.request = request
-        self.bounds = problem.compute_error_bounds(tolerance)
-        plain = not problem.has_optional_goals and settings.progress is None and not problem.skeleton.loops
+        self.error_bounds = problem.compute_error_bounds(tolerance)
+        is_plain = not problem.has_optional_goals and settings.progress is None and not problem.skeleton.loops
         # Scale is uniform on these paths, and in the plans of all starts without scales of their own.
-        self.paths = problem.error_paths if plain and not problem.plan.is_sheared else None
-        self.skips_batch_steps = plain and (
-            self.paths is not None or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
+        self.error_paths = problem.error_paths if is_plain and not problem.plan.is_sheared else None
+        self.skips_batch_steps = is_plain and (
+            self.error_paths is not None or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
         )
-        self.shape = 1, problem.skeleton.nq
+        self.q_shape = 1, problem.skeleton.nq
         # A solver that wraps another may pass on its answer unchecked. (`is_builtin` would cost another call.)
-        self._is_own = type(solver).__module__.startswith(BUILTIN_PREFIX) and not hasattr(solver, "inner")
+        self._is_builtin = type(solver).__module__.startswith(BUILTIN_PREFIX) and not hasattr(solver, "inner")
         start = problem.start
         self.serves_any_start = (
             start.translations is None and start.scales is None and not len(problem.plan.layout.fixed_columns)
@@ -275,7 +275,7 @@ class SingleTargetSolve:
         problem: Problem,
         targets: Floats,
         moved_inside: tuple[str, ...],
-        began: float,
+        start_time: float,
         goals: tuple[Goal, ...] | None = None,
     ) -> Result:
         """Solve for one target (1, W). The problem has goals of the same kinds as this one."""
@@ -283,37 +283,41 @@ class SingleTargetSolve:
         fast_path = None if self._fast_path is None else self.find_fast_path(problem)
         if fast_path is not None:
             fields = self.build_fast_fields, problem, moved_inside
-            result = solve_fast(fast_path, problem, targets, make_buffer(problem.start.q), fields, began, extra_fields)
+            result = solve_fast(
+                fast_path, problem, targets, make_buffer(problem.start.q), fields, start_time, extra_fields
+            )
             if result is not None:
                 if self.settings.progress is not None:
                     self.settings.progress(1)
                 return result
-        if not self.skips_batch_steps or (self.paths is None and problem.plan.length_error > MIN_REFINED_LENGTH_ERROR):
+        if not self.skips_batch_steps or (
+            self.error_paths is None and problem.plan.length_error > MIN_REFINED_LENGTH_ERROR
+        ):
             return solve_batch(
-                problem, targets, self.solver, self.tolerance, self.request, (), moved_inside, began, goals
+                problem, targets, self.solver, self.tolerance, self.request, (), moved_inside, start_time, goals
             )
         answer = self.solver.run(problem, targets, self.tolerance, self.request)
-        if not self._is_own:
-            answer = convert_custom_answer(answer, self.solver.name, self.shape)
-        elif answer.q.shape != self.shape or not np.isfinite(answer.q).all():
-            check_answer(answer, self.solver.name, self.shape)
-        paths = self.paths
+        if not self._is_builtin:
+            answer = convert_custom_answer(answer, self.solver.name, self.q_shape)
+        elif answer.q.shape != self.q_shape or not np.isfinite(answer.q).all():
+            check_answer(answer, self.solver.name, self.q_shape)
+        error_paths = self.error_paths
         errors = (
             problem.compute_errors(answer.q, targets)
-            if paths is None
-            else compute_path_errors(paths, answer.q, targets)
+            if error_paths is None
+            else compute_path_errors(error_paths, answer.q, targets)
         )
-        if paths is None and answer.met[0] and not (errors <= self.bounds).all():
+        if error_paths is None and answer.met[0] and not (errors <= self.error_bounds).all():
             answer = correct_shear(problem, self.solver, targets, self.tolerance, self.request, answer)
             errors = problem.compute_errors(answer.q, targets)
         fields = {
             "q": answer.q[0],
             "errors": errors[0],
-            "reached": bool((errors <= self.bounds).all()),
+            "reached": bool((errors <= self.error_bounds).all()),
             "later": (self.build_fields, problem, moved_inside, targets, answer),
             **extra_fields,
         }
-        return Result(fields, began)
+        return Result(fields, start_time)
 
     def build_fields(
         self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, answer: Answer
@@ -330,11 +334,11 @@ class SingleTargetSolve:
         self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, output: tuple[Any, ...]
     ) -> dict[str, Any]:
         """Build the remaining fields of a fast-path Result. `output` holds reached, iterations and errors."""
-        _, count, *errors = output
+        _, iteration_count, *errors = output
         return self._build_common_fields(problem, moved_inside, targets) | {
             "errors": np.array(errors[: len(problem.measures)]),
-            "iterations": np.array(count),
-            "joint_updates": np.array(count * len(problem.joints)),
+            "iterations": np.array(iteration_count),
+            "joint_updates": np.array(iteration_count * len(problem.joints)),
             "trace": None,
             "solutions_q": None,
         }

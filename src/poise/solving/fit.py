@@ -4,8 +4,8 @@ Each joint's rotation is found in closed form from the directions to the joints 
 refines frames with other bone lengths.
 
 All rotations are in the world frame of the base pose. `rotation` is the rotation of a joint relative to its parent and
-`world_rotations` = whole of the parent . own its total rotation; an offset r of a child becomes whole r. Scale and
-mirroring cancel.
+`world_rotations` = parent's world rotation . rotation; an offset r of a child is rotated by it. Scale and mirroring
+cancel.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, join_names
 from poise.maths import rotations
-from poise.maths.arguments import check_bool, check_names, make_kind_error
+from poise.maths.arguments import check_bool, check_names, make_type_error
 from poise.maths.arrays import Bools, Floats, copy_numbers_or_nan, freeze_array, real
 from poise.maths.formatting import format_count, format_fields, format_number
 from poise.model.clip import Clip
@@ -41,44 +41,48 @@ _INDEPENDENT_PAIR_WEIGHT = 0.05  # weight of the twist from two such directions
 _NO_CONFIDENCE_SPREAD, _FULL_CONFIDENCE_SPREAD = 0.05, 0.25
 
 
-def fit_rotations(base: Pose, tracked: list[int], targets: Floats, anchor: int, *, twist_retention: float) -> Floats:
+def fit_rotations(
+    base: Pose, tracked_rows: list[int], targets: Floats, anchor: int, *, twist_retention: float
+) -> Floats:
     """Compute configurations (frames, nq) with bones towards the targets.
 
     Targets are (frames, tracked, 3); the anchor stays in place.
 
     twist_retention  the share of an undetermined twist kept from one frame to the next
     """
-    fitting = _RotationFit(base, tracked, targets, twist_retention)
+    rotation_fit = _RotationFit(base, tracked_rows, targets, twist_retention)
     for row in range(anchor, len(base.skeleton)):
         if anchor in base.skeleton.way(row):
-            fitting.fit_joint(row)
-    return base.skeleton.legal(fitting.q)[0]
+            rotation_fit.fit_joint(row)
+    return base.skeleton.legal(rotation_fit.q)[0]
 
 
 class _RotationFit:
     """Partial fit: q, positions and world rotations so far."""
 
-    def __init__(self, base: Pose, tracked: list[int], targets: Floats, twist_retention: float) -> None:
+    def __init__(self, base: Pose, tracked_rows: list[int], targets: Floats, twist_retention: float) -> None:
         self.base_pose, self.skeleton, self.twist_retention = base, base.skeleton, twist_retention
-        self.targets = {row: targets[:, i] for i, row in enumerate(tracked)}
+        self.targets = {row: targets[:, i] for i, row in enumerate(tracked_rows)}
         self.frame_count = len(targets)
         self.q = np.tile(base.q, (self.frame_count, 1))
         self.rest_positions = base.world.positions
         self.body_size = float(np.ptp(self.rest_positions, axis=0).max())
         self.world_rotations: dict[int, Floats] = {}
         self.positions: dict[int, Floats] = {}
-        world = base.world.rotations
-        above = [rotations.IDENTITY if parent < 0 else world[parent] for parent in self.skeleton.parents.tolist()]
-        self.world_from_joint = rotations.multiply(np.array(above).reshape(-1, 4), self.skeleton.A[:, 3:])
+        world_rotations = base.world.rotations
+        parent_rotations = [
+            rotations.IDENTITY if parent < 0 else world_rotations[parent] for parent in self.skeleton.parents.tolist()
+        ]
+        self.world_from_joint = rotations.multiply(np.array(parent_rotations).reshape(-1, 4), self.skeleton.A[:, 3:])
 
     def fit_joint(self, row: int) -> None:
         """Fit the rotation of one joint and store it in q."""
         parent = int(self.skeleton.parents[row])
-        whole = self.world_rotations.get(parent, rotations.IDENTITY)
-        self.positions[row] = self._find_position(row, parent, whole)
-        own = self._fit_rotation(row, whole) if self._can_fit(row) else rotations.IDENTITY
+        parent_rotation = self.world_rotations.get(parent, rotations.IDENTITY)
+        self.positions[row] = self._find_position(row, parent, parent_rotation)
+        rotation = self._fit_rotation(row, parent_rotation) if self._can_fit(row) else rotations.IDENTITY
         self.world_rotations[row] = np.broadcast_to(
-            rotations.multiply(*np.broadcast_arrays(whole, own)), (self.frame_count, 4)
+            rotations.multiply(*np.broadcast_arrays(parent_rotation, rotation)), (self.frame_count, 4)
         )
 
     def _find_position(self, row: int, parent: int, parent_rotation: Floats) -> Floats:
@@ -93,17 +97,17 @@ class _RotationFit:
         )
 
     def _can_fit(self, row: int) -> bool:
-        turning = self.skeleton.kinds[row] in (Kind.HINGE, Kind.BALL, Kind.FREE)
-        return turning and not self.skeleton.couplings[row] and bool(self._find_target_joints(row))
+        can_rotate = self.skeleton.kinds[row] in (Kind.HINGE, Kind.BALL, Kind.FREE)
+        return can_rotate and not self.skeleton.couplings[row] and bool(self._find_target_joints(row))
 
     def _find_target_joints(self, row: int, search_row: int | None = None) -> list[int]:
         """List the nearest joints below with targets. Joints at the same position are skipped."""
         joints: list[int] = []
         for child in self.skeleton.children[row if search_row is None else search_row]:
-            away = np.sqrt(((self.rest_positions[child] - self.rest_positions[row]) ** 2).sum())
+            distance = np.sqrt(((self.rest_positions[child] - self.rest_positions[row]) ** 2).sum())
             joints += (
                 [child]
-                if child in self.targets and away > _ZERO_LENGTH_SHARE * self.body_size
+                if child in self.targets and distance > _ZERO_LENGTH_SHARE * self.body_size
                 else self._find_target_joints(row, child)
             )
         return joints
@@ -118,13 +122,13 @@ class _RotationFit:
         axis = self._find_hinge_axis(row)
         if axis is not None:
             return self._fit_hinge(row, axis, rest_offsets, target_offsets)
-        longest = int(np.argmax((rest_offsets**2).sum(axis=1)))
+        longest_index = int(np.argmax((rest_offsets**2).sum(axis=1)))
         swing, bone_axis = (
-            rotations.rotation_between(rest_offsets[longest], target_offsets[:, longest]),
-            normalise_vectors(rest_offsets[longest]),
+            rotations.rotation_between(rest_offsets[longest_index], target_offsets[:, longest_index]),
+            normalise_vectors(rest_offsets[longest_index]),
         )
-        spread = np.linalg.svd(rest_offsets, compute_uv=False)
-        if len(target_rows) > 1 and spread[1] > _COLLINEAR_RATIO * spread[0]:
+        singular_values = np.linalg.svd(rest_offsets, compute_uv=False)
+        if len(target_rows) > 1 and singular_values[1] > _COLLINEAR_RATIO * singular_values[0]:
             best_rotations, confidence = find_best_rotations(rest_offsets, target_offsets)
             known_twist = rotations.twist_angle(rotations.multiply(rotations.inverse(swing), best_rotations), bone_axis)
             rotation = rotations.slerp(
@@ -132,7 +136,7 @@ class _RotationFit:
             )
         else:
             known_twist, confidence = self._find_hinge_twist(
-                target_rows[longest], target_offsets[:, longest], swing, parent_inverse
+                target_rows[longest_index], target_offsets[:, longest_index], swing, parent_inverse
             )
             rotation = self._apply_twist(swing, bone_axis, known_twist, confidence)
         self._write_rotation(row, rotation)
@@ -153,25 +157,27 @@ class _RotationFit:
         )
         angle = np.unwrap(np.arctan2(sine, cosine))
         if self.skeleton.kinds[row] == Kind.HINGE:
-            first = int(self.skeleton.q_start[row])
-            still = float(self.base_pose.q[first])
-            self.q[:, first] = clamp_angles(still + angle, *self.skeleton.value_ranges[first])
-            return rotations.about(axis, self.q[:, first] - still)
-        own = rotations.about(axis, angle)
-        self._write_rotation(row, own)
-        return own
+            column = int(self.skeleton.q_start[row])
+            base_angle = float(self.base_pose.q[column])
+            self.q[:, column] = clamp_angles(base_angle + angle, *self.skeleton.value_ranges[column])
+            return rotations.about(axis, self.q[:, column] - base_angle)
+        rotation = rotations.about(axis, angle)
+        self._write_rotation(row, rotation)
+        return rotation
 
     def _apply_twist(self, swing: Floats, bone_axis: Floats, known_twist: Floats, confidence: Floats) -> Floats:
         """Add twist to swings (frames, 4).
 
         Known twist counts by its confidence; otherwise the twist changes as little as possible.
         """
-        relative = rotations.multiply(rotations.inverse(swing[:-1]), swing[1:])
-        change = [0.0, *(-rotations.twist_angle(relative, bone_axis)).tolist()]
+        swing_change = rotations.multiply(rotations.inverse(swing[:-1]), swing[1:])
+        twist_steps = [0.0, *(-rotations.twist_angle(swing_change, bone_axis)).tolist()]
         twist, twists = 0.0, np.zeros(self.frame_count)
-        for i, (step, value, weight) in enumerate(zip(change, known_twist.tolist(), confidence.tolist(), strict=True)):
+        for i, (step, known_angle, weight) in enumerate(
+            zip(twist_steps, known_twist.tolist(), confidence.tolist(), strict=True)
+        ):
             predicted = self.twist_retention * wrap_angle(twist + step)
-            twist = predicted + weight * wrap_angle(value - predicted)
+            twist = predicted + weight * wrap_angle(known_angle - predicted)
             twists[i] = twist
         return rotations.multiply(swing, rotations.about(bone_axis, twists))
 
@@ -185,9 +191,9 @@ class _RotationFit:
         axis, target_rows = self._find_hinge_axis(child), self._find_target_joints(child)
         if axis is None or not target_rows or child not in self.targets:
             return np.zeros(self.frame_count), np.zeros(self.frame_count)
-        bone = rotations.rotate(parent_inverse, self.targets[target_rows[0]] - self.targets[child])
+        child_bone = rotations.rotate(parent_inverse, self.targets[target_rows[0]] - self.targets[child])
         swung_axis, bone_axis = rotations.rotate(swing, axis), normalise_vectors(target_offset)
-        normal = np.cross(bone_axis, normalise_vectors(bone))
+        normal = np.cross(bone_axis, normalise_vectors(child_bone))
         sine = np.sqrt((normal**2).sum(axis=-1))
         normal *= np.where((normal * swung_axis).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
         projected_axis = swung_axis - (swung_axis * bone_axis).sum(axis=-1, keepdims=True) * bone_axis
@@ -198,11 +204,13 @@ class _RotationFit:
 
     def _write_rotation(self, row: int, rotation: Floats) -> None:
         """Write a world rotation into q as a joint rotation after A."""
-        stand = np.broadcast_to(self.world_from_joint[row], rotation.shape)
-        local = rotations.multiply(rotations.multiply(rotations.inverse(stand), rotation), stand)
-        first = int(self.skeleton.q_start[row]) + (3 if self.skeleton.kinds[row] == Kind.FREE else 0)
-        still = np.broadcast_to(self.base_pose.q[first : first + 4], rotation.shape)
-        self.q[:, first : first + 4] = rotations.normalise(rotations.multiply(local, still))
+        joint_frame = np.broadcast_to(self.world_from_joint[row], rotation.shape)
+        local_rotation = rotations.multiply(rotations.multiply(rotations.inverse(joint_frame), rotation), joint_frame)
+        start_column = int(self.skeleton.q_start[row]) + (3 if self.skeleton.kinds[row] == Kind.FREE else 0)
+        base_rotation = np.broadcast_to(self.base_pose.q[start_column : start_column + 4], rotation.shape)
+        self.q[:, start_column : start_column + 4] = rotations.normalise(
+            rotations.multiply(local_rotation, base_rotation)
+        )
 
 
 def find_best_rotations(rest_offsets: Floats, target_offsets: Floats) -> tuple[Floats, Floats]:
@@ -212,11 +220,11 @@ def find_best_rotations(rest_offsets: Floats, target_offsets: Floats) -> tuple[F
 
     Kabsch 1976. Aims that have become collinear leave the twist undetermined.
     """
-    u, spread, vt = np.linalg.svd(np.einsum("mi,fmj->fij", rest_offsets, target_offsets))
+    u, singular_values, vt = np.linalg.svd(np.einsum("mi,fmj->fij", rest_offsets, target_offsets))
     v, u_transposed = np.swapaxes(vt, 1, 2).copy(), np.swapaxes(u, 1, 2)
     v[:, :, 2] *= np.where(np.linalg.det(v @ u_transposed) < 0, -1.0, 1.0)[:, None]
     rest_spread = np.linalg.svd(rest_offsets, compute_uv=False) ** 2
-    spread_ratio = spread[:, 1] / np.maximum(spread[:, 0], 1e-300) / (rest_spread[1] / rest_spread[0])
+    spread_ratio = singular_values[:, 1] / np.maximum(singular_values[:, 0], 1e-300) / (rest_spread[1] / rest_spread[0])
     confidence = np.clip(
         (spread_ratio - _NO_CONFIDENCE_SPREAD) / (_FULL_CONFIDENCE_SPREAD - _NO_CONFIDENCE_SPREAD), 0.0, 1.0
     )
@@ -283,10 +291,10 @@ class Fitted(Clip):
         if not np.isfinite(self.residuals).any():
             return f"{format_count(len(self), 'frame')}; no positions to compare with"
         frame, column = np.unravel_index(np.nanargmax(self.residuals), self.residuals.shape)
-        worst = format_number(float(self.residuals[frame, column]), 3)
-        mean = format_number(float(np.nanmean(self.residuals)), 3)
-        where = f"{self.joints[column]!r} in frame {frame}"
-        return f"{format_count(len(self), 'frame')}; {mean} left on average, at most {worst}: {where}"
+        worst_text = format_number(float(self.residuals[frame, column]), 3)
+        mean_text = format_number(float(np.nanmean(self.residuals)), 3)
+        worst_place = f"{self.joints[column]!r} in frame {frame}"
+        return f"{format_count(len(self), 'frame')}; {mean_text} left on average, at most {worst_text}: {worst_place}"
 
 
 def fit(
@@ -341,26 +349,26 @@ def fit(
     """
     refine = check_bool("refine", refine)
     if not isinstance(on, Pose | Skeleton):
-        raise make_kind_error(on, (Skeleton, Pose), "what fit() moves")
+        raise make_type_error(on, (Skeleton, Pose), "what fit() moves")
     base = on if isinstance(on, Pose) else Pose(on, on.rest_q)
     if base.shape:
         raise InputError("fit() takes a skeleton or a single pose")
-    rows, measured = _parse_positions(base.skeleton, positions, joints)
-    half_life, rate = real(twist_half_life, "twist_half_life"), real(fps, "fps")
-    if not half_life > 0 or not 0 < rate < np.inf:
+    rows, measured_positions = _parse_positions(base.skeleton, positions, joints)
+    half_life, frame_rate = real(twist_half_life, "twist_half_life"), real(fps, "fps")
+    if not half_life > 0 or not 0 < frame_rate < np.inf:
         raise InputError("twist_half_life and fps are finite numbers above 0")
-    observed = {int(column) for column in np.nonzero(np.isfinite(measured).all(axis=2))[1]}
-    anchor, used = _find_anchor(base.skeleton, rows, observed, named=joints is not None)
-    tracked, targets = [rows[i] for i in used], _fill_gaps(measured[:, used])
-    q = fit_rotations(base, tracked, targets, anchor, twist_retention=2.0 ** (-1 / (rate * half_life)))
-    shift = targets[:, tracked.index(anchor)] - base.world.positions[anchor]
+    observed_columns = {int(column) for column in np.nonzero(np.isfinite(measured_positions).all(axis=2))[1]}
+    anchor, used_columns = _find_anchor(base.skeleton, rows, observed_columns, is_named=joints is not None)
+    tracked_rows, targets = [rows[i] for i in used_columns], _fill_gaps(measured_positions[:, used_columns])
+    q = fit_rotations(base, tracked_rows, targets, anchor, twist_retention=2.0 ** (-1 / (frame_rate * half_life)))
+    shift = targets[:, tracked_rows.index(anchor)] - base.world.positions[anchor]
     poses = _move_anchor(base, q, anchor, shift)
     if refine:
-        poses = _refine_frames(poses, tracked, targets, anchor)
-    residuals = np.sqrt(((poses.world.positions[:, rows] - measured) ** 2).sum(axis=-1))
-    columns = tuple(base.skeleton.names[row] for row in rows)
+        poses = _refine_frames(poses, tracked_rows, targets, anchor)
+    residuals = np.sqrt(((poses.world.positions[:, rows] - measured_positions) ** 2).sum(axis=-1))
+    column_names = tuple(base.skeleton.names[row] for row in rows)
     freeze_array(residuals)
-    return Fitted(np.arange(len(q)) / rate, poses, name, joints=columns, residuals=residuals)
+    return Fitted(np.arange(len(q)) / frame_rate, poses, name, joints=column_names, residuals=residuals)
 
 
 def _parse_positions(
@@ -370,45 +378,53 @@ def _parse_positions(
 
     Returns the skeleton rows of the columns and the positions.
     """
-    named = None if joints is None else check_names(joints, "joints")
-    rows = list(range(len(skeleton))) if named is None else [skeleton.index(joint) for joint in named]
+    joint_names = None if joints is None else check_names(joints, "joints")
+    rows = list(range(len(skeleton))) if joint_names is None else [skeleton.index(joint) for joint in joint_names]
     if len(set(rows)) != len(rows):
         repeated_names = join_names(sorted({skeleton.names[row] for row in rows if rows.count(row) > 1}))
         raise InputError(f"a joint has one column of positions; given twice: {repeated_names}")
-    measured = copy_numbers_or_nan(positions, "positions")
-    if measured.ndim != 3 or measured.shape[1:] != (len(rows), 3):  # noqa: PLR2004  (frames, joints, x y z)
+    measured_positions = copy_numbers_or_nan(positions, "positions")
+    if measured_positions.ndim != 3 or measured_positions.shape[1:] != (len(rows), 3):  # noqa: PLR2004  (frames, joints, x y z)
         shape = f"(frames, {len(rows)}, 3)"
-        raise InputError(f"positions of {len(rows)} joints are numbers of shape {shape}, not {measured.shape}")
-    if np.isinf(measured).any():
+        raise InputError(
+            f"positions of {len(rows)} joints are numbers of shape {shape}, not {measured_positions.shape}"
+        )
+    if np.isinf(measured_positions).any():
         raise InputError("positions are finite numbers, or NaN where a joint was not seen")
-    return rows, measured
+    return rows, measured_positions
 
 
-def _fill_gaps(measured: Floats) -> Floats:
+def _fill_gaps(measured_positions: Floats) -> Floats:
     """Interpolate missing positions linearly in time."""
-    filled = measured.copy()
-    frames = np.arange(len(measured))
-    lost: Bools = np.asarray(np.isnan(measured).any(axis=2))
-    for column in np.flatnonzero(lost.any(axis=0)):
-        here = ~lost[:, column]
+    filled_positions = measured_positions.copy()
+    frames = np.arange(len(measured_positions))
+    is_missing: Bools = np.asarray(np.isnan(measured_positions).any(axis=2))
+    for column in np.flatnonzero(is_missing.any(axis=0)):
+        is_observed = ~is_missing[:, column]
         for axis in range(3):
-            filled[~here, column, axis] = np.interp(frames[~here], frames[here], measured[here, column, axis])
-    return filled
+            filled_positions[~is_observed, column, axis] = np.interp(
+                frames[~is_observed], frames[is_observed], measured_positions[is_observed, column, axis]
+            )
+    return filled_positions
 
 
-def _find_anchor(skeleton: Skeleton, rows: list[int], observed: set[int], *, named: bool) -> tuple[int, list[int]]:
+def _find_anchor(
+    skeleton: Skeleton, rows: list[int], observed_columns: set[int], *, is_named: bool
+) -> tuple[int, list[int]]:
     """Find the topmost joint with positions. Also returns the columns of observed joints at or below it.
 
     Of several topmost joints it is the one with the most joints below it. Other roots, such as those of meshes, stay
     where they are; they raise InputError if they were named.
     """
-    if not observed:
+    if not observed_columns:
         raise InputError("no joint has a position in any frame")
-    path_rows = {i: set(skeleton.way(rows[i])) for i in observed}
-    anchor = max((rows[i] for i in observed), key=lambda top: (sum(top in path_rows[i] for i in observed), -top))
-    used_columns = [i for i in sorted(observed) if anchor in path_rows[i]]
-    if named and len(used_columns) < len(observed):
-        other_name = next(skeleton.names[rows[i]] for i in observed if i not in used_columns)
+    path_rows = {i: set(skeleton.way(rows[i])) for i in observed_columns}
+    anchor = max(
+        (rows[i] for i in observed_columns), key=lambda top: (sum(top in path_rows[i] for i in observed_columns), -top)
+    )
+    used_columns = [i for i in sorted(observed_columns) if anchor in path_rows[i]]
+    if is_named and len(used_columns) < len(observed_columns):
+        other_name = next(skeleton.names[rows[i]] for i in observed_columns if i not in used_columns)
         message = f"{other_name!r} is not below {skeleton.names[anchor]!r}"
         raise InputError(f"{message}; give the positions of a joint above both, such as the hips")
     return anchor, used_columns
@@ -420,43 +436,51 @@ def _move_anchor(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
     The offset goes into q for a free joint, else into its translation.
     """
     skeleton, parent = base.skeleton, int(base.skeleton.parents[anchor])
-    linear = np.eye(3) if parent < 0 else base.world.affine[parent, :, :3]
-    local = shift @ np.linalg.inv(linear).T
-    frames = len(q)
-    scales = None if base.scales is None else np.broadcast_to(base.scales, (frames, *base.scales.shape))
-    translation = skeleton.A[:, :3] if base.translations is None else base.translations
+    parent_linear = np.eye(3) if parent < 0 else base.world.affine[parent, :, :3]
+    local_shift = shift @ np.linalg.inv(parent_linear).T
+    frame_count = len(q)
+    scales = None if base.scales is None else np.broadcast_to(base.scales, (frame_count, *base.scales.shape))
+    rest_translations = skeleton.A[:, :3] if base.translations is None else base.translations
     translations = (
-        None if base.translations is None else np.broadcast_to(translation, (frames, *translation.shape)).copy()
+        None
+        if base.translations is None
+        else np.broadcast_to(rest_translations, (frame_count, *rest_translations.shape)).copy()
     )
     if skeleton.kinds[anchor] == Kind.FREE:
         q = q.copy()
-        first = int(skeleton.q_start[anchor])
-        q[:, first : first + 3] += rotations.rotate(rotations.inverse(skeleton.A[anchor, 3:]), local)
+        start_column = int(skeleton.q_start[anchor])
+        q[:, start_column : start_column + 3] += rotations.rotate(
+            rotations.inverse(skeleton.A[anchor, 3:]), local_shift
+        )
     else:
-        translations = np.broadcast_to(translation, (frames, *translation.shape)).copy()
-        translations[:, anchor] += local
+        translations = np.broadcast_to(rest_translations, (frame_count, *rest_translations.shape)).copy()
+        translations[:, anchor] += local_shift
     return Pose(skeleton, q, translations, scales)
 
 
-def _refine_frames(poses: Pose, tracked: list[int], targets: Floats, anchor: int) -> Pose:
+def _refine_frames(poses: Pose, tracked_rows: list[int], targets: Floats, anchor: int) -> Pose:
     """Refine inaccurate frames by least squares over all joints. The closed form is the initial guess."""
     skeleton, initial_positions = poses.skeleton, poses.world.positions
-    size = float(np.ptp(initial_positions, axis=1).max(initial=0.0))
-    squared_errors = ((initial_positions[:, tracked] - targets) ** 2).sum(axis=(1, 2))
-    inaccurate_frames = np.flatnonzero(squared_errors > (_REFINE_ERROR_SHARE * size) ** 2)
-    is_free, anchor_name = skeleton.kinds[anchor] == Kind.FREE, skeleton.names[anchor]
+    body_size = float(np.ptp(initial_positions, axis=1).max(initial=0.0))
+    squared_errors = ((initial_positions[:, tracked_rows] - targets) ** 2).sum(axis=(1, 2))
+    inaccurate_frames = np.flatnonzero(squared_errors > (_REFINE_ERROR_SHARE * body_size) ** 2)
+    is_free_root, anchor_name = skeleton.kinds[anchor] == Kind.FREE, skeleton.names[anchor]
     goals = [
         Position(skeleton.names[row], targets[inaccurate_frames, i], root=None if row == anchor else anchor_name)
-        for i, row in enumerate(tracked)
-        if is_free or row != anchor
+        for i, row in enumerate(tracked_rows)
+        if is_free_root or row != anchor
     ]
     if not len(inaccurate_frames) or not goals:
         return poses
     solver = LevenbergMarquardt(iterations=_REFINE_ITERATIONS, restarts=0, damping=1.0)
     result = solve(
-        poses[inaccurate_frames], goals, solver=solver, tolerance=_REFINE_ERROR_SHARE * size, free_root=bool(is_free)
+        poses[inaccurate_frames],
+        goals,
+        solver=solver,
+        tolerance=_REFINE_ERROR_SHARE * body_size,
+        free_root=bool(is_free_root),
     )
-    new_errors = ((result.pose.world.positions[:, tracked] - targets[inaccurate_frames]) ** 2).sum(axis=(1, 2))
+    new_errors = ((result.pose.world.positions[:, tracked_rows] - targets[inaccurate_frames]) ** 2).sum(axis=(1, 2))
     is_better = new_errors < squared_errors[inaccurate_frames]
     q = poses.q.copy()
     q[inaccurate_frames[is_better]] = result.q[is_better]

@@ -22,13 +22,13 @@ from poise.problem.problem import Problem, Tolerance, find_required_goals
 from poise.solvers.base.interface import Status
 from poise.solving.diagnosis import measure_local_optimality
 
-_METRES_FROM_M = 0.1  # [m] shorter lengths are written in millimetres
+_MIN_METRES_M = 0.1  # [m] shorter lengths are written in millimetres
 _UNIT_SIZES_M = {"centimetres": 0.01, "millimetres": 0.001, "metres": 1.0}  # [m]
 # limb lengths: a target farther than the first or nearer than the second to the origin may have another unit
 _FAR_REACH_RATIO, _CLOSE_REACH_RATIO = 10.0, 0.05
 # longest reaches: in the suggested unit the target must be nearer, as a root further up may help
 _NEAR_REACH_RATIO = 1.5
-_DEGREES_FROM_RAD = 1e-3  # [rad] larger angles are written in degrees
+_MIN_DEGREES_RAD = 1e-3  # [rad] larger angles are written in degrees
 
 
 class SolveOutcome(NamedTuple):
@@ -59,27 +59,27 @@ def format_outcome(outcome: SolveOutcome) -> str:
 def _format_goals(outcome: SolveOutcome) -> str:
     if not outcome.problem.has_optional_goals:
         return _format_status(outcome)
-    needed = find_required_goals(outcome.problem)
-    if needed is None:
+    required_goals = find_required_goals(outcome.problem)
+    if required_goals is None:
         return f"reached: every goal is optional, {_format_residual(outcome.problem, outcome.errors)} left"
-    spared = outcome.problem.optional_columns
-    of_spared = _format_residual(outcome.problem, outcome.errors, spared)
+    is_optional = outcome.problem.optional_columns
+    optional_residual = _format_residual(outcome.problem, outcome.errors, is_optional)
     outcome = outcome._replace(
-        problem=needed.problem,
-        target=outcome.target[:, needed.target_columns],
-        errors=outcome.errors[needed.error_columns],
+        problem=required_goals.problem,
+        target=outcome.target[:, required_goals.target_columns],
+        errors=outcome.errors[required_goals.error_columns],
     )
-    return f"{_format_status(outcome)}; of optional goals {of_spared}"
+    return f"{_format_status(outcome)}; of optional goals {optional_residual}"
 
 
 def _format_status(outcome: SolveOutcome) -> str:
-    residual, several = _format_residual(outcome.problem, outcome.errors), len(outcome.problem.goals) > 1
+    residual, has_several = _format_residual(outcome.problem, outcome.errors), len(outcome.problem.goals) > 1
     match outcome.status:
         case Status.out_of_reach:
             text = f"out of reach: {_format_reach_excess(outcome)}; {residual} left{_suggest_roots(outcome.problem)}"
         case Status.limited:
-            met = "the goals" if several else "the target"
-            reason = f"a pose without limits meets {met}, none was found within them"
+            goal_text = "the goals" if has_several else "the target"
+            reason = f"a pose without limits meets {goal_text}, none was found within them"
             text = f"limited: {reason}; {residual} left; {_format_blocking(outcome)}"
         case Status.nothing_to_move:
             text = f"nothing to move: {_explain_immovable(outcome.problem)}, {residual} left"
@@ -98,7 +98,7 @@ def _format_status(outcome: SolveOutcome) -> str:
         case Status.on_the_way:
             return f"on the way (held back by {_join_names(outcome.restraints)}): {residual} left"
         case Status.open_loop:
-            return f"open loop: the {'goals are' if several else 'goal is'} met, {residual} left"
+            return f"open loop: the {'goals are' if has_several else 'goal is'} met, {residual} left"
         case _:
             iteration_text = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
             text = f"{outcome.status.name}: {residual} left, {iteration_text}"
@@ -112,7 +112,7 @@ def _format_status(outcome: SolveOutcome) -> str:
 
 def format_open_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
     """Name open loops of a pose q (1, nq) with their gaps."""
-    parts: list[str] = []
+    texts: list[str] = []
     for gap, start_gap in zip(
         feasibility.measure_gaps(problem, q), feasibility.measure_start_gaps(problem), strict=True
     ):
@@ -125,8 +125,8 @@ def format_open_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
             if start_gap.is_open(tolerance)[0]
             else ""
         )
-        parts.append(text + start_text)
-    return "; ".join(parts)
+        texts.append(text + start_text)
+    return "; ".join(texts)
 
 
 def format_joints_outside(skeleton: Skeleton, q: Floats) -> str:
@@ -137,8 +137,8 @@ def format_joints_outside(skeleton: Skeleton, q: Floats) -> str:
 
 def _format_gap(skeleton: Skeleton, gap: feasibility.LoopGap, tolerance: Tolerance) -> str:
     """Format the excessive distance and angle of a gap."""
-    parts = [format_length(skeleton, float(gap.distance[0]))] if gap.has_distance_gap(tolerance)[0] else []
-    return " and ".join([*parts, _format_angle(float(gap.angle[0]))] if gap.has_angle_gap(tolerance)[0] else parts)
+    texts = [format_length(skeleton, float(gap.distance[0]))] if gap.has_distance_gap(tolerance)[0] else []
+    return " and ".join([*texts, _format_angle(float(gap.angle[0]))] if gap.has_angle_gap(tolerance)[0] else texts)
 
 
 def _format_joints_at_limits(outcome: SolveOutcome) -> str:
@@ -154,29 +154,36 @@ def _format_conflict(outcome: SolveOutcome) -> str:
     proved_conflict = next((conflict for conflict in conflicts if conflict.excess[0] > 0.0), None)
     if proved_conflict is None:
         return "each goal alone is met, and no pose was found that meets all of them"
-    joints = [repr(names[problem.measures[i].row]) for i in proved_conflict.measures]
+    joints = [repr(names[problem.measures[i].row]) for i in proved_conflict.measure_indices]
     is_same_joint = len(set(joints[:2])) == 1
-    target_value = float(proved_conflict.target[0])
+    conflict_size = float(proved_conflict.target_difference[0])
     if proved_conflict.kind == "turned":
-        gap = _format_angle(target_value)
+        gap_text = _format_angle(conflict_size)
         subject = f"the two goals turn {joints[0]}" if is_same_joint else f"the goals turn {joints[0]} and {joints[1]}"
-        return f"the goals contradict each other: {subject} to rotations or directions that are {gap} too far apart"
+        return (
+            f"the goals contradict each other: {subject} to rotations or directions that are {gap_text} too far apart"
+        )
     if proved_conflict.kind == "askew":
-        gap = format_length(problem.skeleton, target_value)
+        gap_text = format_length(problem.skeleton, conflict_size)
         subject = f"the two targets of {joints[0]}" if is_same_joint else f"the targets of {joints[0]} and {joints[1]}"
-        return f"the goals contradict each other: {subject} do not fit the rotation wanted of {joints[2]}, by {gap}"
-    gap_length, possible_text = (
-        format_length(problem.skeleton, float(value)) for value in (target_value, proved_conflict.nearest_possible[0])
+        return (
+            f"the goals contradict each other: {subject} do not fit the rotation wanted of {joints[2]}, by {gap_text}"
+        )
+    distance_text, possible_text = (
+        format_length(problem.skeleton, float(value))
+        for value in (conflict_size, proved_conflict.possible_difference[0])
     )
     subject = f"the two targets of {joints[0]}" if is_same_joint else f"the targets of {joints[0]} and {joints[1]}"
-    if not proved_conflict.nearest_possible[0]:
-        return f"the goals contradict each other: {subject} are {gap_length} apart"
-    bound = (
+    if not proved_conflict.possible_difference[0]:
+        return f"the goals contradict each other: {subject} are {distance_text} apart"
+    bound_text = (
         f"reach at most {possible_text}"
         if proved_conflict.kind == "far"
         else f"keep them at least {possible_text} apart"
     )
-    return f"the goals contradict each other: {subject} are {gap_length} apart, and the bones between them {bound}"
+    return (
+        f"the goals contradict each other: {subject} are {distance_text} apart, and the bones between them {bound_text}"
+    )
 
 
 def _join_names(names: Iterable[str]) -> str:
@@ -185,88 +192,100 @@ def _join_names(names: Iterable[str]) -> str:
 
 def format_length(skeleton: Skeleton, value: float) -> str:
     """Format a length. It is written in mm or m where the unit is known, else as a bare number in file units."""
-    metres = skeleton.metres_per_unit
-    if metres is None:
+    metres_per_unit = skeleton.metres_per_unit
+    if metres_per_unit is None:
         return format_number(value)
-    m = value * metres
-    return f"{format_number(m * 1000, 3, 1000)} mm" if m < _METRES_FROM_M else f"{m:.4g} m"
+    length_m = value * metres_per_unit
+    return f"{format_number(length_m * 1000, 3, 1000)} mm" if length_m < _MIN_METRES_M else f"{length_m:.4g} m"
 
 
 def _format_residual(problem: Problem, errors: Floats, is_selected: Bools | None = None) -> str:
     """Format the largest remaining distance and angle.
 
-    `which` selects the errors; kinds without an error are left out.
+    `is_selected` selects the errors; kinds without an error are left out.
     """
     is_selected = np.ones(len(errors), dtype=np.bool_) if is_selected is None else is_selected
-    is_position = np.array([m.kind in LENGTH_KINDS for m in problem.measures], dtype=np.bool_)
-    parts: list[str] = []
+    is_position = np.array([measure.kind in LENGTH_KINDS for measure in problem.measures], dtype=np.bool_)
+    texts: list[str] = []
     if (is_selected & is_position).any():
-        parts.append(format_length(problem.skeleton, float(errors[is_selected & is_position].max())))
+        texts.append(format_length(problem.skeleton, float(errors[is_selected & is_position].max())))
     if (is_selected & ~is_position).any():
-        parts.append(_format_angle(float(errors[is_selected & ~is_position].max())))
-    return " and ".join(parts) or "nothing"
+        texts.append(_format_angle(float(errors[is_selected & ~is_position].max())))
+    return " and ".join(texts) or "nothing"
 
 
 def _format_reach_excess(outcome: SolveOutcome) -> str:
     """Format the distance beyond the longest or inside the shortest reach."""
     problem, target = outcome.problem, outcome.target
-    number = int(feasibility.find_unreachable(problem, target, outcome.tolerance)[0])
-    reach = feasibility.compute_reaches(problem, target)[max(number - 1, 0)]
+    reach_number = int(feasibility.find_unreachable(problem, target, outcome.tolerance)[0])
+    reach = feasibility.compute_reaches(problem, target)[max(reach_number - 1, 0)]
     skeleton, unit, min_reach, max_reach = problem.skeleton, problem.plan.unit, reach.min_reach, reach.max_reach
-    term = problem.plan.layout.terms[reach.term]
+    term = problem.plan.layout.terms[reach.term_index]
     label = f"the target of {skeleton.names[term.row]!r}" if len(problem.goals) > 1 else "the target"
     target_distance = float(reach.distance[0])
     if target_distance > max_reach:
         excess = format_length(skeleton, (target_distance - max_reach) * unit)
-        hint = _suggest_unit(outcome, term.column, number)
+        hint = _suggest_unit(outcome, term.target_column, reach_number)
         return f"{label} is {excess} beyond the longest reach of {format_length(skeleton, max_reach * unit)}{hint}"
     deficit = format_length(skeleton, (min_reach - target_distance) * unit)
     return f"{label} is {deficit} inside the shortest reach of {format_length(skeleton, min_reach * unit)}"
 
 
-def _suggest_unit(outcome: SolveOutcome, column: int, number: int) -> str:
+def _suggest_unit(outcome: SolveOutcome, column: int, reach_number: int) -> str:
     """Suggest another unit for a far target. It must bring the target about within reach."""
     problem, target = outcome.problem, outcome.target
-    metres = problem.skeleton.metres_per_unit
-    reach = feasibility.compute_reaches(problem, target)[max(number - 1, 0)]
+    metres_per_unit = problem.skeleton.metres_per_unit
+    reach = feasibility.compute_reaches(problem, target)[max(reach_number - 1, 0)]
     if not reach.max_reach:  # a joint that cannot move has no size for comparison
         return ""
     distance_ratio = float(np.linalg.norm(target[0, column : column + 3])) / (reach.max_reach * problem.plan.unit)
-    for unit, factor in _list_other_units(metres):
+    for unit, factor in _list_other_units(metres_per_unit):
         if not (distance_ratio > _FAR_REACH_RATIO if factor < 1.0 else distance_ratio < _CLOSE_REACH_RATIO):
             continue
         scaled_target = target.copy()
         scaled_target[:, column : column + 3] *= factor
-        ratio = float(
-            feasibility.compute_reaches(problem, scaled_target)[max(number - 1, 0)].distance[0] / reach.max_reach
+        scaled_ratio = float(
+            feasibility.compute_reaches(problem, scaled_target)[max(reach_number - 1, 0)].distance[0] / reach.max_reach
         )
-        if ratio > _NEAR_REACH_RATIO:
+        if scaled_ratio > _NEAR_REACH_RATIO:
             continue
-        if metres is not None:
-            return f" (is it in {unit}? the file's unit is {metres:g} m)"
-        return f" ({unit} {'within' if ratio <= 1.0 else 'nearly within'} reach: is it in the unit of the file?)"
+        if metres_per_unit is not None:
+            return f" (is it in {unit}? the file's unit is {metres_per_unit:g} m)"
+        return f" ({unit} {'within' if scaled_ratio <= 1.0 else 'nearly within'} reach: is it in the unit of the file?)"
     return ""
 
 
-def _list_other_units(metres: float | None) -> list[tuple[str, float]]:
+def _list_other_units(metres_per_unit: float | None) -> list[tuple[str, float]]:
     """List other units with their sizes in file units. Shares of the unit stand in where it is unknown."""
-    if metres is None:
+    if metres_per_unit is None:
         return [("a hundredth of it is", 0.01), ("a thousandth of it is", 0.001), ("it is, times a hundred,", 100.0)]
-    return [(name, size / metres) for name, size in _UNIT_SIZES_M.items() if size != metres]
+    return [(name, size / metres_per_unit) for name, size in _UNIT_SIZES_M.items() if size != metres_per_unit]
 
 
 def _suggest_roots(problem: Problem) -> str:
     """Suggest a free root or `root` for unmoved joints above."""
     skeleton = problem.skeleton
-    named = [goal.joint for goal in problem.goals if is_joint_goal(goal)]
-    roots = dict.fromkeys(n for joint in named for n in skeleton.ancestors(joint) if skeleton[n].kind == Kind.FREE)
+    goal_joints = [goal.joint for goal in problem.goals if is_joint_goal(goal)]
+    roots = dict.fromkeys(
+        n for joint in goal_joints for n in skeleton.ancestors(joint) if skeleton[n].kind == Kind.FREE
+    )
     if roots and not problem.free_root:
-        are = "is a free joint" if len(roots) == 1 else "are free joints"
-        return f" ({join_names(map(repr, roots))} {are}: free_root=True, or --free-root, lets the whole figure move)"
-    unnamed = [g.joint for g in problem.goals if is_joint_goal(g) and not isinstance(g, LookAt) and g.root is None]
-    above = dict.fromkeys(name for joint in unnamed for name in skeleton.ancestors(joint))
-    still = [n for n in above if skeleton[n].kind not in (Kind.FIXED, Kind.FREE) and n not in problem.joints]
-    return f" ({join_names(map(repr, still))} above stood still: name a root to move them, too)" if still else ""
+        verb_text = "is a free joint" if len(roots) == 1 else "are free joints"
+        return (
+            f" ({join_names(map(repr, roots))} {verb_text}: free_root=True, or --free-root, lets the whole figure move)"
+        )
+    rootless_joints = [
+        g.joint for g in problem.goals if is_joint_goal(g) and not isinstance(g, LookAt) and g.root is None
+    ]
+    ancestor_names = dict.fromkeys(name for joint in rootless_joints for name in skeleton.ancestors(joint))
+    unmoved_names = [
+        n for n in ancestor_names if skeleton[n].kind not in (Kind.FIXED, Kind.FREE) and n not in problem.joints
+    ]
+    return (
+        f" ({join_names(map(repr, unmoved_names))} above stood still: name a root to move them, too)"
+        if unmoved_names
+        else ""
+    )
 
 
 def _format_blocking(outcome: SolveOutcome) -> str:
@@ -275,31 +294,31 @@ def _format_blocking(outcome: SolveOutcome) -> str:
         measure_local_optimality(outcome.problem, outcome.q, outcome.target),
         outcome.problem.skeleton,
     )
-    parts: list[str] = []
+    texts: list[str] = []
     for j in np.flatnonzero(optimality.is_blocking[0]):
-        row, bound = optimality.rows[j], skeleton.limits[optimality.rows[j]]
-        if isinstance(bound, SwingTwist | EulerBox):
-            columns = skeleton.ball_limits.columns[skeleton.ball_limits.joints.index(row)]
-            parts.append(f"{skeleton.names[row]} at {describe_active_limits(bound, outcome.q[0, columns])}")
+        row, joint_limit = optimality.joint_rows[j], skeleton.limits[optimality.joint_rows[j]]
+        if isinstance(joint_limit, SwingTwist | EulerBox):
+            columns = skeleton.ball_limits.columns[skeleton.ball_limits.joint_rows.index(row)]
+            texts.append(f"{skeleton.names[row]} at {describe_active_limits(joint_limit, outcome.q[0, columns])}")
             continue
-        (low, high), value = optimality.ranges[j], optimality.values[0, j]
-        end, limit = ("lowest", low) if abs(value - low) <= abs(value - high) else ("highest", high)
+        (low, high), value = optimality.joint_ranges[j], optimality.joint_values[0, j]
+        end, end_value = ("lowest", low) if abs(value - low) <= abs(value - high) else ("highest", high)
         is_slide = skeleton.kinds[row] == Kind.SLIDE
-        angle = f"{format_number(limit)} rad ({format_number(math.degrees(limit))} deg)"
-        amount = format_length(skeleton, limit) if is_slide else angle
-        parts.append(f"{skeleton.names[row]} at its {end}, {amount}")
-    return "; ".join(parts)
+        angle_text = f"{format_number(end_value)} rad ({format_number(math.degrees(end_value))} deg)"
+        value_text = format_length(skeleton, end_value) if is_slide else angle_text
+        texts.append(f"{skeleton.names[row]} at its {end}, {value_text}")
+    return "; ".join(texts)
 
 
 def _format_missing_freedom(problem: Problem) -> str:
     """Compare the required and available degrees of freedom."""
-    free, required = len(problem.plan.layout.dofs), problem.plan.layout.target_dofs
-    subject, them = ("the goals ask", "them") if len(problem.goals) > 1 else ("the goal asks", "it")
-    even = any(isinstance(goal, Place) and goal.rotation_weight == 1.0 for goal in problem.goals)
-    way_out = " (rotation_weight=0.01 puts the position first)" if even else ""
+    joint_dofs, target_dofs = len(problem.plan.layout.dofs), problem.plan.layout.target_dofs
+    subject, pronoun = ("the goals ask", "them") if len(problem.goals) > 1 else ("the goal asks", "it")
+    has_equal_weights = any(isinstance(goal, Place) and goal.rotation_weight == 1.0 for goal in problem.goals)
+    advice = " (rotation_weight=0.01 puts the position first)" if has_equal_weights else ""
     return (
-        f"{subject} for {required} degrees of freedom, and the joints have {free}: perhaps no pose meets "
-        f"{them}{way_out}"
+        f"{subject} for {target_dofs} degrees of freedom, and the joints have {joint_dofs}: perhaps no pose meets "
+        f"{pronoun}{advice}"
     )
 
 
@@ -331,6 +350,6 @@ def _can_be_free(skeleton: Skeleton, joint: str) -> bool:
         return False
 
 
-def _format_angle(value: float) -> str:
+def _format_angle(angle: float) -> str:
     """Format an angle."""
-    return f"{math.degrees(value):.3g} deg" if value > _DEGREES_FROM_RAD else f"{format_number(value, 3)} rad"
+    return f"{math.degrees(angle):.3g} deg" if angle > _MIN_DEGREES_RAD else f"{format_number(angle, 3)} rad"

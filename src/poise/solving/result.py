@@ -34,7 +34,7 @@ from poise.solvers.base.interface import Statuses, Trace, view_as_statuses
 from poise.solving.diagnosis import compute_max_violation, find_restraints, find_status
 from poise.solving.messages import SolveOutcome, format_joints_outside, format_length, format_open_loops, format_outcome
 
-_ARRAY = np.ndarray
+_ARRAY_TYPE = np.ndarray
 _new_object, _set_attribute = object.__new__, object.__setattr__  # a Result is frozen and written through these
 
 
@@ -97,35 +97,35 @@ class Result(FrozenValue):
     restrained: solvers.Solver | None  # the solver, if one of its options may block reachable targets
     pace: Any  # motion of a Tracker frame, else None
 
-    def __init__(self, fields: dict[str, Any], began: float) -> None:
+    def __init__(self, fields: dict[str, Any], start_time: float) -> None:
         # Internal. fields["later"], if present, is (compute, *arguments): computing all fields takes longer than a
-        # small solve, so compute(*arguments) returns the missing ones on first access. `began` is the time of the
-        # call; the clock is read last, because making a Result takes a tenth of a small solve.
+        # small solve, so compute(*arguments) returns the missing ones on first access. `start_time` is the time of
+        # the call; the clock is read last, because making a Result takes a tenth of a small solve.
         for value in fields.values():
-            if type(value) is _ARRAY:
+            if type(value) is _ARRAY_TYPE:
                 value.setflags(write=False)
         _set_attribute(self, "__dict__", fields)
-        unbroken = began >= Pauses.newest  # no pause since: saves a call, noticeable in a small solve
-        fields["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
+        is_unpaused = start_time >= Pauses.last_end  # no pause since: saves a call, noticeable in a small solve
+        fields["seconds"] = perf_counter() - start_time if is_unpaused else count_seconds(start_time)
 
     @staticmethod
-    def from_frozen(fields: dict[str, Any], began: float) -> Result:
+    def from_frozen(fields: dict[str, Any], start_time: float) -> Result:
         """Make a Result from read-only arrays.
 
         It takes half the time of the constructor, a noticeable part of a small solve.
         """
         result = _new_object(Result)
         _set_attribute(result, "__dict__", fields)
-        unbroken = began >= Pauses.newest  # no pause since: saves a call, noticeable in a small solve
-        fields["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
+        is_unpaused = start_time >= Pauses.last_end  # no pause since: saves a call, noticeable in a small solve
+        fields["seconds"] = perf_counter() - start_time if is_unpaused else count_seconds(start_time)
         return result
 
     def __getattr__(self, name: str) -> Any:
         """Compute a lazy field on first access and keep it."""
         attributes = self.__dict__
-        lazy = attributes.get("later")
-        if lazy is not None and name in _RESULT_FIELDS:
-            compute, *arguments = lazy
+        lazy_source = attributes.get("later")
+        if lazy_source is not None and name in _RESULT_FIELDS:
+            compute, *arguments = lazy_source
             for field_name, value in compute(*arguments).items():
                 freeze_arrays((value,))
                 attributes.setdefault(field_name, value)
@@ -140,11 +140,13 @@ class Result(FrozenValue):
         attributes[name] = computed
         return computed
 
-    def with_pose(self, q: Floats, errors: Floats, began: float, *, reached: bool | Bools, **changes: Any) -> Result:
+    def with_pose(
+        self, q: Floats, errors: Floats, start_time: float, *, reached: bool | Bools, **changes: Any
+    ) -> Result:
         """Copy the Result with other poses and errors. Poses are q (..., nq), errors (..., c)."""
-        own = self.__dict__
-        kept = {name: own[name] for name in (*_RESULT_FIELDS, "later", "goals") if name in own}
-        return Result(kept | changes | {"q": q, "errors": errors, "reached": reached}, began)
+        attributes = self.__dict__
+        retained_fields = {name: attributes[name] for name in (*_RESULT_FIELDS, "later", "goals") if name in attributes}
+        return Result(retained_fields | changes | {"q": q, "errors": errors, "reached": reached}, start_time)
 
     def __getstate__(self) -> dict[str, Any]:
         if "later" in self.__dict__:
@@ -173,8 +175,10 @@ class Result(FrozenValue):
     def pose(self) -> Pose:
         """The best pose. It equals the start where the start already meets the goals."""
         pose = self.problem.make_pose(_flatten_q(self))
-        parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
-        return Pose.make_unchecked(pose.skeleton, pose.q.reshape(self.q.shape), *parts)
+        local_arrays = [
+            None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)
+        ]
+        return Pose.make_unchecked(pose.skeleton, pose.q.reshape(self.q.shape), *local_arrays)
 
     def blend(self, weight: ArrayLike) -> Pose:
         """Blend the start towards the pose found.
@@ -196,26 +200,26 @@ class Result(FrozenValue):
         InputError
             For a weight outside 0 to 1.
         """
-        share = finite(weight, "weight")
-        if share.min(initial=0.0) < 0.0 or share.max(initial=1.0) > 1.0:
+        weights = finite(weight, "weight")
+        if weights.min(initial=0.0) < 0.0 or weights.max(initial=1.0) > 1.0:
             raise InputError(f"the weight of a blend is 0 (the start) to 1 (the pose found), not {abbreviate(weight)}")
         try:
-            shape = np.broadcast_shapes(self.shape, share.shape)
+            shape = np.broadcast_shapes(self.shape, weights.shape)
         except ValueError as error:
-            message = f"weights of shape {share.shape} do not go with a result of shape {self.shape}"
+            message = f"weights of shape {weights.shape} do not go with a result of shape {self.shape}"
             raise InputError(message) from error
-        skeleton, begin = self.problem.skeleton, self.problem.start
-        start = begin.q.reshape(*self.shape, skeleton.nq) if begin.shape else begin.q
-        start, share = np.broadcast_to(start, (*shape, skeleton.nq)), np.broadcast_to(share, shape)
-        legal = skeleton.legal(blend_q(skeleton, start, np.broadcast_to(self.q, start.shape), share))[0]
-        q = np.where(share[..., None] == 0.0, start, np.where(share[..., None] == 1.0, self.q, legal))
-        parts = [None if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in self._local_parts]
-        return Pose(skeleton, q, *parts)
+        skeleton, start_pose = self.problem.skeleton, self.problem.start
+        start_q = start_pose.q.reshape(*self.shape, skeleton.nq) if start_pose.shape else start_pose.q
+        start_q, weights = np.broadcast_to(start_q, (*shape, skeleton.nq)), np.broadcast_to(weights, shape)
+        legal_q = skeleton.legal(blend_q(skeleton, start_q, np.broadcast_to(self.q, start_q.shape), weights))[0]
+        q = np.where(weights[..., None] == 0.0, start_q, np.where(weights[..., None] == 1.0, self.q, legal_q))
+        local_arrays = [None if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in self._local_offsets]
+        return Pose(skeleton, q, *local_arrays)
 
     blended = make_alias("Result.blended", blend)
 
     @property
-    def _local_parts(self) -> tuple[Floats | None, Floats | None]:
+    def _local_offsets(self) -> tuple[Floats | None, Floats | None]:
         return self.pose.translations, self.pose.scales
 
     @cached_property
@@ -236,11 +240,11 @@ class Result(FrozenValue):
         return self._collect_by_goal(is_position=False)
 
     def _collect_by_goal(self, *, is_position: bool) -> Floats:
-        out = np.full((*self.shape, len(self.problem.goals)), np.nan)
+        errors_by_goal = np.full((*self.shape, len(self.problem.goals)), np.nan)
         for column, measure in enumerate(self.problem.measures):
             if (measure.kind in LENGTH_KINDS) == is_position:
-                out[..., measure.goal] = self.errors[..., column]
-        return out
+                errors_by_goal[..., measure.goal_index] = self.errors[..., column]
+        return errors_by_goal
 
     @cached_property
     def cost(self) -> float | Floats:
@@ -261,8 +265,8 @@ class Result(FrozenValue):
         """
         is_position = np.array([measure.kind in LENGTH_KINDS for measure in self.problem.measures], dtype=np.bool_)
         residuals = self.errors[..., is_position] if is_position.any() else self.errors
-        largest = residuals.max(axis=-1, initial=0.0)
-        return largest if self.shape else float(largest)
+        max_residual = residuals.max(axis=-1, initial=0.0)
+        return max_residual if self.shape else float(max_residual)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -306,10 +310,10 @@ class Result(FrozenValue):
 
     def require(self) -> Self:
         """Return the result if every goal is met. Otherwise raise NotReachedError for the first missed target."""
-        missed = np.flatnonzero(~np.ravel(self.reached))
-        if len(missed):
-            which = f"target {missed[0]}: " if self.shape else ""
-            raise NotReachedError(which + self.message(int(missed[0])))
+        missed_rows = np.flatnonzero(~np.ravel(self.reached))
+        if len(missed_rows):
+            label = f"target {missed_rows[0]}: " if self.shape else ""
+            raise NotReachedError(label + self.message(int(missed_rows[0])))
         return self
 
     def message(self, i: int = 0) -> str:
@@ -326,27 +330,37 @@ class Result(FrozenValue):
         q, rows = _flatten_q(self)[i : i + 1], slice(i, i + 1)
         errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
         target = self.targets[min(i, len(self.targets) - 1)][None]
-        known = self.__dict__.get("codes")
-        status = Status(int(_compute_codes_of_rows(self, np.array([i]))[0] if known is None else known.ravel()[i]))
-        q_shown, missed = q, status != Status.reached
-        count, problem, pace = int(self.iterations.ravel()[i]), self.problem.select_rows(rows), self.pace
+        known_codes = self.__dict__.get("codes")
+        status = Status(
+            int(_compute_codes_of_rows(self, np.array([i]))[0] if known_codes is None else known_codes.ravel()[i])
+        )
+        shown_q, is_missed = q, status != Status.reached
+        iteration_count, problem, frame_motion = (
+            int(self.iterations.ravel()[i]),
+            self.problem.select_rows(rows),
+            self.pace,
+        )
         restraints: tuple[str, ...] = ()
         if status == Status.held_back:
             restraints = find_restraints(self.restrained, problem, target, self.tolerances)[0]
-        elif pace is not None and missed:
-            q, restraints = pace.solved[None], pace.held_by(self.q)
-        loops = format_open_loops(problem, q_shown, self.tolerances) if problem.skeleton.loops and missed else ""
-        outside = format_joints_outside(problem.skeleton, q_shown[0]) if pace is not None and pace.is_outside else ""
-        of_pose = "; ".join(filter(None, (outside, loops)))
+        elif frame_motion is not None and is_missed:
+            q, restraints = frame_motion.solved_q[None], frame_motion.list_restraints(self.q)
+        loop_text = format_open_loops(problem, shown_q, self.tolerances) if problem.skeleton.loops and is_missed else ""
+        outside_text = (
+            format_joints_outside(problem.skeleton, shown_q[0])
+            if frame_motion is not None and frame_motion.is_outside
+            else ""
+        )
+        pose_message = "; ".join(filter(None, (outside_text, loop_text)))
         return format_outcome(
-            SolveOutcome(problem, q, target, errors, status, count, self.tolerances, restraints, of_pose)
+            SolveOutcome(problem, q, target, errors, status, iteration_count, self.tolerances, restraints, pose_message)
         )
 
     def _check_index(self, i: Any, caller: str) -> int:
         """Check the index of a problem in the batch."""
-        size = math.prod(self.shape)
-        if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < size:
-            raise InputError(f"{caller} takes the number of a problem, 0 to {size - 1}, not {abbreviate(i)}")
+        batch_size = math.prod(self.shape)
+        if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < batch_size:
+            raise InputError(f"{caller} takes the number of a problem, 0 to {batch_size - 1}, not {abbreviate(i)}")
         return int(i)
 
     def open_loops(self, i: int = 0) -> tuple[OpenLoop, ...]:
@@ -375,9 +389,12 @@ class Result(FrozenValue):
 
     def __str__(self) -> str:
         if self.shape:
-            count, done = math.prod(self.shape), int(np.sum(self.reached))
-            each = format_time(self.seconds / max(count, 1))
-            return f"{done} of {count} reached, {each} each ({self._solver_label}){self._format_soft_cost()}"
+            target_count, reached_count = math.prod(self.shape), int(np.sum(self.reached))
+            time_text = format_time(self.seconds / max(target_count, 1))
+            return (
+                f"{reached_count} of {target_count} reached, {time_text} each "
+                f"({self._solver_label}){self._format_soft_cost()}"
+            )
         return f"{self.message()}, {format_time(self.seconds)} ({self._solver_label}){self._format_soft_cost()}"
 
     @property
@@ -405,45 +422,49 @@ def _compute_codes(result: Result) -> Ints:
 def _compute_codes_of_rows(result: Result, rows: Ints) -> Ints:
     """Compute the status codes of some targets. Searches for reasons run for these only."""
     codes = np.full(math.prod(result.shape), int(Status.reached))
-    missed = rows[~np.ravel(result.reached)[rows]]
-    pace = result.pace
-    q = _flatten_q(result) if pace is None else pace.solved[None]
-    whole = result.problem
-    if whole.skeleton.loops and len(missed):
-        met = whole.is_met(result.errors.reshape(len(codes), -1)[missed], result.tolerances)
-        met &= ~has_closed_loops(whole.select_rows(missed), _flatten_q(result)[missed], result.tolerances)
-        codes[missed[met]], missed = Status.open_loop, missed[~met]
-    if pace is not None and len(missed):
+    missed_rows = rows[~np.ravel(result.reached)[rows]]
+    frame_motion = result.pace
+    q = _flatten_q(result) if frame_motion is None else frame_motion.solved_q[None]
+    full_problem = result.problem
+    if full_problem.skeleton.loops and len(missed_rows):
+        is_met = full_problem.is_met(result.errors.reshape(len(codes), -1)[missed_rows], result.tolerances)
+        is_met &= ~has_closed_loops(
+            full_problem.select_rows(missed_rows), _flatten_q(result)[missed_rows], result.tolerances
+        )
+        codes[missed_rows[is_met]], missed_rows = Status.open_loop, missed_rows[~is_met]
+    if frame_motion is not None and len(missed_rows):
         errors = np.stack(
-            [result.errors, whole.compute_errors(q, result.targets)[0]]
+            [result.errors, full_problem.compute_errors(q, result.targets)[0]]
         )  # of the shown and the solved pose
-        if whole.is_met(errors, result.tolerances).any():
-            codes[missed], missed = Status.on_the_way, missed[:0]
-    missed = missed[~_find_held_back(result, missed, codes)]
-    problem, targets = whole, result.targets
-    needed = find_required_goals(problem) if problem.has_optional_goals else None
-    if needed is not None:
-        problem, targets = needed.problem, targets[:, needed.target_columns]
-    for some in _group_by_plan(problem, missed):
-        of_rows = targets if len(targets) == 1 else targets[some]
-        work = np.ravel(result.iterations)[some]
-        codes[some] = find_status(problem.select_rows(some), q[some], of_rows, result.tolerances, work)
-    if pace is not None and codes[0] == Status.stalled and pace.held_by(result.q):
+        if full_problem.is_met(errors, result.tolerances).any():
+            codes[missed_rows], missed_rows = Status.on_the_way, missed_rows[:0]
+    missed_rows = missed_rows[~_find_held_back(result, missed_rows, codes)]
+    problem, targets = full_problem, result.targets
+    required_goals = find_required_goals(problem) if problem.has_optional_goals else None
+    if required_goals is not None:
+        problem, targets = required_goals.problem, targets[:, required_goals.target_columns]
+    for group_rows in _group_by_plan(problem, missed_rows):
+        group_targets = targets if len(targets) == 1 else targets[group_rows]
+        solve_iterations = np.ravel(result.iterations)[group_rows]
+        codes[group_rows] = find_status(
+            problem.select_rows(group_rows), q[group_rows], group_targets, result.tolerances, solve_iterations
+        )
+    if frame_motion is not None and codes[0] == Status.stalled and frame_motion.list_restraints(result.q):
         codes[0] = Status.on_the_way
     return codes[rows]
 
 
-def _find_held_back(result: Result, missed: Ints, codes: Ints) -> Bools:
+def _find_held_back(result: Result, missed_rows: Ints, codes: Ints) -> Bools:
     """Find missed targets within reach of the solver without its restraints. It writes their codes."""
     if result.restrained is None:
-        return np.zeros(len(missed), dtype=np.bool_)
-    for some in _group_by_plan(result.problem, missed):
-        of_rows = result.targets if len(result.targets) == 1 else result.targets[some]
+        return np.zeros(len(missed_rows), dtype=np.bool_)
+    for group_rows in _group_by_plan(result.problem, missed_rows):
+        group_targets = result.targets if len(result.targets) == 1 else result.targets[group_rows]
         restraints_by_row = find_restraints(
-            result.restrained, result.problem.select_rows(some), of_rows, result.tolerances
+            result.restrained, result.problem.select_rows(group_rows), group_targets, result.tolerances
         )
-        codes[some[[bool(names) for names in restraints_by_row]]] = Status.held_back
-    return codes[missed] == Status.held_back
+        codes[group_rows[[bool(names) for names in restraints_by_row]]] = Status.held_back
+    return codes[missed_rows] == Status.held_back
 
 
 def _group_by_plan(problem: Problem, rows: Ints) -> list[Ints]:
@@ -464,12 +485,12 @@ def _rebuild_goals(result: Result) -> tuple[Goal, ...]:
     goals: list[Goal] = []
     column = 0
     for goal in result.problem.goals:
-        numbers = sum(
+        target_width = sum(
             TARGET_SIZES[MEASURE_KINDS[measure]] for measure in goal.measures
         )  # a Pin has numbers but no target
-        rows = result.targets[:, column : column + numbers]
-        goals.append(goal.with_target(rows.reshape(*result.shape, numbers)) if goal.width else goal)
-        column += numbers
+        goal_rows = result.targets[:, column : column + target_width]
+        goals.append(goal.with_target(goal_rows.reshape(*result.shape, target_width)) if goal.width else goal)
+        column += target_width
     return tuple(goals)
 
 

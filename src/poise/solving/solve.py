@@ -22,7 +22,7 @@ from poise.maths.arrays import Floats, finite
 from poise.maths.caching import get_or_compute
 from poise.model.pose import Pose
 from poise.problem.dof_layout import TARGET_SIZES
-from poise.problem.goals import GOALS, NAMES, Goal, Near, is_joint_goal
+from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Near, is_joint_goal
 from poise.problem.plan import broadcast_goals, build_goal_key, find_preferred_shape
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Prefer, Request, is_builtin
@@ -34,7 +34,7 @@ from poise.solving.diagnosis import can_start, clamp_start
 from poise.solving.execution import SingleTargetSolve, SolveSettings, make_buffer, solve_batch, solve_fast
 from poise.solving.result import Result
 
-_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_ARRAY_TYPE, _FLOAT_DTYPE = np.ndarray, np.dtype(np.float64)
 _NO_SHAPE = (-1,)
 
 
@@ -58,7 +58,7 @@ class Prepared:
         self._fast_path = single.find_fast_path(problem)
         self._lazy_fields = single.build_fast_fields, problem, moved_inside
         self._plain_shape = arguments.find_plain_shape(problem)
-        self._shape = (
+        self._target_shape = (
             self._plain_shape.widths if len(self._plain_shape.widths) == 1 == len(problem.goals) else _NO_SHAPE
         )
 
@@ -88,9 +88,9 @@ class Prepared:
         """Raise for an unsupported problem before any target. It solves for an empty batch and returns itself."""
         problem, settings = self.problem, self.settings
         if self._fast_path is None:
-            nothing = np.zeros((0, sum(TARGET_SIZES[measure.kind] for measure in problem.measures)))
+            empty_targets = np.zeros((0, sum(TARGET_SIZES[measure.kind] for measure in problem.measures)))
             solvers.check(self.solver, problem, Request(settings.prefer, settings.seeds))
-            self.solver.run(problem, nothing, self.tolerance, Request())
+            self.solver.run(problem, empty_targets, self.tolerance, Request())
         return self
 
     @property
@@ -100,44 +100,48 @@ class Prepared:
 
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target. The start is the prepared pose or the configuration `start` (nq,)."""
-        began = perf_counter()
+        start_time = perf_counter()
         fast_path = self._fast_path
         if (
             fast_path is not None
-            and type(target) is _ARRAY
-            and target.dtype is _FLOAT
+            and type(target) is _ARRAY_TYPE
+            and target.dtype is _FLOAT_DTYPE
             and (start is None or fast_path.serves_any_start)
         ):
             # A copy: the caller may write to the array before the lazy fields are computed.
-            row = target[None].copy() if target.shape == self._shape else arguments.read_matrix(target, *self._shape)
+            row = (
+                target[None].copy()
+                if target.shape == self._target_shape
+                else arguments.read_matrix(target, *self._target_shape)
+            )
             if row is not None:
                 buffer, lazy_fields = (
                     (self._buffer.copy(), self._lazy_fields) if start is None else self._pack_start(start)
                 )
-                result = solve_fast(fast_path, self.problem, row, buffer, lazy_fields, began)
+                result = solve_fast(fast_path, self.problem, row, buffer, lazy_fields, start_time)
                 if result is not None:
                     return result
         problem, moved_inside = (self.problem, self.moved_inside) if start is None else self._move_start(start)
         row = arguments.read_plain_row(self._plain_shape, target)
         if row is not None:
-            return self.single.solve(problem, row, moved_inside, began)
-        rows = arguments.parse_targets(self.problem.goals, target)
-        shape = _find_target_shape(problem, rows)
+            return self.single.solve(problem, row, moved_inside, start_time)
+        goal_rows = arguments.parse_targets(self.problem.goals, target)
+        shape = _find_target_shape(problem, goal_rows)
         problem = problem.broadcast(shape)
-        targets = problem.build_target_rows(rows, shape)
+        targets = problem.build_target_rows(goal_rows, shape)
         if not shape:
-            return self.single.solve(problem, targets, moved_inside, began)
-        request = self.settings.request(len(targets))
-        return solve_batch(problem, targets, self.solver, self.tolerance, request, shape, moved_inside, began)
+            return self.single.solve(problem, targets, moved_inside, start_time)
+        request = self.settings.make_request(len(targets))
+        return solve_batch(problem, targets, self.solver, self.tolerance, request, shape, moved_inside, start_time)
 
-    def solve_row_fast(self, row: Floats, q: Floats, began: float) -> Result | None:
+    def solve_row_fast(self, row: Floats, q: Floats, start_time: float) -> Result | None:
         """Solve a target row (1, W) by the fast path.
 
         It starts from q (nq,). Returns None where the fast path does not apply.
         """
         if self._fast_path is None or not self._fast_path.serves_any_start:
             return None
-        return solve_fast(self._fast_path, self.problem, row, *self._pack_start(q), began)
+        return solve_fast(self._fast_path, self.problem, row, *self._pack_start(q), start_time)
 
     def _pack_start(self, start: ArrayLike) -> tuple[Floats, tuple[Any, ...]]:
         """Pack a caller's start for the fast path. Also returns the source of the remaining Result fields."""
@@ -151,11 +155,13 @@ class Prepared:
     def _check_start(self, start: ArrayLike) -> Floats:
         """Check a start configuration and return a copy."""
         q = np.array(
-            start if type(start) is _ARRAY and start.dtype is _FLOAT else finite(start, "the start"), dtype=_FLOAT
+            start if type(start) is _ARRAY_TYPE and start.dtype is _FLOAT_DTYPE else finite(start, "the start"),
+            dtype=_FLOAT_DTYPE,
         )
-        if q.shape != self.single.shape[1:]:
+        if q.shape != self.single.q_shape[1:]:
             raise InputError(
-                f"the start of a prepared problem is one configuration of {self.single.shape[1]} numbers, not {q.shape}"
+                f"the start of a prepared problem is one configuration of {self.single.q_shape[1]} numbers, not "
+                f"{q.shape}"
             )
         return q
 
@@ -191,23 +197,23 @@ class Prepared:
             raise InputError(f"chunk must be at least 1, not {chunk}")
         if progress is not None:
             check_function(progress, "progress")
-        for part in _split_chunks(targets, chunk):
-            result = self(np.asarray(part))
+        for target_chunk in _split_chunks(targets, chunk):
+            result = self(np.asarray(target_chunk))
             if not result.shape:
                 raise InputError("stream() takes arrays of targets, one axis more than a single target has")
             if progress is not None:
-                progress(len(part))
+                progress(len(target_chunk))
             yield result
 
 
-def _find_target_shape(problem: Problem, rows: list[Floats]) -> tuple[int, ...]:
+def _find_target_shape(problem: Problem, goal_rows: list[Floats]) -> tuple[int, ...]:
     """Find the batch axes of targets and preferred poses. Near supplies the preferred poses."""
-    shapes, preferred = [row.shape[:-1] for row in rows], find_preferred_shape(problem.goals)
+    shapes, preferred_shape = [row.shape[:-1] for row in goal_rows], find_preferred_shape(problem.goals)
     try:
-        return np.broadcast_shapes(preferred, *shapes)
+        return np.broadcast_shapes(preferred_shape, *shapes)
     except ValueError as error:
         shown_shapes = shapes[0] if len(shapes) == 1 else shapes
-        preference = f", nor with a batch of {preferred} poses that Near prefers" if preferred else ""
+        preference = f", nor with a batch of {preferred_shape} poses that Near prefers" if preferred_shape else ""
         raise InputError(f"targets of shape {shown_shapes} do not go together{preference}") from error
 
 
@@ -222,14 +228,14 @@ def _split_chunks(targets: Any, chunk: int) -> Iterator[Any]:
         return
     if not isinstance(targets, Iterable):
         raise InputError("stream() takes an array of targets or an iterable of arrays")
-    for part in targets:
-        yield from _split_chunks(np.asarray(part), chunk)
+    for target_array in targets:
+        yield from _split_chunks(np.asarray(target_array), chunk)
 
 
 # --- Choose a solver, pack the problem, run it and evaluate the result -----------------------------------------------
 
 
-_GOAL_TYPES = frozenset(GOALS)
+_GOAL_TYPES = frozenset(GOAL_CLASSES)
 _DEFAULT_SETTINGS = SolveSettings()
 
 
@@ -312,30 +318,30 @@ def solve(
     A start outside its limits is clamped first; `Result.moved_inside` names the joints. A start that meets its goals is
     returned unchanged, bit for bit.
     """
-    began = perf_counter()
+    start_time = perf_counter()
     if unknown:
         raise arguments.make_unknown_argument_error(solve, unknown)
     arguments.check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     if type(prefer) is not str:
         one_of("prefer", prefer, ("first", "closest", "all"))
-    wanted = check_goals(goals)
+    checked_goals = check_goals(goals)
     if free_root:
-        start, wanted = _free_start_and_goals(start, wanted, solver, prefer, natural=natural)
-    shape = _find_batch_shape(start, wanted)
-    show = progress is True
-    callback = None if show or progress is False else progress
-    plain = prefer == "first" and trace is False and seeds is threads is callback is None
-    settings = _DEFAULT_SETTINGS if plain else SolveSettings(prefer, seeds, threads, trace, callback)
+        start, checked_goals = _free_start_and_goals(start, checked_goals, solver, prefer, natural=natural)
+    shape = _find_batch_shape(start, checked_goals)
+    has_progress_bar = progress is True
+    callback = None if has_progress_bar or progress is False else progress
+    is_plain = prefer == "first" and trace is False and seeds is threads is callback is None
+    settings = _DEFAULT_SETTINGS if is_plain else SolveSettings(prefer, seeds, threads, trace, callback)
     options = _SolveOptions(solver, tolerance, angle_tolerance, settings, free_root, natural)
-    if not shape and not show:
-        result = _solve_single(start, wanted, options, began)
+    if not shape and not has_progress_bar:
+        result = _solve_single(start, checked_goals, options, start_time)
         if result is not None:
             return result
-    if not show:
-        return _solve_general(start, wanted, shape, options, began)
-    with _show_progress_bar(math.prod(shape)) as report:
-        settings = replace(settings, progress=report)
-        return _solve_general(start, wanted, shape, options._replace(settings=settings), began)
+    if not has_progress_bar:
+        return _solve_general(start, checked_goals, shape, options, start_time)
+    with _show_progress_bar(math.prod(shape)) as report_progress:
+        settings = replace(settings, progress=report_progress)
+        return _solve_general(start, checked_goals, shape, options._replace(settings=settings), start_time)
 
 
 class _SolveOptions(NamedTuple):
@@ -349,7 +355,7 @@ class _SolveOptions(NamedTuple):
     natural: bool | None
 
 
-def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, began: float) -> Result | None:
+def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, start_time: float) -> Result | None:
     """Solve one target with a cached packing of its goal kinds. Returns None where the general path is needed.
 
     The packing is cached by the name or value of the solver, which is enough only for solvers of Poise.
@@ -358,9 +364,9 @@ def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, 
         return None
     if options.settings.progress is not None or not (type(options.solver) is str or is_builtin(options.solver)):
         return None
-    kinds = build_goal_key(goals)
+    goal_key = build_goal_key(goals)
     single = get_or_compute(
-        start.skeleton, "singles", (kinds, options), lambda: _build_single(start, goals, kinds, options)
+        start.skeleton, "singles", (goal_key, options), lambda: _build_single(start, goals, goal_key, options)
     )
     if not single.skips_batch_steps or not can_start(start.skeleton, np.array(start.q)):
         return None
@@ -369,32 +375,32 @@ def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, 
         problem = (
             problem.with_start_unchecked(start, goals)
             if single.serves_any_start
-            else Problem(start, goals, options.free_root, kinds)
+            else Problem(start, goals, options.free_root, goal_key)
         )
     if len(goals) == 1 and goals[0].width:
         targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for writable arrays
     else:
         targets = problem.build_target_rows([goal.rows() for goal in goals if goal.width], ())
-    return single.solve(problem, targets, (), began, goals)
+    return single.solve(problem, targets, (), start_time, goals)
 
 
 def _build_single(
-    start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], options: _SolveOptions
+    start: Pose, goals: tuple[Goal, ...], goal_key: tuple[object, ...], options: _SolveOptions
 ) -> SingleTargetSolve:
     """Build the solve for one target. Raises UnsupportedError where the solver cannot do it."""
     arguments.check_planar_targets(start, goals)
-    return _bind_solver(Problem(clamp_start(start)[0], goals, options.free_root, kinds), options)
+    return _bind_solver(Problem(clamp_start(start)[0], goals, options.free_root, goal_key), options)
 
 
 def _bind_solver(problem: Problem, options: _SolveOptions) -> SingleTargetSolve:
-    request = options.settings.request(1)
+    request = options.settings.make_request(1)
     solver = _choose_checked_solver(options, problem, request)
     tolerance = problem.complete_tolerance(options.tolerance, options.angle_tolerance)
     return SingleTargetSolve(problem, solver, tolerance, options.settings, request)
 
 
 def _solve_general(
-    start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, began: float
+    start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, start_time: float
 ) -> Result:
     """Solve with checked arguments."""
     if not math.prod(shape):
@@ -402,15 +408,15 @@ def _solve_general(
     arguments.check_planar_targets(start, goals)
     start, moved_inside = clamp_start(start)
     problem = Problem(_flatten_start(start, shape), broadcast_goals(goals, shape), options.free_root)
-    rows = [goal.rows() for goal in goals if goal.width]
+    goal_rows = [goal.rows() for goal in goals if goal.width]
     if not shape:
         single = _bind_solver(problem, options)
-        return single.solve(problem, problem.build_target_rows(rows, shape), moved_inside, began, goals)
-    request = options.settings.request(math.prod(shape))
+        return single.solve(problem, problem.build_target_rows(goal_rows, shape), moved_inside, start_time, goals)
+    request = options.settings.make_request(math.prod(shape))
     solver = _choose_checked_solver(options, problem, request)
     tolerance = problem.complete_tolerance(options.tolerance, options.angle_tolerance)
-    targets = problem.build_target_rows(rows, shape)
-    return solve_batch(problem, targets, solver, tolerance, request, shape, moved_inside, began, goals)
+    targets = problem.build_target_rows(goal_rows, shape)
+    return solve_batch(problem, targets, solver, tolerance, request, shape, moved_inside, start_time, goals)
 
 
 def prepare(
@@ -447,17 +453,17 @@ def prepare(
     arguments.check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     if type(prefer) is not str:
         one_of("prefer", prefer, ("first", "closest", "all"))
-    wanted = check_goals(goals)
+    checked_goals = check_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
     if free_root:
-        start, wanted = _free_start_and_goals(start, wanted, solver, prefer, natural=natural)
-    arguments.check_planar_targets(start, wanted)
+        start, checked_goals = _free_start_and_goals(start, checked_goals, solver, prefer, natural=natural)
+    arguments.check_planar_targets(start, checked_goals)
     options = _SolveOptions(
         solver, tolerance, angle_tolerance, SolveSettings(prefer, seeds, threads), free_root, natural
     )
     start, moved_inside = clamp_start(start)
-    problem = Problem(start, wanted, free_root)
+    problem = Problem(start, checked_goals, free_root)
     return Prepared(problem, _bind_solver(problem, options), moved_inside).refuse()
 
 
@@ -466,16 +472,16 @@ def check_goals(goals: Any) -> tuple[Goal, ...]:
     if type(goals) in _GOAL_TYPES:
         return (goals,)
     try:
-        every: tuple[Any, ...] = (goals,) if isinstance(goals, str) else tuple(goals)
+        goal_tuple: tuple[Any, ...] = (goals,) if isinstance(goals, str) else tuple(goals)
     except TypeError:
-        every = (goals,)
-    if not every or not all(type(goal) in _GOAL_TYPES or isinstance(goal, GOALS) for goal in every):
-        written = arguments.format_goal_code(every)
-        such = f"write {written}; they" if written else "they"
+        goal_tuple = (goals,)
+    if not goal_tuple or not all(type(goal) in _GOAL_TYPES or isinstance(goal, GOAL_CLASSES) for goal in goal_tuple):
+        example_code = arguments.format_goal_code(goal_tuple)
+        advice = f"write {example_code}; they" if example_code else "they"
         raise InputError(
-            f"goals are values such as poise.Position(...): {such} are one or several of {', '.join(NAMES)}"
+            f"goals are values such as poise.Position(...): {advice} are one or several of {', '.join(GOAL_NAMES)}"
         )
-    return every
+    return goal_tuple
 
 
 def free_start_root(start: Pose) -> Pose:
@@ -517,20 +523,20 @@ def _free_start_and_goals(
     Also returns the goals, with the further joints that move for them.
     """
     start = free_start_root(start)
-    moves = natural is not False and prefer == "first" and (solver == "auto" or isinstance(solver, Natural))
-    return start, whole(start, goals) if moves else goals
+    is_natural = natural is not False and prefer == "first" and (solver == "auto" or isinstance(solver, Natural))
+    return start, whole(start, goals) if is_natural else goals
 
 
 def _find_batch_shape(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
     """Find the batch axes of the start and the targets."""
     if len(goals) == 1 and start.q.ndim == 1:
         return goals[0].shape
-    preferred, shapes = find_preferred_shape(goals), [goal.shape for goal in goals if not isinstance(goal, Near)]
+    preferred_shape, shapes = find_preferred_shape(goals), [goal.shape for goal in goals if not isinstance(goal, Near)]
     try:
-        return np.broadcast_shapes(start.shape, preferred, *shapes)
+        return np.broadcast_shapes(start.shape, preferred_shape, *shapes)
     except ValueError as error:
         shown_shapes = shapes[0] if len(shapes) == 1 else shapes
-        preference = f" and a batch of {preferred} poses that Near prefers" if preferred else ""
+        preference = f" and a batch of {preferred_shape} poses that Near prefers" if preferred_shape else ""
         message = f"a batch of {start.shape} start poses{preference} does not go with targets of shape {shown_shapes}"
         raise InputError(message) from error
 
@@ -542,35 +548,35 @@ def _make_placeholder_start(start: Pose) -> Pose:
     """
     if math.prod(start.shape):
         return start[(0,) * len(start.shape)] if start.shape else start
-    s = start.skeleton
-    translations = None if start.translations is None else s.A[:, :3]
-    scales = None if start.scales is None else np.diagonal(s.B[:, :, :3], axis1=1, axis2=2)
-    return Pose(s, s.rest_q, translations, scales)
+    skeleton = start.skeleton
+    translations = None if start.translations is None else skeleton.A[:, :3]
+    scales = None if start.scales is None else np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
+    return Pose(skeleton, skeleton.rest_q, translations, scales)
 
 
 def _flatten_start(start: Pose, shape: tuple[int, ...]) -> Pose:
     """Flatten a batch of starts to one axis. There is one for each target; a single start is unchanged."""
     if not start.shape:
         return start
-    rows = [_flatten_parts(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
-    assert rows[0] is not None
-    return Pose.make_unchecked(start.skeleton, rows[0][:, 0], rows[1], rows[2])
+    flat_arrays = [_flatten_array(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
+    assert flat_arrays[0] is not None
+    return Pose.make_unchecked(start.skeleton, flat_arrays[0][:, 0], flat_arrays[1], flat_arrays[2])
 
 
-def _flatten_parts(value: Any, shape: tuple[int, ...]) -> Any:
-    if value is None:
+def _flatten_array(array: Any, shape: tuple[int, ...]) -> Any:
+    if array is None:
         return None
-    return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(math.prod(shape), *value.shape[-2:])
+    return np.broadcast_to(array, (*shape, *array.shape[-2:])).reshape(math.prod(shape), *array.shape[-2:])
 
 
 @contextmanager
-def _show_progress_bar(total: int) -> Generator[Callable[[int], None]]:
+def _show_progress_bar(target_count: int) -> Generator[Callable[[int], None]]:
     """Show a progress bar on a terminal's standard error. Call the yielded function with the number of targets done."""
     from rich.console import Console  # noqa: PLC0415  (needed for the bar only)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     console = Console(stderr=True)
     columns = (TextColumn("solving"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
-        task = shown.add_task("solving", total=total)
-        yield lambda done: shown.advance(task, done)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress_bar:
+        task = progress_bar.add_task("solving", total=target_count)
+        yield lambda done: progress_bar.advance(task, done)

@@ -28,8 +28,8 @@ from poise.kernels.layout import (
     HINGED_BALL,
     MOVE,
     SLIDE,
-    SPEED_LIMIT_COLUMN,
     SPEED_LIMIT_KIND,
+    SPEED_LIMIT_Q_START,
     SPEED_LIMIT_ROW,
 )
 from poise.maths.arguments import check_bool, count, require
@@ -57,10 +57,10 @@ _NO_RANGE, _NO_AXIS = (-np.inf, np.inf), (0.0, 0.0, 0.0)
 class SpeedLimitedMotion:
     """Damped, speed-limited motion between two configurations.
 
-    half_life  [s] in which the remaining distance halves; 0: at once
-    speed      [rad/s] of rotating joints, [file units/s] of sliding or moving ones: a number, or by joint name; None
-               is no limit
-    instant    whether every goal is reached at once
+    half_life   [s] in which the remaining distance halves; 0: at once
+    speed       [rad/s] of rotating joints, [file units/s] of sliding or moving ones: a number, or by joint name; None
+                is no limit
+    is_instant  whether every goal is reached at once
     """
 
     def __init__(self, skeleton: Skeleton, half_life: Any, speed: Any) -> None:
@@ -69,23 +69,23 @@ class SpeedLimitedMotion:
         if not 0 <= self.half_life < np.inf:
             raise InputError(f"damping is a half-life of 0 or more seconds, not {half_life!r}")
         speeds = _parse_speeds(skeleton, speed)
-        self.instant = not self.half_life and bool(np.isinf(speeds).all())
+        self.is_instant = not self.half_life and bool(np.isinf(speeds).all())
         self._rows = np.array(list(_build_rows(skeleton, speeds)), dtype=np.float64).reshape(-1, SPEED_LIMIT_ROW)
 
     @property
-    def bounds(self) -> tuple[str, ...]:
+    def bound_names(self) -> tuple[str, ...]:
         """Names of the arguments limiting the motion."""
         return ("speed",) * bool(np.isfinite(self._rows[:, _SPEED_COLUMN]).any()) + ("damping",) * bool(self.half_life)
 
     def drop_bound(self, name: str) -> SpeedLimitedMotion:
-        """Copy it without one of its `bounds`."""
-        rows, other = self._rows.copy(), copy(self)
+        """Copy it without one of its `bound_names`."""
+        rows, motion_copy = self._rows.copy(), copy(self)
         if name == "speed":
             rows[:, _SPEED_COLUMN] = np.inf
         half_life = 0.0 if name == "damping" else self.half_life
-        instant = not half_life and bool(np.isinf(rows[:, _SPEED_COLUMN]).all())
-        vars(other).update(_rows=rows, half_life=half_life, instant=instant)
-        return other
+        is_instant = not half_life and bool(np.isinf(rows[:, _SPEED_COLUMN]).all())
+        vars(motion_copy).update(_rows=rows, half_life=half_life, is_instant=is_instant)
+        return motion_copy
 
     def __call__(self, q: Floats, goal: Floats, seconds: float) -> Floats:
         """Return the legal configuration (nq,) after `seconds` of motion. It lies between q and `goal`, both legal."""
@@ -97,88 +97,88 @@ class SpeedLimitedMotion:
         Joints outside their limits return within their own bounds, so that the result (nq,) may still be outside.
         """
         legal_q, rows = self.skeleton.legal(q)[0], self._rows.copy()
-        columns = [_find_columns(row) for row in rows]
+        row_columns = [_find_columns(row) for row in rows]
         outside_parts = [
-            i for i, part_columns in enumerate(columns) if (q[part_columns] != legal_q[part_columns]).any()
+            i for i, part_columns in enumerate(row_columns) if (q[part_columns] != legal_q[part_columns]).any()
         ]
         for i in outside_parts:
             if rows[i, SPEED_LIMIT_KIND] == HINGED_BALL:  # an angle along its range would start inside
                 rows[i, SPEED_LIMIT_KIND] = BALL
         advanced_q = self._advance(rows, q, goal, seconds)
-        result = clamp_to_limits(self.skeleton, advanced_q).copy()
+        returned_q = clamp_to_limits(self.skeleton, advanced_q).copy()
         for i in outside_parts:
-            result[columns[i]] = advanced_q[columns[i]]
-        return result
+            returned_q[row_columns[i]] = advanced_q[row_columns[i]]
+        return returned_q
 
     def _advance(self, rows: Floats, q: Floats, goal: Floats, seconds: float) -> Floats:
-        out = np.empty(len(goal))
+        advanced_q = np.empty(len(goal))
         kernels.approach.step_towards(
-            rows, prepare_for_kernel(q), prepare_for_kernel(goal), float(seconds), self.half_life, out
+            rows, prepare_for_kernel(q), prepare_for_kernel(goal), float(seconds), self.half_life, advanced_q
         )
-        return out
+        return advanced_q
 
 
 def _find_columns(row: Floats) -> slice:
     """Find the columns of q for a row of `_build_rows`."""
-    at = int(row[SPEED_LIMIT_COLUMN])
-    return slice(at, at + _PART_WIDTHS[int(row[SPEED_LIMIT_KIND])])
+    start_column = int(row[SPEED_LIMIT_Q_START])
+    return slice(start_column, start_column + _PART_WIDTHS[int(row[SPEED_LIMIT_KIND])])
 
 
 @dataclass(frozen=True, eq=False)
 class FrameMotion:
     """Motion of one Tracker frame. The status and the message of its pose are derived from it.
 
-    previous_q, solved  (nq,) the pose shown in the previous frame, and the latest one of the solver
-    motion          how the shown pose moves from one to the other in `seconds`
-    budget          name of the budget used up before the goals were met, or ""
-    is_outside      whether the previous pose was outside its limits
+    previous_q, solved_q  (nq,) the pose shown in the previous frame, and the latest one of the solver
+    motion                how the shown pose moves from one to the other in `seconds`
+    spent_budget          name of the budget used up before the goals were met, or ""
+    is_outside            whether the previous pose was outside its limits
     """
 
     previous_q: Floats
-    solved: Floats
+    solved_q: Floats
     motion: SpeedLimitedMotion
     seconds: float
-    budget: str = ""
+    spent_budget: str = ""
     is_outside: bool = False
 
-    def held_by(self, shown_q: Floats) -> tuple[str, ...]:
+    def list_restraints(self, shown_q: Floats) -> tuple[str, ...]:
         """Name the bounds between the shown pose (nq,) and the goals."""
-        budget = (self.budget,) * bool(self.budget)
-        if np.array_equal(shown_q, self.solved):
-            return budget
-        bounds = self.motion.bounds
-        freer = {name: self._compute_shown(self.motion.drop_bound(name)) for name in bounds}
-        binding = tuple(name for name, q in freer.items() if not np.array_equal(q, shown_q))
-        return (*(binding or bounds), *budget)
+        budget_names = (self.spent_budget,) * bool(self.spent_budget)
+        if np.array_equal(shown_q, self.solved_q):
+            return budget_names
+        bound_names = self.motion.bound_names
+        q_without_bound = {name: self._compute_shown(self.motion.drop_bound(name)) for name in bound_names}
+        binding_names = tuple(name for name, q in q_without_bound.items() if not np.array_equal(q, shown_q))
+        return (*(binding_names or bound_names), *budget_names)
 
     def _compute_shown(self, motion: SpeedLimitedMotion) -> Floats:
         """Compute the pose (nq,) of this frame with another motion."""
         if self.is_outside:
-            return motion.return_from_outside(self.previous_q, self.solved, self.seconds)
-        return motion(self.previous_q, self.solved, self.seconds)
+            return motion.return_from_outside(self.previous_q, self.solved_q, self.seconds)
+        return motion(self.previous_q, self.solved_q, self.seconds)
 
 
 def _build_rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:
     """Make a row for each independently moving joint part. Columns are SPEED_LIMIT_ of kernels/layout.py."""
     leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
     hinges, ranges = skeleton.ball_hinges, skeleton.value_ranges
-    hinge_ranges = dict(zip(hinges.rows, zip(hinges.low, hinges.high, *hinges.axes.T, strict=True), strict=True))
-    for row, kind in enumerate(skeleton.kinds.tolist()):
-        column, speed = int(skeleton.q_start[row]), float(speeds[row])
-        if kind == Kind.FIXED or skeleton.couplings[row] is not None:
+    hinge_ranges = dict(zip(hinges.joint_rows, zip(hinges.low, hinges.high, *hinges.axes.T, strict=True), strict=True))
+    for joint_index, kind in enumerate(skeleton.kinds.tolist()):
+        column, speed = int(skeleton.q_start[joint_index]), float(speeds[joint_index])
+        if kind == Kind.FIXED or skeleton.couplings[joint_index] is not None:
             continue
         if kind in (Kind.HINGE, Kind.SLIDE):
             # A full turn of a leader moves its followers, so only joints without followers wrap.
-            wraps = kind == Kind.HINGE and row not in leaders
+            wraps = kind == Kind.HINGE and joint_index not in leaders
             yield (HINGE if wraps else SLIDE, column, speed, *ranges[column], *_NO_AXIS)
             continue
         if kind == Kind.FREE:
             yield (MOVE, column, speed, *_NO_RANGE, *_NO_AXIS)
-        start = column + (3 if kind == Kind.FREE else 0)
+        rotation_column = column + (3 if kind == Kind.FREE else 0)
         yield (
-            (HINGED_BALL, start, speed, *hinge_ranges[row])
-            if row in hinge_ranges
-            else (BALL, start, speed, *_NO_RANGE, *_NO_AXIS)
+            (HINGED_BALL, rotation_column, speed, *hinge_ranges[joint_index])
+            if joint_index in hinge_ranges
+            else (BALL, rotation_column, speed, *_NO_RANGE, *_NO_AXIS)
         )
 
 
@@ -186,10 +186,10 @@ def _parse_speeds(skeleton: Skeleton, speed: Any) -> Floats:
     """Parse the speed limit of each joint (n,)."""
     if not isinstance(speed, Mapping):
         return np.full(len(skeleton), np.inf if speed is None else _parse_speed(speed, "speed"))
-    every = np.full(len(skeleton), np.inf)
+    speeds = np.full(len(skeleton), np.inf)
     for name, value in speed.items():
-        every[skeleton.index(name)] = _parse_speed(value, f"the speed of {name!r}")
-    return every
+        speeds[skeleton.index(name)] = _parse_speed(value, f"the speed of {name!r}")
+    return speeds
 
 
 def _parse_speed(value: Any, label: str) -> float:
@@ -206,7 +206,7 @@ _TRACKING_DAMPING = 3.0  # damping: bounds a step in a singular direction (full 
 _DEFAULT_MAX_ITERATIONS = 100  # iterations in a frame without a budget
 _SLICE_ITERATIONS = 4  # iterations between two checks of the time budget
 _MAX_ERROR_RATIO = 0.99  # ratio: a frame ends once a slice reduces the error by less
-_NO_TARGET = b""
+_NO_TARGET_BYTES = b""
 
 
 class Tracker:
@@ -274,27 +274,32 @@ class Tracker:
         speed: float | Mapping[str, float] | None = None,
     ) -> None:
         check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
-        wanted, free_root = check_goals(goals), check_bool("free_root", free_root)
-        if find_preferred_shape(wanted):
+        checked_goals, free_root = check_goals(goals), check_bool("free_root", free_root)
+        if find_preferred_shape(checked_goals):
             raise InputError(
                 "a tracker solves one frame at a time: give Near a single pose, such as poses[0], not a batch of shape "
-                f"{find_preferred_shape(wanted)}"
+                f"{find_preferred_shape(checked_goals)}"
             )
-        self.solver = choose_tracking_solver(solver, start, wanted, free_root=free_root, natural=natural)
+        self.solver = choose_tracking_solver(solver, start, checked_goals, free_root=free_root, natural=natural)
         self._prepared = prepare(
-            start, wanted, solver=self.solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root
+            start,
+            checked_goals,
+            solver=self.solver,
+            tolerance=tolerance,
+            angle_tolerance=angle_tolerance,
+            free_root=free_root,
         )
         self._motion = SpeedLimitedMotion(self.skeleton, damping, speed)
         self._first_q = np.array(start.on(self.skeleton).q)
         self.restart = check_bool("restart", restart)
         self.microseconds = _check_microseconds(microseconds, iterations)
         self.budget = _DEFAULT_MAX_ITERATIONS if iterations is None else count("iterations", iterations)
-        limited = iterations is not None or microseconds is not None
-        self._budgeted = "iterations" if iterations is not None else "microseconds" if self.microseconds else ""
-        self._in_slices = "iterations" in _list_options(get_finisher(self.solver)) and (
-            limited or isinstance(solver, str)
+        has_budget = iterations is not None or microseconds is not None
+        self._budget_name = "iterations" if iterations is not None else "microseconds" if self.microseconds else ""
+        self._uses_slices = "iterations" in _list_options(get_finisher(self.solver)) and (
+            has_budget or isinstance(solver, str)
         )
-        self._uses_fast_path = self._prepared.has_fast_path and not limited
+        self._uses_fast_path = self._prepared.has_fast_path and not has_budget
         self._plain_shape = find_plain_shape(self._prepared.problem)
         self.reset()
 
@@ -306,17 +311,17 @@ class Tracker:
     @property
     def pose(self) -> Pose:
         """The pose shown now."""
-        return self._prepared.problem.start.with_q(self._shown)
+        return self._prepared.problem.start.with_q(self._shown_q)
 
     @property
     def solved(self) -> Pose:
         """The latest solver pose. The shown pose moves towards it."""
-        return self._prepared.problem.start.with_q(self._solved)
+        return self._prepared.problem.start.with_q(self._solved_q)
 
     @property
     def iterations(self) -> int:
         """Iterations since the target moved last."""
-        return self._earlier_iterations + (0 if self._last is None else int(self._last.iterations))
+        return self._earlier_iterations + (0 if self._last_result is None else int(self._last_result.iterations))
 
     def __repr__(self) -> str:
         budget = f"{self.budget} iterations"
@@ -339,46 +344,52 @@ class Tracker:
             pose = pose.on(start.skeleton)
         q = self._first_q if pose is None else np.array(pose.q)
         self._first_legal_q, self._joints_outside = start.skeleton.legal(q)
-        self._solved, self._shown = self._first_legal_q, q
+        self._solved_q, self._shown_q = self._first_legal_q, q
         # a Pin holds its joint at its position in this problem
         self._start_problem = self._prepared.problem.with_start(start.with_q(self._first_legal_q))
-        self._last: Result | None = None
+        self._last_result: Result | None = None
         self._spent_budget = ""  # the name of the budget used up by the last frame
-        self._target_bytes, self._earlier_iterations = _NO_TARGET, 0
+        self._target_bytes, self._earlier_iterations = _NO_TARGET_BYTES, 0
 
     def __call__(self, target: Any, dt: float = 1 / 60) -> Result:
         """Follow the target for one frame of dt seconds. `target` takes the same forms as for a prepared problem.
 
         The Result is that of the shown pose. `seconds` and `iterations` are those of the frame.
         """
-        began = perf_counter()
+        start_time = perf_counter()
         seconds = dt if type(dt) is float else real(dt, "dt")
         if not 0 <= seconds < math.inf:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {abbreviate(dt)}")
         targets = self._parse_target(target)
         self._set_target(targets.tobytes())
         self._spent_budget = ""
-        fast_result = self._prepared.solve_row_fast(targets, self._solved, began) if self._uses_fast_path else None
-        result = self._solve(targets) if fast_result is None else fast_result
-        self._last, self._solved = result, result.q
-        if self._joints_outside:
-            return self._step_from_outside(result, targets, seconds, began)
-        if self._motion.instant:
-            self._shown = self._solved
-            return result
-        frame_motion = FrameMotion(self._shown, self._solved, self._motion, seconds, self._spent_budget)
-        self._shown = self._motion(self._shown, self._solved, seconds)
-        return self._measure_result(result, self._shown, targets, began, pace=frame_motion)
-
-    def _step_from_outside(self, result: Result, targets: Floats, seconds: float, began: float) -> Result:
-        """Make a frame from a pose outside its limits. The Result names those joints."""
-        names, instant = self._joints_outside, self._motion.instant
-        frame_motion = FrameMotion(
-            self._shown, self._solved, self._motion, seconds, self._spent_budget, is_outside=True
+        fast_result = (
+            self._prepared.solve_row_fast(targets, self._solved_q, start_time) if self._uses_fast_path else None
         )
-        self._shown = self._solved if instant else self._motion.return_from_outside(self._shown, self._solved, seconds)
-        self._joints_outside = self.skeleton.legal(self._shown)[1]
-        return self._measure_result(result, self._shown, targets, began, moved_inside=names, pace=frame_motion)
+        result = self._solve(targets) if fast_result is None else fast_result
+        self._last_result, self._solved_q = result, result.q
+        if self._joints_outside:
+            return self._step_from_outside(result, targets, seconds, start_time)
+        if self._motion.is_instant:
+            self._shown_q = self._solved_q
+            return result
+        frame_motion = FrameMotion(self._shown_q, self._solved_q, self._motion, seconds, self._spent_budget)
+        self._shown_q = self._motion(self._shown_q, self._solved_q, seconds)
+        return self._measure_result(result, self._shown_q, targets, start_time, pace=frame_motion)
+
+    def _step_from_outside(self, result: Result, targets: Floats, seconds: float, start_time: float) -> Result:
+        """Make a frame from a pose outside its limits. The Result names those joints."""
+        outside_names, is_instant = self._joints_outside, self._motion.is_instant
+        frame_motion = FrameMotion(
+            self._shown_q, self._solved_q, self._motion, seconds, self._spent_budget, is_outside=True
+        )
+        self._shown_q = (
+            self._solved_q if is_instant else self._motion.return_from_outside(self._shown_q, self._solved_q, seconds)
+        )
+        self._joints_outside = self.skeleton.legal(self._shown_q)[1]
+        return self._measure_result(
+            result, self._shown_q, targets, start_time, moved_inside=outside_names, pace=frame_motion
+        )
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
         """Follow a path of targets and return a Clip. It holds the poses that were shown.
@@ -392,17 +403,17 @@ class Tracker:
         name
             Name of the clip.
         """
-        rate = check_rate(fps)
+        frame_rate = check_rate(fps)
         rows = parse_targets(self._prepared.problem.goals, targets)
-        frames = broadcast_shapes("targets", *(row.shape[:-1] for row in rows))
-        if len(frames) != 1:
-            raise InputError(f"clip() takes targets with one leading axis, a target for each frame, not {frames}")
-        rows = [np.broadcast_to(row, (*frames, row.shape[-1])) for row in rows]
-        poses: list[Floats] = [np.zeros((0, self.skeleton.nq))]
-        for i in range(frames[0]):
-            self([row[i] for row in rows] if len(rows) > 1 else rows[0][i].copy(), 1 / rate)
-            poses.append(self._shown[None])
-        return Clip.at_rate(self._prepared.problem.make_pose(np.concatenate(poses)), fps, name)
+        frame_shape = broadcast_shapes("targets", *(row.shape[:-1] for row in rows))
+        if len(frame_shape) != 1:
+            raise InputError(f"clip() takes targets with one leading axis, a target for each frame, not {frame_shape}")
+        rows = [np.broadcast_to(row, (*frame_shape, row.shape[-1])) for row in rows]
+        shown_q: list[Floats] = [np.zeros((0, self.skeleton.nq))]
+        for i in range(frame_shape[0]):
+            self([row[i] for row in rows] if len(rows) > 1 else rows[0][i].copy(), 1 / frame_rate)
+            shown_q.append(self._shown_q[None])
+        return Clip.at_rate(self._prepared.problem.make_pose(np.concatenate(shown_q)), fps, name)
 
     def _parse_target(self, target: Any) -> Floats:
         """Parse the target into a row (1, W)."""
@@ -419,23 +430,23 @@ class Tracker:
         if target_bytes == self._target_bytes:
             self._earlier_iterations = self.iterations
             return
-        self._target_bytes, self._earlier_iterations, self._last = target_bytes, 0, None
+        self._target_bytes, self._earlier_iterations, self._last_result = target_bytes, 0, None
         if self.restart:
-            self._solved = self._first_legal_q
+            self._solved_q = self._first_legal_q
 
     def _solve(self, targets: Floats) -> Result:
         """Solve in steps within the budget.
 
         It continues from the last pose while the budget lasts and the error decreases.
         """
-        began = perf_counter()
-        best_result = self._run_solver(targets, self._solved, self.budget)
-        used_iterations, updates = int(best_result.iterations), int(best_result.joint_updates)
-        while not best_result.reached and self._in_slices and not self._is_spent(used_iterations, began):
+        start_time = perf_counter()
+        best_result = self._run_solver(targets, self._solved_q, self.budget)
+        used_iterations, joint_updates = int(best_result.iterations), int(best_result.joint_updates)
+        while not best_result.reached and self._uses_slices and not self._is_spent(used_iterations, start_time):
             next_result = self._run_solver(targets, best_result.q, self.budget - used_iterations)
-            used_iterations, updates = (
+            used_iterations, joint_updates = (
                 used_iterations + int(next_result.iterations),
-                updates + int(next_result.joint_updates),
+                joint_updates + int(next_result.joint_updates),
             )
             has_gain = self._compute_error(next_result) < self._compute_error(best_result) * _MAX_ERROR_RATIO
             best_result = (
@@ -444,48 +455,50 @@ class Tracker:
             if not has_gain:
                 break
         else:
-            self._spent_budget = "" if best_result.reached else self._budgeted
-        changes: dict[str, Any] = {"iterations": np.array(used_iterations), "joint_updates": np.array(updates)}
+            self._spent_budget = "" if best_result.reached else self._budget_name
+        changes: dict[str, Any] = {"iterations": np.array(used_iterations), "joint_updates": np.array(joint_updates)}
         if self._spent_budget:
             changes["pace"] = FrameMotion(best_result.q, best_result.q, self._motion, 0.0, self._spent_budget)
         return best_result.with_pose(
-            best_result.q, best_result.errors, began, reached=bool(best_result.reached), **changes
+            best_result.q, best_result.errors, start_time, reached=bool(best_result.reached), **changes
         )
 
     def _run_solver(self, targets: Floats, q: Floats, iterations: int) -> Result:
         """Run the solver once from q."""
         prepared, solver = self._prepared, self.solver
         problem = prepared.problem.with_start(prepared.problem.start.with_q(q))
-        if self._in_slices:
-            own: int | None = get_finisher(solver).iterations
+        if self._uses_slices:
+            max_iterations: int | None = get_finisher(solver).iterations
             iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
-            iterations = iterations if own is None else min(iterations, own)  # None: the solver has no limit of its own
+            iterations = (
+                iterations if max_iterations is None else min(iterations, max_iterations)
+            )  # None: the solver has no limit of its own
             solver = replace_finisher(solver, dataclasses.replace(get_finisher(solver), iterations=iterations))
         return solve_batch(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
 
-    def _is_spent(self, used: int, began: float) -> bool:
+    def _is_spent(self, used_iterations: int, start_time: float) -> bool:
         if self.microseconds is not None:
-            return count_seconds(began) * 1e6 >= self.microseconds
-        return used >= self.budget
+            return count_seconds(start_time) * 1e6 >= self.microseconds
+        return used_iterations >= self.budget
 
     def _compute_error(self, result: Result) -> float:
         """Compute the error of all goals, in tolerances."""
-        allowed = self._prepared.problem.compute_max_errors(self._prepared.tolerance)
-        return float(np.sqrt(((result.errors / np.where(allowed > 0, allowed, 1.0)) ** 2).sum()))
+        max_errors = self._prepared.problem.compute_max_errors(self._prepared.tolerance)
+        return float(np.sqrt(((result.errors / np.where(max_errors > 0, max_errors, 1.0)) ** 2).sum()))
 
-    def _measure_result(self, result: Result, q: Floats, targets: Floats, began: float, **changes: Any) -> Result:
+    def _measure_result(self, result: Result, q: Floats, targets: Floats, start_time: float, **changes: Any) -> Result:
         """Make the Result of another pose for the same target. It is measured like every other."""
         problem, tolerance = self._prepared.problem, self._prepared.tolerance
-        paths = problem.error_paths
-        if paths is None:
+        error_paths = problem.error_paths
+        if error_paths is None:
             errors = problem.compute_errors(q[None], targets)[0]
-            reached = bool(problem.is_met(errors, tolerance))
+            is_reached = bool(problem.is_met(errors, tolerance))
         else:
-            errors, reached = compute_single_errors(paths, problem.compute_max_errors(tolerance), q, targets)
+            errors, is_reached = compute_single_errors(error_paths, problem.compute_max_errors(tolerance), q, targets)
         if problem.skeleton.loops:
-            reached = reached and bool(has_closed_loops(problem, q[None], tolerance)[0])
-        reached = reached and not self._joints_outside
-        return result.with_pose(q, errors, began, reached=reached, **changes)
+            is_reached = is_reached and bool(has_closed_loops(problem, q[None], tolerance)[0])
+        is_reached = is_reached and not self._joints_outside
+        return result.with_pose(q, errors, start_time, reached=is_reached, **changes)
 
 
 def choose_tracking_solver(
@@ -493,10 +506,10 @@ def choose_tracking_solver(
     natural: bool | None = None,
 ) -> solvers.Solver:  # fmt: skip
     """Choose the solver of a tracker. A solver given by name is tuned to stay near its start pose."""
-    chosen: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural)
+    chosen_solver: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural)
     if not isinstance(solver, str):
-        return chosen
-    return replace_finisher(chosen, _disable_restarts(get_finisher(chosen)))
+        return chosen_solver
+    return replace_finisher(chosen_solver, _disable_restarts(get_finisher(chosen_solver)))
 
 
 def _disable_restarts(solver: Any) -> Any:

@@ -1,4 +1,4 @@
-"""GLB files for the page: plain surfaces, repacked glTF, robot shapes."""
+"""GLB files for the page, from surfaces, glTF or robots."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class MeshNode(NamedTuple):
     rotation: Floats
 
 
-def build_glb(parts: Iterable[MeshNode]) -> bytes:
+def build_glb(mesh_nodes: Iterable[MeshNode]) -> bytes:
     """Write the nodes as one GLB, in their order."""
-    writer = _GlbBuilder()
-    for part in parts:
-        writer.add_node(part)
-    return writer.pack()
+    builder = _GlbBuilder()
+    for mesh_node in mesh_nodes:
+        builder.add_node(mesh_node)
+    return builder.pack()
 
 
 class _GlbBuilder:
@@ -86,42 +86,46 @@ class _GlbBuilder:
         self.binary = bytearray()
         self.material_indices: dict[Colour, int] = {}
 
-    def add_node(self, part: MeshNode) -> None:
-        w, x, y, z = part.rotation.tolist()
-        node: Json = {"name": part.name, "translation": part.position.tolist(), "rotation": [x, y, z, w]}
-        if part.surfaces:
+    def add_node(self, mesh_node: MeshNode) -> None:
+        w, x, y, z = mesh_node.rotation.tolist()
+        node: Json = {"name": mesh_node.name, "translation": mesh_node.position.tolist(), "rotation": [x, y, z, w]}
+        if mesh_node.surfaces:
             node["mesh"] = len(self.meshes)
-            self.meshes.append({"primitives": [self._add_primitive(surface) for surface in part.surfaces]})
+            self.meshes.append({"primitives": [self._add_primitive(surface) for surface in mesh_node.surfaces]})
         self.nodes.append(node)
 
     def _add_primitive(self, surface: Primitive) -> Json:
-        attributes = {"POSITION": self._add_array(surface.points, bounds=True)}
+        attributes = {"POSITION": self._add_array(surface.points, writes_bounds=True)}
         if surface.normals is not None:
             attributes["NORMAL"] = self._add_array(surface.normals)
         faces = np.ascontiguousarray(surface.faces, dtype="<u4")
         indices = self._add_accessor(faces.tobytes(), _INDEX_BUFFER, _UINT_COMPONENT, faces.size, "SCALAR")
         return {"attributes": attributes, "indices": indices, "material": self._add_material(surface.colour)}
 
-    def _add_array(self, values: Floats, *, bounds: bool = False) -> int:
+    def _add_array(self, values: Floats, *, writes_bounds: bool = False) -> int:
         data = np.ascontiguousarray(values, dtype="<f4")
         accessor = self._add_accessor(data.tobytes(), _ARRAY_BUFFER, _FLOAT_COMPONENT, len(data), "VEC3")
-        if bounds:
+        if writes_bounds:
             self.accessors[accessor] |= {"min": data.min(axis=0).tolist(), "max": data.max(axis=0).tolist()}
         return accessor
 
-    def _add_accessor(self, content: bytes, target: int, kind: int, count: int, shape: str) -> int:
-        view = {"buffer": 0, "byteOffset": len(self.binary), "byteLength": len(content), "target": target}
+    def _add_accessor(
+        self, content: bytes, buffer_target: int, component_type: int, count: int, element_type: str
+    ) -> int:
+        view = {"buffer": 0, "byteOffset": len(self.binary), "byteLength": len(content), "target": buffer_target}
         self.views.append(view)
         self.binary += content
-        self.accessors.append({"bufferView": len(self.views) - 1, "componentType": kind, "count": count, "type": shape})
+        self.accessors.append(
+            {"bufferView": len(self.views) - 1, "componentType": component_type, "count": count, "type": element_type}
+        )
         return len(self.accessors) - 1
 
     def _add_material(self, colour: Colour) -> int:
         if colour not in self.material_indices:
             self.material_indices[colour] = len(self.materials)
             red, green, blue = (float(convert_srgb_to_linear(value)) for value in colour[:3])
-            look = {"baseColorFactor": [red, green, blue, colour[3]], "metallicFactor": 0.0, "roughnessFactor": 0.8}
-            material: Json = {"pbrMetallicRoughness": look, "doubleSided": True}
+            pbr = {"baseColorFactor": [red, green, blue, colour[3]], "metallicFactor": 0.0, "roughnessFactor": 0.8}
+            material: Json = {"pbrMetallicRoughness": pbr, "doubleSided": True}
             self.materials.append(material if colour[3] >= 1.0 else material | {"alphaMode": "BLEND"})
         return self.material_indices[colour]
 
@@ -141,10 +145,10 @@ class _GlbBuilder:
         return pack_document(Container("glb", document, bytes(self.binary) or None))
 
 
-def convert_srgb_to_linear(value: float) -> float:
+def convert_srgb_to_linear(component: float) -> float:
     """Convert a colour component from sRGB to linear light."""
-    low = 0.04045
-    return value / 12.92 if value <= low else ((value + 0.055) / 1.055) ** 2.4
+    max_linear = 0.04045
+    return component / 12.92 if component <= max_linear else ((component + 0.055) / 1.055) ** 2.4
 
 
 # --- Triangle meshes of box, cylinder, sphere and capsule about z ----------------------------------------------------
@@ -163,11 +167,11 @@ def build_box(size: Floats) -> Primitive:
 
 def build_cylinder(radius: float, length: float) -> Primitive:
     """Build a closed cylinder about the origin."""
-    h = 0.5 * length
-    sides = [([0.0, radius], [-h, -h], [0.0, 0.0], [-1.0, -1.0])]
-    sides.append(([radius, radius], [-h, h], [1.0, 1.0], [0.0, 0.0]))
-    sides.append(([radius, 0.0], [h, h], [0.0, 0.0], [1.0, 1.0]))
-    return _join_surfaces([_revolve_profile(*map(np.array, side)) for side in sides])
+    half_length = 0.5 * length
+    profiles = [([0.0, radius], [-half_length, -half_length], [0.0, 0.0], [-1.0, -1.0])]
+    profiles.append(([radius, radius], [-half_length, half_length], [1.0, 1.0], [0.0, 0.0]))
+    profiles.append(([radius, 0.0], [half_length, half_length], [0.0, 0.0], [1.0, 1.0]))
+    return _join_surfaces([_revolve_profile(*map(np.array, profile)) for profile in profiles])
 
 
 def build_sphere(radius: float) -> Primitive:
@@ -177,33 +181,37 @@ def build_sphere(radius: float) -> Primitive:
 
 def build_capsule(radius: float, length: float) -> Primitive:
     """Build a cylinder with half spheres on its ends. `length` is that of the cylinder."""
-    below = np.linspace(-0.5 * math.pi, 0.0, _QUARTER_SEGMENTS + 1)
-    angles = np.concatenate([below, -below[::-1]])
-    middle = np.repeat([-0.5 * length, 0.5 * length], _QUARTER_SEGMENTS + 1)
+    lower_angles = np.linspace(-0.5 * math.pi, 0.0, _QUARTER_SEGMENTS + 1)
+    angles = np.concatenate([lower_angles, -lower_angles[::-1]])
+    sphere_heights = np.repeat([-0.5 * length, 0.5 * length], _QUARTER_SEGMENTS + 1)
     r, z = np.cos(angles), np.sin(angles)
-    return _revolve_profile(radius * r, middle + radius * z, r, z)
+    return _revolve_profile(radius * r, sphere_heights + radius * z, r, z)
 
 
 def _revolve_profile(radii: Floats, heights: Floats, outwards: Floats, upwards: Floats) -> Primitive:
     """Revolve a profile (k,) of radii and heights about z. Its normals are revolved as well."""
     angles = np.linspace(0.0, 2 * math.pi, _CIRCLE_CORNERS + 1)
-    c, s = np.cos(angles), np.sin(angles)
-    points = np.stack([np.outer(radii, c), np.outer(radii, s), np.outer(heights, np.ones_like(c))], axis=-1)
-    normals = np.stack([np.outer(outwards, c), np.outer(outwards, s), np.outer(upwards, np.ones_like(c))], axis=-1)
+    cosines, sines = np.cos(angles), np.sin(angles)
+    points = np.stack(
+        [np.outer(radii, cosines), np.outer(radii, sines), np.outer(heights, np.ones_like(cosines))], axis=-1
+    )
+    normals = np.stack(
+        [np.outer(outwards, cosines), np.outer(outwards, sines), np.outer(upwards, np.ones_like(cosines))], axis=-1
+    )
     return Primitive(points.reshape(-1, 3), build_grid_faces(len(radii), _CIRCLE_CORNERS + 1), normals.reshape(-1, 3))
 
 
-def build_grid_faces(rows: int, columns: int) -> np.ndarray:
+def build_grid_faces(row_count: int, column_count: int) -> np.ndarray:
     """Build the triangles (f, 3) of a point grid. The outside is where columns x rows points."""
-    corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-    first = np.stack([corner, corner + 1, corner + columns], axis=1)
-    second = np.stack([corner + 1, corner + columns + 1, corner + columns], axis=1)
-    return np.concatenate([first, second])
+    corner = (np.arange(row_count - 1)[:, None] * column_count + np.arange(column_count - 1)).ravel()
+    lower_triangles = np.stack([corner, corner + 1, corner + column_count], axis=1)
+    upper_triangles = np.stack([corner + 1, corner + column_count + 1, corner + column_count], axis=1)
+    return np.concatenate([lower_triangles, upper_triangles])
 
 
 def _join_surfaces(surfaces: list[Primitive]) -> Primitive:
-    starts = np.cumsum([0, *(len(surface.points) for surface in surfaces)])
-    faces = [surface.faces + start for surface, (start, _) in zip(surfaces, pairwise(starts), strict=True)]
+    point_starts = np.cumsum([0, *(len(surface.points) for surface in surfaces)])
+    faces = [surface.faces + start for surface, (start, _) in zip(surfaces, pairwise(point_starts), strict=True)]
     normals = [surface.normals for surface in surfaces if surface.normals is not None]
     return Primitive(np.concatenate([s.points for s in surfaces]), np.concatenate(faces), np.concatenate(normals))
 
@@ -227,15 +235,15 @@ _WHITE_PIXEL = (  # one white pixel in place of pictures without browser support
 
 
 class GlbAsset(NamedTuple):
-    """A GLB with notes; None where it cannot be shown. `skin` says whether bones deform a mesh in it."""
+    """A GLB with notes; None where it cannot be shown. `has_skin` says whether bones deform a mesh in it."""
 
     glb: bytes | None
     notes: tuple[str, ...]
-    skin: bool = False
+    has_skin: bool = False
 
 
-def build_glb_asset(document: GltfDocument, used: set[int]) -> GlbAsset:
-    """Build one GLB of a document's meshes and nodes. `used` are the nodes that are joints of the skeleton.
+def build_glb_asset(document: GltfDocument, joint_nodes: set[int]) -> GlbAsset:
+    """Build one GLB of a document's meshes and nodes. `joint_nodes` are the nodes that are joints of the skeleton.
 
     Node numbers stay. Nodes added for the up axis and the scale have no effect here: the page applies both to
     everything.
@@ -243,13 +251,15 @@ def build_glb_asset(document: GltfDocument, used: set[int]) -> GlbAsset:
     json = document.container.json
     if not any("mesh" in node for node in read_objects(json, "nodes")):
         return GlbAsset(None, ())
-    refused = _find_obstacle(json)
-    if refused:
-        return GlbAsset(None, (f"{refused}; bones are shown instead",))
+    obstacle = _find_obstacle(json)
+    if obstacle:
+        return GlbAsset(None, (f"{obstacle}; bones are shown instead",))
     try:
-        writer = _GltfRepacker(document, used)
+        repacker = _GltfRepacker(document, joint_nodes)
         return GlbAsset(
-            pack_document(Container("glb", writer.json, bytes(writer.binary))), tuple(writer.notes), writer.skin
+            pack_document(Container("glb", repacker.json, bytes(repacker.binary))),
+            tuple(repacker.notes),
+            repacker.has_skin,
         )
     except BrokenError as error:
         return GlbAsset(None, (f"the meshes cannot be shown: {error.place}: {error.reason}",))
@@ -261,12 +271,12 @@ def _find_obstacle(json: Json) -> str:
     for name in read_strings(json, "extensionsRequired"):
         if name in _COMPRESSIONS:
             return f"the meshes are compressed with {_COMPRESSIONS[name]}, unsupported by the page"
-    size = sum(int(buffer.get("byteLength", 0)) for buffer in read_objects(json, "buffers"))
-    if size > MAX_FILE_BYTES:
-        return f"the file holds {size / 1e6:,.0f} MB; the page shows at most {MAX_FILE_BYTES / 1e6:,.0f} MB"
-    count = sum(_count_triangles(json, primitive) for primitive in _iterate_primitives(json))
-    if count > MAX_TRIANGLES:
-        return f"the meshes have {count:,} triangles; the page shows at most {MAX_TRIANGLES:,}"
+    byte_count = sum(int(buffer.get("byteLength", 0)) for buffer in read_objects(json, "buffers"))
+    if byte_count > MAX_FILE_BYTES:
+        return f"the file holds {byte_count / 1e6:,.0f} MB; the page shows at most {MAX_FILE_BYTES / 1e6:,.0f} MB"
+    triangle_count = sum(_count_triangles(json, primitive) for primitive in _iterate_primitives(json))
+    if triangle_count > MAX_TRIANGLES:
+        return f"the meshes have {triangle_count:,} triangles; the page shows at most {MAX_TRIANGLES:,}"
     return ""
 
 
@@ -285,7 +295,7 @@ def _count_triangles(json: Json, primitive: Json) -> int:
 class _GltfRepacker:
     """A copy of the glTF JSON with one common buffer."""
 
-    def __init__(self, document: GltfDocument, used: set[int]) -> None:
+    def __init__(self, document: GltfDocument, joint_nodes: set[int]) -> None:
         container = document.container
         self.folder = document.path.parent
         self.notes: list[str] = []
@@ -294,13 +304,13 @@ class _GltfRepacker:
         for key in ("accessors", "bufferViews", "images", "meshes", "nodes", "textures"):
             if key in container.json:
                 self.json[key] = copy.deepcopy(read_objects(container.json, key))
-        self.skin = any("mesh" in node and "skin" in node for node in read_objects(self.json, "nodes"))
+        self.has_skin = any("mesh" in node and "skin" in node for node in read_objects(self.json, "nodes"))
         self._remove_extensions()
         self._remove_animation_data(container.json)
         self._gather_views(Buffers(read_objects(container.json, "buffers"), container, self.folder))
         for i, image in enumerate(read_objects(self.json, "images")):
             self._embed_image(i, image)
-        self._build_scene(used)
+        self._build_scene(joint_nodes)
         self.json["buffers"] = [{"byteLength": len(self.binary)}]
 
     def _remove_extensions(self) -> None:
@@ -311,9 +321,9 @@ class _GltfRepacker:
             if remaining:
                 self.json[key] = remaining
         views, nodes = read_objects(self.json, "bufferViews"), read_objects(self.json, "nodes")
-        for part in (*_iterate_primitives(self.json), *views, *nodes):
+        for element in (*_iterate_primitives(self.json), *views, *nodes):
             for name in _REMOVED_EXTENSIONS:
-                read_object(part, "extensions").pop(name, None)
+                read_object(element, "extensions").pop(name, None)
         self._replace_basis_textures()
 
     def _replace_basis_textures(self) -> None:
@@ -328,54 +338,56 @@ class _GltfRepacker:
     def _remove_animation_data(self, original: Json) -> None:
         """Remove the bytes of animations. Their accessors stay as numbers."""
         accessors = read_objects(self.json, "accessors")
-        keys: set[Any] = set()
+        accessor_indices: set[Any] = set()
         for animation in read_objects(original, "animations"):
-            keys |= {sampler.get(end) for sampler in read_objects(animation, "samplers") for end in ("input", "output")}
-        for i in keys - set(_iterate_shown_accessors(self.json)):
+            accessor_indices |= {
+                sampler.get(field) for sampler in read_objects(animation, "samplers") for field in ("input", "output")
+            }
+        for i in accessor_indices - set(_iterate_shown_accessors(self.json)):
             if type(i) is int and 0 <= i < len(accessors):
                 accessors[i] = {"componentType": 5126, "count": 1, "type": "SCALAR"}
 
     def _gather_views(self, buffers: Buffers) -> None:
         """Copy the bytes of all used views into one buffer."""
-        used = {accessor.get("bufferView") for accessor in read_objects(self.json, "accessors")}
-        used |= {image.get("bufferView") for image in read_objects(self.json, "images")}
+        used_views = {accessor.get("bufferView") for accessor in read_objects(self.json, "accessors")}
+        used_views |= {image.get("bufferView") for image in read_objects(self.json, "images")}
         for accessor in read_objects(self.json, "accessors"):
             sparse = accessor.get("sparse", {})
-            used |= {sparse.get(part, {}).get("bufferView") for part in ("indices", "values")}
+            used_views |= {sparse.get(field, {}).get("bufferView") for field in ("indices", "values")}
         for i, view in enumerate(read_objects(self.json, "bufferViews")):
             start = int(view.get("byteOffset", 0))
-            length = int(view["byteLength"]) if i in used else 0
+            length = int(view["byteLength"]) if i in used_views else 0
             content = buffers[int(view["buffer"])][start : start + length] if length else b"\0\0\0\0"
-            view |= {"buffer": 0, "byteOffset": self.append(content), "byteLength": len(content)}
+            view |= {"buffer": 0, "byteOffset": self.append_bytes(content), "byteLength": len(content)}
 
-    def append(self, content: bytes) -> int:
+    def append_bytes(self, content: bytes) -> int:
         """Append bytes and return their offset."""
         self.binary += b"\0" * (-len(self.binary) % 4)
         start = len(self.binary)
         self.binary += content
         return start
 
-    def _embed_image(self, i: int, image: Json) -> None:
+    def _embed_image(self, image_index: int, image: Json) -> None:
         """Embed the picture of another file. An unreadable picture becomes white."""
         uri: Any = image.get("uri")
         if "bufferView" in image or (isinstance(uri, str) and uri[:5].lower() == "data:"):
             return
         image.clear()
         try:
-            content = _read_picture(self.folder, uri, f"images[{i}]")
+            content = _read_picture(self.folder, uri, f"images[{image_index}]")
         except BrokenError as error:
             self.notes.append(f"{error.place} is shown white: {error.reason}")
             image["uri"] = _WHITE_PIXEL
             return
         views: list[Json] = self.json.setdefault("bufferViews", [])
-        views.append({"buffer": 0, "byteOffset": self.append(content), "byteLength": len(content)})
+        views.append({"buffer": 0, "byteOffset": self.append_bytes(content), "byteLength": len(content)})
         image |= {"bufferView": len(views) - 1, "mimeType": _find_picture_type(content)}
 
-    def _build_scene(self, used: set[int]) -> None:
+    def _build_scene(self, joint_nodes: set[int]) -> None:
         """Build one scene with all nodes, since all are joints. Nodes added above the roots get no transform."""
         nodes = read_objects(self.json, "nodes")
         for i, node in enumerate(nodes):
-            if i not in used:
+            if i not in joint_nodes:
                 node.pop("rotation", None)
                 node.pop("scale", None)
         children = {child for node in nodes for child in node.get("children", ())}
@@ -408,7 +420,7 @@ def _read_picture(folder: Path, uri: Any, location: str) -> bytes:
 
 
 def _find_picture_type(content: bytes) -> str:
-    return next((kind for magic, kind in _PICTURE_TYPES.items() if content.startswith(magic)), "")
+    return next((mime for magic, mime in _PICTURE_TYPES.items() if content.startswith(magic)), "")
 
 
 # --- Find and read mesh files of a robot with trimesh ----------------------------------------------------------------
@@ -423,47 +435,49 @@ _MAX_COORDINATE = 1e30  # [file units] largest coordinate; products of larger on
 _MAX_PATH_LENGTH = 1024  # characters of a mesh path
 
 
-def find_mesh_file(urdf: Path, name: str, packages: Sequence[Path] = ()) -> Path:
-    """Find the mesh file of a URDF's `name`. It lies inside the URDF's folder, or the package's for a URDF in `urdf`.
+def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] = ()) -> Path:
+    """Find the mesh file of a URDF's `name`.
 
-    For package://NAME/A/B the longest existing suffix counts, because NAME need not be a folder's name. The folders
-    `packages` are searched first; each is a package or contains some. Raise FileError for a missing file, and for a
-    path out of the folder, which is not opened.
+    It lies inside the URDF's folder, or the package's for a URDF in `urdf`. For package://NAME/A/B the longest existing
+    suffix counts, because NAME need not be a folder's name. The folders `package_folders` are searched first; each is a
+    package or contains some. Raise FileError for a missing file, and for a path out of the folder, which is not opened.
     """
-    folder = urdf.absolute().parent.resolve()
+    folder = urdf_path.absolute().parent.resolve()
     root = folder.parent if folder.name in _DESCRIPTION_FOLDERS else folder
     scheme, _, relative = name.rpartition("://")
     relative = unquote(relative)
     if "\0" in relative or len(relative) > _MAX_PATH_LENGTH or scheme not in ("", "package", "model", "file"):
         raise FileError(name[:200], "is not a file beside the URDF; it was not opened")
-    packed = scheme in ("package", "model")
-    roots = [*(package.resolve() for package in packages), root] if packed else [root]
-    for within, candidate in _iterate_candidates(roots, folder, relative, packed=packed):
+    is_package = scheme in ("package", "model")
+    roots = [*(package.resolve() for package in package_folders), root] if is_package else [root]
+    for enclosing_folder, candidate in _iterate_candidates(roots, folder, relative, is_package=is_package):
         try:
-            target = candidate.resolve()
-            is_file = target.is_file()
+            mesh_path = candidate.resolve()
+            is_file = mesh_path.is_file()
         except (OSError, RuntimeError):  # a loop of symbolic links, a name too long
             continue
-        if within not in target.parents:
-            if not packed:
+        if enclosing_folder not in mesh_path.parents:
+            if not is_package:
                 raise FileError(name[:200], f"leads out of {root}; it was not opened")
         elif is_file:
-            return target
-    searched = " and ".join(map(str, roots))
-    raise FileError(name[:200], f"is not there; it was looked for in {searched}{_PACKAGE_HINT if packed else ''}")
+            return mesh_path
+    folders_text = " and ".join(map(str, roots))
+    raise FileError(
+        name[:200], f"is not there; it was looked for in {folders_text}{_PACKAGE_HINT if is_package else ''}"
+    )
 
 
 def _iterate_candidates(
-    roots: Sequence[Path], folder: Path, relative: str, *, packed: bool
+    roots: Sequence[Path], folder: Path, relative: str, *, is_package: bool
 ) -> Iterator[tuple[Path, Path]]:
     """Iterate possible paths of a file, each with its enclosing folder. The file must not leave that folder."""
-    if not packed:
+    if not is_package:
         yield roots[0], folder / relative
         return
-    parts = Path(relative).parts
+    path_parts = Path(relative).parts
     for root in roots:
-        for i in range(len(parts)):
-            yield root, root.joinpath(*parts[i:])
+        for i in range(len(path_parts)):
+            yield root, root.joinpath(*path_parts[i:])
 
 
 def read_mesh(path: Path) -> list[Primitive]:
@@ -486,18 +500,18 @@ def read_mesh(path: Path) -> list[Primitive]:
     try:
         with np.errstate(all="ignore"):  # numbers are checked afterwards
             scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False, **options)
-            parts = [_build_node_surface(scene, node, suffix) for node in scene.graph.nodes_geometry]
+            surfaces = [_build_node_surface(scene, node, suffix) for node in scene.graph.nodes_geometry]
     except Exception as error:  # trimesh raises exceptions of any type
         raise FileError(path, f"cannot be read: {said(error)}") from error
-    return _check_surfaces(path, [part for part in parts if part is not None and len(part.faces)])
+    return _check_surfaces(path, [surface for surface in surfaces if surface is not None and len(surface.faces)])
 
 
 def _check_surfaces(path: Path, surfaces: list[Primitive]) -> list[Primitive]:
-    count = sum(len(surface.faces) for surface in surfaces)
-    if not count:
+    triangle_count = sum(len(surface.faces) for surface in surfaces)
+    if not triangle_count:
         raise FileError(path, "holds no triangles")
-    if count > MAX_TRIANGLES:
-        raise FileError(path, f"has {count:,} triangles; the page shows at most {MAX_TRIANGLES:,}")
+    if triangle_count > MAX_TRIANGLES:
+        raise FileError(path, f"has {triangle_count:,} triangles; the page shows at most {MAX_TRIANGLES:,}")
     if not all((np.abs(surface.points) <= _MAX_COORDINATE).all() for surface in surfaces):
         raise FileError(path, f"has corners that are not finite or beyond {_MAX_COORDINATE:g}")
     return surfaces
@@ -506,12 +520,12 @@ def _check_surfaces(path: Path, surfaces: list[Primitive]) -> list[Primitive]:
 def _build_node_surface(scene: Any, node: Any, suffix: str) -> Primitive | None:
     """Build the surface of a scene node, transformed. None for points and lines."""
     transform, name = scene.graph[node]
-    part = scene.geometry[name]
-    if not hasattr(part, "faces"):
+    geometry = scene.geometry[name]
+    if not hasattr(geometry, "faces"):
         return None
-    normals = None if suffix == ".stl" else np.array(part.vertex_normals, dtype=np.float64)
+    normals = None if suffix == ".stl" else np.array(geometry.vertex_normals, dtype=np.float64)
     surface = Primitive(
-        np.array(part.vertices, dtype=np.float64), np.array(part.faces), normals, _read_mesh_colour(part)
+        np.array(geometry.vertices, dtype=np.float64), np.array(geometry.faces), normals, _read_mesh_colour(geometry)
     )
     return transform_surface(surface, np.asarray(transform, dtype=np.float64))
 
@@ -529,12 +543,12 @@ def transform_surface(surface: Primitive, transform: Any) -> Primitive:
     return surface._replace(points=surface.points @ linear.T + transform[:3, 3], faces=faces, normals=normals)
 
 
-def _read_mesh_colour(part: Any) -> Colour:
+def _read_mesh_colour(geometry: Any) -> Colour:
     """Read the main colour of a mesh's material, or grey."""
-    look = getattr(part, "visual", None)
-    if not getattr(look, "defined", False):
+    visual = getattr(geometry, "visual", None)
+    if not getattr(visual, "defined", False):
         return GREY
-    colour = getattr(getattr(look, "material", look), "main_color", None)
+    colour = getattr(getattr(visual, "material", visual), "main_color", None)
     values = np.asarray(colour, dtype=np.float64) / 255.0 if colour is not None else np.empty(0)
     if values.shape != (4,) or not ((values >= 0.0) & (values <= 1.0)).all():
         return GREY
@@ -546,67 +560,74 @@ def _read_mesh_colour(part: Any) -> Colour:
 
 
 _MAX_NAMED_MESHES = 3  # meshes named in a note
-_PLURAL_VERBS = {
-    "is": "are",
-    "has": "have",
-    "holds": "hold",
-    "leads": "lead",
-    "cannot": "cannot",
-}  # first words of reasons
+# first words of reasons
+_PLURAL_VERBS = {"is": "are", "has": "have", "holds": "hold", "leads": "lead", "cannot": "cannot"}
 
 
 class RobotAsset(NamedTuple):
     """Visual shapes of a robot.
 
-    glb    the GLB, or None without shapes
-    nodes  per joint its node in the GLB, or None
-    lost   per joint whether its shapes could not be shown; all joints without a GLB. A link without shapes is not lost
-    notes  one sentence for each shape that cannot be shown
+    glb           the GLB, or None without shapes
+    node_indices  per joint its node in the GLB, or None
+    is_lost       per joint whether its shapes could not be shown; all joints without a GLB. A link without shapes is
+                  not lost
+    notes         one sentence for each shape that cannot be shown
     """
 
     glb: bytes | None
-    nodes: tuple[int | None, ...]
-    lost: tuple[bool, ...]
+    node_indices: tuple[int | None, ...]
+    is_lost: tuple[bool, ...]
     notes: tuple[str, ...]
 
 
-def build_robot_asset(skeleton: Skeleton, path: Path, packages: Sequence[Path] = ()) -> RobotAsset:
+def build_robot_asset(skeleton: Skeleton, path: Path, package_folders: Sequence[Path] = ()) -> RobotAsset:
     """Build a GLB of a robot's visual shapes. Each shape is in the frame of its joint.
 
-    Meshes of package:// are searched in the folders `packages` as well.
+    Meshes of package:// are searched in the folders `package_folders` as well.
     """
     document = skeleton.source
-    reader = _ShapeReader(path, packages)
-    parts: list[MeshNode] = []
-    nodes: list[int | None] = [None] * len(skeleton)
-    lost = [False] * len(skeleton)
+    reader = _ShapeReader(path, package_folders)
+    mesh_nodes: list[MeshNode] = []
+    node_indices: list[int | None] = [None] * len(skeleton)
+    is_lost = [False] * len(skeleton)
     if isinstance(document, UrdfDocument):
         world = Pose(skeleton, skeleton.rest_q).world
         visuals = parse_visuals(path, document.data)
-        for row, link in _list_links(skeleton, visuals):
-            shown = visuals.links.get(link, [])
-            surfaces = [s for visual in shown for s in reader.build_surfaces(visual, visuals.materials)]
-            lost[row] = bool(shown) and not surfaces
+        for joint_index, link in _list_links(skeleton, visuals):
+            link_visuals = visuals.visuals_by_link.get(link, [])
+            surfaces = [s for visual in link_visuals for s in reader.build_surfaces(visual, visuals.rgba_by_material)]
+            is_lost[joint_index] = bool(link_visuals) and not surfaces
             if surfaces:
-                nodes[row] = len(parts)
-                parts.append(MeshNode(skeleton.names[row], surfaces, world.positions[row], world.rotations[row]))
-    if not parts:
-        return RobotAsset(None, tuple(nodes), (True,) * len(skeleton), reader.list_notes())
-    return RobotAsset(build_glb(parts), tuple(nodes), tuple(lost), reader.list_notes())
+                node_indices[joint_index] = len(mesh_nodes)
+                mesh_nodes.append(
+                    MeshNode(
+                        skeleton.names[joint_index],
+                        surfaces,
+                        world.positions[joint_index],
+                        world.rotations[joint_index],
+                    )
+                )
+    if not mesh_nodes:
+        return RobotAsset(None, tuple(node_indices), (True,) * len(skeleton), reader.list_notes())
+    return RobotAsset(build_glb(mesh_nodes), tuple(node_indices), tuple(is_lost), reader.list_notes())
 
 
 def _list_links(skeleton: Skeleton, visuals: RobotVisuals) -> list[tuple[int, str]]:
     """List the joints with their links. The first is the root link, the others have their joint's name."""
-    children = visuals.children
-    below = [(row, children[name]) for row, name in enumerate(skeleton.names) if row and name in children]
-    return [(0, str(skeleton.source_ids[0])), *below]
+    children = visuals.link_by_joint
+    child_links = [
+        (joint_index, children[name])
+        for joint_index, name in enumerate(skeleton.names)
+        if joint_index and name in children
+    ]
+    return [(0, str(skeleton.source_ids[0])), *child_links]
 
 
 class _ShapeReader:
     """Builder of surfaces of visual elements. A file is read once."""
 
-    def __init__(self, path: Path, packages: Sequence[Path]) -> None:
-        self.path, self.packages = path, packages
+    def __init__(self, urdf_path: Path, package_folders: Sequence[Path]) -> None:
+        self.urdf_path, self.package_folders = urdf_path, package_folders
         self.surfaces_by_file: dict[Path, list[Primitive]] = {}
         self.reasons: dict[str, str] = {}  # mesh name in the file -> reason against it
         self.triangle_count = 0
@@ -617,7 +638,7 @@ class _ShapeReader:
         Where it cannot be shown there are none, and a note.
         """
         try:
-            pieces = self._build_shape(visual)
+            surfaces = self._build_shape(visual)
             transform = _parse_transform(visual)
             colour = _parse_colour(visual.rgba or materials.get(visual.material, ""))
         except FileError as error:
@@ -626,18 +647,20 @@ class _ShapeReader:
         except ValueError as error:
             self.reasons[f"line {visual.line}: <visual>"] = str(error)
             return []
-        self.triangle_count += sum(len(piece.faces) for piece in pieces)
+        self.triangle_count += sum(len(surface.faces) for surface in surfaces)
         if self.triangle_count > MAX_TRIANGLES:
             self.reasons[f"line {visual.line}: <visual>"] = f"the robot has more than {MAX_TRIANGLES:,} triangles"
             return []
-        return [transform_surface(piece, transform)._replace(colour=colour or piece.colour) for piece in pieces]
+        return [transform_surface(surface, transform)._replace(colour=colour or surface.colour) for surface in surfaces]
 
     def _build_shape(self, visual: Visual) -> list[Primitive]:
         attributes = visual.attributes
         if visual.shape == "mesh":
             scale = np.diag([*_parse_numbers(attributes, "scale", 3, "1 1 1"), 1.0])
-            return [transform_surface(piece, scale) for piece in self._read_mesh_file(attributes.get("filename", ""))]
-        makers: dict[str, Callable[[], Primitive]] = {
+            return [
+                transform_surface(surface, scale) for surface in self._read_mesh_file(attributes.get("filename", ""))
+            ]
+        builders: dict[str, Callable[[], Primitive]] = {
             "box": lambda: build_box(np.array(_parse_numbers(attributes, "size", 3))),
             "cylinder": lambda: build_cylinder(
                 *_parse_numbers(attributes, "radius", 1), *_parse_numbers(attributes, "length", 1)
@@ -647,25 +670,25 @@ class _ShapeReader:
             ),
             "sphere": lambda: build_sphere(*_parse_numbers(attributes, "radius", 1)),
         }
-        return [makers[visual.shape]()] if visual.shape in makers else []
+        return [builders[visual.shape]()] if visual.shape in builders else []
 
-    def _read_mesh_file(self, name: str) -> list[Primitive]:
-        if name in self.reasons:
-            raise FileError(name, self.reasons[name])
-        target = find_mesh_file(self.path, name, self.packages)
+    def _read_mesh_file(self, mesh_name: str) -> list[Primitive]:
+        if mesh_name in self.reasons:
+            raise FileError(mesh_name, self.reasons[mesh_name])
+        mesh_path = find_mesh_file(self.urdf_path, mesh_name, self.package_folders)
         try:
-            if target not in self.surfaces_by_file:
-                self.surfaces_by_file[target] = read_mesh(target)
+            if mesh_path not in self.surfaces_by_file:
+                self.surfaces_by_file[mesh_path] = read_mesh(mesh_path)
         except FileError as error:
-            raise FileError(name, error.reason) from error
-        return self.surfaces_by_file[target]
+            raise FileError(mesh_name, error.reason) from error
+        return self.surfaces_by_file[mesh_path]
 
     def list_notes(self) -> tuple[str, ...]:
         """Format one note per reason, with its meshes."""
-        reasons: dict[str, list[str]] = {}
+        names_by_reason: dict[str, list[str]] = {}
         for name, reason in self.reasons.items():
-            reasons.setdefault(reason, []).append(quoted(name.rpartition("/")[2]))
-        return tuple(_format_reason(names, reason) for reason, names in reasons.items())
+            names_by_reason.setdefault(reason, []).append(quoted(name.rpartition("/")[2]))
+        return tuple(_format_reason(names, reason) for reason, names in names_by_reason.items())
 
 
 def _format_reason(names: list[str], reason: str) -> str:
@@ -673,14 +696,18 @@ def _format_reason(names: list[str], reason: str) -> str:
 
     Of many meshes only the first are named, so that the note does not cover the robot.
     """
-    more = len(names) - _MAX_NAMED_MESHES
-    which = join_names(names) if more <= 1 else f"{join_names(names[:_MAX_NAMED_MESHES])} and {more} more"
+    remaining_count = len(names) - _MAX_NAMED_MESHES
+    names_text = (
+        join_names(names)
+        if remaining_count <= 1
+        else f"{join_names(names[:_MAX_NAMED_MESHES])} and {remaining_count} more"
+    )
     verb, _, remainder = reason.partition(" ")
     if verb not in _PLURAL_VERBS:
-        return f"{which}: {reason}"
+        return f"{names_text}: {reason}"
     if len(names) > 1:
         verb, remainder = _PLURAL_VERBS[verb], remainder.replace("; it was", "; they were")
-    return f"{which} {verb} {remainder}"
+    return f"{names_text} {verb} {remainder}"
 
 
 def _parse_transform(visual: Visual) -> Floats:

@@ -34,11 +34,11 @@ from poise.viewer.rig_message import RigMessage
 
 WEB_FOLDER = Path(__file__).parent / "web"
 MAX_FPS = 60.0  # [1/s] frame rate of the export: the rate of a screen
-_TAG = r"<{name}\b(?P<attributes>[^>]*{attribute}[^>]*)>(?P<text>.*?)</{name}>"
-_IMPORT_MAP = re.compile(_TAG.format(name="script", attribute=r'type="importmap"'), re.DOTALL)
+_ELEMENT_PATTERN = r"<{name}\b(?P<attributes>[^>]*{attribute}[^>]*)>(?P<text>.*?)</{name}>"
+_IMPORT_MAP = re.compile(_ELEMENT_PATTERN.format(name="script", attribute=r'type="importmap"'), re.DOTALL)
 _IMPORT_MAP_PAGE = "index.html"  # page beside the player; its import map locates the modules
-_ENTRY_MODULE = re.compile(_TAG.format(name="script", attribute=r'type="module"'), re.DOTALL)
-_DATA_ELEMENT = re.compile(_TAG.format(name="script", attribute=r'id="poise-\w+"') + r"\s*", re.DOTALL)
+_ENTRY_MODULE = re.compile(_ELEMENT_PATTERN.format(name="script", attribute=r'type="module"'), re.DOTALL)
+_DATA_ELEMENT = re.compile(_ELEMENT_PATTERN.format(name="script", attribute=r'id="poise-\w+"') + r"\s*", re.DOTALL)
 _STYLE_LINK = re.compile(r'<link\b[^>]*rel="stylesheet"[^>]*href="(?P<path>[^"]*)"[^>]*>')
 _TITLE = re.compile(r"<title>.*?</title>", re.DOTALL)
 _CHARSET = re.compile(r"<meta charset=[^>]*>", re.IGNORECASE)
@@ -61,17 +61,17 @@ def build_offline_page(
     At most 60 frames a second are kept. `extras` are further keys of the data, for the player.
     """
     rows, seconds = _check_frames(model, frames, times)
-    selected = select_frames(seconds)
-    rows, seconds = np.ascontiguousarray(rows[selected], dtype="<f4"), seconds[selected]
-    count, characters, joints, width = rows.shape
+    is_selected = select_frames(seconds)
+    rows, seconds = np.ascontiguousarray(rows[is_selected], dtype="<f4"), seconds[is_selected]
+    frame_count, character_count, joint_count, width = rows.shape
     data = {
         **(extras or {}),
         "title": title,
         "model": model.message,
         "times": np.round(seconds, 6).tolist(),
-        "frames": count,
-        "characters": characters,
-        "joints": joints,
+        "frames": frame_count,
+        "characters": character_count,
+        "joints": joint_count,
         "width": width,
     }
     elements = [
@@ -85,9 +85,9 @@ def build_offline_page(
 
 def _check_frames(model: RigMessage, frames: ArrayLike, times: ArrayLike) -> tuple[np.ndarray, Floats]:
     rows, seconds = np.asarray(frames), finite(times, "the times of frames")
-    joints = len(model.message["joints"])
-    if rows.ndim != 4 or rows.shape[2] != joints or rows.shape[3] not in (7, 12) or not np.isfinite(rows).all():  # noqa: PLR2004
-        message = f"frames are finite numbers (frames, characters, {joints}, 7 or 12); got the shape {rows.shape}"
+    joint_count = len(model.message["joints"])
+    if rows.ndim != 4 or rows.shape[2] != joint_count or rows.shape[3] not in (7, 12) or not np.isfinite(rows).all():  # noqa: PLR2004
+        message = f"frames are finite numbers (frames, characters, {joint_count}, 7 or 12); got the shape {rows.shape}"
         raise InputError(message)
     if seconds.shape != rows.shape[:1] or not len(seconds) or (np.diff(seconds) < 0.0).any():
         message = f"{len(rows)} frames need as many times, at least one, in order; got the shape {seconds.shape}"
@@ -97,10 +97,10 @@ def _check_frames(model: RigMessage, frames: ArrayLike, times: ArrayLike) -> tup
 
 def select_frames(times: Floats) -> Bools:
     """Select at most 60 frames a second as a mask (F,). The first and the last frame stay."""
-    slots = np.floor((times - times[0]) * MAX_FPS + 0.01)  # a frame late by rounding stays in its slot
-    selected = np.diff(slots, prepend=-1.0) > 0.0
-    selected[-1] = True
-    return selected
+    time_slots = np.floor((times - times[0]) * MAX_FPS + 0.01)  # a frame late by rounding stays in its slot
+    is_selected = np.diff(time_slots, prepend=-1.0) > 0.0
+    is_selected[-1] = True
+    return is_selected
 
 
 # --- the page -----------------------------------------------------------------------------------------------------
@@ -109,42 +109,44 @@ def select_frames(times: Floats) -> Bools:
 def _build_html(page: Path, title: str, elements: str) -> str:
     """Build the page with all its resources inlined."""
     text = page.read_text(encoding="utf-8")
-    entry, imports = (
+    entry, import_map = (
         _ENTRY_MODULE.search(text),
         _IMPORT_MAP.search((page.parent / _IMPORT_MAP_PAGE).read_text(encoding="utf-8")),
     )
-    if entry is None or imports is None:
+    if entry is None or import_map is None:
         message = f"{_IMPORT_MAP_PAGE} has no import map, or {page.name} no module to start with"
         raise InputError(message)
     entry_name = f"poise/{re.findall(r'([^/]+[.]js)', entry['attributes'])[-1]}"
-    start = f'import "{entry_name}";'
-    names = json.dumps({"imports": _inline_modules(page.parent, json.loads(imports["text"])["imports"], entry_name)})
-    styles = [(page.parent / found["path"]).read_text(encoding="utf-8") for found in _STYLE_LINK.finditer(text)]
+    start_script = f'import "{entry_name}";'
+    inlined_map = json.dumps(
+        {"imports": _inline_modules(page.parent, json.loads(import_map["text"])["imports"], entry_name)}
+    )
+    styles = [(page.parent / match["path"]).read_text(encoding="utf-8") for match in _STYLE_LINK.finditer(text)]
     text = _DATA_ELEMENT.sub("", text)
-    text = _ENTRY_MODULE.sub(lambda _: f'{elements}\n<script type="module">{start}</script>', text, count=1)
-    text = _IMPORT_MAP.sub(lambda _: f'<script type="importmap">{names}</script>', text, count=1)
-    sheets = iter(styles)
-    text = _STYLE_LINK.sub(lambda _: f"<style>{next(sheets)}</style>", text)
+    text = _ENTRY_MODULE.sub(lambda _: f'{elements}\n<script type="module">{start_script}</script>', text, count=1)
+    text = _IMPORT_MAP.sub(lambda _: f'<script type="importmap">{inlined_map}</script>', text, count=1)
+    style_iterator = iter(styles)
+    text = _STYLE_LINK.sub(lambda _: f"<style>{next(style_iterator)}</style>", text)
     text = _TITLE.sub(lambda _: f"<title>{html.escape(title)}</title>", text, count=1)
-    policy = _build_policy([names, start], styles)
+    policy = _build_policy([inlined_map, start_script], styles)
     return _CHARSET.sub(
-        lambda found: f'{found[0]}\n<meta http-equiv="Content-Security-Policy" content="{policy}">', text, count=1
+        lambda match: f'{match[0]}\n<meta http-equiv="Content-Security-Policy" content="{policy}">', text, count=1
     )
 
 
-def _inline_modules(folder: Path, imports: dict[str, str], first: str) -> dict[str, str]:
-    """Build the import map of `first` with data: URLs."""
+def _inline_modules(folder: Path, imports: dict[str, str], entry_name: str) -> dict[str, str]:
+    """Build the import map of `entry_name` with data: URLs."""
     modules: dict[str, str] = {}
-    waiting = [first]
-    while waiting:
-        name = waiting.pop()
+    remaining_names = [entry_name]
+    while remaining_names:
+        name = remaining_names.pop()
         if name in modules or name not in imports:
             continue
         data = (folder / imports[name]).read_bytes()
         modules[name] = f"data:text/javascript;base64,{_encode_base64(data)}"
-        waiting += [match["name"] for match in _IMPORT.finditer(data.decode("utf-8"))]
-    if first not in modules:
-        message = f"the import map of the player has no {first!r}"
+        remaining_names += [match["name"] for match in _IMPORT.finditer(data.decode("utf-8"))]
+    if entry_name not in modules:
+        message = f"the import map of the player has no {entry_name!r}"
         raise InputError(message)
     return dict(sorted(modules.items()))
 
@@ -169,8 +171,8 @@ def hash_for_csp(contents: bytes) -> str:
     return f"'sha256-{_encode_base64(hashlib.sha256(contents).digest())}'"
 
 
-def _build_element(kind: str, name: str, text: str) -> str:
-    return f'<script type="{kind}" id="poise-{name}">{text}</script>'
+def _build_element(mime: str, element_name: str, text: str) -> str:
+    return f'<script type="{mime}" id="poise-{element_name}">{text}</script>'
 
 
 def _encode_base64(data: bytes) -> str:

@@ -46,7 +46,7 @@ class ViewStatus:
 
     status: int = STATUS_NOTHING
     microseconds: float = 0.0
-    left: float = math.nan
+    position_error: float = math.nan
     iterations: int = 0
 
 
@@ -54,35 +54,34 @@ class ViewStatus:
 class PoseHeader:
     """Header values of a pose message."""
 
-    serial: int = 0
+    target_serial: int = 0
     time: float = 0.0
     flags: int = 0
-    version: int = 0
-    solved: tuple[ViewStatus, ...] = (ViewStatus(),)
+    document_version: int = 0
+    view_statuses: tuple[ViewStatus, ...] = (ViewStatus(),)
 
 
-def pack_poses(kind: int, rows: NDArray[np.float32], frame: int, head: PoseHeader) -> bytes:
+def pack_poses(kind: int, rows: NDArray[np.float32], frame_number: int, header: PoseHeader) -> bytes:
     """Pack poses (views, characters, joints, width) into a message."""
     views, characters, joints, width = rows.shape
-    a, b = (head.solved * 2)[:2]
-    packed = _POSE_HEADER.pack(
-        kind, PROTOCOL_VERSION, views, width, characters, joints, frame, head.serial, head.time, a.status, b.status,
-        head.flags,
-        a.microseconds, b.microseconds, a.left, b.left, min(a.iterations, _MAX_ITERATIONS), min(b.iterations,
-        _MAX_ITERATIONS),
-        head.version,
+    status_a, status_b = (header.view_statuses * 2)[:2]
+    packed_header = _POSE_HEADER.pack(
+        kind, PROTOCOL_VERSION, views, width, characters, joints, frame_number, header.target_serial, header.time,
+        status_a.status, status_b.status, header.flags, status_a.microseconds, status_b.microseconds,
+        status_a.position_error, status_b.position_error,
+        min(status_a.iterations, _MAX_ITERATIONS), min(status_b.iterations, _MAX_ITERATIONS), header.document_version,
     )  # fmt: skip
-    return packed + np.ascontiguousarray(rows, dtype="<f4").tobytes()
+    return packed_header + np.ascontiguousarray(rows, dtype="<f4").tobytes()
 
 
-def pack_asset(asset_kind: int, number: int, contents: bytes) -> bytes:
+def pack_asset(asset_kind: int, asset_number: int, contents: bytes) -> bytes:
     """Pack a GLB of the model or the terrain."""
-    return _BINARY_HEADER.pack(KIND_ASSET, asset_kind, 0, number) + contents
+    return _BINARY_HEADER.pack(KIND_ASSET, asset_kind, 0, asset_number) + contents
 
 
-def pack_download(number: int, contents: bytes) -> bytes:
+def pack_download(file_number: int, contents: bytes) -> bytes:
     """Pack a file for download by the page."""
-    return _BINARY_HEADER.pack(KIND_DOWNLOAD, 0, 0, number) + contents
+    return _BINARY_HEADER.pack(KIND_DOWNLOAD, 0, 0, file_number) + contents
 
 
 # --- messages of the page ------------------------------------------------------------------------------------------
@@ -147,7 +146,7 @@ def read_numbers(args: dict[str, Any], name: str, count: int) -> tuple[float, ..
     value = args.get(name)
     if not isinstance(value, list) or len(cast("list[Any]", value)) != count:
         raise InputError(f"{name} is {count} numbers, not {abbreviate(value)}")
-    return tuple(read_number({name: one}, name) for one in cast("list[Any]", value))
+    return tuple(read_number({name: number}, name) for number in cast("list[Any]", value))
 
 
 def read_vector(args: dict[str, Any], name: str) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""Describe a rig to the page: joints, bones and one GLB."""
+"""Rig message: joints, bones and one GLB for the page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from poise.viewer.glb_assets import build_glb_asset, build_robot_asset
 _STUB_RATIO = 0.35  # length of a leaf as a fraction of the bone into it
 _MAX_STUB_RATIO = 0.06  # largest length of a leaf, as a fraction of the character's size
 _ZERO_LENGTH_RATIO = 1e-6  # shorter bones count as zero, as a fraction of the character's size
-_NOT_BONES = ("mesh", "camera", "skin")
+_NON_BONE_KEYS = ("mesh", "camera", "skin")
 _CHAIN_ROLES = ("spine", "chest", "upperChest", "neck", "head", "LowerArm", "Hand", "LowerLeg", "Foot", "Toes")
 
 
@@ -42,13 +42,15 @@ def find_bone_joints(rig: Rig) -> Bools:
     if not isinstance(document, GltfDocument):
         return np.ones(len(skeleton), dtype=np.bool_)
     nodes = document.container.json.get("nodes", [])
-    skinned = {skeleton.index(name) for skin in rig.skins for name in skin.joints}
+    skinned_joints = {skeleton.index(name) for skin in rig.skins for name in skin.joints}
     is_bone = np.zeros(len(skeleton), dtype=np.bool_)
-    for row, parent in enumerate(skeleton.parents.tolist()):
-        is_solid = any(key in nodes[int(str(skeleton.source_ids[row]))] for key in _NOT_BONES)
+    for joint_index, parent in enumerate(skeleton.parents.tolist()):
+        is_solid = any(key in nodes[int(str(skeleton.source_ids[joint_index]))] for key in _NON_BONE_KEYS)
         is_below_bone = parent >= 0 and bool(is_bone[parent])
-        is_moving = skeleton.kinds[row] != Kind.FIXED
-        is_bone[row] = row in skinned or (not is_solid and (is_below_bone or (is_moving and not skinned)))
+        is_moving = skeleton.kinds[joint_index] != Kind.FIXED
+        is_bone[joint_index] = joint_index in skinned_joints or (
+            not is_solid and (is_below_bone or (is_moving and not skinned_joints))
+        )
     return is_bone if is_bone.any() else np.ones(len(skeleton), dtype=np.bool_)
 
 
@@ -63,7 +65,9 @@ def measure_extent(points: Floats) -> float:
     return extent if extent > 0.0 else 1.0
 
 
-def compute_bone_vectors(skeleton: Skeleton, is_bone: Bools, roles: dict[str, str], size: float, up: str) -> Floats:
+def compute_bone_vectors(
+    skeleton: Skeleton, is_bone: Bools, role_by_joint: dict[str, str], character_size: float, up: str
+) -> Floats:
     """Compute the bone vector (n, 3) of each joint.
 
     It leads to the next joint of the chain, in the joint's own frame after its rotation.
@@ -73,50 +77,63 @@ def compute_bone_vectors(skeleton: Skeleton, is_bone: Bools, roles: dict[str, st
     world = Pose(skeleton, skeleton.rest_q).world
     positions, world_rotations = world.positions, world.rotations
     bones = np.zeros((len(skeleton), 3))
-    for row in range(len(skeleton)):
-        child = _find_next_joint(skeleton, row, is_bone, roles, positions, _ZERO_LENGTH_RATIO * size)
-        bones[row] = (
-            positions[child] - positions[row] if child >= 0 else _build_stub(skeleton, row, positions, size, up)
+    for joint_index in range(len(skeleton)):
+        child = _find_next_joint(
+            skeleton, joint_index, is_bone, role_by_joint, positions, _ZERO_LENGTH_RATIO * character_size
+        )
+        bones[joint_index] = (
+            positions[child] - positions[joint_index]
+            if child >= 0
+            else _build_stub(skeleton, joint_index, positions, character_size, up)
         )
     return rotations.rotate(rotations.inverse(world_rotations), bones)
 
 
 def _find_next_joint(
-    skeleton: Skeleton, row: int, is_bone: Bools, roles: dict[str, str], positions: Floats, min_length: float
+    skeleton: Skeleton,
+    joint_index: int,
+    is_bone: Bools,
+    role_by_joint: dict[str, str],
+    positions: Floats,
+    min_length: float,
 ) -> int:
     """Find the next joint of a chain, or -1 for a leaf."""
-    children = [child for child in skeleton.children[row] if is_bone[child] or not is_bone[row]]
-    distant_children = [child for child in children if np.linalg.norm(positions[child] - positions[row]) > min_length]
+    children = [child for child in skeleton.children[joint_index] if is_bone[child] or not is_bone[joint_index]]
+    distant_children = [
+        child for child in children if np.linalg.norm(positions[child] - positions[joint_index]) > min_length
+    ]
     for child in distant_children:
-        if roles.get(skeleton.names[child], "").removeprefix("left").removeprefix("right") in _CHAIN_ROLES:
+        if role_by_joint.get(skeleton.names[child], "").removeprefix("left").removeprefix("right") in _CHAIN_ROLES:
             return child
-    inner_children = [child for child in distant_children if any(is_bone[below] for below in skeleton.children[child])]
+    inner_children = [
+        child for child in distant_children if any(is_bone[grandchild] for grandchild in skeleton.children[child])
+    ]
     candidates = inner_children or distant_children
     if len(candidates) < 2:  # noqa: PLR2004
         return candidates[0] if candidates else -1
-    incoming = _find_incoming_bone(skeleton, row, positions, min_length)
-    if incoming is None:  # a root: the child with the longest chain below it
+    incoming_bone = _find_incoming_bone(skeleton, joint_index, positions, min_length)
+    if incoming_bone is None:  # a root: the child with the longest chain below it
         return max(candidates, key=lambda child: int(skeleton.moving_depth[child]))
-    return max(candidates, key=lambda child: _compute_cosine(positions[child] - positions[row], incoming))
+    return max(candidates, key=lambda child: _compute_cosine(positions[child] - positions[joint_index], incoming_bone))
 
 
-def _find_incoming_bone(skeleton: Skeleton, row: int, positions: Floats, min_length: float) -> Floats | None:
+def _find_incoming_bone(skeleton: Skeleton, joint_index: int, positions: Floats, min_length: float) -> Floats | None:
     """Find the bone vector into a joint. It starts at the nearest ancestor with another position."""
-    above = int(skeleton.parents[row])
-    while above >= 0:
-        bone = positions[row] - positions[above]
+    ancestor = int(skeleton.parents[joint_index])
+    while ancestor >= 0:
+        bone = positions[joint_index] - positions[ancestor]
         if np.linalg.norm(bone) > min_length:
             return bone
-        above = int(skeleton.parents[above])
+        ancestor = int(skeleton.parents[ancestor])
     return None
 
 
-def _build_stub(skeleton: Skeleton, row: int, positions: Floats, size: float, up: str) -> Floats:
-    incoming = _find_incoming_bone(skeleton, row, positions, _ZERO_LENGTH_RATIO * size)
-    if incoming is None:
-        return 0.5 * _MAX_STUB_RATIO * size * np.eye(3)["xyz".index(up)]
-    length = float(np.linalg.norm(incoming))
-    return incoming * min(_STUB_RATIO, _MAX_STUB_RATIO * size / length)
+def _build_stub(skeleton: Skeleton, joint_index: int, positions: Floats, character_size: float, up: str) -> Floats:
+    incoming_bone = _find_incoming_bone(skeleton, joint_index, positions, _ZERO_LENGTH_RATIO * character_size)
+    if incoming_bone is None:
+        return 0.5 * _MAX_STUB_RATIO * character_size * np.eye(3)["xyz".index(up)]
+    length = float(np.linalg.norm(incoming_bone))
+    return incoming_bone * min(_STUB_RATIO, _MAX_STUB_RATIO * character_size / length)
 
 
 def _compute_cosine(a: Floats, b: Floats) -> float:
@@ -136,8 +153,8 @@ _SCALE_TOLERANCE = 1e-5  # relative difference up to which a pose's scales count
 class DrawTransforms(NamedTuple):
     """Constant linear maps behind each joint's rotation.
 
-    linear   (n, 3, 3) the world's linear part at rest is rotation @ linear
-    inverse  (n, 3, 3) their inverses; None if all are identities
+    linear       (n, 3, 3) the world's linear part at rest is rotation @ linear
+    inverse      (n, 3, 3) their inverses; None if all are identities
     is_constant  whether that holds in every pose: no joint rotates below a non-uniform scale
     """
 
@@ -155,14 +172,16 @@ def _compute_draw_transforms(skeleton: Skeleton) -> DrawTransforms:
     world_linear = Pose(skeleton, skeleton.rest_q).world.affine[..., :3]
     world_rotations = rotation_part(world_linear)
     linear = np.swapaxes(world_rotations, -1, -2) @ world_linear
-    same = np.abs(linear - np.eye(3)).max(axis=(1, 2), initial=0.0) <= _SCALE_TOLERANCE
-    linear[same] = np.eye(3)
-    flat = np.abs(np.linalg.det(linear)) <= 1e-12 * np.abs(linear).max(axis=(1, 2), initial=0.0) ** 3
-    if same.all():
+    is_identity = np.abs(linear - np.eye(3)).max(axis=(1, 2), initial=0.0) <= _SCALE_TOLERANCE
+    linear[is_identity] = np.eye(3)
+    is_singular = np.abs(np.linalg.det(linear)) <= 1e-12 * np.abs(linear).max(axis=(1, 2), initial=0.0) ** 3
+    if is_identity.all():
         return DrawTransforms(linear, None, is_constant=True)
-    inverse = np.linalg.inv(np.where(flat[:, None, None], np.eye(3), linear))
+    inverse = np.linalg.inv(np.where(is_singular[:, None, None], np.eye(3), linear))
     return DrawTransforms(
-        linear, inverse, is_constant=not flat.any() and not _has_rotation_below(skeleton, ~_find_similarities(skeleton))
+        linear,
+        inverse,
+        is_constant=not is_singular.any() and not _has_rotation_below(skeleton, ~_find_similarities(skeleton)),
     )
 
 
@@ -170,16 +189,16 @@ def _find_similarities(skeleton: Skeleton) -> Bools:
     """Find the joints (n,) with a similarity behind their motion. A similarity is a rotation times a factor."""
     linear = skeleton.B[:, :, :3]
     gram = np.swapaxes(linear, 1, 2) @ linear
-    size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / 3.0
-    return (np.abs(gram - size * np.eye(3)) <= _SIMILARITY_TOLERANCE * size).all(axis=(1, 2))
+    scale2 = np.trace(gram, axis1=1, axis2=2)[:, None, None] / 3.0
+    return (np.abs(gram - scale2 * np.eye(3)) <= _SIMILARITY_TOLERANCE * scale2).all(axis=(1, 2))
 
 
-def _has_rotation_below(skeleton: Skeleton, marked: Bools) -> bool:
+def _has_rotation_below(skeleton: Skeleton, is_marked: Bools) -> bool:
     """Return whether a rotating joint has a marked ancestor."""
-    below = np.zeros(len(skeleton), dtype=np.bool_)
-    for row, parent in enumerate(skeleton.parents.tolist()):
-        below[row] = parent >= 0 and (below[parent] or marked[parent])
-    return bool((below & ~np.isin(skeleton.kinds, (Kind.FIXED, Kind.SLIDE))).any())
+    is_below = np.zeros(len(skeleton), dtype=np.bool_)
+    for joint_index, parent in enumerate(skeleton.parents.tolist()):
+        is_below[joint_index] = parent >= 0 and (is_below[parent] or is_marked[parent])
+    return bool((is_below & ~np.isin(skeleton.kinds, (Kind.FIXED, Kind.SLIDE))).any())
 
 
 def find_row_width(pose: Pose) -> int:
@@ -193,8 +212,8 @@ def find_row_width(pose: Pose) -> int:
         return ROTATION_WIDTH
     rest_linear = pose.skeleton.B[:, :, :3]
     pose_linear = pose.scales[..., None] * np.eye(3)
-    size = np.abs(rest_linear).max(axis=(1, 2), initial=0.0)[:, None, None]
-    return ROTATION_WIDTH if (np.abs(pose_linear - rest_linear) <= _SCALE_TOLERANCE * size).all() else AFFINE_WIDTH
+    max_scale = np.abs(rest_linear).max(axis=(1, 2), initial=0.0)[:, None, None]
+    return ROTATION_WIDTH if (np.abs(pose_linear - rest_linear) <= _SCALE_TOLERANCE * max_scale).all() else AFFINE_WIDTH
 
 
 def pack_frame_rows(pose: Pose, width: int | None = None) -> Singles:
@@ -206,11 +225,13 @@ def pack_frame_rows(pose: Pose, width: int | None = None) -> Singles:
     if (find_row_width(pose) if width is None else width) == AFFINE_WIDTH:
         return affine.reshape(*affine.shape[:-2], AFFINE_WIDTH).astype(np.float32)
     inverse = find_draw_transforms(pose.skeleton).inverse
-    maps = np.array(affine.reshape(-1, *affine.shape[-3:]))
+    transforms = np.array(affine.reshape(-1, *affine.shape[-3:]))
     if inverse is not None:
-        maps[..., :3] = maps[..., :3] @ inverse
-    world_rotations = compute_rotations(maps.reshape(-1, AFFINE_WIDTH), _SIMILARITY_TOLERANCE, poses=len(maps))
-    rows = np.concatenate([maps[..., 3].reshape(-1, 3), world_rotations], axis=1, dtype=np.float32)
+        transforms[..., :3] = transforms[..., :3] @ inverse
+    world_rotations = compute_rotations(
+        transforms.reshape(-1, AFFINE_WIDTH), _SIMILARITY_TOLERANCE, pose_count=len(transforms)
+    )
+    rows = np.concatenate([transforms[..., 3].reshape(-1, 3), world_rotations], axis=1, dtype=np.float32)
     return rows.reshape(*affine.shape[:-2], ROTATION_WIDTH)
 
 
@@ -236,26 +257,26 @@ class _RigMeshes:
     """GLB of a rig, its node per joint, and missing shapes. Joints whose shapes are `is_lost` are drawn as capsules."""
 
     glb: bytes | None = None
-    nodes: tuple[int | None, ...] | None = None
-    lost: tuple[bool, ...] = ()
-    skin: bool = False
+    node_indices: tuple[int | None, ...] | None = None
+    is_lost: tuple[bool, ...] = ()
+    has_skin: bool = False
     notes: tuple[str, ...] = ()
 
 
 def build_rig_message(
-    rig: Rig, positions: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),), packages: Sequence[Path] = ()
+    rig: Rig, positions: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),), package_folders: Sequence[Path] = ()
 ) -> RigMessage:
     """Build the messages about a rig.
 
-    `positions` shift the copies of a crowd, `packages` are folders with its meshes.
+    `positions` shift the copies of a crowd, `package_folders` are folders with its meshes.
     """
     skeleton = rig.skeleton
     roles = search_roles(rig)
-    role_of = {joint: role for role, joint in roles.joints.items() if role in BONES}
+    role_by_joint = {joint: role for role, joint in roles.joints.items() if role in BONES}
     up = find_up_axis(rig)
     is_shown = find_bone_joints(rig)
-    size = measure_skeleton_size(skeleton, is_shown)
-    meshes = _build_meshes(rig, packages)
+    character_size = measure_skeleton_size(skeleton, is_shown)
+    meshes = _build_meshes(rig, package_folders)
     message: dict[str, Any] = {
         "kind": "model",
         "id": 0,
@@ -263,30 +284,35 @@ def build_rig_message(
         "format": _find_format(skeleton),
         "metres_per_unit": skeleton.metres_per_unit,
         "up": up,
-        "size": size,
+        "size": character_size,
         "places": [[float(x) for x in position] for position in positions],
-        "joints": _describe_joints(skeleton, role_of, is_shown, meshes.lost, size, up),
-        "nodes": list(meshes.nodes) if meshes.glb is not None and meshes.nodes is not None else None,
+        "joints": _describe_joints(skeleton, role_by_joint, is_shown, meshes.is_lost, character_size, up),
+        "nodes": list(meshes.node_indices) if meshes.glb is not None and meshes.node_indices is not None else None,
         "asset": meshes.glb is not None,
-        "skin": meshes.skin,
+        "skin": meshes.has_skin,
     }
     return RigMessage(message, meshes.glb, meshes.notes)
 
 
 def _describe_joints(
-    skeleton: Skeleton, role_of: dict[str, str], is_shown: Bools, is_lost: Sequence[bool], size: float, up: str
+    skeleton: Skeleton,
+    role_by_joint: dict[str, str],
+    is_shown: Bools,
+    is_lost: Sequence[bool],
+    character_size: float,
+    up: str,
 ) -> list[dict[str, Any]]:
-    bones = compute_bone_vectors(skeleton, is_shown, role_of, size, up)
+    bones = compute_bone_vectors(skeleton, is_shown, role_by_joint, character_size, up)
     linear = find_draw_transforms(skeleton).linear
     is_identity = (linear == np.eye(3)).all(axis=(1, 2))
-    single = (skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)
+    is_single_dof = (skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)
     return [
         {
             "name": name,
             "parent": int(skeleton.parents[i]),
             "kind": Kind(int(skeleton.kinds[i])).name.lower(),
-            "axis": skeleton.axes[i].tolist() if single[i] else None,
-            "role": role_of.get(name),
+            "axis": skeleton.axes[i].tolist() if is_single_dof[i] else None,
+            "role": role_by_joint.get(name),
             "A": skeleton.A[i].tolist(),
             "linear": None if is_identity[i] else linear[i].ravel().tolist(),
             "bone": bones[i].tolist(),
@@ -312,18 +338,18 @@ def _find_format(skeleton: Skeleton) -> str:
     document = skeleton.source
     if isinstance(document, GltfDocument):
         return document.path.suffix.lower().lstrip(".") or "glb"
-    kinds = {"BvhDocument": "bvh", "UrdfDocument": "urdf"}
-    return kinds.get(type(document).__name__, "skeleton")
+    format_by_class = {"BvhDocument": "bvh", "UrdfDocument": "urdf"}
+    return format_by_class.get(type(document).__name__, "skeleton")
 
 
-def _build_meshes(rig: Rig, packages: Sequence[Path]) -> _RigMeshes:
+def _build_meshes(rig: Rig, package_folders: Sequence[Path]) -> _RigMeshes:
     skeleton = rig.skeleton
     document = skeleton.source
     if isinstance(document, GltfDocument):
-        nodes = tuple(int(str(node)) for node in skeleton.source_ids)
-        asset = build_glb_asset(document, set(nodes))
-        return _RigMeshes(asset.glb, nodes, (), asset.skin, asset.notes)
+        node_indices = tuple(int(str(node)) for node in skeleton.source_ids)
+        asset = build_glb_asset(document, set(node_indices))
+        return _RigMeshes(asset.glb, node_indices, (), asset.has_skin, asset.notes)
     if isinstance(document, UrdfDocument) and rig.path is not None:
-        robot = build_robot_asset(skeleton, rig.path, packages)
-        return _RigMeshes(robot.glb, robot.nodes, robot.lost, notes=robot.notes)
-    return _RigMeshes(lost=(isinstance(document, UrdfDocument),) * len(skeleton))
+        robot = build_robot_asset(skeleton, rig.path, package_folders)
+        return _RigMeshes(robot.glb, robot.node_indices, robot.is_lost, notes=robot.notes)
+    return _RigMeshes(is_lost=(isinstance(document, UrdfDocument),) * len(skeleton))

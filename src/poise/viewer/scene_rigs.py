@@ -15,7 +15,7 @@ from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.document.document import Document, Mode, SolverChoice, build_chain, build_document
+from poise.viewer.document.document import Document, LimitMode, SolverChoice, build_chain, build_document
 
 _JOINTS = (  # name, offset from the parent [m]; axis, range and start [degrees] of the hinge
     ("base", (0.0, 0.16, 0.0), (0, 1, 0), 180.0, 0.0),
@@ -38,11 +38,13 @@ def build_ball_arm() -> Rig:
     skeleton = Skeleton.build(
         names, range(-1, len(names) - 1), kinds, offsets=offsets, limits=limits, up="y", metres_per_unit=1.0
     )
-    bent = {name: about(np.array(axis, dtype=np.float64), math.radians(angle)) for name, _, axis, _, angle in _JOINTS}
-    return Rig(skeleton, Pose(skeleton, skeleton.rest_q).replace(bent))
+    bent_rotations = {
+        name: about(np.array(axis, dtype=np.float64), math.radians(angle)) for name, _, axis, _, angle in _JOINTS
+    }
+    return Rig(skeleton, Pose(skeleton, skeleton.rest_q).replace(bent_rotations))
 
 
-def build_arm_scene(mode: Mode) -> Document:
+def build_arm_scene(mode: LimitMode) -> Document:
     """Build a scene of the arm reaching a cube with CCD. `mode` says how its limits count."""
     rig = build_ball_arm()
     chain = build_chain(rig.pose, "arm", "base", "tip").replace(position=_TARGET_POSITION_M)
@@ -67,10 +69,10 @@ def load_character() -> Rig:
     return dataclasses.replace(rig, skeleton=skeleton, pose=pose, clips=())
 
 
-def lower_hips(pose: Pose, depth: float) -> Pose:
+def lower_hips(pose: Pose, drop_m: float) -> Pose:
     """Return the pose with lower hips [m]."""
     x, y, z, *rotation = pose.q[pose.skeleton.q_slice(HIPS)].tolist()
-    return pose.replace({HIPS: [x, y - depth, z, *rotation]})
+    return pose.replace({HIPS: [x, y - drop_m, z, *rotation]})
 
 
 def _build_z_rotation(angle: float) -> list[float]:

@@ -30,14 +30,13 @@ from poise.viewer.session.session_thread import SessionThread
 # --- Access to the page: one-time tokens, Host headers, static files -------------------------------------------------
 
 
-_DEFAULT_PORT = 80  # default port, omitted in addresses
+_HTTP_PORT = 80  # default port, omitted in addresses
 _TOKEN_BYTES = 24  # bytes of a token
 _REUSE_WINDOW_S = 60.0  # [s] after its first use in which a link opens again in the same browser
 _MIN_BROWSER_NAME_LENGTH = 16  # characters of a browser's random name; shorter names could be guessed
 _PORT_NUMBER = re.compile(r"[1-9]\d{0,4}", re.ASCII)
-_HOST_NAME = re.compile(
-    r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII
-)  # a host, without the zone of an address, which is free text
+# a host, without the zone of an address, which is free text
+_HOST_NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)
 
 
 class _TokenUse(NamedTuple):
@@ -70,7 +69,7 @@ class Access:
         return self._token
 
     @property
-    def used(self) -> bool:
+    def is_token_used(self) -> bool:
         """Whether no unused token exists."""
         return self._token is None
 
@@ -85,8 +84,8 @@ class Access:
             The name of the page's browser; without one the token is valid once.
         """
         if self._is_equal(token, self._token):
-            named = isinstance(browser, str) and len(browser) >= _MIN_BROWSER_NAME_LENGTH
-            self._last_use = _TokenUse(str(token), str(browser), time.monotonic()) if named else None
+            has_browser_name = isinstance(browser, str) and len(browser) >= _MIN_BROWSER_NAME_LENGTH
+            self._last_use = _TokenUse(str(token), str(browser), time.monotonic()) if has_browser_name else None
             self._token = None
         elif not self._is_used_again(token, browser):
             return self._key if self._is_equal(key, self._key) else None
@@ -95,10 +94,10 @@ class Access:
 
     def _is_used_again(self, token: object, browser: object) -> bool:
         """Return whether the same browser repeats the last token in time."""
-        use = self._last_use
-        if use is None or time.monotonic() - use.time > _REUSE_WINDOW_S:
+        last_use = self._last_use
+        if last_use is None or time.monotonic() - last_use.time > _REUSE_WINDOW_S:
             return False
-        return self._is_equal(token, use.token) and self._is_equal(browser, use.browser)
+        return self._is_equal(token, last_use.token) and self._is_equal(browser, last_use.browser)
 
     @staticmethod
     def _is_equal(value: object, secret: str | None) -> bool:
@@ -126,12 +125,11 @@ def is_host_allowed(header: str | None, host: str, port: int) -> bool:
     foreign page carry its own origin. Otherwise any address and this machine's own name are allowed, with this port.
     """
     address = header or ""
-    if (port == _DEFAULT_PORT or is_loopback(address)) and not address.endswith(
-        f":{_DEFAULT_PORT}"
-    ):  # browsers omit the default port
-        address += f":{_DEFAULT_PORT}"
-    name, separator, header_port = address.rpartition(":")
-    if not separator or not _PORT_NUMBER.fullmatch(header_port) or not _HOST_NAME.fullmatch(name):
+    # browsers omit the default port
+    if (port == _HTTP_PORT or is_loopback(address)) and not address.endswith(f":{_HTTP_PORT}"):
+        address += f":{_HTTP_PORT}"
+    name, colon, header_port = address.rpartition(":")
+    if not colon or not _PORT_NUMBER.fullmatch(header_port) or not _HOST_NAME.fullmatch(name):
         return False
     if is_loopback(name) and is_loopback(host):
         return True
@@ -189,12 +187,12 @@ def find_web_folder() -> Traversable:
 
 def _collect_files(folder: Traversable, path: str, files: dict[str, StaticFile]) -> None:
     for entry in folder.iterdir():
-        name = f"{path}/{entry.name}"
+        file_path = f"{path}/{entry.name}"
         suffix = entry.name.rpartition(".")[2]
         if entry.is_dir():
-            _collect_files(entry, name, files)
+            _collect_files(entry, file_path, files)
         elif suffix in _MIME_BY_SUFFIX:
-            files[name] = StaticFile(entry.read_bytes(), _MIME_BY_SUFFIX[suffix])
+            files[file_path] = StaticFile(entry.read_bytes(), _MIME_BY_SUFFIX[suffix])
 
 
 def build_headers(page: StaticFile, host: str) -> dict[str, str]:
@@ -214,12 +212,12 @@ def build_headers(page: StaticFile, host: str) -> dict[str, str]:
     }
 
 
-def build_policy(page: StaticFile, socket: str) -> str:
+def build_policy(page: StaticFile, socket_address: str) -> str:
     """Build the content security policy of a page. Of inline scripts only the import map may run, by its hash."""
-    scripts = " ".join(["'self'", *map(hash_for_csp, _INLINE_IMPORT_MAP.findall(page.contents))])
+    script_sources = " ".join(["'self'", *map(hash_for_csp, _INLINE_IMPORT_MAP.findall(page.contents))])
     return (
-        f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' blob: data:; "
-        f"connect-src 'self' blob: data: {socket}; font-src 'self'; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; script-src {script_sources}; style-src 'self'; img-src 'self' blob: data:; "
+        f"connect-src 'self' blob: data: {socket_address}; font-src 'self'; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:"
     )
 
@@ -262,24 +260,24 @@ class Server:
     ) -> None:
         self.session, self.host, self.port, self.farewell = session, host, port, farewell
         self.access = Access()
-        self.connected = False
+        self.is_connected = False
         self._files = StaticFiles()
         self._page_left_callbacks: list[Callable[[], None]] = []
         self._link_request_callbacks: list[Callable[[], None]] = []
-        self._link_request_at = -_LINK_REQUEST_INTERVAL_S
+        self._link_request_time = -_LINK_REQUEST_INTERVAL_S
         self._page: ServerConnection | None = None
         self._connections: WeakSet[ServerConnection] = WeakSet()
         self._leave_task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop
-        self._started: threading.Event = threading.Event()
+        self._start_event: threading.Event = threading.Event()
         self._failure: Exception | None = None
-        self._ended: asyncio.Event | None = None
+        self._end_event: asyncio.Event | None = None
         self._thread = threading.Thread(target=self._run, name="poise-server", daemon=True)
 
     def start(self) -> Self:
         """Start serving. Raise InputError for an unusable address."""
         self._thread.start()
-        self._started.wait()
+        self._start_event.wait()
         if self._failure is not None:
             reason = getattr(self._failure, "strerror", None) or str(self._failure)
             raise InputError(f"cannot serve on {self.host}:{self.port}: {reason}; choose another --port or --host")
@@ -328,13 +326,13 @@ class Server:
         try:
             self._loop.run_until_complete(self._serve())
         finally:
-            self._started.set()
+            self._start_event.set()
             self._loop.close()
 
     async def _serve(self) -> None:
-        self._ended = asyncio.Event()
+        self._end_event = asyncio.Event()
         try:
-            serving = await serve(
+            socket_server = await serve(
                 self._handle_connection, self.host, self.port, process_request=self._respond,
                 max_size=_MAX_MESSAGE_BYTES, compression=None,
                 server_header=None, open_timeout=_HELLO_TIMEOUT_S, close_timeout=1, max_queue=64,
@@ -343,10 +341,10 @@ class Server:
         except (OSError, ValueError, OverflowError) as error:  # address in use; invalid host name; invalid port
             self._failure = error
             return
-        self.port = _find_port(serving)
-        self._started.set()
-        await self._ended.wait()
-        await self._close_connections(serving)
+        self.port = _find_port(socket_server)
+        self._start_event.set()
+        await self._end_event.wait()
+        await self._close_connections(socket_server)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -360,21 +358,21 @@ class Server:
         return connection
 
     def _stop(self) -> None:
-        if self._ended is not None:
-            self._ended.set()
+        if self._end_event is not None:
+            self._end_event.set()
 
-    async def _close_connections(self, serving: SocketServer) -> None:
+    async def _close_connections(self, socket_server: SocketServer) -> None:
         """Close every connection.
 
         Browsers open spare connections; idle ones are dropped at once.
         """
         if self._page is not None:
             await self._page.close(CLOSED_ENDED, self.farewell)
-        serving.close()
-        closed = asyncio.ensure_future(serving.wait_closed())
-        while not closed.done():
-            _abort_connections(each for each in self._connections if each.state is State.CONNECTING)
-            await asyncio.wait([closed], timeout=0.02)
+        socket_server.close()
+        closing = asyncio.ensure_future(socket_server.wait_closed())
+        while not closing.done():
+            _abort_connections(connection for connection in self._connections if connection.state is State.CONNECTING)
+            await asyncio.wait([closing], timeout=0.02)
 
     def _respond(self, connection: ServerConnection, request: Request) -> Response | None:
         """Serve a file, or return None to accept the socket."""
@@ -401,11 +399,11 @@ class Server:
         if key is None:
             await connection.close(CLOSED_REFUSED, "this link was used already, or is invalid")
             return
-        previous, self._page, self.connected = self._page, connection, True
+        previous_page, self._page, self.is_connected = self._page, connection, True
         if self._leave_task is not None:
             self._leave_task.cancel()
-        if previous is not None:
-            await previous.close(CLOSED_ELSEWHERE, "opened elsewhere")
+        if previous_page is not None:
+            await previous_page.close(CLOSED_ELSEWHERE, "opened elsewhere")
         if self._page is not connection:  # another page has taken over meanwhile
             return
         ready = asyncio.Event()
@@ -416,16 +414,16 @@ class Server:
 
         self.session.outbox.attach(wake)
         self.session.greet(key, scene)
-        sending = asyncio.create_task(self._send_messages(connection, ready))
+        send_task = asyncio.create_task(self._send_messages(connection, ready))
         try:
             await self._receive_messages(connection)
         except ConnectionClosed:
             pass
         finally:
-            sending.cancel()
+            send_task.cancel()
             self.session.outbox.detach(wake)
             if self._page is connection:
-                self._page, self.connected = None, False
+                self._page, self.is_connected = None, False
                 self._leave_task = self._loop.create_task(self._report_page_left())
 
     async def _admit_page(self, connection: ServerConnection) -> tuple[str | None, str | None]:
@@ -437,9 +435,9 @@ class Server:
             return None, None
         if hello["do"] == "ask":
             self._report_link_request()
-        admitted = hello["do"] == "hello"
+        is_hello = hello["do"] == "hello"
         credentials = (hello.get("token"), hello.get("key"), hello.get("browser"))
-        return (self.access.admit(*credentials) if admitted else None), scene
+        return (self.access.admit(*credentials) if is_hello else None), scene
 
     async def _receive_messages(self, connection: ServerConnection) -> None:
         async for message in connection:
@@ -454,8 +452,8 @@ class Server:
                 self.session.show_message("error", str(error))
                 continue
             if action["do"] == "seen":
-                number: Any = action.get("frame")
-                self.session.acknowledge_frame(number if type(number) is int else 0)
+                frame_number: Any = action.get("frame")
+                self.session.acknowledge_frame(frame_number if type(frame_number) is int else 0)
                 continue
             self.session.post_action(action)
 
@@ -474,10 +472,10 @@ class Server:
 
     def _report_link_request(self) -> None:
         """Report a request for a new link, at a limited rate. It is printed in the program's terminal."""
-        now = time.monotonic()
-        if now - self._link_request_at < _LINK_REQUEST_INTERVAL_S:
+        current_time = time.monotonic()
+        if current_time - self._link_request_time < _LINK_REQUEST_INTERVAL_S:
             return
-        self._link_request_at = now
+        self._link_request_time = current_time
         for callback in self._link_request_callbacks:
             callback()
 
@@ -487,8 +485,8 @@ class Server:
             callback()
 
 
-def _find_port(serving: SocketServer) -> int:
-    return next(iter(serving.sockets)).getsockname()[1]
+def _find_port(socket_server: SocketServer) -> int:
+    return next(iter(socket_server.sockets)).getsockname()[1]
 
 
 def _abort_connections(connections: Iterable[ServerConnection]) -> None:
@@ -500,5 +498,5 @@ def _abort_connections(connections: Iterable[ServerConnection]) -> None:
 
 def _build_text_response(status: HTTPStatus, sentence: str) -> Response:
     body = f"{sentence}\n".encode()
-    fields = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
-    return Response(status, status.phrase, Headers(fields), body)
+    headers = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
+    return Response(status, status.phrase, Headers(headers), body)

@@ -160,14 +160,14 @@ class View:
     def _build_server(self) -> tuple[SessionThread, Server]:
         from poise.viewer.server import Server  # noqa: PLC0415  (needs the extra `view`)
 
-        studio = SessionThread(self._initial_document)
-        studio.listeners.append(self._update_from_page)
-        server = Server(studio, host=self._host, port=self._port, farewell="The script has ended")
+        session = SessionThread(self._initial_document)
+        session.listeners.append(self._update_from_page)
+        server = Server(session, host=self._host, port=self._port, farewell="The script has ended")
         server.on_page_left(self._page_left.set)
         server.on_link_request(lambda: print(f"poise view: a new link was requested: {server.url}", flush=True))  # noqa: T201
         server.start()
         atexit.register(server.close)  # tells the page when a script ends without closing it
-        return studio, server
+        return session, server
 
     # --- content ---------------------------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class View:
     @property
     def connected(self) -> bool:
         """Whether a page is open."""
-        return self._server is not None and self._server.connected
+        return self._server is not None and self._server.is_connected
 
     @property
     def document(self) -> Document:
@@ -200,17 +200,17 @@ class View:
 
     @pose.setter
     def pose(self, pose: Pose) -> None:
-        skeleton, studio = self._initial_document.skeleton, self._start()[0]
+        skeleton, session = self._initial_document.skeleton, self._start()[0]
         if not isinstance(pose, Pose) or len(pose.shape) > 1:
             raise InputError(
                 f"view.pose is a pose of the displayed skeleton, {len(skeleton)} joints, or a row of such poses"
             )
         check_same_skeleton(skeleton, pose.skeleton, "the value of view.pose")
         shape, self._shown_pose = None if self._shown_pose is None else self._shown_pose.shape, pose
-        if shape != pose.shape or studio.document.rig is not self._initial_document.rig:
+        if shape != pose.shape or session.document.rig is not self._initial_document.rig:
             positions = _arrange_side_by_side(self._initial_document, pose)
-            studio.post_change(lambda now: _build_driven_document(self._find_own_document(now), positions))
-        studio.post_pose(pose)
+            session.post_change(lambda document: _build_driven_document(self._find_own_document(document), positions))
+        session.post_pose(pose)
 
     def _find_own_document(self, document: Document) -> Document:
         """Return the current document if it shows this program's rig.
@@ -237,12 +237,12 @@ class View:
             (4,) its rotation, a quaternion w x y z.
         """
         _check_name(name, "handle")
-        studio, _ = self._start()
+        session, _ = self._start()
         if name in self._handles:
             handle = self._handles[name]
             handle.position, handle.rotation = finite(at, "at", last=3), finite(rotation, "rotation", last=4)
             return handle
-        handle = self._handles[name] = Handle(name, at, rotation, studio.post_change)
+        handle = self._handles[name] = Handle(name, at, rotation, session.post_change)
         return handle
 
     # --- controls ----------------------------------------------------------------------------------------------------
@@ -288,10 +288,10 @@ class View:
         """
         return self._add_control(name, Text, lambda call: Text(name, value, call))
 
-    def _add_control(self, name: str, kind: type[Any], make: Callable[[Any], Any]) -> Any:
-        _check_name(name, kind.__name__.lower())
+    def _add_control(self, name: str, control_class: type[Any], make: Callable[[Any], Any]) -> Any:
+        _check_name(name, control_class.__name__.lower())
         if name in self._controls:
-            check_control_kind(self._controls[name], kind, name)
+            check_control_kind(self._controls[name], control_class, name)
         control = self._controls[name] = make(self._start()[0].post_change)
         return control
 
@@ -320,10 +320,10 @@ class View:
         for control in document.controls:
             if control.name in self._controls:
                 self._controls[control.name].update_from_page(control)
-        for placed in document.handles:
-            handle = self._handles.get(placed.name)
+        for gizmo in document.handles:
+            handle = self._handles.get(gizmo.name)
             if handle is not None:
-                handle.update_from_page(placed)
+                handle.update_from_page(gizmo)
 
     # --- loops -------------------------------------------------------------------------------------------------------
 
@@ -349,14 +349,16 @@ class View:
         self._start()
         return self._iterate_frames(1.0 / rate)
 
-    def _iterate_frames(self, step: float) -> Iterator[Frame]:
-        began = last = due = perf_counter()
-        number, current_time = 0, began
+    def _iterate_frames(self, frame_interval: float) -> Iterator[Frame]:
+        start_time = last_time = due_time = perf_counter()
+        frame_number, current_time = 0, start_time
         while not self._ended.is_set() and not self.gone:
-            yield Frame(number, current_time - began, current_time - last if number else step)
-            number, last = number + 1, current_time
-            due = max(due + step, perf_counter() - step)
-            self._ended.wait(max(due - perf_counter(), 0.0))
+            yield Frame(
+                frame_number, current_time - start_time, current_time - last_time if frame_number else frame_interval
+            )
+            frame_number, last_time = frame_number + 1, current_time
+            due_time = max(due_time + frame_interval, perf_counter() - frame_interval)
+            self._ended.wait(max(due_time - perf_counter(), 0.0))
             current_time = perf_counter()
 
     def wait(self) -> None:
@@ -407,7 +409,7 @@ def _build_document(content: Any) -> Document:
         return build_document(content)
     if isinstance(content, Clip):
         return build_document(
-            _build_rig(Pose(content.skeleton, content.skeleton.rest_q), (content,)), clip=content.name, chains=()
+            _build_rig(Pose(content.skeleton, content.skeleton.rest_q), (content,)), clip_name=content.name, chains=()
         )
     if isinstance(content, Pose):
         return build_document(_build_rig(content, ()))
@@ -422,7 +424,7 @@ def _build_rig(pose: Pose, clips: tuple[Clip, ...]) -> Rig:
 def _build_driven_document(document: Document, positions: Positions) -> Document:
     """Build the document of a program with its own poses. Nothing is solved, and targets are switched off."""
     chains = tuple(chain.replace(enabled=False) for chain in document.chains)
-    return document.replace(driven=True, places=positions, chains=chains)
+    return document.replace(is_driven=True, character_positions=positions, chains=chains)
 
 
 def _arrange_side_by_side(document: Document, pose: Pose) -> Positions:
@@ -430,5 +432,5 @@ def _arrange_side_by_side(document: Document, pose: Pose) -> Positions:
     if not pose.shape:
         return ((0.0, 0.0, 0.0),)
     points = document.rig.rest.world.positions
-    apart = _SPACING_WIDTHS * float(np.ptp(points[:, 0]) or np.ptp(points, axis=0).max())
-    return tuple((i * apart, 0.0, 0.0) for i in range(len(pose)))
+    spacing = _SPACING_WIDTHS * float(np.ptp(points[:, 0]) or np.ptp(points, axis=0).max())
+    return tuple((i * spacing, 0.0, 0.0) for i in range(len(pose)))

@@ -1,4 +1,4 @@
-"""Solver of one view, with its plan for the chains."""
+"""Solver of one view, chain plans and solver refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ChainPlan(NamedTuple):
         The first moving joint of each chain where it is not the chain's own root.
     free_root
         Whether the root of the rig may move.
-    refused
+    refusal
         The reason against all chains; None if the solver takes one.
     """
 
@@ -49,7 +49,7 @@ class ChainPlan(NamedTuple):
     left_out: Mapping[int, str] = {}
     roots: Mapping[int, str] = {}
     free_root: bool = False
-    refused: str | None = None
+    refusal: str | None = None
 
     def set_roots(self, chains: Sequence[ChainTarget]) -> list[ChainTarget]:
         """Return the chains with the roots of this plan."""
@@ -75,34 +75,37 @@ def plan_chains(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarge
     A solver of one goal at a time solves chain after chain. Shared joints of several chains, and a free root, are then
     fixed, because each chain would undo the one before. Chains nearer to the root come first.
     """
-    numbers = list(range(len(chains)))
+    chain_indices = list(range(len(chains)))
     if len(chains) > 1 and _is_one_at_a_time(solver):
-        joints = {i: chain.list_joints(start.skeleton) for i, chain in enumerate(chains)}
-        reasons = _find_chain_refusals(
-            solver, start, ChainPlan(groups=(), roots=find_own_roots(joints)).set_roots(chains), free_root=False
+        joints_by_chain = {i: chain.list_joints(start.skeleton) for i, chain in enumerate(chains)}
+        refusals = _find_chain_refusals(
+            solver,
+            start,
+            ChainPlan(groups=(), roots=find_own_roots(joints_by_chain)).set_roots(chains),
+            free_root=False,
         )
-        taken = [i for i in numbers if i not in reasons] or numbers
-        roots = find_own_roots({i: joints[i] for i in taken})
-        taken.sort(key=lambda i: len(start.skeleton.ancestors(roots.get(i, joints[i][0]))))
-        plan = ChainPlan(tuple((i,) for i in taken), roots=roots)
+        accepted = [i for i in chain_indices if i not in refusals] or chain_indices
+        roots = find_own_roots({i: joints_by_chain[i] for i in accepted})
+        accepted.sort(key=lambda i: len(start.skeleton.ancestors(roots.get(i, joints_by_chain[i][0]))))
+        plan = ChainPlan(tuple((i,) for i in accepted), roots=roots)
     else:
-        whole = _find_refusal(solver, start, chains, free_root=free_root)
-        reasons = {} if whole is None else _find_chain_refusals(solver, start, chains, free_root=free_root)
-        taken = [i for i in numbers if i not in reasons] or numbers
-        plan = ChainPlan((tuple(taken),), free_root=free_root)
-        if whole is not None and (len(chains) == 1 or not reasons):
-            return plan._replace(refused=whole)
-    if len(reasons) == len(chains):
-        return plan._replace(refused=next(iter(reasons.values())))
-    return plan._replace(left_out=reasons)
+        common_refusal = _find_refusal(solver, start, chains, free_root=free_root)
+        refusals = {} if common_refusal is None else _find_chain_refusals(solver, start, chains, free_root=free_root)
+        accepted = [i for i in chain_indices if i not in refusals] or chain_indices
+        plan = ChainPlan((tuple(accepted),), free_root=free_root)
+        if common_refusal is not None and (len(chains) == 1 or not refusals):
+            return plan._replace(refusal=common_refusal)
+    if len(refusals) == len(chains):
+        return plan._replace(refusal=next(iter(refusals.values())))
+    return plan._replace(left_out=refusals)
 
 
-def find_own_roots(joints: Mapping[int, Sequence[str]]) -> dict[int, str]:
+def find_own_roots(joints_by_chain: Mapping[int, Sequence[str]]) -> dict[int, str]:
     """Find roots below the joints of several chains.
 
     Parameters
     ----------
-    joints
+    joints_by_chain
         The joints of each chain, from root to tip, by its number.
 
     Returns
@@ -111,12 +114,12 @@ def find_own_roots(joints: Mapping[int, Sequence[str]]) -> dict[int, str]:
         of their own, keep their roots and are omitted.
     """
     roots: dict[int, str] = {}
-    for i, own_joints in joints.items():
-        others = {name for k, other_joints in joints.items() if k != i for name in other_joints[:-1]}
-        shared = [index for index, name in enumerate(own_joints[:-1]) if name in others]
-        first = shared[-1] + 1 if shared else 0
-        if 0 < first < len(own_joints) - 1:
-            roots[i] = own_joints[first]
+    for i, own_joints in joints_by_chain.items():
+        foreign_joints = {name for k, other_joints in joints_by_chain.items() if k != i for name in other_joints[:-1]}
+        shared_indices = [index for index, name in enumerate(own_joints[:-1]) if name in foreign_joints]
+        first_index = shared_indices[-1] + 1 if shared_indices else 0
+        if 0 < first_index < len(own_joints) - 1:
+            roots[i] = own_joints[first_index]
     return roots
 
 
@@ -128,8 +131,8 @@ def _find_chain_refusals(
     solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool
 ) -> dict[int, str]:
     """Find the refusal reason of each chain alone. Chains without one are omitted."""
-    alone = {i: _find_refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
-    return {i: reason for i, reason in alone.items() if reason is not None}
+    refusals = {i: _find_refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
+    return {i: reason for i, reason in refusals.items() if reason is not None}
 
 
 def _find_refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> str | None:
@@ -139,9 +142,8 @@ def _find_refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTar
     try:
         problem = Problem(start, tuple(goals), free_root)
         solvers.check(solver, problem, Request())
-        if (
-            hasattr(any_solver, "refuse") and not numpy_kinematics.are_kernels_pending()
-        ):  # the solver checks lengths as well as goal kinds
+        # the solver checks lengths as well as goal kinds
+        if hasattr(any_solver, "refuse") and not numpy_kinematics.are_kernels_pending():
             any_solver.refuse(problem)
     except UnsupportedError as error:
         return str(error)
@@ -159,33 +161,33 @@ _POINT_MEASURES = {"position", "aim", "pole"}  # measures with a world position 
 class ViewOutcome:
     """Solve result of one view.
 
-    q           (characters, nq)
-    start       (characters, nq) initial q of the solve
-    status      a code of poise.Status, STATUS_REFUSED or STATUS_NOTHING
-    sentence    the status with numbers, or the refusal of the solver
-    solver      name of the solver
-    iterations  of the solve
-    seconds     of the solve
-    left        largest position error [file units]; NaN without position goals
-    note        remark on the solve, or None
-    left_out    chains rejected by the solver, each with the reason
+    q               (characters, nq)
+    start_q         (characters, nq) initial q of the solve
+    status          a code of poise.Status, STATUS_REFUSED or STATUS_NOTHING
+    sentence        the status with numbers, or the refusal of the solver
+    solver          name of the solver
+    iterations      of the solve
+    seconds         of the solve
+    position_error  largest position error [file units]; NaN without position goals
+    note            remark on the solve, or None
+    left_out        chains rejected by the solver, each with the reason
     """
 
     q: Floats
-    start: Floats
+    start_q: Floats
     status: int = STATUS_NOTHING
     sentence: str = ""
     solver: str = ""
     iterations: int = 0
     seconds: float = 0.0
-    left: float = math.nan
+    position_error: float = math.nan
     note: str | None = None
     left_out: tuple[tuple[str, str], ...] = ()
 
     @property
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         """Whether any joint moved."""
-        return not np.array_equal(self.q, self.start)
+        return not np.array_equal(self.q, self.start_q)
 
 
 class ViewSolver:
@@ -195,26 +197,28 @@ class ViewSolver:
     chain would undo the one before. Chains rejected by the solver are omitted, unless none would remain.
     """
 
-    def __init__(self, document: Document, base: Pose, choice: SolverChoice) -> None:
-        self.base, self.choice = base, choice
-        self.character_offsets = np.array(document.places) - np.array(document.places[0])
+    def __init__(self, document: Document, base_pose: Pose, choice: SolverChoice) -> None:
+        self.base_pose, self.choice = base_pose, choice
+        self.character_offsets = np.array(document.character_positions) - np.array(document.character_positions[0])
         self._settings: dict[str, Any] = {"tolerance": document.tolerance, "free_root": document.free_root}
-        self._iterate = document.run != "live"
+        self._is_single_iteration = document.pace != "live"
         self._prepared: dict[int, Prepared] = {}
         self._solver: solvers.Solver | None = None
         self._plan = ChainPlan(groups=())
 
-    def __call__(self, chains: Sequence[ChainTarget], start: Floats) -> ViewOutcome:
+    def __call__(self, chains: Sequence[ChainTarget], start_q: Floats) -> ViewOutcome:
         """Solve for the chains' targets from q (characters, nq).
 
         A refusal becomes the outcome's sentence instead of an exception.
         """
         try:
-            return self._solve_chains(chains, start)
+            return self._solve_chains(chains, start_q)
         except PoiseError as error:
-            return ViewOutcome(start, start, STATUS_REFUSED, str(error), self.choice.name)
+            return ViewOutcome(start_q, start_q, STATUS_REFUSED, str(error), self.choice.name)
 
-    def compute_error_curve(self, chains: Sequence[ChainTarget], chain_index: int, start: Floats) -> list[float] | None:
+    def compute_error_curve(
+        self, chains: Sequence[ChainTarget], chain_index: int, start_q: Floats
+    ) -> list[float] | None:
         """Compute the error per iteration of the first character. It covers one chain and those solved with it.
 
         None without a trace.
@@ -224,41 +228,41 @@ class ViewSolver:
         try:
             chains = self._plan.set_roots(chains)
             group = next((group for group in self._plan.groups if chain_index in group), (chain_index,))
-            goals = [goal for i in group for goal in chains[i].build_goals(self.base.skeleton)]
-            pose = self.base.with_q(start[0])
+            goals = [goal for i in group for goal in chains[i].build_goals(self.base_pose.skeleton)]
+            pose = self.base_pose.with_q(start_q[0])
             trace = solve(pose, goals, solver=self._build_solver(goals), trace=True, **self._settings).trace
         except PoiseError:
             return None
         return None if trace is None else [float(error) for error in trace.errors[:1000]]
 
-    def _solve_chains(self, chains: Sequence[ChainTarget], start: Floats) -> ViewOutcome:
+    def _solve_chains(self, chains: Sequence[ChainTarget], start_q: Floats) -> ViewOutcome:
         if self._solver is None:
             self._solver = self._choose_solver(chains)
         chains = self._plan.set_roots(chains)
-        goals = [chain.build_goals(self.base.skeleton) for chain in chains]
-        q, results = start, list[Result]()
-        for number, group in enumerate(self._plan.groups):
+        goals = [chain.build_goals(self.base_pose.skeleton) for chain in chains]
+        q, results = start_q, list[Result]()
+        for group_index, group in enumerate(self._plan.groups):
             result = self._solve_group(
-                number, [goal for i in group for goal in self._expand_goals(chains[i], goals[i])], q
+                group_index, [goal for i in group for goal in self._expand_goals(chains[i], goals[i])], q
             )
             results.append(result)
-            q = result.q.reshape(start.shape)
+            q = result.q.reshape(start_q.shape)
         note = _SEQUENTIAL_NOTE if len(self._plan.groups) > 1 else None
         left_out = tuple((chains[i].id, reason) for i, reason in self._plan.left_out.items())
-        outcome = _combine_results(results, q, start, note, left_out)
+        outcome = _combine_results(results, q, start_q, note, left_out)
         outcome = _mark_undone(outcome, results)
-        return _mark_unfinished(outcome, results) if self._iterate and outcome.moved else outcome
+        return _mark_unfinished(outcome, results) if self._is_single_iteration and outcome.has_moved else outcome
 
     def _choose_solver(self, chains: Sequence[ChainTarget]) -> solvers.Solver:
         """Make the solver and its chain plan.
 
         Raise UnsupportedError if it takes no chain.
         """
-        solver = self._build_solver([goal for chain in chains for goal in chain.build_goals(self.base.skeleton)])
-        self._plan = plan_chains(solver, self.base, chains, free_root=self._settings["free_root"])
+        solver = self._build_solver([goal for chain in chains for goal in chain.build_goals(self.base_pose.skeleton)])
+        self._plan = plan_chains(solver, self.base_pose, chains, free_root=self._settings["free_root"])
         self._settings["free_root"] = self._plan.free_root
-        if self._plan.refused is not None:
-            raise UnsupportedError(self._plan.refused)
+        if self._plan.refusal is not None:
+            raise UnsupportedError(self._plan.refusal)
         return solver
 
     def _expand_goals(self, chain: ChainTarget, goals: list[Goal]) -> list[Goal]:
@@ -271,19 +275,19 @@ class ViewSolver:
     def _build_solver(self, goals: Sequence[Goal]) -> solvers.Solver:
         free_root = self._settings["free_root"]
         # Single iterations show the solver without the closed-form start.
-        natural = False if self._iterate else None
+        natural = False if self._is_single_iteration else None
         solver = choose_solver(
-            self.choice.build_solver(), self.base, tuple(goals), free_root=free_root, natural=natural
+            self.choice.build_solver(), self.base_pose, tuple(goals), free_root=free_root, natural=natural
         )
-        return _limit_to_one_iteration(solver) if self._iterate else solver
+        return _limit_to_one_iteration(solver) if self._is_single_iteration else solver
 
-    def _solve_group(self, number: int, goals: list[Goal], q: Floats) -> Result:
+    def _solve_group(self, group_index: int, goals: list[Goal], q: Floats) -> Result:
         if len(q) > 1:
-            return solve(build_pose(self.base, q), goals, solver=self._required_solver, **self._settings)
-        prepared = self._prepared.get(number)
+            return solve(build_pose(self.base_pose, q), goals, solver=self._required_solver, **self._settings)
+        prepared = self._prepared.get(group_index)
         if prepared is None:
-            prepared = self._prepared[number] = prepare(
-                self.base, goals, solver=self._required_solver, **self._settings
+            prepared = self._prepared[group_index] = prepare(
+                self.base_pose, goals, solver=self._required_solver, **self._settings
             )
         targets = [goal.rows() for goal in goals]
         return prepared(targets[0] if len(targets) == 1 else targets, q[0])
@@ -297,19 +301,21 @@ class ViewSolver:
 def _limit_to_one_iteration(solver: solvers.Solver) -> solvers.Solver:
     """Limit a solver to one iteration. Closed forms have no such option and stay unchanged."""
     fields = {field.name for field in dataclasses.fields(solver)}  # pyright: ignore[reportArgumentType]
-    stop = {name: value for name, value in (("iterations", 1), ("restarts", 0)) if name in fields}
-    return dataclasses.replace(solver, **stop)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    overrides = {name: value for name, value in (("iterations", 1), ("restarts", 0)) if name in fields}
+    return dataclasses.replace(solver, **overrides)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
-def build_pose(base: Pose, q: Floats) -> Pose:
+def build_pose(base_pose: Pose, q: Floats) -> Pose:
     """Build the pose of one character, q (1, nq), or a crowd.
 
     For a crowd q (k, nq) it is a batch. Translations and scales are those of the base pose.
     """
     if len(q) == 1:
-        return base.with_q(q[0])
-    arrays = (base.translations, base.scales)
-    return Pose(base.skeleton, q, *(None if part is None else np.repeat(part[None], len(q), axis=0) for part in arrays))
+        return base_pose.with_q(q[0])
+    arrays = (base_pose.translations, base_pose.scales)
+    return Pose(
+        base_pose.skeleton, q, *(None if array is None else np.repeat(array[None], len(q), axis=0) for array in arrays)
+    )
 
 
 def _shift_goal(goal: Goal, offsets: Floats) -> Goal:
@@ -321,7 +327,7 @@ def _shift_goal(goal: Goal, offsets: Floats) -> Goal:
 
 
 def _combine_results(
-    results: Sequence[Result], q: Floats, start: Floats, note: str | None, left_out: tuple[tuple[str, str], ...]
+    results: Sequence[Result], q: Floats, start_q: Floats, note: str | None, left_out: tuple[tuple[str, str], ...]
 ) -> ViewOutcome:
     """Combine several results into one.
 
@@ -329,10 +335,12 @@ def _combine_results(
     """
     codes = [int(np.max(result.codes)) for result in results]
     target_errors = [_measure_errors(result) for result in results]
-    worst = max(range(len(results)), key=lambda i: (codes[i], target_errors[i].max()))
-    result = results[worst]
-    index = int(np.argmax(np.where(result.codes.ravel() == codes[worst], target_errors[worst], -1.0)))
-    sentence = result.message(index)
+    worst_index = max(range(len(results)), key=lambda i: (codes[i], target_errors[i].max()))
+    result = results[worst_index]
+    target_index = int(
+        np.argmax(np.where(result.codes.ravel() == codes[worst_index], target_errors[worst_index], -1.0))
+    )
+    sentence = result.message(target_index)
     if len(q) > 1:
         reached_count = int((result.codes == Status.reached).sum())
         sentence = f"{reached_count} of {len(q)} characters: {sentence}"
@@ -342,7 +350,7 @@ def _combine_results(
         if not np.isnan(single_result.position_errors).all()
     ]
     return ViewOutcome(
-        q, start, codes[worst], sentence, result.solver,
+        q, start_q, codes[worst_index], sentence, result.solver,
         sum(int(np.sum(single_result.iterations)) for single_result in results),
         sum(single_result.seconds for single_result in results), max(errors, default=math.nan), note, left_out,
     )  # fmt: skip
@@ -352,28 +360,30 @@ def _mark_undone(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome
     """Mark an outcome as contradictory where later chains undo earlier ones."""
     if outcome.status != Status.reached:
         return outcome
-    error = 0.0
+    max_error = 0.0
     for result in results[:-1]:
         problem, shape = result.problem, (len(outcome.q), result.targets.shape[1])
         errors = problem.compute_errors(outcome.q, np.ascontiguousarray(np.broadcast_to(result.targets, shape)))
         if not problem.is_met(errors, result.tolerances).all():
-            lengths = [column for column, measure in enumerate(problem.measures) if measure.kind in LENGTH_KINDS]
-            error = max(error, float(errors[:, lengths].max(initial=math.ulp(0.0))))
-    if error == 0.0:
+            length_columns = [column for column, measure in enumerate(problem.measures) if measure.kind in LENGTH_KINDS]
+            max_error = max(max_error, float(errors[:, length_columns].max(initial=math.ulp(0.0))))
+    if max_error == 0.0:
         return outcome
-    sentence = f"contradictory: a chain moves what another has reached; {results[0].length(error)} left"
-    return dataclasses.replace(outcome, status=int(Status.contradictory), sentence=sentence, left=error)
+    sentence = f"contradictory: a chain moves what another has reached; {results[0].length(max_error)} left"
+    return dataclasses.replace(outcome, status=int(Status.contradictory), sentence=sentence, position_error=max_error)
 
 
 def _mark_unfinished(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome:
     """Mark an outcome after one iteration as unfinished."""
     if outcome.status != Status.stalled:
         return outcome
-    error = max(float(_measure_errors(result).max()) for result in results)
+    max_error = max(float(_measure_errors(result).max()) for result in results)
     is_angle = all(np.isnan(result.position_errors).all() for result in results)
-    amount = f"{math.degrees(error):.3g} deg" if is_angle else results[0].length(error)
-    iterations = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
-    return dataclasses.replace(outcome, status=int(Status.on_the_way), sentence=f"after {iterations}: {amount} left")
+    error_text = f"{math.degrees(max_error):.3g} deg" if is_angle else results[0].length(max_error)
+    iterations_text = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
+    return dataclasses.replace(
+        outcome, status=int(Status.on_the_way), sentence=f"after {iterations_text}: {error_text} left"
+    )
 
 
 def _measure_errors(result: Result) -> Floats:
@@ -396,10 +406,10 @@ def find_solver_refusals(document: Document) -> dict[str, str]:
     Disabled chains do not count. A solver may take some chains only; it reports the others when it solves. Reasons in
     options or targets appear at the solve only. The last result is cached per start pose.
     """
-    if document.driven or not document.active_chains:
+    if document.is_driven or not document.active_chains:
         return {}
     key = (
-        tuple(chain.shape for chain in document.active_chains),
+        tuple(chain.without_target for chain in document.active_chains),
         document.free_root,
         numpy_kinematics.are_kernels_pending(),
     )
@@ -419,6 +429,6 @@ def _find_solver_refusal(document: Document, name: str) -> str | None:
     except UnsupportedError:  # a missing extra: the list of solvers reports it already
         return None
     try:
-        return plan_chains(solver, document.solver_start, document.active_chains, free_root=document.free_root).refused
+        return plan_chains(solver, document.solver_start, document.active_chains, free_root=document.free_root).refusal
     except PoiseError as error:
         return str(error)

@@ -28,8 +28,8 @@ class Handle:
         self.name = name
         self._call = call
         self._lock = threading.Lock()
-        self._moved = False
-        self._pending = 0  # local changes not yet applied; messages of the page are older than these
+        self._was_moved = False
+        self._pending_changes = 0  # local changes not yet applied; messages of the page are older than these
         self._set(_check_position(at), _check_rotation(rotation))
 
     @property
@@ -54,8 +54,8 @@ class Handle:
     def moved(self) -> bool:
         """Whether the page has moved it since the last query."""
         with self._lock:
-            moved, self._moved = self._moved, False
-        return moved
+            was_moved, self._was_moved = self._was_moved, False
+        return was_moved
 
     @property
     def gizmo(self) -> Gizmo:
@@ -71,33 +71,35 @@ class Handle:
         """Take over the page's values unless a local change is pending."""
         with self._lock:
             position, rotation = _check_position(gizmo.position), _check_rotation(gizmo.rotation)
-            same = np.array_equal(position, self._position) and np.array_equal(rotation, self._rotation)
-            if self._pending or same:
+            is_same = np.array_equal(position, self._position) and np.array_equal(rotation, self._rotation)
+            if self._pending_changes or is_same:
                 return
-            self._position, self._rotation, self._moved = position, rotation, True
+            self._position, self._rotation, self._was_moved = position, rotation, True
 
     def _set(self, position: Floats, rotation: Floats) -> None:
         with self._lock:
             self._position, self._rotation = position, rotation
-            self._pending += 1
+            self._pending_changes += 1
         self._call(self._apply_to_document)
 
     def _apply_to_document(self, document: Document) -> Document:
         """Return the document with the current state of this handle. It runs on the session's thread."""
         with self._lock:
-            self._pending -= 1
-        gizmo, others = self.gizmo, document.handles
-        if any(one.name == self.name for one in others):
-            return document.replace(handles=tuple(gizmo if one.name == self.name else one for one in others))
-        return document.replace(handles=(*others, gizmo))
+            self._pending_changes -= 1
+        gizmo, gizmos = self.gizmo, document.handles
+        if any(existing.name == self.name for existing in gizmos):
+            return document.replace(
+                handles=tuple(gizmo if existing.name == self.name else existing for existing in gizmos)
+            )
+        return document.replace(handles=(*gizmos, gizmo))
 
 
-def _check_position(at: ArrayLike) -> Floats:
-    values = finite(at, "the position of a handle", last=3).copy()
-    if values.shape != (3,):
-        raise InputError(f"the position of a handle has three numbers, not the shape {values.shape}")
-    freeze_array(values)
-    return values
+def _check_position(position: ArrayLike) -> Floats:
+    checked_position = finite(position, "the position of a handle", last=3).copy()
+    if checked_position.shape != (3,):
+        raise InputError(f"the position of a handle has three numbers, not the shape {checked_position.shape}")
+    freeze_array(checked_position)
+    return checked_position
 
 
 def _check_rotation(rotation: ArrayLike) -> Floats:
@@ -112,49 +114,49 @@ def _check_rotation(rotation: ArrayLike) -> Floats:
 # --- Sliders, buttons, texts and point marks of a Python program -----------------------------------------------------
 
 
-Call: TypeAlias = Callable[[Callable[[Document], Document]], None]
+PostChange: TypeAlias = Callable[[Callable[[Document], Document]], None]
 
 _MAX_TEXT_LENGTH = 400  # characters of a text control
-_MAX_POINTS = 20_000  # points of one set of marks
+_MAX_MARK_POINTS = 20_000  # points of one set of marks
 _COLOUR = re.compile(r"#[\da-fA-F]{6}")
 
 
 class _PageControl:
     """A control with its local value and pending changes."""
 
-    def __init__(self, control: Control, call: Call) -> None:
+    def __init__(self, control: Control, call: PostChange) -> None:
         self.name = control.name
         self._call = call
         self._lock = threading.Lock()
         self._control = control
-        self._moved = False
-        self._pending = 0  # local changes not yet applied; messages of the page are older than these
+        self._was_moved = False
+        self._pending_changes = 0  # local changes not yet applied; messages of the page are older than these
         self._set(control)
 
     def _take_moved(self) -> bool:
         with self._lock:
-            moved, self._moved = self._moved, False
-        return moved
+            was_moved, self._was_moved = self._was_moved, False
+        return was_moved
 
     def update_from_page(self, control: Control) -> None:
         """Take over the page's value unless a local change is pending."""
         with self._lock:
-            if not self._pending and control != self._control:
-                self._control, self._moved = control, True
+            if not self._pending_changes and control != self._control:
+                self._control, self._was_moved = control, True
 
     def _set(self, control: Control) -> None:
         with self._lock:
             self._control = control
-            self._pending += 1
+            self._pending_changes += 1
         self._call(self._apply_to_document)
 
     def _apply_to_document(self, document: Document) -> Document:
         with self._lock:
-            self._pending -= 1
+            self._pending_changes -= 1
             current = self._control
-        if any(one.name == current.name for one in document.controls):
+        if any(existing.name == current.name for existing in document.controls):
             return document.replace(
-                controls=tuple(current if one.name == current.name else one for one in document.controls)
+                controls=tuple(current if existing.name == current.name else existing for existing in document.controls)
             )
         return document.replace(controls=(*document.controls, current))
 
@@ -177,12 +179,12 @@ class Slider(_PageControl):
         Function for changes of the document; passed by `View`.
     """
 
-    def __init__(self, name: str, low: float, high: float, value: float | None, call: Call) -> None:
+    def __init__(self, name: str, low: float, high: float, value: float | None, call: PostChange) -> None:
         ends = real(low, "low"), real(high, "high")
         if not ends[0] < ends[1]:
             raise InputError(f"a slider goes from a low to a high end; {ends[0]:g} is not below {ends[1]:g}")
-        first = ends[0] if value is None else _check_slider_value(value, *ends)
-        super().__init__(Control("slider", name, first, *ends), call)
+        initial_value = ends[0] if value is None else _check_slider_value(value, *ends)
+        super().__init__(Control("slider", name, initial_value, *ends), call)
 
     @property
     def value(self) -> float:
@@ -215,7 +217,7 @@ class Button(_PageControl):
         Function for changes of the document; passed by `View`.
     """
 
-    def __init__(self, name: str, call: Call) -> None:
+    def __init__(self, name: str, call: PostChange) -> None:
         super().__init__(Control("button", name, 0), call)
 
     @property
@@ -242,7 +244,7 @@ class Text(_PageControl):
         Function for changes of the document; passed by `View`.
     """
 
-    def __init__(self, name: str, value: str, call: Call) -> None:
+    def __init__(self, name: str, value: str, call: PostChange) -> None:
         super().__init__(Control("text", name, _check_text(value)), call)
 
     @property
@@ -262,28 +264,29 @@ class Text(_PageControl):
 
 def build_marks_change(name: str, points: ArrayLike, colour: str, size: float) -> Callable[[Document], Document]:
     """Build the change for the points (n, 3) of a name. No points remove the marks."""
-    rows = finite(points, "points", last=3).reshape(-1, 3)
-    if len(rows) > _MAX_POINTS:
+    positions = finite(points, "points", last=3).reshape(-1, 3)
+    if len(positions) > _MAX_MARK_POINTS:
         raise InputError(
-            f"{len(rows):,} points are more than a page shows; give at most {_MAX_POINTS:,}, for example every tenth"
+            f"{len(positions):,} points are more than a page shows; give at most {_MAX_MARK_POINTS:,}, "
+            "for example every tenth"
         )
     if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
         raise InputError(f"a colour is written '#rrggbb', such as '#ff8800', not {abbreviate(colour)}")
-    pixels = real(size, "size")
-    if not 0.0 < pixels <= 100.0:  # noqa: PLR2004
+    size_px = real(size, "size")
+    if not 0.0 < size_px <= 100.0:  # noqa: PLR2004
         raise InputError(f"size is a number of pixels above 0 and at most 100, not {size!r}")
-    cloud = PointCloud(name, tuple((x, y, z) for x, y, z in rows.tolist()), colour, pixels)
+    cloud = PointCloud(name, tuple((x, y, z) for x, y, z in positions.tolist()), colour, size_px)
 
     def change(document: Document) -> Document:
-        others = tuple(one for one in document.marks if one.name != name)
-        return document.replace(marks=(*others, cloud) if cloud.points else others)
+        other_clouds = tuple(existing for existing in document.marks if existing.name != name)
+        return document.replace(marks=(*other_clouds, cloud) if cloud.points else other_clouds)
 
     return change
 
 
-def check_control_kind(existing: Any, kind: type[Any], name: str) -> None:
+def check_control_kind(existing: Any, control_class: type[Any], name: str) -> None:
     """Raise InputError if the existing control has another kind."""
-    if not isinstance(existing, kind):
+    if not isinstance(existing, control_class):
         raise InputError(f"{name!r} is a {type(existing).__name__.lower()} already; choose another name")
 
 

@@ -28,13 +28,13 @@ class NotInstalledError(UnsupportedError):
 class AdapterResult(NamedTuple):
     """Output of a library for one target.
 
-    values      (n,) values of the arm's links, or None without an answer
-    claims      whether it claims to have reached the target; None without a claim
-    iterations  by its own count; None if not reported
+    values          (n,) values of the arm's links, or None without an answer
+    claims_reached  whether it claims to have reached the target; None without a claim
+    iterations      by its own count; None if not reported
     """
 
     values: Floats | None
-    claims: bool | None
+    claims_reached: bool | None
     iterations: int | None
 
 
@@ -105,6 +105,6 @@ def load_adapter(name: str) -> type[LibraryAdapter]:
 
 def find_installed(requested: Sequence[str] | None = None) -> tuple[tuple[str, ...], dict[str, str]]:
     """Find installed peers and installation hints of the others. All peers are searched, or only the requested ones."""
-    sentences = {name: load_adapter(name).missing() for name in (names() if requested is None else requested)}
-    here = tuple(name for name, sentence in sentences.items() if sentence is None)
-    return here, {name: sentence for name, sentence in sentences.items() if sentence is not None}
+    hints = {name: load_adapter(name).missing() for name in (names() if requested is None else requested)}
+    installed = tuple(name for name, hint in hints.items() if hint is None)
+    return installed, {name: hint for name, hint in hints.items() if hint is not None}

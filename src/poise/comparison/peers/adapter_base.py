@@ -1,4 +1,4 @@
-"""Shared parts of the adapters. Detect a library and its version, and import it without side effects."""
+"""Shared parts of the adapters: library detection, import, base class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from poise.comparison.peers.serial_chain import SerialArm
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 
-_lock = threading.Lock()
+_import_lock = threading.Lock()
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGFPE, signal.SIGSEGV)
 
 
@@ -36,7 +36,7 @@ class OptionalLibrary(NamedTuple):
     module: str
     package: str
     extra_modules: tuple[str, ...] = ()
-    prints: bool = False
+    prints_on_import: bool = False
 
     def missing(self) -> str | None:
         """Return the installation hint, or None if installed."""
@@ -66,11 +66,11 @@ class OptionalLibrary(NamedTuple):
 
         Raises NotInstalledError with the sentence of `missing`, or the reason of a failed import.
         """
-        sentence = self.missing()
-        if sentence is not None:
-            raise NotInstalledError(sentence)
+        hint = self.missing()
+        if hint is not None:
+            raise NotInstalledError(hint)
         try:
-            with isolate_global_state(), silence_output() if self.prints else nullcontext():
+            with isolate_global_state(), silence_output() if self.prints_on_import else nullcontext():
                 return importlib.import_module(self.module)
         except ImportError as error:
             raise NotInstalledError(
@@ -84,7 +84,7 @@ def isolate_global_state() -> Generator[None]:
 
     Some libraries change them on import, such as NumPy's print formats.
     """
-    with _lock, np.errstate(), np.printoptions(), warnings.catch_warnings(), _restore_settings():
+    with _import_lock, np.errstate(), np.printoptions(), warnings.catch_warnings(), _restore_settings():
         warnings.simplefilter("ignore")
         yield
 
@@ -92,35 +92,35 @@ def isolate_global_state() -> Generator[None]:
 @contextmanager
 def _restore_settings() -> Generator[None]:
     """Restore the environment, the root logger and signal handlers. Only the main thread may set the handlers."""
-    environment, level, handlers = dict(os.environ), logging.root.level, list(logging.root.handlers)
-    main = threading.current_thread() is threading.main_thread()
-    signals = {number: signal.getsignal(number) for number in _SIGNALS} if main else {}
+    environment, log_level, handlers = dict(os.environ), logging.root.level, list(logging.root.handlers)
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    signals = {signal_number: signal.getsignal(signal_number) for signal_number in _SIGNALS} if is_main_thread else {}
     try:
         yield
     finally:
         for name in set(os.environ) - set(environment):
             del os.environ[name]
         os.environ.update(environment)
-        logging.root.setLevel(level)
+        logging.root.setLevel(log_level)
         logging.root.handlers[:] = handlers
-        for number, handler in signals.items():
-            if handler is not None and signal.getsignal(number) != handler:
-                signal.signal(number, handler)
+        for signal_number, handler in signals.items():
+            if handler is not None and signal.getsignal(signal_number) != handler:
+                signal.signal(signal_number, handler)
 
 
 @contextmanager
 def silence_output() -> Generator[None]:
     """Discard output on the process's own channels. This covers the output of C code."""
     _flush()
-    kept = {channel: os.dup(channel) for channel in (1, 2) if _is_open(channel)}
+    saved_channels = {channel: os.dup(channel) for channel in (1, 2) if _is_open(channel)}
     try:
-        with Path(os.devnull).open("wb") as nowhere:
-            for channel in kept:
-                os.dup2(nowhere.fileno(), channel)
+        with Path(os.devnull).open("wb") as null_file:
+            for channel in saved_channels:
+                os.dup2(null_file.fileno(), channel)
         yield
         _flush()
     finally:
-        for channel, saved in kept.items():
+        for channel, saved in saved_channels.items():
             os.dup2(saved, channel)
             os.close(saved)
 

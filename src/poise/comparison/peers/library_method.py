@@ -14,22 +14,21 @@ from poise.comparison.task import Task
 from poise.errors import InputError, PoiseError, UnsupportedError, quote_value
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.problem.goals import NAMES as GOALS
-from poise.problem.goals import Orientation, Place
+from poise.problem.goals import GOAL_NAMES, Orientation, Place
 
 
-def build_peer_methods(chosen: str | Iterable[str]) -> list[Method]:
+def build_peer_methods(requested: str | Iterable[str]) -> list[Method]:
     """Build the methods of the requested peers, or all.
 
     A peer that is not installed refuses every task with an installation hint.
     """
-    if isinstance(chosen, str) and chosen != "all":
+    if isinstance(requested, str) and requested != "all":
         raise InputError(
-            f'peers is a list of names, or "all", not {quote_value(chosen)}; there are: {", ".join(peers.names())}'
+            f'peers is a list of names, or "all", not {quote_value(requested)}; there are: {", ".join(peers.names())}'
         )
     return [
         LibraryMethod(peers.load_adapter(name))
-        for name in (peers.names() if chosen == "all" else dict.fromkeys(chosen))
+        for name in (peers.names() if requested == "all" else dict.fromkeys(requested))
     ]
 
 
@@ -38,42 +37,44 @@ class LibraryMethod:
 
     family = "peer"
 
-    def __init__(self, peer: type[peers.LibraryAdapter]) -> None:
+    def __init__(self, adapter_class: type[peers.LibraryAdapter]) -> None:
         """Take an adapter class."""
-        self.peer = peer
-        self.name = peer.label
-        self.text = f"{peer.source}; {peer.notes}"
+        self.adapter_class = adapter_class
+        self.name = adapter_class.label
+        self.text = f"{adapter_class.source}; {adapter_class.notes}"
         self.options: dict[str, str] = {}
-        self.does = {goal: goal in peer.goals for goal in GOALS} | {"Range": peer.keeps_limits}
+        self.does = {goal: goal in adapter_class.goals for goal in GOAL_NAMES} | {"Range": adapter_class.keeps_limits}
 
     def prepare(self, task: Task) -> PreparedMethod:
         """Pass the chain to the library."""
-        missing = self.peer.missing()
-        if missing is not None:
-            raise UnsupportedError(missing)
+        install_hint = self.adapter_class.missing()
+        if install_hint is not None:
+            raise UnsupportedError(install_hint)
         if isinstance(task.goal, Orientation):
-            raise UnsupportedError(f"{self.peer.name} is compared for Position and Place goals, not for Orientation")
+            raise UnsupportedError(
+                f"{self.adapter_class.name} is compared for Position and Place goals, not for Orientation"
+            )
         arm = build_serial_chain(task.start, task.goal)
         return _PreparedLibraryMethod(self._make_adapter(arm, task), arm, task)
 
     def _make_adapter(self, arm: SerialArm, task: Task) -> peers.LibraryAdapter:
         """Make the adapter on this arm. Any failure becomes the reason of a refusal."""
         try:
-            return self.peer(arm, type(task.goal).__name__, (task.tolerance.distance, task.tolerance.angle))
+            return self.adapter_class(arm, type(task.goal).__name__, (task.tolerance.distance, task.tolerance.angle))
         except (PoiseError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a panic of compiled code is no Exception
-            raise UnsupportedError(f"{self.peer.name} cannot take this chain: {error}") from error
+            raise UnsupportedError(f"{self.adapter_class.name} cannot take this chain: {error}") from error
 
 
 class _PreparedLibraryMethod:
-    def __init__(self, peer: peers.LibraryAdapter, arm: SerialArm, task: Task) -> None:
-        self.peer, self.arm, self.task = peer, arm, task
-        self.start = arm.q_to_values(task.start.q)
+    def __init__(self, adapter: peers.LibraryAdapter, arm: SerialArm, task: Task) -> None:
+        self.adapter, self.arm, self.task = adapter, arm, task
+        self.start_values = arm.q_to_values(task.start.q)
 
     def pack_target(self, target: Floats, q: Floats | None) -> tuple[Any, ...]:
         """Convert to the arm's frame, units and values."""
-        values = self.start if q is None else self.arm.q_to_values(q)
+        values = self.start_values if q is None else self.arm.q_to_values(q)
         return self.arm.to_arm_frame(self._make_target_matrix(target)), values
 
     def _make_target_matrix(self, target: Floats) -> Floats:
@@ -84,24 +85,24 @@ class _PreparedLibraryMethod:
         return matrix
 
     def solve(self, *arguments: Any) -> Any:
-        return self.peer.solve(*arguments)
+        return self.adapter.solve(*arguments)
 
     def read(self, raw: Any) -> MethodOutput:
-        answer = self.peer.read(raw)
-        q = np.full(len(self.task.start.q), np.nan) if answer.values is None else self.arm.values_to_q(answer.values)
-        return MethodOutput(q, answer.claims, answer.iterations, self.peer.read_seconds(raw))
+        result = self.adapter.read(raw)
+        q = np.full(len(self.task.start.q), np.nan) if result.values is None else self.arm.values_to_q(result.values)
+        return MethodOutput(q, result.claims_reached, result.iterations, self.adapter.read_seconds(raw))
 
     def solve_many(self, rows: Floats) -> Floats | None:
         """Return None: these libraries have no batch call."""
         del rows
 
-    def read_claims(self, rows: Floats, begins: Floats) -> Bools | None:
+    def read_claims(self, rows: Floats, start_q: Floats) -> Bools | None:
         """Return None: claims come with each answer."""
-        del rows, begins
+        del rows, start_q
 
     def trace_path(self, target: Floats) -> Floats | None:
         """Return None: these libraries do not show their iterations."""
         del target
 
     def close(self) -> None:
-        self.peer.close()
+        self.adapter.close()

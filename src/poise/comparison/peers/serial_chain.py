@@ -1,6 +1,6 @@
 """Describe a chain to other libraries as serial hinges and slides. The description consists of numbers only.
 
-    world_i = world_(i-1) . place_i . motion_i(value)          tip = world_(n-1) . tip
+    world_i = world_(i-1) . transform_i . motion_i(value)          tip = world_(n-1) . tip
 
 Ball joints become three hinges at one position. Fixed joints and scale are folded into the transforms `transform`, so
 that every link moves.
@@ -41,14 +41,14 @@ class ChainLink(NamedTuple):
     """One degree of freedom of the chain.
 
     name       of the joint; the hinges of a ball joint are "Hips.x", "Hips.y", "Hips.z"
-    place      (4, 4) rigid transform from the previous link (the first: from the base), arm units
+    transform  (4, 4) rigid transform from the previous link (the first: from the base), arm units
     axis       (3,) unit axis in the frame after `transform`
     is_slide   whether it moves along the axis; otherwise it rotates about it
     low, high  limits of its value [rad, arm units], infinite without a limit
     """
 
     name: str
-    place: Floats
+    transform: Floats
     axis: Floats
     is_slide: bool
     low: float
@@ -69,24 +69,24 @@ class _ValueSource(NamedTuple):
 class SerialArm:
     """Serial chain of one goal from one start pose. It has n links; see `build_serial_chain`.
 
-    Everything but `base` is in arm units and in the frame of the parent of the first link.
+    Everything but `base_transform` is in arm units and in the frame of the parent of the first link.
 
-    start    pose kept by joints outside the chain
-    links    the motions, base to tip
-    balls    index of the first of the three hinges, about x, y and z, of each ball joint without limits
-    tip      (4, 4) from the last link to the tip, with the goal's offset
-    base     (4, 4) rigid world transform of the parent of the first link, file units
-    unit     file units in one arm unit: 1 for a chain of length 0.1 to 10 or 0, else a power of two near its length,
-             because libraries for robots expect metres
+    start           pose kept by joints outside the chain
+    links           the motions, base to tip
+    ball_links      index of the first of the three hinges, about x, y and z, of each ball joint without limits
+    tip_transform   (4, 4) from the last link to the tip, with the goal's offset
+    base_transform  (4, 4) rigid world transform of the parent of the first link, file units
+    unit            file units in one arm unit: 1 for a chain of length 0.1 to 10 or 0, else a power of two near its
+                    length, because libraries for robots expect metres
     """
 
     start: Pose
     links: tuple[ChainLink, ...]
-    balls: tuple[int, ...]
-    tip: Floats
-    base: Floats
+    ball_links: tuple[int, ...]
+    tip_transform: Floats
+    base_transform: Floats
     unit: float
-    sources: tuple[_ValueSource, ...]
+    value_sources: tuple[_ValueSource, ...]
 
     @property
     def low(self) -> Floats:
@@ -101,13 +101,13 @@ class SerialArm:
     @cached_property
     def length(self) -> float:
         """Length of the chain at zero values, arm units. It is measured from the first link on."""
-        steps = [link.place[:3, 3] for link in self.links[1:]]
-        return float(sum(np.linalg.norm(step) for step in [*steps, self.tip[:3, 3]]))
+        translations = [link.transform[:3, 3] for link in self.links[1:]]
+        return float(sum(np.linalg.norm(step) for step in [*translations, self.tip_transform[:3, 3]]))
 
     def q_to_values(self, q: Floats) -> Floats:
         """Convert a configuration q (nq,) to link values (n,) [rad, arm units]."""
         x = np.empty(len(self.links))
-        for source in self.sources:
+        for source in self.value_sources:
             i, column = source.first_link, source.q_column
             low, high = self.low[i], self.high[i]
             if source.order:
@@ -121,23 +121,23 @@ class SerialArm:
 
     def values_to_q(self, values: Floats) -> Floats:
         """Convert values (n,) to q (nq,). Joints outside the chain keep the start's."""
-        result = self.start.q.copy()
-        for source in self.sources:
+        q = self.start.q.copy()
+        for source in self.value_sources:
             i, column = source.first_link, source.q_column
             if source.order:
-                result[column : column + 4] = to_quaternion(values[i : i + 3], source.order)
+                q[column : column + 4] = to_quaternion(values[i : i + 3], source.order)
             elif source.axis is not None:
-                result[column : column + 4] = rotations.about(np.array(source.axis), values[i])
+                q[column : column + 4] = rotations.about(np.array(source.axis), values[i])
             else:
-                result[column] = values[i] / source.factor
-        return result
+                q[column] = values[i] / source.factor
+        return q
 
     def to_arm_frame(self, targets: Floats) -> Floats:
         """Convert world points or transforms to the arm frame.
 
         Points are (..., 3), rigid transforms (..., 4, 4). The result is in arm units.
         """
-        base_rotation, origin = self.base[:3, :3], self.base[:3, 3]
+        base_rotation, origin = self.base_transform[:3, :3], self.base_transform[:3, 3]
         if targets.shape[-1:] == (3,):
             return (targets - origin) @ base_rotation / self.unit
         result = targets.copy()
@@ -149,8 +149,8 @@ class SerialArm:
         """Compute the tip (..., 4, 4) in the arm frame. Takes values (..., n); lengths are in arm units."""
         world = np.broadcast_to(np.eye(4), (*values.shape[:-1], 4, 4))
         for link, value in zip(self.links, np.moveaxis(values, -1, 0), strict=True):
-            world = world @ link.place @ compute_link_transform(link, value)
-        return world @ self.tip
+            world = world @ link.transform @ compute_link_transform(link, value)
+        return world @ self.tip_transform
 
     def compute_world_tip(self, values: Floats) -> Floats:
         """Compute the tip (..., 4, 4) in the world, file units.
@@ -159,7 +159,7 @@ class SerialArm:
         """
         tip = self.compute_tip(values)
         tip[..., :3, 3] *= self.unit
-        return self.base @ tip
+        return self.base_transform @ tip
 
     def format_urdf(self, *, continuous: bool = True) -> str:
         """Format the chain as URDF in arm units. Links are base, link_0, ..., tip; joints joint_0, ..., joint_tip.
@@ -177,7 +177,7 @@ class SerialArm:
             lines += _format_urdf_joint(f"joint_{i}", names[i], names[i + 1], link, continuous=continuous)
         lines += [
             '  <joint name="joint_tip" type="fixed">',
-            f'    <parent link="{names[-2]}"/><child link="tip"/>{_format_urdf_origin(self.tip)}',
+            f'    <parent link="{names[-2]}"/><child link="tip"/>{_format_urdf_origin(self.tip_transform)}',
             "  </joint>",
             "</robot>",
         ]
@@ -190,12 +190,12 @@ class SerialArm:
         """
         i = source.first_link
         angles = from_quaternion(rotation, source.order)
-        both = [
-            clamp_angles(each, self.low[i : i + 3], self.high[i : i + 3])
-            for each in (angles, compute_alternative(angles))
+        candidates = [
+            clamp_angles(candidate, self.low[i : i + 3], self.high[i : i + 3])
+            for candidate in (angles, compute_alternative(angles))
         ]
-        missed = [1.0 - abs(float(to_quaternion(each, source.order) @ rotation)) for each in both]
-        return both[0] if missed[0] <= missed[1] + 1e-12 else both[1]
+        mismatches = [1.0 - abs(float(to_quaternion(candidate, source.order) @ rotation)) for candidate in candidates]
+        return candidates[0] if mismatches[0] <= mismatches[1] + 1e-12 else candidates[1]
 
 
 def build_serial_chain(start: Pose, goal: Position | Place) -> SerialArm:
@@ -207,15 +207,15 @@ def build_serial_chain(start: Pose, goal: Position | Place) -> SerialArm:
     and skews the chain by as little. Raises UnsupportedError with the reason for coupled joints, a SwingTwist, a soft
     limit, non-uniform scale and a chain without moving joints.
     """
-    skeleton, tip = start.skeleton, start.skeleton.index(goal.joint)
-    moving = [skeleton.index(name) for name in Problem(start, (goal,)).joints]
-    _check_joints(skeleton, moving)
-    moving = [row for row in moving if not _is_fixed_by_range(skeleton, row)]
-    if not moving:
+    skeleton, tip_row = start.skeleton, start.skeleton.index(goal.joint)
+    moving_rows = [skeleton.index(name) for name in Problem(start, (goal,)).joints]
+    _check_joints(skeleton, moving_rows)
+    moving_rows = [row for row in moving_rows if not _is_fixed_by_range(skeleton, row)]
+    if not moving_rows:
         raise UnsupportedError(f"no joint moves for {goal.joint!r}: there is no chain to pass")
-    builder = _ChainBuilder(start, moving)
-    for row in skeleton.way(tip):
-        if row >= moving[0]:
+    builder = _ChainBuilder(start, moving_rows)
+    for row in skeleton.way(tip_row):
+        if row >= moving_rows[0]:
             builder.add_joint(row)
     return builder.build_arm(np.array(goal.offset))
 
@@ -238,8 +238,8 @@ def compute_link_transform(link: ChainLink, value: Floats) -> Floats:
     return result
 
 
-def _check_joints(skeleton: Skeleton, moving: list[int]) -> None:
-    for row in moving:
+def _check_joints(skeleton: Skeleton, moving_rows: list[int]) -> None:
+    for row in moving_rows:
         name, limit, coupling = skeleton.names[row], skeleton.limits[row], skeleton.couplings[row]
         if coupling:
             leader = skeleton.names[coupling.leader]
@@ -270,16 +270,16 @@ class _ChainBuilder:
     It keeps the rigid world frame at zero values and removes the scale from all that follows.
     """
 
-    def __init__(self, start: Pose, moving: list[int]) -> None:
-        self.start, self.moving = start, set(moving)
-        before, after = build_fixed_transforms(start, self.moving)
+    def __init__(self, start: Pose, moving_rows: list[int]) -> None:
+        self.start, self.moving_rows = start, set(moving_rows)
+        before, after = build_fixed_transforms(start, self.moving_rows)
         self.transforms_before, self.transforms_after = before[0], after[0]
-        parent = int(start.skeleton.parents[moving[0]])
+        parent = int(start.skeleton.parents[moving_rows[0]])
         self.world = start.world.affine[parent] if parent >= 0 else np.eye(3, 4)
-        self.base = self.last_frame = self._find_rigid_frame(moving[0])[0]
+        self.base_transform = self.last_frame = self._find_rigid_frame(moving_rows[0])[0]
         self.links: list[ChainLink] = []
-        self.balls: list[int] = []
-        self.sources: list[_ValueSource] = []
+        self.ball_links: list[int] = []
+        self.value_sources: list[_ValueSource] = []
 
     def _find_rigid_frame(self, row: int) -> tuple[Floats, float]:
         """Return the current frame (4, 4) without scale, and the scale.
@@ -297,7 +297,7 @@ class _ChainBuilder:
     def add_joint(self, row: int) -> None:
         """Compose the constant parts around a joint and its links."""
         self.world = compose(self.world, self.transforms_before[row])
-        if row in self.moving:
+        if row in self.moving_rows:
             self._add_links(row)
         self.world = compose(self.world, self.transforms_after[row])
 
@@ -311,19 +311,19 @@ class _ChainBuilder:
             is_slide = kind == Kind.SLIDE
             factor = scale if is_slide else 1.0
             low, high = np.sort(skeleton.value_ranges[column] * factor).tolist()
-            self.sources.append(_ValueSource(first_link, column, factor))
+            self.value_sources.append(_ValueSource(first_link, column, factor))
             self.links.append(ChainLink(name, transform, skeleton.axes[row], is_slide, low, high))
         elif isinstance(limit, Range) and limit.axis is not None:
-            self.sources.append(_ValueSource(first_link, column, axis=limit.axis))
+            self.value_sources.append(_ValueSource(first_link, column, axis=limit.axis))
             self.links.append(ChainLink(name, transform, np.array(limit.axis), False, limit.low, limit.high))
         else:
             self._add_ball_links(name, transform, column, limit if isinstance(limit, EulerBox) else None)
 
     def _add_ball_links(self, name: str, transform: Floats, column: int, limit: EulerBox | None) -> None:
         order, ranges = (limit.order, limit.ranges) if limit else ("XYZ", ((-np.inf, np.inf),) * 3)
-        self.sources.append(_ValueSource(len(self.links), column, order=order))
+        self.value_sources.append(_ValueSource(len(self.links), column, order=order))
         if limit is None:
-            self.balls.append(len(self.links))
+            self.ball_links.append(len(self.links))
         for letter, (low, high) in zip(order, ranges, strict=True):
             axis = np.eye(3)["XYZ".index(letter)]
             self.links.append(ChainLink(f"{name}.{letter.lower()}", transform, axis, False, low, high))
@@ -331,9 +331,17 @@ class _ChainBuilder:
 
     def build_arm(self, offset: Floats) -> SerialArm:
         """Build the SerialArm in units of its own."""
-        end = _make_transform(rotation_part(self.world[None, :, :3])[0], self.world @ np.append(offset, 1.0))
-        tip = invert_rigid(self.last_frame) @ end
-        arm = SerialArm(self.start, tuple(self.links), tuple(self.balls), tip, self.base, 1.0, tuple(self.sources))
+        tip_frame = _make_transform(rotation_part(self.world[None, :, :3])[0], self.world @ np.append(offset, 1.0))
+        tip = invert_rigid(self.last_frame) @ tip_frame
+        arm = SerialArm(
+            self.start,
+            tuple(self.links),
+            tuple(self.ball_links),
+            tip,
+            self.base_transform,
+            1.0,
+            tuple(self.value_sources),
+        )
         if (
             _MIN_CHAIN_LENGTH <= arm.length <= _MAX_CHAIN_LENGTH
             or arm.length <= _ZERO_LENGTH_SHARE * np.abs(self.world[:, 3]).max()
@@ -345,17 +353,25 @@ class _ChainBuilder:
 def _rescale_arm(arm: SerialArm, unit: float) -> SerialArm:
     links = tuple(
         link._replace(
-            place=_scale_translation(link.place, unit),
+            transform=_scale_translation(link.transform, unit),
             low=link.low / unit if link.is_slide else link.low,
             high=link.high / unit if link.is_slide else link.high,
         )
         for link in arm.links
     )
-    sources = tuple(
+    value_sources = tuple(
         source._replace(factor=source.factor / unit) if links[source.first_link].is_slide else source
-        for source in arm.sources
+        for source in arm.value_sources
     )
-    return SerialArm(arm.start, links, arm.balls, _scale_translation(arm.tip, unit), arm.base, unit, sources)
+    return SerialArm(
+        arm.start,
+        links,
+        arm.ball_links,
+        _scale_translation(arm.tip_transform, unit),
+        arm.base_transform,
+        unit,
+        value_sources,
+    )
 
 
 def _scale_translation(transform: Floats, unit: float) -> Floats:
@@ -388,20 +404,20 @@ def find_finite_limits(link: ChainLink) -> tuple[float, float]:
 
     A missing one is two turns or a thousand arm units beyond the other or zero.
     """
-    far = _DEFAULT_SLIDE_RANGE if link.is_slide else _DEFAULT_HINGE_RANGE_RAD
-    low = link.low if np.isfinite(link.low) else (link.high if np.isfinite(link.high) else 0.0) - far
-    high = link.high if np.isfinite(link.high) else (link.low if np.isfinite(link.low) else 0.0) + far
+    default_range = _DEFAULT_SLIDE_RANGE if link.is_slide else _DEFAULT_HINGE_RANGE_RAD
+    low = link.low if np.isfinite(link.low) else (link.high if np.isfinite(link.high) else 0.0) - default_range
+    high = link.high if np.isfinite(link.high) else (link.low if np.isfinite(link.low) else 0.0) + default_range
     return float(low), float(high)
 
 
 def _format_urdf_joint(name: str, parent: str, child: str, link: ChainLink, *, continuous: bool) -> list[str]:
-    free = continuous and not (link.is_slide or np.isfinite(link.low) or np.isfinite(link.high))
+    is_continuous = continuous and not (link.is_slide or np.isfinite(link.low) or np.isfinite(link.high))
     low, high = find_finite_limits(link)
-    limit = "" if free else f'<limit lower="{low!r}" upper="{high!r}" effort="1" velocity="1"/>'
-    kind = "prismatic" if link.is_slide else "continuous" if free else "revolute"
+    limit = "" if is_continuous else f'<limit lower="{low!r}" upper="{high!r}" effort="1" velocity="1"/>'
+    joint_type = "prismatic" if link.is_slide else "continuous" if is_continuous else "revolute"
     return [
-        f"  <joint name={quoteattr(name)} type={quoteattr(kind)}>",
-        f'    <parent link="{parent}"/><child link="{child}"/>{_format_urdf_origin(link.place)}',
+        f"  <joint name={quoteattr(name)} type={quoteattr(joint_type)}>",
+        f'    <parent link="{parent}"/><child link="{child}"/>{_format_urdf_origin(link.transform)}',
         f'    <axis xyz="{_format_numbers(link.axis)}"/>{limit}',
         "  </joint>",
     ]

@@ -35,20 +35,26 @@ class ChartLabels(NamedTuple):
     """Title and axis labels of a chart."""
 
     title: str
-    x: str
-    y: str
+    x_label: str
+    y_label: str
 
 
-def draw_curves(lines: Sequence[Line], x: tuple[float, float], y: tuple[float, float], labels: ChartLabels) -> str:
-    """Draw curves on logarithmic axes. `x` and `y` are the axis limits; each curve has its label at the right."""
+def draw_curves(
+    lines: Sequence[Line], x_range: tuple[float, float], y_range: tuple[float, float], labels: ChartLabels
+) -> str:
+    """Draw curves on logarithmic axes.
+
+    `x_range` and `y_range` are the axis limits; each curve has its label at the right.
+    """
     height = max(_PLOT_HEIGHT, _NAME_GAP * len(lines))
-    x_axis = Axis(*x, _LEFT_MARGIN, WIDTH - _NAME_MARGIN, log=True)
-    y_axis = Axis(*y, _TOP_MARGIN + height, _TOP_MARGIN, log=True)
+    x_axis = Axis(*x_range, _LEFT_MARGIN, WIDTH - _NAME_MARGIN, is_log=True)
+    y_axis = Axis(*y_range, _TOP_MARGIN + height, _TOP_MARGIN, is_log=True)
     parts = [open_svg(WIDTH, _TOP_MARGIN + height + _BOTTOM_MARGIN, labels.title), *draw_grid(x_axis, y_axis)]
-    parts.append(f'<text class="words" x="2" y="12">{escape(labels.y)}</text>')
+    parts.append(f'<text class="words" x="2" y="12">{escape(labels.y_label)}</text>')
     x_label_y = _TOP_MARGIN + height + 30
+    x_label_text = escape(labels.x_label)
     parts.append(
-        f'<text class="words" x="{WIDTH - _NAME_MARGIN}" y="{x_label_y:g}" text-anchor="end">{escape(labels.x)}</text>'
+        f'<text class="words" x="{WIDTH - _NAME_MARGIN}" y="{x_label_y:g}" text-anchor="end">{x_label_text}</text>'
     )
     curve_ends = np.array([float(y_axis.locate_clipped(line.y[-1])) for line in lines])
     for line, label_y in zip(
@@ -62,28 +68,32 @@ def _draw_curve(line: Line, x_axis: Axis, y_axis: Axis, label_y: float) -> list[
     x, y = x_axis.locate_clipped(line.x), y_axis.locate_clipped(line.y)
     parts = [f'<g class="{line.style.css_class}">']
     if line.band is not None:
-        low, high = (y_axis.locate_clipped(edge) for edge in line.band)
-        ring = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(np.r_[x, x[::-1]], np.r_[low, high[::-1]], strict=True))
-        parts.append(f'<polygon class="band" points="{ring}"/>')
+        low, high = (y_axis.locate_clipped(bound) for bound in line.band)
+        band_points = " ".join(
+            f"{a:.1f},{b:.1f}" for a, b in zip(np.r_[x, x[::-1]], np.r_[low, high[::-1]], strict=True)
+        )
+        parts.append(f'<polygon class="band" points="{band_points}"/>')
     parts.append(draw_polyline("line", x, y))
-    for a, b, full in zip(x, y, [] if line.is_filled is None else line.is_filled, strict=False):
-        parts.append(f'<circle class="dot{"" if full else " open"}" cx="{a:.1f}" cy="{b:.1f}" r="2.6"/>')
-    edge = WIDTH - _NAME_MARGIN
-    parts.append(f'<path class="leader" d="M{x[-1]:.1f} {y[-1]:.1f}H{edge + 2}L{edge + 12} {label_y:.1f}"/>')
-    return [*parts, line.style.draw_label(edge + 15, label_y + 4), "</g>"]
+    for a, b, is_full in zip(x, y, [] if line.is_filled is None else line.is_filled, strict=False):
+        parts.append(f'<circle class="dot{"" if is_full else " open"}" cx="{a:.1f}" cy="{b:.1f}" r="2.6"/>')
+    plot_right = WIDTH - _NAME_MARGIN
+    parts.append(
+        f'<path class="leader" d="M{x[-1]:.1f} {y[-1]:.1f}H{plot_right + 2}L{plot_right + 12} {label_y:.1f}"/>'
+    )
+    return [*parts, line.style.draw_label(plot_right + 15, label_y + 4), "</g>"]
 
 
 class ChartRow(NamedTuple):
     """Row of a chart: its drawing and its number at the right."""
 
     style: MethodStyle
-    parts: list[str]
+    svg_parts: list[str]
     value_text: str
 
 
 def make_row_axis(low: float, high: float, *, log: bool = True) -> Axis:
     """Make the axis of rows from low to high."""
-    return Axis(low, high, _ROW_LEFT_MARGIN, WIDTH - _ROW_RIGHT_MARGIN, log=log)
+    return Axis(low, high, _ROW_LEFT_MARGIN, WIDTH - _ROW_RIGHT_MARGIN, is_log=log)
 
 
 def draw_rows(
@@ -91,7 +101,7 @@ def draw_rows(
 ) -> str:
     """Draw rows below each other along one axis.
 
-    Rows are `height` apart; numbers are below and words.y is above the right column.
+    Rows are `height` apart; numbers are below and labels.y_label is above the right column.
     """
     bottom = _TOP_MARGIN + height * len(rows)
     parts = [open_svg(WIDTH, bottom + _BOTTOM_MARGIN, labels.title)]
@@ -102,11 +112,11 @@ def draw_rows(
     parts += [
         f'<path class="level" d="M{float(axis.locate(level)):.1f} {_TOP_MARGIN}V{bottom:g}"/>' for level in levels
     ]
-    parts.append(f'<text class="words" x="{_ROW_LEFT_MARGIN}" y="{bottom + 29:g}">{escape(labels.x)}</text>')
-    parts.append(f'<text class="words" x="{WIDTH - 2}" y="12" text-anchor="end">{escape(labels.y)}</text>')
+    parts.append(f'<text class="words" x="{_ROW_LEFT_MARGIN}" y="{bottom + 29:g}">{escape(labels.x_label)}</text>')
+    parts.append(f'<text class="words" x="{WIDTH - 2}" y="12" text-anchor="end">{escape(labels.y_label)}</text>')
     for i, row in enumerate(rows):
         parts.append(f'<g class="{row.style.css_class}" transform="translate(0 {_TOP_MARGIN + height * i:g})">')
-        parts += [row.style.draw_label(_ROW_LEFT_MARGIN - 6, height / 2 + 4, "end"), *row.parts]
+        parts += [row.style.draw_label(_ROW_LEFT_MARGIN - 6, height / 2 + 4, "end"), *row.svg_parts]
         parts.append(
             f'<text x="{WIDTH - 2}" y="{height / 2 + 4:g}" text-anchor="end">{escape(row.value_text)}</text></g>'
         )
@@ -119,21 +129,21 @@ def open_svg(width: float, height: float, description: str) -> str:
 
 
 def draw_rectangle(style: str, x: float, y: float, width: float, height: float, tooltip: str = "") -> str:
-    """Draw a rectangle. The words are its tooltip."""
-    drawn = f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-    return f"{drawn}><title>{escape(tooltip)}</title></rect>" if tooltip else f"{drawn}/>"
+    """Draw a rectangle. The tooltip is optional."""
+    rectangle = f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f"{rectangle}><title>{escape(tooltip)}</title></rect>" if tooltip else f"{rectangle}/>"
 
 
 def wrap_figure(title: str, svg: str, caption: str = "") -> str:
     """Wrap a drawing with its title and caption. The caption is HTML."""
-    below = f"<figcaption>{caption}</figcaption>" if caption else ""
-    return f"<figure><h3>{escape(title)}</h3>{svg}{below}</figure>"
+    caption_html = f"<figcaption>{caption}</figcaption>" if caption else ""
+    return f"<figure><h3>{escape(title)}</h3>{svg}{caption_html}</figure>"
 
 
-def spread_labels(wanted_positions: Floats, gap: float, low: float, high: float) -> Floats:
+def spread_labels(wanted_positions: Floats, min_gap: float, low: float, high: float) -> Floats:
     """Spread label positions (k,) apart, keeping their order.
 
-    They stay as near to the wanted ones as possible, `gap` or more apart, between low and high.
+    They stay as near to the wanted ones as possible, `min_gap` or more apart, between low and high.
 
     Least squares under a fixed order: neighbours that are too close move to their common mean until none are (pool
     adjacent violators).
@@ -141,12 +151,12 @@ def spread_labels(wanted_positions: Floats, gap: float, low: float, high: float)
     order = np.argsort(wanted_positions, kind="stable")
     blocks: list[tuple[float, int]] = []  # sum and count
     for i, wanted_position in enumerate(wanted_positions[order].tolist()):
-        blocks.append((wanted_position - gap * i, 1))
+        blocks.append((wanted_position - min_gap * i, 1))
         while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] > blocks[-1][0] * blocks[-2][1]:
             (a, m), (b, n) = blocks[-2:]
             blocks[-2:] = [(a + b, m + n)]
-    level = np.repeat([total / count for total, count in blocks], [count for _, count in blocks])
-    max_start = max(high - gap * (len(wanted_positions) - 1), low)
+    block_means = np.repeat([block_sum / count for block_sum, count in blocks], [count for _, count in blocks])
+    max_start = max(high - min_gap * (len(wanted_positions) - 1), low)
     positions = np.zeros(len(wanted_positions))
-    positions[order] = np.clip(level, low, max_start) + gap * np.arange(len(wanted_positions))
+    positions[order] = np.clip(block_means, low, max_start) + min_gap * np.arange(len(wanted_positions))
     return positions

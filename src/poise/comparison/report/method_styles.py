@@ -21,25 +21,26 @@ class MethodStyle(NamedTuple):
     """Drawing style of a method: its CSS class `m3` and short name."""
 
     method: MethodMetrics
-    row: int
-    name: str
+    style_index: int
+    short_name: str
 
     @property
     def css_class(self) -> str:
         """CSS class of everything showing this method. A checkbox of the page hides it."""
-        return f"m m{self.row}"
+        return f"m m{self.style_index}"
 
     def draw_label(self, x: float, y: float, anchor: str = "start") -> str:
         """Draw the short name. The full name is its tooltip."""
-        full = f"<title>{escape(self.method.name)}</title>" if self.name != self.method.name else ""
-        return f'<text class="words" x="{x:g}" y="{y:.1f}" text-anchor="{anchor}">{escape(self.name)}{full}</text>'
+        tooltip = f"<title>{escape(self.method.name)}</title>" if self.short_name != self.method.name else ""
+        label = f"{escape(self.short_name)}{tooltip}"
+        return f'<text class="words" x="{x:g}" y="{y:.1f}" text-anchor="{anchor}">{label}</text>'
 
 
 def format_method(style: MethodStyle) -> str:
     """Format a line sample and the full name as HTML. The name may break after underscores."""
-    line = '<path class="line" d="M0 4.5H22"/>'
-    piece = f'<svg class="swatch k{style.row}" viewBox="0 0 22 9" aria-hidden="true">{line}</svg>'
-    return piece + format_breakable(style.method.name)
+    line_path = '<path class="line" d="M0 4.5H22"/>'
+    line_sample = f'<svg class="swatch k{style.style_index}" viewBox="0 0 22 9" aria-hidden="true">{line_path}</svg>'
+    return line_sample + format_breakable(style.method.name)
 
 
 def format_breakable(name: str) -> str:
@@ -67,17 +68,17 @@ def shorten_names(names: Sequence[str]) -> list[str]:
     """Shorten names to 20 characters, all different. Long names lose their middle, duplicates get a number."""
     names_so_far: list[str] = []
     for name in names:
-        short = (
+        short_name = (
             name
             if len(name) <= _MAX_NAME_CHARS
             else f"{name[:_HEAD_CHARS]}\N{HORIZONTAL ELLIPSIS}{name[-_TAIL_CHARS:]}"
         )
         duplicate_number = 2
-        while short in names_so_far:
-            number = f" {duplicate_number}"
-            short, duplicate_number = (
-                f"{name[: _MAX_NAME_CHARS - len(number) - 1]}\N{HORIZONTAL ELLIPSIS}{number}",
+        while short_name in names_so_far:
+            number_suffix = f" {duplicate_number}"
+            short_name, duplicate_number = (
+                f"{name[: _MAX_NAME_CHARS - len(number_suffix) - 1]}\N{HORIZONTAL ELLIPSIS}{number_suffix}",
                 duplicate_number + 1,
             )
-        names_so_far.append(short)
+        names_so_far.append(short_name)
     return names_so_far

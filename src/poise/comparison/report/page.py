@@ -33,24 +33,24 @@ def format_page(data: ComparisonData) -> str:
     Checkboxes at the top hide a method in all tables and drawings, by CSS alone: the page has no script and loads no
     resources.
     """
-    shown = build_styles(data.compared)
+    styles = build_styles(data.compared)
     name = escape(data.task.name or data.task.goal.joint)
-    sections = [(key, title, part(data, shown)) for key, title, part in _PAGE_PARTS]
-    links = "".join(f'<a href="#{key}">{title}</a>' for key, title, _ in sections)
+    sections = [(section_id, title, format_part(data, styles)) for section_id, title, format_part in _PAGE_PARTS]
+    links = "".join(f'<a href="#{section_id}">{title}</a>' for section_id, title, _ in sections)
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Which method for {name}</title><style>{format_style(len(shown))}</style></head><body>",
+        f"<title>Which method for {name}</title><style>{format_style(len(styles))}</style></head><body>",
         f"<header><h1>Which method for {name}?</h1>",
         f'<p class="muted">{escape(data.task.title)}</p>',
         _format_answer(data),
-        diagrams.draw_overview(shown),
+        diagrams.draw_overview(styles),
         _format_more(data),
         _format_task(data),
         f"<nav>{links}</nav></header>",
-        _format_key(shown),
-        *(_format_section(key, title, body) for key, title, body in sections),
+        _format_key(styles),
+        *(_format_section(section_id, title, body) for section_id, title, body in sections),
         "</body></html>",
     ]
     return "\n".join(parts)
@@ -62,43 +62,46 @@ def _format_answer(data: ComparisonData) -> str:
 
 def _format_more(data: ComparisonData) -> str:
     """Format further findings and the meaning of ranks."""
-    facts = "".join(f"<li>{escape(sentence)}</li>" for sentence in page_text.list_more_findings(data))
-    more = f"<ul>{facts}</ul>" if facts else ""
-    ranks = f'<p class="muted">{escape(page_text.RANKS_TEXT)}</p>' if data.compared else ""
-    return f"{more}{ranks}"
+    list_items = "".join(f"<li>{escape(sentence)}</li>" for sentence in page_text.list_more_findings(data))
+    findings_list = f"<ul>{list_items}</ul>" if list_items else ""
+    ranks_note = f'<p class="muted">{escape(page_text.RANKS_TEXT)}</p>' if data.compared else ""
+    return f"{findings_list}{ranks_note}"
 
 
 def _format_task(data: ComparisonData) -> str:
-    pairs = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in page_text.describe_task(data))
-    return f'<dl class="asked">{pairs}</dl>'
+    term_items = "".join(
+        f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in page_text.describe_task(data)
+    )
+    return f'<dl class="asked">{term_items}</dl>'
 
 
 def _format_key(styles: Sequence[MethodStyle]) -> str:
     """Format the legend with a checkbox for each method."""
     if not styles:
         return ""
-    line = '<svg viewBox="0 0 26 10" aria-hidden="true"><path class="line" d="M0 5H26"/></svg>'
+    line_sample = '<svg viewBox="0 0 26 10" aria-hidden="true"><path class="line" d="M0 5H26"/></svg>'
     items = "".join(
-        f'<label class="k{look.row}"><input type="checkbox" id="on{look.row}" checked>{line}'
-        f"<span>{escape(look.name)}</span></label>"
-        for look in styles
+        f'<label class="k{style.style_index}"><input type="checkbox" id="on{style.style_index}" checked>{line_sample}'
+        f"<span>{escape(style.short_name)}</span></label>"
+        for style in styles
     )
     return f'<div class="key" role="group" aria-label="methods that are shown">{items}</div>'
 
 
-def _format_section(key: str, title: str, body: str) -> str:
-    return f'<section id="{key}"{" class=new" if key in _PAGE_BREAKS else ""}><h2>{title}</h2>{body}</section>'
+def _format_section(section_id: str, title: str, body: str) -> str:
+    class_text = " class=new" if section_id in _PAGE_BREAKS else ""
+    return f'<section id="{section_id}"{class_text}><h2>{title}</h2>{body}</section>'
 
 
 def _format_figures(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
-    key = (
+    key_text = (
         '<p class="muted">\N{BLACK RIGHT-POINTING SMALL TRIANGLE} and bold: the best figure of a column, where they '
         "differ. \N{EN DASH}: the method does not say, or it was not measured. "
         f"Targets: {escape(data.task.main.text)}.</p>"
     )
     table = page_text.format_tables(data, styles)
     legend = page_text.format_legend(data) if styles else ""
-    return f"{key if styles else ''}{table}{page_text.format_refused(data)}{legend}"
+    return f"{key_text if styles else ''}{table}{page_text.format_refused(data)}{legend}"
 
 
 def _format_distributions(styles: Sequence[MethodStyle]) -> str:
@@ -116,15 +119,15 @@ def _format_paths(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
 _PAGE_BREAKS = {"convergence", "reach", "cost", "poses", "methods"}  # sections that start a new printed page
 _PAGE_PARTS: tuple[tuple[str, str, PagePart], ...] = (
     ("figures", "Figures", _format_figures),
-    ("support", "What each supports", lambda findings, _: page_text.format_support(findings)),
-    ("convergence", "Convergence", lambda _, shown: diagrams.draw_convergence(shown)),
-    ("spread", "Errors and times", lambda _, shown: _format_distributions(shown)),
+    ("support", "What each supports", lambda data, _: page_text.format_support(data)),
+    ("convergence", "Convergence", lambda _, styles: diagrams.draw_convergence(styles)),
+    ("spread", "Errors and times", lambda _, styles: _format_distributions(styles)),
     ("reach", "Success against reach", diagrams.draw_reach_charts),
     ("workspace", "Where targets are missed", diagrams.draw_miss_maps),
-    ("cost", "What more joints and targets cost", lambda _, shown: diagrams.draw_costs(shown)),
+    ("cost", "What more joints and targets cost", lambda _, styles: diagrams.draw_costs(styles)),
     ("path", "Smoothness", _format_paths),
     ("poses", "Poses", stick_figures.draw_stick_figures),
-    ("methods", "The methods", lambda findings, _: page_text.format_method_list(findings)),
-    ("measured", "How it was measured", lambda findings, _: page_text.format_methodology(findings)),
-    ("again", "Do it again", lambda findings, _: page_text.format_repeat_code(findings)),
+    ("methods", "The methods", lambda data, _: page_text.format_method_list(data)),
+    ("measured", "How it was measured", lambda data, _: page_text.format_methodology(data)),
+    ("again", "Do it again", lambda data, _: page_text.format_repeat_code(data)),
 )

@@ -1,6 +1,6 @@
 """Text and tables of the report page.
 
-Text holds the task, further findings, the methodology and the repeating call. Text is plain and not escaped.
+It describes the task, findings, methods and the repeating call. Text is plain and not escaped.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def format_percent(share: float) -> str:
 
 def format_time(microseconds: float) -> str:
     """Format a time with three digits and its unit."""
-    for size, unit in _TIME_UNITS:
-        if microseconds >= 0.9995 * size:
-            return f"{microseconds / size:.3g} {unit}"
+    for unit_microseconds, unit in _TIME_UNITS:
+        if microseconds >= 0.9995 * unit_microseconds:
+            return f"{microseconds / unit_microseconds:.3g} {unit}"
     return f"{microseconds:.3g} {_MICROSECONDS}"
 
 
@@ -64,8 +64,8 @@ def describe_task(data: ComparisonData) -> list[tuple[str, str]]:
         ("targets", f"{len(task.main):,}: {task.main.text}"),
         ("machine", f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores; {_format_versions(machine)}"),
     ]
-    how = f"{data.seconds:.0f} s, effort {find_effort_name(data)}, seed {read_seed(data)}"
-    return [*pairs, ("measured in", how)]
+    measurement_text = f"{data.seconds:.0f} s, effort {find_effort_name(data)}, seed {read_seed(data)}"
+    return [*pairs, ("measured in", measurement_text)]
 
 
 def _format_versions(machine: dict[str, str | int]) -> str:
@@ -97,14 +97,17 @@ def list_more_findings(data: ComparisonData) -> list[str]:
 
 def _describe_quicker(data: ComparisonData) -> str:
     """Name the methods with faster calls than the first rank."""
-    ranked = [m for m in data.compared if m.ranks is not None]
-    first = min((m.ranks.call for m in ranked if m.ranks and m.ranks.overall == 1), default=0)
-    quick = [
-        f"{m.name} ({format_time(float(np.median(m.call_times)))}, {format_percent(m.compute_solved_share())} % solved)"
-        for m in ranked
-        if m.ranks and m.ranks.call < first
+    ranked = [method for method in data.compared if method.ranks is not None]
+    first_call_rank = min(
+        (method.ranks.call for method in ranked if method.ranks and method.ranks.overall == 1), default=0
+    )
+    quick_texts = [
+        f"{method.name} ({format_time(float(np.median(method.call_times)))}, "
+        f"{format_percent(method.compute_solved_share())} % solved)"
+        for method in ranked
+        if method.ranks and method.ranks.call < first_call_rank
     ]
-    return f"Quicker, but with fewer targets solved: {join_words(quick)}." if quick else ""
+    return f"Quicker, but with fewer targets solved: {join_words(quick_texts)}." if quick_texts else ""
 
 
 def _describe_claimed(method: MethodMetrics, data: ComparisonData) -> str:
@@ -112,34 +115,38 @@ def _describe_claimed(method: MethodMetrics, data: ComparisonData) -> str:
     run = method.main
     if run is None or not run.wrong_claims.any():
         return ""
-    wrong, measures = run.wrong_claims, data.task.problem.measures
-    worst: list[str] = []
+    is_wrong, measures = run.wrong_claims, data.task.problem.measures
+    error_texts: list[str] = []
     for is_position, unit in ((True, find_length_unit(data)), (False, "rad")):
-        columns = [i for i, m in enumerate(measures) if (m.kind == POSITION) == is_position]
-        residuals = run.errors[wrong][:, columns]
+        columns = [i for i, measure in enumerate(measures) if (measure.kind == POSITION) == is_position]
+        residuals = run.errors[is_wrong][:, columns]
         if columns and np.isfinite(residuals).any():
-            worst.append(f"{format_number(float(np.nanmax(residuals)), 3)} {unit}")
-    truth = f"the true error is up to {join_words(worst)}" if worst else "it gave no pose at all"
-    count = format_count(int(wrong.sum()), "target")
-    return f"{method.name} claims wrongly: it says that it met {count} that it did not; {truth}."
+            error_texts.append(f"{format_number(float(np.nanmax(residuals)), 3)} {unit}")
+    error_sentence = f"the true error is up to {join_words(error_texts)}" if error_texts else "it gave no pose at all"
+    wrong_text = format_count(int(is_wrong.sum()), "target")
+    return f"{method.name} claims wrongly: it says that it met {wrong_text} that it did not; {error_sentence}."
 
 
 def _describe_limits(data: ComparisonData) -> str:
-    parts = [f"{m.name} by up to {m.violation:.3g}" for m in data.compared if m.violation > _MAX_VIOLATION]
+    parts = [
+        f"{method.name} by up to {method.violation:.3g}"
+        for method in data.compared
+        if method.violation > _MAX_VIOLATION
+    ]
     if parts:
         return f"Over all sets of targets, limits are left by {join_words(parts)} [rad, file units]."
     return f"No answer leaves a limit by more than {_MAX_VIOLATION:g}." if data.compared else ""
 
 
 def _describe_unanswered(data: ComparisonData) -> str:
-    runs = [(m.name, m.main) for m in data.compared if m.main is not None]
+    runs = [(method.name, method.main) for method in data.compared if method.main is not None]
     missing = [(name, int((~np.isfinite(run.q).all(axis=1)).sum())) for name, run in runs]
     parts = [f"{name} for {format_count(count, 'target')}" for name, count in missing if count]
     return f"No answer came from {join_words(parts)}." if parts else ""
 
 
 def _describe_slow(data: ComparisonData) -> str:
-    runs = [(m.name, m.main) for m in data.compared if m.main is not None]
+    runs = [(method.name, method.main) for method in data.compared if method.main is not None]
     parts = [f"{name} {len(run)}" for name, run in runs if len(run) < run.target_count]
     return f"Slow methods got the first targets only: {join_words(parts)}." if parts else ""
 
@@ -171,10 +178,10 @@ _METHODOLOGY = (
 
 def format_method_list(data: ComparisonData) -> str:
     """List the methods with non-default options. Other libraries are listed separately."""
-    own = [_format_list_item(method) for method in data.methods if method.family != "peer"]
-    beside = [_format_list_item(method) for method in data.methods if method.family == "peer"]
-    parts = [f"<ul>{''.join(own)}</ul>"] if own else []
-    parts += [f"<h3>Other libraries and their settings</h3><ul>{''.join(beside)}</ul>"] if beside else []
+    poise_items = [_format_list_item(method) for method in data.methods if method.family != "peer"]
+    peer_items = [_format_list_item(method) for method in data.methods if method.family == "peer"]
+    parts = [f"<ul>{''.join(poise_items)}</ul>"] if poise_items else []
+    parts += [f"<h3>Other libraries and their settings</h3><ul>{''.join(peer_items)}</ul>"] if peer_items else []
     return "".join(parts)
 
 
@@ -186,41 +193,43 @@ def _format_list_item(method: MethodMetrics) -> str:
 
 def format_methodology(data: ComparisonData) -> str:
     """Describe the methodology and the sets of targets."""
-    sets = "".join(
-        f"<li><b>{escape(one.name)}</b> ({len(one):,} targets): {escape(one.text)}</li>"
-        for one in data.task.sets.values()
+    set_items = "".join(
+        f"<li><b>{escape(target_set.name)}</b> ({len(target_set):,} targets): {escape(target_set.text)}</li>"
+        for target_set in data.task.sets.values()
     )
-    facts = "".join(f"<li>{escape(fact)}</li>" for fact in _METHODOLOGY)
-    return f"<ul>{facts}</ul><h3>Sets of targets</h3><ul>{sets}</ul>"
+    fact_items = "".join(f"<li>{escape(fact)}</li>" for fact in _METHODOLOGY)
+    return f"<ul>{fact_items}</ul><h3>Sets of targets</h3><ul>{set_items}</ul>"
 
 
 def format_repeat_code(data: ComparisonData) -> str:
     """Format the code for repeating the comparison."""
     task, goal = data.task, data.task.goal
-    parts = ["(0, 0, 0)"] * (not isinstance(goal, Orientation)) + ["(1, 0, 0, 0)"] * (not isinstance(goal, Position))
-    target = ", ".join(parts)
-    extra = "" if goal.root is None else f", root={goal.root!r}"
+    target_texts = ["(0, 0, 0)"] * (not isinstance(goal, Orientation)) + ["(1, 0, 0, 0)"] * (
+        not isinstance(goal, Position)
+    )
+    target = ", ".join(target_texts)
+    goal_options = "" if goal.root is None else f", root={goal.root!r}"
     offset = getattr(goal, "offset", (0.0, 0.0, 0.0))
-    extra += f", offset={tuple(map(float, offset))}" if any(offset) else ""
+    goal_options += f", offset={tuple(map(float, offset))}" if any(offset) else ""
     name = find_effort_name(data)
     effort = f'effort="{name}", ' if " " not in name else ""
     method_names = dict.fromkeys(method.name.partition("(")[0] for method in data.methods if method.family != "peer")
-    own = [name for name in method_names if name in solvers.names()]
-    chosen = "" if set(own) == set(solvers.names()) else f", solvers={own}"
-    chosen += ', targets="path"' if task.main.name == "path" else ""
+    solver_names = [name for name in method_names if name in solvers.names()]
+    compare_options = "" if set(solver_names) == set(solvers.names()) else f", solvers={solver_names}"
+    compare_options += ', targets="path"' if task.main.name == "path" else ""
     tolerances = f"tolerance={task.tolerance.distance:.6g}, angle_tolerance={task.tolerance.angle:.6g}"
     lines = [
         f"rig = poise.load({task.name or 'FILE'!r})",
-        f"goal = poise.{type(goal).__name__}({goal.joint!r}, {target}{extra})",
-        f"found = poise.compare(rig.rest, goal{chosen},",
+        f"goal = poise.{type(goal).__name__}({goal.joint!r}, {target}{goal_options})",
+        f"found = poise.compare(rig.rest, goal{compare_options},",
         f"                      {tolerances}, {effort}seed={read_seed(data)})",
         'found.save("report.html")',
     ]
-    words = (
+    advice = (
         "The same seed gives the same targets; times depend on the machine, ranks hardly. Add options, limits, a start "
         "other than rest, a clip for the path, other libraries and given targets in the same way."
     )
-    return f"<pre>{escape(chr(10).join(lines))}</pre><p class='muted'>{words}</p>"
+    return f"<pre>{escape(chr(10).join(lines))}</pre><p class='muted'>{advice}</p>"
 
 
 # --- Tables of all columns, refusals and capabilities ----------------------------------------------------------------
@@ -239,8 +248,8 @@ _MORE_IS_BETTER = {"path", "singular", "stretched"}  # larger is better, as in c
 # columns without a best value: their costs are not comparable
 _WITHOUT_BEST = {"targets", "iterations", "stretched_iterations"}
 _MIN_SOLVED_SHARE = 0.5  # share of solved targets
-_LIMIT_ROUNDING = 1e-9  # [rad, file units] violations below it count as none
-_DASH = "\N{EN DASH}"
+_MAX_ROUNDING_VIOLATION = 1e-9  # [rad, file units] violations below it count as none
+_MISSING_TEXT = "\N{EN DASH}"
 _RANK_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
     "Solved": (("overall", "rank"), ("solved", "rank, solved")),
     "Time": (("call", "rank, call"), ("batch", "rank, batch")),
@@ -255,9 +264,9 @@ _RANK_TEXTS = {
 
 def format_tables(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     """Format a table for each group of columns."""
-    known = {key for keys in COLUMN_GROUPS.values() for key in keys}
-    left_over = tuple(column.key for column in data.columns if column.key not in known)
-    groups = COLUMN_GROUPS | ({"More": left_over} if left_over else {})
+    grouped_keys = {key for keys in COLUMN_GROUPS.values() for key in keys}
+    other_keys = tuple(column.key for column in data.columns if column.key not in grouped_keys)
+    groups = COLUMN_GROUPS | ({"More": other_keys} if other_keys else {})
     parts: list[str] = []
     for title, keys in groups.items():
         columns = [column for column in data.columns if column.key in keys]
@@ -269,45 +278,50 @@ def format_tables(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
 def format_legend(data: ComparisonData) -> str:
     """Format the meaning of each column, for print."""
     unit = find_length_unit(data)
-    items = [f"<li><b>{escape(format_heading(c, unit))}</b>: {escape(c.text)}</li>" for c in data.columns]
-    ranks = "".join(f"<li><b>rank, {escape(key)}</b>: {escape(words)}</li>" for key, words in _RANK_TEXTS.items())
-    return f"<h3>What the columns mean</h3><ul class='muted columns'>{''.join(items)}{ranks}</ul>"
+    items = [
+        f"<li><b>{escape(format_heading(column, unit))}</b>: {escape(column.text)}</li>" for column in data.columns
+    ]
+    rank_items = "".join(
+        f"<li><b>rank, {escape(key)}</b>: {escape(rank_text)}</li>" for key, rank_text in _RANK_TEXTS.items()
+    )
+    return f"<h3>What the columns mean</h3><ul class='muted columns'>{''.join(items)}{rank_items}</ul>"
 
 
 def _format_group(title: str, columns: Sequence[Column], data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     unit = find_length_unit(data)
-    ranks = [key for key, _ in _RANK_COLUMNS.get(title, ())]
-    head = "".join(
-        f'<th class="n" title="{escape(_RANK_TEXTS[key])}">{words}</th>' for key, words in _RANK_COLUMNS.get(title, ())
+    rank_keys = [key for key, _ in _RANK_COLUMNS.get(title, ())]
+    heading_cells = "".join(
+        f'<th class="n" title="{escape(_RANK_TEXTS[key])}">{rank_heading}</th>'
+        for key, rank_heading in _RANK_COLUMNS.get(title, ())
     )
     for column in columns:
         name, _, unit_text = format_heading(column, unit).partition(" [")
-        small = f"<br><small>[{escape(unit_text)}</small>" if unit_text else ""
-        head += f'<th class="n" title="{escape(column.text)}">{escape(name)}{small}</th>'
-    lines = [f"<caption>{escape(title)}</caption><thead><tr><th>method</th>{head}</tr></thead><tbody>"]
-    able = _select_able(data.compared)
-    best = {column.key: _find_best(column, able) for column in columns}
+        unit_html = f"<br><small>[{escape(unit_text)}</small>" if unit_text else ""
+        heading_cells += f'<th class="n" title="{escape(column.text)}">{escape(name)}{unit_html}</th>'
+    lines = [f"<caption>{escape(title)}</caption><thead><tr><th>method</th>{heading_cells}</tr></thead><tbody>"]
+    eligible = _select_eligible(data.compared)
+    best = {column.key: _find_best(column, eligible) for column in columns}
     for style in styles:
-        cells = "".join(f'<td class="n rank">{_format_rank(style.method, key)}</td>' for key in ranks)
+        cells = "".join(f'<td class="n rank">{_format_rank(style.method, key)}</td>' for key in rank_keys)
         for column in columns:
             text = _format_cell(column, style.method)
-            mark = " best" if style.method in able and text == best[column.key] else ""
-            cells += f'<td class="n{mark}">{escape(text)}</td>'
+            css_suffix = " best" if style.method in eligible and text == best[column.key] else ""
+            cells += f'<td class="n{css_suffix}">{escape(text)}</td>'
         lines.append(f'<tr class="{style.css_class}"><th scope="row">{format_method(style)}</th>{cells}</tr>')
     return f'<div class="wide"><table>{"".join(lines)}</tbody></table></div>'
 
 
 def _format_rank(method: MethodMetrics, key: str) -> str:
     rank = None if method.ranks is None else method.ranks._asdict()[key]
-    return _DASH if rank is None else str(rank)
+    return _MISSING_TEXT if rank is None else str(rank)
 
 
 def _format_cell(column: Column, method: MethodMetrics) -> str:
     value = column.compute(method)
-    return _DASH if math.isnan(value) else format_value(column, value)
+    return _MISSING_TEXT if math.isnan(value) else format_value(column, value)
 
 
-def _select_able(methods: Sequence[MethodMetrics]) -> list[MethodMetrics]:
+def _select_eligible(methods: Sequence[MethodMetrics]) -> list[MethodMetrics]:
     """Select methods with half of the targets solved, or all.
 
     A method that never moves would otherwise have the best smoothness.
@@ -315,22 +329,29 @@ def _select_able(methods: Sequence[MethodMetrics]) -> list[MethodMetrics]:
     return [method for method in methods if method.compute_solved_share() >= _MIN_SOLVED_SHARE] or list(methods)
 
 
-def _find_best(column: Column, able: Sequence[MethodMetrics]) -> str | None:
+def _find_best(column: Column, eligible: Sequence[MethodMetrics]) -> str | None:
     """Find the best number of a column as shown. None where no number is better than another."""
-    values = {_format_cell(column, m): column.compute(m) for m in able if math.isfinite(column.compute(m))}
-    equal = len({_format_cell(column, m) for m in able} - {_DASH}) < 2  # noqa: PLR2004
-    kept = column.key == "violation" and max(values.values(), default=0.0) <= _LIMIT_ROUNDING
-    if not values or equal or kept or column.key in _WITHOUT_BEST:
+    value_by_text = {
+        _format_cell(column, method): column.compute(method)
+        for method in eligible
+        if math.isfinite(column.compute(method))
+    }
+    is_uniform = len({_format_cell(column, method) for method in eligible} - {_MISSING_TEXT}) < 2  # noqa: PLR2004
+    has_no_violation = column.key == "violation" and max(value_by_text.values(), default=0.0) <= _MAX_ROUNDING_VIOLATION
+    if not value_by_text or is_uniform or has_no_violation or column.key in _WITHOUT_BEST:
         return None
-    best = max if column.key in _MORE_IS_BETTER or column.key.startswith("solved") else min
-    return best(values, key=lambda text: values[text])
+    choose_best = max if column.key in _MORE_IS_BETTER or column.key.startswith("solved") else min
+    return choose_best(value_by_text, key=lambda text: value_by_text[text])
 
 
 def format_refused(data: ComparisonData) -> str:
     """Format a row for each refusal, with its reason."""
     if not data.refused:
         return ""
-    lines = [f"<tr><th>{format_breakable(m.name)}</th><td>{escape(m.refused or '')}</td></tr>" for m in data.refused]
+    lines = [
+        f"<tr><th>{format_breakable(method.name)}</th><td>{escape(method.refused or '')}</td></tr>"
+        for method in data.refused
+    ]
     return (
         "<h3>Do not take this task</h3><table><thead><tr><th>method</th><th>why</th></tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table>"
@@ -343,28 +364,34 @@ def format_support(data: ComparisonData) -> str:
     They cover goals, joints, limits and modes; solvers of Poise declare theirs.
     """
     groups = list_ability_groups()
-    head = "".join(
+    ability_cells = "".join(
         f'<th class="{"edge" if i == 0 else ""}"><span>{escape(name)}</span></th>'
         for _, names in groups
         for i, name in enumerate(names)
     )
-    over = "".join(f'<th colspan="{len(names)}" class="edge">{title}</th>' for title, names in groups)
-    lines = [f"<thead><tr><td></td>{over}</tr><tr><th>method</th>{head}</tr></thead><tbody>"]
+    group_cells = "".join(f'<th colspan="{len(names)}" class="edge">{title}</th>' for title, names in groups)
+    lines = [f"<thead><tr><td></td>{group_cells}</tr><tr><th>method</th>{ability_cells}</tr></thead><tbody>"]
     for method in data.methods:
-        does = method.does
+        abilities = method.does
         cells = "".join(
-            _format_mark(does.get(name), edge=i == 0) for _, names in groups for i, name in enumerate(names)
+            _format_mark(abilities.get(name), is_first=i == 0) for _, names in groups for i, name in enumerate(names)
         )
         lines.append(f"<tr><th scope='row'>{format_breakable(method.name)}</th>{cells}</tr>")
-    words = (
+    legend = (
         "\N{CHECK MARK} supported, \N{EN DASH} not supported: the method refuses it with a reason. Empty: "
         "unknown. The engine, levenberg_marquardt, supports what others refuse."
     )
     table = f'<table class="support">{"".join(lines)}</tbody></table>'
-    return f'<div class="wide">{table}</div><p class="muted">{words}</p>'
+    return f'<div class="wide">{table}</div><p class="muted">{legend}</p>'
 
 
-def _format_mark(does: bool | None, *, edge: bool) -> str:
-    style = " ".join((["edge"] if edge else []) + (["no"] if does is False else []))
-    sign, words = ("", "not said") if does is None else ("\N{CHECK MARK}", "yes") if does else ("\N{EN DASH}", "no")
-    return f'<td class="{style}" title="{words}">{sign}</td>'
+def _format_mark(is_supported: bool | None, *, is_first: bool) -> str:
+    css_class = " ".join((["edge"] if is_first else []) + (["no"] if is_supported is False else []))
+    symbol, tooltip = (
+        ("", "not said")
+        if is_supported is None
+        else ("\N{CHECK MARK}", "yes")
+        if is_supported
+        else ("\N{EN DASH}", "no")
+    )
+    return f'<td class="{css_class}" title="{tooltip}">{symbol}</td>'

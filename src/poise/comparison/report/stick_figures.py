@@ -38,7 +38,7 @@ class _MethodPose(NamedTuple):
 
 
 class _Crop(NamedTuple):
-    """Visible part of the projection. Holds its middle (2,), the sides of the drawing (2,) and the scale."""
+    """Visible part of the projection. Holds its centre (2,), the sides of the drawing (2,) and the scale."""
 
     centre: Floats
     sides: Floats
@@ -52,16 +52,16 @@ class _Crop(NamedTuple):
 class _PictureScene(NamedTuple):
     """Shared content of the pictures of one target.
 
-    Holds the start, the rows of the chain, the moving rows and the target.
+    Holds the start panel, chain and moving joints, crop and target.
 
-    `target` is a point of the drawing (2,), `target_rotation` is w x y z; either may be None.
+    `target_point` is a point of the drawing (2,), `target_rotation` is w x y z; either may be None.
     """
 
-    start: Panel
-    chain: Ints
-    moving: Ints
+    start_panel: Panel
+    chain_rows: Ints
+    moving_rows: Ints
     crop: _Crop
-    target: Floats | None
+    target_point: Floats | None
     target_rotation: Floats | None
 
 
@@ -75,11 +75,11 @@ def draw_stick_figures(data: ComparisonData, styles: Sequence[MethodStyle]) -> s
     caption += "" if isinstance(task.goal, Orientation) else "Ring with a cross: the target. "
     caption += "" if isinstance(task.goal, Position) else "Small axes: the rotation wanted, and the one reached. "
     parts = [f'<p class="muted">{caption}The rest of the figure is grey, and cut where it is far from the chain.</p>']
-    for title, row in zip(_TITLES, _choose_targets([run for _, run in drawn_runs]), strict=False):
-        method_poses = [_MethodPose(style, run, _make_pose(task, run.q[row])) for style, run in drawn_runs]
+    for title, target_index in zip(_TITLES, _choose_targets([run for _, run in drawn_runs]), strict=False):
+        method_poses = [_MethodPose(style, run, _make_pose(task, run.q[target_index])) for style, run in drawn_runs]
         parts += [
-            f"<h3>{title} (number {row + 1})</h3>",
-            _draw_methods(task, method_poses, row, find_length_unit(data)),
+            f"<h3>{title} (number {target_index + 1})</h3>",
+            _draw_methods(task, method_poses, target_index, find_length_unit(data)),
         ]
     return "".join(parts)
 
@@ -89,38 +89,43 @@ def _choose_targets(runs: Sequence[MethodRun]) -> list[int]:
 
     Errors are averaged over the methods; duplicates are dropped.
     """
-    count = min(len(run) for run in runs)
-    scores = np.array([run.scores[:count] for run in runs])
-    missed = np.sum([~run.find_solved()[:count] for run in runs], axis=0)
-    logs = np.log10(np.clip(np.nan_to_num(scores, nan=_MAX_SCORE, posinf=_MAX_SCORE), _MIN_SCORE, _MAX_SCORE)).mean(
-        axis=0
-    )
-    order = np.lexsort((logs, missed))
-    return list(dict.fromkeys(int(order[i]) for i in (0, count // 2, count - 1)))
+    target_count = min(len(run) for run in runs)
+    scores = np.array([run.scores[:target_count] for run in runs])
+    missed_counts = np.sum([~run.find_solved()[:target_count] for run in runs], axis=0)
+    mean_log_scores = np.log10(
+        np.clip(np.nan_to_num(scores, nan=_MAX_SCORE, posinf=_MAX_SCORE), _MIN_SCORE, _MAX_SCORE)
+    ).mean(axis=0)
+    order = np.lexsort((mean_log_scores, missed_counts))
+    return list(dict.fromkeys(int(order[i]) for i in (0, target_count // 2, target_count - 1)))
 
 
 def _make_pose(task: Task, q: Floats) -> Pose | None:
     return task.problem.make_pose(q[None])[0] if np.isfinite(q).all() else None
 
 
-def _draw_methods(task: Task, method_poses: Sequence[_MethodPose], row: int, unit: str) -> str:
+def _draw_methods(task: Task, method_poses: Sequence[_MethodPose], target_index: int, unit: str) -> str:
     """Draw the poses of all methods for one target."""
-    point = None if isinstance(task.goal, Orientation) else task.main.rows[row, :3]
+    target_position = None if isinstance(task.goal, Orientation) else task.main.rows[target_index, :3]
     chain = _list_chain(task)
     poses = [method_pose.pose for method_pose in method_poses if method_pose.pose is not None]
-    panels, scene = prepare_scene([("", task.start), *(("", pose) for pose in poses)], point, chain)
-    projections = [project_points(panel.points[panel.chain]) for panel in panels]
+    panels, scene = prepare_scene([("", task.start), *(("", pose) for pose in poses)], target_position, chain)
+    projections = [project_points(panel.points[panel.chain_rows]) for panel in panels]
     target = None if scene.target is None else project_points(scene.target)
     crop = _compute_crop(np.concatenate([*projections, *([] if target is None else [target[None]])]))
-    moving = np.array([task.start.skeleton.index(name) for name in task.joints])
-    rotation = None if isinstance(task.goal, Position) else task.main.rows[row, -4:]
+    moving_rows = np.array([task.start.skeleton.index(name) for name in task.joints])
+    rotation = None if isinstance(task.goal, Position) else task.main.rows[target_index, -4:]
     picture_scene = _PictureScene(
-        panels[0], panels[0].chain, moving, crop, None if target is None else crop.to_drawing(target), rotation
+        panels[0],
+        panels[0].chain_rows,
+        moving_rows,
+        crop,
+        None if target is None else crop.to_drawing(target),
+        rotation,
     )
     method_panels, cells = iter(panels[1:]), list[str]()
     for method_pose in method_poses:
         svg = _draw_pose(task, method_pose, picture_scene, None if method_pose.pose is None else next(method_panels))
-        residual = escape(_format_residual(task, method_pose.run, row, unit))
+        residual = escape(_format_residual(task, method_pose.run, target_index, unit))
         cells.append(
             f'<figure class="{method_pose.style.css_class}">{svg}'
             f"<figcaption>{format_method(method_pose.style)}<br>{residual}</figcaption></figure>"
@@ -130,27 +135,28 @@ def _draw_methods(task: Task, method_poses: Sequence[_MethodPose], row: int, uni
 
 def _list_chain(task: Task) -> list[str]:
     """List the joints from the first moving one to the goal's. Fixed joints between them count."""
-    skeleton, first = task.start.skeleton, task.start.skeleton.index(task.joints[0])
+    skeleton, root_row = task.start.skeleton, task.start.skeleton.index(task.joints[0])
     row, rows = skeleton.index(task.goal.joint), list[int]()
     while row >= 0:
         rows.append(row)
-        if row == first:
+        if row == root_row:
             break
         row = int(skeleton.parents[row])
     return [skeleton.names[row] for row in reversed(rows)]
 
 
-def _format_residual(task: Task, run: MethodRun, row: int, unit: str) -> str:
+def _format_residual(task: Task, run: MethodRun, target_index: int, length_unit: str) -> str:
     """Format the remaining error of a target."""
-    errors, beyond = run.errors[row], float(run.violations[row])
+    errors, violation = run.errors[target_index], float(run.violations[target_index])
     if not np.isfinite(errors).all():
         return "no answer"
-    if run.find_solved()[row]:
+    if run.find_solved()[target_index]:
         return "solved"
-    if beyond > MAX_VIOLATION:
-        return f"a limit left by {beyond:.2g} rad or {unit}"
-    units = [unit if measure.kind == POSITION else "rad" for measure in task.problem.measures]
-    return f"{', '.join(f'{format_number(error, 2)} {unit}' for error, unit in zip(errors, units, strict=True))} left"
+    if violation > MAX_VIOLATION:
+        return f"a limit left by {violation:.2g} rad or {length_unit}"
+    units = [length_unit if measure.kind == POSITION else "rad" for measure in task.problem.measures]
+    error_texts = [f"{format_number(error, 2)} {unit}" for error, unit in zip(errors, units, strict=True)]
+    return f"{', '.join(error_texts)} left"
 
 
 def _compute_crop(points: Floats) -> _Crop:
@@ -165,35 +171,44 @@ def _draw_pose(task: Task, method_pose: _MethodPose, scene: _PictureScene, panel
 
     The body is grey; the chain is shown before and after, and the gap to the target.
     """
-    shown_panel, crop = scene.start if panel is None else panel, scene.crop
+    shown_panel, crop = scene.start_panel if panel is None else panel, scene.crop
     points, start_points = (
         crop.to_drawing(project_points(shown_panel.points)),
-        crop.to_drawing(project_points(scene.start.points)),
+        crop.to_drawing(project_points(scene.start_panel.points)),
     )
     is_drawn = (
         _find_visible(points, shown_panel.bones, crop.sides)
-        & ~np.isin(shown_panel.bones, scene.chain).all(axis=1)
+        & ~np.isin(shown_panel.bones, scene.chain_rows).all(axis=1)
         & ~shown_panel.is_helper
     )
     width, height = crop.sides.tolist()
     parts = [open_svg(width, height, f"{method_pose.style.method.name}: the pose that it ends in")]
-    parts += [_draw_bones("bone", points, shown_panel.bones[is_drawn]), _draw_line("was", start_points[scene.chain])]
-    tip = points[scene.chain[-1]]
+    parts += [
+        _draw_bones("bone", points, shown_panel.bones[is_drawn]),
+        _draw_line("was", start_points[scene.chain_rows]),
+    ]
+    tip = points[scene.chain_rows[-1]]
     if method_pose.pose is not None:
-        joint, tip = tip, _find_tip(task, method_pose.pose, crop)
-        parts += [_draw_line("limb", points[scene.chain]), _draw_line("limb", np.array([joint, tip]))]
-        parts += [f'<circle class="joint" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in points[scene.moving]]
+        joint_point, tip = tip, _find_tip(task, method_pose.pose, crop)
+        parts += [_draw_line("limb", points[scene.chain_rows]), _draw_line("limb", np.array([joint_point, tip]))]
+        parts += [f'<circle class="joint" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in points[scene.moving_rows]]
         if scene.target_rotation is not None:
             parts.append(
                 _draw_axes("is", method_pose.pose, method_pose.pose.world[task.goal.joint].rotations, tip, crop)
             )
-        if scene.target is not None:
-            parts.append(_draw_line("gap", np.array([tip, scene.target])))
+        if scene.target_point is not None:
+            parts.append(_draw_line("gap", np.array([tip, scene.target_point])))
     if scene.target_rotation is not None:
         parts.append(
-            _draw_axes("wanted", task.start, scene.target_rotation, tip if scene.target is None else scene.target, crop)
+            _draw_axes(
+                "wanted",
+                task.start,
+                scene.target_rotation,
+                tip if scene.target_point is None else scene.target_point,
+                crop,
+            )
         )
-    return "".join([*parts, "" if scene.target is None else _draw_target(scene.target), "</svg>"])
+    return "".join([*parts, "" if scene.target_point is None else _draw_target(scene.target_point), "</svg>"])
 
 
 def _find_tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
@@ -215,16 +230,16 @@ def _draw_target(target: Floats) -> str:
 
 def _draw_axes(style: str, pose: Pose, rotation: Floats, origin: Floats, crop: _Crop) -> str:
     """Draw the axes of a rotation at a point. The rotation is w x y z."""
-    ends = rotations.rotate(np.broadcast_to(rotation, (3, 4)), np.eye(3))[:, find_z_up_order(pose)]
-    directions = project_points(ends) * [1.0, -1.0] * _AXIS_LENGTH_SHARE * float(crop.sides.max())
+    axis_ends = rotations.rotate(np.broadcast_to(rotation, (3, 4)), np.eye(3))[:, find_z_up_order(pose)]
+    directions = project_points(axis_ends) * [1.0, -1.0] * _AXIS_LENGTH_SHARE * float(crop.sides.max())
     path = "".join(f"M{origin[0]:.1f} {origin[1]:.1f}l{x:.1f} {y:.1f}" for x, y in directions)
     return f'<path class="axes {style}" d="{path}"/>'
 
 
 def _find_visible(points: Floats, bones: Ints, sides: Floats) -> Bools:
     """Find bones with an end inside the picture."""
-    within: Bools = np.asarray(((points >= 0) & (points <= sides)).all(axis=1))
-    return np.asarray(within[bones.reshape(-1, 2)].any(axis=1))
+    is_inside: Bools = np.asarray(((points >= 0) & (points <= sides)).all(axis=1))
+    return np.asarray(is_inside[bones.reshape(-1, 2)].any(axis=1))
 
 
 def _draw_line(style: str, points: Floats) -> str:

@@ -33,36 +33,43 @@ def read(path: Path) -> Rig:
     """
     data = read_bytes(path)
     if path.suffix.lower() == SUFFIXES[0]:
-        file, rows, notes = _read_skeleton(path, data)
-        return Rig(rows.skeleton, Pose(rows.skeleton, rows.skeleton.rest_q), notes=tuple(notes), path=path)
+        file, asf_skeleton, notes = _read_skeleton(path, data)
+        return Rig(
+            asf_skeleton.skeleton,
+            Pose(asf_skeleton.skeleton, asf_skeleton.skeleton.rest_q),
+            notes=tuple(notes),
+            path=path,
+        )
     motion = acclaim.parse_amc(path, data)
     asf_path = acclaim.find_asf(path)
-    file, rows, notes = _read_skeleton(asf_path, read_bytes(asf_path))
-    return _build_moving_rig(path, file, rows, motion, notes)
+    file, asf_skeleton, notes = _read_skeleton(asf_path, read_bytes(asf_path))
+    return _build_moving_rig(path, file, asf_skeleton, motion, notes)
 
 
 def _read_skeleton(path: Path, data: bytes) -> tuple[acclaim.AsfFile, acclaim.AsfSkeleton, list[str]]:
     file = acclaim.parse_asf(path, data)
     try:
-        rows = acclaim.build_skeleton(file)
+        asf_skeleton = acclaim.build_skeleton(file)
     except InputError as error:
         raise FileError(path, str(error)) from error
-    if not np.isfinite(rows.skeleton.A).all():
+    if not np.isfinite(asf_skeleton.skeleton.A).all():
         raise FileError(path, "its bones are too long for numbers")
-    return file, rows, _list_notes(file, rows)
+    return file, asf_skeleton, _list_notes(file, asf_skeleton)
 
 
-def _list_notes(file: acclaim.AsfFile, rows: acclaim.AsfSkeleton) -> list[str]:
+def _list_notes(file: acclaim.AsfFile, asf_skeleton: acclaim.AsfSkeleton) -> list[str]:
     notes = list(file.notes)
-    slides = [bone.name for bone in rows.bones if set(bone.dof) - set(acclaim.ROTATION_DOFS)]
-    if slides:
+    sliding_bones = [bone.name for bone in asf_skeleton.bones if set(bone.dof) - set(acclaim.ROTATION_DOFS)]
+    if sliding_bones:
         notes.append(
-            f"bones slide or stretch (tx ty tz l), which is not read; only their rotations are: {join_names(slides)}"
+            "bones slide or stretch (tx ty tz l), which is not read; only their rotations are: "
+            f"{join_names(sliding_bones)}"
         )
-    partly_limited = [bone.name for bone in rows.bones if len(bone.limits) not in (0, len(bone.dof))]
-    if partly_limited:
+    partly_limited_bones = [bone.name for bone in asf_skeleton.bones if len(bone.limits) not in (0, len(bone.dof))]
+    if partly_limited_bones:
         notes.append(
-            f"bones have limits for some of their degrees of freedom; the others are free: {join_names(partly_limited)}"
+            "bones have limits for some of their degrees of freedom; the others are free: "
+            f"{join_names(partly_limited_bones)}"
         )
     if any((*file.root.position, *file.root.orientation)):
         notes.append(
@@ -74,16 +81,16 @@ def _list_notes(file: acclaim.AsfFile, rows: acclaim.AsfSkeleton) -> list[str]:
 
 
 def _build_moving_rig(
-    path: Path, file: acclaim.AsfFile, rows: acclaim.AsfSkeleton, motion: acclaim.AmcMotion, notes: list[str]
+    path: Path, file: acclaim.AsfFile, asf_skeleton: acclaim.AsfSkeleton, motion: acclaim.AmcMotion, notes: list[str]
 ) -> Rig:
-    skeleton = rows.skeleton
-    q = acclaim.convert_to_q(path, file, rows, motion)
-    missing = [bone.name for bone in rows.bones if bone.dof and bone.name.lower() not in motion.values]
-    missing += [acclaim.ROOT] * (acclaim.ROOT not in motion.values)
-    if missing:
-        notes.append(f"the file has no values for these, which stay at zero: {join_names(missing)}")
-    violations = acclaim.describe_limit_violations(file, rows.bones, motion)
+    skeleton = asf_skeleton.skeleton
+    q = acclaim.convert_to_q(path, file, asf_skeleton, motion)
+    missing_bones = [bone.name for bone in asf_skeleton.bones if bone.dof and bone.name.lower() not in motion.values]
+    missing_bones += [acclaim.ROOT] * (acclaim.ROOT not in motion.values)
+    if missing_bones:
+        notes.append(f"the file has no values for these, which stay at zero: {join_names(missing_bones)}")
+    violation_note = acclaim.describe_limit_violations(file, asf_skeleton.bones, motion)
     clip = Clip.at_rate(Pose(skeleton, q), motion.rate, name_clip(path))
     pose = Pose(skeleton, q[0] if len(q) == 1 else skeleton.rest_q)
-    all_notes = (*notes, *motion.notes, *([violations] if violations else []))
+    all_notes = (*notes, *motion.notes, *([violation_note] if violation_note else []))
     return dataclasses.replace(Rig(skeleton, pose, (clip,), path=path), notes=all_notes)

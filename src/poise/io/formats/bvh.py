@@ -29,7 +29,7 @@ SUFFIXES = (".bvh",)
 ONE_CLIP = True
 RESTS = ("keep", "zero")
 ONE_ROOT = True
-_MAX_RELATIVE_SHARE = 0.25  # fraction of the OFFSET's length; root positions below it look relative to the OFFSET
+_MAX_OFFSET_SHARE = 0.25  # fraction of the OFFSET's length; root positions below it look relative to the OFFSET
 
 
 def read(path: Path) -> Rig:
@@ -45,23 +45,26 @@ def read(path: Path) -> Rig:
 
 def _read_data(path: Path, data: bytes) -> Rig:
     header = bvh_reader.parse_header(path, data)
-    names, notes = _build_names(header.nodes)
-    skeleton = _build_skeleton(header.nodes, names)
+    names, notes = _build_names(header.joints)
+    skeleton = _build_skeleton(header.joints, names)
     motion = header.motion
     if motion is None:
-        values, row_notes = np.zeros((0, header.width)), ["it has no MOTION block, and so no clip: the rest pose alone"]
+        values, row_notes = (
+            np.zeros((0, header.column_count)),
+            ["it has no MOTION block, and so no clip: the rest pose alone"],
+        )
         frame_time, time_notes = bvh_reader.DEFAULT_FRAME_TIME_S, []
     else:
-        values, row_notes = bvh_reader.read_motion_rows(path, data, motion, header.width)
+        values, row_notes = bvh_reader.read_motion_rows(path, data, motion, header.column_count)
         frame_time, time_notes = _check_frame_time(path, motion)
     times: Floats = frame_time * np.arange(len(values), dtype=np.float64)
-    channels = tuple(node.channels for node in header.nodes)
+    channels = tuple(node.channels for node in header.joints)
     q = bvh_reader.compute_q(skeleton, channels, values)
     spans = None if motion is None else (motion.count_span, motion.time_span)
-    document = bvh_reader.BvhDocument(data, spans, names, channels, header.width, values, times, q)
+    document = bvh_reader.BvhDocument(data, spans, names, channels, header.column_count, values, times, q)
     skeleton = dataclasses.replace(skeleton, source=document)
     clips = () if motion is None else (Clip(times, Pose(skeleton, q), name_clip(path)),)
-    all_notes = (*notes, *row_notes, *time_notes, *_note_relative_positions(header.nodes, names, values))
+    all_notes = (*notes, *row_notes, *time_notes, *_note_relative_positions(header.joints, names, values))
     pose_q = q[0] if len(q) == 1 else skeleton.rest_q
     return Rig(skeleton, Pose(skeleton, pose_q), clips, notes=all_notes, path=path)
 
@@ -87,36 +90,36 @@ def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
     return names, describe_renames(skeleton.names, names)
 
 
-def _build_names(nodes: list[bvh_reader.BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
+def _build_names(joints: list[bvh_reader.BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
     """Build unique names of all rows. Joints come before End Sites; an End Site is `<parent>_end`."""
     notes: list[str] = []
-    rows = [i for i, node in enumerate(nodes) if not node.is_end]
-    raw_names = [nodes[i].name or f"joint_{i}" for i in rows]
-    names: list[str] = [""] * len(nodes)
-    for i, new in zip(rows, make_unique_names(raw_names), strict=True):
-        names[i] = new
-        if new != nodes[i].name:
-            why = "a joint without a name" if not nodes[i].name else f"a second joint {nodes[i].name!r}"
-            notes.append(f"{why} is called {new!r} here")
-    ends = [i for i, node in enumerate(nodes) if node.is_end]
-    wanted = [names[i] for i in rows] + [f"{names[nodes[i].parent]}_end" for i in ends]
-    for i, new in zip(ends, make_unique_names(wanted)[len(rows) :], strict=True):
-        names[i] = new
+    joint_rows = [i for i, node in enumerate(joints) if not node.is_end]
+    raw_names = [joints[i].name or f"joint_{i}" for i in joint_rows]
+    names: list[str] = [""] * len(joints)
+    for i, unique_name in zip(joint_rows, make_unique_names(raw_names), strict=True):
+        names[i] = unique_name
+        if unique_name != joints[i].name:
+            reason = "a joint without a name" if not joints[i].name else f"a second joint {joints[i].name!r}"
+            notes.append(f"{reason} is called {unique_name!r} here")
+    end_rows = [i for i, node in enumerate(joints) if node.is_end]
+    wanted_names = [names[i] for i in joint_rows] + [f"{names[joints[i].parent]}_end" for i in end_rows]
+    for i, unique_name in zip(end_rows, make_unique_names(wanted_names)[len(joint_rows) :], strict=True):
+        names[i] = unique_name
     return tuple(names), notes
 
 
-def _build_skeleton(nodes: list[bvh_reader.BvhJoint], names: tuple[str, ...]) -> Skeleton:
-    kinds = [_find_kind(node.channels) for node in nodes]
-    offsets = np.array([node.offset for node in nodes])
-    free = np.array(kinds) == Kind.FREE
+def _build_skeleton(joints: list[bvh_reader.BvhJoint], names: tuple[str, ...]) -> Skeleton:
+    kinds = [_find_kind(node.channels) for node in joints]
+    offsets = np.array([node.offset for node in joints])
+    is_free = np.array(kinds) == Kind.FREE
     return Skeleton.build(
         names,
-        [node.parent for node in nodes],
+        [node.parent for node in joints],
         kinds,
-        offsets=np.where(free[:, None], 0.0, offsets),
+        offsets=np.where(is_free[:, None], 0.0, offsets),
         rest_q=_build_rest_q(kinds, offsets),
-        source_ids=[bvh_reader.BvhName("End Site" if node.is_end else node.name) for node in nodes],
-        euler=[node.channels.written_order for node in nodes],
+        source_ids=[bvh_reader.BvhName("End Site" if node.is_end else node.name) for node in joints],
+        euler=[node.channels.written_order for node in joints],
     )
 
 
@@ -135,24 +138,24 @@ def _build_rest_q(kinds: list[Kind], offsets: Floats) -> Floats:
 
 
 def _check_frame_time(path: Path, header: bvh_reader.BvhMotionHeader) -> tuple[float, list[str]]:
-    time = header.frame_time
-    if time == 0.0:
+    frame_time = header.frame_time
+    if frame_time == 0.0:
         return bvh_reader.DEFAULT_FRAME_TIME_S, ["the frame time is 0; 30 frames per second are used"]
-    if not bvh_reader.is_usable_frame_time(time):
-        raise FileError(path, f"a frame time of {time:g} s cannot be used", place="Frame Time")
-    return time, []
+    if not bvh_reader.is_usable_frame_time(frame_time):
+        raise FileError(path, f"a frame time of {frame_time:g} s cannot be used", place="Frame Time")
+    return frame_time, []
 
 
-def _note_relative_positions(nodes: list[bvh_reader.BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
+def _note_relative_positions(joints: list[bvh_reader.BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
     """Note root positions close to zero. They look relative to the OFFSET, but are read as absolute."""
     notes: list[str] = []
-    for node, name in zip(nodes, names, strict=True):
+    for node, name in zip(joints, names, strict=True):
         columns = [node.channels.positions.get(axis) for axis in "XYZ"]
         if node.parent >= 0 or None in columns or not len(values):
             continue
         length = float(np.linalg.norm(node.offset))
         distances = np.linalg.norm(values[:, columns], axis=-1)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        if length > 0 and distances.max() < _MAX_RELATIVE_SHARE * length:
+        if length > 0 and distances.max() < _MAX_OFFSET_SHARE * length:
             notes.append(
                 f"the positions of root {name!r} stay within {distances.max():.4g} of zero while its OFFSET is "
                 f"{length:.4g} long; they were read as positions, as in most files, but may be relative to it"

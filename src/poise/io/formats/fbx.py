@@ -54,19 +54,24 @@ def read(path: Path) -> Rig:
 
 def _build_rig(path: Path, reply: SubprocessReply) -> Rig:
     nodes = fbx_scene.parse_nodes(reply)
-    takes, rest = fbx_scene.parse_takes(reply, len(nodes)), fbx_scene.parse_rest(reply, len(nodes))
-    notes = _list_notes(reply, [one.name for one in (*nodes, *takes)])
-    rotating_rows = {row for take in takes for row in take.find_rotating_rows(rest)}
-    skeleton = fbx_scene.build_skeleton(reply, nodes, rest, rotating_rows, notes)
+    takes, rest_transforms = (
+        fbx_scene.parse_takes(reply, len(nodes)),
+        fbx_scene.parse_rest_transforms(reply, len(nodes)),
+    )
+    notes = _list_notes(reply, [item.name for item in (*nodes, *takes)])
+    rotating_rows = {row for take in takes for row in take.find_rotating_rows(rest_transforms)}
+    skeleton = fbx_scene.build_skeleton(reply, nodes, rest_transforms, rotating_rows, notes)
     if not (skeleton.kinds == Kind.BALL).any():
-        count = len(nodes) + reply.header["cameras"] + reply.header["lights"]
-        raise FileError(path, f"there is no skeleton in it: none of its {count} nodes is a bone or rotates")
+        node_count = len(nodes) + reply.header["cameras"] + reply.header["lights"]
+        raise FileError(path, f"there is no skeleton in it: none of its {node_count} nodes is a bone or rotates")
     pose = Pose(skeleton, skeleton.rest_q)
-    worlds = _compute_rest_world(path, skeleton, rest)
+    world_from_joint = _compute_rest_world(path, skeleton, rest_transforms)
     bones = [row for row, node in enumerate(nodes) if node.is_bone]
-    notes += fbx_scene.check_size(skeleton, worlds[:, :3, 3], bones)
+    notes += fbx_scene.check_size(skeleton, world_from_joint[:, :3, 3], bones)
     names = make_unique_names([take.name or f"take_{i}" for i, take in enumerate(takes)])
-    clips = tuple(fbx_scene.build_clip(skeleton, rest, take, name) for take, name in zip(takes, names, strict=True))
+    clips = tuple(
+        fbx_scene.build_clip(skeleton, rest_transforms, take, name) for take, name in zip(takes, names, strict=True)
+    )
     notes += _note_late_starts(takes, list(names))
     return Rig(skeleton, pose, clips, _build_skins(reply, nodes, skeleton), notes=tuple(notes), path=path)
 
@@ -79,11 +84,11 @@ def _list_notes(reply: SubprocessReply, names: list[str]) -> list[str]:
         notes += [_note_bad_encoding(names)] if _UFBX_BAD_UTF8 in warnings else []
         if reply.header["constraints"] > 0:
             notes.append(f"{reply.header['constraints']} constraints, such as IK handles, are not evaluated")
-        counts = [(reply.header[f"{thing}s"], thing) for thing in ("camera", "light")]
-        omitted = [f"{count} {thing}{'s' if count > 1 else ''}" for count, thing in counts if count > 0]
-        if omitted:
+        counts = [(reply.header[f"{equipment}s"], equipment) for equipment in ("camera", "light")]
+        omitted_counts = [f"{count} {equipment}{'s' if count > 1 else ''}" for count, equipment in counts if count > 0]
+        if omitted_counts:
             notes.append(
-                f"{' and '.join(omitted)} without joints below were left out: they are no part of the character"
+                f"{' and '.join(omitted_counts)} without joints below were left out: they are no part of the character"
             )
     except (TypeError, KeyError) as error:
         raise build_malformed_error(reply.path) from error
@@ -92,11 +97,11 @@ def _list_notes(reply: SubprocessReply, names: list[str]) -> list[str]:
 
 def _note_bad_encoding(names: list[str]) -> str:
     """Note texts in another encoding than UTF-8. They matter only in names that are read."""
-    bad = [name for name in names if "\ufffd" in name]
-    if not bad:
+    bad_names = [name for name in names if "\ufffd" in name]
+    if not bad_names:
         return "it has texts that are not UTF-8, none of them in a name that is read: nothing is lost"
     return (
-        f"names are not UTF-8, and letters that could not be read became \ufffd: {join_names(bad)}; rename these "
+        f"names are not UTF-8, and letters that could not be read became \ufffd: {join_names(bad_names)}; rename these "
         "in the "
         "program that wrote the file, and export it again"
     )
@@ -111,14 +116,18 @@ def _note_late_starts(takes: list[fbx_scene.FbxTake], names: list[str]) -> list[
     ]
 
 
-def _compute_rest_world(path: Path, skeleton: Skeleton, rest: Floats) -> Floats:
+def _compute_rest_world(path: Path, skeleton: Skeleton, rest_transforms: Floats) -> Floats:
     """Compute the world transforms of the rows at rest. A tree whose numbers overflow is refused."""
-    linear = rest[:, 7:, None] * np.eye(3)
-    worlds = compose_world_transforms(skeleton.parents.tolist(), rest[:, :3], rest[:, fbx_scene.WXYZ], linear)
-    bad = np.flatnonzero(~np.isfinite(worlds).all(axis=(1, 2)))
-    if len(bad):
-        raise FileError(path, "its position in the world is too large for a number", place=skeleton.names[int(bad[0])])
-    return worlds
+    linear = rest_transforms[:, 7:, None] * np.eye(3)
+    world_from_joint = compose_world_transforms(
+        skeleton.parents.tolist(), rest_transforms[:, :3], rest_transforms[:, fbx_scene.WXYZ], linear
+    )
+    overflow_rows = np.flatnonzero(~np.isfinite(world_from_joint).all(axis=(1, 2)))
+    if len(overflow_rows):
+        raise FileError(
+            path, "its position in the world is too large for a number", place=skeleton.names[int(overflow_rows[0])]
+        )
+    return world_from_joint
 
 
 def _build_skins(reply: SubprocessReply, nodes: list[fbx_scene.SceneNode], skeleton: Skeleton) -> tuple[Skin, ...]:

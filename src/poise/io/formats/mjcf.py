@@ -45,16 +45,18 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
         raise mjcf_elements.report_malformed(error) from error
     selection = mjcf_elements.strip_model(document.root)
     model, notes = _compile_model(path, selection)
-    mjcf_rows = mjcf_skeleton.build_joints(model)
+    mjcf_joints = mjcf_skeleton.build_joints(model)
     try:
-        skeleton = _build_skeleton(model, mjcf_rows)
+        skeleton = _build_skeleton(model, mjcf_joints)
     except InputError as error:
         raise FileError(path, str(error)) from error
-    poses = mjcf_skeleton.build_keyframes(model, skeleton, mjcf_rows)
-    notes = (*document.notes, *notes, *mjcf_rows.notes, *_list_notes(selection))
-    known = set(skeleton.names) | set(skeleton.aliases)
-    pairs = tuple(pair for pair in selection.excluded if known.issuperset(pair))
-    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=notes, path=path, poses=poses, disabled_pairs=pairs)
+    poses = mjcf_skeleton.build_keyframes(model, skeleton, mjcf_joints)
+    notes = (*document.notes, *notes, *mjcf_joints.notes, *_list_notes(selection))
+    known_names = set(skeleton.names) | set(skeleton.aliases)
+    disabled_pairs = tuple(pair for pair in selection.excluded_pairs if known_names.issuperset(pair))
+    return Rig(
+        skeleton, Pose(skeleton, skeleton.rest_q), notes=notes, path=path, poses=poses, disabled_pairs=disabled_pairs
+    )
 
 
 def _compile_model(path: Path, selection: mjcf_elements.ModelSubset) -> tuple[mjcf_elements.CompiledModel, list[str]]:
@@ -68,48 +70,49 @@ def _compile_model(path: Path, selection: mjcf_elements.ModelSubset) -> tuple[mj
         return model, [f"loops (<connect>, <weld>) are not read, so that poses may open them: {error.reason}"]
 
 
-def _build_skeleton(model: mjcf_elements.CompiledModel, mjcf_rows: mjcf_skeleton.MjcfJoints) -> Skeleton:
+def _build_skeleton(model: mjcf_elements.CompiledModel, mjcf_joints: mjcf_skeleton.MjcfJoints) -> Skeleton:
     """Build the skeleton. InputError for numbers that are too large and for limits without a legal value."""
-    rows = mjcf_rows.joints
-    offsets = np.array([row.offset for row in rows])
+    joints = mjcf_joints.joints
+    offsets = np.array([joint.offset for joint in joints])
     if not (np.abs(offsets) <= MAX_NUMBER).all() or not (np.abs(model.model.qpos0) <= MAX_NUMBER).all():
         message = "a position or a reference value is too large"
         raise InputError(message)
     names, kinds, couplings = (
-        [row.name for row in rows],
-        [row.kind for row in rows],
-        mjcf_skeleton.build_couplings(model, mjcf_rows),
+        [joint.name for joint in joints],
+        [joint.kind for joint in joints],
+        mjcf_skeleton.build_couplings(model, mjcf_joints),
     )
-    limits, ignored = drop_blocking_ranges(
-        names, np.array(kinds), mjcf_skeleton.build_limits(model, mjcf_rows), couplings
+    limits, range_notes = drop_blocking_ranges(
+        names, np.array(kinds), mjcf_skeleton.build_limits(model, mjcf_joints), couplings
     )
-    mjcf_rows.notes += ignored
+    mjcf_joints.notes += range_notes
     skeleton = Skeleton.build(
         names,
-        [row.parent for row in rows],
+        [joint.parent for joint in joints],
         kinds,
         offsets=offsets,
-        rotations=[row.rotation for row in rows],
-        axes=[row.axis for row in rows],
+        rotations=[joint.rotation for joint in joints],
+        axes=[joint.axis for joint in joints],
         limits=limits,
         couplings=couplings,
-        aliases=mjcf_rows.aliases,
-        source_ids=[row.name if row.mujoco_id >= 0 else None for row in rows],
+        aliases=mjcf_joints.aliases,
+        source_ids=[joint.name if joint.mujoco_id >= 0 else None for joint in joints],
         metres_per_unit=1.0,
         up="z",
-        source=mjcf_skeleton.build_document(model, mjcf_rows),
-        loops=tuple(mjcf_skeleton.read_loops(model, mjcf_rows)),
+        source=mjcf_skeleton.build_document(model, mjcf_joints),
+        loops=tuple(mjcf_skeleton.read_loops(model, mjcf_joints)),
     )
-    rest, _ = skeleton.legal(mjcf_skeleton.read_rest_q(model, skeleton, mjcf_rows))
-    return dataclasses.replace(skeleton, rest_q=rest)
+    rest_q, _ = skeleton.legal(mjcf_skeleton.read_rest_q(model, skeleton, mjcf_joints))
+    return dataclasses.replace(skeleton, rest_q=rest_q)
 
 
 def _list_notes(selection: mjcf_elements.ModelSubset) -> list[str]:
     notes: list[str] = []
-    if selection.omitted:
+    if selection.omitted_counts:
         notes.append(
-            f"not read, so joints may move that these would hold: {mjcf_skeleton.format_counts(selection.omitted)}"
+            "not read, so joints may move that these would hold: "
+            f"{mjcf_skeleton.format_counts(selection.omitted_counts)}"
         )
-    if selection.unknown:
-        notes.append(f"unknown elements were ignored: {mjcf_skeleton.format_counts(selection.unknown)}")
+    if selection.unknown_counts:
+        notes.append(f"unknown elements were ignored: {mjcf_skeleton.format_counts(selection.unknown_counts)}")
     return notes

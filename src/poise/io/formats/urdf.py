@@ -44,9 +44,9 @@ def _read_data(path: Path, data: bytes) -> Rig:
     except InputError as error:
         raise FileError(path, str(error)) from error
     except FileError as error:
-        if robot.xacro:  # xacro may create the missing part
+        if robot.xacro_elements:  # xacro may create the missing part
             reason = f"{XACRO_MESSAGE}; as it is, it cannot be read: {error.reason}"
-            raise FileError(path, reason, place=error.place or f"line {robot.xacro[0][1]}") from error
+            raise FileError(path, reason, place=error.place or f"line {robot.xacro_elements[0][1]}") from error
         raise
     document = UrdfDocument(
         data,
@@ -80,13 +80,13 @@ class _SkeletonBuilder:
         self.parents = [-1]
         self.source_ids: list[object] = [root]
         self.aliases = {root: 0}
-        self.row_of: dict[str, int] = {}
+        self.row_by_joint: dict[str, int] = {}
         self.robot = robot
         mimics: dict[str, urdf_joints.Mimic] = {}
         for joint in urdf_joints.sort_joints(path, robot, root):
             reader = urdf_joints.JointReader(path, joint)
             self._append_rows(joint.name, self.aliases[joint.parent], reader.build_rows(self.used_names))
-            self.aliases[joint.child] = self.row_of[joint.name]
+            self.aliases[joint.child] = self.row_by_joint[joint.name]
             mimic = reader.read_mimic()
             if mimic:
                 mimics[joint.name] = mimic
@@ -109,13 +109,13 @@ class _SkeletonBuilder:
             self.parents.append(parent)
             self.source_ids.append(joint)
             parent = len(self.rows) - 1
-        self.row_of[joint] = parent
+        self.row_by_joint[joint] = parent
 
     def _note_hidden_links(self) -> None:
         """Note links named like another joint. The name means the joint."""
-        names = {row.name: i for i, row in enumerate(self.rows)}
+        row_by_name = {row.name: i for i, row in enumerate(self.rows)}
         for link, i in self.aliases.items():
-            if link in names and names[link] != i and i > 0:
+            if link in row_by_name and row_by_name[link] != i and i > 0:
                 self.notes.append(
                     f"link {link!r} and a joint elsewhere have the same name; it means the joint, and the link "
                     f"is found under its own joint {self.rows[i].name!r}"
@@ -127,8 +127,8 @@ class _SkeletonBuilder:
         They are keyed by row name; a note names each that cannot be read.
         """
         inertials: dict[str, tuple[float, tuple[float, float, float]]] = {}
-        for link, elements in self.robot.inertials.items():
-            inertial = urdf_joints.read_inertial(elements)
+        for link, inertial_element in self.robot.inertials.items():
+            inertial = urdf_joints.read_inertial(inertial_element)
             if inertial is None:
                 self.notes.append(f"link {link!r}: its <inertial> has no finite mass and position, and is ignored")
             elif inertial[0] > 0.0 and link in self.aliases:
@@ -139,7 +139,7 @@ class _SkeletonBuilder:
         """Build the skeleton. InputError for limits of coupled joints without a legal value."""
         couplings: list[Coupling | None] = [None] * len(self.rows)
         for name, mimic in self.mimics.items():
-            couplings[self.row_of[name]] = Coupling(self.row_of[mimic.leader], mimic.ratio, mimic.offset)
+            couplings[self.row_by_joint[name]] = Coupling(self.row_by_joint[mimic.leader], mimic.ratio, mimic.offset)
         names, kinds = [row.name for row in self.rows], np.array([row.kind for row in self.rows])
         limits, notes = drop_blocking_ranges(names, kinds, [row.limit for row in self.rows], couplings)
         self.notes += notes

@@ -49,12 +49,12 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     data = read_bytes(path)
     if find_spec("pxr") is None:
         raise FileError(path, _MISSING_PACKAGE)
-    heads = _FILE_HEADS.get(path.suffix.lower(), sum(_FILE_HEADS.values(), ()))
-    if not data.startswith(heads):
+    file_heads = _FILE_HEADS.get(path.suffix.lower(), sum(_FILE_HEADS.values(), ()))
+    if not data.startswith(file_heads):
         raise FileError(path, f"it is not a {path.suffix} file: it does not begin as one")
-    permitted = () if include_root is None else (str(include_root.absolute()),)
+    include_arguments = () if include_root is None else (str(include_root.absolute()),)
     reply = read_in_subprocess(
-        path, data, "poise.io.usd_worker", reader="usd-core", arguments=(str(path.absolute()), *permitted)
+        path, data, "poise.io.usd_worker", reader="usd-core", arguments=(str(path.absolute()), *include_arguments)
     )
     try:
         return _build_rig(path, reply)
@@ -72,36 +72,36 @@ def _build_rig(path: Path, reply: SubprocessReply) -> Rig:
         notes.append(f"layers that it refers to are not there: {join_names(header['missing'])}")
     units = _read_units(header, notes)
     if any(entry["joints"] for entry in header["skeletons"]):
-        figures = build_skeletons(reply, notes, units)
-        clips = build_clips(reply, figures, notes)
-        _check_positions(path, figures.skeleton)
+        stage_skeletons = build_skeletons(reply, notes, units)
+        clips = build_clips(reply, stage_skeletons, notes)
+        _check_positions(path, stage_skeletons.skeleton)
         if header["joints"]:
             notes.append(f"the {len(header['joints'])} physics joints beside the skeleton are not read")
         single_frames = [clip for clip in clips if len(clip.times) == 1]  # the displayed pose, as in a BVH of one frame
         pose = (
             single_frames[0].poses[0]
             if len(clips) == 1 and single_frames
-            else Pose(figures.skeleton, figures.skeleton.rest_q)
+            else Pose(stage_skeletons.skeleton, stage_skeletons.skeleton.rest_q)
         )
-        return Rig(figures.skeleton, pose, clips, figures.skins, notes=tuple(notes), path=path)
-    robot = PhysicsTree(reply, notes)
+        return Rig(stage_skeletons.skeleton, pose, clips, stage_skeletons.skins, notes=tuple(notes), path=path)
+    physics_tree = PhysicsTree(reply, notes)
     if header["odd"]:
         notes.append(f"attributes of another type than USD gives them are not read: {join_names(header['odd'])}")
     if header["others"]:
         notes.append(f"physics joints of other kinds are not read: {join_names(header['others'])}")
-    if not robot.names:
+    if not physics_tree.names:
         raise FileError(path, f"there is no skeleton in it: none of its {header['prims']} prims is one, or a joint")
-    skeleton = robot.build_skeleton(units)
+    skeleton = physics_tree.build_skeleton(units)
     _check_positions(path, skeleton)
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(notes), path=path)
 
 
 def _read_units(header: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    unit, up = float(header["unit"]), header["up"]
-    if not (math.isfinite(unit) and 0.0 < unit <= MAX_NUMBER):
+    metres_per_unit, up = float(header["unit"]), header["up"]
+    if not (math.isfinite(metres_per_unit) and 0.0 < metres_per_unit <= MAX_NUMBER):
         notes.append("metersPerUnit is no length above zero; the unit is taken as unknown")
-    is_known = math.isfinite(unit) and 0.0 < unit <= MAX_NUMBER
-    return {"metres_per_unit": unit if is_known else None, "up": up if up in ("x", "y", "z") else None}
+    is_known = math.isfinite(metres_per_unit) and 0.0 < metres_per_unit <= MAX_NUMBER
+    return {"metres_per_unit": metres_per_unit if is_known else None, "up": up if up in ("x", "y", "z") else None}
 
 
 def _check_positions(path: Path, skeleton: Skeleton) -> None:
@@ -109,6 +109,8 @@ def _check_positions(path: Path, skeleton: Skeleton) -> None:
     world_from_joint = compose_world_transforms(
         skeleton.parents.tolist(), skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3]
     )
-    bad = np.flatnonzero(~np.isfinite(world_from_joint).all(axis=(1, 2)))
-    if len(bad):
-        raise FileError(path, "its position in the world is too large for a number", place=skeleton.names[int(bad[0])])
+    overflow_rows = np.flatnonzero(~np.isfinite(world_from_joint).all(axis=(1, 2)))
+    if len(overflow_rows):
+        raise FileError(
+            path, "its position in the world is too large for a number", place=skeleton.names[int(overflow_rows[0])]
+        )

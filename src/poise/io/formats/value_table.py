@@ -58,25 +58,25 @@ def _format_json(poses: Pose, times: Floats | None) -> str:
     numbers = joint_values.compute_joint_numbers(skeleton, poses.q)
     if times is None and not poses.shape:
         return json.dumps({"joints": _name_values(_list_spans(skeleton), numbers)}, indent=2, ensure_ascii=False) + "\n"
-    flat = numbers.reshape(math.prod(poses.shape), numbers.shape[-1])
+    flat_numbers = numbers.reshape(math.prod(poses.shape), numbers.shape[-1])
     document: dict[str, object] = {} if times is None else {"times": times.tolist()}
     spans = _list_spans(skeleton)
-    document["poses"] = [_name_values(spans, row) for row in flat]
+    document["poses"] = [_name_values(spans, row) for row in flat_numbers]
     return json.dumps(document, indent=None, ensure_ascii=False) + "\n"
 
 
 def _list_spans(skeleton: Skeleton) -> list[tuple[str, int, int]]:
     """List each movable joint's name and number range."""
     spans: list[tuple[str, int, int]] = []
-    end = 0
-    for i, size in joint_values.list_movable_joints(skeleton):
-        spans.append((skeleton.names[i], end, end + size))
-        end += size
+    start_column = 0
+    for i, value_count in joint_values.list_movable_joints(skeleton):
+        spans.append((skeleton.names[i], start_column, start_column + value_count))
+        start_column += value_count
     return spans
 
 
-def _name_values(spans: list[tuple[str, int, int]], row: Floats) -> dict[str, float | list[float]]:
-    numbers = row.tolist()
+def _name_values(spans: list[tuple[str, int, int]], pose_numbers: Floats) -> dict[str, float | list[float]]:
+    numbers = pose_numbers.tolist()
     return {name: numbers[start] if end - start == 1 else numbers[start:end] for name, start, end in spans}
 
 

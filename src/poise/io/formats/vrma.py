@@ -39,8 +39,8 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     """
     data, messages = encode_vrma(strip_free_root(thing), path, like.bound)
     write_checked(path, data, _read_data)
-    for sentence in messages:
-        warnings.warn(f"{path}: {sentence}", WriteWarning, stacklevel=3)
+    for message in messages:
+        warnings.warn(f"{path}: {message}", WriteWarning, stacklevel=3)
 
 
 def _read_data(path: Path, data: bytes) -> Rig:
@@ -61,15 +61,15 @@ def _read_data(path: Path, data: bytes) -> Rig:
     )
 
 
-def _list_notes(extension: Json, rig: Rig, animations: int) -> list[str]:
+def _list_notes(extension: Json, rig: Rig, animation_count: int) -> list[str]:
     notes: list[str] = []
     if extension.get("specVersion") not in _VERSIONS:
         notes.append(f"its version {extension.get('specVersion')!r:.40} is not known; it was read as {_VERSIONS[0]}")
-    missing = [role for role in REQUIRED_BONES if role not in rig.humanoid]
-    if missing:
-        notes.append(f"required VRM bones are missing in it: {join_names(missing)}")
-    if not animations:
+    missing_roles = [role for role in REQUIRED_BONES if role not in rig.humanoid]
+    if missing_roles:
+        notes.append(f"required VRM bones are missing in it: {join_names(missing_roles)}")
+    if not animation_count:
         notes.append("it holds no animation")
-    if animations > 1:
-        notes.append(f"it holds {animations} animations; most programs play the first")
+    if animation_count > 1:
+        notes.append(f"it holds {animation_count} animations; most programs play the first")
     return notes

@@ -26,25 +26,25 @@ _MIN_NUMBER_BUDGET = 1_000_000  # minimum budget of decoded numbers; small files
 class _BufferView(NamedTuple):
     """Buffer view inside its buffer. `stride` is 0 when elements are tightly packed.
 
-    `compression` names the compressing extension, if reading the document needs that extension.
+    `compression_extension` names the compressing extension, if reading the document needs that extension.
     """
 
     buffer: int
     start: int
     length: int
     stride: int
-    compression: str
+    compression_extension: str
 
 
 class Accessor(NamedTuple):
     """Checked accessor: position, shape and type of its elements. Without a view they are zeros."""
 
     view: _BufferView | None
-    offset: int
-    elements: int
-    components: int
+    byte_offset: int
+    element_count: int
+    component_count: int
     component_type: int
-    normalised: bool
+    is_normalised: bool
     sparse: Json | None
 
     @property
@@ -56,16 +56,16 @@ class Accessor(NamedTuple):
 class Accessors:
     """The accessors of a document."""
 
-    def __init__(self, document: Json, buffers: Buffers, required: Iterable[str]) -> None:
+    def __init__(self, document: Json, buffers: Buffers, required_extensions: Iterable[str]) -> None:
         self._accessors = read_objects(document, "accessors")
         self._views = read_objects(document, "bufferViews")
         self._buffers = buffers
-        self._sizes: dict[int, int] = {}
-        self._compressions = [name for name in _MESHOPT_EXTENSIONS if name in required]
-        self._checked: dict[int, _BufferView] = {}
+        self._buffer_sizes: dict[int, int] = {}
+        self._required_compressions = [name for name in _MESHOPT_EXTENSIONS if name in required_extensions]
+        self._checked_views: dict[int, _BufferView] = {}
         self._layouts: dict[int, Accessor] = {}
         self._decoded: dict[int, Floats] = {}
-        self._numbers = 0
+        self._decoded_count = 0
 
     def __len__(self) -> int:
         return len(self._accessors)
@@ -73,8 +73,8 @@ class Accessors:
     def check_all(self) -> None:
         """Check every buffer, view and accessor. This includes those that only meshes use."""
         for i in range(len(self._buffers)):
-            if i not in self._sizes:
-                self._sizes[i] = self._buffers.check_size(i)
+            if i not in self._buffer_sizes:
+                self._buffer_sizes[i] = self._buffers.check_size(i)
         for i in range(len(self._views)):
             self._find_view(i, "")
         for i in range(len(self._accessors)):
@@ -89,14 +89,14 @@ class Accessors:
 
     def decode(self, indices: Iterable[int]) -> dict[int, Floats]:
         """Decode accessors to read-only float64 arrays (count, components). Numbers that are not finite are refused."""
-        new = {i: self.read_layout(i) for i in dict.fromkeys(indices) if i not in self._decoded}
-        for view in {layout.view for layout in new.values() if layout.view is not None}:
+        new_layouts = {i: self.read_layout(i) for i in dict.fromkeys(indices) if i not in self._decoded}
+        for view in {layout.view for layout in new_layouts.values() if layout.view is not None}:
             self._read_view_bytes(view)
-        self._numbers += sum(layout.elements * layout.components for layout in new.values())
-        if self._numbers > _MIN_NUMBER_BUDGET + self._buffers.bytes_read:
+        self._decoded_count += sum(layout.element_count * layout.component_count for layout in new_layouts.values())
+        if self._decoded_count > _MIN_NUMBER_BUDGET + self._buffers.bytes_read:
             raise BrokenError("accessors", "claim more numbers than the file's bytes can hold")
-        self._decode_packed({i: layout for i, layout in new.items() if layout.is_packed_float})
-        for i in new:
+        self._decode_packed({i: layout for i, layout in new_layouts.items() if layout.is_packed_float})
+        for i in new_layouts:
             if i not in self._decoded:
                 self._decoded[i] = self._decode_accessor(i)
         return self._decoded
@@ -105,49 +105,49 @@ class Accessors:
 
     def _check_accessor(self, i: int) -> Accessor:
         accessor, place = self._accessors[i], f"accessors[{i}]"
-        kind, shape = accessor.get("componentType"), accessor.get("type")
+        component_type, element_type = accessor.get("componentType"), accessor.get("type")
         if (
-            type(kind) is not int
-            or kind not in _COMPONENT_BYTES
-            or not isinstance(shape, str)
-            or shape not in _COMPONENTS
+            type(component_type) is not int
+            or component_type not in _COMPONENT_BYTES
+            or not isinstance(element_type, str)
+            or element_type not in _COMPONENTS
         ):
             raise BrokenError(place, "its componentType or type is unknown")
-        size, components = _COMPONENT_BYTES[kind], _COMPONENTS[shape]
-        count = read_natural(accessor, "count", place)
-        offset = read_natural(accessor, "byteOffset", place, 0)
+        component_bytes, component_count = _COMPONENT_BYTES[component_type], _COMPONENTS[element_type]
+        element_count = read_natural(accessor, "count", place)
+        byte_offset = read_natural(accessor, "byteOffset", place, 0)
         sparse = read_object(accessor, "sparse", place) if "sparse" in accessor else None
         view = None
         if "bufferView" in accessor:
             view = self._find_view(accessor["bufferView"], place)
-            if view.stride == size * components:
+            if view.stride == component_bytes * component_count:
                 view = view._replace(stride=0)
-            _check_fits(view, offset, count, size, components, place)
+            _check_fits(view, byte_offset, element_count, component_bytes, component_count, place)
         normalised = bool(accessor.get("normalized", False))
-        return Accessor(view, offset, count, components, kind, normalised, sparse)
+        return Accessor(view, byte_offset, element_count, component_count, component_type, normalised, sparse)
 
     def _find_view(self, value: Any, place: str) -> _BufferView:
         i = check_index(value, len(self._views), place, "bufferView")
-        view = self._checked.get(i)
+        view = self._checked_views.get(i)
         if view is None:
-            view = self._checked[i] = self._check_view(i)
+            view = self._checked_views[i] = self._check_view(i)
         return view
 
     def _check_view(self, i: int) -> _BufferView:
         view, place = self._views[i], f"bufferViews[{i}]"
         compressions = (
-            [name for name in self._compressions if name in read_object(view, "extensions", place)]
-            if self._compressions
+            [name for name in self._required_compressions if name in read_object(view, "extensions", place)]
+            if self._required_compressions
             else []
         )
         buffer = check_index(view.get("buffer"), len(self._buffers), place, "buffer")
-        size = self._sizes.get(buffer)
-        if size is None:
-            size = self._sizes[buffer] = self._buffers.check_size(buffer)
+        buffer_size = self._buffer_sizes.get(buffer)
+        if buffer_size is None:
+            buffer_size = self._buffer_sizes[buffer] = self._buffers.check_size(buffer)
         start = read_natural(view, "byteOffset", place, 0)
         length = read_natural(view, "byteLength", place)
-        if start + length > size:
-            raise BrokenError(place, f"ends at byte {start + length:,}; its buffer has {size:,}")
+        if start + length > buffer_size:
+            raise BrokenError(place, f"ends at byte {start + length:,}; its buffer has {buffer_size:,}")
         return _BufferView(
             buffer, start, length, read_natural(view, "byteStride", place, 0), compressions[0] if compressions else ""
         )
@@ -156,77 +156,89 @@ class Accessors:
 
     def _read_view_bytes(self, view: _BufferView) -> bytes:
         """Return the bytes of a view's buffer."""
-        if view.compression:
-            raise BrokenError("", f"the skeleton's data is compressed with {view.compression}, which poise cannot read")
+        if view.compression_extension:
+            raise BrokenError(
+                "", f"the skeleton's data is compressed with {view.compression_extension}, which poise cannot read"
+            )
         return self._buffers[view.buffer]
 
     def _decode_packed(self, layouts: dict[int, Accessor]) -> None:
         """Decode packed floats together. A rig usually has thousands of small accessors."""
-        memory = {l.view.buffer: memoryview(self._read_view_bytes(l.view)) for l in layouts.values() if l.view}
-        runs: list[memoryview] = []
-        sizes: list[int] = []
+        memory_by_buffer = {
+            packed.view.buffer: memoryview(self._read_view_bytes(packed.view))
+            for packed in layouts.values()
+            if packed.view
+        }
+        byte_runs: list[memoryview] = []
+        number_counts: list[int] = []
         for layout in layouts.values():
-            view, size = layout.view, layout.elements * layout.components
+            view, number_count = layout.view, layout.element_count * layout.component_count
             if view is not None:
-                start = view.start + layout.offset
-                runs.append(memory[view.buffer][start : start + 4 * size])
-                sizes.append(size)
-        values = np.frombuffer(b"".join(runs), dtype="<f4").astype(np.float64)
+                start = view.start + layout.byte_offset
+                byte_runs.append(memory_by_buffer[view.buffer][start : start + 4 * number_count])
+                number_counts.append(number_count)
+        values = np.frombuffer(b"".join(byte_runs), dtype="<f4").astype(np.float64)
         values.setflags(write=False)
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            i = list(layouts)[int(np.searchsorted(np.cumsum(sizes), bad[0], side="right"))]
-            raise BrokenError(f"accessors[{i}]", f"holds {values[bad[0]]}, which is not a finite number")
+        bad_indices = np.flatnonzero(~np.isfinite(values))
+        if len(bad_indices):
+            i = list(layouts)[int(np.searchsorted(np.cumsum(number_counts), bad_indices[0], side="right"))]
+            raise BrokenError(f"accessors[{i}]", f"holds {values[bad_indices[0]]}, which is not a finite number")
         start = 0
-        for (i, layout), size in zip(layouts.items(), sizes, strict=True):
-            self._decoded[i] = values[start : start + size].reshape(layout.elements, layout.components)
-            start += size
+        for (i, layout), number_count in zip(layouts.items(), number_counts, strict=True):
+            self._decoded[i] = values[start : start + number_count].reshape(
+                layout.element_count, layout.component_count
+            )
+            start += number_count
 
     def _decode_accessor(self, i: int) -> Floats:
         layout, place = self.read_layout(i), f"accessors[{i}]"
-        values = np.zeros((layout.elements, layout.components), dtype=_DTYPES[layout.component_type])
+        values = np.zeros((layout.element_count, layout.component_count), dtype=_DTYPES[layout.component_type])
         if layout.view is not None:
             values[:] = self._view_strided(
-                layout.view, layout.offset, layout.elements, layout.components, layout.component_type
+                layout.view, layout.byte_offset, layout.element_count, layout.component_count, layout.component_type
             )
         if layout.sparse is not None:
             self._apply_sparse(values, layout, place)
-        result = values.astype(np.float64)
-        if not np.isfinite(result).all():
+        decoded_values = values.astype(np.float64)
+        if not np.isfinite(decoded_values).all():
             raise BrokenError(place, "holds a number that is not finite")
-        if layout.normalised and layout.component_type != FLOAT_TYPE:
-            result = np.maximum(result / np.iinfo(values.dtype).max, -1.0)
-        result.setflags(write=False)
-        return result
+        if layout.is_normalised and layout.component_type != FLOAT_TYPE:
+            decoded_values = np.maximum(decoded_values / np.iinfo(values.dtype).max, -1.0)
+        decoded_values.setflags(write=False)
+        return decoded_values
 
     def _apply_sparse(self, values: np.ndarray, layout: Accessor, place: str) -> None:
         sparse = layout.sparse or {}
         place = f"{place}.sparse"
-        count = read_natural(sparse, "count", place)
-        if count > layout.elements:
-            raise BrokenError(place, f"replaces {count:,} elements of {layout.elements:,}")
-        rows = self._read_sparse_part(sparse, "indices", count, 1, f"{place}.indices")[:, 0].astype(np.int64)
-        if len(rows) and (rows.max() >= layout.elements or (np.diff(rows) <= 0).any()):
+        replaced_count = read_natural(sparse, "count", place)
+        if replaced_count > layout.element_count:
+            raise BrokenError(place, f"replaces {replaced_count:,} elements of {layout.element_count:,}")
+        rows = self._read_sparse_part(sparse, "indices", replaced_count, 1, f"{place}.indices")[:, 0].astype(np.int64)
+        if len(rows) and (rows.max() >= layout.element_count or (np.diff(rows) <= 0).any()):
             raise BrokenError(f"{place}.indices", "must increase and stay below the accessor's count")
-        kind = layout.component_type
-        values[rows] = self._read_sparse_part(sparse, "values", count, layout.components, f"{place}.values", kind)
+        component_type = layout.component_type
+        values[rows] = self._read_sparse_part(
+            sparse, "values", replaced_count, layout.component_count, f"{place}.values", component_type
+        )
 
     def _read_sparse_part(
-        self, sparse: Json, key: str, count: int, components: int, place: str, kind: int | None = None
+        self, sparse: Json, key: str, count: int, components: int, place: str, component_type: int | None = None
     ) -> np.ndarray:
-        part = read_object(sparse, key, place.rpartition(".")[0])
-        if kind is None:
-            kind = part.get("componentType")
-            if type(kind) is not int or kind not in (5121, 5123, 5125):
+        sparse_part = read_object(sparse, key, place.rpartition(".")[0])
+        if component_type is None:
+            component_type = sparse_part.get("componentType")
+            if type(component_type) is not int or component_type not in (5121, 5123, 5125):
                 raise BrokenError(place, "its componentType must be 5121, 5123 or 5125")
-        view = self._find_view(part.get("bufferView"), place)._replace(stride=0)
-        offset = read_natural(part, "byteOffset", place, 0)
-        _check_fits(view, offset, count, _COMPONENT_BYTES[kind], components, place)
-        return self._view_strided(view, offset, count, components, kind)
+        view = self._find_view(sparse_part.get("bufferView"), place)._replace(stride=0)
+        offset = read_natural(sparse_part, "byteOffset", place, 0)
+        _check_fits(view, offset, count, _COMPONENT_BYTES[component_type], components, place)
+        return self._view_strided(view, offset, count, components, component_type)
 
-    def _view_strided(self, view: _BufferView, offset: int, count: int, components: int, kind: int) -> np.ndarray:
+    def _view_strided(
+        self, view: _BufferView, offset: int, count: int, components: int, component_type: int
+    ) -> np.ndarray:
         """View the elements in place. Their bounds are checked already."""
-        dtype = np.dtype(_DTYPES[kind])
+        dtype = np.dtype(_DTYPES[component_type])
         stride = view.stride or dtype.itemsize * components
         if not count:
             return np.zeros((0, components), dtype)
@@ -234,16 +246,18 @@ class Accessors:
         return np.ndarray((count, components), dtype, self._read_view_bytes(view), view.start + offset, strides)
 
 
-def _check_fits(view: _BufferView, offset: int, count: int, size: int, components: int, place: str) -> None:
-    element = size * components
-    stride = view.stride or element
-    if stride < element:
-        raise BrokenError(place, f"its elements of {element} bytes overlap: the byteStride is {stride}")
-    if (offset % size) or (view.start % size) or (stride % size):
-        raise BrokenError(place, f"its numbers of {size} bytes are not aligned")
-    needed = offset + (stride * (count - 1) + element if count else 0)
-    if needed > view.length:
-        raise BrokenError(place, f"needs {needed:,} bytes for {count:,} elements; its bufferView has {view.length:,}")
+def _check_fits(view: _BufferView, offset: int, count: int, component_bytes: int, components: int, place: str) -> None:
+    element_bytes = component_bytes * components
+    stride = view.stride or element_bytes
+    if stride < element_bytes:
+        raise BrokenError(place, f"its elements of {element_bytes} bytes overlap: the byteStride is {stride}")
+    if (offset % component_bytes) or (view.start % component_bytes) or (stride % component_bytes):
+        raise BrokenError(place, f"its numbers of {component_bytes} bytes are not aligned")
+    needed_bytes = offset + (stride * (count - 1) + element_bytes if count else 0)
+    if needed_bytes > view.length:
+        raise BrokenError(
+            place, f"needs {needed_bytes:,} bytes for {count:,} elements; its bufferView has {view.length:,}"
+        )
 
 
 def normalize_quaternions(values: Floats, labels: Iterable[str] = ()) -> Floats:
@@ -251,9 +265,9 @@ def normalize_quaternions(values: Floats, labels: Iterable[str] = ()) -> Floats:
 
     A quaternion of zero length is refused; `labels` may name the rows.
     """
-    zero: Ints = np.flatnonzero(~values.any(axis=1))
-    if len(zero):
+    zero_rows: Ints = np.flatnonzero(~values.any(axis=1))
+    if len(zero_rows):
         names = list(labels)
-        place = names[int(zero[0])] if names else ""
+        place = names[int(zero_rows[0])] if names else ""
         raise BrokenError(place, "a rotation of zero length is no rotation")
     return rotations.unit(values)

@@ -53,14 +53,14 @@ def parse_document(data: bytes) -> Json:
     except UnicodeDecodeError as error:
         raise BrokenError("JSON", f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
     try:
-        value = json.loads(text, parse_constant=_reject_constant)
+        document = json.loads(text, parse_constant=_reject_constant)
     except RecursionError as error:
         raise BrokenError("JSON", "is nested too deeply") from error
     except ValueError as error:  # JSONDecodeError, and integers of thousands of digits
         raise BrokenError("JSON", f"cannot be parsed: {error}") from error
-    if not isinstance(value, dict):
-        raise BrokenError("JSON", f"is {_describe_type(value)} where a glTF document is an object")
-    return cast("Json", value)
+    if not isinstance(document, dict):
+        raise BrokenError("JSON", f"is {_describe_type(document)} where a glTF document is an object")
+    return cast("Json", document)
 
 
 def _reject_constant(name: str) -> float:
@@ -112,18 +112,18 @@ def read_strings(parent: Json, key: str) -> list[str]:
 
 def read_numbers(value: Any, count: int, place: str, label: str) -> list[float]:
     """Read exactly `count` finite numbers. Booleans are refused."""
-    result = parse_finite_list(value, count)
-    if result is None:
+    numbers = parse_finite_list(value, count)
+    if numbers is None:
         raise BrokenError(place, f"{label} must be {count} finite numbers, not {_format_value(value)}")
-    return result
+    return numbers
 
 
 def parse_finite_list(value: Any, count: int) -> list[float] | None:
     """Parse `count` finite numbers as floats. None for anything else."""
     if not isinstance(value, list) or len(cast("list[Any]", value)) != count:
         return None
-    result = [number for item in cast("list[Any]", value) if (number := parse_finite_number(item)) is not None]
-    return result if len(result) == count else None
+    numbers = [number for item in cast("list[Any]", value) if (number := parse_finite_number(item)) is not None]
+    return numbers if len(numbers) == count else None
 
 
 def parse_finite_number(value: Any) -> float | None:
@@ -153,8 +153,8 @@ def _format_value(value: Any) -> str:
         return f"{_describe_type(value)} of {len(cast('list[Any]', value))}"
     if type(value) is int and abs(value) > 2**64:
         return "a huge integer"
-    shown = ascii(value) if not isinstance(value, str) else ascii(value[:60])
-    return shown if value is not None else "null"
+    text = ascii(value) if not isinstance(value, str) else ascii(value[:60])
+    return text if value is not None else "null"
 
 
 # --- Notes on repairs and ignored content, collected per kind --------------------------------------------------------
@@ -201,7 +201,7 @@ _VERSION_PATTERN = re.compile(r"\d{1,9}\.\d{1,9}", re.ASCII)
 class Container:
     """Parts of a file: JSON, BIN chunk, further chunks, notes on repairs."""
 
-    kind: Literal["glb", "gltf"]
+    container_type: Literal["glb", "gltf"]
     json: Json
     binary: bytes | None = None
     chunks: tuple[tuple[int, bytes], ...] = ()
@@ -239,42 +239,42 @@ def unpack_document(data: bytes, suffix: str) -> Container:
     )
 
 
-def _note_wrong_suffix(suffix: str, kind: str, label: str) -> tuple[str, ...]:
-    is_right = suffix == ".gltf" if kind == "gltf" else suffix != ".gltf"
+def _note_wrong_suffix(suffix: str, container_type: str, label: str) -> tuple[str, ...]:
+    is_right = suffix == ".gltf" if container_type == "gltf" else suffix != ".gltf"
     return () if is_right else (f"the file is named {suffix} but is {label}; it was read as one",)
 
 
 def _unpack_glb(data: bytes, suffix: str) -> Container:
     if len(data) < 20:  # noqa: PLR2004  (12 bytes of header, 8 of the first chunk's)
         raise BrokenError("GLB header", f"is cut off: the file has only {len(data)} bytes")
-    _, version, length = struct.unpack_from("<4sII", data)
+    _, version, glb_bytes = struct.unpack_from("<4sII", data)
     if version != 2:  # noqa: PLR2004
         raise BrokenError("GLB header", f"container version {version} is not supported; version 2 is")
-    if length > len(data):
-        raise BrokenError("GLB header", f"says {length:,} bytes; the file has {len(data):,}")
-    chunks = _read_chunks(data, length)
+    if glb_bytes > len(data):
+        raise BrokenError("GLB header", f"says {glb_bytes:,} bytes; the file has {len(data):,}")
+    chunks = _read_chunks(data, glb_bytes)
     if not chunks or chunks[0][0] != _JSON_CHUNK:
         raise BrokenError("GLB chunk 0", "must be the JSON chunk")
     binary = chunks[1][1] if len(chunks) > 1 and chunks[1][0] == _BIN_CHUNK else None
-    others = tuple(chunks[1 if binary is None else 2 :])
+    further_chunks = tuple(chunks[1 if binary is None else 2 :])
     notes = list(_note_wrong_suffix(suffix, "glb", "a GLB file"))
-    if length < len(data):
-        notes.append(f"{len(data) - length:,} bytes after the end of the GLB were ignored")
-    return Container("glb", _check_asset(parse_document(chunks[0][1])), binary, others, tuple(notes))
+    if glb_bytes < len(data):
+        notes.append(f"{len(data) - glb_bytes:,} bytes after the end of the GLB were ignored")
+    return Container("glb", _check_asset(parse_document(chunks[0][1])), binary, further_chunks, tuple(notes))
 
 
 def _read_chunks(data: bytes, end: int) -> list[tuple[int, bytes]]:
     chunks: list[tuple[int, bytes]] = []
-    at = 12
-    while at < end:
+    position = 12
+    while position < end:
         place = f"GLB chunk {len(chunks)}"
-        if end - at < 8:  # noqa: PLR2004
-            raise BrokenError(place, f"its header is cut off at byte {at:,}")
-        length, kind = struct.unpack_from("<II", data, at)
-        if length > end - at - 8:
-            raise BrokenError(place, f"says {length:,} bytes; the file has {end - at - 8:,} left for it")
-        chunks.append((kind, data[at + 8 : at + 8 + length]))
-        at += 8 + length
+        if end - position < 8:  # noqa: PLR2004
+            raise BrokenError(place, f"its header is cut off at byte {position:,}")
+        length, chunk_type = struct.unpack_from("<II", data, position)
+        if length > end - position - 8:
+            raise BrokenError(place, f"says {length:,} bytes; the file has {end - position - 8:,} left for it")
+        chunks.append((chunk_type, data[position + 8 : position + 8 + length]))
+        position += 8 + length
     return chunks
 
 
@@ -301,20 +301,20 @@ def pack_document(container: Container) -> bytes:
     except ValueError as error:
         raise UnsupportedError("the document holds a number too large for a double; it cannot be written") from error
     data = text.encode("ascii")
-    if container.kind == "gltf":
+    if container.container_type == "gltf":
         return data + b"\n"
     chunks = [(_JSON_CHUNK, data + b" " * (-len(data) % 4))]
     if container.binary is not None:
         chunks.append((_BIN_CHUNK, container.binary))
-    body = b"".join(_pack_chunk(kind, content) for kind, content in [*chunks, *container.chunks])
+    body = b"".join(_pack_chunk(chunk_type, content) for chunk_type, content in [*chunks, *container.chunks])
     if len(body) + 12 > _MAX_GLB_BYTES:
         raise UnsupportedError("a GLB file cannot be larger than 4 GiB")
     return struct.pack("<4sII", _GLB_MAGIC, 2, len(body) + 12) + body
 
 
-def _pack_chunk(kind: int, content: bytes) -> bytes:
+def _pack_chunk(chunk_type: int, content: bytes) -> bytes:
     padding = b"\0" * (-len(content) % 4)
-    return struct.pack("<II", len(content) + len(padding), kind) + content + padding
+    return struct.pack("<II", len(content) + len(padding), chunk_type) + content + padding
 
 
 # --- Buffer bytes: BIN chunk, data URIs, files inside the document's folder ------------------------------------------
@@ -326,12 +326,18 @@ _SCHEME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")  # or a Windows drive
 
 def resolve_inside(folder: Path, uri: str, place: str) -> Path:
     """Resolve a relative URI to a file inside `folder`. Any URI that could lead out is refused unopened."""
-    name = unquote(uri, errors="strict") if len(uri) <= _MAX_URI_LENGTH and _is_decodable(uri) else ""
-    if not name or "\0" in name or "\\" in name or name.startswith("/") or _SCHEME_PATTERN.match(name):
+    relative_path = unquote(uri, errors="strict") if len(uri) <= _MAX_URI_LENGTH and _is_decodable(uri) else ""
+    if (
+        not relative_path
+        or "\0" in relative_path
+        or "\\" in relative_path
+        or relative_path.startswith("/")
+        or _SCHEME_PATTERN.match(relative_path)
+    ):
         raise BrokenError(place, f"{uri[:200]!a} is not a relative path inside the file's folder; it was not opened")
     root = folder.resolve()
     try:
-        target = (root / name).resolve()
+        target = (root / relative_path).resolve()
     except (OSError, RuntimeError) as error:  # a loop of symbolic links, a name too long
         raise BrokenError(place, f"{uri[:200]!a} cannot be resolved: {error}") from error
     if root not in target.parents:
@@ -347,15 +353,15 @@ def _is_decodable(uri: str) -> bool:
     return True
 
 
-def read_inside(folder: Path, uri: str, place: str, limit: int = -1) -> bytes:
-    """Read up to `limit` bytes of a file inside `folder`. A relative URI gives the file, which must be regular."""
+def read_inside(folder: Path, uri: str, place: str, max_bytes: int = -1) -> bytes:
+    """Read up to `max_bytes` bytes of a file inside `folder`. A relative URI gives the file, which must be regular."""
     target = resolve_inside(folder, uri, place)
     try:
         with open(target, "rb", opener=open_nonblocking) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise BrokenError(place, f"{target} is not a regular file")
-            return file.read(min(limit, status.st_size) if limit >= 0 else -1)
+            return file.read(min(max_bytes, status.st_size) if max_bytes >= 0 else -1)
     except OSError as error:
         raise BrokenError(place, f"{target}: {error.strerror or error}") from error
 
@@ -382,7 +388,7 @@ class Buffers:
         self._buffers = buffers
         self._container = container
         self._folder = folder
-        self._loaded: dict[int, bytes] = {}
+        self._loaded_bytes: dict[int, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._buffers)
@@ -390,7 +396,7 @@ class Buffers:
     @property
     def bytes_read(self) -> int:
         """Number of bytes in the buffers read so far."""
-        return sum(map(len, self._loaded.values()))
+        return sum(map(len, self._loaded_bytes.values()))
 
     def check_size(self, i: int) -> int:
         """Return a buffer's byteLength after checking its bytes exist. The bytes are not read.
@@ -399,28 +405,28 @@ class Buffers:
         when data in it is needed.
         """
         place = f"buffers[{i}]"
-        length = read_natural(self._buffers[i], "byteLength", place)
+        byte_length = read_natural(self._buffers[i], "byteLength", place)
         uri: Any = self._buffers[i].get("uri")
         binary = self._container.binary if i == 0 else None
         if uri is None:
-            existing = length if binary is None else len(binary)
+            existing_bytes = byte_length if binary is None else len(binary)
         elif not isinstance(uri, str):
             raise BrokenError(place, "its uri must be a string")
         elif _is_data_uri(uri):
-            existing = (len(uri) - uri.find(",") - 1) * 3 // 4
+            existing_bytes = (len(uri) - uri.find(",") - 1) * 3 // 4
         else:
-            existing = _measure_file(self._folder, uri, place)
-        _check_length(length, existing, place)
-        return length
+            existing_bytes = _measure_file(self._folder, uri, place)
+        _check_length(byte_length, existing_bytes, place)
+        return byte_length
 
     def __getitem__(self, i: int) -> bytes:
         """Return the bytes of a buffer, up to its byteLength."""
-        if i not in self._loaded:
-            self._loaded[i] = self._load_buffer(i)
-        return self._loaded[i]
+        if i not in self._loaded_bytes:
+            self._loaded_bytes[i] = self._load_buffer(i)
+        return self._loaded_bytes[i]
 
     def _load_buffer(self, i: int) -> bytes:
-        place, length = f"buffers[{i}]", self.check_size(i)
+        place, byte_length = f"buffers[{i}]", self.check_size(i)
         uri: Any = self._buffers[i].get("uri")
         if uri is None:
             data = self._container.binary if i == 0 else None
@@ -429,18 +435,18 @@ class Buffers:
         elif _is_data_uri(uri):
             data = _decode_data_uri(uri, place)
         else:
-            data = read_inside(self._folder, uri, place, length)
-        _check_length(length, len(data), place)
-        return data[:length]
+            data = read_inside(self._folder, uri, place, byte_length)
+        _check_length(byte_length, len(data), place)
+        return data[:byte_length]
 
 
 def _is_data_uri(uri: str) -> bool:
     return uri[:5].lower() == "data:"
 
 
-def _check_length(length: int, existing: int, place: str) -> None:
-    if existing < length:
-        raise BrokenError(place, f"says {length:,} bytes; there are {existing:,}")
+def _check_length(byte_length: int, existing_bytes: int, place: str) -> None:
+    if existing_bytes < byte_length:
+        raise BrokenError(place, f"says {byte_length:,} bytes; there are {existing_bytes:,}")
 
 
 def _measure_file(folder: Path, uri: str, place: str) -> int:

@@ -56,18 +56,18 @@ class NodeExtras(NamedTuple):
     """Content of a node's `extras.poise`. Missing values are None or empty."""
 
     kind: Kind | None = None
-    order: str = ""
+    euler_order: str = ""
     rest: NodeRest | None = None
     limit: Limit | None = None
     axis: list[float] | None = None
-    value: float | None = None
+    joint_value: float | None = None
     coupling: Coupling | None = None
 
 
-def is_readable(value: Any, count: int) -> bool:
-    """Return whether a node's `extras.poise` can be read. The document has `count` nodes."""
+def is_readable(value: Any, node_count: int) -> bool:
+    """Return whether a node's `extras.poise` can be read. The document has `node_count` nodes."""
     try:
-        _parse_node_extras(_require_object(value), count)
+        _parse_node_extras(_require_object(value), node_count)
     except (MalformedExtrasError, InputError, BrokenError):
         return False
     return True
@@ -75,34 +75,34 @@ def is_readable(value: Any, count: int) -> bool:
 
 def read_node_extras(nodes: list[Json], names: dict[int, str], notes: NoteCollector) -> dict[int, NodeExtras]:
     """Read every node's `extras.poise`, by node index. A malformed one is ignored with a note."""
-    result: dict[int, NodeExtras] = {}
+    extras_by_node: dict[int, NodeExtras] = {}
     for i, node in enumerate(nodes):
         extras = node.get("extras")
         if not isinstance(extras, dict) or "poise" not in extras:
             continue
         try:
-            result[i] = _parse_node_extras(_require_object(cast("Json", extras)["poise"]), len(nodes))
+            extras_by_node[i] = _parse_node_extras(_require_object(cast("Json", extras)["poise"]), len(nodes))
         except (MalformedExtrasError, InputError, BrokenError):
             notes.add("extras.poise could not be understood and was ignored", names[i])
-    return result
+    return extras_by_node
 
 
-def _parse_node_extras(data: Json, count: int) -> NodeExtras:
+def _parse_node_extras(data: Json, node_count: int) -> NodeExtras:
     kind = _KINDS_BY_NAME.get(_require_string(data["kind"])) if "kind" in data else None
-    order = _require_string(data.get("order", ""))
+    euler_order = _require_string(data.get("order", ""))
     axis = _require_vector(data["axis"]) if "axis" in data else None
-    if ("kind" in data and kind is None) or (order and order not in _EULER_ORDERS):
+    if ("kind" in data and kind is None) or (euler_order and euler_order not in _EULER_ORDERS):
         raise MalformedExtrasError
     if (kind in (Kind.HINGE, Kind.SLIDE)) != (axis is not None) or axis == [0.0, 0.0, 0.0]:
         raise MalformedExtrasError
     return NodeExtras(
         kind,
-        order,
+        euler_order,
         _parse_rest(_require_object(data["rest"])) if "rest" in data else None,
         _parse_limit(_require_object(data["limit"])) if "limit" in data else None,
         axis,
         _require_number(data["value"]) if "value" in data else None,
-        _parse_coupling(_require_object(data["coupling"]), count) if "coupling" in data else None,
+        _parse_coupling(_require_object(data["coupling"]), node_count) if "coupling" in data else None,
     )
 
 
@@ -150,9 +150,9 @@ def _parse_axis(data: Json, key: str) -> tuple[float, float, float] | None:
     return (x, y, z)
 
 
-def _parse_coupling(data: Json, count: int) -> Coupling:
+def _parse_coupling(data: Json, node_count: int) -> Coupling:
     leader = data.get("node")
-    if type(leader) is not int or not 0 <= leader < count:
+    if type(leader) is not int or not 0 <= leader < node_count:
         raise MalformedExtrasError
     return Coupling(leader, _require_number(data.get("ratio", 1.0)), _require_number(data.get("offset", 0.0)))
 
@@ -207,8 +207,8 @@ def format_limit(limit: Limit) -> Json:
     return data | ({"soft": limit.soft} if limit.soft else {})
 
 
-def _format_range(pair: tuple[float, float]) -> list[float | None]:
-    return [end if math.isfinite(end) else None for end in pair]
+def _format_range(ends: tuple[float, float]) -> list[float | None]:
+    return [end if math.isfinite(end) else None for end in ends]
 
 
 def to_xyzw(rotation: Floats) -> list[float]:
@@ -259,12 +259,12 @@ class AssetExtras(NamedTuple):
     metres_per_unit: float | None = 1.0
     aliases: dict[str, str] = {}  # noqa: RUF012  (never changed)
     chains: dict[str, tuple[str, str]] = {}  # noqa: RUF012
-    in_metres: bool = False
+    is_in_metres: bool = False
 
     @property
     def scale(self) -> float:
         """Scale of the added node."""
-        return self.metres_per_unit if self.in_metres and self.metres_per_unit is not None else 1.0
+        return self.metres_per_unit if self.is_in_metres and self.metres_per_unit is not None else 1.0
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -283,15 +283,15 @@ def read_asset_extras(document: Json, notes: NoteCollector) -> AssetExtras:
 
 
 def _parse_asset_extras(data: Json) -> AssetExtras:
-    up, metres = data.get("up", "y"), data.get("metres_per_unit", 1.0)
+    up, metres_per_unit = data.get("up", "y"), data.get("metres_per_unit", 1.0)
     if up not in ("x", "y", "z", None):
         raise MalformedExtrasError
-    if metres is not None:
-        metres = parse_finite_number(metres)
-        if metres is None or metres <= 0.0:
+    if metres_per_unit is not None:
+        metres_per_unit = parse_finite_number(metres_per_unit)
+        if metres_per_unit is None or metres_per_unit <= 0.0:
             raise MalformedExtrasError
-    in_metres = data.get("in_metres", False)
-    if not isinstance(in_metres, bool) or (in_metres and metres is None):
+    is_in_metres = data.get("in_metres", False)
+    if not isinstance(is_in_metres, bool) or (is_in_metres and metres_per_unit is None):
         raise MalformedExtrasError
     aliases = {
         clean_text(alias): _require_name(joint) for alias, joint in _require_object(data.get("aliases", {})).items()
@@ -300,7 +300,7 @@ def _parse_asset_extras(data: Json) -> AssetExtras:
         clean_text(name): _parse_chain_ends(_require_object(ends))
         for name, ends in _require_object(data.get("chains", {})).items()
     }
-    return AssetExtras(up, metres, aliases, chains, in_metres)
+    return AssetExtras(up, metres_per_unit, aliases, chains, is_in_metres)
 
 
 def _parse_chain_ends(data: Json) -> tuple[str, str]:
@@ -314,7 +314,7 @@ def _require_name(value: Any) -> str:
 def strip_axis_root(document: Json, asset_extras: AssetExtras, notes: NoteCollector) -> tuple[list[Json], AssetExtras]:
     """Strip the node added above the roots. Return the other nodes, and their up axis and unit."""
     nodes = read_objects(document, "nodes")
-    if not nodes or not (asset_extras.up in _Y_UP_QUATERNIONS or asset_extras.in_metres):
+    if not nodes or not (asset_extras.up in _Y_UP_QUATERNIONS or asset_extras.is_in_metres):
         return nodes, asset_extras
     if _is_axis_root_unchanged(nodes, asset_extras) and len(nodes) - 1 not in _find_used_nodes(document):
         return nodes[:-1], asset_extras
@@ -323,9 +323,9 @@ def strip_axis_root(document: Json, asset_extras: AssetExtras, notes: NoteCollec
             f"the node that rotates {asset_extras.up} to up is not as poise wrote it; y was taken as up, as in glTF"
         )
         asset_extras = asset_extras._replace(up="y")
-    if asset_extras.in_metres:
+    if asset_extras.is_in_metres:
         notes.add("the node that scales to metres is not as poise wrote it; metres were taken, as in glTF")
-        asset_extras = asset_extras._replace(metres_per_unit=1.0, in_metres=False)
+        asset_extras = asset_extras._replace(metres_per_unit=1.0, is_in_metres=False)
     return nodes, asset_extras
 
 
@@ -334,25 +334,27 @@ def _is_axis_root_unchanged(nodes: list[Json], asset_extras: AssetExtras) -> boo
 
     It is marked, rotated and scaled as expected, and the parent of all other roots.
     """
-    *others, last = nodes
-    lists: list[Any] = [node.get("children") for node in others]
-    claimed = {child for children in lists if isinstance(children, list) for child in _select_integers(children)}
-    roots = [i for i in range(len(others)) if i not in claimed]
+    *other_nodes, last_node = nodes
+    child_lists: list[Any] = [node.get("children") for node in other_nodes]
+    child_indices = {
+        child for children in child_lists if isinstance(children, list) for child in _select_integers(children)
+    }
+    roots = [i for i in range(len(other_nodes)) if i not in child_indices]
     expected = _build_axis_node(asset_extras.up, asset_extras.scale, roots)
-    return last | {"name": expected["name"]} == expected and len(others) not in claimed
+    return last_node | {"name": expected["name"]} == expected and len(other_nodes) not in child_indices
 
 
 def _find_used_nodes(document: Json) -> set[int]:
     """Find the nodes used by skins and animations."""
-    lists: list[Any] = [skin.get("joints") for skin in read_objects(document, "skins")]
-    used = {joint for joints in lists if isinstance(joints, list) for joint in _select_integers(joints)}
+    joint_lists: list[Any] = [skin.get("joints") for skin in read_objects(document, "skins")]
+    used_nodes = {joint for joints in joint_lists if isinstance(joints, list) for joint in _select_integers(joints)}
     for animation in read_objects(document, "animations"):
-        used |= set(
+        used_nodes |= set(
             _select_integers(
                 [read_object(channel, "target").get("node") for channel in read_objects(animation, "channels")]
             )
         )
-    return used
+    return used_nodes
 
 
 def _select_integers(values: list[Any]) -> list[int]:
@@ -374,12 +376,12 @@ def apply_asset_extras(skeleton: Skeleton, asset_extras: AssetExtras, notes: Not
 
 def _check_chains(chains: dict[str, tuple[str, str]], parents: list[int], rows: dict[str, int]) -> None:
     """Check the root of each chain to be above its tip."""
-    steps = _MAX_CHAIN_STEPS
+    remaining_steps = _MAX_CHAIN_STEPS
     for root, tip in chains.values():
-        top, at = _find_row(root, rows), parents[_find_row(tip, rows)]
-        while at not in (top, -1):
-            at, steps = parents[at], steps - 1
-        if at < 0 or steps < 0:
+        root_row, row = _find_row(root, rows), parents[_find_row(tip, rows)]
+        while row not in (root_row, -1):
+            row, remaining_steps = parents[row], remaining_steps - 1
+        if row < 0 or remaining_steps < 0:
             raise MalformedExtrasError
 
 
@@ -397,8 +399,12 @@ def compute_metre_scale(skeleton: Skeleton) -> float:
 
     It is 1 for the metre or an unknown unit, and for a skeleton without joints.
     """
-    metres = skeleton.metres_per_unit
-    return metres if metres is not None and len(skeleton) and _UNIT_RANGE_M[0] <= metres <= _UNIT_RANGE_M[1] else 1.0
+    metres_per_unit = skeleton.metres_per_unit
+    return (
+        metres_per_unit
+        if metres_per_unit is not None and len(skeleton) and _UNIT_RANGE_M[0] <= metres_per_unit <= _UNIT_RANGE_M[1]
+        else 1.0
+    )
 
 
 def build_asset_extras(skeleton: Skeleton) -> Json:
@@ -423,8 +429,8 @@ def build_axis_root(up: str | None, scale: float, roots: list[int]) -> Json | No
 
 
 def _build_axis_node(up: str | None, scale: float, roots: list[int]) -> Json:
-    added = "up" if up in _Y_UP_QUATERNIONS else "unit"
-    node: Json = {"name": f"poise_{added}", "children": roots, "extras": {"poise": {"added": added}}}
+    marker = "up" if up in _Y_UP_QUATERNIONS else "unit"
+    node: Json = {"name": f"poise_{marker}", "children": roots, "extras": {"poise": {"added": marker}}}
     if up in _Y_UP_QUATERNIONS:
         node["rotation"] = _Y_UP_QUATERNIONS[up]
     if scale != 1.0:
@@ -434,8 +440,8 @@ def _build_axis_node(up: str | None, scale: float, roots: list[int]) -> Json:
 
 def build_axis_matrix(up: str | None, scale: float) -> Floats:
     """Build the matrix (4, 4) of the axis root. It is the identity where there is none."""
-    result = np.eye(4)
+    matrix = np.eye(4)
     if up in _Y_UP_MATRICES:
-        result[:3, :3] = _Y_UP_MATRICES[up]
-    result[:3, :3] *= scale
-    return result
+        matrix[:3, :3] = _Y_UP_MATRICES[up]
+    matrix[:3, :3] *= scale
+    return matrix

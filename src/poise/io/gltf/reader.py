@@ -70,8 +70,8 @@ def _parse_skin(skin: Json, name: str, place: str, node_count: int, accessors: A
         return ParsedSkin(name, joints, None)
     accessor = check_index(skin["inverseBindMatrices"], len(accessors), place, "accessor")
     layout = accessors.read_layout(accessor)
-    if layout.components != 16 or layout.elements < len(joints):  # noqa: PLR2004
-        raise BrokenError(place, f"needs {len(joints)} bind matrices; accessors[{accessor}] has {layout.elements}")
+    if layout.component_count != 16 or layout.element_count < len(joints):  # noqa: PLR2004
+        raise BrokenError(place, f"needs {len(joints)} bind matrices; accessors[{accessor}] has {layout.element_count}")
     return ParsedSkin(name, joints, accessor)
 
 
@@ -87,34 +87,34 @@ def check_meshes(document: Json, accessors: Accessors) -> None:
 
 
 def build_skins(
-    raw: list[ParsedSkin], nodes: NodeTree, accessors: Accessors, rest: Floats, notes: NoteCollector
+    parsed_skins: list[ParsedSkin], nodes: NodeTree, accessors: Accessors, rest_world: Floats, notes: NoteCollector
 ) -> tuple[Skin, ...]:
-    """Build the skins. `rest` (n, 4, 4) are the world transforms of the rows at rest."""
-    values = accessors.decode(skin.accessor for skin in raw if skin.accessor is not None)
-    result: list[Skin] = []
-    for skin in raw:
+    """Build the skins. `rest_world` (n, 4, 4) are the world transforms of the rows at rest."""
+    decoded = accessors.decode(skin.accessor for skin in parsed_skins if skin.accessor is not None)
+    skins: list[Skin] = []
+    for skin in parsed_skins:
         rows = [nodes.rows[joint] for joint in skin.joints]
         names = tuple(nodes.names[row] for row in rows)
         if skin.accessor is None:
-            bind = np.tile(np.eye(4), (len(rows), 1, 1))
+            bind_matrices = np.tile(np.eye(4), (len(rows), 1, 1))
         else:
-            inverse = values[skin.accessor][: len(rows)].reshape(-1, 4, 4).transpose(0, 2, 1)
-            bind, singular = _invert_affine(inverse, rest[rows])
-            for k in np.flatnonzero(singular):
+            inverse_bind = decoded[skin.accessor][: len(rows)].reshape(-1, 4, 4).transpose(0, 2, 1)
+            bind_matrices, is_singular = _invert_affine(inverse_bind, rest_world[rows])
+            for k in np.flatnonzero(is_singular):
                 notes.add("bind matrices cannot be inverted; the rest transform was used", names[k])
-        bind.setflags(write=False)
-        result.append(Skin(skin.name, names, bind))
-    return tuple(result)
+        bind_matrices.setflags(write=False)
+        skins.append(Skin(skin.name, names, bind_matrices))
+    return tuple(skins)
 
 
 def _invert_affine(matrices: Floats, fallback: Floats) -> tuple[Floats, np.ndarray]:
     """Invert affine matrices (k, 4, 4). Singular ones are replaced by `fallback`; return also their mask."""
     linear = matrices[:, :3, :3]
     lengths = np.sqrt((linear * linear).sum(axis=1)).prod(axis=1)
-    singular = np.abs(np.linalg.det(linear)) <= _MIN_DETERMINANT * lengths
-    singular |= (matrices[:, 3] != [0, 0, 0, 1]).any(axis=1)
-    safe = np.where(singular[:, None, None], np.eye(4), matrices)
-    return np.where(singular[:, None, None], fallback, np.linalg.inv(safe)), singular
+    is_singular = np.abs(np.linalg.det(linear)) <= _MIN_DETERMINANT * lengths
+    is_singular |= (matrices[:, 3] != [0, 0, 0, 1]).any(axis=1)
+    invertible = np.where(is_singular[:, None, None], np.eye(4), matrices)
+    return np.where(is_singular[:, None, None], fallback, np.linalg.inv(invertible)), is_singular
 
 
 def read_humanoid(document: Json, nodes: NodeTree, notes: NoteCollector) -> tuple[dict[str, str], str | None]:
@@ -126,14 +126,14 @@ def read_humanoid(document: Json, nodes: NodeTree, notes: NoteCollector) -> tupl
     Entries without a node are noted.
     """
     extensions = read_object(document, "extensions")
-    result: dict[str, str] = {}
-    old, new = _read_vrm0_bones(extensions), _read_vrm1_bones(extensions)
-    for bone, node in [*old, *new]:
+    joint_by_bone: dict[str, str] = {}
+    vrm0_bones, vrm1_bones = _read_vrm0_bones(extensions), _read_vrm1_bones(extensions)
+    for bone, node in [*vrm0_bones, *vrm1_bones]:
         if isinstance(bone, str) and type(node) is int and 0 <= node < len(nodes.rows):
-            result[clean_text(bone)] = nodes.names[nodes.rows[node]]
+            joint_by_bone[clean_text(bone)] = nodes.names[nodes.rows[node]]
         else:
             notes.add("VRM human bones lead to no node and were ignored", clean_text(bone) or "(unnamed)")
-    return result, "+z" if new else "-z" if old else None
+    return joint_by_bone, "+z" if vrm1_bones else "-z" if vrm0_bones else None
 
 
 def _read_vrm0_bones(extensions: Json) -> list[tuple[Any, Any]]:
@@ -153,11 +153,11 @@ def _rename_vrm0_bone(bone: Any) -> Any:
 
 def _read_vrm1_bones(extensions: Json) -> list[tuple[Any, Any]]:
     """Read the bones of a VRM 1.0 model or animation."""
-    maps = [
-        _find_object(_find_object(_find_object(extensions, of), "humanoid"), "humanBones")
-        for of in ("VRMC_vrm", VRM_ANIMATION)
+    bone_maps = [
+        _find_object(_find_object(_find_object(extensions, extension_name), "humanoid"), "humanBones")
+        for extension_name in ("VRMC_vrm", VRM_ANIMATION)
     ]
-    return [(name, _find_object(bones, name).get("node")) for bones in maps for name in bones]
+    return [(name, _find_object(bones, name).get("node")) for bones in bone_maps for name in bones]
 
 
 def _find_object(parent: Json, key: str) -> Json:
@@ -177,8 +177,8 @@ class _AnimationChannel(NamedTuple):
     node: int
     path: Any  # a key of _PATH_COMPONENTS
     interpolation: Any  # one of _INTERPOLATIONS
-    input: int
-    output: int
+    time_accessor: int
+    value_accessor: int
 
 
 class ParsedAnimation(NamedTuple):
@@ -195,17 +195,17 @@ def parse_animations(
 
     Checks cover channels that move nodes, their samplers and the accessors' counts.
     """
-    result: list[ParsedAnimation] = []
+    animations: list[ParsedAnimation] = []
     for i, animation in enumerate(read_objects(document, "animations")):
         place = f"animations[{i}]"
         channels = _parse_channels(animation, place, node_count, accessors, notes)
-        result.append(ParsedAnimation(notes.read_name(animation, f"animation_{i}"), channels))
-    return result
+        animations.append(ParsedAnimation(notes.read_name(animation, f"animation_{i}"), channels))
+    return animations
 
 
-def find_rotating_nodes(clips: list[ParsedAnimation]) -> set[int]:
+def find_rotating_nodes(animations: list[ParsedAnimation]) -> set[int]:
     """Find the nodes with animated rotation."""
-    return {channel.node for clip in clips for channel in clip.channels if channel.path == "rotation"}
+    return {channel.node for animation in animations for channel in animation.channels if channel.path == "rotation"}
 
 
 def _parse_channels(
@@ -218,16 +218,20 @@ def _parse_channels(
         path: Any = target.get("path")
         if path == "weights" or "node" not in target:
             continue
-        where = f"{place}.channels[{k}]"
+        channel_place = f"{place}.channels[{k}]"
         if not isinstance(path, str) or path not in _PATH_COMPONENTS:
-            notes.add("animation channels move something other than translation, rotation, scale; ignored", where)
+            notes.add(
+                "animation channels move something other than translation, rotation, scale; ignored", channel_place
+            )
             continue
-        node = check_index(target["node"], node_count, where, "node")
-        s = check_index(channel.get("sampler"), len(samplers), where, "sampler")
+        node = check_index(target["node"], node_count, channel_place, "node")
+        sampler_index = check_index(channel.get("sampler"), len(samplers), channel_place, "sampler")
         if (node, path) in channels:
-            notes.add("animation channels move what another one moves already; ignored", where)
+            notes.add("animation channels move what another one moves already; ignored", channel_place)
             continue
-        channels[node, path] = _parse_sampler(samplers[s], f"{place}.samplers[{s}]", node, path, accessors)
+        channels[node, path] = _parse_sampler(
+            samplers[sampler_index], f"{place}.samplers[{sampler_index}]", node, path, accessors
+        )
     return list(channels.values())
 
 
@@ -235,32 +239,35 @@ def _parse_sampler(sampler: Json, place: str, node: int, path: str, accessors: A
     interpolation = sampler.get("interpolation", "LINEAR")
     if interpolation not in _INTERPOLATIONS:
         raise BrokenError(place, "its interpolation must be LINEAR, STEP or CUBICSPLINE")
-    count = len(accessors)
-    times = check_index(sampler.get("input"), count, place, "accessor")
-    values = check_index(sampler.get("output"), count, place, "accessor")
-    keys, output = accessors.read_layout(times), accessors.read_layout(values)
-    if keys.components != 1 or not keys.elements:
-        raise BrokenError(place, f"its times, accessors[{times}], must be one or more single numbers")
-    expected = keys.elements * (3 if interpolation == "CUBICSPLINE" else 1)
-    if output.components != _PATH_COMPONENTS[path] or output.elements != expected:
+    accessor_count = len(accessors)
+    time_accessor = check_index(sampler.get("input"), accessor_count, place, "accessor")
+    value_accessor = check_index(sampler.get("output"), accessor_count, place, "accessor")
+    time_layout, value_layout = accessors.read_layout(time_accessor), accessors.read_layout(value_accessor)
+    if time_layout.component_count != 1 or not time_layout.element_count:
+        raise BrokenError(place, f"its times, accessors[{time_accessor}], must be one or more single numbers")
+    expected_count = time_layout.element_count * (3 if interpolation == "CUBICSPLINE" else 1)
+    if value_layout.component_count != _PATH_COMPONENTS[path] or value_layout.element_count != expected_count:
         raise BrokenError(
             place,
-            f"{keys.elements:,} times need {expected:,} values of {_PATH_COMPONENTS[path]} numbers; "
-            f"accessors[{values}] has {output.elements:,} of {output.components}",
+            f"{time_layout.element_count:,} times need {expected_count:,} values of {_PATH_COMPONENTS[path]} numbers; "
+            f"accessors[{value_accessor}] has {value_layout.element_count:,} of {value_layout.component_count}",
         )
-    return _AnimationChannel(node, path, interpolation, times, values)
+    return _AnimationChannel(node, path, interpolation, time_accessor, value_accessor)
 
 
 # --- decoding ------------------------------------------------------------------------------------
 
 
 def decode_tracks(
-    clips: list[ParsedAnimation], nodes: NodeTree, accessors: Accessors, notes: NoteCollector
+    animations: list[ParsedAnimation], nodes: NodeTree, accessors: Accessors, notes: NoteCollector
 ) -> list[tuple[Track, ...]]:
     """Decode every key of every clip."""
-    channels = [channel for clip in clips for channel in clip.channels]
-    decoded = accessors.decode(i for channel in channels for i in (channel.input, channel.output))
-    times = {i: _check_times(decoded[i][:, 0], i, notes) for i in dict.fromkeys(channel.input for channel in channels)}
+    channels = [channel for animation in animations for channel in animation.channels]
+    decoded = accessors.decode(i for channel in channels for i in (channel.time_accessor, channel.value_accessor))
+    times = {
+        i: _check_times(decoded[i][:, 0], i, notes)
+        for i in dict.fromkeys(channel.time_accessor for channel in channels)
+    }
     rotation_keys = _decode_rotations(channels, decoded)
     rows = nodes.rows
     return [
@@ -269,75 +276,79 @@ def decode_tracks(
                 rows[c.node],
                 c.path,
                 c.interpolation,
-                times[c.input],
-                rotation_keys[c.output, c.interpolation == "CUBICSPLINE"]
+                times[c.time_accessor],
+                rotation_keys[c.value_accessor, c.interpolation == "CUBICSPLINE"]
                 if c.path == "rotation"
                 else _shape_keys(c, decoded),
             )
-            for c in clip.channels
+            for c in animation.channels
         )
-        for clip in clips
+        for animation in animations
     ]
 
 
 def _shape_keys(channel: _AnimationChannel, decoded: dict[int, Floats]) -> Floats:
-    values = decoded[channel.output]
+    values = decoded[channel.value_accessor]
     return values.reshape(-1, 3, 3) if channel.interpolation == "CUBICSPLINE" else values
 
 
-def _check_times(times: Floats, i: int, notes: NoteCollector) -> Floats:
+def _check_times(times: Floats, accessor: int, notes: NoteCollector) -> Floats:
     steps = np.diff(times)
     if (steps < 0).any():
-        raise BrokenError(f"accessors[{i}]", "holds times of an animation that go back")
+        raise BrokenError(f"accessors[{accessor}]", "holds times of an animation that go back")
     if (steps == 0).any():
-        notes.add("animations have several keys at one time", f"accessors[{i}]")
+        notes.add("animations have several keys at one time", f"accessors[{accessor}]")
     if times[0] < 0:
-        notes.add("animations have keys before time 0", f"accessors[{i}]")
+        notes.add("animations have keys before time 0", f"accessors[{accessor}]")
     return times
 
 
 def _decode_rotations(channels: list[_AnimationChannel], decoded: dict[int, Floats]) -> dict[tuple[int, bool], Floats]:
     """Decode the rotations w x y z of all channels together. Of splines the values are normalized, not the tangents."""
-    output_kinds = dict.fromkeys((c.output, c.interpolation == "CUBICSPLINE") for c in channels if c.path == "rotation")
-    result: dict[tuple[int, bool], Floats] = {}
-    for spline in (False, True):
-        outputs = [output for output, is_spline in output_kinds if is_spline == spline]
+    rotation_outputs = dict.fromkeys(
+        (c.value_accessor, c.interpolation == "CUBICSPLINE") for c in channels if c.path == "rotation"
+    )
+    keys_by_output: dict[tuple[int, bool], Floats] = {}
+    for wants_spline in (False, True):
+        outputs = [output for output, is_spline in rotation_outputs if is_spline == wants_spline]
         if not outputs:
             continue
         values = np.concatenate([decoded[output] for output in outputs])[:, _WXYZ]
         ends = np.cumsum([len(decoded[output]) for output in outputs])
-        keys = values[1::3] if spline else values
-        _reject_zero(keys, outputs, ends // 3 if spline else ends)
+        keys = values[1::3] if wants_spline else values
+        _reject_zero_rotations(keys, outputs, ends // 3 if wants_spline else ends)
         keys[:] = normalize_quaternions(keys)
         values.setflags(write=False)
         start = 0
         for output, end in zip(outputs, ends.tolist(), strict=True):
-            part = values[start:end]
-            result[output, spline] = part.reshape(-1, 3, 4) if spline else part
+            output_values = values[start:end]
+            keys_by_output[output, wants_spline] = output_values.reshape(-1, 3, 4) if wants_spline else output_values
             start = end
-    return result
+    return keys_by_output
 
 
-def _reject_zero(keys: Floats, outputs: list[int], ends: np.ndarray) -> None:
-    zero = np.flatnonzero(~keys.any(axis=1))
-    if len(zero):
-        output = outputs[int(np.searchsorted(ends, zero[0], side="right"))]
+def _reject_zero_rotations(keys: Floats, outputs: list[int], ends: np.ndarray) -> None:
+    zero_rows = np.flatnonzero(~keys.any(axis=1))
+    if len(zero_rows):
+        output = outputs[int(np.searchsorted(ends, zero_rows[0], side="right"))]
         raise BrokenError(f"accessors[{output}]", "holds a rotation of zero length, which is no rotation")
 
 
 def build_clip(skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> Clip:
     """Build a clip from tracks. Hinges and slides have one number in q, so their clips are sampled at the keys."""
-    single = set(np.flatnonzero((skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)).tolist())
-    sampled = [track for track in tracks if track.joint in single and track.path != "scale"]
-    if not sampled:
+    scalar_rows = set(np.flatnonzero((skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)).tolist())
+    sampled_tracks = [track for track in tracks if track.joint in scalar_rows and track.path != "scale"]
+    if not sampled_tracks:
         return KeyedClip.make_unchecked(skeleton, tracks, name)
     times = np.unique(np.concatenate([track.times for track in tracks]))
-    other_tracks = tuple(track for track in tracks if not any(track is other for other in sampled))
+    other_tracks = tuple(
+        track for track in tracks if not any(track is sampled_track for sampled_track in sampled_tracks)
+    )
     poses = KeyedClip.make_unchecked(skeleton, other_tracks, name).at(times)
     q = poses.q.copy()
-    for row in sorted({track.joint for track in sampled}):
+    for row in sorted({track.joint for track in sampled_tracks}):
         if skeleton.couplings[row] is None:
-            q[:, skeleton.q_start[row]] = _compute_joint_track(skeleton, row, sampled, times)
+            q[:, skeleton.q_start[row]] = _compute_joint_track(skeleton, row, sampled_tracks, times)
     return Clip(
         times, Pose(skeleton, q, _restore_slide_translations(skeleton, q, poses.translations), poses.scales), name
     )
@@ -349,8 +360,8 @@ def _compute_joint_track(skeleton: Skeleton, row: int, tracks: list[Track], time
     translations = np.tile(skeleton.A[row, :3], (len(times), 1))
     for track in tracks:
         if track.joint == row and track.path == "rotation":
-            rest = np.broadcast_to(rotations.inverse(skeleton.A[row, 3:]), (len(times), 4))
-            local_rotations = rotations.multiply(rest, track.at(times))
+            rest_inverse = np.broadcast_to(rotations.inverse(skeleton.A[row, 3:]), (len(times), 4))
+            local_rotations = rotations.multiply(rest_inverse, track.at(times))
         elif track.joint == row:
             translations = track.at(times)
     values = compute_joint_values(skeleton, row, local_rotations, translations)
@@ -366,13 +377,13 @@ def _restore_slide_translations(skeleton: Skeleton, q: Floats, translations: Flo
     """Restore slide translations from q. Translations beside q would override them."""
     if translations is None:
         return None
-    result = translations.copy()
+    restored_translations = translations.copy()
     for row in np.flatnonzero(skeleton.kinds == Kind.SLIDE).tolist():
         ratio, offset = skeleton.coupling_rows[row]
         distance = ratio * q[:, skeleton.q_start[row], None] + offset
-        along = rotations.rotate(skeleton.A[row, 3:], skeleton.axes[row])
-        result[:, row] = skeleton.A[row, :3] + distance * along
-    return result
+        slide_direction = rotations.rotate(skeleton.A[row, 3:], skeleton.axes[row])
+        restored_translations[:, row] = skeleton.A[row, :3] + distance * slide_direction
+    return restored_translations
 
 
 # --- Reading of rigs -------------------------------------------------------------------------------------------------
@@ -408,24 +419,26 @@ def _build_rig(path: Path, container: Container) -> Rig:
     accessors = Accessors(document, buffers, required)
     accessors.check_all()
     check_meshes(document, accessors)
-    skins = parse_skins(document, len(nodes.json), accessors, notes)
-    clips = parse_animations(document, len(nodes.json), accessors, notes)
-    node_extras = extras.read_node_extras(nodes.json, dict(zip(nodes.indices, nodes.names, strict=True)), notes)
-    joints = {joint for skin in skins for joint in skin.joints}
-    read_skeleton = build_skeleton(nodes, joints, find_rotating_nodes(clips), node_extras, notes)
-    tracks = decode_tracks(clips, nodes, accessors, notes)
-    built = tuple(build_clip(read_skeleton.skeleton, keys, clip.name) for keys, clip in zip(tracks, clips, strict=True))
-    source = GltfDocument(path.absolute(), container, read_skeleton.pose, read_skeleton.rest_q, built)
+    skins = parse_skins(document, len(nodes.node_objects), accessors, notes)
+    animations = parse_animations(document, len(nodes.node_objects), accessors, notes)
+    node_extras = extras.read_node_extras(nodes.node_objects, dict(zip(nodes.indices, nodes.names, strict=True)), notes)
+    joint_nodes = {joint for skin in skins for joint in skin.joints}
+    read_skeleton = build_skeleton(nodes, joint_nodes, find_rotating_nodes(animations), node_extras, notes)
+    tracks = decode_tracks(animations, nodes, accessors, notes)
+    built_clips = tuple(
+        build_clip(read_skeleton.skeleton, keys, clip.name) for keys, clip in zip(tracks, animations, strict=True)
+    )
+    source = GltfDocument(path.absolute(), container, read_skeleton.pose, read_skeleton.rest_q, built_clips)
     roles, faces = read_humanoid(document, nodes, notes)
     skeleton = dataclasses.replace(
         extras.apply_asset_extras(read_skeleton.skeleton, asset_extras, notes), source=source, roles=roles, faces=faces
     )
-    rest = extras.build_axis_matrix(asset_extras.up, asset_extras.scale) @ _compute_rest_world(skeleton, nodes)
+    rest_world = extras.build_axis_matrix(asset_extras.up, asset_extras.scale) @ _compute_rest_world(skeleton, nodes)
     return Rig(
         skeleton,
         dataclasses.replace(read_skeleton.pose, skeleton=skeleton),
-        tuple(clip.on(skeleton) for clip in built),
-        _undo_axis_root(build_skins(skins, nodes, accessors, rest, notes), asset_extras.up, asset_extras.scale),
+        tuple(clip.on(skeleton) for clip in built_clips),
+        _undo_axis_root(build_skins(skins, nodes, accessors, rest_world, notes), asset_extras.up, asset_extras.scale),
         roles,
         notes.format_sentences(),
         path,
@@ -435,8 +448,12 @@ def _build_rig(path: Path, container: Container) -> Rig:
 def _check_extensions(required: list[str], notes: NoteCollector) -> None:
     for name in required:
         if not name.startswith(_SUPPORTED_EXTENSIONS):
-            known = ", ".join(f"{known}*" if known.endswith("_") else known for known in _SUPPORTED_EXTENSIONS)
-            raise BrokenError("extensionsRequired", f"{name[:80]!a} is not understood; understood are: {known}")
+            supported_text = ", ".join(
+                f"{extension}*" if extension.endswith("_") else extension for extension in _SUPPORTED_EXTENSIONS
+            )
+            raise BrokenError(
+                "extensionsRequired", f"{name[:80]!a} is not understood; understood are: {supported_text}"
+            )
     if _DRACO_EXTENSION in required:
         notes.add(f"meshes are compressed ({_DRACO_EXTENSION}) and not read; the skeleton is")
 
@@ -462,8 +479,12 @@ def _undo_axis_root(skins: tuple[Skin, ...], up: str | None, scale: float) -> tu
 
 def _compute_rest_world(skeleton: Skeleton, nodes: NodeTree) -> Floats:
     """Compute the world transforms at rest from A and B. A tree whose numbers overflow is refused."""
-    rest = compose_world_transforms(nodes.parents, skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
-    bad = np.flatnonzero(~np.isfinite(rest).all(axis=(1, 2)))
-    if len(bad):
-        raise BrokenError(f"nodes[{nodes.indices[int(bad[0])]}]", "its position in the world is too large for a number")
-    return rest
+    world_from_joint = compose_world_transforms(
+        nodes.parents, skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3]
+    )
+    overflow_rows = np.flatnonzero(~np.isfinite(world_from_joint).all(axis=(1, 2)))
+    if len(overflow_rows):
+        raise BrokenError(
+            f"nodes[{nodes.indices[int(overflow_rows[0])]}]", "its position in the world is too large for a number"
+        )
+    return world_from_joint

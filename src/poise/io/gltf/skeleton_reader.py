@@ -39,7 +39,7 @@ class NodeTree:
     translations  (n, 3); rotations (n, 4) w x y z, unit; linear (n, 3, 3): the part after the rotation
     """
 
-    json: list[Json]
+    node_objects: list[Json]
     indices: list[int]
     rows: list[int]
     names: tuple[str, ...]
@@ -76,13 +76,17 @@ def _find_parents(nodes: list[Json]) -> list[int]:
         if not isinstance(children, list | tuple):
             raise BrokenError(f"nodes[{i}]", "its children must be a list")
         for child in cast("list[Any]", children):
-            c = check_index(child, len(nodes), f"nodes[{i}]", "child")
-            if c == i:
+            child_index = check_index(child, len(nodes), f"nodes[{i}]", "child")
+            if child_index == i:
                 raise BrokenError(f"nodes[{i}]", "is its own child")
-            if parents[c] >= 0:
-                conflict = "twice a child of" if parents[c] == i else f"a child of node {parents[c]} and of"
-                raise BrokenError(f"nodes[{c}]", f"is {conflict} node {i}; a node has one parent")
-            parents[c] = i
+            if parents[child_index] >= 0:
+                conflict = (
+                    "twice a child of"
+                    if parents[child_index] == i
+                    else f"a child of node {parents[child_index]} and of"
+                )
+                raise BrokenError(f"nodes[{child_index}]", f"is {conflict} node {i}; a node has one parent")
+            parents[child_index] = i
     return parents
 
 
@@ -94,14 +98,14 @@ def _sort_parents_first(nodes: list[Json], parents: list[int]) -> list[int]:
     if all(parent < i for i, parent in enumerate(parents)):
         return list(range(len(nodes)))
     order: list[int] = []
-    waiting = [i for i in range(len(nodes) - 1, -1, -1) if parents[i] < 0]
-    while waiting:
-        i = waiting.pop()
+    stack = [i for i in range(len(nodes) - 1, -1, -1) if parents[i] < 0]
+    while stack:
+        i = stack.pop()
         order.append(i)
-        waiting.extend(reversed(nodes[i].get("children", ())))
+        stack.extend(reversed(nodes[i].get("children", ())))
     if len(order) < len(nodes):
-        lost = min(set(range(len(nodes))) - set(order))
-        raise BrokenError(f"nodes[{lost}]", "is its own ancestor: the nodes form a cycle")
+        lost_index = min(set(range(len(nodes))) - set(order))
+        raise BrokenError(f"nodes[{lost_index}]", "is its own ancestor: the nodes form a cycle")
     return order
 
 
@@ -161,9 +165,9 @@ def decompose_linear(linear: Floats) -> tuple[Floats, Floats]:
 
 def _measure_columns(linear: Floats) -> Floats:
     """Measure the lengths of the columns without overflow."""
-    largest = np.abs(linear).max(axis=0)
-    scaled = linear / np.where(largest > 0, largest, 1.0)
-    return largest * np.sqrt((scaled * scaled).sum(axis=0))
+    max_entries = np.abs(linear).max(axis=0)
+    scaled_columns = linear / np.where(max_entries > 0, max_entries, 1.0)
+    return max_entries * np.sqrt((scaled_columns * scaled_columns).sum(axis=0))
 
 
 # --- Skeleton and displayed pose of the nodes ------------------------------------------------------------------------
@@ -171,13 +175,13 @@ def _measure_columns(linear: Floats) -> Floats:
 # A = T . R and B = scale of the node, or of `extras.poise.rest` where the node shows a pose other than rest.
 
 
-_NOT_JOINTS = ("mesh", "camera")
+_SOLID_KEYS = ("mesh", "camera")
 _MAX_VALUE_CHANGE = (
     1e-9  # [rad or file units] a stored value with a larger difference from the node was edited elsewhere
 )
 
 
-class ReadSkeleton(NamedTuple):
+class SkeletonReading(NamedTuple):
     """Skeleton, displayed pose, and rest before limits."""
 
     skeleton: Skeleton
@@ -186,11 +190,15 @@ class ReadSkeleton(NamedTuple):
 
 
 def build_skeleton(
-    nodes: NodeTree, joints: set[int], rotating: set[int], extras_by_node: dict[int, NodeExtras], notes: NoteCollector
-) -> ReadSkeleton:
-    """Build the skeleton. `joints` are node indices of skins, `rotating` those with animated rotations."""
+    nodes: NodeTree,
+    joint_nodes: set[int],
+    rotating_nodes: set[int],
+    extras_by_node: dict[int, NodeExtras],
+    notes: NoteCollector,
+) -> SkeletonReading:
+    """Build the skeleton. `joint_nodes` are node indices of skins, `rotating_nodes` those with animated rotations."""
     extras = {nodes.rows[i]: value for i, value in extras_by_node.items()}
-    kinds = _find_kinds(nodes, joints, rotating, extras)
+    kinds = _find_kinds(nodes, joint_nodes, rotating_nodes, extras)
     couplings = _build_couplings(nodes, kinds, extras, notes)
     A, B = _build_rest_transforms(nodes, kinds, extras)  # noqa: N806  (the letters of the formula)
     skeleton = Skeleton.build(
@@ -202,7 +210,7 @@ def build_skeleton(
         axes=_build_axes(len(kinds), extras),
         couplings=couplings,
         source_ids=nodes.indices,
-        euler=[extras[row].order if row in extras else "" for row in range(len(kinds))],
+        euler=[extras[row].euler_order if row in extras else "" for row in range(len(kinds))],
         metres_per_unit=1.0,
         up="y",
     )
@@ -212,7 +220,7 @@ def build_skeleton(
     rest_q = _build_rest_q(skeleton, nodes, extras)
     skeleton = dataclasses.replace(skeleton, rest_q=_apply_stored_rest(skeleton, rest_q, extras))
     skeleton = _apply_limits(skeleton, extras, notes)
-    return ReadSkeleton(skeleton, _build_pose(skeleton, nodes, extras, rest_q), rest_q)
+    return SkeletonReading(skeleton, _build_pose(skeleton, nodes, extras, rest_q), rest_q)
 
 
 def _build_axes(count: int, extras: dict[int, NodeExtras]) -> Floats:
@@ -223,25 +231,27 @@ def _build_axes(count: int, extras: dict[int, NodeExtras]) -> Floats:
     return axes
 
 
-def _find_kinds(nodes: NodeTree, joints: set[int], rotating: set[int], extras: dict[int, NodeExtras]) -> np.ndarray:
+def _find_kinds(
+    nodes: NodeTree, joint_nodes: set[int], rotating_nodes: set[int], extras: dict[int, NodeExtras]
+) -> np.ndarray:
     """Find the joint kinds.
 
     Joints of skins, animated nodes and inner nodes are balls; the kinds in `extras` take precedence.
     """
     n = len(nodes.parents)
     is_below_joint: Bools = np.zeros(n, dtype=np.bool_)
-    has_child = set(nodes.parents)
+    parent_rows = set(nodes.parents)
     kinds = np.full(n, int(Kind.FIXED))
     for row, i in enumerate(nodes.indices):
         parent = nodes.parents[row]
-        is_below_joint[row] = parent >= 0 and (is_below_joint[parent] or nodes.indices[parent] in joints)
-        is_solid = any(key in nodes.json[i] for key in _NOT_JOINTS)
-        is_inner = is_below_joint[row] and not is_solid if joints else row in has_child or not is_solid
-        if i in joints or i in rotating or is_inner:
+        is_below_joint[row] = parent >= 0 and (is_below_joint[parent] or nodes.indices[parent] in joint_nodes)
+        is_solid = any(key in nodes.node_objects[i] for key in _SOLID_KEYS)
+        is_inner = is_below_joint[row] and not is_solid if joint_nodes else row in parent_rows or not is_solid
+        if i in joint_nodes or i in rotating_nodes or is_inner:
             kinds[row] = Kind.BALL
         if row in extras and extras[row].kind is not None:
             kinds[row] = extras[row].kind
-        if i in rotating and kinds[row] in (Kind.FIXED, Kind.SLIDE):
+        if i in rotating_nodes and kinds[row] in (Kind.FIXED, Kind.SLIDE):
             kinds[row] = Kind.BALL  # its rotation is animated, so the stored kind is ignored
     return kinds
 
@@ -250,18 +260,18 @@ def _build_couplings(
     nodes: NodeTree, kinds: np.ndarray, extras: dict[int, NodeExtras], notes: NoteCollector
 ) -> list[Coupling | None]:
     """Build couplings to leaders with one number of their own. Others are ignored with a note."""
-    result: list[Coupling | None] = [None] * len(kinds)
-    single = (Kind.HINGE, Kind.SLIDE)
+    couplings: list[Coupling | None] = [None] * len(kinds)
+    scalar_kinds = (Kind.HINGE, Kind.SLIDE)
     for row, entry in extras.items():
         if entry.coupling is None:
             continue
         leader = nodes.rows[entry.coupling.leader]
-        leads = leader in extras and extras[leader].coupling is None and kinds[leader] in single
-        if leads and kinds[row] in single:
-            result[row] = entry.coupling._replace(leader=leader)
+        is_valid_leader = leader in extras and extras[leader].coupling is None and kinds[leader] in scalar_kinds
+        if is_valid_leader and kinds[row] in scalar_kinds:
+            couplings[row] = entry.coupling._replace(leader=leader)
         else:
             notes.add("a coupling in extras.poise has no valid leader and was ignored", nodes.names[row])
-    return result
+    return couplings
 
 
 def _build_rest_transforms(nodes: NodeTree, kinds: np.ndarray, extras: dict[int, NodeExtras]) -> tuple[Floats, Floats]:
@@ -315,8 +325,8 @@ def _apply_limits(skeleton: Skeleton, extras: dict[int, NodeExtras], notes: Note
         if entry.limit is None:
             continue
         is_ball = skeleton.kinds[row] in (Kind.BALL, Kind.FREE)
-        for_balls = not isinstance(entry.limit, Range) or entry.limit.axis is not None
-        if skeleton.kinds[row] == Kind.FIXED or is_ball != for_balls:
+        is_ball_limit = not isinstance(entry.limit, Range) or entry.limit.axis is not None
+        if skeleton.kinds[row] == Kind.FIXED or is_ball != is_ball_limit:
             notes.add("a limit in extras.poise does not fit its joint and was ignored", skeleton.names[row])
         else:
             limits[skeleton.names[row]] = entry.limit
@@ -347,10 +357,10 @@ def _build_pose(skeleton: Skeleton, nodes: NodeTree, extras: dict[int, NodeExtra
 
 def _compute_local_rotations(skeleton: Skeleton, nodes: NodeTree) -> Floats:
     """Compute rotations (n, 4) from A to the node. Equal rotations give exactly the identity."""
-    rest = skeleton.A[:, 3:]
-    local_rotations = rotations.multiply(rotations.inverse(rest), nodes.rotations)
-    same = (rest == nodes.rotations).all(axis=1)
-    return np.where(same[:, None], rotations.IDENTITY, local_rotations)
+    rest_rotations = skeleton.A[:, 3:]
+    local_rotations = rotations.multiply(rotations.inverse(rest_rotations), nodes.rotations)
+    is_same = (rest_rotations == nodes.rotations).all(axis=1)
+    return np.where(is_same[:, None], rotations.IDENTITY, local_rotations)
 
 
 def compute_joint_values(skeleton: Skeleton, row: int, local_rotations: Floats, translations: Floats) -> Floats:
@@ -358,20 +368,20 @@ def compute_joint_values(skeleton: Skeleton, row: int, local_rotations: Floats, 
 
     Inputs are rotations (..., 4) after A and translations (..., 3) of its node.
     """
-    axis, rest = skeleton.axes[row], skeleton.A[row]
+    axis, rest_transform = skeleton.axes[row], skeleton.A[row]
     if skeleton.kinds[row] == Kind.HINGE:
         return rotations.twist_angle(local_rotations, axis)
-    return (translations - rest[:3]) @ rotations.rotate(rest[3:], axis)
+    return (translations - rest_transform[:3]) @ rotations.rotate(rest_transform[3:], axis)
 
 
 def _prefer_stored_value(skeleton: Skeleton, row: int, value: float, entry: NodeExtras | None) -> float:
     """Prefer the stored value if the node still shows it. The stored value has the full turns and all digits."""
-    if entry is None or entry.value is None:
+    if entry is None or entry.joint_value is None:
         return value
-    difference = entry.value - value
+    difference = entry.joint_value - value
     if skeleton.kinds[row] == Kind.HINGE:
         difference = math.remainder(difference, 2 * math.pi)
-    return entry.value if abs(difference) <= _MAX_VALUE_CHANGE * max(1.0, abs(value)) else value
+    return entry.joint_value if abs(difference) <= _MAX_VALUE_CHANGE * max(1.0, abs(value)) else value
 
 
 def _find_translations(skeleton: Skeleton, nodes: NodeTree, q: Floats) -> Floats | None:

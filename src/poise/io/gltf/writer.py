@@ -11,11 +11,11 @@ import numpy as np
 from poise.errors import UnsupportedError
 from poise.io.gltf.container import Container, GltfDocument, Json, clean_text, pack_document
 from poise.io.gltf.draft import (
-    MAX_KEY,
+    MAX_KEY_VALUE,
     DocumentState,
     Draft,
     build_document_state,
-    convert_parts,
+    convert_local_transforms,
     has_same_scale,
     match_rows,
     split_matrix,
@@ -57,28 +57,28 @@ class _ChannelKeys(NamedTuple):
 
 def add_clip(draft: Draft, clip: Clip, state: DocumentState) -> None:
     """Append an animation. A KeyedClip gets its own keys, any other a key per frame where a joint moves."""
-    matching = match_rows(clip.skeleton, state.pose.skeleton)
-    rows = matching.tolist()
-    is_alike = has_same_scale(clip.skeleton, state.pose.skeleton, matching)
+    document_rows = match_rows(clip.skeleton, state.pose.skeleton)
+    row_list = document_rows.tolist()
+    is_same_scale = has_same_scale(clip.skeleton, state.pose.skeleton, document_rows)
     channels = (
         _iterate_track_keys(clip)
-        if isinstance(clip, KeyedClip) and is_alike
-        else _iterate_frame_keys(clip, matching, state)
+        if isinstance(clip, KeyedClip) and is_same_scale
+        else _iterate_frame_keys(clip, document_rows, state)
     )
     samplers: list[Json] = []
     targets: list[Json] = []
-    times: dict[int, tuple[int, Bools]] = {}
+    accessor_by_times: dict[int, tuple[int, Bools]] = {}
     for keys in channels:
-        row = rows[keys.row]
+        row = row_list[keys.row]
         if row < 0:
             continue
         split_matrix(draft, state, row)
-        if id(keys.times) not in times:
-            times[id(keys.times)] = _add_times(draft, keys.times, clip.name)
-        accessor, kept = times[id(keys.times)]
-        if keys.interpolation == "CUBICSPLINE" and np.count_nonzero(kept) == 1:  # a spline has two keys or more
+        if id(keys.times) not in accessor_by_times:
+            accessor_by_times[id(keys.times)] = _add_times(draft, keys.times, clip.name)
+        accessor, is_kept = accessor_by_times[id(keys.times)]
+        if keys.interpolation == "CUBICSPLINE" and np.count_nonzero(is_kept) == 1:  # a spline has two keys or more
             keys = keys._replace(interpolation="LINEAR", values=keys.values[:, 1])  # noqa: PLW2901
-        values = keys.values[kept].reshape(-1, keys.values.shape[-1])
+        values = keys.values[is_kept].reshape(-1, keys.values.shape[-1])
         sampler = {"input": accessor, "interpolation": keys.interpolation, "output": draft.add_accessor(values, "keys")}
         targets.append({"sampler": len(samplers), "target": {"node": state.nodes[row], "path": keys.path}})
         samplers.append(sampler)
@@ -91,11 +91,11 @@ def _add_times(draft: Draft, times: Floats, name: str) -> tuple[int, Bools]:
     """Append key times. Of several equal in 32 bits the last is kept; return also the mask of those kept."""
     if times[0] < 0:
         raise UnsupportedError(f"clip {name!r} starts at {times[0]:g} s; the times of a glTF animation start at 0")
-    if times[-1] > MAX_KEY:
-        raise UnsupportedError(f"clip {name!r} ends at {times[-1]:g} s; a glTF animation ends by {MAX_KEY:g} s")
-    rounded = times.astype(np.float32)
-    kept = np.append(np.diff(rounded) > 0, True)
-    return draft.add_accessor(rounded[kept, None].astype(np.float64), "keys", bounds=True), kept
+    if times[-1] > MAX_KEY_VALUE:
+        raise UnsupportedError(f"clip {name!r} ends at {times[-1]:g} s; a glTF animation ends by {MAX_KEY_VALUE:g} s")
+    rounded_times = times.astype(np.float32)
+    is_kept = np.append(np.diff(rounded_times) > 0, True)
+    return draft.add_accessor(rounded_times[is_kept, None].astype(np.float64), "keys", has_bounds=True), is_kept
 
 
 def _iterate_track_keys(clip: KeyedClip) -> Iterator[_ChannelKeys]:
@@ -108,50 +108,60 @@ def _iterate_frame_keys(clip: Clip, rows: Ints, state: DocumentState) -> Iterato
     """Iterate the channels with a change in some frame."""
     if not len(clip):
         return
-    frames, rest = convert_parts(state.pose.skeleton, clip.poses, rows), compute_rest_local_transforms(state.pose)
+    frame_transforms, rest_transforms = (
+        convert_local_transforms(state.pose.skeleton, clip.poses, rows),
+        compute_rest_local_transforms(state.pose),
+    )
     is_static = True
     for k, row in enumerate(rows.tolist()):
         if row < 0:
             continue
         for path in LocalTransforms._fields:
-            values: Floats = getattr(frames, path)[:, k]
-            same = [getattr(parts, path)[row] for parts in (rest, state.local_transforms)]
-            if any((values != value).any() for value in same):
+            values: Floats = getattr(frame_transforms, path)[:, k]
+            reference_values = [
+                getattr(transforms, path)[row] for transforms in (rest_transforms, state.local_transforms)
+            ]
+            if any((values != value).any() for value in reference_values):
                 is_static = False
                 yield _build_channel(k, path, clip, values)
     if is_static and len(rows):  # one channel keeps the clip and its duration
-        first = next(k for k, row in enumerate(rows) if row >= 0)
-        yield _build_channel(first, "rotation", clip, frames.rotation[:, first])
+        first_joint = next(k for k, row in enumerate(rows) if row >= 0)
+        yield _build_channel(first_joint, "rotation", clip, frame_transforms.rotation[:, first_joint])
 
 
 def _build_channel(k: int, path: str, clip: Clip, values: Floats) -> _ChannelKeys:
     return _ChannelKeys(k, path, "LINEAR", clip.times, values[:, _XYZW] if path == "rotation" else values)
 
 
-def _make_unique(name: str, taken: set[object]) -> str:
-    new, count = name, 0
-    while new in taken:
+def _make_unique(name: str, used_names: set[object]) -> str:
+    unique_name, count = name, 0
+    while unique_name in used_names:
         count += 1
-        new = f"{name}_{count}"
-    return new
+        unique_name = f"{name}_{count}"
+    return unique_name
 
 
-def _is_same_motion(a: Clip, b: Clip) -> bool:
+def _is_same_motion(clip: Clip, other_clip: Clip) -> bool:
     """Return whether two clips are the same motion. Names and limits do not matter."""
-    if isinstance(a, KeyedClip) or isinstance(b, KeyedClip):
-        return isinstance(a, KeyedClip) and isinstance(b, KeyedClip) and _has_same_tracks(a, b)
-    p, q = a.poses, b.poses
+    if isinstance(clip, KeyedClip) or isinstance(other_clip, KeyedClip):
+        return isinstance(clip, KeyedClip) and isinstance(other_clip, KeyedClip) and _has_same_tracks(clip, other_clip)
+    poses, other_poses = clip.poses, other_clip.poses
     return all(
         x is y or (x is not None and y is not None and np.array_equal(x, y))
-        for x, y in ((a.times, b.times), (p.q, q.q), (p.translations, q.translations), (p.scales, q.scales))
+        for x, y in (
+            (clip.times, other_clip.times),
+            (poses.q, other_poses.q),
+            (poses.translations, other_poses.translations),
+            (poses.scales, other_poses.scales),
+        )
     )
 
 
-def _has_same_tracks(a: KeyedClip, b: KeyedClip) -> bool:
+def _has_same_tracks(clip: KeyedClip, other_clip: KeyedClip) -> bool:
     """Return whether the keys are equal. Those of a copied clip are other arrays."""
-    if a.tracks is b.tracks or len(a.tracks) != len(b.tracks):
-        return a.tracks is b.tracks
-    pairs = zip(a.tracks, b.tracks, strict=True)
+    if clip.tracks is other_clip.tracks or len(clip.tracks) != len(other_clip.tracks):
+        return clip.tracks is other_clip.tracks
+    pairs = zip(clip.tracks, other_clip.tracks, strict=True)
     return all(x[:3] == y[:3] and all(map(np.array_equal, x[3:], y[3:])) for x, y in pairs)
 
 
@@ -160,24 +170,26 @@ def write_clips(draft: Draft, clips: tuple[Clip, ...], old_clips: tuple[Clip, ..
 
     Missing ones are dropped, changed names written, new ones appended.
     """
-    names = [clip.name for clip in old_clips]
-    kept: dict[int, str] = {}
-    new: list[Clip] = []
+    old_names = [clip.name for clip in old_clips]
+    kept_names: dict[int, str] = {}
+    new_clips: list[Clip] = []
     for clip in clips:
-        same = [i for i, other in enumerate(old_clips) if i not in kept and _is_same_motion(other, clip)]
-        if same:
-            kept[next((i for i in same if names[i] == clip.name), same[0])] = clip.name
+        same_indices = [
+            i for i, old_clip in enumerate(old_clips) if i not in kept_names and _is_same_motion(old_clip, clip)
+        ]
+        if same_indices:
+            kept_names[next((i for i in same_indices if old_names[i] == clip.name), same_indices[0])] = clip.name
         else:
-            new.append(clip)
-    if len(kept) < len(old_clips):
+            new_clips.append(clip)
+    if len(kept_names) < len(old_clips):
         animations = draft.edit_list("animations")
-        animations[:] = [animation for i, animation in enumerate(animations) if i in kept]
-        if not animations and not new:
+        animations[:] = [animation for i, animation in enumerate(animations) if i in kept_names]
+        if not animations and not new_clips:
             del draft.json["animations"]
-    for place, i in enumerate(sorted(kept)):
-        if kept[i] != names[i]:
-            draft.edit_list("animations")[place] = draft.edit_list("animations")[place] | {"name": kept[i]}
-    for clip in new:
+    for position, i in enumerate(sorted(kept_names)):
+        if kept_names[i] != old_names[i]:
+            draft.edit_list("animations")[position] = draft.edit_list("animations")[position] | {"name": kept_names[i]}
+    for clip in new_clips:
         add_clip(draft, clip, state)
 
 
@@ -197,98 +209,105 @@ def build_document(pose: Pose) -> tuple[Draft, DocumentState]:
     """
     if pose.shape:
         raise UnsupportedError(f"a glTF file shows one pose, not a batch of shape {pose.shape}; save a Clip instead")
-    s = pose.skeleton
-    _check_affine(s)
-    document: Json = {"asset": _build_asset(s)}
+    skeleton = pose.skeleton
+    _check_affine(skeleton)
+    document: Json = {"asset": _build_asset(skeleton)}
     draft = Draft(Container("gltf", document))
-    parts, rest = compute_local_transforms(pose), compute_rest_local_transforms(pose)
-    if len(s):
-        draft.edit_list("nodes").extend(_build_node(pose, row, parts, rest) for row in range(len(s)))
-        roots = np.flatnonzero(s.parents < 0).tolist()
+    transforms, rest_transforms = compute_local_transforms(pose), compute_rest_local_transforms(pose)
+    if len(skeleton):
+        draft.edit_list("nodes").extend(
+            _build_node(pose, row, transforms, rest_transforms) for row in range(len(skeleton))
+        )
+        roots = np.flatnonzero(skeleton.parents < 0).tolist()
         document = draft.json
-        added = build_axis_root(s.up, compute_metre_scale(s), roots)
-        draft.edit_list("nodes").extend([added] if added else [])
-        document["scenes"], document["scene"] = [{"nodes": [len(s)] if added else roots}], 0
+        axis_root = build_axis_root(skeleton.up, compute_metre_scale(skeleton), roots)
+        draft.edit_list("nodes").extend([axis_root] if axis_root else [])
+        document["scenes"], document["scene"] = [{"nodes": [len(skeleton)] if axis_root else roots}], 0
         if len(roots) == 1:  # the joints of a skin must have a common root
-            document["skins"] = [{"joints": list(range(len(s))), "skeleton": roots[0]}]
-            _add_bind_matrices(draft, s, rest)
-    return draft, build_document_state(_strip_limits(pose), _compute_default_rest(s), list(range(len(s))))
+            document["skins"] = [{"joints": list(range(len(skeleton))), "skeleton": roots[0]}]
+            _add_bind_matrices(draft, skeleton, rest_transforms)
+    return draft, build_document_state(_strip_limits(pose), _compute_default_rest(skeleton), list(range(len(skeleton))))
 
 
-def _build_asset(s: Skeleton) -> Json:
+def _build_asset(skeleton: Skeleton) -> Json:
     asset: Json = {"version": "2.0", "generator": f"poise {__version__}"}
-    extras = build_asset_extras(s)
+    extras = build_asset_extras(skeleton)
     return asset | {"extras": {"poise": extras}} if extras else asset
 
 
-def _check_affine(s: Skeleton) -> None:
-    diagonal = np.zeros_like(s.B)
-    diagonal[:, [0, 1, 2], [0, 1, 2]] = s.B[:, [0, 1, 2], [0, 1, 2]]
-    other = np.flatnonzero((diagonal != s.B).any(axis=(1, 2)))
-    if len(other):
+def _check_affine(skeleton: Skeleton) -> None:
+    diagonal = np.zeros_like(skeleton.B)
+    diagonal[:, [0, 1, 2], [0, 1, 2]] = skeleton.B[:, [0, 1, 2], [0, 1, 2]]
+    rejected_rows = np.flatnonzero((diagonal != skeleton.B).any(axis=(1, 2)))
+    if len(rejected_rows):
         raise UnsupportedError(
-            f"joint {s.names[int(other[0])]!r} has more than a scale after its motion; glTF cannot hold it"
+            f"joint {skeleton.names[int(rejected_rows[0])]!r} has more than a scale after its motion; glTF cannot "
+            "hold it"
         )
 
 
-def _build_node(pose: Pose, row: int, parts: LocalTransforms, rest: LocalTransforms) -> Json:
-    s, kind = pose.skeleton, Kind(int(pose.skeleton.kinds[row]))
-    node: Json = {"name": s.names[row]}
-    if s.children[row]:
-        node["children"] = list(s.children[row])
+def _build_node(pose: Pose, row: int, transforms: LocalTransforms, rest_transforms: LocalTransforms) -> Json:
+    skeleton, kind = pose.skeleton, Kind(int(pose.skeleton.kinds[row]))
+    node: Json = {"name": skeleton.names[row]}
+    if skeleton.children[row]:
+        node["children"] = list(skeleton.children[row])
     for key, default in (("translation", [0, 0, 0]), ("rotation", [1, 0, 0, 0]), ("scale", [1, 1, 1])):
-        values: Floats = getattr(parts, key)[row]
+        values: Floats = getattr(transforms, key)[row]
         if (values != default).any():
             node[key] = to_xyzw(values) if key == "rotation" else values.tolist()
     extras: Json = {"kind": format_kind(kind)}
-    if s.euler and s.euler[row]:
-        extras["order"] = s.euler[row]
+    if skeleton.euler and skeleton.euler[row]:
+        extras["order"] = skeleton.euler[row]
     if kind in (Kind.HINGE, Kind.SLIDE):
-        extras["axis"] = s.axes[row].tolist()
+        extras["axis"] = skeleton.axes[row].tolist()
         extras |= _build_value(pose, row)
-    differs = [key for key in LocalTransforms._fields if (getattr(parts, key)[row] != getattr(rest, key)[row]).any()]
-    if differs:
-        store_rest(extras, rest, row, scale="scale" in differs)
+    changed_keys = [
+        key
+        for key in LocalTransforms._fields
+        if (getattr(transforms, key)[row] != getattr(rest_transforms, key)[row]).any()
+    ]
+    if changed_keys:
+        store_rest(extras, rest_transforms, row, has_scale="scale" in changed_keys)
     node["extras"] = {"poise": extras}
     return node
 
 
 def _build_value(pose: Pose, row: int) -> Json:
-    s = pose.skeleton
-    coupling = s.couplings[row]
+    skeleton = pose.skeleton
+    coupling = skeleton.couplings[row]
     if coupling is None:
-        return {"value": float(pose.q[s.q_start[row]])}
+        return {"value": float(pose.q[skeleton.q_start[row]])}
     return {"coupling": {"node": int(coupling.leader), "ratio": coupling.ratio, "offset": coupling.offset}}
 
 
-def _add_bind_matrices(draft: Draft, s: Skeleton, rest: LocalTransforms) -> None:
+def _add_bind_matrices(draft: Draft, skeleton: Skeleton, rest_transforms: LocalTransforms) -> None:
     """Add bind matrices at rest. There are none where a scale of zero has no inverse."""
-    linear = np.zeros((len(s), 3, 3))
-    linear[:, [0, 1, 2], [0, 1, 2]] = rest.scale
-    bind = build_axis_matrix(s.up, compute_metre_scale(s)) @ compose_world_transforms(
-        s.parents.tolist(), rest.translation, rest.rotation, linear
+    linear = np.zeros((len(skeleton), 3, 3))
+    linear[:, [0, 1, 2], [0, 1, 2]] = rest_transforms.scale
+    bind_matrices = build_axis_matrix(skeleton.up, compute_metre_scale(skeleton)) @ compose_world_transforms(
+        skeleton.parents.tolist(), rest_transforms.translation, rest_transforms.rotation, linear
     )
-    if (np.linalg.det(bind) == 0).any():
+    if (np.linalg.det(bind_matrices) == 0).any():
         return
-    inverse: Floats = np.linalg.inv(bind).astype(np.float64)
-    inverse[:, 3] = [0, 0, 0, 1]
-    accessor = draft.add_accessor(inverse.transpose(0, 2, 1).reshape(-1, 16), "bind")
+    inverse_matrices: Floats = np.linalg.inv(bind_matrices).astype(np.float64)
+    inverse_matrices[:, 3] = [0, 0, 0, 1]
+    accessor = draft.add_accessor(inverse_matrices.transpose(0, 2, 1).reshape(-1, 16), "bind")
     draft.json["skins"][0]["inverseBindMatrices"] = accessor
 
 
-def _compute_default_rest(s: Skeleton) -> Floats:
+def _compute_default_rest(skeleton: Skeleton) -> Floats:
     """Compute the rest of a reader without `rest.q`. It is zero, and free joints are at their rest."""
-    q = s.zero_q()
-    for row in np.flatnonzero(s.kinds == Kind.FREE).tolist():
-        start = int(s.q_start[row])
-        q[start : start + 7] = s.rest_q[start : start + 7]
+    q = skeleton.zero_q()
+    for row in np.flatnonzero(skeleton.kinds == Kind.FREE).tolist():
+        start = int(skeleton.q_start[row])
+        q[start : start + 7] = skeleton.rest_q[start : start + 7]
     return q
 
 
 def _strip_limits(pose: Pose) -> Pose:
     """Strip the limits of a pose's skeleton. All of them are then written as new."""
-    s = pose.skeleton
-    return type(pose)(s.with_limits(dict.fromkeys(s.names)), pose.q, pose.translations, pose.scales)
+    skeleton = pose.skeleton
+    return type(pose)(skeleton.with_limits(dict.fromkeys(skeleton.names)), pose.q, pose.translations, pose.scales)
 
 
 # --- Writing of rigs and clips ---------------------------------------------------------------------------------------
@@ -316,8 +335,8 @@ def _edit_document(content: Saveable, source_skeleton: Skeleton, document: GltfD
     state = build_document_state(
         document.pose, document.rest_q, [int(str(node)) for node in source_skeleton.source_ids]
     )
-    owner = content.skeleton if content.skeleton.source is document else source_skeleton
-    write_limits(draft, owner, state)
+    limit_skeleton = content.skeleton if content.skeleton.source is document else source_skeleton
+    write_limits(draft, limit_skeleton, state)
     if isinstance(content, Clip):
         add_clip(draft, content, state)
         return draft

@@ -61,16 +61,16 @@ def copy_to(folder: str | PathLike[str]) -> list[Path]:
     FileError
         For a folder without write access.
     """
-    folder, written = as_path(folder), list[Path]()
+    folder, written_paths = as_path(folder), list[Path]()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for source in sorted(_find_folder().iterdir()):
             if source.is_file() and source.suffix in _COPIED_SUFFIXES and not (folder / source.name).exists():
                 write_atomically(folder / source.name, source.read_bytes())
-                written.append(folder / source.name)
+                written_paths.append(folder / source.name)
     except OSError as error:
         raise FileError(folder, error.strerror or str(error)) from error
-    return written
+    return written_paths
 
 
 def path(name: str) -> Path:

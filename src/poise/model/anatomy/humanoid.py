@@ -1,4 +1,4 @@
-"""Implementation of `poise.humanoid`: joint roles and human joint limits."""
+"""Roles of a character's joints, with human joint limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Humanoid(Roles):
     def limits(self) -> dict[str, Limit]:
         """Build joint limits from published human ranges of motion.
 
-        The result maps joint names to limits, as `Skeleton.limited` takes them.
+        The result maps joint names to limits, as `Skeleton.with_limits` takes them.
 
         Returns
         -------
@@ -74,7 +74,11 @@ class Humanoid(Roles):
         may use 1.5 / n of the whole range. A joint more than 15 degrees outside in most frames of the rig's clips gets
         no limit: then the rest pose does not show the rotation of its bone.
         """
-        return {one.joint: one.limit for one in self.explain_limits() if one.limit is not None}
+        return {
+            joint_limit.joint: joint_limit.limit
+            for joint_limit in self.explain_limits()
+            if joint_limit.limit is not None
+        }
 
     def explain_limits(self) -> tuple[JointLimit, ...]:
         """Explain `limits()` joint by joint.
@@ -95,16 +99,16 @@ class Humanoid(Roles):
 
     def _describe_missing(self, missing: list[str]) -> str:
         """List the missing roles and the uncertain joints."""
-        unsure = [role for role in missing if role in self.joints]
+        uncertain_roles = [role for role in missing if role in self.joints]
         clauses = (
-            [f"{join_names(role for role in missing if role not in unsure)} not found"]
-            if set(missing) - set(unsure)
+            [f"{join_names(role for role in missing if role not in uncertain_roles)} not found"]
+            if set(missing) - set(uncertain_roles)
             else []
         )
-        if unsure:
+        if uncertain_roles:
             clauses.append(
-                f"{join_names(unsure)} known with a confidence below {MIN_CONFIDENCE:g} only; declare them in the "
-                "sidecar"
+                f"{join_names(uncertain_roles)} known with a confidence below {MIN_CONFIDENCE:g} only; "
+                "declare them in the sidecar"
             )
         return ", ".join(clauses)
 

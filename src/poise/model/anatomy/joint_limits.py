@@ -46,9 +46,9 @@ class PublishedMotion(NamedTuple):
 class MotionRanges(NamedTuple):
     """Motion ranges about the three axes of JointAxes. Each pair has the negative motion first.
 
-    flexion  about the bend axis: extension and flexion, or their names at the joint
+    flexion    about the bend axis: extension and flexion, or their names at the joint
     abduction  about the axis aside: inward and outward
-    twist   about the bone: outward (lateral rotation, supination, inversion) and inward
+    twist      about the bone: outward (lateral rotation, supination, inversion) and inward
     """
 
     flexion: tuple[PublishedMotion, PublishedMotion]
@@ -56,13 +56,13 @@ class MotionRanges(NamedTuple):
     twist: tuple[PublishedMotion, PublishedMotion]
 
 
-def _build_play(degrees: float = 5.0) -> tuple[PublishedMotion, PublishedMotion]:
+def _build_play_range(degrees: float = 5.0) -> tuple[PublishedMotion, PublishedMotion]:
     return PublishedMotion("play inward", degrees, POISE_SOURCE), PublishedMotion("play outward", degrees, POISE_SOURCE)
 
 
 _PALM_ROTATIONS = (PublishedMotion("supination", 80, AAOS), PublishedMotion("pronation", 80, AAOS))
 
-RANGES = {
+MOTION_RANGES = {
     "UpperLeg": MotionRanges(
         (PublishedMotion("extension", 30, AAOS), PublishedMotion("flexion", 120, AAOS)),
         (PublishedMotion("adduction", 30, AAOS), PublishedMotion("abduction", 45, AAOS)),
@@ -70,7 +70,7 @@ RANGES = {
     ),
     "LowerLeg": MotionRanges(
         (PublishedMotion("hyperextension", 10, AAOS), PublishedMotion("flexion", 135, AAOS)),
-        _build_play(),
+        _build_play_range(),
         (PublishedMotion("lateral rotation", 40, KAPANDJI), PublishedMotion("medial rotation", 30, KAPANDJI)),
     ),
     "Foot": MotionRanges(
@@ -79,7 +79,9 @@ RANGES = {
         (PublishedMotion("inversion", 35, AAOS), PublishedMotion("eversion", 15, AAOS)),
     ),
     "Toes": MotionRanges(
-        (PublishedMotion("flexion", 45, AAOS), PublishedMotion("extension", 70, AAOS)), _build_play(15), _build_play()
+        (PublishedMotion("flexion", 45, AAOS), PublishedMotion("extension", 70, AAOS)),
+        _build_play_range(15),
+        _build_play_range(),
     ),
     "Shoulder": MotionRanges(
         (PublishedMotion("retraction", 15, FLOYD), PublishedMotion("protraction", 15, FLOYD)),
@@ -93,7 +95,7 @@ RANGES = {
     ),
     "LowerArm": MotionRanges(
         (PublishedMotion("hyperextension", 10, KAPANDJI), PublishedMotion("flexion", 150, AAOS)),
-        _build_play(),
+        _build_play_range(),
         _PALM_ROTATIONS,
     ),
     "Hand": MotionRanges(
@@ -117,7 +119,7 @@ RANGES = {
 MAX_JOINT_SHARE = 1.5
 """Range of a spine or neck joint, in equal shares of the whole range: people and rigs bend unevenly."""
 
-STRAIGHT_REST_PLAY = {"LowerArm": _build_play(25)}
+STRAIGHT_REST_PLAY = {"LowerArm": _build_play_range(25)}
 """Play of a joint that is straight at rest, in a rig without evidence for its plane of bending."""
 
 ARM_ELEVATION = (
@@ -147,7 +149,7 @@ interpolated linearly.
 _DIRECTION_COUNT = 1500
 _CONE_ROTATIONS_RAD = np.radians(np.arange(-45.0, 45.0, 5.0))
 _HALF_ANGLES_RAD = np.radians(np.arange(15.0, 181.0, 15.0))
-_REFINEMENT_RAD = np.radians((-10.0, -5.0, 0.0, 5.0, 10.0))
+_REFINEMENT_STEPS_RAD = np.radians((-10.0, -5.0, 0.0, 5.0, 10.0))
 # cost of a direction in the cone but outside the published range; one left out costs 1
 _EXCESS_WEIGHT = 1.5
 # cost of leaving out a required direction: hanging, ahead, level, straight up
@@ -170,30 +172,33 @@ def fit_arm_cone(axes: JointAxes) -> ArmCone:
     mirror_sign = (
         1.0 if float(second_axis @ axes.abduction_axis) >= 0.0 else -1.0
     )  # the same orientation for left and right
-    bones, weights = _sample_directions(axes)
+    arm_directions, weights = _sample_directions(axes)
     fits: list[tuple[float, int, list[Floats]]] = []
     swings = [
         _compute_swing_vectors(
-            axes.bone, _rotate_axis(axes.flexion_axis, second_axis, mirror_sign * cone_rotation), mirror_sign, bones
+            axes.bone,
+            _rotate_axis(axes.flexion_axis, second_axis, mirror_sign * cone_rotation),
+            mirror_sign,
+            arm_directions,
         )
         for cone_rotation in _CONE_ROTATIONS_RAD
     ]
-    for number, swing in enumerate(swings):
-        cost, sides = _fit_sides(swing, weights, [_HALF_ANGLES_RAD] * 4)
-        fits.append((cost, number, sides))
-    _, number, sides = min(fits, key=lambda one: one[:2])
-    refined_sides = [np.clip(side + _REFINEMENT_RAD, _REFINEMENT_RAD[-2], np.pi) for side in sides]
-    a, b, c, d = (float(side) for side in _fit_sides(swings[number], weights, refined_sides)[1])
-    swing_axis = _rotate_axis(axes.flexion_axis, second_axis, mirror_sign * _CONE_ROTATIONS_RAD[number])
+    for cone_index, swing in enumerate(swings):
+        cost, half_angles = _fit_sides(swing, weights, [_HALF_ANGLES_RAD] * 4)
+        fits.append((cost, cone_index, half_angles))
+    _, cone_index, half_angles = min(fits, key=lambda cone_fit: cone_fit[:2])
+    refined_angles = [np.clip(side + _REFINEMENT_STEPS_RAD, _REFINEMENT_STEPS_RAD[-2], np.pi) for side in half_angles]
+    a, b, c, d = (float(side) for side in _fit_sides(swings[cone_index], weights, refined_angles)[1])
+    swing_axis = _rotate_axis(axes.flexion_axis, second_axis, mirror_sign * _CONE_ROTATIONS_RAD[cone_index])
     return ArmCone(swing_axis, ((-c, a), (-d, b) if mirror_sign > 0.0 else (-b, d)))
 
 
-def is_arm_in_range(axes: JointAxes, bones: Floats, slack: float = 0.0) -> Bools:
+def is_arm_in_range(axes: JointAxes, arm_directions: Floats, slack: float = 0.0) -> Bools:
     """Return whether arm directions (..., 3) are in the published range. `slack` [rad] widens the range."""
-    height = np.arccos(np.clip(bones @ axes.zero_bone, -1.0, 1.0))
-    plane = np.degrees(np.arctan2(bones @ axes.forward, bones @ axes.outward))
-    planes, heights = zip(*((plane, motion.degrees) for plane, motion in ARM_ELEVATION), strict=True)
-    return height <= np.radians(np.interp(plane, planes, heights, period=360.0)) + slack
+    elevation = np.arccos(np.clip(arm_directions @ axes.zero_bone, -1.0, 1.0))
+    plane = np.degrees(np.arctan2(arm_directions @ axes.forward, arm_directions @ axes.outward))
+    known_planes, known_elevations = zip(*((plane, motion.degrees) for plane, motion in ARM_ELEVATION), strict=True)
+    return elevation <= np.radians(np.interp(plane, known_planes, known_elevations, period=360.0)) + slack
 
 
 def _rotate_axis(first: Floats, second: Floats, angle: float) -> Floats:
@@ -205,28 +210,32 @@ def _sample_directions(axes: JointAxes) -> tuple[Floats, Floats]:
 
     Directions are mirrored for right arms; weights are negative inside the published range.
     """
-    number = np.arange(_DIRECTION_COUNT) + 0.5
-    height, around = 1.0 - 2.0 * number / _DIRECTION_COUNT, np.pi * (1.0 + np.sqrt(5.0)) * number
-    level = np.sqrt(1.0 - height**2)
-    frame = np.stack([axes.outward, axes.forward, axes.up])
-    bones = np.stack([level * np.cos(around), level * np.sin(around), height], axis=-1) @ frame
-    weights = np.where(is_arm_in_range(axes, bones), -1.0, _EXCESS_WEIGHT)
-    must = np.stack([axes.zero_bone, axes.forward, axes.outward, -axes.zero_bone])
-    return np.concatenate([bones, must]), np.concatenate([weights, np.full(len(must), -_REQUIRED_WEIGHT)])
+    sample_numbers = np.arange(_DIRECTION_COUNT) + 0.5
+    height, azimuth = 1.0 - 2.0 * sample_numbers / _DIRECTION_COUNT, np.pi * (1.0 + np.sqrt(5.0)) * sample_numbers
+    level_radius = np.sqrt(1.0 - height**2)
+    body_axes = np.stack([axes.outward, axes.forward, axes.up])
+    arm_directions = (
+        np.stack([level_radius * np.cos(azimuth), level_radius * np.sin(azimuth), height], axis=-1) @ body_axes
+    )
+    weights = np.where(is_arm_in_range(axes, arm_directions), -1.0, _EXCESS_WEIGHT)
+    required_directions = np.stack([axes.zero_bone, axes.forward, axes.outward, -axes.zero_bone])
+    return np.concatenate([arm_directions, required_directions]), np.concatenate(
+        [weights, np.full(len(required_directions), -_REQUIRED_WEIGHT)]
+    )
 
 
-def _compute_swing_vectors(bone: Floats, swing_axis: Floats, mirror_sign: float, bones: Floats) -> Floats:
+def _compute_swing_vectors(bone: Floats, swing_axis: Floats, mirror_sign: float, arm_directions: Floats) -> Floats:
     """Compute the swings (n, 2) [rad] to directions (n, 3). They start at rest.
 
     The second component is mirrored for right arms.
     """
-    axis = np.cross(bone, bones)
+    axis = np.cross(bone, arm_directions)
     sine = np.linalg.norm(axis, axis=1)
-    vectors = axis * (np.arctan2(sine, bones @ bone) / np.maximum(sine, 1e-12))[:, None]
+    vectors = axis * (np.arctan2(sine, arm_directions @ bone) / np.maximum(sine, 1e-12))[:, None]
     return np.stack([vectors @ swing_axis, mirror_sign * (vectors @ np.cross(bone, swing_axis))], axis=-1)
 
 
-def _fit_sides(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[float, list[Floats]]:
+def _fit_sides(swings: Floats, weights: Floats, half_angles: list[Floats]) -> tuple[float, list[Floats]]:
     """Fit the four half-angles of a cone with the lowest cost.
 
     Return the cost, and the sides with high and low in turn.
@@ -239,19 +248,21 @@ def _fit_sides(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[fl
     )
     cost_tables: list[Floats] = []
     for quadrant in range(4):
-        rows = quadrant_of_swing == quadrant
+        is_in_quadrant = quadrant_of_swing == quadrant
         first, second = (0, 1) if quadrant == 0 else (2, 1) if quadrant == 1 else (2, 3) if quadrant == 2 else (0, 3)  # noqa: PLR2004
-        a, b = sides[first][:, None, None], sides[second][None, :, None]
-        is_inside = (x[rows] / a) ** 2 + (y[rows] / b) ** 2 <= 1.0 + 1e-6
-        cost_tables.append((is_inside * weights[rows]).sum(axis=-1))
+        a, b = half_angles[first][:, None, None], half_angles[second][None, :, None]
+        is_inside = (x[is_in_quadrant] / a) ** 2 + (y[is_in_quadrant] / b) ** 2 <= 1.0 + 1e-6
+        cost_tables.append((is_inside * weights[is_in_quadrant]).sum(axis=-1))
     total_cost = (
         cost_tables[0][:, :, None, None]
         + cost_tables[1].T[None, :, :, None]
         + cost_tables[2][None, None]
         + cost_tables[3][:, None, None]
     )
-    quadrant = np.unravel_index(int(np.argmin(total_cost)), total_cost.shape)
-    return float(total_cost[quadrant]), [side[row] for side, row in zip(sides, quadrant, strict=True)]
+    best_indices = np.unravel_index(int(np.argmin(total_cost)), total_cost.shape)
+    return float(total_cost[best_indices]), [
+        side[angle_index] for side, angle_index in zip(half_angles, best_indices, strict=True)
+    ]
 
 
 # --- Evidence from clips: planes of bending, and wrong limits --------------------------------------------------------
@@ -260,13 +271,13 @@ def _fit_sides(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[fl
 _HINGE_PARTS = ("LowerLeg", "LowerArm")
 # sine of the bend angle: frames bent by less than 20 degrees do not show a plane
 _MIN_BEND_SINE = float(np.sin(np.radians(20.0)))
-_MIN_FRAMES = 5
+_MIN_FRAME_COUNT = 5
 # mean length of the unit vectors: frames must agree within about 15 degrees
-_MIN_AGREEMENT = float(np.cos(np.radians(15.0)))
+_MIN_AGREEMENT_COSINE = float(np.cos(np.radians(15.0)))
 # cosine: the plane must lie within 60 degrees of the expected one
 _MIN_PLANE_COSINE = 0.5
 # [rad] a frame counts as outside from here on: a person cannot reach it by bending a little more
-_VIOLATION_ANGLE_RAD = np.radians(15.0)
+_MIN_VIOLATION_RAD = np.radians(15.0)
 
 
 def stack_frames(skeleton: Skeleton, clips: Sequence[Clip]) -> Floats:
@@ -281,26 +292,29 @@ def refine_bend_axes(skeleton: Skeleton, frames: Floats, axes: Sequence[JointAxe
     A plane needs five frames, bent by 20 degrees or more, that agree within 15 degrees, and must lie within 60 degrees
     of the plane from the rest pose.
     """
-    return [_refine_bend_axis(skeleton, frames, one) if one.part in _HINGE_PARTS else one for one in axes]
+    return [
+        _refine_bend_axis(skeleton, frames, joint_axes) if joint_axes.part in _HINGE_PARTS else joint_axes
+        for joint_axes in axes
+    ]
 
 
 def _refine_bend_axis(skeleton: Skeleton, frames: Floats, axes: JointAxes) -> JointAxes:
-    frame = compute_joint_frame(skeleton, axes.row)
-    joint_axes = axes.express_in(frame)
-    directions = rotate(_read_rotations(skeleton, frames, axes.row), joint_axes.bone)
-    directions = directions - (directions @ joint_axes.bone)[:, None] * joint_axes.bone
-    sizes = np.linalg.norm(directions, axis=1)
-    directions = directions[sizes > _MIN_BEND_SINE] / sizes[sizes > _MIN_BEND_SINE, None]
-    if len(directions) < _MIN_FRAMES:
+    joint_frame = compute_joint_frame(skeleton, axes.row)
+    joint_axes = axes.express_in(joint_frame)
+    bend_directions = rotate(_read_rotations(skeleton, frames, axes.row), joint_axes.bone)
+    bend_directions = bend_directions - (bend_directions @ joint_axes.bone)[:, None] * joint_axes.bone
+    bend_sines = np.linalg.norm(bend_directions, axis=1)
+    bend_directions = bend_directions[bend_sines > _MIN_BEND_SINE] / bend_sines[bend_sines > _MIN_BEND_SINE, None]
+    if len(bend_directions) < _MIN_FRAME_COUNT:
         return axes
-    mean_direction = directions.mean(axis=0)
+    mean_direction = bend_directions.mean(axis=0)
     expected_direction = np.cross(joint_axes.flexion_axis, joint_axes.bone)
     if (
-        float(np.linalg.norm(mean_direction)) < _MIN_AGREEMENT
+        float(np.linalg.norm(mean_direction)) < _MIN_AGREEMENT_COSINE
         or float(project_perpendicular(mean_direction, joint_axes.bone) @ expected_direction) < _MIN_PLANE_COSINE
     ):
         return axes
-    return axes.bend_towards(frame @ mean_direction, "the file's clips")
+    return axes.bend_towards(joint_frame @ mean_direction, "the file's clips")
 
 
 def compute_violation_share(skeleton: Skeleton, frames: Floats, row: int, limit: SwingTwist) -> float:
@@ -313,7 +327,7 @@ def compute_violation_share(skeleton: Skeleton, frames: Floats, row: int, limit:
         return 0.0
     return float(
         (
-            measure_rotation_excess(quaternions, clamp_rotations(pack_limit(limit), quaternions)) > _VIOLATION_ANGLE_RAD
+            measure_rotation_excess(quaternions, clamp_rotations(pack_limit(limit), quaternions)) > _MIN_VIOLATION_RAD
         ).mean()
     )
 
@@ -342,7 +356,7 @@ class JointLimit(NamedTuple):
     """Limit of one joint, with its reason.
 
     joint, role, part  as in JointAxes
-    limit              in the joint's own rest frame, as `Skeleton.limited` takes it; None without a limit
+    limit              in the joint's own rest frame, as `Skeleton.with_limits` takes it; None without a limit
     reason             the published motions in degrees with their sources, divided among several joints;
                        the widening to the rest pose; or why there is no limit
     """
@@ -364,23 +378,26 @@ def compute_joint_limits(
     degrees outside gets no limit. Neither does a joint more than 15 degrees outside in most frames of the clips: then
     the rest pose does not show the rotation of the bone.
     """
-    candidates = [one for one in axes if skeleton.kinds[one.row] in (Kind.BALL, Kind.FREE)]
-    counts = {part: sum(one.part == part for one in candidates) for part in ("spine", "neck")}
+    candidates = [joint_axes for joint_axes in axes if skeleton.kinds[joint_axes.row] in (Kind.BALL, Kind.FREE)]
+    joint_counts = {part: sum(joint_axes.part == part for joint_axes in candidates) for part in ("spine", "neck")}
     frames = stack_frames(skeleton, clips)
     candidates = refine_bend_axes(skeleton, frames, candidates)
-    return tuple(_compute_joint_limit(skeleton, one, counts.get(one.part, 1), frames) for one in candidates)
+    return tuple(
+        _compute_joint_limit(skeleton, joint_axes, joint_counts.get(joint_axes.part, 1), frames)
+        for joint_axes in candidates
+    )
 
 
-def _compute_joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, frames: Floats) -> JointLimit:
-    ranges = RANGES[axes.part]
+def _compute_joint_limit(skeleton: Skeleton, axes: JointAxes, joint_count: int, frames: Floats) -> JointLimit:
+    ranges = MOTION_RANGES[axes.part]
     if axes.part in STRAIGHT_REST_PLAY and not axes.is_bend_clear:
         ranges = ranges._replace(abduction=STRAIGHT_REST_PLAY[axes.part])
-    share = 1.0 if count == 1 else min(1.0, MAX_JOINT_SHARE / count)
-    swing = _compute_arm_swing(axes) if axes.part == "UpperArm" else _compute_swing_range(axes, ranges, share)
-    (twist,), twist_excess = _shift_to_rest([_scale_range(ranges.twist, share)], (axes.rotation,))
-    twist = twist if axes.side > 0.0 else _mirror(twist)
+    range_share = 1.0 if joint_count == 1 else min(1.0, MAX_JOINT_SHARE / joint_count)
+    swing = _compute_arm_swing(axes) if axes.part == "UpperArm" else _compute_swing_range(axes, ranges, range_share)
+    (twist,), twist_excess = _shift_to_rest([_scale_range(ranges.twist, range_share)], (axes.rotation,))
+    twist = twist if axes.side_sign > 0.0 else _mirror_range(twist)
     rest_excess = max(swing.rest_excess, twist_excess)
-    range_text = _format_motions([*swing.published_motions, *ranges.twist], share)
+    range_text = _format_motions([*swing.published_motions, *ranges.twist], range_share)
     if rest_excess > _MAX_REST_EXCESS_RAD:
         return JointLimit(
             axes.joint, axes.role, axes.part, None, f"rests {_format_degrees(rest_excess)} outside of {range_text}"
@@ -412,14 +429,17 @@ def _compute_arm_swing(axes: JointAxes) -> _SwingRange:
     return _SwingRange(cone.swing_axis, cone.swing_ranges, [motion for _, motion in ARM_ELEVATION], 0.0)
 
 
-def _compute_swing_range(axes: JointAxes, ranges: MotionRanges, share: float) -> _SwingRange:
-    rests = (axes.flexion, 0.0 if axes.part in _CURVED_PARTS else axes.abduction)
-    (bend, aside), outside = _shift_to_rest(
-        [_scale_range(ranges.flexion, share), _scale_range(ranges.abduction, share)], rests
+def _compute_swing_range(axes: JointAxes, ranges: MotionRanges, range_share: float) -> _SwingRange:
+    rest_angles = (axes.flexion, 0.0 if axes.part in _CURVED_PARTS else axes.abduction)
+    (flexion_range, abduction_range), rest_excess = _shift_to_rest(
+        [_scale_range(ranges.flexion, range_share), _scale_range(ranges.abduction, range_share)], rest_angles
     )
-    mirrored = float(np.cross(axes.bone, axes.flexion_axis) @ axes.abduction_axis) < 0.0
+    is_mirrored = float(np.cross(axes.bone, axes.flexion_axis) @ axes.abduction_axis) < 0.0
     return _SwingRange(
-        axes.flexion_axis, (bend, _mirror(aside) if mirrored else aside), [*ranges.flexion, *ranges.abduction], outside
+        axes.flexion_axis,
+        (flexion_range, _mirror_range(abduction_range) if is_mirrored else abduction_range),
+        [*ranges.flexion, *ranges.abduction],
+        rest_excess,
     )
 
 
@@ -429,24 +449,26 @@ def _build_limit(frame: Floats, axes: JointAxes, swing: _SwingRange, twist: tupl
     return SwingTwist(bone, (first, second), twist_range, across, LIMIT_SOURCE)
 
 
-def _scale_range(motion_pair: tuple[PublishedMotion, PublishedMotion], share: float) -> tuple[float, float]:
-    return -math.radians(motion_pair[0].degrees) * share, math.radians(motion_pair[1].degrees) * share
+def _scale_range(motion_pair: tuple[PublishedMotion, PublishedMotion], range_share: float) -> tuple[float, float]:
+    return -math.radians(motion_pair[0].degrees) * range_share, math.radians(motion_pair[1].degrees) * range_share
 
 
 def _shift_to_rest(
-    ends: list[tuple[float, float]], rest_angles: tuple[float, ...]
+    angle_ranges: list[tuple[float, float]], rest_angles: tuple[float, ...]
 ) -> tuple[list[tuple[float, float]], float]:
     """Shift ranges to the rest pose, and widen them to it.
 
     Also return the distance [rad] of the rest pose outside.
     """
-    shifted = [(low - rest, high - rest) for (low, high), rest in zip(ends, rest_angles, strict=True)]
-    outside = max(max(low, -high, 0.0) for low, high in shifted)
-    return [(max(min(low, 0.0), -math.pi), min(max(high, 0.0), math.pi)) for low, high in shifted], outside
+    shifted_ranges = [
+        (low - rest_angle, high - rest_angle) for (low, high), rest_angle in zip(angle_ranges, rest_angles, strict=True)
+    ]
+    rest_excess = max(max(low, -high, 0.0) for low, high in shifted_ranges)
+    return [(max(min(low, 0.0), -math.pi), min(max(high, 0.0), math.pi)) for low, high in shifted_ranges], rest_excess
 
 
-def _mirror(pair: tuple[float, float]) -> tuple[float, float]:
-    return -pair[1], -pair[0]
+def _mirror_range(angle_range: tuple[float, float]) -> tuple[float, float]:
+    return -angle_range[1], -angle_range[0]
 
 
 def _round_angle(angle: float) -> float:
@@ -457,10 +479,12 @@ def _format_degrees(angle: float) -> str:
     return f"{math.degrees(angle):.1f} degrees"
 
 
-def _format_motions(motions: Iterable[PublishedMotion], share: float) -> str:
+def _format_motions(motions: Iterable[PublishedMotion], range_share: float) -> str:
     """Format motions in degrees, grouped by source."""
-    by_source: dict[str, list[str]] = {}
+    motions_by_source: dict[str, list[str]] = {}
     for motion in motions:
-        by_source.setdefault(motion.source, []).append(f"{motion.name} {round(motion.degrees * share, 1):g}")
-    text = "; ".join(f"{', '.join(some)} ({source})" for source, some in by_source.items())
-    return text if share == 1.0 else f"{text}, {share:.2g} of the whole"
+        motions_by_source.setdefault(motion.source, []).append(
+            f"{motion.name} {round(motion.degrees * range_share, 1):g}"
+        )
+    text = "; ".join(f"{', '.join(motion_texts)} ({source})" for source, motion_texts in motions_by_source.items())
+    return text if range_share == 1.0 else f"{text}, {range_share:.2g} of the whole"

@@ -20,7 +20,7 @@ from poise.model.skeleton import Kind, Skeleton
 # cosine: within 30 degrees of the file's up the trunk counts as upright, and the file's up is used
 _UPRIGHT_COSINE = float(np.cos(np.radians(30.0)))
 # cosine between thighs and up: above it the rest pose is rejected; sitting characters have level thighs
-_MAX_THIGH_RISE = 0.7
+_MAX_THIGH_COSINE = 0.7
 # minimum length of the part of the left vector perpendicular to up, of 2 at most
 _MIN_SIDE_FRACTION = 0.3
 
@@ -59,17 +59,19 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str]) -> BodyFra
     if missing:
         raise InputError(f"no confident joints for a body: {join_names(missing)} missing")
     points = compute_rest_transforms(skeleton)[:, :3, 3]
-    hips, shoulders = (np.array([points[skeleton.index(joints[s + part])] for s in SIDES]) for part in _PAIRED_PARTS)
+    hips, shoulders = (
+        np.array([points[skeleton.index(joints[side + part])] for side in SIDES]) for part in _PAIRED_PARTS
+    )
     trunk = normalise(shoulders.mean(axis=0) - hips.mean(axis=0))
     up = _find_up(skeleton, trunk)
     lateral = normalise(hips[0] - hips[1]) + normalise(shoulders[0] - shoulders[1])
     left = remove_component(lateral, up)
-    knees = [points[skeleton.index(joints[f"{s}LowerLeg"])] for s in SIDES if f"{s}LowerLeg" in joints]
+    knees = [points[skeleton.index(joints[f"{side}LowerLeg"])] for side in SIDES if f"{side}LowerLeg" in joints]
     leg_direction = normalise(np.mean(knees, axis=0) - hips.mean(axis=0)) if knees else -up
     if (
         not np.isfinite(points).all()
         or float(np.linalg.norm(left)) < _MIN_SIDE_FRACTION
-        or float(leg_direction @ up) > _MAX_THIGH_RISE
+        or float(leg_direction @ up) > _MAX_THIGH_COSINE
     ):
         message = (
             "the rest pose shows no body directions: trunk and legs, or left and right, point the same way, "
@@ -141,19 +143,23 @@ def find_trunk_rows(skeleton: Skeleton, joints: Mapping[str, str]) -> tuple[list
     """
     if "head" not in joints:
         return [], []
-    head = skeleton.way(skeleton.index(joints["head"]))
-    legs = _find_common_ancestor(skeleton, [head[-1], *(skeleton.index(joints[f"{side}UpperLeg"]) for side in SIDES)])
-    arms = _find_common_ancestor(skeleton, [skeleton.index(joints[f"{side}UpperArm"]) for side in SIDES])
-    if arms not in head or legs not in head:
+    head_path = skeleton.way(skeleton.index(joints["head"]))
+    legs_row = _find_common_ancestor(
+        skeleton, [head_path[-1], *(skeleton.index(joints[f"{side}UpperLeg"]) for side in SIDES)]
+    )
+    arms_row = _find_common_ancestor(skeleton, [skeleton.index(joints[f"{side}UpperArm"]) for side in SIDES])
+    if arms_row not in head_path or legs_row not in head_path:
         return [], []
-    return head[head.index(legs) + 1 : head.index(arms) + 1], head[max(head.index(arms), head.index(legs)) + 1 :]
+    return head_path[head_path.index(legs_row) + 1 : head_path.index(arms_row) + 1], head_path[
+        max(head_path.index(arms_row), head_path.index(legs_row)) + 1 :
+    ]
 
 
 def _find_common_ancestor(skeleton: Skeleton, rows: Iterable[int]) -> int:
     """Find the lowest common ancestor of rows, or -1."""
     paths = [skeleton.way(row) for row in rows]
-    shared = [row for row in paths[0] if all(row in path for path in paths)]
-    return shared[-1] if shared else -1
+    shared_rows = [row for row in paths[0] if all(row in path for path in paths)]
+    return shared_rows[-1] if shared_rows else -1
 
 
 def find_limb_bone(
@@ -164,20 +170,20 @@ def find_limb_bone(
     It points to the next joint with a role, else to the end of the bone.
     """
     row = skeleton.index(joints[f"{side}{part}"])
-    ends = [_NEXT_PART[part]] if part in _NEXT_PART else []
-    ends += [DETACHED_FOOT] if part == "LowerLeg" else []
-    rows = [skeleton.index(joints[f"{side}{end}"]) for end in ends if f"{side}{end}" in joints]
-    bones = (_compute_direction(points, row, after) for after in rows)
+    end_parts = [_NEXT_PART[part]] if part in _NEXT_PART else []
+    end_parts += [DETACHED_FOOT] if part == "LowerLeg" else []
+    end_rows = [skeleton.index(joints[f"{side}{end_part}"]) for end_part in end_parts if f"{side}{end_part}" in joints]
+    bones = (_compute_direction(points, row, end_row) for end_row in end_rows)
     bone = next((bone for bone in bones if bone is not None), None)
     return _find_longest_bone(skeleton, points, row) if bone is None else bone
 
 
-def find_trunk_bone(points: Floats, rows: list[int], number: int) -> Floats | None:
+def find_trunk_bone(points: Floats, rows: list[int], index: int) -> Floats | None:
     """Find the unit vector (3,) along a trunk joint's bone.
 
     It points to the next joint at another position; None for the last joint.
     """
-    directions = (_compute_direction(points, rows[number], row) for row in rows[number + 1 :])
+    directions = (_compute_direction(points, rows[index], row) for row in rows[index + 1 :])
     return next((direction for direction in directions if direction is not None), None)
 
 
@@ -191,11 +197,11 @@ def _find_longest_bone(skeleton: Skeleton, points: Floats, row: int) -> Floats |
     )
 
 
-def _compute_direction(points: Floats, start: int, end: int) -> Floats | None:
+def _compute_direction(points: Floats, start_row: int, end_row: int) -> Floats | None:
     """Compute the unit vector between two joints. None where both are at the same position."""
-    offset = points[end] - points[start]
-    size = float(np.ptp(points, axis=0).max())
-    return normalise(offset) if float(np.linalg.norm(offset)) > _SAME_POSITION_FRACTION * size else None
+    offset = points[end_row] - points[start_row]
+    character_size = float(np.ptp(points, axis=0).max())
+    return normalise(offset) if float(np.linalg.norm(offset)) > _SAME_POSITION_FRACTION * character_size else None
 
 
 # --- Anatomical axes of joints, transported from the zero pose to rest -----------------------------------------------
@@ -227,7 +233,7 @@ class JointAxes(NamedTuple):
     abduction       [rad] angle about `abduction_axis` at rest
     rotation        [rad] rotation of the bone about itself at rest, positive medially (forearm: pronation; foot:
                     eversion); 0 where the rig does not show it
-    side            1.0 on the left and in the middle, -1.0 on the right: a rotation by `side * x` about `bone` is
+    side_sign       1.0 on the left and in the middle, -1.0 on the right: a rotation by `side_sign * x` about `bone` is
                     medial (pronation, eversion; of the trunk to the left) for a positive x
     source          evidence for the flexion axis
     is_bend_clear   whether the evidence is clear; False for elbows and knees that are straight at rest
@@ -250,13 +256,13 @@ class JointAxes(NamedTuple):
     flexion: float
     abduction: float
     rotation: float
-    side: float
+    side_sign: float
     source: str
     is_bend_clear: bool = True
 
     def express_in(self, frame: Floats) -> JointAxes:
         """Express the axes in a frame (3, 3). `frame` is its rotation in the world at rest."""
-        return self._replace(**{name: getattr(self, name) @ frame for name in _VECTORS})
+        return self._replace(**{name: getattr(self, name) @ frame for name in _VECTOR_FIELDS})
 
     def bend_towards(self, flexion_direction: Floats, source: str) -> JointAxes:
         """Replace the plane of bending.
@@ -275,7 +281,7 @@ class JointAxes(NamedTuple):
         )
 
 
-_VECTORS = ("bone", "zero_bone", "flexion_axis", "abduction_axis", "forward", "up", "outward")
+_VECTOR_FIELDS = ("bone", "zero_bone", "flexion_axis", "abduction_axis", "forward", "up", "outward")
 
 
 class JointIdentity(NamedTuple):
@@ -285,7 +291,7 @@ class JointIdentity(NamedTuple):
     row: int
     role: str
     part: str
-    side: float
+    side_sign: float
 
 
 def build_joint_axes(
@@ -301,7 +307,7 @@ def build_joint_axes(
 
     They are the bone at rest, the bone in the zero pose, and the directions of motion from there.
 
-    flexed, abducted  motion of the bone's end in the zero pose under flexion and under abduction
+    flexion_direction, abduction_direction  motion of the bone's end in the zero pose under flexion and under abduction
     """
     flexion_axis = normalise(np.cross(zero_bone, flexion_direction))
     abduction_axis = np.cross(zero_bone, flexion_axis)
@@ -318,11 +324,11 @@ def build_joint_axes(
         abduction_axis=transport_vector(abduction_axis, zero_bone, bone, abduction_axis),
         forward=body.forward,
         up=body.up,
-        outward=identity.side * body.left,
+        outward=identity.side_sign * body.left,
         flexion=flexion,
         abduction=abduction,
         rotation=0.0,
-        side=identity.side,
+        side_sign=identity.side_sign,
         source=source,
     )
 
@@ -338,7 +344,7 @@ def project_perpendicular(vector: Floats, axis: Floats) -> Floats:
 def transport_vector(vector: Floats, start: Floats, end: Floats, half_turn_axis: Floats) -> Floats:
     """Parallel-transport a vector (3,) from one direction to another.
 
-    For opposite directions the rotation is about `abduction_axis`.
+    For opposite directions the rotation is about `half_turn_axis`.
     """
     if float(start @ end) < _OPPOSITE_COSINE:
         return rotate(about(half_turn_axis, np.pi), vector)
@@ -358,12 +364,12 @@ def compute_swing(zero_bone: Floats, bone: Floats, flexion_axis: Floats, abducti
 
     It is the rotation vector of the shortest rotation, along the bend axis and the axis aside.
     """
-    across = np.cross(zero_bone, bone)
-    sine = float(np.linalg.norm(across))
+    rotation_axis = np.cross(zero_bone, bone)
+    sine = float(np.linalg.norm(rotation_axis))
     angle = float(np.arctan2(sine, zero_bone @ bone))
     if sine == 0.0:
         return 0.0, angle
-    rotation_vector = across * (angle / sine)
+    rotation_vector = rotation_axis * (angle / sine)
     return float(rotation_vector @ flexion_axis), float(rotation_vector @ abduction_axis)
 
 
@@ -379,7 +385,7 @@ _CLEAR_BEND_SINE = float(np.sin(np.radians(5.0)))
 # cosine: a rest bend within 60 degrees of the expected direction shows the axis
 _MIN_BEND_COSINE = 0.5
 # sine of the angle to the vertical: a steeper foot does not show the forward direction
-_MIN_FOOT_LEVEL = 0.25
+_MIN_FOOT_SINE = 0.25
 # [rad] a steeper foot does not stand flat; slope of a flat foot
 _STEEP_FOOT_RAD, _FLAT_FOOT_RAD = (
     np.radians(60.0),
@@ -441,49 +447,51 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
         return [thigh]
     foot_forward = body.forward
     if limb.has_joint("Foot"):
-        foot = limb.find_bone("Foot", foot_forward)
-        level_foot = foot - body.up * float(foot @ body.up)
+        foot_bone = limb.find_bone("Foot", foot_forward)
+        level_foot = foot_bone - body.up * float(foot_bone @ body.up)
         foot_forward = (
-            foot_forward + normalise(level_foot)
-            if float(np.linalg.norm(level_foot)) > _MIN_FOOT_LEVEL
-            else foot_forward
+            foot_forward + normalise(level_foot) if float(np.linalg.norm(level_foot)) > _MIN_FOOT_SINE else foot_forward
         )
-    shin = limb.find_bone("LowerLeg", thigh.bone)
-    flexion_direction, source, is_clear = _find_bend(thigh.bone, shin, -foot_forward, "the figure's front and the foot")
-    knee = limb.build_axes("LowerLeg", shin, thigh.bone, flexion_direction, limb.outward, source)._replace(
+    shin_bone = limb.find_bone("LowerLeg", thigh.bone)
+    flexion_direction, source, is_clear = _find_bend(
+        thigh.bone, shin_bone, -foot_forward, "the figure's front and the foot"
+    )
+    knee = limb.build_axes("LowerLeg", shin_bone, thigh.bone, flexion_direction, limb.outward, source)._replace(
         is_bend_clear=is_clear
     )
     rotation = compute_signed_angle(
         -thigh.flexion_axis, project_perpendicular(knee.flexion_axis, thigh.bone), thigh.bone
     )
-    axes = [thigh._replace(rotation=thigh.side * rotation), knee]
+    axes = [thigh._replace(rotation=thigh.side_sign * rotation), knee]
     if limb.has_joint("Foot"):
-        axes.append(_compute_foot_axes(limb, shin))
+        axes.append(_compute_foot_axes(limb, shin_bone))
         if limb.has_joint("Toes"):
             bone = limb.find_bone("Toes", project_perpendicular(axes[-1].bone, body.up))
             axes.append(limb.build_axes("Toes", bone, bone, body.up, limb.outward, "the way up"))
     return axes
 
 
-def _find_bend(upper: Floats, lower: Floats, expected: Floats, reason: str) -> tuple[Floats, str, bool]:
+def _find_bend(
+    upper_bone: Floats, lower_bone: Floats, expected_direction: Floats, reason: str
+) -> tuple[Floats, str, bool]:
     """Find the bend direction of the lower bone. Also return its source, and whether the rest bend is clear.
 
     It is the bend at rest, if that is within 60 degrees of the expected one, plus the expected one weighted like a bend
     of 3 degrees: the bones of a straight limb are slightly askew in every rig.
     """
-    offset = lower - upper * float(lower @ upper)
-    expected = project_perpendicular(expected, upper)
-    size = float(np.linalg.norm(offset))
-    if float(offset @ expected) <= _MIN_BEND_COSINE * size:
-        return expected, reason, False
+    bend_offset = lower_bone - upper_bone * float(lower_bone @ upper_bone)
+    expected_direction = project_perpendicular(expected_direction, upper_bone)
+    bend_sine = float(np.linalg.norm(bend_offset))
+    if float(bend_offset @ expected_direction) <= _MIN_BEND_COSINE * bend_sine:
+        return expected_direction, reason, False
     return (
-        project_perpendicular(offset + _EXPECTED_BEND_SINE * expected, upper),
+        project_perpendicular(bend_offset + _EXPECTED_BEND_SINE * expected_direction, upper_bone),
         f"the bend at rest and {reason}",
-        size > _CLEAR_BEND_SINE,
+        bend_sine > _CLEAR_BEND_SINE,
     )
 
 
-def _compute_foot_axes(limb: BodySide, shin: Floats) -> JointAxes:
+def _compute_foot_axes(limb: BodySide, shin_bone: Floats) -> JointAxes:
     """Compute the axes of a foot.
 
     Its zero is a sole perpendicular to the shin; at rest it counts as flat if it slopes little.
@@ -497,7 +505,7 @@ def _compute_foot_axes(limb: BodySide, shin: Floats) -> JointAxes:
     slope = float(np.arctan2(-(bone @ up), bone @ level_bone))
     toe_drop = slope - _FLAT_FOOT_RAD if slope > _STEEP_FOOT_RAD else 0.0  # the foot points down at rest
     shin_tilt = compute_signed_angle(
-        -up, project_perpendicular(shin, axis), axis
+        -up, project_perpendicular(shin_bone, axis), axis
     )  # the shin tilted forward bends the ankle
     zero_bone = rotate(about(axis, toe_drop + shin_tilt), bone)
     return limb.build_axes("Foot", bone, zero_bone, up, limb.outward, "the foot, flat on the ground at rest")
@@ -510,39 +518,46 @@ def compute_arm_axes(limb: BodySide) -> list[JointAxes]:
     if limb.has_joint("Shoulder"):
         bone = limb.find_bone("Shoulder", limb.outward)
         axes.append(limb.build_axes("Shoulder", bone, bone, body.forward, body.up, "the figure's front"))
-    upper = limb.build_axes(
+    upper_arm = limb.build_axes(
         "UpperArm", limb.find_bone("UpperArm", down), down, body.forward, limb.outward, "the figure's front"
     )
     if not limb.has_joint("LowerArm"):
-        return [*axes, upper]
-    lower = limb.find_bone("LowerArm", upper.bone)
-    arm_forward, arm_outward = np.cross(upper.flexion_axis, upper.bone), np.cross(upper.abduction_axis, upper.bone)
-    flexion_direction, source, is_clear = _find_bend(
-        upper.bone, lower, arm_forward, "the figure's front, carried along with the arm"
+        return [*axes, upper_arm]
+    forearm_bone = limb.find_bone("LowerArm", upper_arm.bone)
+    arm_forward, arm_outward = (
+        np.cross(upper_arm.flexion_axis, upper_arm.bone),
+        np.cross(upper_arm.abduction_axis, upper_arm.bone),
     )
-    elbow = limb.build_axes("LowerArm", lower, upper.bone, flexion_direction, arm_outward, source)._replace(
+    flexion_direction, source, is_clear = _find_bend(
+        upper_arm.bone, forearm_bone, arm_forward, "the figure's front, carried along with the arm"
+    )
+    elbow = limb.build_axes("LowerArm", forearm_bone, upper_arm.bone, flexion_direction, arm_outward, source)._replace(
         is_bend_clear=is_clear
     )
     rotation = compute_signed_angle(
-        upper.flexion_axis, project_perpendicular(elbow.flexion_axis, upper.bone), upper.bone
+        upper_arm.flexion_axis, project_perpendicular(elbow.flexion_axis, upper_arm.bone), upper_arm.bone
     )
-    axes += [upper._replace(rotation=upper.side * rotation), elbow]
+    axes += [upper_arm._replace(rotation=upper_arm.side_sign * rotation), elbow]
     return [*axes[:-1], *_compute_hand_axes(limb, elbow)] if limb.has_joint("Hand") else axes
 
 
 def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
     """Compute the hand's axes and the forearm's rotation. The thumb side shows that rotation."""
-    thumb = np.cross(
+    thumb_direction = np.cross(
         elbow.flexion_axis, elbow.bone
     )  # in the zero pose the thumb points in the elbow's flexion direction
     bone, source = limb.find_bone("Hand", elbow.bone), "the bend of the elbow, palms to the thighs"
     if limb.has_joint("IndexProximal") and limb.has_joint("LittleProximal"):
-        across = project_perpendicular(limb.get_position("IndexProximal") - limb.get_position("LittleProximal"), bone)
-        rotation = compute_signed_angle(thumb, project_perpendicular(across, elbow.bone), elbow.bone)
-        elbow = elbow._replace(rotation=elbow.side * rotation)
-        thumb, source = across, "the knuckles"
-    palm = elbow.side * np.cross(bone, project_perpendicular(thumb, bone))
-    return [elbow, limb.build_axes("Hand", bone, bone, palm, thumb, source)]
+        knuckle_direction = project_perpendicular(
+            limb.get_position("IndexProximal") - limb.get_position("LittleProximal"), bone
+        )
+        rotation = compute_signed_angle(
+            thumb_direction, project_perpendicular(knuckle_direction, elbow.bone), elbow.bone
+        )
+        elbow = elbow._replace(rotation=elbow.side_sign * rotation)
+        thumb_direction, source = knuckle_direction, "the knuckles"
+    palm_direction = elbow.side_sign * np.cross(bone, project_perpendicular(thumb_direction, bone))
+    return [elbow, limb.build_axes("Hand", bone, bone, palm_direction, thumb_direction, source)]
 
 
 # --- Anatomical joint axes of a character ----------------------------------------------------------------------------
@@ -567,7 +582,7 @@ def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
 
 
 # cosine: a trunk bone that rises less is replaced by the up direction
-_MIN_TRUNK_RISE = 0.3
+_MIN_TRUNK_COSINE = 0.3
 
 
 def find_confident_joints(roles: Roles) -> dict[str, str]:
@@ -575,8 +590,8 @@ def find_confident_joints(roles: Roles) -> dict[str, str]:
 
     A foot detached from its leg (an IK bone) has the key "leftFoot apart": the shin ends there.
     """
-    confident = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= MIN_CONFIDENCE}
-    return confident | {f"{leg.side}{DETACHED_FOOT}": leg.foot for leg in roles.apart}
+    confident_joints = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= MIN_CONFIDENCE}
+    return confident_joints | {f"{leg.side}{DETACHED_FOOT}": leg.foot for leg in roles.apart}
 
 
 def find_joint_axes(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> dict[str, JointAxes]:
@@ -627,9 +642,14 @@ def _compute_axes(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, Jo
     limbs = [BodySide(skeleton, joints, body, side) for side in SIDES]
     axes = [
         *_compute_trunk_axes(skeleton, joints, body),
-        *(one for limb in limbs for make in (compute_arm_axes, compute_leg_axes) for one in make(limb)),
+        *(
+            joint_axes
+            for limb in limbs
+            for compute_limb in (compute_arm_axes, compute_leg_axes)
+            for joint_axes in compute_limb(limb)
+        ),
     ]
-    return {one.joint: one for one in axes}
+    return {joint_axes.joint: joint_axes for joint_axes in axes}
 
 
 def _compute_trunk_axes(skeleton: Skeleton, joints: Mapping[str, str], body: BodyFrame) -> list[JointAxes]:
@@ -638,11 +658,11 @@ def _compute_trunk_axes(skeleton: Skeleton, joints: Mapping[str, str], body: Bod
     spine, neck = find_trunk_rows(skeleton, joints)
     rows = [*spine, *neck]
     axes: list[JointAxes] = []
-    for number, row in enumerate(rows):
-        bone = find_trunk_bone(body.points, rows, number)
-        if bone is None or float(bone @ body.up) < _MIN_TRUNK_RISE:  # below a head are hair, eyes, a jaw or nothing
+    for index, row in enumerate(rows):
+        bone = find_trunk_bone(body.points, rows, index)
+        if bone is None or float(bone @ body.up) < _MIN_TRUNK_COSINE:  # below a head are hair, eyes, a jaw or nothing
             bone = body.up
         name = skeleton.names[row]
-        identity = JointIdentity(name, row, roles.get(name, ""), "spine" if number < len(spine) else "neck", 1.0)
+        identity = JointIdentity(name, row, roles.get(name, ""), "spine" if index < len(spine) else "neck", 1.0)
         axes.append(build_joint_axes(identity, body, bone, bone, body.forward, body.left, "the figure's front"))
     return axes

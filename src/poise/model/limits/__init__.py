@@ -25,14 +25,14 @@ from poise.model.limits.swing_twist import SwingTwist as SwingTwist
 Limit: TypeAlias = Range | SwingTwist | EulerBox
 
 
-def _load_class(file: str) -> type[Limit]:
+def _load_limit_class(file_name: str) -> type[Limit]:
     """Load the limit class of a file in this folder."""
-    module = importlib.import_module(f"{__name__}.{file}")
-    return getattr(module, file.title().replace("_", ""))
+    module = importlib.import_module(f"{__name__}.{file_name}")
+    return getattr(module, file_name.title().replace("_", ""))
 
 
-LIMITS = tuple(_load_class(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
-LIMIT_NAMES = tuple(limit.__name__ for limit in LIMITS)
+LIMIT_CLASSES = tuple(_load_limit_class(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
+LIMIT_NAMES = tuple(limit.__name__ for limit in LIMIT_CLASSES)
 
 
 def find_hinge_axis(limit: Limit | None) -> AxisTuple | None:

@@ -43,7 +43,7 @@ class Range:
         object.__setattr__(self, "low", real(self.low, "the low end of a range"))
         object.__setattr__(self, "high", real(self.high, "the high end of a range"))
         if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
-            raise InputError(_format_empty(f"{self.low:g}", f"{self.high:g}"))
+            raise InputError(_format_empty_range(f"{self.low:g}", f"{self.high:g}"))
         if self.low == math.inf or self.high == -math.inf:
             message = f"a range needs a finite value in it; this one is {self.low:g} to {self.high:g}"
             raise InputError(message)
@@ -59,7 +59,7 @@ class Range:
         """Make a range of an angle from degrees. `soft` still weighs squared radians."""
         low, high = real(low, "the low end of a range"), real(high, "the high end of a range")
         if not low <= high:  # also for NaN
-            raise InputError(_format_empty(f"{low:g} deg", f"{high:g} deg"))
+            raise InputError(_format_empty_range(f"{low:g} deg", f"{high:g} deg"))
         return cls(math.radians(low), math.radians(high), None if axis is None else unit_axis(axis), source, soft)
 
     @property
@@ -72,7 +72,7 @@ class Range:
         return min(max(real(value, "a value of a range"), self.low), self.high)
 
 
-def _format_empty(low: str, high: str) -> str:
+def _format_empty_range(low: str, high: str) -> str:
     return f"an empty range: low {low} is not at or below high {high}"
 
 
@@ -88,6 +88,6 @@ def check_ends(pair: Any, label: str) -> tuple[float, float]:
         raise InputError(message)
     low, high = real(pair[0], "the low end of a range"), real(pair[1], "the high end of a range")
     if not low <= high:
-        raise InputError(_format_empty(_format_angle(low), _format_angle(high)))
+        raise InputError(_format_empty_range(_format_angle(low), _format_angle(high)))
     checked = Range(low, high)
     return (checked.low, checked.high)

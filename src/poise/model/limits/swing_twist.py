@@ -106,17 +106,21 @@ class SwingTwist:
     @property
     def swing_axes(self) -> tuple[AxisTuple, AxisTuple]:
         """The two swing axes. They have unit length and are perpendicular to the twist axis and to each other."""
-        t, across = self.axis, self.across
+        twist_axis, across = self.axis, self.across
         if across is None:
-            main_axis = max(range(3), key=lambda i: abs(t[i]))
+            main_axis = max(range(3), key=lambda i: abs(twist_axis[i]))
             across = tuple(float(i == (main_axis + 1) % 3) for i in range(3))
-        along = sum(a * b for a, b in zip(t, across, strict=True))
-        x, y, z = (b - along * a for a, b in zip(t, across, strict=True))
+        projection = sum(a * b for a, b in zip(twist_axis, across, strict=True))
+        x, y, z = (b - projection * a for a, b in zip(twist_axis, across, strict=True))
         if math.sqrt(x * x + y * y + z * z) < _PARALLEL_TOLERANCE:
-            message = f"across {self.across} is along the twist axis {t}; give an axis that points across it"
+            message = f"across {self.across} is along the twist axis {twist_axis}; give an axis that points across it"
             raise InputError(message)
         x, y, z = unit_axis((x, y, z))
-        return (x, y, z), (t[1] * z - t[2] * y, t[2] * x - t[0] * z, t[0] * y - t[1] * x)
+        return (x, y, z), (
+            twist_axis[1] * z - twist_axis[2] * y,
+            twist_axis[2] * x - twist_axis[0] * z,
+            twist_axis[0] * y - twist_axis[1] * x,
+        )
 
     @property
     def bounded(self) -> bool:
@@ -127,19 +131,19 @@ class SwingTwist:
 
 def _check_sides(swing: Any) -> tuple[tuple[float, float], tuple[float, float]]:
     """Check the swing and return two pairs (low, high). The input is one half-angle, two, or two pairs."""
-    both = swing if is_collection(swing) else (swing, swing)
-    if len(both) != 2:  # noqa: PLR2004
+    half_angles = swing if is_collection(swing) else (swing, swing)
+    if len(half_angles) != 2:  # noqa: PLR2004
         message = f"the swing is one half-angle, or two, each a number or a pair (low, high); got {abbreviate(swing)}"
         raise InputError(message)
-    first, second = (_check_side(each) for each in both)
+    first, second = (_check_side(half_angle) for half_angle in half_angles)
     return first, second
 
 
-def _check_side(side: Any) -> tuple[float, float]:
-    if is_collection(side):
-        low, high = check_ends(side, "swing about an axis")
+def _check_side(half_angle: Any) -> tuple[float, float]:
+    if is_collection(half_angle):
+        low, high = check_ends(half_angle, "swing about an axis")
     else:
-        high = real(side, "a half-angle of the swing")
+        high = real(half_angle, "a half-angle of the swing")
         low = -high
     if not -math.pi <= low <= 0.0 <= high <= math.pi:
         message = (

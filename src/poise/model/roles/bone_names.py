@@ -57,7 +57,7 @@ _OTHER_LIMB_WORDS = (  # chains like limbs, but neither arms nor legs: no creatu
     "fin fins flipper flippers fluke flukes pectoral dorsal caudal anal ventral wing wings feather tentacle antenna "
     "antennae feeler mandible pincer pincers claw claws chela chelicera pedipalp palp wheel rotor propeller"
 )
-_HELPERS, _NOISE, _OTHER_LIMBS = (
+_HELPER_TOKENS, _NOISE_TOKENS, _OTHER_LIMB_TOKENS = (
     frozenset(words.split()) for words in (_HELPER_WORDS, _NOISE_WORDS, _OTHER_LIMB_WORDS)
 )
 # fewest letters of a word to split: "lhip"
@@ -68,7 +68,9 @@ _METACARPALS = frozenset({"metacarpal", "metacarpals", "carpal"})
 _TOKEN_PATTERN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # a hinge about, or a slide along, an axis
 _HINGE_PATTERN = re.compile(r"([a-z]{3,})[rt][xyz]")
-_KNOWN_WORDS = frozenset(_PART_OF_WORD) | _NOISE | _HELPERS | _OTHER_LIMBS | {"left", "right", "toe", "in"}
+_KNOWN_WORDS = (
+    frozenset(_PART_OF_WORD) | _NOISE_TOKENS | _HELPER_TOKENS | _OTHER_LIMB_TOKENS | {"left", "right", "toe", "in"}
+)
 # OptiTrack's LUArm, RFArm
 _SPLIT_TOKENS = {"lu": ("l", "u"), "ru": ("r", "u"), "lf": ("l", "f"), "rf": ("r", "f")}
 
@@ -106,42 +108,46 @@ def parse_joint_name(name: str, *, roll_is_axis: bool = False, rl_is_right: bool
     words = tokenize_name(name)
     numbers: list[int] = []
     part = side = ""
-    unknown: list[str] = []
-    helper = name.startswith("__") or ("roll" in words and not roll_is_axis)
-    for word, after in zip(words, [*words, ""][1:], strict=True):
+    unknown_words: list[str] = []
+    is_helper = name.startswith("__") or ("roll" in words and not roll_is_axis)
+    for word, next_word in zip(words, [*words, ""][1:], strict=True):
         if word.isdecimal():
             numbers.append(int(word[-6:]))
-        elif (word, after) in _PART_OF_PAIR:
-            part, numbers = _PART_OF_PAIR[word, after], []
+        elif (word, next_word) in _PART_OF_PAIR:
+            part, numbers = _PART_OF_PAIR[word, next_word], []
         elif word in _PART_OF_WORD:
             part, numbers = _merge_part(part, _PART_OF_WORD[word]), []
         elif word in _SIDE_OF_WORD:
             side = side or ("right" if word == "rl" and rl_is_right else _SIDE_OF_WORD[word])
         elif word == "ll" and rl_is_right:
             side = side or "left"
-        elif word in _HELPERS:
-            helper = True
-        elif len(word) > 1 and word not in _NOISE:
-            unknown.append(word)
-    helper |= bool(part) and words[-1] == "ft"  # a force-torque sensor
-    metacarpal = bool(_METACARPALS.intersection(words)) or ("in", "hand") in pairwise(words)
-    other = not _OTHER_LIMBS.isdisjoint(words)
-    return NameTokens(side, part, tuple(numbers), tuple(unknown), helper, metacarpal, words[:1] == ("def",), other)
+        elif word in _HELPER_TOKENS:
+            is_helper = True
+        elif len(word) > 1 and word not in _NOISE_TOKENS:
+            unknown_words.append(word)
+    is_helper |= bool(part) and words[-1] == "ft"  # a force-torque sensor
+    is_metacarpal = bool(_METACARPALS.intersection(words)) or ("in", "hand") in pairwise(words)
+    is_other_limb = not _OTHER_LIMB_TOKENS.isdisjoint(words)
+    return NameTokens(
+        side, part, tuple(numbers), tuple(unknown_words), is_helper, is_metacarpal, words[:1] == ("def",), is_other_limb
+    )
 
 
-def _merge_part(before: str, part: str) -> str:
+def _merge_part(previous_part: str, part: str) -> str:
     """Merge the part of one more token. The last one counts ("LeftHandIndex"), but a pair that it ends stays."""
-    pairs = {"thigh": ("leg",), "shin": ("leg",), "upperarm": ("arm",), "forearm": ("arm",)}
-    if part in pairs.get(before, ()) or (part == "finger" and before in FINGERS):  # "IndexFinger1"
-        return before
+    absorbed_parts = {"thigh": ("leg",), "shin": ("leg",), "upperarm": ("arm",), "forearm": ("arm",)}
+    if part in absorbed_parts.get(previous_part, ()) or (
+        part == "finger" and previous_part in FINGERS
+    ):  # "IndexFinger1"
+        return previous_part
     return part
 
 
 def tokenize_name(name: str) -> tuple[str, ...]:
     """Split a name into lower-case tokens, without namespaces ("Armature|mixamorig:Hips")."""
-    bare = re.split(r"[:|/]", name)[-1].replace("IK", " IK ")
+    bare_name = re.split(r"[:|/]", name)[-1].replace("IK", " IK ")
     words: list[str] = []
-    for token in _TOKEN_PATTERN.findall(bare):
+    for token in _TOKEN_PATTERN.findall(bare_name):
         words += _split_token(token.lower())
     return tuple(words)
 
@@ -153,17 +159,17 @@ def _split_token(token: str) -> tuple[str, ...]:
         return _SPLIT_TOKENS[token]
     if token in _KNOWN_WORDS or token in _SIDE_OF_WORD or not _MIN_SPLIT_LETTERS <= len(token) <= _MAX_SPLIT_LETTERS:
         return (token,)
-    whole = _cover_token(token)
-    if whole:
-        return whole
+    covering_tokens = _cover_token(token)
+    if covering_tokens:
+        return covering_tokens
     if token[0] in "lr":  # a side letter only at the start, and only if nothing else explains the word
-        rest = (token[1:],) if token[1:] in _KNOWN_WORDS else _cover_token(token[1:])
-        if rest:
-            return (token[0], *rest)
-    hinge = _HINGE_PATTERN.fullmatch(token)
-    if hinge:  # one of several hinges of a joint: "lfemurrz"
-        rest = _split_token(hinge[1])
-        return rest if rest != (hinge[1],) or hinge[1] in _KNOWN_WORDS else (token,)
+        remaining_tokens = (token[1:],) if token[1:] in _KNOWN_WORDS else _cover_token(token[1:])
+        if remaining_tokens:
+            return (token[0], *remaining_tokens)
+    hinge_match = _HINGE_PATTERN.fullmatch(token)
+    if hinge_match:  # one of several hinges of a joint: "lfemurrz"
+        remaining_tokens = _split_token(hinge_match[1])
+        return remaining_tokens if remaining_tokens != (hinge_match[1],) or hinge_match[1] in _KNOWN_WORDS else (token,)
     return (token,)
 
 
@@ -173,9 +179,9 @@ def _cover_token(token: str) -> tuple[str, ...]:
         return ()
     for length in range(len(token), 1, -1):
         if token[:length] in _KNOWN_WORDS:
-            rest = _cover_token(token[length:])
-            if length == len(token) or rest:
-                return (token[:length], *rest)
+            remaining_tokens = _cover_token(token[length:])
+            if length == len(token) or remaining_tokens:
+                return (token[:length], *remaining_tokens)
     return ()
 
 
@@ -206,7 +212,7 @@ _NAME_PATTERNS = {
     "Blender": r"(thigh|shin|upper_arm|forearm)\.[LR]$",
     "URDF": r"(left|right)_(hip|shoulder)_(pitch|roll|yaw)",
 }
-_MIN_MATCHES = 2
+_MIN_MATCH_COUNT = 2
 _COMPILED_PATTERNS = {name: re.compile(sign) for name, sign in _NAME_PATTERNS.items()}
 
 
@@ -214,7 +220,7 @@ def find_convention(names: Iterable[str]) -> str:
     """Find the naming convention of joint names, or ""."""
     names = list(names)
     for convention, pattern in _COMPILED_PATTERNS.items():
-        if sum(pattern.match(name) is not None for name in names) >= _MIN_MATCHES:
+        if sum(pattern.match(name) is not None for name in names) >= _MIN_MATCH_COUNT:
             return convention
     return ""
 

@@ -58,12 +58,12 @@ class CharacterTree:
         return None if self.skeleton.up is None else np.eye(3)["xyz".index(self.skeleton.up)]
 
     @cached_property
-    def depth(self) -> list[int]:
+    def depths(self) -> list[int]:
         """Number of ancestors of each joint."""
-        depth: list[int] = []
+        depths: list[int] = []
         for parent in self.parents:
-            depth.append(depth[parent] + 1 if parent >= 0 else 0)
-        return depth
+            depths.append(depths[parent] + 1 if parent >= 0 else 0)
+        return depths
 
     @cached_property
     def hinge_mask(self) -> list[bool]:
@@ -83,22 +83,27 @@ class CharacterTree:
         props and ends of bones. With hinges besides balls, fixed rows are bodies, as in a robot: a fixed base, a hand
         welded to its forearm.
         """
-        bodies = self.is_robot or any(self.hinge_mask)
-        return [bodies or moves for moves in (self.skeleton.kinds != Kind.FIXED).tolist()]
+        counts_fixed_joints = self.is_robot or any(self.hinge_mask)
+        return [counts_fixed_joints or is_moving for is_moving in (self.skeleton.kinds != Kind.FIXED).tolist()]
 
     @cached_property
     def tokens(self) -> list[NameTokens]:
         """Tokens of each name, without tokens shared by most names."""
         names = self.skeleton.names
         all_tokens = set[str]().union(*(tokenize_name(name) for name in names))
-        axes, legs = (
+        has_axis_names, has_leg_letters = (
             bool({"pitch", "yaw"} & all_tokens),
             {"ll", "rl"} <= all_tokens and not {"fl", "fr", "rr"} & all_tokens,
         )
-        words = [parse_joint_name(name, roll_is_axis=axes, rl_is_right=legs) for name in names]
-        counts = Counter(word for one in words for word in set(one.unknown_words))
-        shared = {word for word, count in counts.items() if count > _MAX_TOKEN_SHARE * len(names)}
-        return [one._replace(unknown_words=tuple(w for w in one.unknown_words if w not in shared)) for one in words]
+        name_tokens = [
+            parse_joint_name(name, roll_is_axis=has_axis_names, rl_is_right=has_leg_letters) for name in names
+        ]
+        counts = Counter(word for tokens in name_tokens for word in set(tokens.unknown_words))
+        shared_words = {word for word, count in counts.items() if count > _MAX_TOKEN_SHARE * len(names)}
+        return [
+            tokens._replace(unknown_words=tuple(word for word in tokens.unknown_words if word not in shared_words))
+            for tokens in name_tokens
+        ]
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -106,21 +111,23 @@ class CharacterTree:
 
         Only usable joints count, and helpers only where they carry a joint that is none.
         """
-        below: list[list[int]] = [[] for _ in self.parents]
-        for row in reversed(range(len(below))):
-            below[row].reverse()
-            counts = self.usable_mask[row] and (below[row] or not self.tokens[row].is_helper)
-            if counts and self.parents[row] >= 0:
-                below[self.parents[row]].append(row)
-        return below
+        child_rows: list[list[int]] = [[] for _ in self.parents]
+        for row in reversed(range(len(child_rows))):
+            child_rows[row].reverse()
+            is_counted = self.usable_mask[row] and (child_rows[row] or not self.tokens[row].is_helper)
+            if is_counted and self.parents[row] >= 0:
+                child_rows[self.parents[row]].append(row)
+        return child_rows
 
     @cached_property
     def _reach_lengths(self) -> list[float]:
         """Length of the longest path below each joint."""
-        reach = [0.0] * len(self.parents)
-        for row in reversed(range(len(reach))):
-            reach[row] = max((reach[child] + self.bone_lengths[child] for child in self.children[row]), default=0.0)
-        return reach
+        reach_lengths = [0.0] * len(self.parents)
+        for row in reversed(range(len(reach_lengths))):
+            reach_lengths[row] = max(
+                (reach_lengths[child] + self.bone_lengths[child] for child in self.children[row]), default=0.0
+            )
+        return reach_lengths
 
     def measure_reach(self, row: int) -> float:
         """Measure the longest path below a joint."""
@@ -135,11 +142,11 @@ class CharacterTree:
     @cached_property
     def path_counts(self) -> list[int]:
         """Joint count of the longest path from each joint. The joint itself counts."""
-        below = [1] * len(self.parents)
-        for row in reversed(range(len(below))):
+        path_counts = [1] * len(self.parents)
+        for row in reversed(range(len(path_counts))):
             child = self._find_next(row)
-            below[row] += below[child] if child >= 0 else 0
-        return below
+            path_counts[row] += path_counts[child] if child >= 0 else 0
+        return path_counts
 
     def _find_next(self, row: int) -> int:
         """Find the child on the longest path, or -1."""
@@ -162,16 +169,16 @@ class CharacterTree:
 
     def find_matches(self, part: str, side: str = "") -> list[int]:
         """Find all rows named for a part and side. Strict and loose matches count."""
-        return self._matches.get((part, side), [])
+        return self._rows_by_part.get((part, side), [])
 
     @cached_property
-    def _matches(self) -> dict[tuple[str, str], list[int]]:
+    def _rows_by_part(self) -> dict[tuple[str, str], list[int]]:
         """Collect the rows of each named part and side."""
-        called: dict[tuple[str, str], list[int]] = {}
-        for row, word in enumerate(self.tokens):
-            if word.part and not (word.is_helper or word.is_other_limb) and self.usable_mask[row]:
-                called.setdefault((word.part, word.side), []).append(row)
-        return called
+        rows_by_part: dict[tuple[str, str], list[int]] = {}
+        for row, tokens in enumerate(self.tokens):
+            if tokens.part and not (tokens.is_helper or tokens.is_other_limb) and self.usable_mask[row]:
+                rows_by_part.setdefault((tokens.part, tokens.side), []).append(row)
+        return rows_by_part
 
     def is_dead_end(self, row: int) -> bool:
         """Return whether a joint is a leaf beside a longer sibling.
@@ -179,12 +186,12 @@ class CharacterTree:
         Such a joint is a helper next to the limb; its name does not matter.
         """
         parent = self.parents[row]
-        return parent >= 0 and not self.children[row] and self._has_grandchildren[parent]
+        return parent >= 0 and not self.children[row] and self._grandparent_mask[parent]
 
     @cached_property
-    def _has_grandchildren(self) -> list[bool]:
+    def _grandparent_mask(self) -> list[bool]:
         """Whether a joint has grandchildren, for each joint."""
-        return [any(self.children[child] for child in below) for below in self.children]
+        return [any(self.children[child] for child in child_rows) for child_rows in self.children]
 
     @cached_property
     def preorder_spans(self) -> list[tuple[int, int]]:
@@ -192,49 +199,52 @@ class CharacterTree:
 
         For each joint: its own number, and the number after the last joint below it.
         """
-        sizes = [1] * len(self.parents)
-        for row in reversed(range(len(sizes))):
+        subtree_sizes = [1] * len(self.parents)
+        for row in reversed(range(len(subtree_sizes))):
             if self.parents[row] >= 0:
-                sizes[self.parents[row]] += sizes[row]
-        free, spans = (
-            [0] * (len(sizes) + 1),
+                subtree_sizes[self.parents[row]] += subtree_sizes[row]
+        next_numbers, spans = (
+            [0] * (len(subtree_sizes) + 1),
             list[tuple[int, int]](),
         )  # where the next child begins; the last is for roots
         for row, parent in enumerate(self.parents):
-            first = free[parent]
-            free[parent] += sizes[row]
-            free[row] = first + 1
-            spans.append((first, first + sizes[row]))
+            first_number = next_numbers[parent]
+            next_numbers[parent] += subtree_sizes[row]
+            next_numbers[row] = first_number + 1
+            spans.append((first_number, first_number + subtree_sizes[row]))
         return spans
 
     def find_preorder_numbers(self, rows: Iterable[int]) -> list[int]:
         """Find the sorted depth-first numbers of joints, for `is_above_any`."""
         return sorted(self.preorder_spans[row][0] for row in rows)
 
-    def is_above_any(self, row: int, numbers: Sequence[int]) -> bool:
+    def is_above_any(self, row: int, preorder_numbers: Sequence[int]) -> bool:
         """Return whether a joint is above one of these numbers.
 
         A joint is above itself; `find_preorder_numbers` makes the numbers.
         """
-        first, last = self.preorder_spans[row]
-        return bisect_left(numbers, first) < bisect_left(numbers, last)
+        span_start, span_end = self.preorder_spans[row]
+        return bisect_left(preorder_numbers, span_start) < bisect_left(preorder_numbers, span_end)
 
     def is_above(self, upper: int, lower: int) -> bool:
         """Return whether `upper` is `lower` or one of its ancestors."""
-        first, last = self.preorder_spans[upper]
-        return first <= self.preorder_spans[lower][0] < last
+        span_start, span_end = self.preorder_spans[upper]
+        return span_start <= self.preorder_spans[lower][0] < span_end
 
     def find_common_ancestor(self, rows: list[int]) -> int:
         """Find the lowest common ancestor of joints, or -1."""
         if not rows:
             return -1
-        joint, numbers = rows[0], self.find_preorder_numbers(rows)
+        row, preorder_numbers = rows[0], self.find_preorder_numbers(rows)
         while (
-            joint >= 0
-            and not self.preorder_spans[joint][0] <= numbers[0] <= numbers[-1] < self.preorder_spans[joint][1]
+            row >= 0
+            and not self.preorder_spans[row][0]
+            <= preorder_numbers[0]
+            <= preorder_numbers[-1]
+            < self.preorder_spans[row][1]
         ):
-            joint = self.parents[joint]
-        return joint
+            row = self.parents[row]
+        return row
 
     def find_path(self, top: int, bottom: int) -> list[int]:
         """Find the path from `top` down to `bottom`, both included. It is [] where `top` is not above it."""
@@ -276,25 +286,30 @@ def drop_detached_joints(
     tree: CharacterTree, roles_found: Mapping[str, Role]
 ) -> tuple[dict[str, Role], dict[str, str]]:
     """Drop the roles of joints detached from their limb. Also return the reason for each."""
-    remaining, rejected = dict(roles_found), dict[str, str]()
+    remaining_roles, reasons = dict(roles_found), dict[str, str]()
     for side in SIDES:
-        for limb in (LEG_PARTS, ARM_PARTS):
-            roles = [f"{side}{part}" for part in limb if f"{side}{part}" in roles_found]
+        for limb_parts in (LEG_PARTS, ARM_PARTS):
+            roles = [f"{side}{part}" for part in limb_parts if f"{side}{part}" in roles_found]
             chain = _find_best_chain(tree, roles_found, roles)
             for role in roles:
                 if role not in chain:
-                    rejected[role] = explain_detached(
-                        tree, roles_found[role].row, role, {one: roles_found[one].row for one in chain}
+                    reasons[role] = explain_detached(
+                        tree,
+                        roles_found[role].row,
+                        role,
+                        {chain_role: roles_found[chain_role].row for chain_role in chain},
                     )
-                    del remaining[role]
-    return remaining, rejected
+                    del remaining_roles[role]
+    return remaining_roles, reasons
 
 
 def _find_best_chain(tree: CharacterTree, candidates: Mapping[str, Role], roles: Sequence[str]) -> tuple[str, ...]:
     """Find the most confident chain of a limb's roles."""
-    for count in range(len(roles), 1, -1):
+    for role_count in range(len(roles), 1, -1):
         chains = [
-            some for some in combinations(roles, count) if _is_chain(tree, [candidates[role].row for role in some])
+            role_chain
+            for role_chain in combinations(roles, role_count)
+            if _is_chain(tree, [candidates[role].row for role in role_chain])
         ]
         if chains:
             return max(chains, key=lambda some: sum(candidates[role].confidence for role in some))
@@ -305,13 +320,15 @@ def _is_chain(tree: CharacterTree, rows: Sequence[int]) -> bool:
     return all(a != b and tree.is_above(a, b) for a, b in pairwise(rows))
 
 
-def explain_detached(tree: CharacterTree, row: int, role: str, limb: Mapping[str, int]) -> str:
-    """Explain why a limb joint is left out. `limb` holds the rows of the limb."""
-    order = [f"{side}{part}" for side in SIDES for parts in (LEG_PARTS, ARM_PARTS) for part in parts]
+def explain_detached(tree: CharacterTree, row: int, role: str, limb_rows: Mapping[str, int]) -> str:
+    """Explain why a limb joint is left out. `limb_rows` holds the rows of the limb."""
+    role_order = [f"{side}{part}" for side in SIDES for parts in (LEG_PARTS, ARM_PARTS) for part in parts]
     names = tree.skeleton.names
-    for other, at in limb.items():
-        above, below = (row, at) if order.index(role) < order.index(other) else (at, row)
-        if above == below or not tree.is_above(above, below):
-            relation = "above" if above == row else "below"
-            return f"{names[row]!r} is not {relation} {names[at]!r}, the {other}"
+    for limb_role, limb_row in limb_rows.items():
+        upper_row, lower_row = (
+            (row, limb_row) if role_order.index(role) < role_order.index(limb_role) else (limb_row, row)
+        )
+        if upper_row == lower_row or not tree.is_above(upper_row, lower_row):
+            relation = "above" if upper_row == row else "below"
+            return f"{names[row]!r} is not {relation} {names[limb_row]!r}, the {limb_role}"
     return f"{names[row]!r} is above no other joint of the limb"

@@ -23,7 +23,7 @@ DEFAULT_GAZE_AXIS = (0.0, 0.0, 1.0)
 _HIP_AGREEMENT_COSINE = 0.8
 # cosine: authors make characters face along an axis, while feet may point aside
 _AXIS_SNAP_COSINE = float(np.cos(np.radians(10.0)))
-_MIN_LENGTH = 1e-6
+_MIN_VECTOR_LENGTH = 1e-6
 
 
 class GazeDirection(NamedTuple):
@@ -50,11 +50,11 @@ def _compute_gaze(skeleton: JointTree, row: int) -> GazeDirection:
     roles = find_roles(skeleton)
     if "head" not in roles.joints:
         return GazeDirection(DEFAULT_GAZE_AXIS, "+z of the joint: no head is known", is_known=False)
-    head = skeleton.index(roles.joints["head"])
-    name = skeleton.names[row]
+    head_row = skeleton.index(roles.joints["head"])
+    joint_name = skeleton.names[row]
     tree = build_character_tree(skeleton)
-    if not (tree.is_above(row, head) or tree.is_above(head, row)):
-        reason = f"{name!r} is neither above nor below the head"
+    if not (tree.is_above(row, head_row) or tree.is_above(head_row, row)):
+        reason = f"{joint_name!r} is neither above nor below the head"
         return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {reason}", is_known=False)
     forward, reason = get_or_compute(skeleton, "face", None, lambda: _find_face_direction(tree, roles))
     if forward is None:
@@ -73,16 +73,16 @@ def _find_face_direction(tree: CharacterTree, roles: Roles) -> tuple[Floats | No
     if skeleton.faces is not None:
         axis = np.eye(3)["xyz".index(skeleton.faces[-1])]
         return (-axis if skeleton.faces.startswith("-") else axis), "the file's VRM version"
-    rows = [
+    leg_rows = [
         [skeleton.index(name) for name in (leg.upper, leg.lower, leg.foot, leg.toes) if name]
         for leg in _list_legs(roles)
     ]
-    up = tree.up if tree.up is not None else _find_up(tree, rows)
+    up = tree.up if tree.up is not None else _find_up(tree, leg_rows)
     if up is None:
         return None, "the up direction is unknown"
-    for forward, reason in _list_cues(tree, roles, rows, up):
+    for forward, reason in _list_cues(tree, roles, leg_rows, up):
         level_forward = remove_component(forward, up)
-        if float(np.linalg.norm(level_forward)) > _MIN_LENGTH:
+        if float(np.linalg.norm(level_forward)) > _MIN_VECTOR_LENGTH:
             return _align_forward(tree, roles, normalise(level_forward), up), reason
     return None, "the rest pose does not show the facing direction"
 
@@ -91,56 +91,64 @@ def _list_legs(roles: Roles) -> Sequence[Leg]:
     return roles.legs or roles.apart
 
 
-def _find_up(tree: CharacterTree, legs: list[list[int]]) -> Floats | None:
+def _find_up(tree: CharacterTree, leg_rows: list[list[int]]) -> Floats | None:
     """Find the up direction from the legs.
 
     None along X, where the rest pose shows no upright character.
     """
-    if not legs:
+    if not leg_rows:
         return None
-    up = find_facing(tree, legs).up
+    up = find_facing(tree, leg_rows).up
     return up if abs(float(up[0])) < float(np.linalg.norm(up[1:])) else None
 
 
-def _list_cues(tree: CharacterTree, roles: Roles, legs: list[list[int]], up: Floats) -> list[tuple[Floats, str]]:
+def _list_cues(tree: CharacterTree, roles: Roles, leg_rows: list[list[int]], up: Floats) -> list[tuple[Floats, str]]:
     """List the forward cues, the most reliable first."""
-    points, index = tree.positions, tree.skeleton.index
+    points, find_row = tree.positions, tree.skeleton.index
     cues: list[tuple[Floats, str]] = []
     leg_starts = {
         leg_position: [
-            points[rows[0]] for rows, leg in zip(legs, _list_legs(roles), strict=True) if leg.position == leg_position
+            points[rows[0]]
+            for rows, leg in zip(leg_rows, _list_legs(roles), strict=True)
+            if leg.position == leg_position
         ]
         for leg_position in ("front", "hind")
     }
     if leg_starts["front"] and leg_starts["hind"]:
         cues.append((np.mean(leg_starts["front"], axis=0) - np.mean(leg_starts["hind"], axis=0), "the front legs"))
-    elif legs:
-        facing = find_facing(tree, legs)
+    elif leg_rows:
+        facing = find_facing(tree, leg_rows)
         cues += [(facing.forward, facing.source)] if facing.is_observed else []
-    eyes = [points[index(roles.joints[role])] for role in ("leftEye", "rightEye") if role in roles.joints]
+    eyes = [points[find_row(roles.joints[role])] for role in ("leftEye", "rightEye") if role in roles.joints]
     if len(eyes) == 2:  # noqa: PLR2004
-        cues.append((np.mean(eyes, axis=0) - points[index(roles.joints["head"])], "the eyes"))
+        cues.append((np.mean(eyes, axis=0) - points[find_row(roles.joints["head"])], "the eyes"))
     return cues + [(np.cross(lateral, up), "left and right") for lateral in _list_lateral_vectors(tree, roles)]
 
 
 def _list_lateral_vectors(tree: CharacterTree, roles: Roles) -> list[Floats]:
     """List the vectors across hips and shoulders. They point from right to left."""
-    points, index = tree.positions, tree.skeleton.index
-    pairs = [[roles.joints.get(f"{side}{part}") for side in ("left", "right")] for part in ("UpperLeg", "UpperArm")]
-    sides = {side: [leg.upper for leg in _list_legs(roles) if leg.side == side] for side in ("left", "right")}
-    vectors = [points[index(left)] - points[index(right)] for left, right in pairs if left and right]
-    if sides["left"] and sides["right"]:
-        means = [np.mean([points[index(name)] for name in sides[side]], axis=0) for side in ("left", "right")]
-        vectors.insert(0, means[0] - means[1])
-    return vectors
+    points, find_row = tree.positions, tree.skeleton.index
+    joint_pairs = [
+        [roles.joints.get(f"{side}{part}") for side in ("left", "right")] for part in ("UpperLeg", "UpperArm")
+    ]
+    hips_by_side = {side: [leg.upper for leg in _list_legs(roles) if leg.side == side] for side in ("left", "right")}
+    lateral_vectors = [
+        points[find_row(left)] - points[find_row(right)] for left, right in joint_pairs if left and right
+    ]
+    if hips_by_side["left"] and hips_by_side["right"]:
+        hip_centres = [
+            np.mean([points[find_row(name)] for name in hips_by_side[side]], axis=0) for side in ("left", "right")
+        ]
+        lateral_vectors.insert(0, hip_centres[0] - hip_centres[1])
+    return lateral_vectors
 
 
 def _align_forward(tree: CharacterTree, roles: Roles, forward: Floats, up: Floats) -> Floats:
     """Align the forward direction with hips and file axis. Feet may point aside."""
-    for across in _list_lateral_vectors(tree, roles):
-        perpendicular = np.cross(across, up)
+    for lateral in _list_lateral_vectors(tree, roles):
+        perpendicular = np.cross(lateral, up)
         if (
-            float(np.linalg.norm(perpendicular)) > _MIN_LENGTH
+            float(np.linalg.norm(perpendicular)) > _MIN_VECTOR_LENGTH
             and float(normalise(perpendicular) @ forward) > _HIP_AGREEMENT_COSINE
         ):
             forward = normalise(perpendicular)

@@ -19,7 +19,7 @@ from poise.maths.vectors import normalise, remove_component, snap_to_axis
 from poise.model.roles.character_tree import CharacterTree
 
 # fraction of their lengths: largest mean difference of partners' bones (2 to 6 % in captured rigs)
-_MAX_LENGTH_DIFFERENCE = 0.12
+_MAX_DIFFERENCE_FRACTION = 0.12
 # fraction of the longest limb: shorter pairs are ears, coat tails, controls
 _MIN_LENGTH_FRACTION = 0.35
 # largest number of limb pairs; a centipede has 177 at most
@@ -36,7 +36,7 @@ _MIN_LENGTH_SUM = 1e-300
 # pairs of limbs of four legs, or of arms and legs
 _TWO_PAIRS = 2
 # minimum drop of a leg, as a fraction of the mean leg; maximum horizontal sum of all legs, as a fraction of their total
-_MIN_DROP, _MAX_IMBALANCE = 0.05, 0.5
+_MIN_DROP_FRACTION, _MAX_IMBALANCE_FRACTION = 0.05, 0.5
 # cosine: a down direction this near to an axis is that axis
 _DOWN_SNAP_COSINE = 0.9
 # cosine between legs and straight down: people sit and stride, fins point to the sides
@@ -59,14 +59,14 @@ class LimbPair(NamedTuple):
 
     attachment_row: int
     limb_rows: tuple[list[int], list[int]]
-    length: float
+    mean_length: float
 
 
 @dataclass(frozen=True, eq=False)
 class LimbStructure:
     """Limbs of a character. `legs` carry it, or are its hind legs; `arms` are its arms or front legs.
 
-    many_legs  the limbs of a creature standing on six or more; `up` is then the up direction, a unit vector (3,)
+    many_legs         the limbs of a creature standing on six or more; `up` is then the up direction, a unit vector (3,)
     rejection_reason  reason against taking two pairs of limbs as arms and legs; empty without one
     """
 
@@ -80,26 +80,30 @@ class LimbStructure:
 
 def find_limb_structure(tree: CharacterTree) -> LimbStructure:
     """Find the two longest pairs of limbs and identify them. With more pairs, return all that stand."""
-    candidates = sorted(find_limb_pairs(tree), key=lambda pair: -pair.length)
-    if len(candidates) > _MAX_PAIRS:
+    candidate_pairs = sorted(find_limb_pairs(tree), key=lambda pair: -pair.mean_length)
+    if len(candidate_pairs) > _MAX_PAIRS:
         return LimbStructure(
             None,
             None,
-            rejection_reason=f"it has {len(candidates)} pairs of limbs; legs are searched in up to {_MAX_PAIRS}",
+            rejection_reason=f"it has {len(candidate_pairs)} pairs of limbs; legs are searched in up to {_MAX_PAIRS}",
         )
-    chosen = [pair for pair in candidates if pair.length >= _MIN_LENGTH_FRACTION * candidates[0].length]
-    if len(chosen) > _TWO_PAIRS:
-        chosen, up = find_standing_pairs(tree, candidates)
-        if len(chosen) > _TWO_PAIRS:
-            return LimbStructure(None, None, many_legs=tuple(limb for pair in chosen for limb in pair.limb_rows), up=up)
-        chosen = chosen if len(chosen) == _TWO_PAIRS and _is_four_legged(tree, chosen) else []
-    return _identify_pairs(tree, chosen, candidates) if chosen else LimbStructure(None, None)
+    chosen_pairs = [
+        pair for pair in candidate_pairs if pair.mean_length >= _MIN_LENGTH_FRACTION * candidate_pairs[0].mean_length
+    ]
+    if len(chosen_pairs) > _TWO_PAIRS:
+        chosen_pairs, up = find_standing_pairs(tree, candidate_pairs)
+        if len(chosen_pairs) > _TWO_PAIRS:
+            return LimbStructure(
+                None, None, many_legs=tuple(limb for pair in chosen_pairs for limb in pair.limb_rows), up=up
+            )
+        chosen_pairs = chosen_pairs if len(chosen_pairs) == _TWO_PAIRS and _is_four_legged(tree, chosen_pairs) else []
+    return _identify_pairs(tree, chosen_pairs, candidate_pairs) if chosen_pairs else LimbStructure(None, None)
 
 
-def _identify_pairs(tree: CharacterTree, limb_pairs: list[LimbPair], candidates: list[LimbPair]) -> LimbStructure:
+def _identify_pairs(tree: CharacterTree, limb_pairs: list[LimbPair], candidate_pairs: list[LimbPair]) -> LimbStructure:
     """Identify one or two pairs of limbs.
 
-    All `candidates` count for the rejection.
+    All `candidate_pairs` count for the rejection.
     """
     if len(limb_pairs) == 1:
         return (
@@ -108,41 +112,41 @@ def _identify_pairs(tree: CharacterTree, limb_pairs: list[LimbPair], candidates:
             else LimbStructure(None, limb_pairs[0])
         )
     if _is_four_legged(tree, limb_pairs):
-        lower, upper = _order_pairs(tree, limb_pairs)
-        return LimbStructure(lower, upper, is_quadruped=True)
+        legs, arms = _order_pairs(tree, limb_pairs)
+        return LimbStructure(legs, arms, is_quadruped=True)
     if (
         limb_pairs[0].attachment_row == limb_pairs[1].attachment_row
     ):  # fingers of a hand; no body has arms and legs at one joint
         return LimbStructure(None, None)
     legs, arms = _order_pairs(tree, limb_pairs)
-    rejection_reason = _explain_rejection(tree, legs, arms, candidates)
+    rejection_reason = _explain_rejection(tree, legs, arms, candidate_pairs)
     return (
         LimbStructure(None, None, rejection_reason=rejection_reason) if rejection_reason else LimbStructure(legs, arms)
     )
 
 
-def _explain_rejection(tree: CharacterTree, legs: LimbPair, arms: LimbPair, candidates: list[LimbPair]) -> str:
+def _explain_rejection(tree: CharacterTree, legs: LimbPair, arms: LimbPair, candidate_pairs: list[LimbPair]) -> str:
     """Explain why two pairs are not legs and arms, or "".
 
     They may be fins, sprawling legs or some of many limbs.
     """
     names = tree.skeleton.names
     leg_label = f"the limbs starting at {names[legs.limb_rows[0][0]]!r} and {names[legs.limb_rows[1][0]]!r}"
-    direction = _compute_direction(tree, legs)
-    if tree.up is not None and float(direction @ tree.up) > -_HANGING_COSINE:
+    leg_direction = _compute_direction(tree, legs)
+    if tree.up is not None and float(leg_direction @ tree.up) > -_HANGING_COSINE:
         return f"{leg_label} do not hang down like legs"
-    if float(np.linalg.norm(direction)) < _PARALLEL_COSINE:
+    if float(np.linalg.norm(leg_direction)) < _PARALLEL_COSINE:
         return f"{leg_label} point apart, unlike legs"
     trunk_length = _measure_length(tree, tree.find_path_between(legs.attachment_row, arms.attachment_row))
-    if legs.length < _MIN_LEG_FRACTION * trunk_length:
+    if legs.mean_length < _MIN_LEG_FRACTION * trunk_length:
         return f"{leg_label} are short compared to the trunk: they may be fins"
     trunk_direction = normalise(tree.positions[arms.attachment_row] - tree.positions[legs.attachment_row])
     if (
-        legs.length < trunk_length and abs(float(trunk_direction @ normalise(direction))) < _TRUNK_COSINE
+        legs.mean_length < trunk_length and abs(float(trunk_direction @ normalise(leg_direction))) < _TRUNK_COSINE
     ):  # the legs of a bowing person are longer
         return f"{leg_label} are across the trunk, like those of a fish or an animal"
-    other_pairs = [pair for pair in candidates if pair is not legs and pair is not arms]
-    if any(pair.length >= _MIN_LEG_FRACTION * min(legs.length, arms.length) for pair in other_pairs):
+    other_pairs = [pair for pair in candidate_pairs if pair is not legs and pair is not arms]
+    if any(pair.mean_length >= _MIN_LEG_FRACTION * min(legs.mean_length, arms.mean_length) for pair in other_pairs):
         return "there are more than two pairs of limbs, and any may be the legs"
     return ""
 
@@ -156,60 +160,64 @@ def find_leg_pairs(tree: CharacterTree) -> list[LimbPair]:
     for pair in find_limb_pairs(tree)[:_MAX_PAIRS]:
         if not all(any(tree.tokens[row].part in _LEG_TOKENS for row in rows) for rows in pair.limb_rows):
             continue
-        if all(_is_separate_pair(tree, pair, other) for other in leg_pairs):
+        if all(_is_separate_pair(tree, pair, leg_pair) for leg_pair in leg_pairs):
             leg_pairs.append(pair)
         if len(leg_pairs) > _TWO_PAIRS:
             break
     return leg_pairs
 
 
-def _is_separate_pair(tree: CharacterTree, pair: LimbPair, other: LimbPair) -> bool:
+def _is_separate_pair(tree: CharacterTree, pair: LimbPair, other_pair: LimbPair) -> bool:
     """Return whether two leg pairs are separate legs. They must belong to one body.
 
     A copy for controls is at the same position; legs of another body are far away.
     """
-    hips = [tree.positions[rows[0]] for rows in other.limb_rows]
-    distance = min(float(np.linalg.norm(tree.positions[rows[0]] - hip)) for rows in pair.limb_rows for hip in hips)
-    path = tree.find_path_between(pair.attachment_row, other.attachment_row)
+    hip_positions = [tree.positions[rows[0]] for rows in other_pair.limb_rows]
+    distance = min(
+        float(np.linalg.norm(tree.positions[rows[0]] - hip)) for rows in pair.limb_rows for hip in hip_positions
+    )
+    path = tree.find_path_between(pair.attachment_row, other_pair.attachment_row)
     return (
-        distance > _COPY_DISTANCE_FRACTION * pair.length and bool(path) and _measure_length(tree, path) < other.length
+        distance > _COPY_DISTANCE_FRACTION * pair.mean_length
+        and bool(path)
+        and _measure_length(tree, path) < other_pair.mean_length
     )
 
 
-def find_standing_pairs(tree: CharacterTree, candidates: list[LimbPair]) -> tuple[list[LimbPair], Floats]:
+def find_standing_pairs(tree: CharacterTree, candidate_pairs: list[LimbPair]) -> tuple[list[LimbPair], Floats]:
     """Find the standing pairs of limbs, and the up direction (3,).
 
     They end at the lowest level, unlike antennae, wings and pincers. Legs lead down, and to all sides or to none: the
     fingers of a hand lead to one side together.
     """
-    standing_pairs = candidates
+    standing_pairs = candidate_pairs
     up = np.zeros(3)
     for _ in range(2):  # without a file's up, down is the mean direction of the standing limbs
-        directions = np.array(
+        limb_vectors = np.array(
             [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing_pairs for rows in pair.limb_rows]
         )
-        up = tree.up if tree.up is not None else -snap_to_axis(normalise(directions.mean(axis=0)), _DOWN_SNAP_COSINE)
-        end_heights = [max(float(tree.positions[rows[-1]] @ up) for rows in pair.limb_rows) for pair in candidates]
+        up = tree.up if tree.up is not None else -snap_to_axis(normalise(limb_vectors.mean(axis=0)), _DOWN_SNAP_COSINE)
+        end_heights = [max(float(tree.positions[rows[-1]] @ up) for rows in pair.limb_rows) for pair in candidate_pairs]
         lowest_pairs = [
             pair
-            for pair, end_height in zip(candidates, end_heights, strict=True)
-            if end_height - min(end_heights) < _LEVEL_FRACTION * candidates[0].length
+            for pair, end_height in zip(candidate_pairs, end_heights, strict=True)
+            if end_height - min(end_heights) < _LEVEL_FRACTION * candidate_pairs[0].mean_length
         ]
         standing_pairs = [
             pair
             for pair in lowest_pairs
-            if pair.length >= _MIN_LENGTH_FRACTION * max(pair.length for pair in lowest_pairs)
+            if pair.mean_length >= _MIN_LENGTH_FRACTION * max(pair.mean_length for pair in lowest_pairs)
         ]
-    directions = np.array(
+    limb_vectors = np.array(
         [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing_pairs for rows in pair.limb_rows]
     )
-    total_length = float(np.linalg.norm(directions, axis=1).sum())
-    level_imbalance = remove_component(directions.sum(axis=0), up)
+    total_length = float(np.linalg.norm(limb_vectors, axis=1).sum())
+    level_imbalance = remove_component(limb_vectors.sum(axis=0), up)
     if tree.up is None and abs(up[0]) > _DOWN_SNAP_COSINE:  # along X: no upright rest pose
         return [], up
     if (
-        float((directions @ up).max()) > -_MIN_DROP * total_length / len(directions)
-        or float(np.linalg.norm(level_imbalance)) > _MAX_IMBALANCE * total_length
+        float((limb_vectors @ up).max()) > -_MIN_DROP_FRACTION * total_length / len(limb_vectors)
+        or float(np.linalg.norm(level_imbalance)) > _MAX_IMBALANCE_FRACTION * total_length
     ):
         return [], up
     return standing_pairs, up
@@ -217,19 +225,19 @@ def find_standing_pairs(tree: CharacterTree, candidates: list[LimbPair]) -> tupl
 
 def read_sides(tree: CharacterTree, limbs: Sequence[list[int]]) -> list[str]:
     """Read the sides of limbs from names. Without as many left as right, every entry is ""."""
-    votes = [[tree.tokens[row].side for row in rows] for rows in limbs]
-    named_sides = ["left" if sides.count("left") > sides.count("right") else "right" for sides in votes]
-    clear = all(sides.count("left") != sides.count("right") for sides in votes)
-    return named_sides if clear and 2 * named_sides.count("left") == len(limbs) else [""] * len(limbs)
+    side_lists = [[tree.tokens[row].side for row in rows] for rows in limbs]
+    named_sides = ["left" if sides.count("left") > sides.count("right") else "right" for sides in side_lists]
+    is_clear = all(sides.count("left") != sides.count("right") for sides in side_lists)
+    return named_sides if is_clear and 2 * named_sides.count("left") == len(limbs) else [""] * len(limbs)
 
 
 def find_limb_pairs(tree: CharacterTree) -> list[LimbPair]:
     """Find every pair of limbs outside other limbs."""
-    limb_members: set[int] = set()
+    limb_rows: set[int] = set()
     limb_pairs: list[LimbPair] = []
     for attachment_row, children in enumerate(tree.children):
-        if attachment_row in limb_members:
-            limb_members.update(children)
+        if attachment_row in limb_rows:
+            limb_rows.update(children)
             continue
         branches = [child for child in children if tree.path_counts[child] >= _MIN_LIMB_JOINTS]
         if not 1 < len(branches) <= _MAX_BRANCHES:
@@ -242,7 +250,7 @@ def find_limb_pairs(tree: CharacterTree) -> list[LimbPair]:
         for a, b in _match_partners(tree, limbs):
             length = (_measure_length(tree, a) + _measure_length(tree, b)) / 2.0
             limb_pairs.append(LimbPair(attachment_row, (a, b), length))
-            limb_members.update(child for child in children for row in (a[0], b[0]) if tree.is_above(child, row))
+            limb_rows.update(child for child in children for row in (a[0], b[0]) if tree.is_above(child, row))
     return limb_pairs
 
 
@@ -262,10 +270,10 @@ def _match_partners(tree: CharacterTree, limbs: list[list[int]]) -> list[tuple[l
         for j, b in enumerate(limbs[:i])
     )
     partners: list[tuple[list[int], list[int]]] = []
-    used: set[int] = set()
+    used_indices: set[int] = set()
     for difference, _, i, j in ranked_matches:
-        if difference < _MAX_LENGTH_DIFFERENCE and not used & {i, j}:
-            used |= {i, j}
+        if difference < _MAX_DIFFERENCE_FRACTION and not used_indices & {i, j}:
+            used_indices |= {i, j}
             partners.append((limbs[j], limbs[i]))
     return partners
 
@@ -281,15 +289,19 @@ def _measure_length(tree: CharacterTree, rows: list[int]) -> float:
 
 def _compare_limbs(tree: CharacterTree, a: list[int], b: list[int]) -> float:
     """Compute the mean difference of two limbs' bone lengths. 0 is alike, 1 the largest."""
-    both = list(zip_longest(measure_bones(tree, a), measure_bones(tree, b), fillvalue=0.0))
-    total = sum(first + second for first, second in both)
-    return round(sum(abs(first - second) for first, second in both) / total, 4) if total > 0.0 else 1.0
+    length_pairs = list(zip_longest(measure_bones(tree, a), measure_bones(tree, b), fillvalue=0.0))
+    total_length = sum(first + second for first, second in length_pairs)
+    return (
+        round(sum(abs(first - second) for first, second in length_pairs) / total_length, 4)
+        if total_length > 0.0
+        else 1.0
+    )
 
 
 def _compute_direction(tree: CharacterTree, pair: LimbPair) -> Floats:
     """Compute the mean unit vector of a pair's limbs. It is short where they point apart."""
-    steps = [tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in pair.limb_rows]
-    return np.mean([normalise(step) for step in steps], axis=0)
+    limb_vectors = [tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in pair.limb_rows]
+    return np.mean([normalise(limb_vector) for limb_vector in limb_vectors], axis=0)
 
 
 def compute_attachment(tree: CharacterTree, pair: LimbPair) -> Floats:
@@ -310,30 +322,30 @@ def _is_four_legged(tree: CharacterTree, limb_pairs: list[LimbPair]) -> bool:
 
     Four legs are parallel, across the trunk, and end at one level.
     """
-    first, second = (_compute_direction(tree, pair) for pair in limb_pairs)
-    down = normalise(first + second)
+    first_direction, second_direction = (_compute_direction(tree, pair) for pair in limb_pairs)
+    down = normalise(first_direction + second_direction)
     end_depths = [tree.positions[rows[-1]] @ down for pair in limb_pairs for rows in pair.limb_rows]
     if (
         limb_pairs[0].attachment_row == limb_pairs[1].attachment_row
     ):  # legs at four corners of one body are all alike, fingers are not
-        limbs = [
+        long_branches = [
             child
             for child in tree.children[limb_pairs[0].attachment_row]
             if tree.path_counts[child] >= _MIN_LIMB_JOINTS
         ]
         is_across_trunk = (
-            len(limbs) == 4  # noqa: PLR2004
-            and _compare_limbs(tree, limb_pairs[0].limb_rows[0], limb_pairs[1].limb_rows[0]) < _MAX_LENGTH_DIFFERENCE
+            len(long_branches) == 4  # noqa: PLR2004
+            and _compare_limbs(tree, limb_pairs[0].limb_rows[0], limb_pairs[1].limb_rows[0]) < _MAX_DIFFERENCE_FRACTION
         )
     else:
         trunk = normalise(compute_attachment(tree, limb_pairs[1]) - compute_attachment(tree, limb_pairs[0]))
         is_across_trunk = abs(float(trunk @ down)) < _ACROSS_COSINE
-    lengths = sorted(pair.length for pair in limb_pairs)
+    lengths = sorted(pair.mean_length for pair in limb_pairs)
     return bool(
         is_across_trunk
         and lengths[0] > _MIN_LEG_RATIO * lengths[1]
-        and min(float(first @ down), float(second @ down)) > _PARALLEL_COSINE
-        and np.ptp(end_depths) < _LEVEL_FRACTION * limb_pairs[0].length
+        and min(float(first_direction @ down), float(second_direction @ down)) > _PARALLEL_COSINE
+        and np.ptp(end_depths) < _LEVEL_FRACTION * limb_pairs[0].mean_length
         and (tree.up is None or float(down @ tree.up) < -_PARALLEL_COSINE)
     )
 
@@ -348,7 +360,7 @@ def _order_pairs(tree: CharacterTree, limb_pairs: list[LimbPair]) -> tuple[LimbP
     if tree.up is not None and not _is_four_legged(tree, limb_pairs):
         end_positions = [np.mean([tree.positions[rows[-1]] for rows in pair.limb_rows], axis=0) for pair in limb_pairs]
         rise = float((end_positions[1] - end_positions[0]) @ tree.up)
-        if abs(rise) > _LEVEL_FRACTION * a.length / 2.0:
+        if abs(rise) > _LEVEL_FRACTION * a.mean_length / 2.0:
             return (a, b) if rise > 0.0 else (b, a)
     fork = tree.find_common_ancestor([a.attachment_row, b.attachment_row])
     if a.attachment_row != b.attachment_row and fork in {a.attachment_row, b.attachment_row}:
@@ -358,17 +370,17 @@ def _order_pairs(tree: CharacterTree, limb_pairs: list[LimbPair]) -> tuple[LimbP
     ]
     return (
         (a, b)
-        if (child_counts[0], tree.depth[a.attachment_row]) <= (child_counts[1], tree.depth[b.attachment_row])
+        if (child_counts[0], tree.depths[a.attachment_row]) <= (child_counts[1], tree.depths[b.attachment_row])
         else (b, a)
     )
 
 
 def _merge_colocated(tree: CharacterTree, rows: list[int]) -> list[int]:
     """Merge joints at one position. Of hinges the last one counts, which carries the bone; of others the first."""
-    length = _measure_length(tree, rows)
+    limb_length = _measure_length(tree, rows)
     groups: list[list[int]] = []
     for row in rows:
-        tolerance = length * (_COLOCATED_HINGE_FRACTION if tree.hinge_mask[row] else _COLOCATED_FRACTION)
+        tolerance = limb_length * (_COLOCATED_HINGE_FRACTION if tree.hinge_mask[row] else _COLOCATED_FRACTION)
         if groups and tree.measure_distance(groups[-1][-1], row) <= tolerance:
             groups[-1].append(row)
         else:
@@ -384,9 +396,9 @@ def find_upper_bone(tree: CharacterTree, rows: list[int], limb_direction: Floats
     """
     points = tree.positions[rows]
     limb_direction = normalise(points[-1] - points[0]) if limb_direction is None else limb_direction
-    steps = np.abs(np.diff(points, axis=0) @ limb_direction)
-    sums = steps[:-1] + steps[1:]
-    return int(np.argmax(np.round(sums / max(float(sums.max()), _MIN_LENGTH_SUM), 6)))
+    bone_lengths = np.abs(np.diff(points, axis=0) @ limb_direction)
+    two_bone_lengths = bone_lengths[:-1] + bone_lengths[1:]
+    return int(np.argmax(np.round(two_bone_lengths / max(float(two_bone_lengths.max()), _MIN_LENGTH_SUM), 6)))
 
 
 # --- Facing direction of a character ---------------------------------------------------------------------------------
@@ -415,7 +427,7 @@ class FacingDirection(NamedTuple):
     @property
     def is_observed(self) -> bool:
         """Whether the character itself shows it. Otherwise it is the format's convention."""
-        return self.source != _FORMAT_AXES
+        return self.source != _FORMAT_SOURCE
 
     @property
     def is_ambiguous(self) -> bool:
@@ -423,28 +435,32 @@ class FacingDirection(NamedTuple):
         return not self.is_observed and abs(float(self.up[0])) > _UP_SNAP_COSINE
 
 
-_FORMAT_AXES = "the file's axes"
+_FORMAT_SOURCE = "the file's axes"
 
 
-def find_facing(tree: CharacterTree, legs: list[list[int]]) -> FacingDirection:
-    """Find the facing direction of a biped from its legs. `legs` are the rows of each from the thigh out.
+def find_facing(tree: CharacterTree, leg_rows: list[list[int]]) -> FacingDirection:
+    """Find the facing direction of a biped from its legs. `leg_rows` are the rows of each from the thigh out.
 
     Toes lie ahead of ankles, and knees ahead of the line from hip to ankle. Without these cues at rest, the first frame
     of a clip is examined; else, and for every robot, the convention of the format holds: `find_default_forward`.
     """
-    for points, where in ((tree.positions, ""), (tree.moved_positions, " in the first frame")):
-        if points is None or not legs or tree.is_robot:
+    for points, source_suffix in ((tree.positions, ""), (tree.moved_positions, " in the first frame")):
+        if points is None or not leg_rows or tree.is_robot:
             continue
-        up = _find_up(tree, points, legs)
-        for source, ahead, least in _list_cues(tree, points, legs):
-            level = remove_component(ahead, up)
-            if float(np.linalg.norm(level)) > least:
+        up = _find_up(tree, points, leg_rows)
+        for source, forward, min_length in _list_cues(tree, points, leg_rows):
+            level_forward = remove_component(forward, up)
+            if float(np.linalg.norm(level_forward)) > min_length:
                 return FacingDirection(
-                    up, normalise(level), _compute_left(up, normalise(level)), points, source + where
+                    up,
+                    normalise(level_forward),
+                    _compute_left(up, normalise(level_forward)),
+                    points,
+                    source + source_suffix,
                 )
-    up = tree.up if tree.up is not None else _find_up(tree, tree.positions, legs) if legs else np.eye(3)[1]
-    habit = find_default_forward(tree, up)
-    return FacingDirection(up, habit, _compute_left(up, habit), tree.positions, _FORMAT_AXES)
+    up = tree.up if tree.up is not None else _find_up(tree, tree.positions, leg_rows) if leg_rows else np.eye(3)[1]
+    default_forward = find_default_forward(tree, up)
+    return FacingDirection(up, default_forward, _compute_left(up, default_forward), tree.positions, _FORMAT_SOURCE)
 
 
 def find_default_forward(tree: CharacterTree, up: Floats) -> Floats:
@@ -461,26 +477,26 @@ def _compute_left(up: Floats, forward: Floats) -> Floats:
     return np.asarray(np.cross(up, forward), dtype=np.float64)
 
 
-def _find_up(tree: CharacterTree, points: Floats, legs: list[list[int]]) -> Floats:
+def _find_up(tree: CharacterTree, points: Floats, leg_rows: list[list[int]]) -> Floats:
     """Find the up direction.
 
     It is the file's, else from the ankles to the hips, snapped to an axis where it is near one.
     """
     if tree.up is not None:
         return tree.up
-    up = normalise(np.mean([points[rows[0]] - points[rows[2]] for rows in legs], axis=0))
+    up = normalise(np.mean([points[rows[0]] - points[rows[2]] for rows in leg_rows], axis=0))
     return snap_to_axis(up, _UP_SNAP_COSINE)
 
 
-def _list_cues(tree: CharacterTree, points: Floats, legs: list[list[int]]) -> list[tuple[str, Floats, float]]:
+def _list_cues(tree: CharacterTree, points: Floats, leg_rows: list[list[int]]) -> list[tuple[str, Floats, float]]:
     """List the cues for forward, feet before knees. Each has the minimum length that counts."""
-    feet = [points[_find_foot_end(tree, points, rows)] - points[rows[2]] for rows in legs]
-    knees = [_compute_knee_offset(points[rows[0]], points[rows[1]], points[rows[2]]) for rows in legs]
-    lengths = [float(np.linalg.norm(points[rows[2]] - points[rows[0]])) for rows in legs]
-    longest = max(float(np.linalg.norm(foot)) for foot in feet)
+    foot_vectors = [points[_find_foot_end(tree, points, rows)] - points[rows[2]] for rows in leg_rows]
+    knee_offsets = [_compute_knee_offset(points[rows[0]], points[rows[1]], points[rows[2]]) for rows in leg_rows]
+    leg_lengths = [float(np.linalg.norm(points[rows[2]] - points[rows[0]])) for rows in leg_rows]
+    max_foot_length = max(float(np.linalg.norm(foot_vector)) for foot_vector in foot_vectors)
     return [
-        ("the feet", np.mean(feet, axis=0), max(_MIN_FOOT_FRACTION * longest, 1e-9 * max(lengths))),
-        ("the knees", np.mean(knees, axis=0), _MIN_KNEE_FRACTION * max(lengths)),
+        ("the feet", np.mean(foot_vectors, axis=0), max(_MIN_FOOT_FRACTION * max_foot_length, 1e-9 * max(leg_lengths))),
+        ("the knees", np.mean(knee_offsets, axis=0), _MIN_KNEE_FRACTION * max(leg_lengths)),
     ]
 
 
@@ -490,11 +506,11 @@ def _find_foot_end(tree: CharacterTree, points: Floats, rows: list[int]) -> int:
         return rows[3]
     if points is not tree.positions:
         return rows[2]  # an end site straight below the ankle shows nothing for a swinging leg
-    ends = tree.skeleton.children[rows[2]]
-    return max(ends, key=lambda row: tree.bone_lengths[row], default=rows[2])
+    end_rows = tree.skeleton.children[rows[2]]
+    return max(end_rows, key=lambda row: tree.bone_lengths[row], default=rows[2])
 
 
 def _compute_knee_offset(hip: Floats, knee: Floats, ankle: Floats) -> Floats:
     """Compute the offset of the knee from the hip-ankle line."""
-    along = normalise(ankle - hip)
-    return (knee - hip) - along * float((knee - hip) @ along)
+    leg_direction = normalise(ankle - hip)
+    return (knee - hip) - leg_direction * float((knee - hip) @ leg_direction)

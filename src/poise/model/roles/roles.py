@@ -41,55 +41,55 @@ HEAD_CHAIN_CONFIDENCE = 0.5
 # confidence where a name and the tree disagree
 _CONFLICT_CONFIDENCE = 0.6
 # fraction of a leg's length: named hips further away are a root on the ground or in the chest
-_MAX_HIP_DISTANCE = 0.25
+_MAX_HIP_FRACTION = 0.25
 
 
 def find_trunk(tree: CharacterTree, limbs: Mapping[str, Role], confidence: float) -> dict[str, Role]:
     """Find the trunk's roles from the known limbs. `confidence` is the confidence in this rig's names."""
-    shoulders = _find_first_joints(limbs, ("Shoulder", "UpperArm", "LowerArm"))
-    chest = tree.find_common_ancestor(shoulders) if len(shoulders) == len(SIDES) else -1
-    roles = _find_head(tree, chest, limbs, confidence)
-    top_row = roles["head"].row if roles else chest
+    shoulder_rows = _find_first_joints(limbs, ("Shoulder", "UpperArm", "LowerArm"))
+    chest_row = tree.find_common_ancestor(shoulder_rows) if len(shoulder_rows) == len(SIDES) else -1
+    roles = _find_head(tree, chest_row, limbs, confidence)
+    top_row = roles["head"].row if roles else chest_row
     hips = _find_hips(tree, limbs, top_row, confidence)
     if hips is None:
         return roles
     roles["hips"] = hips
     path = [row for row in tree.find_path_between(hips.row, top_row)[1:] if row != roles.get("head", hips).row]
-    neck_candidates = set(path[path.index(chest) + 1 :]) if chest in path else set[int]()
-    necks = [row for row in path if tree.tokens[row].part == "neck" or row in neck_candidates]
-    set_of_necks = set(necks)
-    if necks:
+    neck_candidates = set(path[path.index(chest_row) + 1 :]) if chest_row in path else set[int]()
+    neck_rows = [row for row in path if tree.tokens[row].part == "neck" or row in neck_candidates]
+    neck_set = set(neck_rows)
+    if neck_rows:
         roles["neck"] = Role(
-            necks[0], min(confidence, ORDER_CONFIDENCE), "the first joint between the arms and the head"
+            neck_rows[0], min(confidence, ORDER_CONFIDENCE), "the first joint between the arms and the head"
         )
-    bones = [row for row in path if row not in set_of_necks and _is_spine(tree, row)]
-    return roles | _assign_spine(_merge_hinges(tree, bones), min(confidence, ORDER_CONFIDENCE))
+    spine_rows = [row for row in path if row not in neck_set and _is_spine(tree, row)]
+    return roles | _assign_spine(_merge_hinges(tree, spine_rows), min(confidence, ORDER_CONFIDENCE))
 
 
 def _find_first_joints(limbs: Mapping[str, Role], roles: tuple[str, ...]) -> list[int]:
     """Find the first known joint of each side's limb. It is the one nearest to the trunk."""
-    sides = [[limbs[f"{side}{role}"].row for role in roles if f"{side}{role}" in limbs] for side in SIDES]
-    return [rows[0] for rows in sides if rows]
+    rows_by_side = [[limbs[f"{side}{role}"].row for role in roles if f"{side}{role}" in limbs] for side in SIDES]
+    return [rows[0] for rows in rows_by_side if rows]
 
 
-def _is_below(tree: CharacterTree, above: int, row: int) -> bool:
-    return above >= 0 and row != above and tree.is_above(above, row)
+def _is_below(tree: CharacterTree, upper_row: int, row: int) -> bool:
+    return upper_row >= 0 and row != upper_row and tree.is_above(upper_row, row)
 
 
 def _is_spine(tree: CharacterTree, row: int) -> bool:
-    word = tree.tokens[row]
-    return tree.usable_mask[row] and not word.is_helper and word.part != "hips"
+    tokens = tree.tokens[row]
+    return tree.usable_mask[row] and not tokens.is_helper and tokens.part != "hips"
 
 
 def _merge_hinges(tree: CharacterTree, rows: list[int]) -> list[int]:
     """Merge hinges of one joint (waist yaw, roll, pitch). The last one counts: it carries the bone."""
 
-    def is_one_joint(row: int, after: int) -> bool:
-        words = tree.tokens
-        return tree.hinge_mask[row] and tree.hinge_mask[after] and words[row].part == words[after].part != ""
+    def is_one_joint(row: int, next_row: int) -> bool:
+        tokens = tree.tokens
+        return tree.hinge_mask[row] and tree.hinge_mask[next_row] and tokens[row].part == tokens[next_row].part != ""
 
     pairs = zip(rows, [*rows, -1][1:], strict=True)
-    return [row for row, after in pairs if after < 0 or not is_one_joint(row, after)]
+    return [row for row, next_row in pairs if next_row < 0 or not is_one_joint(row, next_row)]
 
 
 def _assign_spine(rows: list[int], confidence: float) -> dict[str, Role]:
@@ -97,34 +97,40 @@ def _assign_spine(rows: list[int], confidence: float) -> dict[str, Role]:
 
     They are the first joint, the middle one and the last, as far as there are joints.
     """
-    chosen = {"spine": rows[:1], "chest": rows[len(rows) // 2 :][:1] * (len(rows) > 1), "upperChest": rows[2:][-1:]}
+    rows_by_role = {
+        "spine": rows[:1],
+        "chest": rows[len(rows) // 2 :][:1] * (len(rows) > 1),
+        "upperChest": rows[2:][-1:],
+    }
     return {
         role: Role(row, confidence, f"joint {rows.index(row) + 1} of {len(rows)} between the hips and the neck")
-        for role, one in chosen.items()
-        for row in one
+        for role, role_rows in rows_by_role.items()
+        for row in role_rows
     }
 
 
-def _find_head(tree: CharacterTree, chest: int, limbs: Mapping[str, Role], confidence: float) -> dict[str, Role]:
+def _find_head(tree: CharacterTree, chest_row: int, limbs: Mapping[str, Role], confidence: float) -> dict[str, Role]:
     """Find the head by name, else by position. It is then the top of the joints between the arms."""
     named_rows = tree.find_named("head")
-    named_rows = [row for row in named_rows if _is_below(tree, chest, row)] or named_rows
+    named_rows = [row for row in named_rows if _is_below(tree, chest_row, row)] or named_rows
     if named_rows:
-        words, skinned = tree.tokens, tree.skinned_rows
-        row = min(named_rows, key=lambda row: (not words[row].is_deform, row not in skinned, tree.depth[row], row))
+        tokens, skinned_rows = tree.tokens, tree.skinned_rows
+        row = min(
+            named_rows, key=lambda row: (not tokens[row].is_deform, row not in skinned_rows, tree.depths[row], row)
+        )
         return {"head": Role(row, confidence, f"named {tree.skeleton.names[row]!r}")}
-    limb_numbers = [one.row for one in limbs.values()]
-    upward_rows = tree.children[chest] if chest >= 0 else []
-    limb_numbers = tree.find_preorder_numbers(limb_numbers)
+    limb_rows = [role_joint.row for role_joint in limbs.values()]
+    upward_rows = tree.children[chest_row] if chest_row >= 0 else []
+    limb_numbers = tree.find_preorder_numbers(limb_rows)
     upward_rows = [child for child in upward_rows if not tree.is_above_any(child, limb_numbers)]
     if not upward_rows:
         return {}
-    chain = _trim_fixed_end(
+    head_chain = _trim_fixed_end(
         tree, _find_head_chain(tree, max(upward_rows, key=lambda row: (tree.path_counts[row], tree.bone_lengths[row])))
     )
-    if len(chain) > 1 and not tree.children[chain[-1]] and _has_leaves(tree, limbs):
-        chain = chain[:-1]
-    return {"head": Role(chain[-1], HEAD_CHAIN_CONFIDENCE, "the top of the joints between the arms")}
+    if len(head_chain) > 1 and not tree.children[head_chain[-1]] and _has_leaf_ends(tree, limbs):
+        head_chain = head_chain[:-1]
+    return {"head": Role(head_chain[-1], HEAD_CHAIN_CONFIDENCE, "the top of the joints between the arms")}
 
 
 def _find_head_chain(tree: CharacterTree, row: int) -> list[int]:
@@ -141,36 +147,40 @@ def _trim_fixed_end(tree: CharacterTree, chain: list[int]) -> list[int]:
 
     Sensor frames are fixed to that joint. A chain without a moving joint is not changed.
     """
-    moving = [place for place, row in enumerate(chain) if tree.skeleton.kinds[row] != Kind.FIXED]
-    return chain[: moving[-1] + 1] if tree.is_robot and moving else chain
+    moving_indices = [index for index, row in enumerate(chain) if tree.skeleton.kinds[row] != Kind.FIXED]
+    return chain[: moving_indices[-1] + 1] if tree.is_robot and moving_indices else chain
 
 
-def _has_leaves(tree: CharacterTree, limbs: Mapping[str, Role]) -> bool:
+def _has_leaf_ends(tree: CharacterTree, limb_roles: Mapping[str, Role]) -> bool:
     """Return whether this rig's bones end in leaf joints. Then the bone of the toes does so as well."""
-    return any(tree.children[limbs[role].row] for role in ("leftToes", "rightToes") if role in limbs)
+    return any(tree.children[limb_roles[role].row] for role in ("leftToes", "rightToes") if role in limb_roles)
 
 
-def _find_hips(tree: CharacterTree, limbs: Mapping[str, Role], top: int, confidence: float) -> Role | None:
+def _find_hips(tree: CharacterTree, limbs: Mapping[str, Role], top_row: int, confidence: float) -> Role | None:
     """Find the hips by name, else by the tree. A named joint must carry the legs and the spine."""
     names, named_rows = tree.skeleton.names, tree.find_named("hips")
-    thighs = _find_first_joints(limbs, ("UpperLeg", "LowerLeg"))
-    fork = tree.find_common_ancestor([*thighs, *([top] if top >= 0 else [])]) if len(thighs) == len(SIDES) else -1
-    carrying_rows = [row for row in named_rows if fork < 0 or tree.is_above(row, fork)]
+    thigh_rows = _find_first_joints(limbs, ("UpperLeg", "LowerLeg"))
+    fork_row = (
+        tree.find_common_ancestor([*thigh_rows, *([top_row] if top_row >= 0 else [])])
+        if len(thigh_rows) == len(SIDES)
+        else -1
+    )
+    carrying_rows = [row for row in named_rows if fork_row < 0 or tree.is_above(row, fork_row)]
     if carrying_rows:
-        row = min(carrying_rows, key=lambda row: tree.depth[row] if fork < 0 else -tree.depth[row])
+        row = min(carrying_rows, key=lambda row: tree.depths[row] if fork_row < 0 else -tree.depths[row])
         return Role(row, confidence, f"named {names[row]!r}")
-    if fork < 0 or not tree.usable_mask[fork]:
+    if fork_row < 0 or not tree.usable_mask[fork_row]:
         return None
     if not named_rows:
-        return Role(fork, min(confidence, ORDER_CONFIDENCE), "carries the legs and the spine")
-    row = min(named_rows, key=lambda row: tree.depth[row])
-    if tree.measure_distance(row, fork) > _MAX_HIP_DISTANCE * _measure_leg(tree, limbs):
+        return Role(fork_row, min(confidence, ORDER_CONFIDENCE), "carries the legs and the spine")
+    row = min(named_rows, key=lambda row: tree.depths[row])
+    if tree.measure_distance(row, fork_row) > _MAX_HIP_FRACTION * _measure_leg(tree, limbs):
         return Role(
             row,
             _CONFLICT_CONFIDENCE,
-            f"named {names[row]!r}; {names[fork]!r} carries legs and spine, but far from them",
+            f"named {names[row]!r}; {names[fork_row]!r} carries legs and spine, but far from them",
         )
-    return Role(fork, min(confidence, ORDER_CONFIDENCE), f"carries the legs and the spine, unlike {names[row]!r}")
+    return Role(fork_row, min(confidence, ORDER_CONFIDENCE), f"carries the legs and the spine, unlike {names[row]!r}")
 
 
 def _measure_leg(tree: CharacterTree, limbs: Mapping[str, Role]) -> float:
@@ -262,87 +272,103 @@ class Roles:
     apart: tuple[Leg, ...] = ()
 
 
-def search_tree(tree: CharacterTree, declared: dict[str, Role]) -> Roles:
+def search_tree(tree: CharacterTree, declared_roles: dict[str, Role]) -> Roles:
     """Find the roles of a character's joints.
 
     Sources, the most reliable first: declared roles, names, structure and position at rest.
     """
     if is_flat(tree.skeleton.kinds, tree.parents):
         return _assemble_roles(tree, {}, [], "other", dict.fromkeys(REQUIRED_BONES, FLAT_MESSAGE))
-    names, body = NameReader(tree), limb_structure.find_limb_structure(tree)
-    if not any(map(is_limb_role, declared)):
-        is_named_humanoid = names.is_humanoid()
+    name_reader, structure = NameReader(tree), limb_structure.find_limb_structure(tree)
+    if not any(map(is_limb_role, declared_roles)):
+        is_named_humanoid = name_reader.is_humanoid()
         if len(limb_structure.find_leg_pairs(tree)) > len(SIDES):  # a crab's legs may have human names
-            if body.many_legs and body.up is not None:
-                return _build_multiped(tree, body.many_legs, body.up, declared)
-            return _assemble_roles(tree, _overlay_roles({}, declared), [], "other", {"legs": _MANY_LEGS_MESSAGE})
-        if body.is_quadruped and not (
-            is_named_humanoid and names.has_hands()
+            if structure.many_legs and structure.up is not None:
+                return _build_multiped(tree, structure.many_legs, structure.up, declared_roles)
+            return _assemble_roles(tree, _overlay_roles({}, declared_roles), [], "other", {"legs": _MANY_LEGS_MESSAGE})
+        if structure.is_quadruped and not (
+            is_named_humanoid and name_reader.has_hands()
         ):  # front legs may be named arms and hands
-            return _build_quadruped(tree, body, declared)
-        if body.many_legs and body.up is not None and not is_named_humanoid:
-            return _build_multiped(tree, body.many_legs, body.up, declared)
-    return _build_biped(tree, names, body, declared)
+            return _build_quadruped(tree, structure, declared_roles)
+        if structure.many_legs and structure.up is not None and not is_named_humanoid:
+            return _build_multiped(tree, structure.many_legs, structure.up, declared_roles)
+    return _build_biped(tree, name_reader, structure, declared_roles)
 
 
-def _build_quadruped(tree: CharacterTree, body: limb_structure.LimbStructure, declared: dict[str, Role]) -> Roles:
-    rows = leg_roles.find_quadruped_legs(tree, body)
-    roles = _add_trunk(tree, leg_roles.map_to_biped(rows), leg_roles.STANDING_CONFIDENCE)
-    roles = {role: one for role, one in roles.items() if not is_limb_role(role)}
-    return _assemble_roles(tree, _overlay_roles(roles, declared), _build_legs(tree, rows), "quadruped")
+def _build_quadruped(
+    tree: CharacterTree, structure: limb_structure.LimbStructure, declared_roles: dict[str, Role]
+) -> Roles:
+    rows_by_leg = leg_roles.find_quadruped_legs(tree, structure)
+    roles = _add_trunk(tree, leg_roles.map_to_biped(rows_by_leg), leg_roles.STANDING_CONFIDENCE)
+    roles = {role: role_joint for role, role_joint in roles.items() if not is_limb_role(role)}
+    return _assemble_roles(tree, _overlay_roles(roles, declared_roles), _build_legs(tree, rows_by_leg), "quadruped")
 
 
-def _build_multiped(tree: CharacterTree, limbs: tuple[list[int], ...], up: Floats, declared: dict[str, Role]) -> Roles:
-    rows = leg_roles.find_multiped_legs(tree, limbs, up)
-    roles = _overlay_roles(leg_roles.find_multiped_trunk(tree, limbs, NameReader(tree).confidence), declared)
-    if not rows:
+def _build_multiped(
+    tree: CharacterTree, limbs: tuple[list[int], ...], up: Floats, declared_roles: dict[str, Role]
+) -> Roles:
+    rows_by_leg = leg_roles.find_multiped_legs(tree, limbs, up)
+    roles = _overlay_roles(leg_roles.find_multiped_trunk(tree, limbs, NameReader(tree).confidence), declared_roles)
+    if not rows_by_leg:
         return _assemble_roles(tree, roles, [], "other", {"legs": leg_roles.UNEQUAL_SIDES_MESSAGE})
-    return _assemble_roles(tree, roles, _build_legs(tree, rows), "multi-legged")
+    return _assemble_roles(tree, roles, _build_legs(tree, rows_by_leg), "multi-legged")
 
 
 def _build_biped(
-    tree: CharacterTree, names: NameReader, body: limb_structure.LimbStructure, declared: dict[str, Role]
+    tree: CharacterTree,
+    name_reader: NameReader,
+    structure: limb_structure.LimbStructure,
+    declared_roles: dict[str, Role],
 ) -> Roles:
-    limbs = _overlay_roles(names.find_limbs(), {role: one for role, one in declared.items() if is_limb_role(role)})
-    confidence = names.confidence if limbs else leg_roles.OBSERVED_CONFIDENCE
-    observed, unclear = leg_roles.find_biped_limbs(tree, body, limbs)
-    limbs, rejected = drop_detached_joints(tree, _add_roles({}, limbs | observed))
-    valid_declared = {role: one for role, one in declared.items() if role not in rejected}
-    roles = leg_roles.check_sides(
-        tree, _overlay_roles(_add_trunk(tree, limbs, confidence), valid_declared), valid_declared
+    limb_roles = _overlay_roles(
+        name_reader.find_limbs(),
+        {role: role_joint for role, role_joint in declared_roles.items() if is_limb_role(role)},
     )
-    detached = {role: declared[role].row for role in rejected if role in declared}
-    detached = names.find_detached() | detached
-    row_of_role = {role: one.row for role, one in roles.items()}
-    rejected = names.find_misread() | unclear | rejected
-    for role, row in detached.items():
+    confidence = name_reader.confidence if limb_roles else leg_roles.OBSERVED_CONFIDENCE
+    observed_roles, unclear_reasons = leg_roles.find_biped_limbs(tree, structure, limb_roles)
+    limb_roles, rejection_reasons = drop_detached_joints(tree, _add_roles({}, limb_roles | observed_roles))
+    valid_declared = {role: role_joint for role, role_joint in declared_roles.items() if role not in rejection_reasons}
+    roles = leg_roles.check_sides(
+        tree, _overlay_roles(_add_trunk(tree, limb_roles, confidence), valid_declared), valid_declared
+    )
+    detached_rows = {role: declared_roles[role].row for role in rejection_reasons if role in declared_roles}
+    detached_rows = name_reader.find_detached() | detached_rows
+    row_of_role = {role: role_joint.row for role, role_joint in roles.items()}
+    rejection_reasons = name_reader.find_misread() | unclear_reasons | rejection_reasons
+    for role, row in detached_rows.items():
         if role not in roles and row not in row_of_role.values():
-            rejected.setdefault(role, explain_detached(tree, row, role, _select_limb(role, row_of_role)))
-    legs = {
+            rejection_reasons.setdefault(role, explain_detached(tree, row, role, _select_limb(role, row_of_role)))
+    rows_by_leg = {
         side: [row_of_role[f"{side}{role}"] for role in LEG_PARTS if f"{side}{role}" in row_of_role] for side in SIDES
     }
-    legs = {side: rows for side, rows in legs.items() if all(f"{side}{role}" in row_of_role for role in LEG_PARTS[:3])}
+    rows_by_leg = {
+        side: rows
+        for side, rows in rows_by_leg.items()
+        if all(f"{side}{role}" in row_of_role for role in LEG_PARTS[:3])
+    }
     detached_legs = {
         side: rows
         for side in SIDES
-        if side not in legs and (rows := _find_detached_leg(tree, side, row_of_role, detached))
+        if side not in rows_by_leg and (rows := _find_detached_leg(tree, side, row_of_role, detached_rows))
     }
-    whole = len(legs) + len(detached_legs) == len(SIDES) and all(f"{side}UpperArm" in roles for side in SIDES)
-    if body.rejection_reason and not (legs or detached_legs):
-        rejected = {"legs": body.rejection_reason} | rejected
-    kind = "humanoid" if whole else "other"
-    return _assemble_roles(tree, roles, _build_legs(tree, legs), kind, rejected, _build_legs(tree, detached_legs))
+    is_whole = len(rows_by_leg) + len(detached_legs) == len(SIDES) and all(f"{side}UpperArm" in roles for side in SIDES)
+    if structure.rejection_reason and not (rows_by_leg or detached_legs):
+        rejection_reasons = {"legs": structure.rejection_reason} | rejection_reasons
+    kind = "humanoid" if is_whole else "other"
+    return _assemble_roles(
+        tree, roles, _build_legs(tree, rows_by_leg), kind, rejection_reasons, _build_legs(tree, detached_legs)
+    )
 
 
 def _select_limb(role: str, row_of_role: Mapping[str, int]) -> dict[str, int]:
     """Select the known rows of the limb of a role."""
-    side = next(one for one in SIDES if role.startswith(one))
-    limb = next((parts for parts in (LEG_PARTS, ARM_PARTS) if role[len(side) :] in parts), ())
-    return {f"{side}{part}": row_of_role[f"{side}{part}"] for part in limb if f"{side}{part}" in row_of_role}
+    side = next(limb_side for limb_side in SIDES if role.startswith(limb_side))
+    limb_parts = next((parts for parts in (LEG_PARTS, ARM_PARTS) if role[len(side) :] in parts), ())
+    return {f"{side}{part}": row_of_role[f"{side}{part}"] for part in limb_parts if f"{side}{part}" in row_of_role}
 
 
 def _find_detached_leg(
-    tree: CharacterTree, side: str, row_of_role: Mapping[str, int], detached: Mapping[str, int]
+    tree: CharacterTree, side: str, row_of_role: Mapping[str, int], detached_rows: Mapping[str, int]
 ) -> list[int]:
     """Find the rows of a leg with a detached foot.
 
@@ -351,18 +377,18 @@ def _find_detached_leg(
     upper, lower, foot = (
         row_of_role.get(f"{side}UpperLeg"),
         row_of_role.get(f"{side}LowerLeg"),
-        detached.get(f"{side}Foot"),
+        detached_rows.get(f"{side}Foot"),
     )
     if upper is None or lower is None or foot is None or tree.children[lower]:
         return []
-    toes = detached.get(f"{side}Toes", foot)
+    toes = detached_rows.get(f"{side}Toes", foot)
     return [upper, lower, foot, *([toes] if toes != foot and tree.is_above(foot, toes) else [])]
 
 
-def _overlay_roles(roles: dict[str, Role], declared: dict[str, Role]) -> dict[str, Role]:
+def _overlay_roles(roles: dict[str, Role], declared_roles: dict[str, Role]) -> dict[str, Role]:
     """Overlay declared roles on roles found. Declared roles and joints win."""
-    taken = {one.row for one in declared.values()}
-    return {role: one for role, one in roles.items() if one.row not in taken} | declared
+    taken_rows = {role_joint.row for role_joint in declared_roles.values()}
+    return {role: role_joint for role, role_joint in roles.items() if role_joint.row not in taken_rows} | declared_roles
 
 
 def _add_trunk(tree: CharacterTree, limbs: dict[str, Role], confidence: float) -> dict[str, Role]:
@@ -373,14 +399,14 @@ def _add_trunk(tree: CharacterTree, limbs: dict[str, Role], confidence: float) -
     return _add_roles(roles, NameReader(tree).find_details(roles))
 
 
-def _add_roles(roles: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]:
+def _add_roles(roles: dict[str, Role], further_roles: dict[str, Role]) -> dict[str, Role]:
     """Add further roles to roles found. A joint with a role keeps it and gets no other."""
     roles = dict(roles)
-    taken = {one.row for one in roles.values()}
-    for role, one in more.items():
-        if role not in roles and one.row not in taken:
-            roles[role] = one
-            taken.add(one.row)
+    taken_rows = {role_joint.row for role_joint in roles.values()}
+    for role, role_joint in further_roles.items():
+        if role not in roles and role_joint.row not in taken_rows:
+            roles[role] = role_joint
+            taken_rows.add(role_joint.row)
     return roles
 
 
@@ -398,12 +424,12 @@ def compute_scaled_positions(skeleton: JointTree, q: Floats, translations: Float
         return np.zeros((0, 3))
     points = compute_world_transforms(skeleton, q, translations)[:, :3, 3]
     points = np.nan_to_num(points, posinf=0.0, neginf=0.0)  # scaled nodes may overflow
-    largest = float(np.abs(points).max())
-    return points / largest if largest > 0.0 else points
+    max_coordinate = float(np.abs(points).max())
+    return points / max_coordinate if max_coordinate > 0.0 else points
 
 
-def _build_legs(tree: CharacterTree, rows: Mapping[str, list[int]]) -> list[Leg]:
-    return [_build_leg(tree, name, leg) for name, leg in rows.items()]
+def _build_legs(tree: CharacterTree, rows_by_leg: Mapping[str, list[int]]) -> list[Leg]:
+    return [_build_leg(tree, name, leg_rows) for name, leg_rows in rows_by_leg.items()]
 
 
 def _build_leg(tree: CharacterTree, name: str, rows: list[int]) -> Leg:
@@ -416,19 +442,19 @@ def _assemble_roles(
     roles: dict[str, Role],
     legs: Iterable[Leg],
     kind: str,
-    rejected: Mapping[str, str] | None = None,
+    rejection_reasons: Mapping[str, str] | None = None,
     detached_legs: Iterable[Leg] = (),
 ) -> Roles:
     names = tree.skeleton.names
-    ordered = {role: roles[role] for role in BONES if role in roles}
+    ordered_roles = {role: roles[role] for role in BONES if role in roles}
     return Roles(
-        joints={role: names[one.row] for role, one in ordered.items()},
-        confidence={role: one.confidence for role, one in ordered.items()},
-        reasons={role: one.reason for role, one in ordered.items()},
+        joints={role: names[role_joint.row] for role, role_joint in ordered_roles.items()},
+        confidence={role: role_joint.confidence for role, role_joint in ordered_roles.items()},
+        reasons={role: role_joint.reason for role, role_joint in ordered_roles.items()},
         legs=tuple(legs),
         kind=kind,
-        missing=tuple(role for role in REQUIRED_BONES if role not in ordered),
-        left_out=dict(rejected or {}),
+        missing=tuple(role for role in REQUIRED_BONES if role not in ordered_roles),
+        left_out=dict(rejection_reasons or {}),
         apart=tuple(detached_legs),
     )
 
@@ -444,9 +470,11 @@ _ROLE_NAMES = frozenset(BONES)
 
 def search_skeleton(skeleton: JointTree) -> Roles:
     """Find the roles of a skeleton's joints. Declared roles are those of its file and sidecar."""
-    joints = {role: joint for role, joint in skeleton.roles.items() if role in BONES and joint in skeleton}
-    declared = {role: Role(skeleton.index(joint), 1.0, "the file or its sidecar") for role, joint in joints.items()}
-    return search_tree(build_character_tree(skeleton), declared)
+    declared_joints = {role: joint for role, joint in skeleton.roles.items() if role in BONES and joint in skeleton}
+    declared_roles = {
+        role: Role(skeleton.index(joint), 1.0, "the file or its sidecar") for role, joint in declared_joints.items()
+    }
+    return search_tree(build_character_tree(skeleton), declared_roles)
 
 
 def find_roles(skeleton: JointTree) -> Roles:

@@ -35,19 +35,19 @@ _BONE_PARTS = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}
 class NamedLimb(NamedTuple):
     """Limb found by names.
 
-    rows      rows of its segments
-    detached  named rows outside the chain
+    segment_rows    rows of its segments
+    detached_rows   named rows outside the chain
     contradictions  one sentence for each segment of a reading contradicted by bone lengths
     """
 
-    rows: dict[str, int]
-    detached: dict[str, int]
+    segment_rows: dict[str, int]
+    detached_rows: dict[str, int]
     contradictions: dict[str, str]
 
     @property
     def main_count(self) -> int:
         """Number of the three main joints found."""
-        return len(_MAIN_ROLES & set(self.rows))
+        return len(_MAIN_ROLES & set(self.segment_rows))
 
 
 _SlotReader: TypeAlias = "Callable[[_NamedParts], Iterator[SegmentSlots]]"
@@ -74,25 +74,25 @@ class _NamedParts(NamedTuple):
         rows = self.tree.find_matches(part, self.side)
         if part in _BONE_PARTS:
             rows = [row for row in rows if not self.tree.is_dead_end(row)]
-        strict = [row for row in rows if not self.tree.tokens[row].unknown_words]
-        return rows if self.allows_unknown else strict or rows
+        strict_rows = [row for row in rows if not self.tree.tokens[row].unknown_words]
+        return rows if self.allows_unknown else strict_rows or rows
 
 
 def _read_limb(tree: CharacterTree, side: str, roles: tuple[str, ...], read_slots: _SlotReader) -> NamedLimb:
     """Read a limb from names. The first reading with a whole limb counts, else the most complete one."""
-    best, contradictions = NamedLimb({}, {}, {}), dict[str, str]()
+    best_limb, contradictions = NamedLimb({}, {}, {}), dict[str, str]()
     for allows_unknown in (False, True):
         for slots in read_slots(_NamedParts(tree, side, allows_unknown)):
             limb = _choose_chain(tree, roles, slots)
             reason = _explain_misreading(tree, side, limb)
             if reason:
-                contradictions |= dict.fromkeys(limb.rows, reason)
+                contradictions |= dict.fromkeys(limb.segment_rows, reason)
                 continue
-            if limb.main_count > best.main_count or not (best.rows or best.detached):
-                best = limb
-            if best.main_count == 3:  # noqa: PLR2004  (all there are)
-                return best
-    return best._replace(contradictions=contradictions)
+            if limb.main_count > best_limb.main_count or not (best_limb.segment_rows or best_limb.detached_rows):
+                best_limb = limb
+            if best_limb.main_count == 3:  # noqa: PLR2004  (all there are)
+                return best_limb
+    return best_limb._replace(contradictions=contradictions)
 
 
 def _explain_misreading(tree: CharacterTree, side: str, limb: NamedLimb) -> str:
@@ -101,25 +101,25 @@ def _explain_misreading(tree: CharacterTree, side: str, limb: NamedLimb) -> str:
     One of the two bones is much too short: robots number or letter the hinges of one anatomical joint, and these are
     at one position.
     """
-    bones = [limb.rows[role] for role in (*_LEG_ROLES[:3], *_ARM_ROLES[1:]) if role in limb.rows]
-    if len(bones) < len(_LEG_ROLES[:3]) or not all(tree.hinge_mask[row] for row in bones[:2]):
+    bone_rows = [limb.segment_rows[role] for role in (*_LEG_ROLES[:3], *_ARM_ROLES[1:]) if role in limb.segment_rows]
+    if len(bone_rows) < len(_LEG_ROLES[:3]) or not all(tree.hinge_mask[row] for row in bone_rows[:2]):
         return ""
-    limb_length = tree.measure_reach(bones[0])
-    for upper, lower in pairwise(bones):
+    limb_length = tree.measure_reach(bone_rows[0])
+    for upper, lower in pairwise(bone_rows):
         if tree.measure_distance(upper, lower) < _MIN_BONE_FRACTION * limb_length:
             names = tree.skeleton.names
             return f"{names[upper]!r} and {names[lower]!r} are at one position, with no bone of the {side} limb"
     return ""
 
 
-def _read_leg_slots(named: _NamedParts) -> Iterator[SegmentSlots]:
+def _read_leg_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
     """List the readings of a leg. An ankle is the foot, unless it hangs elsewhere."""
-    thigh, leg_bones, shin = named("thigh"), named("leg"), named("shin")
-    hip, ankle, foot, toes = named("hips"), named("ankle"), named("foot"), named("toe")
+    thigh, leg_bones, shin = find_rows("thigh"), find_rows("leg"), find_rows("shin")
+    hip, ankle, foot, toes = find_rows("hips"), find_rows("ankle"), find_rows("foot"), find_rows("toe")
     if not (thigh or shin) and len(leg_bones) > 1:  # leg 1, leg 2, leg 3
         # leg 1, leg 2, leg 3 are bones; in a robot they are hinges, several of them in one hip or ankle
-        bones = [] if any(named.tree.hinge_mask[row] for row in leg_bones) else [[row] for row in leg_bones]
-        thigh, shin, *other_slots = bones or [[], []]
+        bone_slots = [] if any(find_rows.tree.hinge_mask[row] for row in leg_bones) else [[row] for row in leg_bones]
+        thigh, shin, *other_slots = bone_slots or [[], []]
         foot, toes = (foot or [*other_slots, []][0]), (toes or [*other_slots, [], []][1])
     elif not thigh:
         thigh, shin = (leg_bones, shin) if shin and leg_bones else (hip, shin or leg_bones)
@@ -127,84 +127,86 @@ def _read_leg_slots(named: _NamedParts) -> Iterator[SegmentSlots]:
         shin = leg_bones
     if ankle:
         yield [thigh, shin, ankle, toes or foot]
-    if len(foot) > 1 and not toes and not named.tree.hinge_mask[foot[0]]:  # foot 1, foot 2
-        yield [thigh, shin, [foot[0]], [row for row in foot[1:] if named.tree.is_above(foot[0], row)]]
+    if len(foot) > 1 and not toes and not find_rows.tree.hinge_mask[foot[0]]:  # foot 1, foot 2
+        yield [thigh, shin, [foot[0]], [row for row in foot[1:] if find_rows.tree.is_above(foot[0], row)]]
     yield [thigh, shin, foot, toes]
 
 
-def _read_arm_slots(named: _NamedParts) -> Iterator[SegmentSlots]:
+def _read_arm_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
     """List the readings of an arm. A wrist is the hand, unless it hangs elsewhere."""
-    clavicle, shoulder = named("clavicle"), named("shoulder")
-    upper, arm_bones, lower = named("upperarm"), named("arm"), named("forearm")
-    hands = [rows for rows in (named("wrist"), named("hand"), _find_palm(named)) if rows]
-    if sum(bool(named.tree.hinge_mask[row]) for row in arm_bones) > len(_ARM_ROLES):
+    clavicle, shoulder = find_rows("clavicle"), find_rows("shoulder")
+    upper, arm_bones, lower = find_rows("upperarm"), find_rows("arm"), find_rows("forearm")
+    hand_slots = [rows for rows in (find_rows("wrist"), find_rows("hand"), _find_palm(find_rows)) if rows]
+    if sum(bool(find_rows.tree.hinge_mask[row]) for row in arm_bones) > len(_ARM_ROLES):
         arm_bones = []  # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
     if not (upper or lower or shoulder) and len(arm_bones) > 1:  # arm 1, arm 2, arm 3
-        rows = [[row] for row in arm_bones]
-        clavicle, rows = (rows[0], rows[1:]) if len(rows) > 3 and not (hands or clavicle) else (clavicle, rows)  # noqa: PLR2004  (all of an arm's bones)
-        upper, lower, *other_slots = rows
-        hands = hands or [[*other_slots, []][0]]
+        bone_slots = [[row] for row in arm_bones]
+        if len(bone_slots) > 3 and not (hand_slots or clavicle):  # noqa: PLR2004  (all of an arm's bones)
+            clavicle, bone_slots = bone_slots[0], bone_slots[1:]
+        upper, lower, *other_slots = bone_slots
+        hand_slots = hand_slots or [[*other_slots, []][0]]
     elif not upper:
         upper, shoulder = (arm_bones, shoulder) if arm_bones else (shoulder, [])
-    for hand in hands or [[]]:
+    for hand in hand_slots or [[]]:
         yield [clavicle or shoulder, upper, lower, hand]
 
 
-def _find_palm(named: _NamedParts) -> list[int]:
+def _find_palm(find_rows: _NamedParts) -> list[int]:
     """Find the palm bone carrying the middle finger."""
-    palms, middle = named("palm"), named("middle")
-    fingers = named.tree.find_preorder_numbers(middle)
-    return [row for row in palms if named.tree.is_above_any(row, fingers)] or palms
+    palm_rows, middle_rows = find_rows("palm"), find_rows("middle")
+    finger_numbers = find_rows.tree.find_preorder_numbers(middle_rows)
+    return [row for row in palm_rows if find_rows.tree.is_above_any(row, finger_numbers)] or palm_rows
 
 
 def _choose_chain(tree: CharacterTree, roles: tuple[str, ...], slots: SegmentSlots) -> NamedLimb:
     """Choose the best chain of these rows. Also keep the first row of each segment outside it."""
-    after = [
-        tree.find_preorder_numbers(row for slot in slots[place + 1 :] for row in slot) for place in range(len(slots))
+    later_numbers = [
+        tree.find_preorder_numbers(row for slot in slots[segment_index + 1 :] for row in slot)
+        for segment_index in range(len(slots))
     ]
-    candidates = [sorted(set(slot), key=lambda row: _rank_row(tree, row, after[place]))[:_MAX_SLOT_ROWS]
-             for place, slot in enumerate(slots)]  # fmt: skip
-    best = min(_list_chains(tree, candidates), key=lambda chain: _rank_chain(tree, roles, chain, after))
-    rows = {role: row for role, row in zip(roles, best, strict=True) if row >= 0}
+    candidates = [sorted(set(slot), key=lambda row: _rank_row(tree, row, later_numbers[segment_index]))[:_MAX_SLOT_ROWS]
+             for segment_index, slot in enumerate(slots)]  # fmt: skip
+    best_chain = min(_list_chains(tree, candidates), key=lambda chain: _rank_chain(tree, roles, chain, later_numbers))
+    rows = {role: row for role, row in zip(roles, best_chain, strict=True) if row >= 0}
     rows = _choose_hinges(tree, roles, slots, rows)
-    detached = {role: slot[0] for role, slot in zip(roles, candidates, strict=True) if role not in rows and slot}
-    return NamedLimb(rows, {role: row for role, row in detached.items() if row not in rows.values()}, {})
+    detached_rows = {role: slot[0] for role, slot in zip(roles, candidates, strict=True) if role not in rows and slot}
+    return NamedLimb(rows, {role: row for role, row in detached_rows.items() if row not in rows.values()}, {})
 
 
-def _list_chains(tree: CharacterTree, slots: SegmentSlots, above: int = -1) -> Iterator[tuple[int, ...]]:
+def _list_chains(tree: CharacterTree, slots: SegmentSlots, upper_row: int = -1) -> Iterator[tuple[int, ...]]:
     """List every chain with at most one row per slot. Each row hangs below the one before; -1 stands for none."""
     if not slots:
         yield ()
         return
     for row in (*slots[0], -1):
-        if row < 0 or above < 0 or (row != above and tree.is_above(above, row)):
-            for rest in _list_chains(tree, slots[1:], above if row < 0 else row):
-                yield (row, *rest)
+        if row < 0 or upper_row < 0 or (row != upper_row and tree.is_above(upper_row, row)):
+            for lower_chain in _list_chains(tree, slots[1:], upper_row if row < 0 else row):
+                yield (row, *lower_chain)
 
 
 def _rank_chain(
     tree: CharacterTree, roles: tuple[str, ...], chain: tuple[int, ...], later_numbers: Sequence[Sequence[int]]
 ) -> tuple[object, ...]:
     """Rank a chain; the best has the smallest key. The key counts its joints, then their qualities."""
-    main = [row for role, row in zip(roles, chain, strict=True) if row >= 0 and role in _MAIN_ROLES]
+    main_rows = [row for role, row in zip(roles, chain, strict=True) if row >= 0 and role in _MAIN_ROLES]
     return (
-        -len(main),
-        sum(not tree.tokens[row].is_deform for row in main),
-        sum(row not in tree.skinned_rows for row in main),
+        -len(main_rows),
+        sum(not tree.tokens[row].is_deform for row in main_rows),
+        sum(row not in tree.skinned_rows for row in main_rows),
         -sum(row >= 0 for row in chain),
-        [_rank_row(tree, row, later_numbers[place]) for place, row in enumerate(chain)],
+        [_rank_row(tree, row, later_numbers[segment_index]) for segment_index, row in enumerate(chain)],
     )
 
 
 def _rank_row(tree: CharacterTree, row: int, later_numbers: Sequence[int]) -> tuple[object, ...]:
     """Rank a row; the best row has the smallest key.
 
-    `after` are the preorder numbers of later segments.
+    `later_numbers` are the preorder numbers of later segments.
     """
     if row < 0:
         return (2, 0, 0, 0, 0)  # after every row
-    carries = tree.is_above_any(row, later_numbers)
-    return (not tree.tokens[row].is_deform, row not in tree.skinned_rows, not carries, tree.depth[row], row)
+    carries_later = tree.is_above_any(row, later_numbers)
+    return (not tree.tokens[row].is_deform, row not in tree.skinned_rows, not carries_later, tree.depths[row], row)
 
 
 def _choose_hinges(
@@ -216,17 +218,19 @@ def _choose_hinges(
     the bone's length and direction must be right. For the others it is the last hinge.
     """
     chosen_rows = dict(rows)
-    for index, role in enumerate(roles):
+    for segment_index, role in enumerate(roles):
         if role not in rows or not tree.hinge_mask[rows[role]]:
             continue
-        hinge_rows = [row for row in slots[index] if tree.hinge_mask[row] and tree.is_above(rows[role], row)]
-        next_row = next((rows[other] for other in roles[index + 1 :] if other in rows), None)
+        hinge_rows = [row for row in slots[segment_index] if tree.hinge_mask[row] and tree.is_above(rows[role], row)]
+        next_row = next((rows[later_role] for later_role in roles[segment_index + 1 :] if later_role in rows), None)
         if next_row is not None:
             hinge_rows = [row for row in hinge_rows if row != next_row and tree.is_above(row, next_row)] or [rows[role]]
         if next_row is not None and role.startswith(("Upper", "Lower")):
-            longest = max(tree.measure_distance(row, next_row) for row in hinge_rows)
+            max_distance = max(tree.measure_distance(row, next_row) for row in hinge_rows)
             hinge_rows = [
-                row for row in hinge_rows if tree.measure_distance(row, next_row) >= _HINGE_DISTANCE_RATIO * longest
+                row
+                for row in hinge_rows
+                if tree.measure_distance(row, next_row) >= _HINGE_DISTANCE_RATIO * max_distance
             ]
         chosen_rows[role] = max(hinge_rows)
     return chosen_rows
@@ -239,18 +243,18 @@ _FINGER_SEGMENTS = ("Proximal", "Intermediate", "Distal")
 _THUMB_SEGMENTS = ("Metacarpal", "Proximal", "Distal")
 
 
-def find_fingers(tree: CharacterTree, side: str, above: int = -1) -> dict[str, int]:
+def find_fingers(tree: CharacterTree, side: str, upper_row: int = -1) -> dict[str, int]:
     """Find the finger joints of a side, such as IndexProximal -> row.
 
     Each finger has its first three joints; the bones of the palm are left out. Each joint hangs below the one before,
-    and all hang below `above`, if that is a row.
+    and all hang below `upper_row`, if that is a row.
     """
     rows_by_role: dict[str, int] = {}
-    for number, finger in enumerate(FINGERS):
-        rows = tree.find_named(finger, side) or _find_numbered_finger(tree, number, side)
+    for finger_number, finger in enumerate(FINGERS):
+        rows = tree.find_named(finger, side) or _find_numbered_finger(tree, finger_number, side)
         is_thumb = finger == "thumb"
         rows = [row for row in rows if is_thumb or not tree.tokens[row].is_metacarpal]
-        rows = [row for row in rows if above < 0 or (row != above and tree.is_above(above, row))]
+        rows = [row for row in rows if upper_row < 0 or (row != upper_row and tree.is_above(upper_row, row))]
         chain: list[int] = []
         for row in rows:  # parents come before children
             if not chain or tree.is_above(chain[-1], row):
@@ -260,17 +264,17 @@ def find_fingers(tree: CharacterTree, side: str, above: int = -1) -> dict[str, i
     return rows_by_role
 
 
-def _find_numbered_finger(tree: CharacterTree, number: int, side: str) -> list[int]:
+def _find_numbered_finger(tree: CharacterTree, finger_number: int, side: str) -> list[int]:
     """Find a finger by its number, counted from the thumb.
 
     MakeHuman counts from one and writes the segment apart (finger1-1, finger1-2); Biped counts from zero and
     appends it (Finger0, Finger01, Finger1, Finger11).
     """
     rows = [row for row in tree.find_named("finger", side) if tree.tokens[row].numbers]
-    digits = {row: tree.tokens[row].numbers for row in rows}
-    if any(len(numbers) > 1 for numbers in digits.values()):
-        return [row for row in rows if digits[row][0] == number + 1]
-    return [row for row in rows if _read_digits(tree, row)[:1] == str(number)]
+    numbers_by_row = {row: tree.tokens[row].numbers for row in rows}
+    if any(len(numbers) > 1 for numbers in numbers_by_row.values()):
+        return [row for row in rows if numbers_by_row[row][0] == finger_number + 1]
+    return [row for row in rows if _read_digits(tree, row)[:1] == str(finger_number)]
 
 
 def _read_digits(tree: CharacterTree, row: int) -> str:
@@ -279,14 +283,14 @@ def _read_digits(tree: CharacterTree, row: int) -> str:
     return name[len(name.rstrip("0123456789")) :]
 
 
-def find_face_joints(tree: CharacterTree, head: int) -> dict[str, int]:
+def find_face_joints(tree: CharacterTree, head_row: int) -> dict[str, int]:
     """Find eyes and jaw below the head, by name."""
     names_by_role = {"leftEye": ("eye", "left"), "rightEye": ("eye", "right"), "jaw": ("jaw", "")}
     rows_by_role: dict[str, int] = {}
     for role, (part, side) in names_by_role.items():
-        rows = [row for row in tree.find_named(part, side) if tree.is_above(head, row) and row != head]
+        rows = [row for row in tree.find_named(part, side) if tree.is_above(head_row, row) and row != head_row]
         if rows:
-            rows_by_role[role] = min(rows, key=lambda row: (tree.depth[row], row))
+            rows_by_role[role] = min(rows, key=lambda row: (tree.depths[row], row))
     return rows_by_role
 
 
@@ -307,24 +311,24 @@ class NameReader:
 
     @cached_property
     def _limbs(self) -> list[tuple[str, NamedLimb]]:
-        return [(side, read(self.tree, side)) for side in SIDES for read in (find_leg, find_arm)]
+        return [(side, find_limb(self.tree, side)) for side in SIDES for find_limb in (find_leg, find_arm)]
 
     def find_limbs(self) -> dict[str, Role]:
         """Find arms and legs, each of them a chain."""
         return self._build_roles(
-            {f"{side}{role}": row for side, limb in self._limbs for role, row in limb.rows.items()}
+            {f"{side}{role}": row for side, limb in self._limbs for role, row in limb.segment_rows.items()}
         )
 
     def find_detached(self) -> dict[str, int]:
         """Find the rows named for a limb without hanging in it."""
-        return {f"{side}{role}": row for side, limb in self._limbs for role, row in limb.detached.items()}
+        return {f"{side}{role}": row for side, limb in self._limbs for role, row in limb.detached_rows.items()}
 
     def find_misread(self) -> dict[str, str]:
         """Find roles named for joints at one position.
 
         Each has a sentence with the reason.
         """
-        return {f"{side}{role}": why for side, limb in self._limbs for role, why in limb.contradictions.items()}
+        return {f"{side}{role}": reason for side, limb in self._limbs for role, reason in limb.contradictions.items()}
 
     def is_humanoid(self) -> bool:
         """Return whether names alone give two arms and two legs."""
@@ -340,16 +344,18 @@ class NameReader:
         """Find fingers, eyes and jaw. Each hangs below the known part of its limb or below the head."""
         rows: dict[str, int] = {}
         for side in SIDES:
-            above = next((limbs[side + part].row for part in ("LowerArm", "Hand") if side + part in limbs), -1)
-            rows |= {f"{side}{role}": row for role, row in find_fingers(self.tree, side, above).items()}
+            upper_row = next((limbs[side + part].row for part in ("LowerArm", "Hand") if side + part in limbs), -1)
+            rows |= {f"{side}{role}": row for role, row in find_fingers(self.tree, side, upper_row).items()}
         return self._build_roles(rows | (find_face_joints(self.tree, limbs["head"].row) if "head" in limbs else {}))
 
     def _build_roles(self, rows: dict[str, int]) -> dict[str, Role]:
-        about = f" ({self.convention})" if self.convention else ""
-        names, words = self.tree.skeleton.names, self.tree.tokens
+        convention_note = f" ({self.convention})" if self.convention else ""
+        names, tokens = self.tree.skeleton.names, self.tree.tokens
         return {
             role: Role(
-                row, LOOSE_CONFIDENCE if words[row].unknown_words else self.confidence, f"named {names[row]!r}{about}"
+                row,
+                LOOSE_CONFIDENCE if tokens[row].unknown_words else self.confidence,
+                f"named {names[row]!r}{convention_note}",
             )
             for role, row in rows.items()
         }

@@ -33,8 +33,8 @@ def _load_goal_class(file_name: str) -> type[Goal]:
     return getattr(module, file_name.title().replace("_", ""))
 
 
-GOALS = tuple(_load_goal_class(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
-NAMES = tuple(goal.__name__ for goal in GOALS)
+GOAL_CLASSES = tuple(_load_goal_class(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
+GOAL_NAMES = tuple(goal.__name__ for goal in GOAL_CLASSES)
 
 
 def is_joint_goal(goal: AnyGoal) -> TypeGuard[JointGoal]:

@@ -92,20 +92,20 @@ class Balance:
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        share = real(margin, "the margin of Balance")
-        if not 0.0 <= share <= 1.0:
+        margin_share = real(margin, "the margin of Balance")
+        if not 0.0 <= margin_share <= 1.0:
             raise InputError(f"the margin of Balance is a share from 0 to 1, not {abbreviate(margin)}")
         # dataclasses.replace() passes the stored pairs.
-        checked = (
+        mass_pairs = (
             None
             if masses is None
             else check_masses(dict(_check_mass_pairs(masses)) if isinstance(masses, tuple) else masses)
         )
         set_fields(
-            self, over=None if over is None else _parse_support(over), joints=_parse_joints(joints), masses=checked
+            self, over=None if over is None else _parse_support(over), joints=_parse_joints(joints), masses=mass_pairs
         )
-        set_fields(self, margin=share, up=None if up is None else unit_axis(up))
-        set_fields(self, stands=(self.over, self.joints, checked, share, self.up))
+        set_fields(self, margin=margin_share, up=None if up is None else unit_axis(up))
+        set_fields(self, stands=(self.over, self.joints, mass_pairs, margin_share, self.up))
         set_fields(self, weight=checked_weight(weight, "Balance"), optional=optional)
 
     def support(self, skeleton: Skeleton) -> list[tuple[int, tuple[float, float, float]]]:

@@ -89,11 +89,11 @@ class LookAt(goal_base.PointTarget):
         optional: bool = False,
     ) -> None:
         shares = None if over is None else _parse_shares(over, joint)
-        by_face = axis is None or axis is DEFAULT_AXIS  # dataclasses.replace() passes the stored default
+        uses_face = axis is None or axis is DEFAULT_AXIS  # dataclasses.replace() passes the stored default
         goal_base.set_fields(
-            self, joint=joint, axis=DEFAULT_AXIS if axis is None or by_face else unit_axis(axis), over=shares
+            self, joint=joint, axis=DEFAULT_AXIS if axis is None or uses_face else unit_axis(axis), over=shares
         )
-        goal_base.set_fields(self, looks=(shares, by_face))
+        goal_base.set_fields(self, looks=(shares, uses_face))
         goal_base.set_fields(
             self,
             offset=goal_base.checked_offset(offset, joint),
@@ -131,17 +131,17 @@ class LookAt(goal_base.PointTarget):
 
     def warn_unseen(self, skeleton: Skeleton) -> None:
         """Warn where neither an axis nor a role gives the face. Each joint of a skeleton warns once."""
-        sight = self.sight(skeleton)
-        if not sight.is_known:
+        gaze = self.sight(skeleton)
+        if not gaze.is_known:
             joint = skeleton.names[skeleton.index(self.joint)]
-            get_or_compute(skeleton, "warned of sight", joint, lambda: _warn_without_face(joint, sight.reason))
+            get_or_compute(skeleton, "warned of sight", joint, lambda: _warn_without_face(joint, gaze.reason))
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """Return the rotation share of each row. Raises InputError for a joint not above the goal's."""
         path = require(skeleton, Skeleton, "the skeleton").way(skeleton.index(self.joint))
         if self.over is None:
-            turning = [row for row in path if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
-            return {row: share for share, row in enumerate(turning[-_DEFAULT_JOINT_COUNT:], start=1)}
+            rotating_rows = [row for row in path if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
+            return {row: share for share, row in enumerate(rotating_rows[-_DEFAULT_JOINT_COUNT:], start=1)}
         shares: dict[int, float] = {}
         for name, share in self.over:
             row = skeleton.index(name)

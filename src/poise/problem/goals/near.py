@@ -63,8 +63,8 @@ class Near:
     ) -> None:
         if not isinstance(pose, Pose):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InputError(f"Near needs a Pose, such as rig.rest, not {describe_value(pose)}")
-        names = None if joints is None else _parse_joints(pose.skeleton, joints)
-        set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"))
+        checked_joints = None if joints is None else _parse_joints(pose.skeleton, joints)
+        set_fields(self, pose=pose, joints=checked_joints, weight=checked_weight(weight, "Near"))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -82,15 +82,16 @@ class Near:
         pose, k = self.pose, math.prod(shape)
         q = np.broadcast_to(pose.q, (*shape, pose.q.shape[-1])).reshape(k, pose.q.shape[-1])
         arrays = [
-            v if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in (pose.translations, pose.scales)
+            array if array is None else np.broadcast_to(array, (*shape, *array.shape[-2:]))
+            for array in (pose.translations, pose.scales)
         ]
-        rows = [v if v is None else v.reshape(k, *v.shape[-2:]) for v in arrays]
-        return self._replace_pose(Pose.make_unchecked(pose.skeleton, q, *rows))
+        flat_arrays = [array if array is None else array.reshape(k, *array.shape[-2:]) for array in arrays]
+        return self._replace_pose(Pose.make_unchecked(pose.skeleton, q, *flat_arrays))
 
     def _replace_pose(self, pose: Pose) -> Near:
-        other = object.__new__(type(self))
-        set_fields(other, pose=pose, joints=self.joints, weight=self.weight)
-        return other
+        new_goal = object.__new__(type(self))
+        set_fields(new_goal, pose=pose, joints=self.joints, weight=self.weight)
+        return new_goal
 
     def weights(self, skeleton: Skeleton) -> dict[int, float]:
         """Return the weight > 0 of each row with a preference."""

@@ -119,9 +119,15 @@ class Place(FrozenValue):
         InputError
             The last row of a 4 x 4 matrix is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
-        parts = split_transforms(matrices, f"the target of {quote_value(joint)}")
+        position_and_rotation = split_transforms(matrices, f"the target of {quote_value(joint)}")
         return cls(
-            joint, *parts, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight, optional=optional
+            joint,
+            *position_and_rotation,
+            root=root,
+            weight=weight,
+            offset=offset,
+            rotation_weight=rotation_weight,
+            optional=optional,
         )
 
     @property

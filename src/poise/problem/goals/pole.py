@@ -64,7 +64,7 @@ class Pole(PointTarget):
     __repr__ = format_fields
 
     measures = ("pole",)
-    aimed = "pole"
+    target_label = "pole"
 
     joint: str
     target: Floats

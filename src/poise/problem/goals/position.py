@@ -40,7 +40,7 @@ class Position(PointTarget):
     __repr__ = format_fields
 
     measures = ("position",)
-    planar = True
+    accepts_planar = True
 
     joint: str
     target: Floats

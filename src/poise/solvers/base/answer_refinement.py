@@ -80,12 +80,12 @@ def refine_by_lm(
     `restarts` further starts.
     """
     result = run_lm(problem, problem.plan.q_to_u(q), targets, tolerance)
-    correctable = (
+    correctable_rows = (
         _find_correctable_rows(problem, result, targets, tolerance) if restarts else np.empty(0, dtype=np.int64)
     )
     rows_per_batch = max(_MAX_PARALLEL_RUNS // max(restarts, 1), 1)
-    for first in range(0, len(correctable), rows_per_batch):
-        _restart_rows(problem, result, correctable[first : first + rows_per_batch], targets, tolerance, restarts)
+    for first in range(0, len(correctable_rows), rows_per_batch):
+        _restart_rows(problem, result, correctable_rows[first : first + rows_per_batch], targets, tolerance, restarts)
     is_unchanged = (result.steps == 0)[:, None]
     new_q = np.where(is_unchanged, q, problem.compute_q(result.u, ~is_unchanged[:, 0]))
     return interface.Answer(new_q, result.met, result.steps, result.steps * len(problem.joints))
@@ -94,12 +94,14 @@ def refine_by_lm(
 def _find_correctable_rows(problem: Problem, result: LmResult, targets: Floats, tolerance: Tolerance) -> Ints:
     """Find missed rows within reach of a shear correction. Rows out of reach by bone lengths are excluded."""
     plan = problem.plan
-    span = max([reach for _, reach, _ in plan.reaches if np.isfinite(reach)], default=1.0)
-    max_cost = (_MAX_MISS_RATIO * plan.length_error * max(span, 1.0) * plan.aims[:, 7].max(initial=0.0)) ** 2
-    correctable = np.flatnonzero(~result.met & (result.costs <= max_cost))
-    if not len(correctable):
-        return correctable
-    return correctable[find_unreachable(problem.select_rows(correctable), targets[correctable], tolerance) == 0]
+    longest_reach = max([reach for _, reach, _ in plan.term_reaches if np.isfinite(reach)], default=1.0)
+    max_cost = (_MAX_MISS_RATIO * plan.length_error * max(longest_reach, 1.0) * plan.aims[:, 7].max(initial=0.0)) ** 2
+    correctable_rows = np.flatnonzero(~result.met & (result.costs <= max_cost))
+    if not len(correctable_rows):
+        return correctable_rows
+    return correctable_rows[
+        find_unreachable(problem.select_rows(correctable_rows), targets[correctable_rows], tolerance) == 0
+    ]
 
 
 def _restart_rows(
@@ -111,22 +113,22 @@ def _restart_rows(
     """
     start_u, start_costs = result.u[rows], result.costs[rows]
     _run_restarts(problem, result, rows, start_u, targets, tolerance, range(min(_FIRST_RESTART_COUNT, restarts)))
-    second_round = np.flatnonzero(~result.met[rows] & (result.costs[rows] < _MAX_FIRST_RESTART_RATIO**2 * start_costs))
-    if len(second_round) and restarts > _FIRST_RESTART_COUNT:
+    second_rows = np.flatnonzero(~result.met[rows] & (result.costs[rows] < _MAX_FIRST_RESTART_RATIO**2 * start_costs))
+    if len(second_rows) and restarts > _FIRST_RESTART_COUNT:
         _run_restarts(
             problem,
             result,
-            rows[second_round],
-            start_u[second_round],
+            rows[second_rows],
+            start_u[second_rows],
             targets,
             tolerance,
             range(_FIRST_RESTART_COUNT, restarts),
         )
-    improved = rows[~result.met[rows] & (result.costs[rows] < start_costs)]
-    if len(improved):
-        refined = run_lm(problem.select_rows(improved), result.u[improved], targets[improved], tolerance)
-        _copy_rows(result, improved, refined, np.arange(len(improved)))
-        result.steps[improved] += refined.steps
+    improved_rows = rows[~result.met[rows] & (result.costs[rows] < start_costs)]
+    if len(improved_rows):
+        refined = run_lm(problem.select_rows(improved_rows), result.u[improved_rows], targets[improved_rows], tolerance)
+        _copy_rows(result, improved_rows, refined, np.arange(len(improved_rows)))
+        result.steps[improved_rows] += refined.steps
 
 
 def _run_restarts(
@@ -139,21 +141,25 @@ def _run_restarts(
     seed_numbers: range,
 ) -> None:
     """Run restarts from random poses around `start_u` (r, nu). Each row keeps the better result."""
-    count, row_of_run = len(seed_numbers), np.repeat(rows, len(seed_numbers))
-    part, seeds = problem.select_rows(row_of_run), draw_seeds(len(problem.plan.layout.dofs))
-    starts = [problem.plan.randomize_starts(start_u, seeds[i], min(_START_SPREAD * (i + 1), 2.0)) for i in seed_numbers]
-    u = np.stack(starts, axis=1).reshape(len(row_of_run), -1)
-    output = run_lm(part, u, targets[row_of_run], tolerance, _RESTART_PATIENCE)
-    costs, met = output.costs.reshape(-1, count), output.met.reshape(-1, count)
-    best = np.where(met.any(axis=1), met.argmax(axis=1), costs.argmin(axis=1)) + count * np.arange(len(rows))
-    is_better = output.met[best] | (output.costs[best] < _MAX_ACCEPTED_RATIO * result.costs[rows])
-    _copy_rows(result, rows[is_better], output, best[is_better])
-    result.steps[rows] += output.steps.reshape(-1, count).sum(axis=1)
+    restart_count, row_of_run = len(seed_numbers), np.repeat(rows, len(seed_numbers))
+    subproblem, seeds = problem.select_rows(row_of_run), draw_seeds(len(problem.plan.layout.dofs))
+    restart_u = [
+        problem.plan.randomize_starts(start_u, seeds[i], min(_START_SPREAD * (i + 1), 2.0)) for i in seed_numbers
+    ]
+    u = np.stack(restart_u, axis=1).reshape(len(row_of_run), -1)
+    output = run_lm(subproblem, u, targets[row_of_run], tolerance, _RESTART_PATIENCE)
+    costs, is_met = output.costs.reshape(-1, restart_count), output.met.reshape(-1, restart_count)
+    best_runs = np.where(is_met.any(axis=1), is_met.argmax(axis=1), costs.argmin(axis=1)) + restart_count * np.arange(
+        len(rows)
+    )
+    is_better = output.met[best_runs] | (output.costs[best_runs] < _MAX_ACCEPTED_RATIO * result.costs[rows])
+    _copy_rows(result, rows[is_better], output, best_runs[is_better])
+    result.steps[rows] += output.steps.reshape(-1, restart_count).sum(axis=1)
 
 
-def _copy_rows(result: LmResult, rows: Ints, other: LmResult, source_rows: Ints) -> None:
+def _copy_rows(result: LmResult, rows: Ints, source: LmResult, source_rows: Ints) -> None:
     """Copy values, costs and success of some rows."""
-    for column, source_column in zip(result[:3], other[:3], strict=True):
+    for column, source_column in zip(result[:3], source[:3], strict=True):
         column[rows] = source_column[source_rows]
 
 
@@ -163,59 +169,63 @@ def run_lm(
     """Run Levenberg-Marquardt from values u (k, nu). Each row stops when its goals are met or it gains nothing."""
     k, plan, u = len(u), problem.plan, u.copy()
     q = problem.compute_q(u, np.ones(k, dtype=bool))
-    jacobian, error = compute_residual(problem, q, targets)
-    costs, met = (error**2).sum(axis=1), problem.is_met(problem.compute_errors(q, targets), tolerance)
-    damping_factor, idle_steps, steps = np.ones(k), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    jacobian, residuals = compute_residual(problem, q, targets)
+    costs, is_met = (residuals**2).sum(axis=1), problem.is_met(problem.compute_errors(q, targets), tolerance)
+    damping_factor, idle_steps, step_counts = np.ones(k), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
     previous_costs = costs.copy()
     for i in range(_MAX_STEPS):
         if i and i % patience.window_steps == 0:
             idle_steps[np.sqrt(costs) > (1.0 - patience.min_gain_share) * np.sqrt(previous_costs)] = _MAX_IDLE_STEPS
             previous_costs = costs.copy()
-        rows = np.flatnonzero(~met & (idle_steps < _MAX_IDLE_STEPS) & (damping_factor < _MAX_DAMPING_FACTOR))
-        if not len(rows):
+        active_rows = np.flatnonzero(~is_met & (idle_steps < _MAX_IDLE_STEPS) & (damping_factor < _MAX_DAMPING_FACTOR))
+        if not len(active_rows):
             break
-        part = problem.select_rows(rows)
+        subproblem = problem.select_rows(active_rows)
         new_u = _apply_step(
-            plan, u[rows], _compute_step(plan, u[rows], jacobian[rows], error[rows], damping_factor[rows])
+            plan,
+            u[active_rows],
+            _compute_step(
+                plan, u[active_rows], jacobian[active_rows], residuals[active_rows], damping_factor[active_rows]
+            ),
         )
-        q = part.compute_q(new_u, np.ones(len(rows), dtype=bool))
-        new_jacobian, new_error = compute_residual(part, q, targets[rows])
-        new_costs = (new_error**2).sum(axis=1)
-        is_better = new_costs < costs[rows]
-        idle_steps[rows] = np.where(
-            np.sqrt(costs[rows]) - np.sqrt(new_costs) > _MIN_STEP_GAIN, 0, idle_steps[rows] + is_better
+        q = subproblem.compute_q(new_u, np.ones(len(active_rows), dtype=bool))
+        new_jacobian, new_residuals = compute_residual(subproblem, q, targets[active_rows])
+        new_costs = (new_residuals**2).sum(axis=1)
+        is_better = new_costs < costs[active_rows]
+        idle_steps[active_rows] = np.where(
+            np.sqrt(costs[active_rows]) - np.sqrt(new_costs) > _MIN_STEP_GAIN, 0, idle_steps[active_rows] + is_better
         )
-        damping_factor[rows] = np.maximum(
-            damping_factor[rows] * np.where(is_better, _DAMPING_DECREASE, _DAMPING_INCREASE), _MIN_DAMPING_FACTOR
+        damping_factor[active_rows] = np.maximum(
+            damping_factor[active_rows] * np.where(is_better, _DAMPING_DECREASE, _DAMPING_INCREASE), _MIN_DAMPING_FACTOR
         )
-        steps[rows] += 1
-        improved = rows[is_better]
-        u[improved], jacobian[improved], error[improved], costs[improved] = (
-            new_u[is_better], new_jacobian[is_better], new_error[is_better], new_costs[is_better],
+        step_counts[active_rows] += 1
+        improved_rows = active_rows[is_better]
+        u[improved_rows], jacobian[improved_rows], residuals[improved_rows], costs[improved_rows] = (
+            new_u[is_better], new_jacobian[is_better], new_residuals[is_better], new_costs[is_better],
         )  # fmt: skip
-        if len(improved):  # an empty problem has no plan
-            met[improved] = problem.is_met(
-                part.select_rows(is_better).compute_errors(q[is_better], targets[improved]), tolerance
+        if len(improved_rows):  # an empty problem has no plan
+            is_met[improved_rows] = problem.is_met(
+                subproblem.select_rows(is_better).compute_errors(q[is_better], targets[improved_rows]), tolerance
             )
-    return LmResult(u, costs, met, steps)
+    return LmResult(u, costs, is_met, step_counts)
 
 
-def _compute_step(plan: Plan, u: Floats, jacobian: Floats, error: Floats, damping_factor: Floats) -> Floats:
+def _compute_step(plan: Plan, u: Floats, jacobian: Floats, residuals: Floats, damping_factor: Floats) -> Floats:
     """Compute damped least-squares steps (k, nd). Columns blocked by a limit are excluded."""
     dofs, jacobian = build_scaled_dofs(plan), jacobian.copy()
-    gradient = (jacobian * error[:, :, None]).sum(axis=1)
+    gradient = (jacobian * residuals[:, :, None]).sum(axis=1)
     u_columns = dofs[:, 2].astype(np.int64)
-    values = np.where(u_columns >= 0, u[:, u_columns], 0.0)
+    dof_values = np.where(u_columns >= 0, u[:, u_columns], 0.0)
     is_blocked = (u_columns >= 0) & (
-        ((values <= dofs[:, 0]) & (gradient < 0)) | ((values >= dofs[:, 1]) & (gradient > 0))
+        ((dof_values <= dofs[:, 0]) & (gradient < 0)) | ((dof_values >= dofs[:, 1]) & (gradient > 0))
     )
     jacobian *= ~is_blocked[:, None]
     _remove_blocked_rotations(plan, u, gradient, jacobian)
     scaled_jacobian = jacobian * dofs[:, 3]
     normal_matrix = scaled_jacobian @ np.swapaxes(jacobian, 1, 2)
-    damping = np.maximum(_DAMPING_PER_SQUARED_ERROR * damping_factor * (error**2).sum(axis=1), _MIN_DAMPING)
+    damping = np.maximum(_DAMPING_PER_SQUARED_ERROR * damping_factor * (residuals**2).sum(axis=1), _MIN_DAMPING)
     multipliers = np.linalg.solve(
-        normal_matrix + damping[:, None, None] * np.eye(normal_matrix.shape[1]), error[:, :, None]
+        normal_matrix + damping[:, None, None] * np.eye(normal_matrix.shape[1]), residuals[:, :, None]
     )
     step = (scaled_jacobian * multipliers).sum(axis=1)
     max_step = np.abs(step / np.sqrt(dofs[:, 3])).max(axis=1, initial=_MAX_DOF_STEP)
@@ -230,20 +240,22 @@ def _remove_blocked_rotations(plan: Plan, u: Floats, gradient: Floats, jacobian:
     limited_balls = _find_balls(plan, limited_only=True)
     if not len(limited_balls.u_starts):
         return
-    directions = gradient[:, limited_balls.dof_columns]
-    directions /= np.maximum(np.sqrt((directions**2).sum(axis=2, keepdims=True)), 1e-300)
-    ball_rotations, probes = u[:, limited_balls.u_columns], u.copy()
-    probes[:, limited_balls.u_columns] = rotations.multiply(
-        rotations.from_vector(_LIMIT_PROBE_RAD * directions), ball_rotations
+    gradient_directions = gradient[:, limited_balls.dof_columns]
+    gradient_directions /= np.maximum(np.sqrt((gradient_directions**2).sum(axis=2, keepdims=True)), 1e-300)
+    ball_rotations, probe_u = u[:, limited_balls.u_columns], u.copy()
+    probe_u[:, limited_balls.u_columns] = rotations.multiply(
+        rotations.from_vector(_LIMIT_PROBE_RAD * gradient_directions), ball_rotations
     )
-    kernels.limits.clamp_rotations(limited_balls.u_starts, limited_balls.limits, probes)
-    applied_rotations = rotations.multiply(probes[:, limited_balls.u_columns], rotations.inverse(ball_rotations))
-    blocked_part = directions - rotations.as_vector(applied_rotations) / _LIMIT_PROBE_RAD
-    size = np.sqrt((blocked_part**2).sum(axis=2, keepdims=True))
-    blocked_axis = np.where(size > _MIN_BLOCKED_SHARE, blocked_part / np.maximum(size, 1e-300), 0.0)[:, None]
-    columns = jacobian[:, :, limited_balls.dof_columns]
+    kernels.limits.clamp_rotations(limited_balls.u_starts, limited_balls.limits, probe_u)
+    applied_rotations = rotations.multiply(probe_u[:, limited_balls.u_columns], rotations.inverse(ball_rotations))
+    blocked_component = gradient_directions - rotations.as_vector(applied_rotations) / _LIMIT_PROBE_RAD
+    blocked_length = np.sqrt((blocked_component**2).sum(axis=2, keepdims=True))
+    blocked_axis = np.where(
+        blocked_length > _MIN_BLOCKED_SHARE, blocked_component / np.maximum(blocked_length, 1e-300), 0.0
+    )[:, None]
+    ball_jacobian = jacobian[:, :, limited_balls.dof_columns]
     jacobian[:, :, limited_balls.dof_columns] = (
-        columns - (columns * blocked_axis).sum(axis=3, keepdims=True) * blocked_axis
+        ball_jacobian - (ball_jacobian * blocked_axis).sum(axis=3, keepdims=True) * blocked_axis
     )
 
 
@@ -259,19 +271,26 @@ class _BallColumns(NamedTuple):
 def _find_balls(plan: Plan, *, limited_only: bool = False) -> _BallColumns:
     """Find all balls, or only those with hard limits."""
 
-    def make() -> _BallColumns:
-        limits = plan.limits
-        binds = (limits[:, 0] != NO_LIMIT) & (limits[:, LIMIT_SOFT_WEIGHT] == 0.0)
-        rows = [i for i, node in enumerate(plan.layout.nodes) if node.kind == BALL and (binds[i] or not limited_only)]
-        starts = np.array(
-            [(plan.layout.nodes[i].u_start, plan.layout.nodes[i].dof_start) for i in rows], dtype=np.int64
+    def build_columns() -> _BallColumns:
+        limits = plan.limit_rows
+        has_hard_limit = (limits[:, 0] != NO_LIMIT) & (limits[:, LIMIT_SOFT_WEIGHT] == 0.0)
+        node_indices = [
+            i
+            for i, node in enumerate(plan.layout.nodes)
+            if node.kind == BALL and (has_hard_limit[i] or not limited_only)
+        ]
+        start_columns = np.array(
+            [(plan.layout.nodes[i].u_start, plan.layout.nodes[i].dof_start) for i in node_indices], dtype=np.int64
         )
-        u_starts, dof_starts = starts.reshape(-1, 2).T.copy()
+        u_starts, dof_starts = start_columns.reshape(-1, 2).T.copy()
         return _BallColumns(
-            u_starts, u_starts[:, None] + np.arange(4), dof_starts[:, None] + np.arange(3), np.array(limits[rows])
+            u_starts,
+            u_starts[:, None] + np.arange(4),
+            dof_starts[:, None] + np.arange(3),
+            np.array(limits[node_indices]),
         )
 
-    return get_or_compute(plan, "balls", limited_only, make)
+    return get_or_compute(plan, "balls", limited_only, build_columns)
 
 
 def _apply_step(plan: Plan, u: Floats, step: Floats) -> Floats:
@@ -318,18 +337,18 @@ def correct_shear(
         return _refine_solutions(problem, targets, tolerance, answer)
     answer = _restore_solved_starts(problem, targets, tolerance, answer)
     answer = _solve_corrected_targets(problem, solver, targets, tolerance, request, answer)
-    missed = np.flatnonzero(~problem.is_met(problem.compute_errors(answer.q, targets), tolerance))
-    if not len(missed):
+    missed_rows = np.flatnonzero(~problem.is_met(problem.compute_errors(answer.q, targets), tolerance))
+    if not len(missed_rows):
         return answer
-    solver_missed = missed[~answer.met[missed]]
-    if len(solver_missed):
-        answer = _solve_pulled_targets(problem, solver, targets, tolerance, request, answer, solver_missed)
-    restarts = getattr(interface.get_finisher(solver), "restarts", 0)  # solvers without restarts get none here
-    restart_count = _MAX_RESTARTS if restarts is None else min(restarts, _MAX_RESTARTS)
-    refined = refine_by_lm(
-        problem.select_rows(missed), answer.q[missed], targets[missed], tolerance, restarts=restart_count
+    solver_missed_rows = missed_rows[~answer.met[missed_rows]]
+    if len(solver_missed_rows):
+        answer = _solve_pulled_targets(problem, solver, targets, tolerance, request, answer, solver_missed_rows)
+    solver_restarts = getattr(interface.get_finisher(solver), "restarts", 0)  # solvers without restarts get none here
+    restart_count = _MAX_RESTARTS if solver_restarts is None else min(solver_restarts, _MAX_RESTARTS)
+    refined_answer = refine_by_lm(
+        problem.select_rows(missed_rows), answer.q[missed_rows], targets[missed_rows], tolerance, restarts=restart_count
     )
-    return interface.merge_rows(answer, missed, refined._replace(trace=answer.trace))
+    return interface.merge_rows(answer, missed_rows, refined_answer._replace(trace=answer.trace))
 
 
 def _solve_corrected_targets(
@@ -341,14 +360,18 @@ def _solve_corrected_targets(
     answer: interface.Answer,
 ) -> interface.Answer:
     """Solve again for targets shifted by the remaining errors. This is repeated while the solver reports success."""
-    aims = targets.copy()
+    shifted_targets = targets.copy()
     for _ in range(_MAX_CORRECTIONS):
-        missed = answer.met & ~problem.is_met(problem.compute_errors(answer.q, targets), tolerance)
-        if not missed.any():
+        is_missed = answer.met & ~problem.is_met(problem.compute_errors(answer.q, targets), tolerance)
+        if not is_missed.any():
             break
-        aims[missed] = problem.shift_targets(aims, targets, answer.q)[missed]
+        shifted_targets[is_missed] = problem.shift_targets(shifted_targets, targets, answer.q)[is_missed]
         answer = interface.merge_rows(
-            answer, missed, interface.run_solver(solver, problem.select_rows(missed), aims[missed], tolerance, request)
+            answer,
+            is_missed,
+            interface.run_solver(
+                solver, problem.select_rows(is_missed), shifted_targets[is_missed], tolerance, request
+            ),
         )
     return answer
 
@@ -357,12 +380,12 @@ def _restore_solved_starts(
     problem: Problem, targets: Floats, tolerance: Tolerance, answer: interface.Answer
 ) -> interface.Answer:
     """Restore starts with met targets. The solver's tree may miss the targets there."""
-    starts = np.array(np.broadcast_to(problem.start.flat_q, answer.q.shape))
-    is_solved = problem.is_met(problem.compute_errors(starts, targets), tolerance)
+    start_q = np.array(np.broadcast_to(problem.start.flat_q, answer.q.shape))
+    is_solved = problem.is_met(problem.compute_errors(start_q, targets), tolerance)
     if problem.has_preference or not is_solved.any():
         return answer
-    q, met = np.where(is_solved[:, None], starts, answer.q), answer.met | is_solved
-    return interface.Answer(q, met, answer.iterations * ~is_solved, answer.joint_updates * ~is_solved, answer.trace)
+    q, is_met = np.where(is_solved[:, None], start_q, answer.q), answer.met | is_solved
+    return interface.Answer(q, is_met, answer.iterations * ~is_solved, answer.joint_updates * ~is_solved, answer.trace)
 
 
 def _solve_pulled_targets(
@@ -375,13 +398,19 @@ def _solve_pulled_targets(
     rows: Ints,
 ) -> interface.Answer:
     """Start again from solutions for slightly nearer targets. Jacobian steps cannot bend an extended limb."""
-    part = problem.select_rows(rows)
-    new_answer = interface.run_solver(solver, part, pull_inside_reach(part, targets[rows]), tolerance, request)
-    met = new_answer.met
-    met_rows = interface.Answer(
-        new_answer.q[met], met[met], new_answer.iterations[met], new_answer.joint_updates[met], answer.trace
+    subproblem = problem.select_rows(rows)
+    new_answer = interface.run_solver(
+        solver, subproblem, pull_inside_reach(subproblem, targets[rows]), tolerance, request
     )
-    return interface.merge_rows(answer, rows[met], met_rows)
+    is_met = new_answer.met
+    met_answer = interface.Answer(
+        new_answer.q[is_met],
+        is_met[is_met],
+        new_answer.iterations[is_met],
+        new_answer.joint_updates[is_met],
+        answer.trace,
+    )
+    return interface.merge_rows(answer, rows[is_met], met_answer)
 
 
 def _refine_solutions(
@@ -389,14 +418,14 @@ def _refine_solutions(
 ) -> interface.Answer:
     """Refine every solution of one target, and drop misses."""
     q = answer.q if answer.solutions is None or not len(answer.solutions) else answer.solutions
-    refined = refine_by_lm(problem, q, np.repeat(targets, len(q), axis=0), tolerance, restarts=0)
-    first = int(refined.met.argmax())
+    refined_answer = refine_by_lm(problem, q, np.repeat(targets, len(q), axis=0), tolerance, restarts=0)
+    first_met = int(refined_answer.met.argmax())
     return answer._replace(
-        q=refined.q[first : first + 1],
-        met=refined.met[first : first + 1],
-        iterations=answer.iterations + refined.iterations.sum(),
-        joint_updates=answer.joint_updates + refined.joint_updates.sum(),
-        solutions=refined.q[refined.met],
+        q=refined_answer.q[first_met : first_met + 1],
+        met=refined_answer.met[first_met : first_met + 1],
+        iterations=answer.iterations + refined_answer.iterations.sum(),
+        joint_updates=answer.joint_updates + refined_answer.joint_updates.sum(),
+        solutions=refined_answer.q[refined_answer.met],
     )
 
 
@@ -414,15 +443,15 @@ def solve_with_balance(
 ) -> interface.Answer:
     """Solve for targets (k, W) with a Balance goal. `solver` solves for the other goals."""
     answer = _solve_other_goals(solver, problem, targets, tolerance, replace(request, trace=False))
-    unbalanced = np.flatnonzero(~problem.is_met(problem.compute_errors(answer.q, targets), tolerance))
-    if len(unbalanced):
-        refined = refine_by_lm(
-            problem.select_rows(unbalanced), answer.q[unbalanced], targets[unbalanced], tolerance, restarts=0
+    missed_rows = np.flatnonzero(~problem.is_met(problem.compute_errors(answer.q, targets), tolerance))
+    if len(missed_rows):
+        refined_answer = refine_by_lm(
+            problem.select_rows(missed_rows), answer.q[missed_rows], targets[missed_rows], tolerance, restarts=0
         )
-        answer = interface.merge_rows(answer, unbalanced, refined)
-    met = problem.is_met(problem.compute_errors(answer.q, targets), tolerance)
+        answer = interface.merge_rows(answer, missed_rows, refined_answer)
+    is_met = problem.is_met(problem.compute_errors(answer.q, targets), tolerance)
     trace = interface.build_end_trace(problem, answer.q, targets) if request.trace else None
-    return answer._replace(met=met, trace=trace)
+    return answer._replace(met=is_met, trace=trace)
 
 
 def remove_balance_goals(problem: Problem) -> Problem:
@@ -437,18 +466,20 @@ def _solve_other_goals(
 
     The start is kept where it meets all goals, and where there are no others.
     """
-    k, starts = len(targets), problem.start_rows
-    q, zeros = np.array(np.broadcast_to(starts, (k, starts.shape[1]))), np.zeros(k, dtype=np.int64)
-    met = problem.is_met(problem.compute_errors(q, targets), tolerance)
-    answer, other_goals, missed = (
-        interface.Answer(q, met, zeros, zeros),
+    k, start_q = len(targets), problem.start_rows
+    q, zero_counts = np.array(np.broadcast_to(start_q, (k, start_q.shape[1]))), np.zeros(k, dtype=np.int64)
+    is_met = problem.is_met(problem.compute_errors(q, targets), tolerance)
+    answer, other_problem, missed_rows = (
+        interface.Answer(q, is_met, zero_counts, zero_counts),
         remove_balance_goals(problem),
-        np.flatnonzero(~met),
+        np.flatnonzero(~is_met),
     )
-    if not len(missed) or not any(map(is_joint_goal, other_goals.goals)):
+    if not len(missed_rows) or not any(map(is_joint_goal, other_problem.goals)):
         return answer
     return interface.merge_rows(
         answer,
-        missed,
-        interface.run_solver_by_group(solver, other_goals.select_rows(missed), targets[missed], tolerance, request),
+        missed_rows,
+        interface.run_solver_by_group(
+            solver, other_problem.select_rows(missed_rows), targets[missed_rows], tolerance, request
+        ),
     )

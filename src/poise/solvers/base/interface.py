@@ -13,11 +13,9 @@ from poise import solvers
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite
 from poise.maths.formatting import format_fields
-from poise.model.limits import LIMIT_NAMES as ALL_LIMITS
-from poise.model.limits import is_soft
+from poise.model.limits import LIMIT_NAMES, is_soft
 from poise.model.skeleton import Kind
-from poise.problem.goals import GOALS
-from poise.problem.goals import NAMES as ALL_GOALS
+from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES
 from poise.problem.plan import group_by_plan
 from poise.problem.problem import Problem, Tolerance
 
@@ -79,13 +77,13 @@ class Status(IntEnum):
     @property
     def sentence(self) -> str:
         """Meaning of the status, as a sentence."""
-        return _MESSAGES[self]
+        return _STATUS_SENTENCES[self]
 
     def __str__(self) -> str:
         return self.name
 
 
-_MESSAGES = {
+_STATUS_SENTENCES = {
     Status.reached: "every goal is met within the tolerance",
     Status.out_of_reach: "the target is farther away than the chain is long, or nearer than it can fold",
     Status.limited: "a pose without joint limits meets the goals, and none within them was found",
@@ -109,12 +107,12 @@ class Statuses(np.ndarray[Any, np.dtype[np.int64]]):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Return computed values as plain arrays or numbers. An example is `status == Status.reached`."""
         del context
-        plain = np.asarray(array)
-        return plain[()] if return_scalar or not plain.ndim else plain
+        plain_array = np.asarray(array)
+        return plain_array[()] if return_scalar or not plain_array.ndim else plain_array
 
     def __str__(self) -> str:
-        words: Any = {"int": _format_code}
-        return np.array2string(np.asarray(self), formatter=words, threshold=6, edgeitems=3, max_line_width=120)
+        formatters: Any = {"int": _format_code}
+        return np.array2string(np.asarray(self), formatter=formatters, threshold=6, edgeitems=3, max_line_width=120)
 
     def __repr__(self) -> str:
         return f"Statuses({' '.join(str(self).split())})" if self.size else "Statuses([])"
@@ -236,7 +234,7 @@ def check_solver(solver: Any) -> None:
     """Check for a solver name or value, not a class."""
     if isinstance(solver, type):
         raise InputError(f"give a solver value, such as poise.{solver.__name__}(), not the class itself")
-    if not isinstance(solver, str) and not all(hasattr(solver, what) for what in ("name", "handles", "run")):
+    if not isinstance(solver, str) and not all(hasattr(solver, member) for member in ("name", "handles", "run")):
         raise InputError(
             f"solver must be a name, such as 'ccd', or a value, such as poise.CCD(), not {abbreviate(solver)}"
         )
@@ -277,12 +275,12 @@ class Capabilities:
         Supported values of `prefer`: "first", "closest", "all".
     """
 
-    goals: tuple[str, ...] = ALL_GOALS
+    goals: tuple[str, ...] = GOAL_NAMES
     beside: tuple[str, ...] = ()
     several: bool = True
     one_joint: bool = False
     joints: tuple[Kind, ...] = ALL_JOINTS
-    limits: tuple[str, ...] = ALL_LIMITS
+    limits: tuple[str, ...] = LIMIT_NAMES
     soft: bool = False
     coupled: bool = True
     free_root: bool = True
@@ -291,42 +289,46 @@ class Capabilities:
     def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
         """Return the reason for refusing a problem, or None."""
         if request.prefer not in self.prefer:
-            known = join_words(repr(prefer) for prefer in self.prefer)
-            return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
+            supported_names = join_words(repr(prefer) for prefer in self.prefer)
+            return f"{solver} looks for {supported_names}; prefer={request.prefer!r} is for levenberg_marquardt"
         if request.prefer != "first" and problem.has_balance:
             return f"{solver} meets a Balance with prefer='first' only, not with prefer={request.prefer!r}"
-        refused = self._explain_goal_refusal(solver, problem)
-        if refused is not None:
-            return refused
+        goal_refusal = self._explain_goal_refusal(solver, problem)
+        if goal_refusal is not None:
+            return goal_refusal
         if problem.free_root and not self.free_root:
             return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
         return self._explain_joint_refusal(solver, problem)
 
     def _explain_goal_refusal(self, solver: str, problem: Problem) -> str | None:
-        names = [self._find_known_name(type(goal)) for goal in problem.goals]
-        unknown = next((name for name in names if name not in self.goals), None)
-        if unknown is not None:
-            return f"{solver} solves {join_words(self.goals)} goals, not {unknown}"
-        main_names = [name for name in names if name not in self.beside]
+        goal_names = [self._find_supported_name(type(goal)) for goal in problem.goals]
+        unsupported_name = next((name for name in goal_names if name not in self.goals), None)
+        if unsupported_name is not None:
+            return f"{solver} solves {join_words(self.goals)} goals, not {unsupported_name}"
+        main_names = [name for name in goal_names if name not in self.beside]
         if not main_names:
-            return f"{solver} takes a {names[0]} goal beside a {self._main_goals} only"
+            return f"{solver} takes a {goal_names[0]} goal beside a {self._main_goals} only"
         if len(main_names) > 1 and not self.several:
             return f"{solver} solves one goal at a time; got {len(main_names)}"
-        joints = list(dict.fromkeys([measure.row for measure in problem.measures]))
-        if self.one_joint and len(joints) > 1:
-            a, b = (problem.skeleton.names[row] for row in joints[:2])
+        joint_rows = list(dict.fromkeys([measure.row for measure in problem.measures]))
+        if self.one_joint and len(joint_rows) > 1:
+            a, b = (problem.skeleton.names[row] for row in joint_rows[:2])
             return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
         return None
 
-    def _find_known_name(self, goal: type[Any]) -> str:
+    def _find_supported_name(self, goal_class: type[Any]) -> str:
         """Return the known name of a goal class. It is the class's own name, or that of a supported base class.
 
         A subclass with the same measures is solved and measured like its base class.
         """
-        if goal in GOALS and goal.__name__ in self.goals:
-            return goal.__name__
-        known = (kind.__name__ for kind in goal.__mro__ if getattr(kind, "measures", None) == goal.measures)
-        return next((name for name in known if name in self.goals), goal.__name__)
+        if goal_class in GOAL_CLASSES and goal_class.__name__ in self.goals:
+            return goal_class.__name__
+        base_names = (
+            base_class.__name__
+            for base_class in goal_class.__mro__
+            if getattr(base_class, "measures", None) == goal_class.measures
+        )
+        return next((name for name in base_names if name in self.goals), goal_class.__name__)
 
     @property
     def _main_goals(self) -> str:
@@ -338,19 +340,22 @@ class Capabilities:
             name, joint_limit = skeleton.names[row], skeleton.limits[row]
             kind = Kind.BALL if skeleton.kinds[row] == Kind.FREE else Kind(skeleton.kinds[row])
             if kind not in self.joints:
-                known = join_words(f"{kind.name.lower()} joints" for kind in self.joints)
-                return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
-            limit = None if joint_limit is None else type(joint_limit).__name__
+                supported_names = join_words(f"{kind.name.lower()} joints" for kind in self.joints)
+                return f"{solver} moves {supported_names}; {name!r} is a {kind.name.lower()}"
+            limit_name = None if joint_limit is None else type(joint_limit).__name__
             if joint_limit is not None and not self.keeps(type(joint_limit)):
-                known = join_words(self.limits) or "no"
-                return f"{solver} keeps {known} limits; {name!r} has a {limit}"
+                supported_names = join_words(self.limits) or "no"
+                return f"{solver} keeps {supported_names} limits; {name!r} has a {limit_name}"
             if not self.soft and is_soft(joint_limit):
-                return f"{solver} knows hard limits only; {name!r} has a soft {limit}, which is for levenberg_marquardt"
+                return (
+                    f"{solver} knows hard limits only; {name!r} has a soft {limit_name}, which is for "
+                    "levenberg_marquardt"
+                )
         return None
 
     def keeps(self, limit: type) -> bool:
         """Return whether limits of a class, or a base class, are kept."""
-        return limit.__name__ in self.limits or any(kind.__name__ in self.limits for kind in limit.__mro__)
+        return limit.__name__ in self.limits or any(base_class.__name__ in self.limits for base_class in limit.__mro__)
 
 
 def join_words(names: Iterable[str]) -> str:
@@ -364,7 +369,7 @@ def join_words(names: Iterable[str]) -> str:
 # Custom solvers may return wrong shapes.
 
 
-_COUNT_TYPES = {
+_COLUMN_DTYPES = {
     "met": np.bool_,
     "iterations": np.int64,
     "joint_updates": np.int64,
@@ -373,10 +378,10 @@ _COUNT_TYPES = {
 
 def run_solver(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
     """Run a solver for targets (k, W) and check its answer."""
-    answer, shape = solver.run(problem, targets, tolerance, request), (len(targets), problem.skeleton.nq)
+    answer, q_shape = solver.run(problem, targets, tolerance, request), (len(targets), problem.skeleton.nq)
     if not is_builtin(solver):
-        return convert_custom_answer(answer, solver.name, shape)
-    check_answer(answer, solver.name, shape)
+        return convert_custom_answer(answer, solver.name, q_shape)
+    check_answer(answer, solver.name, q_shape)
     return answer
 
 
@@ -415,35 +420,35 @@ def merge_rows(answer: Answer, rows: Bools | Ints, new_answer: Answer) -> Answer
 
 def build_end_trace(problem: Problem, q: Floats, targets: Floats) -> Trace:
     """Build a trace of start and answer, with their errors. It serves methods with several kinds of iterations."""
-    rows = np.concatenate([problem.start_rows[:1], q[:1]])
-    errors = problem.compute_errors(rows, np.repeat(targets[:1], 2, axis=0))
-    return Trace(np.sqrt((errors**2).sum(axis=1)), rows)
+    end_q = np.concatenate([problem.start_rows[:1], q[:1]])
+    errors = problem.compute_errors(end_q, np.repeat(targets[:1], 2, axis=0))
+    return Trace(np.sqrt((errors**2).sum(axis=1)), end_q)
 
 
-def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:
+def check_answer(answer: Answer, solver_name: str, q_shape: tuple[int, int]) -> None:
     """Check shape and values of an answer. Kernels would read out of bounds otherwise."""
-    if answer.q.shape != shape:
-        raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
+    if answer.q.shape != q_shape:
+        raise InputError(f"the solver {solver_name} answered with q of shape {answer.q.shape}; it has to be {q_shape}")
     finite(answer.q, "q")
 
 
-def convert_custom_answer(answer: Answer, name: str, shape: tuple[int, int]) -> Answer:
+def convert_custom_answer(answer: Answer, solver_name: str, q_shape: tuple[int, int]) -> Answer:
     """Check a custom solver's answer and convert its arrays."""
     q = np.asarray(answer.q)
-    check_answer(answer._replace(q=q), name, shape)
-    counts = {
-        field: _convert_column(getattr(answer, field), f"{field} of the solver {name}", shape[0], kind)
-        for field, kind in _COUNT_TYPES.items()
+    check_answer(answer._replace(q=q), solver_name, q_shape)
+    columns = {
+        field: _convert_column(getattr(answer, field), f"{field} of the solver {solver_name}", q_shape[0], dtype)
+        for field, dtype in _COLUMN_DTYPES.items()
     }
-    return answer._replace(q=np.array(q, dtype=np.float64, order="C"), **counts)
+    return answer._replace(q=np.array(q, dtype=np.float64, order="C"), **columns)
 
 
-def _convert_column(values: Any, label: str, count: int, kind: type) -> np.ndarray:
-    """Convert values to an array (count,) of a type."""
+def _convert_column(values: Any, label: str, target_count: int, dtype: type) -> np.ndarray:
+    """Convert values to an array (target_count,) of a type."""
     array = finite(values, label, truths=True)
-    if array.shape != (count,):
-        raise InputError(f"{label} has the shape {array.shape}; it has to be {(count,)}")
-    return array.astype(kind)
+    if array.shape != (target_count,):
+        raise InputError(f"{label} has the shape {array.shape}; it has to be {(target_count,)}")
+    return array.astype(dtype)
 
 
 # --- Answer out-of-reach targets of free chains in closed form -------------------------------------------------------
@@ -455,12 +460,16 @@ def solve_out_of_reach(
     solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, is_far: Bools
 ) -> Answer:
     """Solve with straight lines for targets out of reach. `is_far` (k,) marks them among targets (k, W)."""
-    line = solvers.make_solver("fabrik")
+    line_solver = solvers.make_solver("fabrik")
     if is_far.all():
-        return line.run(problem, targets, tolerance, request)
-    silent, none = replace(request, progress=None), np.zeros(len(targets), dtype=np.int64)
-    answer = Answer(np.empty((len(targets), problem.skeleton.nq)), is_far, none, none)
-    for rows, method in ((is_far, line), (~is_far, solver)):
-        if rows.any():
-            answer = merge_rows(answer, rows, method.run(problem.select_rows(rows), targets[rows], tolerance, silent))
+        return line_solver.run(problem, targets, tolerance, request)
+    silent_request, zero_counts = replace(request, progress=None), np.zeros(len(targets), dtype=np.int64)
+    answer = Answer(np.empty((len(targets), problem.skeleton.nq)), is_far, zero_counts, zero_counts)
+    for is_selected, group_solver in ((is_far, line_solver), (~is_far, solver)):
+        if is_selected.any():
+            answer = merge_rows(
+                answer,
+                is_selected,
+                group_solver.run(problem.select_rows(is_selected), targets[is_selected], tolerance, silent_request),
+            )
     return answer

@@ -15,20 +15,21 @@ from poise.maths.arguments import count
 from poise.maths.arrays import Floats, abbreviate, allocate_aligned, find_simd_width, prepare_for_kernel, real
 from poise.maths.caching import get_or_compute
 from poise.problem.dof_layout import POSITION
+from poise.problem.goals import GOAL_NAMES
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import lm_engine
-from poise.solvers.base.interface import ALL_GOALS, Answer, Capabilities, Request, is_builtin
+from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin
 
-JACOBIAN_GOALS = tuple(goal for goal in ALL_GOALS if goal not in ("Near", "Balance"))
+JACOBIAN_GOALS = tuple(goal for goal in GOAL_NAMES if goal not in ("Near", "Balance"))
 _MAX_TRACE_ROWS = 100_000
-_CACHE_SIZE = 128  # settings in the cache
+_MAX_CACHED_SETTINGS = 128  # settings in the cache
 
 
 class StepRule(NamedTuple):
-    """Step rule of kernels/jacobian_methods.py: number and two settings.
+    """Step rule of a kernel: method code, two settings and patience.
 
-    patience_steps  number of steps without progress before a restart
+    patience_steps           number of steps without progress before a restart
     uses_finite_differences  whether the Jacobian is computed by finite differences
     """
 
@@ -80,67 +81,73 @@ def _run_kernel(
 ) -> lm_engine.KernelOutput:
     plan = problem.plan
     nd, nu = len(plan.layout.dofs), plan.layout.nu
-    rows, starts = problem.compute_kernel_targets(targets), prepare_for_kernel(problem.start_u)
-    k = len(rows)
-    u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
+    kernel_targets, start_u = problem.compute_kernel_targets(targets), prepare_for_kernel(problem.start_u)
+    k = len(kernel_targets)
+    u, errors, kernel_counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
     trace_length = method.iterations + method.restarts + 2 if request.trace else 0
-    history = np.zeros((min(trace_length, _MAX_TRACE_ROWS), nu + 1))
-    (packed, size), scratch_size = lm_engine.pack_tree_arrays(plan, tolerance), _compute_scratch_size(plan)
+    trace_buffer = np.zeros((min(trace_length, _MAX_TRACE_ROWS), nu + 1))
+    (tree_arrays, workspace_size), scratch_size = (
+        lm_engine.pack_tree_arrays(plan, tolerance),
+        _compute_scratch_size(plan),
+    )
     settings = (_cached_settings if is_builtin(method) else _pack_settings)(method)
     shared_inputs = (
         lm_engine.draw_seeds(nd),
         np.zeros(nu),
         np.zeros(nd),
         plan.kernel_limits,
-        _get_clamps(plan, method.clamp),
+        _get_max_residuals(plan, method.clamp),
         settings,
     )
-    solve = getattr(kernels.jacobian_methods, f"{'free' if plan.kernel_limits is None else 'solve'}{find_simd_width()}")
+    solve_kernel = getattr(
+        kernels.jacobian_methods, f"{'free' if plan.kernel_limits is None else 'solve'}{find_simd_width()}"
+    )
 
     def solve_range(first: int, last: int) -> None:
-        solve(
-            *packed, rows, starts, *shared_inputs, allocate_aligned(size), allocate_aligned(scratch_size), first, last,
-            u, errors, counts, history,
+        solve_kernel(
+            *tree_arrays, kernel_targets, start_u, *shared_inputs, allocate_aligned(workspace_size),
+            allocate_aligned(scratch_size), first, last,
+            u, errors, kernel_counts, trace_buffer,
         )  # fmt: skip
 
     lm_engine.run_in_chunks(k, 1 if request.trace else request.threads, solve_range, request.progress)
-    trace_rows = history[: int(counts[0, :2].sum())] if request.trace else None
-    return lm_engine.KernelOutput(u, counts[:, 2] > 0, counts[:, 0], trace_rows)
+    trace_rows = trace_buffer[: int(kernel_counts[0, :2].sum())] if request.trace else None
+    return lm_engine.KernelOutput(u, kernel_counts[:, 2] > 0, kernel_counts[:, 0], trace_rows)
 
 
 def _compute_scratch_size(plan: Plan) -> int:
     """Compute the extra scratch size of kernels/jacobian_methods.py."""
-    nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.terms)
+    nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.term_table)
     return get_or_compute(plan, "scratch", None, lambda: kernels.jacobian_methods.compute_scratch_size(nd, nu, m))
 
 
 def _pack_settings(method: JacobianMethod) -> Floats:
     """Pack the settings of kernels/jacobian_methods.py. Without restarts all iterations are used."""
     rule = method.rule
-    patience = rule.patience_steps if method.restarts else math.inf
+    patience_steps = rule.patience_steps if method.restarts else math.inf
     return np.array([
-        rule.method_code, rule.uses_finite_differences, method.iterations, method.restarts, patience, method.bend,
+        rule.method_code, rule.uses_finite_differences, method.iterations, method.restarts, patience_steps, method.bend,
         method.max_turn, rule.first_setting, rule.second_setting,
     ], dtype=np.float64)  # fmt: skip
 
 
-_cached_settings = lru_cache(_CACHE_SIZE)(_pack_settings)
+_cached_settings = lru_cache(_MAX_CACHED_SETTINGS)(_pack_settings)
 
 
-def _get_clamps(plan: Plan, clamp: float) -> Floats:
+def _get_max_residuals(plan: Plan, clamp: float) -> Floats:
     """Return the maximum residual (t,) of each term in a step."""
-    return get_or_compute(plan, "clamps", clamp, lambda: _compute_clamps(plan, clamp))
+    return get_or_compute(plan, "clamps", clamp, lambda: _compute_max_residuals(plan, clamp))
 
 
-def _compute_clamps(plan: Plan, clamp: float) -> Floats:
-    max_residual = np.full(len(plan.layout.terms), clamp)
+def _compute_max_residuals(plan: Plan, clamp: float) -> Floats:
+    max_residuals = np.full(len(plan.layout.terms), clamp)
     for i, term in enumerate(plan.layout.terms):
         if term.kind == POSITION:
-            reach = plan.reaches[i][1]
-            max_residual[i] *= reach if math.isfinite(reach) and reach > 0 else 1.0
+            reach = plan.term_reaches[i][1]
+            max_residuals[i] *= reach if math.isfinite(reach) and reach > 0 else 1.0
         else:
-            max_residual[i] *= math.pi
-    return max_residual * plan.aims[:, 7]
+            max_residuals[i] *= math.pi
+    return max_residuals * plan.aims[:, 7]
 
 
 def check_above_zero(option: str, value: Any) -> float:

@@ -1,4 +1,4 @@
-"""Run the Levenberg-Marquardt kernels on batches, from one or several starts.
+"""Levenberg-Marquardt engines for arms and trees, with restarts and searches.
 
 Steps are damped least squares in dual form, x += J^T (J J^T + l I)^-1 e: the system has the size of the goals, not of
 the rig. The damping follows the squared error, so no line search is needed. Values at a limit with an outward gradient
@@ -32,7 +32,7 @@ import numpy as np
 from poise import kernels
 from poise.call_clock import get_pauses, share_pauses
 from poise.errors import InputError
-from poise.kernels.layout import ARM_RESULT, ARM_WORK_PER_TARGET, DOF_WEIGHT
+from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_PER_TARGET, DOF_WEIGHT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, find_simd_width, get_scratch, prepare_for_kernel, real
 from poise.maths.caching import get_or_compute
@@ -85,8 +85,8 @@ def _compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
     mobilities = np.ones(len(skeleton))
     for name, mu in stiffness:
         is_glob = name not in skeleton and not _GLOB_CHARACTERS.isdisjoint(name)
-        rows = match_names(name, skeleton.names, skeleton.aliases) if is_glob else [skeleton.index(name)]
-        mobilities[rows] = 1.0 / (1.0 + mu)
+        joint_indices = match_names(name, skeleton.names, skeleton.aliases) if is_glob else [skeleton.index(name)]
+        mobilities[joint_indices] = 1.0 / (1.0 + mu)
     return mobilities
 
 
@@ -97,12 +97,12 @@ def _compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
 # The result of a problem depends neither on its index in the batch, nor on the batch size or the threads.
 
 
-_CHUNK_SIZE = 2048  # problems per chunk of a thread
+_CHUNK_PROBLEM_COUNT = 2048  # problems per chunk of a thread
 _PREFERENCE_SHARE = 0.5  # share of the way to a preferred pose covered by a step
 _SEED_COUNT = 256
 _MIN_PREFERENCE_ITERATIONS = 150  # iterations allowed for converging to a preferred pose
 _MAX_POLISHES = 3  # largest number of polished results, see kernels/arm_lm.py
-_CACHE_SIZE = 128  # settings in the cache
+_MAX_CACHED_SETTINGS = 128  # settings in the cache
 _MAX_TRACE_ROWS = 100_000
 KERNEL_TOLERANCE_RATIO = 1 - 1e-6  # ratio of kernel to public tolerance, so rounding cannot undo a success
 
@@ -115,9 +115,9 @@ class LmOptions:
     restarts: int
     damping: float
     min_damping: float
-    candidates: int
+    candidate_count: int
     polish_iterations: int
-    race: bool = False
+    uses_race: bool = False
     preference_share: float = _PREFERENCE_SHARE
 
 
@@ -131,43 +131,46 @@ class KernelOutput(NamedTuple):
 
 
 def run_in_chunks(
-    count: int, threads: int, work: Callable[[int, int], None], progress: Callable[[int], None] | None
+    problem_count: int, threads: int, solve_range: Callable[[int, int], None], progress: Callable[[int], None] | None
 ) -> None:
-    """Call work(first, last) on chunks of 0..count.
+    """Call solve_range(first, last) on chunks of 0..problem_count.
 
     Kernels release the interpreter lock, so threads run in parallel.
     """
-    if count <= _CHUNK_SIZE and progress is None:
-        work(0, count)
+    if problem_count <= _CHUNK_PROBLEM_COUNT and progress is None:
+        solve_range(0, problem_count)
         return
-    starts = range(0, count, _CHUNK_SIZE)
+    chunk_starts = range(0, problem_count, _CHUNK_PROBLEM_COUNT)
 
     def run_chunk(first: int) -> int:
-        last = min(first + _CHUNK_SIZE, count)
-        work(first, last)
+        last = min(first + _CHUNK_PROBLEM_COUNT, problem_count)
+        solve_range(first, last)
         return last - first
 
-    if threads <= 1 or len(starts) <= 1:
-        for first in starts:
-            done = run_chunk(first)
+    if threads <= 1 or len(chunk_starts) <= 1:
+        for first in chunk_starts:
+            solved_count = run_chunk(first)
             if progress is not None:
-                progress(done)
+                progress(solved_count)
         return
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed by single solves)
 
-    with ThreadPoolExecutor(min(threads, len(starts)), initializer=share_pauses, initargs=(get_pauses(),)) as pool:
-        for done in pool.map(run_chunk, starts):
+    with ThreadPoolExecutor(
+        min(threads, len(chunk_starts)), initializer=share_pauses, initargs=(get_pauses(),)
+    ) as pool:
+        for solved_count in pool.map(run_chunk, chunk_starts):
             if progress is not None:
-                progress(done)
+                progress(solved_count)
 
 
 def pack_arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: LmOptions) -> Floats:
     """Pack the settings of kernels/arm_lm.py."""
-    distance = tolerance.distance / unit * KERNEL_TOLERANCE_RATIO if arm.weights[0] else math.inf
-    angle = 2 * math.sin(min(tolerance.angle, math.pi) / 2) * KERNEL_TOLERANCE_RATIO if arm.weights[1] else math.inf
+    max_distance = tolerance.distance / unit * KERNEL_TOLERANCE_RATIO if arm.weights[0] else math.inf
+    max_chord = 2 * math.sin(min(tolerance.angle, math.pi) / 2) * KERNEL_TOLERANCE_RATIO if arm.weights[1] else math.inf
     return np.array([
-        distance**2, angle**2, *arm.weights, options.damping, options.min_damping, options.iterations, options.restarts,
-        options.candidates, *arm.reach_range, options.polish_iterations, options.race,
+        max_distance**2, max_chord**2, *arm.weights, options.damping, options.min_damping, options.iterations,
+        options.restarts,
+        options.candidate_count, *arm.reach_range, options.polish_iterations, options.uses_race,
     ], dtype=np.float64)  # fmt: skip
 
 
@@ -181,46 +184,52 @@ class ArmEngine:
     options: LmOptions
 
     def solve_first(
-        self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
+        self, targets: Floats, start_u: Floats, *, threads: int, max_trace_rows: int = 0,
         progress: Callable[[int], None] | None = None, options: LmOptions | None = None,
     ) -> KernelOutput:  # fmt: skip
         """Solve targets (k, W) from starts u (1|k, m). Targets come from `pack_targets`."""
         arm, k = self.arm, len(targets)
-        numbers, layout = self._pack_arrays(options or self.options)
-        rows, m = np.zeros((k + trace, arm.link_count + ARM_RESULT)), arm.link_count
-        rows[:k, :m] = starts
-        bases = self.problem.rigid_base_transforms
-        bases = np.repeat(bases, k // len(bases), axis=0) if 1 < len(bases) < k else bases  # several starts per target
-        solve = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
+        packed_arm, layout = self._pack_arrays(options or self.options)
+        buffer, m = np.zeros((k + max_trace_rows, arm.link_count + ARM_RESULT_ROW)), arm.link_count
+        buffer[:k, :m] = start_u
+        base_transforms = self.problem.rigid_base_transforms
+        base_transforms = (
+            np.repeat(base_transforms, k // len(base_transforms), axis=0)
+            if 1 < len(base_transforms) < k
+            else base_transforms
+        )  # several starts per target
+        solve_kernel = (
+            kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
+        )
 
         def solve_range(first: int, last: int) -> None:
-            solve(
-                numbers,
+            solve_kernel(
+                packed_arm,
                 layout,
                 targets,
-                bases,
-                rows,
+                base_transforms,
+                buffer,
                 first,
                 last,
-                get_scratch((ARM_WORK_PER_TARGET + 2 * m) * (last - first)),
+                get_scratch((ARM_WORKSPACE_PER_TARGET + 2 * m) * (last - first)),
             )
 
-        run_in_chunks(k, 1 if trace else threads, solve_range, progress)
-        u, reports = rows[:k, :m].copy(), rows[:k, m:]
-        iterations, history = reports[:, 0].astype(np.int64), None
-        if trace:
-            history = rows[1 : 1 + int(reports[0, :2].sum()), : m + 1].copy()
-            history[:, 0] *= self.problem.plan.aims[0, 7] ** 2  # the kernel knows only the ratio of a goal's weights
-            history[:, 1:] = self._convert_to_u(history[:, 1:])
-        return KernelOutput(u, reports[:, 2] > 0, iterations, history)
+        run_in_chunks(k, 1 if max_trace_rows else threads, solve_range, progress)
+        u, output_columns = buffer[:k, :m].copy(), buffer[:k, m:]
+        iterations, trace_rows = output_columns[:, 0].astype(np.int64), None
+        if max_trace_rows:
+            trace_rows = buffer[1 : 1 + int(output_columns[0, :2].sum()), : m + 1].copy()
+            trace_rows[:, 0] *= self.problem.plan.aims[0, 7] ** 2  # the kernel knows only the ratio of a goal's weights
+            trace_rows[:, 1:] = self._convert_to_u(trace_rows[:, 1:])
+        return KernelOutput(u, output_columns[:, 2] > 0, iterations, trace_rows)
 
     def _pack_arrays(self, options: LmOptions) -> ArmArrays:
         plan, arm = self.problem.plan, self.arm
 
-        def make() -> ArmArrays:
+        def build_arrays() -> ArmArrays:
             return pack_for_u(self.problem, arm, pack_arm_settings(arm, plan.unit, self.tolerance, options))
 
-        return get_or_compute(plan, "arm in u", (self.tolerance, options), make)
+        return get_or_compute(plan, "arm in u", (self.tolerance, options), build_arrays)
 
     def _convert_to_u(self, x: Floats) -> Floats:
         """Convert kernel values x (k, m) into u within ranges.
@@ -236,15 +245,15 @@ class ArmEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
         return replace(self, problem=self.problem.select_rows(rows))
 
-    def pack_targets(self, rows: Floats) -> Floats:
+    def pack_targets(self, targets: Floats) -> Floats:
         """Convert world targets (k, W) for the kernels."""
-        return prepare_for_kernel(rows)
+        return prepare_for_kernel(targets)
 
-    def build_starts(self, starts: Floats, count: int) -> Floats:
-        """Return `count` starts (k, count, m): the start, then seeds."""
-        seeds = self._convert_to_u(extend_seeds(self.arm.seeds, count - 1))
-        shape = (len(starts), count - 1, self.arm.link_count)
-        return np.concatenate([starts[:, None], np.broadcast_to(seeds, shape)], axis=1)
+    def build_starts(self, start_u: Floats, start_count: int) -> Floats:
+        """Return `start_count` starts (k, start_count, m): the start, then seeds."""
+        seeds = self._convert_to_u(extend_seeds(self.arm.seeds, start_count - 1))
+        shape = (len(start_u), start_count - 1, self.arm.link_count)
+        return np.concatenate([start_u[:, None], np.broadcast_to(seeds, shape)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,30 +266,38 @@ class TreeEngine:
     stiffness: Stiffness = 0.0
 
     def solve_first(
-        self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
+        self, targets: Floats, start_u: Floats, *, threads: int, max_trace_rows: int = 0,
         progress: Callable[[int], None] | None = None, options: LmOptions | None = None,
     ) -> KernelOutput:  # fmt: skip
         """Solve kernel targets (k, width) from starts u (1|k, nu)."""
         problem, plan = self.problem, self.problem.plan
         k, nu = len(targets), plan.layout.nu
-        packed, size = pack_tree_arrays(plan, self.tolerance, self.stiffness)
-        settings = _pack_tree_settings(options or self.options, prefers=problem.has_preference)
-        u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
-        history, starts = np.zeros((trace, nu + 1)), prepare_for_kernel(starts)
-        preferred, preference_weights = problem.preference
+        tree_arrays, workspace_size = pack_tree_arrays(plan, self.tolerance, self.stiffness)
+        settings = _pack_tree_settings(options or self.options, has_preference=problem.has_preference)
+        u, errors, kernel_counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
+        trace_buffer, start_u = np.zeros((max_trace_rows, nu + 1)), prepare_for_kernel(start_u)
+        preferences, preference_weights = problem.preference
         shared_inputs = preference_weights, plan.kernel_limits, settings
-        solve = getattr(kernels.tree_lm, f"{'free' if plan.kernel_limits is None else 'solve'}{find_simd_width()}")
+        solve_kernel = getattr(
+            kernels.tree_lm, f"{'free' if plan.kernel_limits is None else 'solve'}{find_simd_width()}"
+        )
 
         def solve_range(first: int, last: int) -> None:
-            for preferred_u, begin, end in _split_by_preference(preferred, k, first, last):
-                solve(
-                    *packed, targets, starts, self.seeds, preferred_u, *shared_inputs, get_scratch(size), begin, end,
-                    u, errors, counts,
-                    history,
+            for preferred_u, begin, end in _split_by_preference(preferences, k, first, last):
+                solve_kernel(
+                    *tree_arrays, targets, start_u, self.seeds, preferred_u, *shared_inputs,
+                    get_scratch(workspace_size), begin, end,
+                    u, errors, kernel_counts,
+                    trace_buffer,
                 )  # fmt: skip
 
-        run_in_chunks(k, 1 if trace else threads, solve_range, progress)
-        return KernelOutput(u, counts[:, 2] > 0, counts[:, 0], history[: int(counts[0, :2].sum())] if trace else None)
+        run_in_chunks(k, 1 if max_trace_rows else threads, solve_range, progress)
+        return KernelOutput(
+            u,
+            kernel_counts[:, 2] > 0,
+            kernel_counts[:, 0],
+            trace_buffer[: int(kernel_counts[0, :2].sum())] if max_trace_rows else None,
+        )
 
     @property
     def seeds(self) -> Floats:
@@ -291,62 +308,78 @@ class TreeEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
         return replace(self, problem=self.problem.select_rows(rows))
 
-    def pack_targets(self, rows: Floats) -> Floats:
+    def pack_targets(self, targets: Floats) -> Floats:
         """Convert world targets (k, W) for the kernels."""
-        return self.problem.compute_kernel_targets(rows)
+        return self.problem.compute_kernel_targets(targets)
 
-    def build_starts(self, starts: Floats, count: int) -> Floats:
-        """Return `count` starts (k, count, nu): the start, then random ones."""
+    def build_starts(self, start_u: Floats, start_count: int) -> Floats:
+        """Return `start_count` starts (k, start_count, nu): the start, then random ones."""
         plan, seeds = self.problem.plan, self.seeds
-        out = np.repeat(starts[:, None], count, axis=1)
-        for i, seed in enumerate(extend_seeds(seeds, count - 1), 1):
-            out[:, i] = plan.randomize_starts(starts, seed, min(0.25 * i, 2.0))
-        return out
+        all_start_u = np.repeat(start_u[:, None], start_count, axis=1)
+        for i, seed in enumerate(extend_seeds(seeds, start_count - 1), 1):
+            all_start_u[:, i] = plan.randomize_starts(start_u, seed, min(0.25 * i, 2.0))
+        return all_start_u
 
 
-def _split_by_preference(preferred: Floats, count: int, first: int, last: int) -> Iterator[tuple[Floats, int, int]]:
+def _split_by_preference(
+    preferences: Floats, problem_count: int, first: int, last: int
+) -> Iterator[tuple[Floats, int, int]]:
     """Split problems first..last by preferred configuration (1|k, nu).
 
-    Yields the configuration, begin and end of each part of the `count` problems. The kernels take one configuration for
-    all lanes. Several starts of a problem are adjacent.
+    Yields the configuration, begin and end of each part of the `problem_count` problems. The kernels take one
+    configuration for all lanes. Several starts of a problem are adjacent.
     """
-    if len(preferred) == 1:
-        yield preferred[0], first, last
+    if len(preferences) == 1:
+        yield preferences[0], first, last
         return
-    starts_per_problem = count // max(len(preferred), 1) or 1
+    starts_per_problem = problem_count // max(len(preferences), 1) or 1
     for begin, end in pairwise(
         sorted({first, last, *range(first - first % starts_per_problem + starts_per_problem, last, starts_per_problem)})
     ):
-        yield preferred[begin // starts_per_problem], begin, end
+        yield preferences[begin // starts_per_problem], begin, end
 
 
 def pack_tree_arrays(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) -> tuple[tuple[Any, ...], int]:
     """Pack the arrays of a tree and its workspace size. They are for tree_lm.py and jacobian_methods.py."""
 
-    def make() -> tuple[tuple[Any, ...], int]:
+    def build_arrays() -> tuple[tuple[Any, ...], int]:
         from poise.kernels.tree_arrays import compute_workspace_size  # noqa: PLC0415  (imports Numba)
 
         dofs, aims = build_scaled_dofs(plan, stiffness), build_aims(plan, tolerance)
-        packed = plan.nodes, plan.frames, dofs, plan.terms, aims, plan.path_nodes, plan.row_ranges
-        return packed, compute_workspace_size(
-            len(plan.nodes), len(dofs), plan.layout.nu, 3 * len(plan.terms), plan.target_width
+        tree_arrays = plan.node_table, plan.frames, dofs, plan.term_table, aims, plan.path_nodes, plan.row_ranges
+        return tree_arrays, compute_workspace_size(
+            len(plan.node_table), len(dofs), plan.layout.nu, 3 * len(plan.term_table), plan.target_width
         )
 
-    return get_or_compute(plan, "tree", (tolerance, stiffness), make)
+    return get_or_compute(plan, "tree", (tolerance, stiffness), build_arrays)
 
 
-@lru_cache(_CACHE_SIZE)
-def _pack_tree_settings(options: LmOptions, *, prefers: bool) -> Floats:
+@lru_cache(_MAX_CACHED_SETTINGS)
+def _pack_tree_settings(options: LmOptions, *, has_preference: bool) -> Floats:
     """Pack the settings of kernels/tree_lm.py."""
-    pull, iterations = options.preference_share if prefers else 0.0, _compute_max_iterations(options, prefers=prefers)
+    preference_share, iterations = (
+        options.preference_share if has_preference else 0.0,
+        _compute_max_iterations(options, has_preference=has_preference),
+    )
     return np.array(
-        [options.damping, options.min_damping, iterations, options.restarts, options.polish_iterations, pull]
+        [
+            options.damping,
+            options.min_damping,
+            iterations,
+            options.restarts,
+            options.polish_iterations,
+            preference_share,
+        ]
     )
 
 
-def _compute_max_iterations(options: LmOptions, *, prefers: bool) -> int:
+def _compute_max_iterations(options: LmOptions, *, has_preference: bool) -> int:
     """Return the maximum iterations of one restart."""
-    return max(options.iterations, _MIN_PREFERENCE_ITERATIONS) if prefers and options.iterations else options.iterations
+    return (
+        max(options.iterations, _MIN_PREFERENCE_ITERATIONS)
+        if has_preference and options.iterations
+        else options.iterations
+    )
 
 
 def count_trace_rows(problem: Problem, options: LmOptions) -> int:
@@ -354,7 +387,7 @@ def count_trace_rows(problem: Problem, options: LmOptions) -> int:
 
     There is one for each iteration of all restarts, and one where each begins.
     """
-    rows_per_restart = _compute_max_iterations(options, prefers=problem.has_preference) + 1
+    rows_per_restart = _compute_max_iterations(options, has_preference=problem.has_preference) + 1
     return min(
         rows_per_restart * (options.restarts + 1) + _MAX_POLISHES * (options.polish_iterations + 1), _MAX_TRACE_ROWS
     )
@@ -363,7 +396,7 @@ def count_trace_rows(problem: Problem, options: LmOptions) -> int:
 def build_aims(plan: Plan, tolerance: Tolerance) -> Floats:
     """Build the aims of a plan with their tolerances."""
 
-    def make() -> Floats:
+    def fill_tolerances() -> Floats:
         aims = plan.aims.copy()
         for i, term in enumerate(plan.layout.terms):
             if term.kind == POSITION:
@@ -372,7 +405,7 @@ def build_aims(plan: Plan, tolerance: Tolerance) -> Floats:
                 aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * KERNEL_TOLERANCE_RATIO) ** 2
         return aims
 
-    return get_or_compute(plan, "aims", tolerance, make)
+    return get_or_compute(plan, "aims", tolerance, fill_tolerances)
 
 
 def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
@@ -382,32 +415,32 @@ def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
     coupled joints the leader's stiffness counts.
     """
 
-    def make() -> Floats:
+    def scale_dofs() -> Floats:
         dofs = plan.layout.dofs.copy()
-        for dof in {node.dof_start for node in plan.layout.nodes if node.kind == SLIDE}:
-            dofs[dof, DOF_WEIGHT] *= plan.size**2
+        for dof_start in {node.dof_start for node in plan.layout.nodes if node.kind == SLIDE}:
+            dofs[dof_start, DOF_WEIGHT] *= plan.unit_size**2
         mobilities = compute_mobilities(plan.skeleton, stiffness)
-        leaders = {node.dof_start: node for node in reversed(plan.layout.nodes) if node.kind != FIXED}
-        for node in leaders.values():
+        leader_nodes = {node.dof_start: node for node in reversed(plan.layout.nodes) if node.kind != FIXED}
+        for node in leader_nodes.values():
             dofs[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], DOF_WEIGHT] *= mobilities[node.row]
         return dofs
 
-    return get_or_compute(plan, "eased", stiffness, make)
+    return get_or_compute(plan, "eased", stiffness, scale_dofs)
 
 
-def extend_seeds(seeds: Floats, count: int) -> Floats:
-    """Return `count` seeds, extending the table (s, n). Seeds beyond the table recombine its numbers.
+def extend_seeds(seeds: Floats, seed_count: int) -> Floats:
+    """Return `seed_count` seeds, extending the table (s, n). Seeds beyond the table recombine its numbers.
 
     The kernels use the same rule, see kernels/arm_lm.py.
     """
-    number, column = np.arange(count)[:, None], np.arange(seeds.shape[1])
-    return seeds[(number + column * (number // len(seeds))) % len(seeds), column]
+    seed_number, column = np.arange(seed_count)[:, None], np.arange(seeds.shape[1])
+    return seeds[(seed_number + column * (seed_number // len(seeds))) % len(seeds), column]
 
 
 @cache
-def draw_seeds(dofs: int) -> Floats:
+def draw_seeds(dof_count: int) -> Floats:
     """Draw numbers (s, nd) in 0..1 for random restarts. They are the same for all problems."""
-    return np.random.default_rng(7).random((_SEED_COUNT, dofs))
+    return np.random.default_rng(7).random((_SEED_COUNT, dof_count))
 
 
 Engine = ArmEngine | TreeEngine
@@ -418,17 +451,17 @@ Engine = ArmEngine | TreeEngine
 
 def build_answer(problem: Problem, output: KernelOutput) -> Answer:
     """Convert kernel output into an answer with q."""
-    history = None if output.trace is None else build_trace(problem, output.trace[:, 0], output.trace[:, 1:])
+    trace = None if output.trace is None else build_trace(problem, output.trace[:, 0], output.trace[:, 1:])
     q = problem.compute_q(output.u, output.iterations > 0)
-    return Answer(q, output.met, output.iterations, output.iterations * len(problem.plan.layout.dofs), history)
+    return Answer(q, output.met, output.iterations, output.iterations * len(problem.plan.layout.dofs), trace)
 
 
-def build_trace(problem: Problem, errors: Floats, u: Floats) -> Trace:
+def build_trace(problem: Problem, squared_errors: Floats, u: Floats) -> Trace:
     """Build a trace from squared errors (t,) and u (t, nu). For a single position the errors are distances."""
     plan, terms = problem.plan, problem.plan.layout.terms
     is_single_position = len(terms) == 1 and terms[0].kind == POSITION
     scale = plan.unit / float(plan.aims[0, 7]) if is_single_position else 1.0
-    return Trace(np.sqrt(errors) * scale, problem.compute_q(u, np.arange(len(u)) > 0, traced=True))
+    return Trace(np.sqrt(squared_errors) * scale, problem.compute_q(u, np.arange(len(u)) > 0, traced=True))
 
 
 def answer_with_start(problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
@@ -437,12 +470,12 @@ def answer_with_start(problem: Problem, targets: Floats, tolerance: Tolerance, r
     For prefer="all" it is the only solution, if it meets the goals.
     """
     k = len(targets)
-    none = np.zeros(k, dtype=np.int64)
+    zero_counts = np.zeros(k, dtype=np.int64)
     q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
     errors = problem.compute_errors(q, targets)
-    met = problem.is_met(errors, tolerance)
-    history = Trace(np.linalg.norm(errors[:1], axis=-1), q[:1]) if request.trace else None
-    return Answer(q, met, none, none, history, q[met] if request.prefer == "all" else None)
+    is_met = problem.is_met(errors, tolerance)
+    trace = Trace(np.linalg.norm(errors[:1], axis=-1), q[:1]) if request.trace else None
+    return Answer(q, is_met, zero_counts, zero_counts, trace, q[is_met] if request.prefer == "all" else None)
 
 
 # --- Search from several starts: random starts, closest solution, all solutions --------------------------------------
@@ -455,61 +488,71 @@ _FULL_TURN_RAD = 2 * np.pi
 def draw_random_starts(
     skeleton: Skeleton,
     q: Floats,
-    rows: tuple[int, ...],
-    share: float,
+    joint_indices: tuple[int, ...],
+    range_share: float,
     draws: Floats,
     *,
-    length: float,
-    translates: bool,
+    unbounded_length: float,
+    has_translation: bool,
 ) -> Floats:
-    """Draw random values for the joints in `rows` of q (k, nq). The result is within limits if q is.
+    """Draw random values for the joints in `joint_indices` of q (k, nq). The result is within limits if q is.
 
-    share       largest offset, as a share of a joint's range; of half a turn, or of `length` for slides, where the
-                range is infinite. Values are uniform in the allowed part
-    draws       (rows, DRAWS_PER_JOINT) numbers in 0..1, the same for every configuration
-    length      [file units]
-    translates  whether a free joint translates as well
+    range_share       largest offset, as a share of a joint's range; of half a turn, or of `unbounded_length` for
+                      slides, where the range is infinite. Values are uniform in the allowed part
+    draws             (joints, DRAWS_PER_JOINT) numbers in 0..1, the same for every configuration
+    unbounded_length  [file units]
+    has_translation   whether a free joint translates as well
     """
     q = q.copy()
-    for row, numbers in zip(rows, draws, strict=True):
-        first, kind, limit = int(skeleton.q_start[row]), skeleton.kinds[row], skeleton.limits[row]
+    for joint_index, joint_draws in zip(joint_indices, draws, strict=True):
+        start_column, kind, limit = (
+            int(skeleton.q_start[joint_index]),
+            skeleton.kinds[joint_index],
+            skeleton.limits[joint_index],
+        )
         if kind in (Kind.HINGE, Kind.SLIDE):
-            half_width = np.pi if kind == Kind.HINGE else length
-            low, high = skeleton.value_ranges[first]
-            q[:, first] = _draw_in_range(q[:, first], low, high, share, half_width, numbers[0])
+            unbounded_width = np.pi if kind == Kind.HINGE else unbounded_length
+            low, high = skeleton.value_ranges[start_column]
+            q[:, start_column] = _draw_in_range(
+                q[:, start_column], low, high, range_share, unbounded_width, joint_draws[0]
+            )
             continue
         if kind == Kind.FREE:
-            for axis in range(3 if translates else 0):
-                column, (low, high) = first + axis, skeleton.value_ranges[first + axis]
-                q[:, column] = _draw_in_range(q[:, column], low, high, share, length, numbers[3 + axis])
-            first += 3
-        quaternions = q[:, first : first + 4]
+            for axis in range(3 if has_translation else 0):
+                column, (low, high) = start_column + axis, skeleton.value_ranges[start_column + axis]
+                q[:, column] = _draw_in_range(
+                    q[:, column], low, high, range_share, unbounded_length, joint_draws[3 + axis]
+                )
+            start_column += 3
+        quaternions = q[:, start_column : start_column + 4]
         if isinstance(limit, Range) and limit.axis is not None:
-            angle = clamp_angles(rotations.twist_angle(quaternions, np.array(limit.axis)), limit.low, limit.high)
-            new_angle = _draw_in_range(angle, limit.low, limit.high, share, np.pi, numbers[0])
-            q[:, first : first + 4] = rotations.about(np.array(limit.axis), new_angle)
+            angles = clamp_angles(rotations.twist_angle(quaternions, np.array(limit.axis)), limit.low, limit.high)
+            new_angles = _draw_in_range(angles, limit.low, limit.high, range_share, np.pi, joint_draws[0])
+            q[:, start_column : start_column + 4] = rotations.about(np.array(limit.axis), new_angles)
         else:
-            rotation = np.broadcast_to(_draw_rotation(share * np.pi, numbers), quaternions.shape)
-            q[:, first : first + 4] = rotations.normalise(rotations.multiply(rotation, quaternions))
+            rotation = np.broadcast_to(_draw_rotation(range_share * np.pi, joint_draws), quaternions.shape)
+            q[:, start_column : start_column + 4] = rotations.normalise(rotations.multiply(rotation, quaternions))
     return skeleton.legal(q)[0]
 
 
-def _draw_in_range(value: Floats, low: float, high: float, share: float, unbounded_width: float, draw: float) -> Floats:
+def _draw_in_range(
+    values: Floats, low: float, high: float, range_share: float, unbounded_width: float, draw: float
+) -> Floats:
     """Draw values (k,) from low..high within an offset.
 
     The offset is a share of the range, or of `unbounded_width` where the range is infinite.
     """
-    span = high - low
-    reach = share * (span if np.isfinite(span) else unbounded_width)
-    from_, to = np.maximum(low, value - reach), np.minimum(high, value + reach)
-    return np.clip(from_ + draw * (to - from_), low, high)
+    range_width = high - low
+    max_offset = range_share * (range_width if np.isfinite(range_width) else unbounded_width)
+    draw_low, draw_high = np.maximum(low, values - max_offset), np.minimum(high, values + max_offset)
+    return np.clip(draw_low + draw * (draw_high - draw_low), low, high)
 
 
 def _draw_rotation(max_angle: float, draws: Floats) -> Floats:
     """Draw a rotation by at most `max_angle` [rad], uniformly in rotation vectors."""
-    height, around = 2 * draws[0] - 1, _FULL_TURN_RAD * draws[1]
+    height, azimuth = 2 * draws[0] - 1, _FULL_TURN_RAD * draws[1]
     radius = np.sqrt(1 - height * height)
-    axis = np.array([radius * np.cos(around), radius * np.sin(around), height])
+    axis = np.array([radius * np.cos(azimuth), radius * np.sin(azimuth), height])
     return rotations.about(axis, max_angle * np.cbrt(draws[2]))
 
 
@@ -527,40 +570,42 @@ def solve_closest(engine: Engine, targets: Floats, request: Request) -> Answer:
 
     Distance is the sum of squared joint differences; candidates come from the start and the seeds.
     """
-    count = request.seeds or _CLOSEST_START_COUNT
-    chunk = max(_MAX_PARALLEL_STARTS // count, 1)
+    start_count = request.seeds or _CLOSEST_START_COUNT
+    chunk_size = max(_MAX_PARALLEL_STARTS // start_count, 1)
     problem, plan = engine.problem, engine.problem.plan
-    u, met = np.zeros((len(targets), plan.layout.nu)), np.zeros(len(targets), dtype=bool)
+    u, is_met = np.zeros((len(targets), plan.layout.nu)), np.zeros(len(targets), dtype=bool)
     iterations = np.zeros(len(targets), dtype=np.int64)
-    starts = np.broadcast_to(problem.start_u, u.shape)
-    for first in range(0, len(targets), chunk):
-        rows = slice(first, first + chunk)
-        u[rows], met[rows], iterations[rows] = _solve_closest_chunk(
-            engine.select_rows(rows), targets[rows], starts[rows], count, request.threads
+    start_u = np.broadcast_to(problem.start_u, u.shape)
+    for first in range(0, len(targets), chunk_size):
+        rows = slice(first, first + chunk_size)
+        u[rows], is_met[rows], iterations[rows] = _solve_closest_chunk(
+            engine.select_rows(rows), targets[rows], start_u[rows], start_count, request.threads
         )
         if request.progress is not None:
             request.progress(len(targets[rows]))
-    missed = ~met
-    if missed.any():  # the normal solve takes more iterations, and polishes the nearest pose
-        part = engine.select_rows(missed)
-        output = part.solve_first(part.pack_targets(targets[missed]), starts[missed], threads=request.threads)
-        u[missed], met[missed] = output.u, output.met
-        iterations[missed] += output.iterations
-    moved = (u != starts).any(axis=-1)
-    return Answer(problem.compute_q(u, moved), met, iterations, iterations * len(plan.layout.dofs))
+    is_missed = ~is_met
+    if is_missed.any():  # the normal solve takes more iterations, and polishes the nearest pose
+        missed_engine = engine.select_rows(is_missed)
+        output = missed_engine.solve_first(
+            missed_engine.pack_targets(targets[is_missed]), start_u[is_missed], threads=request.threads
+        )
+        u[is_missed], is_met[is_missed] = output.u, output.met
+        iterations[is_missed] += output.iterations
+    is_moved = (u != start_u).any(axis=-1)
+    return Answer(problem.compute_q(u, is_moved), is_met, iterations, iterations * len(plan.layout.dofs))
 
 
 def _solve_closest_chunk(
-    engine: Engine, targets: Floats, starts: Floats, count: int, threads: int
+    engine: Engine, targets: Floats, start_u: Floats, start_count: int, threads: int
 ) -> tuple[Floats, Bools, Ints]:
     plan = engine.problem.plan
-    solutions, met, iterations = _solve_from_all_starts(engine, targets, starts, count, threads)
-    start_of_solution = np.repeat(starts, count, axis=0)
+    solutions, is_met, iterations = _solve_from_all_starts(engine, targets, start_u, start_count, threads)
+    start_of_solution = np.repeat(start_u, start_count, axis=0)
     solutions = plan.unwrap_near(solutions.reshape(start_of_solution.shape), start_of_solution).reshape(solutions.shape)
-    squared_distance = (plan.compute_differences(solutions, starts[:, None]) ** 2).sum(axis=-1)
-    best = np.where(met, squared_distance, np.inf).argmin(axis=1)
-    nearest = np.take_along_axis(solutions, best[:, None, None], axis=1)[:, 0]
-    return nearest, np.any(met, axis=1), np.sum(iterations, axis=1)
+    squared_distance = (plan.compute_differences(solutions, start_u[:, None]) ** 2).sum(axis=-1)
+    best_index = np.where(is_met, squared_distance, np.inf).argmin(axis=1)
+    nearest_u = np.take_along_axis(solutions, best_index[:, None, None], axis=1)[:, 0]
+    return nearest_u, np.any(is_met, axis=1), np.sum(iterations, axis=1)
 
 
 def solve_all(engine: Engine, targets: Floats, request: Request, min_distance: float | None) -> Answer:
@@ -571,9 +616,9 @@ def solve_all(engine: Engine, targets: Floats, request: Request, min_distance: f
     radius `min_distance` is returned, chosen greedily from the nearest to the start on.
     """
     problem, plan = engine.problem, engine.problem.plan
-    count = request.seeds or _ALL_START_COUNT
-    all_u, met, iterations = _solve_from_all_starts(engine, targets, problem.start_u, count, request.threads)
-    u = plan.unwrap_near(all_u[met], problem.start_u)
+    start_count = request.seeds or _ALL_START_COUNT
+    all_u, is_met, iterations = _solve_from_all_starts(engine, targets, problem.start_u, start_count, request.threads)
+    u = plan.unwrap_near(all_u[is_met], problem.start_u)
     if not len(u):
         answer = solve_closest(engine, targets, replace(request, seeds=1))
         return answer._replace(solutions=answer.q[answer.met])
@@ -581,23 +626,30 @@ def solve_all(engine: Engine, targets: Floats, request: Request, min_distance: f
     radius = min_distance or (
         _FAMILY_RADIUS if len(plan.layout.dofs) > plan.layout.target_dofs else _MIN_SOLUTION_DISTANCE
     )
-    distinct: list[Floats] = []
+    distinct_u: list[Floats] = []
     while len(u):
-        distinct.append(u[0])
+        distinct_u.append(u[0])
         u = u[plan.compute_differences(u, u[0]).max(axis=-1) > radius]
-    solutions = np.stack(distinct)
+    solutions = np.stack(distinct_u)
     q = problem.compute_q(solutions, (solutions != problem.start_u[0]).any(axis=-1))
-    total = iterations.sum(axis=1)
-    return Answer(q[:1], np.ones(1, dtype=bool), total, total * len(plan.layout.dofs), solutions=q)
+    iteration_total = iterations.sum(axis=1)
+    return Answer(q[:1], np.ones(1, dtype=bool), iteration_total, iteration_total * len(plan.layout.dofs), solutions=q)
 
 
 def _solve_from_all_starts(
-    engine: Engine, targets: Floats, starts: Floats, count: int, threads: int
+    engine: Engine, targets: Floats, start_u: Floats, start_count: int, threads: int
 ) -> tuple[Floats, Bools, Ints]:
-    """Solve every target from every start: u (k, count, nu). Also return success and iterations (k, count)."""
+    """Solve every target from every start: u (k, start_count, nu).
+
+    Also return success and iterations (k, start_count).
+    """
     single_start_options = replace(engine.options, restarts=0, polish_iterations=0)
-    from_u = engine.build_starts(starts, count).reshape(-1, starts.shape[-1])
-    rows = np.repeat(engine.pack_targets(targets), count, axis=0)
-    output = engine.solve_first(rows, from_u, threads=threads, options=single_start_options)
-    shape = (len(targets), count)
-    return output.u.reshape(*shape, starts.shape[-1]), output.met.reshape(shape), output.iterations.reshape(shape)
+    all_start_u = engine.build_starts(start_u, start_count).reshape(-1, start_u.shape[-1])
+    repeated_targets = np.repeat(engine.pack_targets(targets), start_count, axis=0)
+    output = engine.solve_first(repeated_targets, all_start_u, threads=threads, options=single_start_options)
+    batch_shape = (len(targets), start_count)
+    return (
+        output.u.reshape(*batch_shape, start_u.shape[-1]),
+        output.met.reshape(batch_shape),
+        output.iterations.reshape(batch_shape),
+    )

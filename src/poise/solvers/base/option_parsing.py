@@ -1,4 +1,4 @@
-"""Parameters of a class, from its signature and docstring.
+"""Parameters of solvers and goals: listing, description and parsing from text.
 
 The command line and the viewer read options through this module. Each option is thus defined once: as a field of a
 solver or goal, described in the class docstring.
@@ -72,35 +72,41 @@ def _read_descriptions(cls: type) -> dict[str, str]:
     return {name: text for names, text in texts for name in names.split(", ")}
 
 
-def parse_options(cls: type, texts: Iterable[str], label: str) -> dict[str, Any]:
+def parse_options(cls: type, assignments: Iterable[str], label: str) -> dict[str, Any]:
     """Parse texts `name=value` into arguments for a class. UnknownNameError lists the existing ones."""
     parameters_by_name = {parameter.name: parameter for parameter in list_parameters(cls)}
     arguments: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
+    for assignment in assignments:
+        name, separator, value_text = assignment.partition("=")
         name = name.strip().replace("-", "_")
-        if not equals:
-            raise InputError(f"an option of {label} is written name=value, not {text!r}")
+        if not separator:
+            raise InputError(f"an option of {label} is written name=value, not {assignment!r}")
         if name not in parameters_by_name:
             raise UnknownNameError(f"option of {label}", name, tuple(parameters_by_name), plural=f"options of {label}")
         if name in arguments:
             raise InputError(f"the option {name} of {label} is given twice")
-        arguments[name] = parameters_by_name[name].read(value)
+        arguments[name] = parameters_by_name[name].read(value_text)
     return arguments
 
 
 def describe_type(hint: Any) -> str:
     """Describe a type in words."""
-    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a name", NoneType: "none"}
-    if hint in names:
-        return names[hint]
+    type_descriptions = {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        str: "a name",
+        NoneType: "none",
+    }
+    if hint in type_descriptions:
+        return type_descriptions[hint]
     if hint == ArrayLike:
         return "numbers with commas between"
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    origin, type_arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
-        return " or ".join(map(str, inner))
+        return " or ".join(map(str, type_arguments))
     if origin in (typing.Union, UnionType):
-        return " or ".join(dict.fromkeys(describe_type(part) for part in _split_union(inner)))
+        return " or ".join(dict.fromkeys(describe_type(member_type) for member_type in _split_union(type_arguments)))
     if _is_mapping(origin):
         return "joint=number with commas between"
     return "names with commas between"
@@ -117,26 +123,30 @@ _UNREADABLE = _Unreadable()
 
 
 def _parse_value(hint: Any, text: str) -> Any:
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    origin, type_arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint == ArrayLike:
         return _parse_numbers(text)
     if origin in (typing.Union, UnionType):
-        values = (_parse_value(part, text) for part in sorted(_split_union(inner), key=_rank_type))
+        values = (
+            _parse_value(member_type, text) for member_type in sorted(_split_union(type_arguments), key=_rank_type)
+        )
         return next((value for value in values if value is not _UNREADABLE), _UNREADABLE)
     if origin is Literal:
-        return next((value for value in inner if str(value) == text), _UNREADABLE)
+        return next((value for value in type_arguments if str(value) == text), _UNREADABLE)
     if _is_mapping(origin):
         return _parse_mapping(text)
     if origin in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Iterable)):
-        return _parse_numbers(text) if inner[:1] == (float,) else tuple(name.strip() for name in text.split(","))
-    readers: dict[Any, Callable[[str], Any]] = {
+        return (
+            _parse_numbers(text) if type_arguments[:1] == (float,) else tuple(name.strip() for name in text.split(","))
+        )
+    parsers: dict[Any, Callable[[str], Any]] = {
         NoneType: _parse_none,
         bool: _parse_truth,
-        int: _parse_whole,
+        int: _parse_integer,
         float: _parse_number,
         str: str,
     }
-    return readers.get(hint, lambda _: _UNREADABLE)(text)
+    return parsers.get(hint, lambda _: _UNREADABLE)(text)
 
 
 def _split_union(types: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -147,15 +157,15 @@ def _split_union(types: tuple[Any, ...]) -> tuple[Any, ...]:
     array_types = typing.get_args(ArrayLike)
     if not array_types or not set(array_types) <= set(types):
         return types
-    return (*(part for part in types if part not in array_types), ArrayLike)
+    return (*(member_type for member_type in types if member_type not in array_types), ArrayLike)
 
 
 def _rank_type(hint: Any) -> int:
     """Return the rank of a type when parsing unions. Names come last, because any text is one."""
     origin = typing.get_origin(hint)
-    order = [NoneType, bool, int, float]
-    if hint in order:
-        return order.index(hint)
+    ranked_types = [NoneType, bool, int, float]
+    if hint in ranked_types:
+        return ranked_types.index(hint)
     return 7 if hint is str else 4 if _is_mapping(origin) else 5 if origin is Literal else 6
 
 
@@ -171,29 +181,29 @@ def _parse_truth(text: str) -> Any:
     return _TRUTH_VALUES.get(text.lower(), _UNREADABLE)
 
 
-def _parse_whole(text: str) -> Any:
+def _parse_integer(text: str) -> Any:
     return int(text) if re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII) else _UNREADABLE
 
 
 def _parse_number(text: str) -> Any:
     try:
-        value = float(text) if text.isascii() and "_" not in text else math.nan  # float() accepts 1_0
+        number = float(text) if text.isascii() and "_" not in text else math.nan  # float() accepts 1_0
     except ValueError:
         return _UNREADABLE
-    return _UNREADABLE if math.isnan(value) else value
+    return _UNREADABLE if math.isnan(number) else number
 
 
 def _parse_numbers(text: str) -> Any:
-    values = tuple(_parse_number(part) for part in text.replace(",", " ").split())
-    return _UNREADABLE if not values or _UNREADABLE in values else values
+    numbers = tuple(_parse_number(word) for word in text.replace(",", " ").split())
+    return _UNREADABLE if not numbers or _UNREADABLE in numbers else numbers
 
 
 def _parse_mapping(text: str) -> Any:
-    values: dict[str, float] = {}
-    for part in text.split(","):
-        name, equals, value = part.rpartition("=")
-        number = _parse_number(value)
-        if not equals or number is _UNREADABLE:
+    numbers_by_name: dict[str, float] = {}
+    for pair_text in text.split(","):
+        name, separator, number_text = pair_text.rpartition("=")
+        number = _parse_number(number_text)
+        if not separator or number is _UNREADABLE:
             return _UNREADABLE
-        values[name.strip()] = number
-    return values
+        numbers_by_name[name.strip()] = number
+    return numbers_by_name

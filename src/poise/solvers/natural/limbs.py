@@ -14,7 +14,7 @@ from poise.kernels.layout import (
     NATURAL_BEND_LENGTH,
     NATURAL_BEND_ROW,
     NATURAL_BEND_SIDE,
-    NATURAL_BEND_STRAIGHT_GAIN,
+    NATURAL_BEND_STRAIGHT_WEIGHT,
     NATURAL_BEND_UP,
 )
 from poise.maths import rotations
@@ -155,9 +155,11 @@ def _numbers(
     found = np.zeros(NATURAL_BEND_ROW)
     body, own, up = maps[carrier], maps[rows[2]], axes[1]
     local = (body, along), (body, bend), (own, normalise(straight)), (own, ahead), (body, up)
-    found[:NATURAL_BEND_STRAIGHT_GAIN] = np.concatenate([normalise(np.linalg.solve(at[:3, :3], v)) for at, v in local])
+    found[:NATURAL_BEND_STRAIGHT_WEIGHT] = np.concatenate(
+        [normalise(np.linalg.solve(at[:3, :3], v)) for at, v in local]
+    )
     upper, built_in = float(np.linalg.norm(middle - first)), _built_in(points[rows])
-    found[NATURAL_BEND_STRAIGHT_GAIN:] = *_GAINS[kind], length, upper, built_in
+    found[NATURAL_BEND_STRAIGHT_WEIGHT:] = *_GAINS[kind], length, upper, built_in
     if kind == "leg":  # a knee that is drawn up stands above hip and foot
         found[NATURAL_BEND_UP : NATURAL_BEND_UP + 3] = 0.0
     return found

@@ -97,7 +97,7 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
 def _is_solvable(problem: Problem, stage: NaturalStage) -> bool:
     """Whether it has joints, and they can be turned: not below a scale of zero."""
     try:
-        return bool(Problem(_single(problem.start), stage.goals, stage.free_root).plan.joints)
+        return bool(Problem(_single(problem.start), stage.goals, stage.free_root).plan.joint_names)
     except UnsupportedError:
         return False
 

@@ -28,7 +28,7 @@ from poise.model.rig_roles import search_roles
 from poise.model.skeleton import Kind
 from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer.document.document import (
-    AUTO,
+    AUTO_SOLVER,
     CHAIN_KINDS,
     ChainTarget,
     Document,
@@ -54,7 +54,7 @@ from poise.viewer.protocol import (
 def choose_solver(document: Document, args: dict[str, Any]) -> Document:
     """Choose the solver of a view, with default options."""
     name = read_text(args, "name")
-    if name != AUTO:
+    if name != AUTO_SOLVER:
         solvers.make_solver(name)
     return _replace_choice(document, args, SolverChoice(name))
 
@@ -64,8 +64,8 @@ def set_option(document: Document, args: dict[str, Any]) -> Document:
     choice, name = document.solvers[_read_view(args)], read_text(args, "name")
     parameters_by_name = (
         {}
-        if choice.name == AUTO
-        else {one.name: one for one in list_parameters(type(solvers.make_solver(choice.name)))}
+        if choice.name == AUTO_SOLVER
+        else {parameter.name: parameter for parameter in list_parameters(type(solvers.make_solver(choice.name)))}
     )
     if name not in parameters_by_name:
         raise UnknownNameError(
@@ -75,10 +75,10 @@ def set_option(document: Document, args: dict[str, Any]) -> Document:
         options = tuple(pair for pair in choice.options if pair[0] != name)
         return _replace_choice(document, args, SolverChoice(choice.name, options))
     value = args["value"]
-    written_value = (
+    option_text = (
         str(value).lower() if isinstance(value, bool) else f"{value!r}" if isinstance(value, float) else str(value)
     )
-    return _replace_choice(document, args, choice.with_option(name, parameters_by_name[name].read(written_value[:200])))
+    return _replace_choice(document, args, choice.with_option(name, parameters_by_name[name].read(option_text[:200])))
 
 
 def _read_view(args: dict[str, Any]) -> int:
@@ -93,9 +93,9 @@ def _read_whole_number(args: dict[str, Any], name: str, low: int, high: int) -> 
 
 
 def _replace_choice(document: Document, args: dict[str, Any], choice: SolverChoice) -> Document:
-    pair = list(document.solvers)
-    pair[_read_view(args)] = choice
-    return document.replace(solvers=(pair[0], pair[1]))
+    choices = list(document.solvers)
+    choices[_read_view(args)] = choice
+    return document.replace(solvers=(choices[0], choices[1]))
 
 
 def set_mode(document: Document, args: dict[str, Any]) -> Document:
@@ -112,12 +112,12 @@ def set_run(document: Document, args: dict[str, Any]) -> Document:
 
     Live solves to the end for each target, iterate does one iteration a frame.
     """
-    return document.replace(run=read_choice(args, "value", ("live", "iterate", "step")))
+    return document.replace(pace=read_choice(args, "value", ("live", "iterate", "step")))
 
 
 def set_origin(document: Document, args: dict[str, Any]) -> Document:
     """Set the initial pose of solves: displayed pose or start pose."""
-    return document.replace(origin=read_choice(args, "value", ("last", "start")))
+    return document.replace(solve_start=read_choice(args, "value", ("last", "start")))
 
 
 def set_tolerance(document: Document, args: dict[str, Any]) -> Document:
@@ -133,7 +133,7 @@ def switch_free_root(document: Document, args: dict[str, Any]) -> Document:
 
 def set_view_count(document: Document, args: dict[str, Any]) -> Document:
     """Set the number of views, one or two."""
-    return document.replace(views=_read_whole_number(args, "count", 1, 2))
+    return document.replace(view_count=_read_whole_number(args, "count", 1, 2))
 
 
 # --- Joint limits in the JSON form of the page -----------------------------------------------------------------------
@@ -149,17 +149,18 @@ def set_limit(document: Document, args: dict[str, Any]) -> Document:
     joint = document.skeleton.names[document.skeleton.index(read_text(args, "joint"))]
     value = args.get("limit")
     new_limit = None if value is None else read_limit(value)
-    old = document.skeleton[joint].limit
-    if new_limit is not None and old is not None:
-        new_limit = dataclasses.replace(new_limit, soft=old.soft)  # the page edits the ends only, not their softness
+    old_limit = document.skeleton[joint].limit
+    if new_limit is not None and old_limit is not None:
+        # the page edits the ends only, not their softness
+        new_limit = dataclasses.replace(new_limit, soft=old_limit.soft)
     return document.replace(skeleton=document.skeleton.with_limits({joint: new_limit}))
 
 
 def switch_anatomical_limits(document: Document, args: dict[str, Any]) -> Document:
     """Add or remove human limits on joints without own limits. Other limits stay."""
     if not read_bool(args, "on"):
-        gone = dict.fromkeys(_list_anatomical_joints(document))
-        return document.replace(skeleton=document.skeleton.with_limits(gone))
+        removed_limits = dict.fromkeys(_list_anatomical_joints(document))
+        return document.replace(skeleton=document.skeleton.with_limits(removed_limits))
     obstacle = describe_anatomical_limits(document)["why"]
     if obstacle is not None:
         raise InputError(obstacle)
@@ -182,8 +183,8 @@ def describe_anatomical_limits(document: Document) -> dict[str, Any]:
 
 
 def _list_anatomical_joints(document: Document) -> list[str]:
-    rows = zip(document.skeleton.names, document.skeleton.limits, strict=True)
-    return [name for name, limit in rows if limit is not None and limit.source == LIMIT_SOURCE]
+    names_and_limits = zip(document.skeleton.names, document.skeleton.limits, strict=True)
+    return [name for name, limit in names_and_limits if limit is not None and limit.source == LIMIT_SOURCE]
 
 
 def _find_missing_limits(document: Document) -> dict[str, Limit]:
@@ -206,16 +207,16 @@ def _find_human_limits(rig: Rig) -> dict[str, Limit] | str:
     return get_or_compute(rig, "limits of people", None, find_limits)
 
 
-def read_limit(value: Any) -> Limit:
+def read_limit(content: Any) -> Limit:
     """Parse a limit from its JSON form."""
-    if not isinstance(value, dict):
-        raise InputError(f"a limit is an object with a type, not {abbreviate(value)}")
-    args = cast("dict[str, Any]", value)
-    kind = read_choice(args, "type", _LIMIT_TYPES)
-    if kind == "range":
+    if not isinstance(content, dict):
+        raise InputError(f"a limit is an object with a type, not {abbreviate(content)}")
+    args = cast("dict[str, Any]", content)
+    limit_type = read_choice(args, "type", _LIMIT_TYPES)
+    if limit_type == "range":
         low, high = _read_ends(args, "low", "high")
         return Range(low, high, axis=read_vector(args, "axis") if args.get("axis") is not None else None)
-    if kind == "swing_twist":
+    if limit_type == "swing_twist":
         across = read_vector(args, "across") if args.get("across") is not None else None
         return SwingTwist(read_vector(args, "axis"), _read_swing(args), _read_pair(args.get("twist"), "twist"), across)
     order = read_choice(args, "order", ORDERS)
@@ -237,8 +238,8 @@ def write_limit(limit: Limit) -> dict[str, Any]:
     return {"type": "euler", "order": limit.order, "ranges": ranges}
 
 
-def _format_end(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _format_end(end: float) -> float | None:
+    return end if math.isfinite(end) else None
 
 
 def _read_ends(args: dict[str, Any], low: str, high: str) -> tuple[float, float]:
@@ -268,8 +269,8 @@ def _read_pairs(args: dict[str, Any], name: str, count: int) -> list[tuple[float
 def _read_swing(args: dict[str, Any]) -> Any:
     """Parse one half-angle, or two pairs of sides."""
     if isinstance(args.get("swing"), list):
-        first, second = _read_pairs(args, "swing", 2)
-        return (first, second)
+        first_sides, second_sides = _read_pairs(args, "swing", 2)
+        return (first_sides, second_sides)
     return read_number(args, "swing", 0.0, math.pi)
 
 
@@ -277,7 +278,7 @@ def _read_swing(args: dict[str, Any]) -> Any:
 
 
 def move_target(document: Document, args: dict[str, Any]) -> Document:
-    """Move or rotate the target of a chain. A target of a chain with `ground` stays on the terrain."""
+    """Move or rotate the target of a chain. A target of a chain with `stays_on_ground` stays on the terrain."""
     chain = document.find_chain(read_text(args, "chain"))
     changes: dict[str, Any] = {}
     if "position" in args:
@@ -293,11 +294,11 @@ def move_target(document: Document, args: dict[str, Any]) -> Document:
 
 def place_on_ground(document: Document, chain: ChainTarget) -> ChainTarget:
     """Place the target of a chain on the terrain. It keeps the height that the tip has above the floor at rest."""
-    if not chain.ground or document.terrain is None:
+    if not chain.stays_on_ground or document.terrain_spec is None:
         return chain
-    ground = build_document_terrain(document.rig, document.terrain)
-    rest_height = document.rig.rest.world[chain.tip].positions[ground.up]
-    return chain.replace(position=ground.place_point(chain.position, float(rest_height) - ground.floor))
+    ground = build_document_terrain(document.rig, document.terrain_spec)
+    rest_height = document.rig.rest.world[chain.tip].positions[ground.up_index]
+    return chain.replace(position=ground.place_point(chain.position, float(rest_height) - ground.floor_height))
 
 
 def set_pole(document: Document, args: dict[str, Any]) -> Document:
@@ -312,13 +313,13 @@ def set_pole(document: Document, args: dict[str, Any]) -> Document:
 def move_handle(document: Document, args: dict[str, Any]) -> Document:
     """Move a handle of a program."""
     name = read_text(args, "name")
-    if name not in [one.name for one in document.handles]:
-        raise UnknownNameError("handle", name, [one.name for one in document.handles])
+    if name not in [gizmo.name for gizmo in document.handles]:
+        raise UnknownNameError("handle", name, [gizmo.name for gizmo in document.handles])
     changes: dict[str, Any] = {"position": read_vector(args, "position")}
     if "rotation" in args:
         changes["rotation"] = read_quaternion(args, "rotation")
-    moved = tuple(dataclasses.replace(one, **changes) if one.name == name else one for one in document.handles)
-    return document.replace(handles=moved)
+    gizmos = tuple(dataclasses.replace(gizmo, **changes) if gizmo.name == name else gizmo for gizmo in document.handles)
+    return document.replace(handles=gizmos)
 
 
 # --- Add, change and remove chains and pins --------------------------------------------------------------------------
@@ -334,11 +335,11 @@ def add_chain(document: Document, args: dict[str, Any], displayed_pose: Pose) ->
 
 
 def _append_chain(
-    document: Document, displayed_pose: Pose, tip: str, root: str | None, kind: Any, name: str | None = None
+    document: Document, displayed_pose: Pose, tip: str, root: str | None, kind: Any, wanted_name: str | None = None
 ) -> Document:
     if len(document.chains) >= _MAX_CHAINS:
         raise InputError(f"there are {_MAX_CHAINS} chains already; remove one first")
-    chain = build_chain(displayed_pose, _find_unused_name(document, name or tip), root, tip, kind)
+    chain = build_chain(displayed_pose, _find_unused_name(document, wanted_name or tip), root, tip, kind)
     joints = chain.list_joints(document.skeleton)
     if all(document.skeleton[joint].kind == Kind.FIXED for joint in joints[:-1]):
         raise InputError(f"nothing above {chain.tip!r} can move; choose a joint further down the limb as its tip")
@@ -346,15 +347,19 @@ def _append_chain(
 
 
 def _find_unused_name(document: Document, name: str) -> str:
-    taken = {chain.id for chain in document.chains}
-    numbered = (f"{name} {i}" for i in range(2, _MAX_CHAINS + 3))
-    return name if name not in taken else next(other for other in numbered if other not in taken)
+    used_names = {chain.id for chain in document.chains}
+    numbered_names = (f"{name} {i}" for i in range(2, _MAX_CHAINS + 3))
+    return (
+        name
+        if name not in used_names
+        else next(candidate for candidate in numbered_names if candidate not in used_names)
+    )
 
 
 def remove_chain(document: Document, args: dict[str, Any]) -> Document:
     """Remove a chain."""
-    removed = document.find_chain(read_text(args, "chain"))
-    return document.replace(chains=tuple(chain for chain in document.chains if chain.id != removed.id))
+    removed_chain = document.find_chain(read_text(args, "chain"))
+    return document.replace(chains=tuple(chain for chain in document.chains if chain.id != removed_chain.id))
 
 
 def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
@@ -366,7 +371,7 @@ def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose)
     if "enabled" in args:
         changes["enabled"] = read_bool(args, "enabled")
     if "ground" in args:
-        changes["ground"] = read_bool(args, "ground")
+        changes["stays_on_ground"] = read_bool(args, "ground")
     if "weight" in args:
         changes["weight"] = read_number(args, "weight", 1e-6, 1e6)
     if "axis" in args:
@@ -383,20 +388,20 @@ def _initialise_target(displayed_pose: Pose, old_chain: ChainTarget, new_chain: 
     """Initialise the target of a chain with a changed kind. A pin holds the joint at its current position."""
     if new_chain.kind == old_chain.kind:
         return new_chain
-    at_tip = build_chain(displayed_pose, new_chain.id, new_chain.root, new_chain.tip, axis=new_chain.axis)
-    position = at_tip.position if new_chain.kind == "pin" else new_chain.position
-    return new_chain.replace(position=position, rotation=at_tip.rotation, direction=at_tip.direction)
+    tip_chain = build_chain(displayed_pose, new_chain.id, new_chain.root, new_chain.tip, axis=new_chain.axis)
+    position = tip_chain.position if new_chain.kind == "pin" else new_chain.position
+    return new_chain.replace(position=position, rotation=tip_chain.rotation, direction=tip_chain.direction)
 
 
 def pin_joint(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
     """Pin or unpin a joint at its current position."""
     joint = document.skeleton.names[document.skeleton.index(read_text(args, "joint"))]
-    existing = next((chain for chain in document.chains if chain.tip == joint and chain.kind == "pin"), None)
+    existing_pin = next((chain for chain in document.chains if chain.tip == joint and chain.kind == "pin"), None)
     if not read_bool(args, "on"):
-        return document if existing is None else remove_chain(document, {"chain": existing.id})
+        return document if existing_pin is None else remove_chain(document, {"chain": existing_pin.id})
     return (
         document
-        if existing is not None
+        if existing_pin is not None
         else _append_chain(document, displayed_pose, joint, None, "pin", f"pin {joint}")
     )
 
@@ -414,13 +419,13 @@ def rotate_joint(document: Document, args: dict[str, Any], displayed_pose: Pose)
     The pose becomes the start pose: targets of chains below move with their tips, pins stay. With a clip it becomes a
     key.
     """
-    if document.driven:
+    if document.is_driven:
         raise InputError("a program shows the poses: there is no bone to rotate")
     joint = document.skeleton.names[document.skeleton.index(read_text(args, "joint"))]
     q = displayed_pose.q.copy()
     q[displayed_pose.skeleton.q_slice(joint)] = _compute_joint_values(displayed_pose, joint, args)
     pose = displayed_pose.with_q(document.solver_skeleton.legal(q)[0])
-    if document.clip is not None:
+    if document.clip_name is not None:
         return _add_key(document, args, joint, pose)
     chains = tuple(_move_target_with_tip(document, chain, joint, pose) for chain in document.chains)
     return document.replace(start=pose, chains=chains)
@@ -429,15 +434,17 @@ def rotate_joint(document: Document, args: dict[str, Any], displayed_pose: Pose)
 def remove_key(document: Document, args: dict[str, Any]) -> Document:
     """Remove the key of a joint at a time. Raise InputError if there is none."""
     joint, time = read_text(args, "joint"), read_number(args, "time", 0.0, _MAX_TIME_S)
-    removed = [key for key in list_keys(document) if key.joint == joint and abs(key.time - time) <= _KEY_WINDOW_S]
-    if not removed:
+    removed_keys = [
+        key for key in list_keys(document) if key.joint_name == joint and abs(key.time - time) <= _KEY_WINDOW_S
+    ]
+    if not removed_keys:
         raise InputError(f"{joint!r} has no key at {time:.2f} s")
-    return document.replace(keys=tuple(key for key in document.keys if key not in removed))
+    return document.replace(keys=tuple(key for key in document.keys if key not in removed_keys))
 
 
 def list_keys(document: Document) -> list[Key]:
     """List the keys of the active clip."""
-    return [key for key in document.keys if key.clip == document.clip]
+    return [key for key in document.keys if key.clip_name == document.clip_name]
 
 
 def _add_key(document: Document, args: dict[str, Any], joint: str, pose: Pose) -> Document:
@@ -445,74 +452,85 @@ def _add_key(document: Document, args: dict[str, Any], joint: str, pose: Pose) -
         raise InputError(
             "a clip plays: switch Key on to rotate bones in it, or choose no clip to change the start pose"
         )
-    clip = document.rig.clip(str(document.clip))
+    clip = document.rig.clip(str(document.clip_name))
     new_key = build_key(clip, joint, read_number(args, "time", 0.0, _MAX_TIME_S), pose)
-    others = (key for key in document.keys if key[:3] != new_key[:3])
-    return document.replace(keys=(*others, new_key))
+    other_keys = (key for key in document.keys if key[:3] != new_key[:3])
+    return document.replace(keys=(*other_keys, new_key))
 
 
 def _move_target_with_tip(document: Document, chain: ChainTarget, joint: str, pose: Pose) -> ChainTarget:
     """Move the target of a chain to its moved tip. Pins and chains that the joint does not carry stay unchanged."""
-    carries = chain.tip == joint or joint in pose.skeleton.ancestors(chain.tip)
-    return place_on_ground(document, chain.with_target_at(pose)) if carries and chain.kind != "pin" else chain
+    moves_tip = chain.tip == joint or joint in pose.skeleton.ancestors(chain.tip)
+    return place_on_ground(document, chain.with_target_at(pose)) if moves_tip and chain.kind != "pin" else chain
 
 
 def _compute_joint_values(displayed_pose: Pose, joint: str, args: dict[str, Any]) -> Any:
     """Compute the requested q values of a joint."""
     skeleton = displayed_pose.skeleton
-    kind, own = skeleton[joint].kind, displayed_pose.q[skeleton.q_slice(joint)]
-    if kind == Kind.FIXED or skeleton[joint].coupling:
+    joint_kind, joint_q = skeleton[joint].kind, displayed_pose.q[skeleton.q_slice(joint)]
+    if joint_kind == Kind.FIXED or skeleton[joint].coupling:
         raise InputError(f"{joint!r} is fixed or follows another joint: it cannot be rotated")
-    if kind == Kind.SLIDE or (kind == Kind.HINGE and "value" in args):
+    if joint_kind == Kind.SLIDE or (joint_kind == Kind.HINGE and "value" in args):
         return read_number(args, "value")
-    if kind == Kind.BALL and "value" in args:
+    if joint_kind == Kind.BALL and "value" in args:
         axis = find_hinge_axis(skeleton[joint].limit)
         if axis is None:
             raise InputError(f"{joint!r} rotates about any axis: it has a rotation, not a value")
         return rotations.about(np.array(axis), read_number(args, "value"))
     rotation = _compute_local_rotation(
-        displayed_pose, joint, own[-4:] if kind != Kind.HINGE else None, read_quaternion(args, "rotation")
+        displayed_pose, joint, joint_q[-4:] if joint_kind != Kind.HINGE else None, read_quaternion(args, "rotation")
     )
-    if kind == Kind.HINGE:
+    if joint_kind == Kind.HINGE:
         angle = float(rotations.twist_angle(rotation, skeleton.axes[skeleton.index(joint)]))
-        return own[0] + math.remainder(angle - own[0], 2 * math.pi)
-    if kind == Kind.BALL:
+        return joint_q[0] + math.remainder(angle - joint_q[0], 2 * math.pi)
+    if joint_kind == Kind.BALL:
         return rotation
     position = (
-        _compute_local_position(displayed_pose, joint, read_vector(args, "position")) if "position" in args else own[:3]
+        _compute_local_position(displayed_pose, joint, read_vector(args, "position"))
+        if "position" in args
+        else joint_q[:3]
     )
     return np.concatenate([position, rotation])
 
 
 def _compute_local_rotation(
-    displayed_pose: Pose, joint: str, own: Floats | None, world_rotation: tuple[float, ...]
+    displayed_pose: Pose, joint: str, motion_rotation: Floats | None, world_rotation: tuple[float, ...]
 ) -> Floats:
     """Compute the joint rotation for a rotation in the world.
 
     A rotation of the file behind the joint's own stays behind it.
     """
-    skeleton, row = displayed_pose.skeleton, displayed_pose.skeleton.index(joint)
-    if own is None:
-        own = rotations.about(skeleton.axes[row], float(displayed_pose.q[skeleton.q_slice(joint)][0]))
-    world_from_frame = _compute_frame_rotation(displayed_pose, row)
-    world_from_motion = rotations.multiply(world_from_frame, own)
-    file_rotation = rotations.multiply(rotations.inverse(world_from_motion), displayed_pose.world.rotations[row])
-    world = rotations.multiply(np.array(world_rotation), rotations.inverse(file_rotation))
-    return rotations.normalise(rotations.multiply(rotations.inverse(world_from_frame), world))
+    skeleton, joint_index = displayed_pose.skeleton, displayed_pose.skeleton.index(joint)
+    if motion_rotation is None:
+        motion_rotation = rotations.about(
+            skeleton.axes[joint_index], float(displayed_pose.q[skeleton.q_slice(joint)][0])
+        )
+    world_from_frame = _compute_frame_rotation(displayed_pose, joint_index)
+    world_from_motion = rotations.multiply(world_from_frame, motion_rotation)
+    file_rotation = rotations.multiply(
+        rotations.inverse(world_from_motion), displayed_pose.world.rotations[joint_index]
+    )
+    new_world_from_motion = rotations.multiply(np.array(world_rotation), rotations.inverse(file_rotation))
+    return rotations.normalise(rotations.multiply(rotations.inverse(world_from_frame), new_world_from_motion))
 
 
-def _compute_frame_rotation(displayed_pose: Pose, row: int) -> Floats:
+def _compute_frame_rotation(displayed_pose: Pose, joint_index: int) -> Floats:
     """Compute the world rotation of the frame before a joint's motion."""
-    own, parent = displayed_pose.skeleton.A[row, 3:], int(displayed_pose.skeleton.parents[row])
-    return own if parent < 0 else rotations.multiply(displayed_pose.world.rotations[parent], own)
+    rest_rotation, parent = (
+        displayed_pose.skeleton.A[joint_index, 3:],
+        int(displayed_pose.skeleton.parents[joint_index]),
+    )
+    return rest_rotation if parent < 0 else rotations.multiply(displayed_pose.world.rotations[parent], rest_rotation)
 
 
 def _compute_local_position(displayed_pose: Pose, joint: str, world_position: tuple[float, float, float]) -> Floats:
     """Compute the q position of a free joint for a world position."""
-    row = displayed_pose.skeleton.index(joint)
-    own = displayed_pose.q[displayed_pose.skeleton.q_slice(joint)][:3]
-    displacement = np.array(world_position) - displayed_pose.world.positions[row]
-    return own + rotations.rotate(rotations.inverse(_compute_frame_rotation(displayed_pose, row)), displacement)
+    joint_index = displayed_pose.skeleton.index(joint)
+    joint_position = displayed_pose.q[displayed_pose.skeleton.q_slice(joint)][:3]
+    displacement = np.array(world_position) - displayed_pose.world.positions[joint_index]
+    return joint_position + rotations.rotate(
+        rotations.inverse(_compute_frame_rotation(displayed_pose, joint_index)), displacement
+    )
 
 
 # --- Use the sliders, buttons and texts of a program -----------------------------------------------------------------
@@ -521,15 +539,17 @@ def _compute_local_position(displayed_pose: Pose, joint: str, world_position: tu
 def use_control(document: Document, args: dict[str, Any]) -> Document:
     """Move a slider, press a button, or write a text."""
     name = read_text(args, "name")
-    existing = next((one for one in document.controls if one.name == name), None)
-    if existing is None:
-        raise UnknownNameError("control", name, [one.name for one in document.controls])
-    if existing.kind == "slider":
-        value: Any = read_number(args, "value", existing.low, existing.high)
+    old_control = next((control for control in document.controls if control.name == name), None)
+    if old_control is None:
+        raise UnknownNameError("control", name, [control.name for control in document.controls])
+    if old_control.kind == "slider":
+        value: Any = read_number(args, "value", old_control.low, old_control.high)
     else:
-        value = read_text(args, "value") if existing.kind == "text" else int(existing.value) + 1
-    used = dataclasses.replace(existing, value=value)
-    return document.replace(controls=tuple(used if one.name == name else one for one in document.controls))
+        value = read_text(args, "value") if old_control.kind == "text" else int(old_control.value) + 1
+    new_control = dataclasses.replace(old_control, value=value)
+    return document.replace(
+        controls=tuple(new_control if control.name == name else control for control in document.controls)
+    )
 
 
 # --- Choose clip, terrain and foot planting --------------------------------------------------------------------------
@@ -542,22 +562,22 @@ def choose_clip(document: Document, args: dict[str, Any]) -> Document:
     """Play a clip with its chains switched off. The targets belong to another pose. Null: none."""
     name = read_optional_text(args, "name")
     if name is None:
-        return document.replace(clip=None, plant=False)
+        return document.replace(clip_name=None, plants_feet=False)
     document.rig.clip(name)
-    return document.replace(clip=name, chains=tuple(chain.replace(enabled=False) for chain in document.chains))
+    return document.replace(clip_name=name, chains=tuple(chain.replace(enabled=False) for chain in document.chains))
 
 
 def switch_planting(document: Document, args: dict[str, Any]) -> Document:
     """Switch foot planting for the clip on or off."""
-    on = read_bool(args, "on")
-    if on and document.clip is None:
+    is_on = read_bool(args, "on")
+    if is_on and document.clip_name is None:
         raise InputError("there is no clip whose feet could be planted: choose one first")
-    roles = search_roles(document.rig) if on else None
+    roles = search_roles(document.rig) if is_on else None
     if roles is not None and not (roles.legs or roles.apart):
         raise UnsupportedError(
             "this skeleton has no legs that can be told: name them in the sidecar's [humanoid] table"
         )
-    return document.replace(plant=on, terrain=document.terrain or ("flat" if on else None))
+    return document.replace(plants_feet=is_on, terrain_spec=document.terrain_spec or ("flat" if is_on else None))
 
 
 def choose_terrain(document: Document, args: dict[str, Any]) -> Document:
@@ -566,11 +586,11 @@ def choose_terrain(document: Document, args: dict[str, Any]) -> Document:
     The page may name shapes only; files are named when the viewer is started.
     """
     spec = read_optional_text(args, "words")
-    if spec is not None and spec != document.terrain:
+    if spec is not None and spec != document.terrain_spec:
         _check_terrain_spec(spec)
         build_ground_mesh(document.rig, spec, document.solver_start)  # raises for terrain that cannot be drawn
-    changed = document.replace(terrain=spec, plant=document.plant and spec is not None)
-    return changed.replace(chains=tuple(place_on_ground(changed, chain) for chain in changed.chains))
+    new_document = document.replace(terrain_spec=spec, plants_feet=document.plants_feet and spec is not None)
+    return new_document.replace(chains=tuple(place_on_ground(new_document, chain) for chain in new_document.chains))
 
 
 def _check_terrain_spec(spec: str) -> None:
@@ -578,13 +598,13 @@ def _check_terrain_spec(spec: str) -> None:
 
     A specification of the page never leads to a file.
     """
-    shape_names = [offered.partition(":")[0] for offered, _ in TERRAIN_CHOICES]
-    name, _, numbers = spec.replace("@", ",").partition(":")
+    shape_names = [choice_spec.partition(":")[0] for choice_spec, _ in TERRAIN_CHOICES]
+    name, _, number_list = spec.replace("@", ",").partition(":")
     if name not in shape_names or (name == "hills" and spec != name):
         raise InputError(
             f"ground is one of {', '.join(shape_names)} with its numbers, not {spec!r}; files: --terrain FILE"
         )
-    if any(abs(number) > _MAX_TERRAIN_NUMBER for number in map(float, filter(_is_number, numbers.split(",")))):
+    if any(abs(number) > _MAX_TERRAIN_NUMBER for number in map(float, filter(_is_number, number_list.split(",")))):
         raise InputError(
             f"the numbers of a ground are metres and degrees, at most {_MAX_TERRAIN_NUMBER:g}, not {spec!r}"
         )
@@ -603,15 +623,15 @@ def _is_number(word: str) -> bool:
 class Action(NamedTuple):
     """A change of the document.
 
-    label     its name for undo
-    change    function for the change
-    takes_displayed_pose  whether `change_chain` takes the displayed pose as well: new chains and pins begin there
-    restarts_solve  whether the next solve starts from the start pose, which shows the effect of the change
-    is_undoable  whether it is a step of undo
+    label                 its name for undo
+    apply_change          function for the change
+    takes_displayed_pose  whether `apply_change` takes the displayed pose as well: new chains and pins begin there
+    restarts_solve        whether the next solve starts from the start pose, which shows the effect of the change
+    is_undoable           whether it is a step of undo
     """
 
     label: str
-    change: Callable[..., Document]
+    apply_change: Callable[..., Document]
     takes_displayed_pose: bool = False
     restarts_solve: bool = False
     is_undoable: bool = True
@@ -622,8 +642,8 @@ class Action(NamedTuple):
         Raise PoiseError for wrong arguments. `displayed_pose` is the displayed pose, by default the start pose.
         """
         if not self.takes_displayed_pose:
-            return self.change(document, args)
-        return self.change(document, args, document.solver_start if displayed_pose is None else displayed_pose)
+            return self.apply_change(document, args)
+        return self.apply_change(document, args, document.solver_start if displayed_pose is None else displayed_pose)
 
 
 ACTIONS: dict[str, Action] = {

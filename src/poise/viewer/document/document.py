@@ -1,4 +1,4 @@
-"""Document of the viewer as a frozen value: chains, settings, clip keys.
+"""State of the viewer as a frozen value: chains, settings, keys.
 
     Document -> goals (ChainTarget) -> poses (view_solver.py) -> frames (protocol.py)
 
@@ -47,67 +47,74 @@ _SAMPLE_RATE_HZ = 60.0  # [1/s] sample rate of keyed file clips; higher gives sm
 class Key(NamedTuple):
     """Offset of a joint at a time [s] of a clip. It is in numbers of q; rotations are applied behind the clip's own."""
 
-    clip: str
-    joint: str
+    clip_name: str
+    joint_name: str
     time: float
-    added: tuple[float, ...]
+    offset: tuple[float, ...]
 
 
 def list_frame_times(clip: Clip) -> Floats:
     """List the frame times [s] of an edited clip. Key times of a file get frames between them."""
     if not isinstance(clip, KeyedClip):
         return clip.times
-    between = np.arange(round(clip.duration * _SAMPLE_RATE_HZ)) / _SAMPLE_RATE_HZ
-    return np.unique(np.concatenate([clip.times, between]))
+    between_times = np.arange(round(clip.duration * _SAMPLE_RATE_HZ)) / _SAMPLE_RATE_HZ
+    return np.unique(np.concatenate([clip.times, between_times]))
 
 
-def build_key(clip: Clip, joint: str, seconds: float, pose: Pose) -> Key:
+def build_key(clip: Clip, joint: str, requested_time: float, pose: Pose) -> Key:
     """Build the key between a clip and a joint of a pose. It stands at the frame nearest to a time."""
     times = list_frame_times(clip)
-    time = float(times[np.abs(times - seconds).argmin()])
+    frame_time = float(times[np.abs(times - requested_time).argmin()])
     skeleton = clip.skeleton
-    own = clip.at(time).q[skeleton.q_slice(joint)]
-    target = pose.q[pose.skeleton.q_slice(joint)][-len(own) :]  # a freed root has its position first
-    return Key(clip.name, joint, time, tuple(_compute_offset(skeleton, joint, own, target).tolist()))
+    clip_values = clip.at(frame_time).q[skeleton.q_slice(joint)]
+    pose_values = pose.q[pose.skeleton.q_slice(joint)][-len(clip_values) :]  # a freed root has its position first
+    return Key(clip.name, joint, frame_time, tuple(_compute_offset(skeleton, joint, clip_values, pose_values).tolist()))
 
 
 def apply_keys(clip: Clip, keys: Sequence[Key]) -> Clip:
     """Apply the keys of a clip."""
-    keys = [key for key in keys if key.clip == clip.name]
+    keys = [key for key in keys if key.clip_name == clip.name]
     if not keys:
         return clip
     times = list_frame_times(clip)
     poses = clip.poses if times is clip.times else clip.at(times)
     q = np.array(poses.q)
-    for joint in dict.fromkeys(key.joint for key in keys):
+    for joint in dict.fromkeys(key.joint_name for key in keys):
         columns = clip.skeleton.q_slice(joint)
-        added = _interpolate_keys(clip.skeleton, joint, [key for key in keys if key.joint == joint], times)
-        q[:, columns] = _apply_offset(clip.skeleton, joint, q[:, columns], added)
+        offsets = _interpolate_keys(clip.skeleton, joint, [key for key in keys if key.joint_name == joint], times)
+        q[:, columns] = _apply_offset(clip.skeleton, joint, q[:, columns], offsets)
     return Clip(times, poses.with_q(q), clip.name)
 
 
 def _interpolate_keys(skeleton: Skeleton, joint: str, keys: Sequence[Key], times: Floats) -> Floats:
     """Interpolate the offsets of a joint's keys as (frames, numbers)."""
-    zero_offset = np.zeros(len(keys[0].added))
+    zero_offset = np.zeros(len(keys[0].offset))
     if _is_rotational(skeleton, joint):
         zero_offset[-4] = 1.0
-    offsets = {key.time: np.array(key.added) for key in keys}
-    fade_offsets = {time + side * FADE_S: zero_offset for time in offsets for side in (-1, 1)}
-    rows = sorted({**fade_offsets, **offsets}.items(), key=lambda row: row[0])
-    key_times = [time for time, _ in rows if time in offsets]
+    offsets = {key.time: np.array(key.offset) for key in keys}
+    fade_offsets = {time + sign * FADE_S: zero_offset for time in offsets for sign in (-1, 1)}
+    timed_offsets = sorted({**fade_offsets, **offsets}.items(), key=lambda timed: timed[0])
+    key_times = [time for time, _ in timed_offsets if time in offsets]
     # Between two close keys there is no fade: the offset is interpolated.
-    knot_rows = [(t, row) for t, row in rows if t in offsets or not _is_between_near(t, key_times)]
-    knots, values = np.array([t for t, _ in knot_rows]), np.array([row for _, row in knot_rows])
-    lower, weight = bracket_times(knots, times)
-    smooth = smoothstep(weight)
-    lower_values, upper_values = values[lower], values[np.minimum(lower + 1, len(knots) - 1)]
-    mixed = lower_values + smooth[:, None] * (upper_values - lower_values)
+    knot_offsets = [
+        (knot_time, offset)
+        for knot_time, offset in timed_offsets
+        if knot_time in offsets or not _is_between_close_keys(knot_time, key_times)
+    ]
+    knot_times, knot_values = (
+        np.array([knot_time for knot_time, _ in knot_offsets]),
+        np.array([offset for _, offset in knot_offsets]),
+    )
+    lower, weight = bracket_times(knot_times, times)
+    smooth_weight = smoothstep(weight)
+    lower_values, upper_values = knot_values[lower], knot_values[np.minimum(lower + 1, len(knot_times) - 1)]
+    interpolated = lower_values + smooth_weight[:, None] * (upper_values - lower_values)
     if _is_rotational(skeleton, joint):
-        mixed[:, -4:] = rotations.slerp(lower_values[:, -4:], upper_values[:, -4:], smooth)
-    return mixed
+        interpolated[:, -4:] = rotations.slerp(lower_values[:, -4:], upper_values[:, -4:], smooth_weight)
+    return interpolated
 
 
-def _is_between_near(time: float, key_times: Sequence[float]) -> bool:
+def _is_between_close_keys(time: float, key_times: Sequence[float]) -> bool:
     """Return whether a time lies between two neighbouring keys. These are at most two fades apart."""
     return any(a < time < b and b - a <= 2 * FADE_S for a, b in pairwise(key_times))
 
@@ -116,18 +123,18 @@ def _is_rotational(skeleton: Skeleton, joint: str) -> bool:
     return skeleton[joint].kind in (Kind.BALL, Kind.FREE)
 
 
-def _compute_offset(skeleton: Skeleton, joint: str, own: Floats, target: Floats) -> Floats:
+def _compute_offset(skeleton: Skeleton, joint: str, clip_values: Floats, target_values: Floats) -> Floats:
     """Compute the offset from a joint's own values to a target. It is the inverse of `_apply_offset`."""
-    added = target - own
+    offset = target_values - clip_values
     if _is_rotational(skeleton, joint):
-        added[-4:] = rotations.multiply(rotations.inverse(own[-4:]), target[-4:])
-    return added
+        offset[-4:] = rotations.multiply(rotations.inverse(clip_values[-4:]), target_values[-4:])
+    return offset
 
 
-def _apply_offset(skeleton: Skeleton, joint: str, own: Floats, added: Floats) -> Floats:
-    result = own + added
+def _apply_offset(skeleton: Skeleton, joint: str, clip_values: Floats, offsets: Floats) -> Floats:
+    result = clip_values + offsets
     if _is_rotational(skeleton, joint):
-        result[:, -4:] = rotations.normalise(rotations.multiply(own[:, -4:], added[:, -4:]))
+        result[:, -4:] = rotations.normalise(rotations.multiply(clip_values[:, -4:], offsets[:, -4:]))
     return result
 
 
@@ -143,28 +150,28 @@ class Playhead:
 
     clip: Clip | None = None
     time: float = 0.0
-    playing: bool = False
+    is_playing: bool = False
     speed: float = 1.0
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, time_step: float) -> None:
         """Advance the clip by a time step."""
-        if not self.playing or self.clip is None:
+        if not self.is_playing or self.clip is None:
             return
-        length = self.clip.duration
-        self.time = (self.time + seconds * self.speed) % length if length > 0.0 else 0.0
+        duration = self.clip.duration
+        self.time = (self.time + time_step * self.speed) % duration if duration > 0.0 else 0.0
 
     def set_clip(self, clip: Clip | None) -> None:
         """Set the clip. It starts at zero, except for the same clip on other terrain."""
-        same = clip is not None and self.clip is not None and clip.name == self.clip.name
+        is_same_clip = clip is not None and self.clip is not None and clip.name == self.clip.name
         self.clip = clip
-        self.playing = self.playing and clip is not None
-        self.time = min(self.time, clip.duration) if same and clip is not None else 0.0
+        self.is_playing = self.is_playing and clip is not None
+        self.time = min(self.time, clip.duration) if is_same_clip and clip is not None else 0.0
 
-    def seek(self, seconds: float) -> None:
+    def seek(self, time: float) -> None:
         """Go to a time inside the clip. Raise InputError without a clip."""
         if self.clip is None:
             raise InputError("there is no clip to play: choose one first")
-        self.time = min(max(seconds, 0.0), self.clip.duration)
+        self.time = min(max(time, 0.0), self.clip.duration)
 
     def compute_pose(self, skeleton: Skeleton) -> Pose | None:
         """Compute the clip's pose on a related skeleton.
@@ -184,8 +191,13 @@ def list_contacts(clip: Clip | None) -> list[dict[str, Any]]:
     if not isinstance(clip, Planted):
         return []
     return [
-        {"foot": foot, "intervals": _merge_intervals([pair for part in parts.values() for pair in part])}
-        for foot, parts in clip.contacts.intervals().items()
+        {
+            "foot": foot,
+            "intervals": _merge_intervals(
+                [interval for intervals in part_intervals.values() for interval in intervals]
+            ),
+        }
+        for foot, part_intervals in clip.contacts.intervals().items()
     ]
 
 
@@ -213,15 +225,16 @@ Quaternion: TypeAlias = tuple[float, float, float, float]
 class ChainTarget:
     """A limb with its target.
 
-    id         unique name
-    root, tip  first moving joint (None: the limb's own) and the joint for the target
-    kind       "position", "place" (and rotation), "direction" (position, and `axis` along a direction), "look" (`axis`
-               through the target, rotating spine and neck as well), "pin" (keeps its position of the start pose)
-    weight     weight among competing chains
-    ground     the target stays on the terrain
-    position   [file units, world] the target; rotation w x y z; direction of any length
-    axis       of the tip, in its own frame: its direction axis or gaze axis; by default the face's own
-    pole       [file units, world] point towards which the limb bends, or None
+    id               unique name
+    root, tip        first moving joint (None: the limb's own) and the joint for the target
+    kind             "position", "place" (and rotation), "direction" (position, and `axis` along a direction), "look"
+                     (`axis` through the target, rotating spine and neck as well), "pin" (keeps its position of the
+                     start pose)
+    weight           weight among competing chains
+    stays_on_ground  the target stays on the terrain
+    position         [file units, world] the target; rotation w x y z; direction of any length
+    axis             of the tip, in its own frame: its direction axis or gaze axis; by default the face's own
+    pole             [file units, world] point towards which the limb bends, or None
     """
 
     id: str
@@ -230,7 +243,7 @@ class ChainTarget:
     kind: ChainKind = "position"
     enabled: bool = True
     weight: float = 1.0
-    ground: bool = False
+    stays_on_ground: bool = False
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
     direction: Vector = (0.0, 0.0, 1.0)
@@ -245,15 +258,15 @@ class ChainTarget:
         """Return the chain with its target at the tip of a pose. A look keeps its point."""
         if self.kind == "look":
             return self
-        at_tip = build_chain(pose, self.id, self.root, self.tip, self.kind, axis=self.axis)
-        return self.replace(position=at_tip.position, rotation=at_tip.rotation, direction=at_tip.direction)
+        tip_chain = build_chain(pose, self.id, self.root, self.tip, self.kind, axis=self.axis)
+        return self.replace(position=tip_chain.position, rotation=tip_chain.rotation, direction=tip_chain.direction)
 
     @property
-    def shape(self) -> ChainTarget:
+    def without_target(self) -> ChainTarget:
         """The chain without target values, as a key for packed solvers."""
-        nowhere = (0.0, 0.0, 0.0)
-        pole = None if self.pole is None else nowhere
-        return self.replace(position=nowhere, rotation=(1.0, 0.0, 0.0, 0.0), direction=nowhere, pole=pole)
+        zero_vector = (0.0, 0.0, 0.0)
+        pole = None if self.pole is None else zero_vector
+        return self.replace(position=zero_vector, rotation=(1.0, 0.0, 0.0, 0.0), direction=zero_vector, pole=pole)
 
     def list_joints(self, skeleton: Skeleton) -> tuple[str, ...]:
         """List the joints from the root to the tip, both included."""
@@ -280,26 +293,28 @@ class ChainTarget:
 
     def find_bending_joint(self, skeleton: Skeleton) -> str:
         """Find the middle moving joint, for a pole. Raise InputError below two moving joints."""
-        moving = [name for name in skeleton.chain(self.root, self.tip) if skeleton[name].kind != Kind.FIXED]
-        if len(moving) < 2:  # noqa: PLR2004
-            raise InputError(f"a pole needs a limb of two joints or more; above {self.tip!r} there are {len(moving)}")
-        return moving[len(moving) // 2]
+        moving_joints = [name for name in skeleton.chain(self.root, self.tip) if skeleton[name].kind != Kind.FIXED]
+        if len(moving_joints) < 2:  # noqa: PLR2004
+            raise InputError(
+                f"a pole needs a limb of two joints or more; above {self.tip!r} there are {len(moving_joints)}"
+            )
+        return moving_joints[len(moving_joints) // 2]
 
 
 def build_chain(
-    pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind = "position", **more: Any
+    pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind = "position", **options: Any
 ) -> ChainTarget:
     """Build a chain with its target at the tip of a pose. Raise UnknownNameError or InputError for unknown joints."""
     tip = pose.skeleton.names[pose.skeleton.index(tip)]
     if kind not in CHAIN_KINDS:
         raise InputError(f"a chain's kind is one of {', '.join(CHAIN_KINDS)}, not {kind!r}")
     pose.skeleton.chain(root, tip)
-    at = pose.world[tip]
-    axis = more.pop("axis", DEFAULT_AXIS)
-    direction = rotations.rotate(at.rotations, np.asarray(axis, dtype=np.float64))
+    tip_transform = pose.world[tip]
+    axis = options.pop("axis", DEFAULT_AXIS)
+    direction = rotations.rotate(tip_transform.rotations, np.asarray(axis, dtype=np.float64))
     return ChainTarget(
-        id=name, root=root, tip=tip, kind=kind, axis=axis, position=to_vector(at.positions),
-        rotation=to_quaternion(at.rotations), direction=to_vector(direction), **more,
+        id=name, root=root, tip=tip, kind=kind, axis=axis, position=to_vector(tip_transform.positions),
+        rotation=to_quaternion(tip_transform.rotations), direction=to_vector(direction), **options,
     )  # fmt: skip
 
 
@@ -342,22 +357,22 @@ class Control:
 
 @dataclass(frozen=True, eq=False)
 class PointCloud:
-    """Points (n, 3) [file units, world] in one colour; `size` in pixels."""
+    """Points (n, 3) [file units, world] in one colour; `size_px` in pixels."""
 
     name: str
     points: tuple[tuple[float, float, float], ...]
     colour: str
-    size: float
+    size_px: float
 
 
 # --- Document --------------------------------------------------------------------------------------------------------
 
 
-Mode: TypeAlias = Literal["limits", "hinge", "plain"]
-Run: TypeAlias = Literal["live", "iterate", "step"]
-Origin: TypeAlias = Literal["last", "start"]
+LimitMode: TypeAlias = Literal["limits", "hinge", "plain"]
+SolvePace: TypeAlias = Literal["live", "iterate", "step"]
+SolveStart: TypeAlias = Literal["last", "start"]
 
-AUTO = "auto"
+AUTO_SOLVER = "auto"
 _UNBOUNDED = (-math.inf, math.inf)
 
 
@@ -365,12 +380,12 @@ _UNBOUNDED = (-math.inf, math.inf)
 class SolverChoice:
     """A solver by name with its options, for one view."""
 
-    name: str = AUTO
+    name: str = AUTO_SOLVER
     options: tuple[tuple[str, Any], ...] = ()
 
     def build_solver(self) -> solvers.Solver | str:
         """Build the solver, or return "auto". Raise InputError for invalid options."""
-        return self.name if self.name == AUTO else solvers.make_solver(self.name, **dict(self.options))
+        return self.name if self.name == AUTO_SOLVER else solvers.make_solver(self.name, **dict(self.options))
 
     def with_option(self, name: str, value: Any) -> SolverChoice:
         """Return the choice with one option set. The solver checks it."""
@@ -393,29 +408,30 @@ class Gizmo:
 class Document:
     """Complete state of the viewer's work.
 
-    rig        the rig with the displayed and saved file
-    name       title on the page
-    skeleton   the rig's, with the limits as edited
-    start      initial pose of solves and of Reset; on the rig's skeleton
-    chains     limbs with their targets
-    solvers    of view A and view B
-    views      1 or 2
-    mode       "limits": joints keep them; "hinge": hinges keep their axes without range; "plain": no limits
-    run        "live": solve to the end for each target; "iterate": one iteration a frame; "step": one per Step command
-    origin     "last": solve from the displayed pose; "start": from the start pose each time
-    tolerance  [file units] None: the library's own
-    free_root  whether the root rotates and translates
-    places     position of each character of a crowd [file units]; targets are relative to the first
-    clip       name of the clip that gives the base pose, or None
-    keys       keyed bone rotations in clips of the rig
-    plant      whether the clip's feet are planted on the terrain
-    terrain    specification such as "stairs:0.15,0.30", or None
-    handles    gizmos of a program
-    controls   sliders, buttons and texts of a program
-    marks      point marks of a program
-    driven     whether a program sets the poses: then nothing is solved
-    scene      name of the demo scene, or None
-    packages   folders for meshes of package://, besides the file's own
+    rig                  the rig with the displayed and saved file
+    name                 title on the page
+    skeleton             the rig's, with the limits as edited
+    start                initial pose of solves and of Reset; on the rig's skeleton
+    chains               limbs with their targets
+    solvers              of view A and view B
+    view_count           1 or 2
+    mode                 "limits": joints keep them; "hinge": hinges keep their axes without range; "plain": no limits
+    pace                 "live": solve to the end for each target; "iterate": one iteration a frame; "step": one per
+                         Step command
+    solve_start          "last": solve from the displayed pose; "start": from the start pose each time
+    tolerance            [file units] None: the library's own
+    free_root            whether the root rotates and translates
+    character_positions  position of each character of a crowd [file units]; targets are relative to the first
+    clip_name            name of the clip that gives the base pose, or None
+    keys                 keyed bone rotations in clips of the rig
+    plants_feet          whether the clip's feet are planted on the terrain
+    terrain_spec         specification such as "stairs:0.15,0.30", or None
+    handles              gizmos of a program
+    controls             sliders, buttons and texts of a program
+    marks                point marks of a program
+    is_driven            whether a program sets the poses: then nothing is solved
+    scene_name           name of the demo scene, or None
+    package_folders      folders for meshes of package://, besides the file's own
     """
 
     rig: Rig
@@ -424,23 +440,23 @@ class Document:
     start: Pose
     chains: tuple[ChainTarget, ...] = ()
     solvers: tuple[SolverChoice, SolverChoice] = (SolverChoice(), SolverChoice("ccd"))
-    views: int = 1
-    mode: Mode = "limits"
-    run: Run = "live"
-    origin: Origin = "last"
+    view_count: int = 1
+    mode: LimitMode = "limits"
+    pace: SolvePace = "live"
+    solve_start: SolveStart = "last"
     tolerance: float | None = None
     free_root: bool = False
-    places: tuple[Vector, ...] = ((0.0, 0.0, 0.0),)
-    clip: str | None = None
+    character_positions: tuple[Vector, ...] = ((0.0, 0.0, 0.0),)
+    clip_name: str | None = None
     keys: tuple[Key, ...] = ()
-    plant: bool = False
-    terrain: str | None = None
+    plants_feet: bool = False
+    terrain_spec: str | None = None
     handles: tuple[Gizmo, ...] = ()
     controls: tuple[Control, ...] = ()
     marks: tuple[PointCloud, ...] = ()
-    driven: bool = False
-    scene: str | None = None
-    packages: tuple[Path, ...] = ()
+    is_driven: bool = False
+    scene_name: str | None = None
+    package_folders: tuple[Path, ...] = ()
 
     def replace(self, **changes: Any) -> Document:
         """Return the document with some fields changed."""
@@ -461,9 +477,11 @@ class Document:
 
         It is start pose, limits, chains and keys, but no view settings.
         """
-        chains, others = (tuple(chain.replace(enabled=True) for chain in each.chains) for each in (self, other))
-        is_same = self.rig is other.rig and self.start is other.start and chains == others
-        return is_same and self.keys == other.keys and self.skeleton.limits == other.skeleton.limits
+        own_chains, other_chains = (
+            tuple(chain.replace(enabled=True) for chain in document.chains) for document in (self, other)
+        )
+        has_same_start = self.rig is other.rig and self.start is other.start and own_chains == other_chains
+        return has_same_start and self.keys == other.keys and self.skeleton.limits == other.skeleton.limits
 
     def find_chain(self, name: str) -> ChainTarget:
         """Find a chain by name. UnknownNameError lists all names."""
@@ -472,9 +490,9 @@ class Document:
                 return chain
         raise UnknownNameError("chain", name, [chain.id for chain in self.chains])
 
-    def with_chain(self, changed: ChainTarget) -> Document:
+    def with_chain(self, new_chain: ChainTarget) -> Document:
         """Return the document with the chain of this name replaced."""
-        return self.replace(chains=tuple(changed if chain.id == changed.id else chain for chain in self.chains))
+        return self.replace(chains=tuple(new_chain if chain.id == new_chain.id else chain for chain in self.chains))
 
     @property
     def solver_skeleton(self) -> Skeleton:
@@ -485,20 +503,20 @@ class Document:
         skeleton = self.skeleton.with_free_root() if self.free_root else self.skeleton
         if self.mode == "limits":
             return skeleton
-        keeps = _keep_hinge_axis if self.mode == "hinge" else _keep_slide_limit
-        return get_or_compute(skeleton, "viewed in a mode", self.mode, lambda: _filter_limits(skeleton, keeps))
+        filter_limit = _keep_hinge_axis if self.mode == "hinge" else _keep_slide_limit
+        return get_or_compute(skeleton, "viewed in a mode", self.mode, lambda: _filter_limits(skeleton, filter_limit))
 
     @property
     def solver_start(self) -> Pose:
         """The start pose on the solver skeleton, inside its limits. It is the same value while neither changes."""
-        working = self.solver_skeleton
+        skeleton = self.solver_skeleton
 
         def compute_start() -> Pose:
-            start = self.start.on(working)
-            return start.with_q(working.legal(start.q)[0])
+            start = self.start.on(skeleton)
+            return start.with_q(skeleton.legal(start.q)[0])
 
         # Changes are detected by identity of poses, and of skeletons here: the pose keeps its own skeleton alive.
-        return get_or_compute(self.start, "started", id(working), compute_start, max_keys=1)
+        return get_or_compute(self.start, "started", id(skeleton), compute_start, max_keys=1)
 
     @property
     def active_chains(self) -> tuple[ChainTarget, ...]:
@@ -508,15 +526,15 @@ class Document:
     def list_modes(self) -> dict[str, str | None]:
         """List the limit modes, each with None or its reason against it."""
         limits = [limit for limit in self.skeleton.limits if limit is not None]
-        axes = any(find_hinge_axis(limit) for limit in limits) or bool((self.skeleton.kinds == Kind.HINGE).any())
+        has_axes = any(find_hinge_axis(limit) for limit in limits) or bool((self.skeleton.kinds == Kind.HINGE).any())
         return {
             "plain": None,
-            "hinge": None if axes else "no joint has a hinge axis; give one a range with an axis under Limits",
+            "hinge": None if has_axes else "no joint has a hinge axis; give one a range with an axis under Limits",
             "limits": None if limits else "no joint has limits; give one under Limits",
         }
 
 
-def build_document(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: Any) -> Document:
+def build_document(rig: Rig, *, pose: Pose | None = None, name: str = "", **options: Any) -> Document:
     """Build the initial document of a rig. It has the pose of the file and the chains of its sidecar or its limbs.
 
     The clip of a motion file (BVH) is played, with the chains switched off.
@@ -525,11 +543,14 @@ def build_document(rig: Rig, *, pose: Pose | None = None, name: str = "", **more
     if start.shape:
         raise InputError(f"the viewer starts from a single pose, not a batch of shape {start.shape}")
     title = name or (rig.path.name if rig.path is not None else "rig")
-    chains = more.pop("chains", None)
-    targets = build_default_chains(rig, start) if chains is None else chains
-    if chains is None and pose is None and "clip" not in more and _is_motion_file(rig):
-        more["clip"], targets = rig.clips[0].name, tuple(chain.replace(enabled=False) for chain in targets)
-    return Document(rig=rig, name=title, skeleton=rig.skeleton, start=start, chains=targets, **more)
+    chains = options.pop("chains", None)
+    initial_chains = build_default_chains(rig, start) if chains is None else chains
+    if chains is None and pose is None and "clip_name" not in options and _is_motion_file(rig):
+        options["clip_name"], initial_chains = (
+            rig.clips[0].name,
+            tuple(chain.replace(enabled=False) for chain in initial_chains),
+        )
+    return Document(rig=rig, name=title, skeleton=rig.skeleton, start=start, chains=initial_chains, **options)
 
 
 def _is_motion_file(rig: Rig) -> bool:
@@ -537,10 +558,10 @@ def _is_motion_file(rig: Rig) -> bool:
     return isinstance(rig.skeleton.source, BvhDocument) and bool(rig.clips) and len(rig.clips[0]) > 1
 
 
-def _filter_limits(skeleton: Skeleton, keep: Callable[[Kind, Limit], Limit | None]) -> Skeleton:
-    """Return the skeleton with each limit filtered by `keep`."""
-    rows = zip(skeleton.kinds.tolist(), skeleton.limits, strict=True)
-    limits = tuple(None if limit is None else keep(Kind(kind), limit) for kind, limit in rows)
+def _filter_limits(skeleton: Skeleton, filter_limit: Callable[[Kind, Limit], Limit | None]) -> Skeleton:
+    """Return the skeleton with each limit filtered by `filter_limit`."""
+    kinds_and_limits = zip(skeleton.kinds.tolist(), skeleton.limits, strict=True)
+    limits = tuple(None if limit is None else filter_limit(Kind(kind), limit) for kind, limit in kinds_and_limits)
     return dataclasses.replace(skeleton, limits=limits)
 
 

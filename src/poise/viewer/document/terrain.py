@@ -29,8 +29,8 @@ from poise.viewer.rig_message import find_up_axis, measure_extent
 # --- Terrain mesh around a character, in world coordinates -----------------------------------------------------------
 
 
-_GRID_POINTS = 161  # grid points along a side: 0.25 m apart for a side of 40 m
-_MAX_STEPS = 2_000
+_GRID_SIDE_POINTS = 161  # grid points along a side: 0.25 m apart for a side of 40 m
+_MAX_STAIR_STEPS = 2_000
 _MAX_MESH_TRIANGLES = 1_000_000
 _GROUND_COLOUR = (0.55, 0.57, 0.55, 1.0)
 _SURFACE_OFFSET_RATIO = 1e-9  # of the extent: a point on a mesh is raised by this to find its own storey
@@ -44,20 +44,23 @@ def build_terrain_glb(terrain: Terrain, centre: ArrayLike, extent: float) -> byt
     The terrain is in the lengths of the rig (`Terrain.for_figure`). Stairs have upright risers, and a mesh shows its
     own triangles; every other ground is a grid of heights.
     """
-    middle, half = finite(centre, "the centre of the ground", last=3), real(extent, "the extent of the ground")
-    if middle.shape != (3,) or not 0.0 < half < np.inf:
-        raise InputError(f"the ground is shown around a point (x, y, z) up to a positive distance; got {half:g}")
-    ground = terrain.surface
-    x, y, z = (float(part[0]) for part in terrain._inwards(middle))  # noqa: SLF001
-    inner = half / terrain.scale
-    if isinstance(ground, Mesh) and len(ground.corners) <= _MAX_MESH_TRIANGLES:
-        surface = _build_mesh_part(ground.corners, x, y, inner)
-    elif isinstance(ground, Stairs) and 2.0 * inner < _MAX_STEPS * ground.going:
-        surface = _build_stairs(ground, x, y, inner)
+    centre_point, half_extent = (
+        finite(centre, "the centre of the ground", last=3),
+        real(extent, "the extent of the ground"),
+    )
+    if centre_point.shape != (3,) or not 0.0 < half_extent < np.inf:
+        raise InputError(f"the ground is shown around a point (x, y, z) up to a positive distance; got {half_extent:g}")
+    terrain_surface = terrain.surface
+    x, y, z = (float(coordinate[0]) for coordinate in terrain._inwards(centre_point))  # noqa: SLF001
+    half_width = half_extent / terrain.scale
+    if isinstance(terrain_surface, Mesh) and len(terrain_surface.corners) <= _MAX_MESH_TRIANGLES:
+        primitive = _build_mesh_part(terrain_surface.corners, x, y, half_width)
+    elif isinstance(terrain_surface, Stairs) and 2.0 * half_width < _MAX_STAIR_STEPS * terrain_surface.going:
+        primitive = _build_stairs(terrain_surface, x, y, half_width)
     else:
-        surface = _build_height_grid(ground, x, y, z + _SURFACE_OFFSET_RATIO * inner, inner)
+        primitive = _build_height_grid(terrain_surface, x, y, z + _SURFACE_OFFSET_RATIO * half_width, half_width)
     return build_glb(
-        [MeshNode("terrain", [_transform_to_world(terrain, surface)], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]
+        [MeshNode("terrain", [_transform_to_world(terrain, primitive)], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]
     )
 
 
@@ -72,46 +75,53 @@ def _transform_to_world(terrain: Terrain, surface: Primitive) -> Primitive:
     return Primitive(points, surface.faces, normals, _GROUND_COLOUR)
 
 
-def _build_height_grid(ground: Surface, x: float, y: float, z: float, half: float) -> Primitive:
-    side = 2 if isinstance(ground, Plane) else _GRID_POINTS
-    line = np.linspace(-half, half, side)
-    plan_y, plan_x = (grid.ravel() for grid in np.meshgrid(y + line, x + line, indexing="ij"))
+def _build_height_grid(ground: Surface, x: float, y: float, z: float, half_width: float) -> Primitive:
+    point_count = 2 if isinstance(ground, Plane) else _GRID_SIDE_POINTS
+    offsets = np.linspace(-half_width, half_width, point_count)
+    plan_y, plan_x = (grid.ravel() for grid in np.meshgrid(y + offsets, x + offsets, indexing="ij"))
     heights, normal, _ = ground.sample(plan_x, plan_y, np.full(len(plan_x), z))
-    normals = np.stack([np.broadcast_to(part, plan_x.shape) for part in normal], axis=1)
-    return Primitive(np.stack([plan_x, plan_y, heights], axis=1), build_grid_faces(side, side), normals)
+    normals = np.stack([np.broadcast_to(component, plan_x.shape) for component in normal], axis=1)
+    return Primitive(np.stack([plan_x, plan_y, heights], axis=1), build_grid_faces(point_count, point_count), normals)
 
 
-def _build_stairs(ground: Stairs, x: float, y: float, half: float) -> Primitive:
+def _build_stairs(ground: Stairs, x: float, y: float, half_width: float) -> Primitive:
     """Build treads and risers as rectangles around a point. They reach as far to the sides as up and down."""
-    along, across = np.array([ground.along_x, ground.along_y]), np.array([-ground.along_y, ground.along_x])
-    distance_along, distance_across = float(along @ (x, y)), float(across @ (x, y))
-    first = int(np.floor((distance_along - half - ground.start) / ground.going))
-    last = int(np.floor((distance_along + half - ground.start) / ground.going))
-    edges = ground.start + ground.going * np.arange(first, last + 2)
-    heights = ground.rise * (np.arange(first, last + 1) + 1.0)
-    line: Floats = np.empty((2 * len(heights), 2))  # front and back edge of each tread, one after the other
-    line[0::2, 0], line[1::2, 0] = edges[:-1], edges[1:]
-    line[:, 1] = np.repeat(heights, 2)
-    points = np.concatenate([_build_strip(line, along, across, distance_across + side) for side in (-half, half)])
-    return Primitive(points, build_grid_faces(2, len(line)))
+    along_axis, across_axis = np.array([ground.along_x, ground.along_y]), np.array([-ground.along_y, ground.along_x])
+    distance_along, distance_across = float(along_axis @ (x, y)), float(across_axis @ (x, y))
+    first_step = int(np.floor((distance_along - half_width - ground.start) / ground.going))
+    last_step = int(np.floor((distance_along + half_width - ground.start) / ground.going))
+    edges = ground.start + ground.going * np.arange(first_step, last_step + 2)
+    heights = ground.rise * (np.arange(first_step, last_step + 1) + 1.0)
+    profile: Floats = np.empty((2 * len(heights), 2))  # front and back edge of each tread, one after the other
+    profile[0::2, 0], profile[1::2, 0] = edges[:-1], edges[1:]
+    profile[:, 1] = np.repeat(heights, 2)
+    points = np.concatenate(
+        [
+            _build_strip(profile, along_axis, across_axis, distance_across + side_offset)
+            for side_offset in (-half_width, half_width)
+        ]
+    )
+    return Primitive(points, build_grid_faces(2, len(profile)))
 
 
-def _build_strip(line: Floats, along: Floats, across: Floats, distance_across: float) -> Floats:
-    plan = line[:, :1] * along + distance_across * across
-    return np.concatenate([plan, line[:, 1:]], axis=1)
+def _build_strip(profile: Floats, along_axis: Floats, across_axis: Floats, distance_across: float) -> Floats:
+    level_points = profile[:, :1] * along_axis + distance_across * across_axis
+    return np.concatenate([level_points, profile[:, 1:]], axis=1)
 
 
-def _build_mesh_part(corners: Floats, x: float, y: float, half: float) -> Primitive:
+def _build_mesh_part(corners: Floats, x: float, y: float, half_width: float) -> Primitive:
     """Select the triangles in a square; all if none is."""
-    low, high = corners[..., :2].min(axis=1), corners[..., :2].max(axis=1)
-    is_near = ((low <= np.array([x, y]) + half) & (high >= np.array([x, y]) - half)).all(axis=1)
+    low_corners, high_corners = corners[..., :2].min(axis=1), corners[..., :2].max(axis=1)
+    is_near = ((low_corners <= np.array([x, y]) + half_width) & (high_corners >= np.array([x, y]) - half_width)).all(
+        axis=1
+    )
     points, faces = _weld_corners(corners[is_near] if is_near.any() else corners)
     return Primitive(points, faces)
 
 
 def _weld_corners(corners: Floats) -> tuple[Floats, Ints]:
-    points, rows = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
-    return points, rows.reshape(-1, 3)
+    points, point_indices = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
+    return points, point_indices.reshape(-1, 3)
 
 
 # --- Terrain of a document -------------------------------------------------------------------------------------------
@@ -131,21 +141,21 @@ TERRAIN_CHOICES = (
 class DocumentTerrain:
     """Terrain under a character, in the rig's units and axes.
 
-    height  height of the character
-    floor  height of the rest pose's lowest joint; chain tips on the ground keep their height above it
-    up     index of the up axis
+    character_height  height of the character
+    floor_height      height of the rest pose's lowest joint; chain tips on the ground keep their height above it
+    up_index          index of the up axis
     """
 
     terrain: Terrain
-    height: float
-    floor: float
-    up: int
+    character_height: float
+    floor_height: float
+    up_index: int
 
-    def place_point(self, point: Vector, height: float) -> Vector:
+    def place_point(self, point: Vector, height_above_ground: float) -> Vector:
         """Move a point along the up axis to a height above ground."""
-        moved = np.array(point)
-        moved[self.up] = float(self.terrain.heights(moved)) + height
-        return to_vector(moved)
+        placed_point = np.array(point)
+        placed_point[self.up_index] = float(self.terrain.heights(placed_point)) + height_above_ground
+        return to_vector(placed_point)
 
 
 def build_document_terrain(rig: Rig, spec: str) -> DocumentTerrain:
@@ -157,12 +167,12 @@ def build_document_terrain(rig: Rig, spec: str) -> DocumentTerrain:
 
 
 def _compute_document_terrain(rig: Rig, spec: str) -> DocumentTerrain:
-    up = find_terrain_up(rig)
-    terrain, height = _parse_terrain(spec, up), measure_height(rig)
+    up_axis = find_terrain_up(rig)
+    terrain, height = _parse_terrain(spec, up_axis), measure_height(rig)
     if terrain.unit is None:
         terrain = terrain.for_figure(height)
-    axis = _UP_AXIS_INDEX[up]
-    return DocumentTerrain(terrain, height, float(rig.rest.world.positions[:, axis].min()), axis)
+    up_index = _UP_AXIS_INDEX[up_axis]
+    return DocumentTerrain(terrain, height, float(rig.rest.world.positions[:, up_index].min()), up_index)
 
 
 def find_terrain_up(rig: Rig) -> str:
@@ -172,9 +182,11 @@ def find_terrain_up(rig: Rig) -> str:
 
 def build_ground_mesh(rig: Rig, spec: str, pose: Pose) -> bytes:
     """Build the terrain around a pose as GLB, cached per rig."""
-    ground, centre = build_document_terrain(rig, spec), to_vector(pose.world.positions[0])
-    build = partial(build_terrain_glb, ground.terrain, centre, _GROUND_EXTENT_HEIGHTS * ground.height)
-    return get_or_compute(rig, "ground as a mesh", (ground, centre), build, max_keys=1)
+    document_terrain, centre = build_document_terrain(rig, spec), to_vector(pose.world.positions[0])
+    build_mesh = partial(
+        build_terrain_glb, document_terrain.terrain, centre, _GROUND_EXTENT_HEIGHTS * document_terrain.character_height
+    )
+    return get_or_compute(rig, "ground as a mesh", (document_terrain, centre), build_mesh, max_keys=1)
 
 
 def plant_clip(rig: Rig, clip: Clip, spec: str) -> Planted:

@@ -39,7 +39,7 @@ def describe_scene(name: str) -> SceneInfo:
 def build_scene(name: str) -> Document:
     """Build a scene. UnknownNameError lists all scenes."""
     module = _load_module(_check_name(name))
-    return module.make().replace(scene=name, name=module.TITLE)
+    return module.make().replace(scene_name=name, name=module.TITLE)
 
 
 def _check_name(name: str) -> str:

@@ -22,19 +22,20 @@ def make() -> Document:
     rig, positions = load_character(), _compute_positions()
     x, z = _compute_position(0)
     chain = build_chain(rig.pose, "left_hand", "Spine", "LeftHand").replace(position=(-x, _TARGET_HEIGHT_M, -z))
-    return build_document(rig, chains=(chain,), solvers=(SolverChoice(), SolverChoice("ccd")), places=positions)
+    solvers = (SolverChoice(), SolverChoice("ccd"))
+    return build_document(rig, chains=(chain,), solvers=solvers, character_positions=positions)
 
 
 def _compute_positions() -> tuple[Vector, ...]:
     """Compute the positions (relative to the first) of all characters. Targets are in its frame."""
-    (x, z), stands = _compute_position(0), [_compute_position(i) for i in range(_CHARACTER_COUNT)]
-    return tuple((at_x - x, 0.0, at_z - z) for at_x, at_z in stands)
+    (first_x, first_z), positions = _compute_position(0), [_compute_position(i) for i in range(_CHARACTER_COUNT)]
+    return tuple((position_x - first_x, 0.0, position_z - first_z) for position_x, position_z in positions)
 
 
-def _compute_position(i: int) -> tuple[float, float]:
+def _compute_position(character_index: int) -> tuple[float, float]:
     """Compute one position behind the target, relative to it."""
     radius, angle = (
-        _RADII_M[i % len(_RADII_M)],
-        _START_ANGLE_RAD + (_END_ANGLE_RAD - _START_ANGLE_RAD) * i / (_CHARACTER_COUNT - 1),
+        _RADII_M[character_index % len(_RADII_M)],
+        _START_ANGLE_RAD + (_END_ANGLE_RAD - _START_ANGLE_RAD) * character_index / (_CHARACTER_COUNT - 1),
     )
     return radius * math.sin(angle), -radius * math.cos(angle)

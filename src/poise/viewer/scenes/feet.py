@@ -13,22 +13,22 @@ ORDER = 60
 
 _HIP_DROP_M = 0.18  # [m] lowering of the hips, which lets the legs bend
 _TERRAIN_SPEC = "noise:0.25,0.8"
-_LEFT_FOOT_M, _RIGHT_FOOT_M = (0.2, 0.16), (-0.18, -0.16)  # x and z of the feet [m]
+_LEFT_FOOT_XZ_M, _RIGHT_FOOT_XZ_M = (0.2, 0.16), (-0.18, -0.16)  # x and z of the feet [m]
 
 
 def make() -> Document:
     """Build a stride over bumps."""
     rig = load_character()
     start = lower_hips(rig.pose, _HIP_DROP_M)
-    chains = (_build_leg_chain(start, "Left", _LEFT_FOOT_M), _build_leg_chain(start, "Right", _RIGHT_FOOT_M))
+    chains = (_build_leg_chain(start, "Left", _LEFT_FOOT_XZ_M), _build_leg_chain(start, "Right", _RIGHT_FOOT_XZ_M))
     two_bone = SolverChoice("two_bone", (("keep_tip", True),))
     solvers = (two_bone, SolverChoice("ccd"))
-    document = build_document(rig, chains=chains, solvers=solvers, terrain=_TERRAIN_SPEC).replace(start=start)
+    document = build_document(rig, chains=chains, solvers=solvers, terrain_spec=_TERRAIN_SPEC).replace(start=start)
     return document.replace(chains=tuple(place_on_ground(document, chain) for chain in chains))
 
 
 def _build_leg_chain(pose: Pose, side: str, xz: tuple[float, float]) -> ChainTarget:
-    chain = build_chain(pose, f"{side.lower()}_foot", f"{side}UpLeg", f"{side}Foot", ground=True)
+    chain = build_chain(pose, f"{side.lower()}_foot", f"{side}UpLeg", f"{side}Foot", stays_on_ground=True)
     return chain.replace(position=_replace_xz(chain.position, xz))
 
 

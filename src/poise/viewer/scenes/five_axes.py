@@ -25,7 +25,7 @@ _JOINTS = (  # name, offset from the parent [m], axis, range [degrees], angle in
 )
 _TOOL_OFFSET_M = (0.0, 0.18, 0.0)
 _TOOL_AXIS = (0.0, 1.0, 0.0)  # the tool, in its own frame
-_TARGET, _DOWN = (0.52, 0.25, 0.25), (0.0, -1.0, 0.0)
+_TARGET_POSITION_M, _TARGET_DIRECTION = (0.52, 0.25, 0.25), (0.0, -1.0, 0.0)
 
 
 @cache
@@ -50,5 +50,5 @@ def make() -> Document:
     """Build the scene, the tool above the target, pointing down."""
     rig = build_arm()
     chain = build_chain(rig.pose, "tool", "turret", "tool", "direction", axis=_TOOL_AXIS)
-    chains = (chain.replace(position=_TARGET, direction=_DOWN),)
+    chains = (chain.replace(position=_TARGET_POSITION_M, direction=_TARGET_DIRECTION),)
     return build_document(rig, chains=chains, solvers=(SolverChoice("ccd"), SolverChoice("levenberg_marquardt")))

@@ -10,11 +10,11 @@ TITLE = "Robot arm"
 TEXT = "Six hinges with ranges, read from a URDF file: the tool goes to the place and rotation of the target."
 ORDER = 90
 
-_TARGET = (0.3, -0.35, 0.25)
+_TARGET_POSITION_M = (0.3, -0.35, 0.25)
 
 
 def make() -> Document:
     """Build the scene, the tool pointing down as at rest."""
     rig = load(samples.path("arm.urdf"))
-    chain = build_chain(rig.pose, "tool", None, "tool", "place").replace(position=_TARGET)
+    chain = build_chain(rig.pose, "tool", None, "tool", "place").replace(position=_TARGET_POSITION_M)
     return build_document(rig, chains=(chain,), solvers=(SolverChoice(), SolverChoice("damped_least_squares")))

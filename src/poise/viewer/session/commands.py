@@ -58,8 +58,8 @@ class Session(Protocol):
         """Return a snapshot for undo."""
         ...
 
-    def set_document(self, document: Document, *, quiet: bool = False) -> None:
-        """Set the document. `quiet`: the page knows already."""
+    def set_document(self, document: Document, *, is_quiet: bool = False) -> None:
+        """Set the document. `is_quiet`: the page knows already."""
         ...
 
     def show_message(self, level: str, sentence: str) -> None:
@@ -75,9 +75,13 @@ class Session(Protocol):
         ...
 
     def start_job(
-        self, sentence: str, work: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[], None] = ...
+        self,
+        sentence: str,
+        run_job: Callable[[], Any],
+        on_done: Callable[[Any], None],
+        on_failed: Callable[[], None] = ...,
     ) -> None:
-        """Run a job in the background. Then `done` gets its outcome, or `failed` is called."""
+        """Run a job in the background. Then `on_done` gets its outcome, or `on_failed` is called."""
         ...
 
 
@@ -90,11 +94,11 @@ _MAX_PLANTED_CLIPS = 8  # cached planted clips
 def sync_document(session: Session, previous: Document) -> None:
     """Send the page all messages for a changed document."""
     current = session.document
-    if current.rig is not previous.rig or current.places != previous.places:
+    if current.rig is not previous.rig or current.character_positions != previous.character_positions:
         send_model(session)
     elif current.start is not previous.start or current.solver_skeleton is not previous.solver_skeleton:
         session.outbox.send_ghost(session.pose_state.pack_ghost())
-    if current.terrain != previous.terrain or current.rig is not previous.rig:
+    if current.terrain_spec != previous.terrain_spec or current.rig is not previous.rig:
         send_terrain(session)
     if current.marks is not previous.marks:
         send_marks(session)
@@ -104,19 +108,21 @@ def sync_document(session: Session, previous: Document) -> None:
 
 def _list_motion_inputs(document: Document) -> tuple[object, ...]:
     """List the inputs of the displayed motion."""
-    return (document.rig, document.clip, document.plant, document.terrain, document.keys)
+    return (document.rig, document.clip_name, document.plants_feet, document.terrain_spec, document.keys)
 
 
 def send_model(session: Session) -> None:
     """Send the rig: joints, meshes, start pose."""
     document = session.document
-    model = _build_message(document)
+    rig_message = _build_message(document)
     session.asset_count += 1
     assets = (
-        [] if model.asset is None else [protocol.pack_asset(protocol.MODEL_ASSET, session.asset_count, model.asset)]
+        []
+        if rig_message.asset is None
+        else [protocol.pack_asset(protocol.MODEL_ASSET, session.asset_count, rig_message.asset)]
     )
-    session.outbox.send({**model.message, "id": session.asset_count}, *assets, session.pose_state.pack_ghost())
-    for note in model.notes:
+    session.outbox.send({**rig_message.message, "id": session.asset_count}, *assets, session.pose_state.pack_ghost())
+    for note in rig_message.notes:
         session.show_message("note", note)
 
 
@@ -124,24 +130,28 @@ def _build_message(document: Document) -> RigMessage:
     """Build the rig message with its save formats. A rig caches its last, for page reloads."""
 
     def build_with_formats() -> RigMessage:
-        model = build_rig_message(document.rig, document.places, document.packages)
-        message = {**model.message, "formats": [*list_formats(document.rig), "html"]}
-        return RigMessage(message, model.asset, model.notes)
+        rig_message = build_rig_message(document.rig, document.character_positions, document.package_folders)
+        message = {**rig_message.message, "formats": [*list_formats(document.rig), "html"]}
+        return RigMessage(message, rig_message.asset, rig_message.notes)
 
     return get_or_compute(
-        document.rig, "model of the page", (document.places, document.packages), build_with_formats, max_keys=1
+        document.rig,
+        "model of the page",
+        (document.character_positions, document.package_folders),
+        build_with_formats,
+        max_keys=1,
     )
 
 
 def send_terrain(session: Session) -> None:
     """Send the terrain mesh around the character."""
     document = session.document
-    message: dict[str, Any] = {"kind": "terrain", "id": None, "words": document.terrain}
-    if document.terrain is None:
+    message: dict[str, Any] = {"kind": "terrain", "id": None, "words": document.terrain_spec}
+    if document.terrain_spec is None:
         session.outbox.send(message)
         return
     session.asset_count += 1
-    mesh = build_ground_mesh(document.rig, document.terrain, document.solver_start)
+    mesh = build_ground_mesh(document.rig, document.terrain_spec, document.solver_start)
     session.outbox.send(
         {**message, "id": session.asset_count}, protocol.pack_asset(protocol.TERRAIN_ASSET, session.asset_count, mesh)
     )
@@ -149,28 +159,31 @@ def send_terrain(session: Session) -> None:
 
 def send_marks(session: Session) -> None:
     """Send the point marks of a program."""
-    marks = [{"name": m.name, "points": m.points, "colour": m.colour, "size": m.size} for m in session.document.marks]
+    marks = [
+        {"name": mark.name, "points": mark.points, "colour": mark.colour, "size": mark.size_px}
+        for mark in session.document.marks
+    ]
     session.outbox.send({"kind": "marks", "marks": marks})
 
 
 def sync_clip(session: Session) -> None:
     """Play the document's clip. Its feet are planted in the background."""
     document, playhead = session.document, session.pose_state.playhead
-    clip = None if document.clip is None else apply_keys(document.rig.clip(document.clip), document.keys)
+    clip = None if document.clip_name is None else apply_keys(document.rig.clip(document.clip_name), document.keys)
     planted_clip = session.planted_clips.get(_build_planting_key(document))
     playhead.set_clip(clip if planted_clip is None else planted_clip)
-    if planted_clip is None and clip is not None and document.plant:
+    if planted_clip is None and clip is not None and document.plants_feet:
         _start_planting(session, clip)
 
 
 def _build_planting_key(document: Document) -> tuple[object, ...]:
     """Build the cache key of a planted clip. It is empty without planting."""
-    is_planted = document.plant and document.clip is not None and document.terrain is not None
-    return (document.rig, document.clip, document.terrain, document.keys) if is_planted else ()
+    is_planted = document.plants_feet and document.clip_name is not None and document.terrain_spec is not None
+    return (document.rig, document.clip_name, document.terrain_spec, document.keys) if is_planted else ()
 
 
 def _start_planting(session: Session, clip: Clip) -> None:
-    rig, spec, key = session.document.rig, str(session.document.terrain), _build_planting_key(session.document)
+    rig, spec, key = session.document.rig, str(session.document.terrain_spec), _build_planting_key(session.document)
 
     def store_clip(planted_clip: Clip) -> None:
         if len(session.planted_clips) >= _MAX_PLANTED_CLIPS:
@@ -183,7 +196,7 @@ def _start_planting(session: Session, clip: Clip) -> None:
 
     def switch_planting_off() -> None:
         if _build_planting_key(session.document) == key:
-            session.set_document(session.document.replace(plant=False))
+            session.set_document(session.document.replace(plants_feet=False))
 
     session.start_job(
         f"planting the feet of {clip.name or 'the clip'} ...",
@@ -206,10 +219,10 @@ def open_document(session: Session, document: Document) -> None:
     session.history.add("open", session.take_snapshot())
     document = document.with_program_controls(session.document)
     session.saved_documents.append(document)
-    session.pose_state.selected = None
-    session.set_document(document, quiet=True)
+    session.pose_state.selected_joint = None
+    session.set_document(document, is_quiet=True)
     session.pose_state.reset()
-    session.pose_state.playhead.playing = document.clip is not None
+    session.pose_state.playhead.is_playing = document.clip_name is not None
     session.send_state(at_once=True)
 
 
@@ -243,7 +256,7 @@ def finish_upload(session: Session, _: dict[str, Any]) -> None:
     An unreadable file is reported, and the document stays.
     """
     with _UploadGuard(session):
-        path = session.uploads.finish()
+        main_path = session.uploads.finish()
 
     def show_document(document: Document) -> None:
         session.opened_document = document
@@ -252,10 +265,10 @@ def finish_upload(session: Session, _: dict[str, Any]) -> None:
             session.show_message("note", note)
 
     session.start_job(
-        f"opening {path.name} ...",
-        lambda: _read_document(path),
+        f"opening {main_path.name} ...",
+        lambda: _read_document(main_path),
         show_document,
-        lambda: session.uploads.remove_folder(path),
+        lambda: session.uploads.remove_folder(main_path),
     )
 
 
@@ -269,8 +282,8 @@ def _read_document(path: Path) -> Document:
 class _UploadGuard:
     """Context for stopping an upload after a refusal."""
 
-    def __init__(self, session: Session, number: int | None = None) -> None:
-        self._session, self._number = session, number
+    def __init__(self, session: Session, upload_id: int | None = None) -> None:
+        self._session, self._upload_id = session, upload_id
 
     def __enter__(self) -> None:
         pass
@@ -278,7 +291,7 @@ class _UploadGuard:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, PoiseError):
             self._session.uploads.refuse()
-            self._session.outbox.send({"kind": "upload", "id": self._number, "go": False})
+            self._session.outbox.send({"kind": "upload", "id": self._upload_id, "go": False})
 
 
 # --- Commands of the page --------------------------------------------------------------------------------------------
@@ -290,7 +303,7 @@ def greet_page(session: Session, args: dict[str, Any]) -> None:
     session.outbox.send(build_welcome(protocol.read_text(args, "key"), __version__))
     session.show_busy()
     scene_name = protocol.read_optional_text(args, "scene")
-    if scene_name is not None and scene_name != session.document.scene:
+    if scene_name is not None and scene_name != session.document.scene_name:
         previous_rig = session.document.rig
         try:
             open_scene(session, {"name": scene_name})
@@ -308,8 +321,8 @@ def greet_page(session: Session, args: dict[str, Any]) -> None:
 def select_joint(session: Session, args: dict[str, Any]) -> None:
     """Select a joint for detailed answers, or none with null."""
     joint = protocol.read_optional_text(args, "joint")
-    names = session.document.skeleton
-    session.pose_state.selected = None if joint is None else names.names[names.index(joint)]
+    skeleton = session.document.skeleton
+    session.pose_state.selected_joint = None if joint is None else skeleton.names[skeleton.index(joint)]
     session.pose_state.request_answer()
 
 
@@ -318,13 +331,13 @@ def run_step(session: Session, _: dict[str, Any]) -> None:
 
     Raise InputError where a program shows the poses.
     """
-    if session.document.driven:
+    if session.document.is_driven:
         message = "a program shows the poses: there is nothing to step"
         raise InputError(message)
-    if session.document.run != "step":
+    if session.document.pace != "step":
         session.history.add("change pace", session.take_snapshot())
-        session.set_document(session.document.replace(run="step"))
-    session.pose_state.steps += 1
+        session.set_document(session.document.replace(pace="step"))
+    session.pose_state.pending_steps += 1
 
 
 def reset_pose(session: Session, _: dict[str, Any]) -> None:
@@ -335,7 +348,7 @@ def reset_pose(session: Session, _: dict[str, Any]) -> None:
     document = session.document
     session.history.add("reset", session.take_snapshot())
     session.pose_state.reset()
-    if document.run == "live":
+    if document.pace == "live":
         document = document.replace(
             chains=tuple(chain.with_target_at(document.solver_start) for chain in document.chains)
         )
@@ -344,18 +357,18 @@ def reset_pose(session: Session, _: dict[str, Any]) -> None:
 
 def set_start_pose(session: Session, _: dict[str, Any]) -> None:
     """Make the displayed pose the start pose. Limits are kept."""
-    snapshot, stage = session.take_snapshot(), session.pose_state
-    displayed_pose = stage.build_view_pose(0)
+    snapshot, pose_state = session.take_snapshot(), session.pose_state
+    displayed_pose = pose_state.build_view_pose(0)
     session.history.add("keep pose as start", snapshot)
     session.set_document(session.document.replace(start=displayed_pose))
 
 
 def switch_playing(session: Session, args: dict[str, Any]) -> None:
     """Play or pause the clip."""
-    on = protocol.read_bool(args, "on")
-    if on:
+    is_on = protocol.read_bool(args, "on")
+    if is_on:
         session.pose_state.playhead.seek(session.pose_state.playhead.time)
-    session.pose_state.playhead.playing = on
+    session.pose_state.playhead.is_playing = is_on
     session.pose_state.mark_dirty()
     session.send_state()
 
@@ -382,18 +395,20 @@ def redo(session: Session, _: dict[str, Any]) -> None:
     _restore_snapshot(session, session.history.redo)
 
 
-def _restore_snapshot(session: Session, move: Callable[[Any], Any]) -> None:
+def _restore_snapshot(session: Session, take_step: Callable[[Any], Any]) -> None:
     current = session.document
     try:
-        document, shown, outcomes = move(session.take_snapshot())
-    except InputError as nothing:  # pressing undo without steps is no error
-        session.show_message("note", str(nothing))
+        document, displayed_q, outcomes = take_step(session.take_snapshot())
+    except InputError as error:  # pressing undo without steps is no error
+        session.show_message("note", str(error))
         return
     document = document.with_program_controls(current)
-    if current.driven:  # poses and handles of a program are not undone
-        document = document.replace(driven=True, places=current.places, handles=current.handles)
-    session.set_document(document, quiet=True)
-    session.pose_state.restore(shown, outcomes)
+    if current.is_driven:  # poses and handles of a program are not undone
+        document = document.replace(
+            is_driven=True, character_positions=current.character_positions, handles=current.handles
+        )
+    session.set_document(document, is_quiet=True)
+    session.pose_state.restore(displayed_q, outcomes)
     session.send_state()
 
 
@@ -408,8 +423,8 @@ def save_file(session: Session, args: dict[str, Any]) -> None:
     """Build a file of the displayed pose and offer it."""
     from poise.viewer.session.downloads import build_download  # noqa: PLC0415  (only for saving)
 
-    format_name, stage, document = protocol.read_text(args, "format"), session.pose_state, session.document
-    pose, clip = stage.build_poses(), stage.playhead.clip
+    format_name, pose_state, document = protocol.read_text(args, "format"), session.pose_state, session.document
+    pose, clip = pose_state.build_poses(), pose_state.playhead.clip
 
     def offer_file(download: Any) -> None:
         name, mime, contents = download
@@ -443,7 +458,7 @@ def finish_job(session: Session, args: dict[str, Any]) -> None:
 
 def show_pose(session: Session, args: dict[str, Any]) -> None:
     """Show a pose, or a batch side by side, of a program."""
-    session.pose_state.driven = args["pose"]
+    session.pose_state.program_pose = args["pose"]
     session.pose_state.mark_dirty()
 
 

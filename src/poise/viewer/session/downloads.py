@@ -55,11 +55,15 @@ class Download(NamedTuple):
 def list_formats(rig: Rig) -> tuple[str, ...]:
     """List the save formats of a rig, its own first. "toml" is the sidecar."""
     source = rig.skeleton.source
-    own = ("glb", "gltf") if isinstance(source, GltfDocument) else ("urdf",) if isinstance(source, UrdfDocument) else ()
-    others = [name for name in ("glb", "gltf", "bvh", "json", "csv") if name not in own and _can_save(rig, name)]
+    own_formats = (
+        ("glb", "gltf") if isinstance(source, GltfDocument) else ("urdf",) if isinstance(source, UrdfDocument) else ()
+    )
+    other_formats = [
+        name for name in ("glb", "gltf", "bvh", "json", "csv") if name not in own_formats and _can_save(rig, name)
+    ]
     if type(source).__name__ == "BvhDocument":
-        others.sort(key=lambda name: name != "bvh")
-    return (*own, *others, "toml")
+        other_formats.sort(key=lambda name: name != "bvh")
+    return (*own_formats, *other_formats, "toml")
 
 
 def _can_save(rig: Rig, format: str) -> bool:  # noqa: A002
@@ -102,8 +106,8 @@ def save_sidecar(rig: Rig, skeleton: Skeleton, chains: Mapping[str, tuple[str, s
     """
     joints = [
         name
-        for name, old, new in zip(skeleton.names, rig.skeleton.limits, skeleton.limits, strict=True)
-        if old is not None or new is not None
+        for name, old_limit, new_limit in zip(skeleton.names, rig.skeleton.limits, skeleton.limits, strict=True)
+        if old_limit is not None or new_limit is not None
     ]
     roles = {role: joint for role, joint in rig.humanoid.items() if role in rig.sidecar_roles}
     text = format_sidecar(skeleton, joints, chains, roles) + _read_contact_tables(rig)
@@ -113,8 +117,10 @@ def save_sidecar(rig: Rig, skeleton: Skeleton, chains: Mapping[str, tuple[str, s
 def _save_download(content: Saveable, rig: Rig, stem: str, format: str) -> Download:  # noqa: A002
     if format not in _MIME_BY_FORMAT:
         raise UnknownNameError("format", format, _MIME_BY_FORMAT)
-    vrm = rig.path is not None and rig.path.suffix.lower() == ".vrm" and isinstance(rig.skeleton.source, GltfDocument)
-    name = f"{stem}.{'vrm' if vrm and format == 'glb' else format}"
+    is_vrm = (
+        rig.path is not None and rig.path.suffix.lower() == ".vrm" and isinstance(rig.skeleton.source, GltfDocument)
+    )
+    name = f"{stem}.{'vrm' if is_vrm and format == 'glb' else format}"
     with tempfile.TemporaryDirectory(prefix="poise-") as folder:
         path = Path(folder) / name
         try:
@@ -139,12 +145,12 @@ def _read_contact_tables(rig: Rig) -> str:
     try:
         text = read_bytes(path, may_be_empty=True).decode("utf-8")
         contacts = tomllib.loads(text).get("contacts")
-        lines, inside = list[str](), False
+        lines, is_inside = list[str](), False
         for line in text.splitlines(keepends=True):
-            inside = bool(_CONTACTS_HEADER.match(line)) if line.lstrip().startswith("[") else inside
-            lines += [line] if inside else []
-        tables = "".join(lines)
-        return tables if tomllib.loads(tables).get("contacts") == contacts else ""
+            is_inside = bool(_CONTACTS_HEADER.match(line)) if line.lstrip().startswith("[") else is_inside
+            lines += [line] if is_inside else []
+        tables_text = "".join(lines)
+        return tables_text if tomllib.loads(tables_text).get("contacts") == contacts else ""
     except (PoiseError, ValueError, RecursionError):
         return ""
 
@@ -167,8 +173,9 @@ def build_download(document: Document, pose: Pose, clip: Clip | None, format_nam
         return save_sidecar(document.rig, document.skeleton, chains)
     if clip is not None and format_name in _CLIP_FORMATS:
         return save_clip(document.rig, solve_clip(document, clip).on(document.skeleton), format_name)
-    single = dataclasses.replace(pose[0] if pose.shape else pose, skeleton=document.skeleton)  # all limits, in any mode
-    return save_pose(document.rig, single, format_name)
+    # all limits, in any mode
+    single_pose = dataclasses.replace(pose[0] if pose.shape else pose, skeleton=document.skeleton)
+    return save_pose(document.rig, single_pose, format_name)
 
 
 def solve_clip(document: Document, clip: Clip) -> Clip:
@@ -177,13 +184,13 @@ def solve_clip(document: Document, clip: Clip) -> Clip:
         return clip
     q = np.array(clip.poses.q)
     for i in range(len(clip)):
-        base = Pose(document.solver_skeleton, *_read_pose_arrays(clip.poses, i))
-        q[i] = ViewSolver(document, base, document.solvers[0])(document.active_chains, base.q[None]).q[0]
+        base_pose = Pose(document.solver_skeleton, *_read_pose_arrays(clip.poses, i))
+        q[i] = ViewSolver(document, base_pose, document.solvers[0])(document.active_chains, base_pose.q[None]).q[0]
     return Clip(clip.times, clip.poses.with_q(q), clip.name)
 
 
-def _read_pose_arrays(poses: Pose, i: int) -> list[Any]:
-    return [None if part is None else part[i] for part in (poses.q, poses.translations, poses.scales)]
+def _read_pose_arrays(poses: Pose, frame: int) -> list[Any]:
+    return [None if array is None else array[frame] for array in (poses.q, poses.translations, poses.scales)]
 
 
 def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> Download:
@@ -191,20 +198,22 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
     if clip is None or not len(clip):
         times, rows = np.zeros(1), pack_frame_rows(pose, find_row_width(pose))[None]
     else:
-        shown = solve_clip(document, clip.resample(MAX_FPS) if clip.fps > MAX_FPS else clip)
-        times, rows = shown.times, pack_frame_rows(shown.poses, find_row_width(shown.poses))
+        solved_clip = solve_clip(document, clip.resample(MAX_FPS) if clip.fps > MAX_FPS else clip)
+        times, rows = solved_clip.times, pack_frame_rows(solved_clip.poses, find_row_width(solved_clip.poses))
     if rows.ndim == 3:  # noqa: PLR2004  (frames of one character)
         rows = rows[:, None]
-    model = build_rig_message(document.rig, document.places[: rows.shape[1]], document.packages)
+    rig_message = build_rig_message(
+        document.rig, document.character_positions[: rows.shape[1]], document.package_folders
+    )
     extras = {
         "chains": [describe_chain(document, chain) for chain in document.active_chains],
         "contacts": list_contacts(clip),
     }
-    ground = None
-    if document.terrain is not None:
-        ground = build_ground_mesh(document.rig, document.terrain, document.solver_start)
-    page = build_offline_page(model, rows, times, document.name, extras, terrain=ground)
-    stem = document.rig.path.stem if document.rig.path is not None else (document.scene or "rig")
+    terrain_glb = None
+    if document.terrain_spec is not None:
+        terrain_glb = build_ground_mesh(document.rig, document.terrain_spec, document.solver_start)
+    page = build_offline_page(rig_message, rows, times, document.name, extras, terrain=terrain_glb)
+    stem = document.rig.path.stem if document.rig.path is not None else (document.scene_name or "rig")
     return Download(f"{stem}.html", "text/html", page)
 
 
@@ -214,7 +223,7 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
 def solve_document(document: Document) -> ViewOutcome:
     """Solve all chains of view A from the start pose. It covers every character."""
     chains = [place_on_ground(document, chain) for chain in document.active_chains]
-    q = np.repeat(document.solver_start.q[None], len(document.places), axis=0)
+    q = np.repeat(document.solver_start.q[None], len(document.character_positions), axis=0)
     if not chains:
         return ViewOutcome(q, q)
     return ViewSolver(document, document.solver_start, document.solvers[0])(chains, q)
@@ -233,9 +242,9 @@ def build_document_page(document: Document) -> bytes:
 
 
 def _find_clip(document: Document) -> Clip | None:
-    if document.clip is None:
+    if document.clip_name is None:
         return None
-    clip = document.rig.clip(document.clip)
-    if document.plant and document.terrain is not None:
-        return plant_clip(document.rig, clip, document.terrain)
+    clip = document.rig.clip(document.clip_name)
+    if document.plants_feet and document.terrain_spec is not None:
+        return plant_clip(document.rig, clip, document.terrain_spec)
     return clip

@@ -12,13 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-_NEWEST_ONLY = (
-    "state",
-    "answer",
-    "busy",
-    "ghost",
-    "marks",
-)  # a newer message of these kinds replaces a waiting one
+# a newer message of these kinds replaces a waiting one
+_REPLACEABLE_KINDS = ("state", "answer", "busy", "ghost", "marks")
 _MOVE_PHASE = "move"
 _MAX_MESSAGES, _MAX_BYTES = 2000, 400_000_000  # waiting control messages of a page, and their size [bytes]
 
@@ -29,9 +24,9 @@ class Outbox:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._messages: deque[tuple[str, list[str | bytes]]] = deque()
-        self._frame: tuple[int, bytes] | None = None
-        self._unacknowledged = 0  # number of the sent but unacknowledged frame
-        self._number = 0
+        self._waiting_frame: tuple[int, bytes] | None = None
+        self._unacknowledged_frame = 0  # number of the sent but unacknowledged frame
+        self._frame_count = 0
         self._wake: Callable[[], None] | None = None
         self._is_greeted = False
         self._waiting_bytes = 0  # [bytes] of waiting messages
@@ -44,7 +39,7 @@ class Outbox:
         """
         with self._lock:
             self._messages.clear()
-            self._frame, self._unacknowledged, self._wake, self._is_greeted = None, 0, wake, False
+            self._waiting_frame, self._unacknowledged_frame, self._wake, self._is_greeted = None, 0, wake, False
             self._waiting_bytes, self.is_overflown = 0, False
 
     def detach(self, wake: Callable[[], None]) -> None:
@@ -52,13 +47,18 @@ class Outbox:
         with self._lock:
             if self._wake is wake:
                 self._messages.clear()
-                self._frame, self._wake = None, None
+                self._waiting_frame, self._wake = None, None
 
     @property
-    def is_free(self) -> bool:
+    def can_take_pose(self) -> bool:
         """Whether a page waits for a pose."""
         with self._lock:
-            return self._is_greeted and self._wake is not None and self._frame is None and not self._unacknowledged
+            return (
+                self._is_greeted
+                and self._wake is not None
+                and self._waiting_frame is None
+                and not self._unacknowledged_frame
+            )
 
     @property
     def is_attached(self) -> bool:
@@ -78,7 +78,7 @@ class Outbox:
             self._is_greeted = self._is_greeted or kind == "welcome"
             if self._wake is None or not self._is_greeted:
                 return
-            if kind in _NEWEST_ONLY:
+            if kind in _REPLACEABLE_KINDS:
                 self._messages = deque(message for message in self._messages if message[0] != kind)
             self._messages.append((kind, parts))
             self._waiting_bytes += sum(map(len, parts))
@@ -90,14 +90,14 @@ class Outbox:
     def send_pose(self, pack: Callable[[int], bytes]) -> int:
         """Queue a pose in place of an older one. `pack` makes the message from its number."""
         with self._lock:
-            self._number += 1
-            number, wake = self._number, self._wake
-        data = pack(number)
+            self._frame_count += 1
+            frame_number, wake = self._frame_count, self._wake
+        data = pack(frame_number)
         with self._lock:
             if wake is not None and self._wake is wake and self._is_greeted:  # still the same page
-                self._frame = (number, data)
+                self._waiting_frame = (frame_number, data)
                 wake()
-        return number
+        return frame_number
 
     def take(self) -> list[str | bytes]:
         """Return the messages due for sending, in order."""
@@ -105,17 +105,17 @@ class Outbox:
             parts = [part for _, message_parts in self._messages for part in message_parts]
             self._messages.clear()
             self._waiting_bytes = 0
-            if self._frame is not None and not self._unacknowledged:
-                (self._unacknowledged, data), self._frame = self._frame, None
+            if self._waiting_frame is not None and not self._unacknowledged_frame:
+                (self._unacknowledged_frame, data), self._waiting_frame = self._waiting_frame, None
                 parts.append(data)
             return parts
 
-    def acknowledge(self, number: int) -> None:
+    def acknowledge(self, frame_number: int) -> None:
         """Mark a frame as drawn by the page. Numbers older than the frame on its way have no effect."""
         with self._lock:
-            if number >= self._unacknowledged:
-                self._unacknowledged = 0
-            if self._frame is not None and self._wake is not None:
+            if frame_number >= self._unacknowledged_frame:
+                self._unacknowledged_frame = 0
+            if self._waiting_frame is not None and self._wake is not None:
                 self._wake()
 
 
@@ -125,7 +125,7 @@ class Inbox:
     def __init__(self) -> None:
         self._ready = threading.Condition()
         self._actions: deque[dict[str, Any]] = deque()
-        self._woken = False
+        self._is_woken = False
 
     def __len__(self) -> int:
         return len(self._actions)
@@ -133,8 +133,8 @@ class Inbox:
     def put(self, action: dict[str, Any]) -> None:
         """Add an action. A move replaces an older move of the same gizmo."""
         with self._ready:
-            last = self._actions[-1] if self._actions else None
-            if last is not None and _is_same_move(last, action):
+            last_action = self._actions[-1] if self._actions else None
+            if last_action is not None and _is_same_move(last_action, action):
                 self._actions[-1] = action
             else:
                 self._actions.append(action)
@@ -143,15 +143,15 @@ class Inbox:
     def wake(self) -> None:
         """Make `take` return without new actions."""
         with self._ready:
-            self._woken = True
+            self._is_woken = True
             self._ready.notify()
 
-    def take(self, seconds: float | None) -> list[dict[str, Any]]:
+    def take(self, timeout_s: float | None) -> list[dict[str, Any]]:
         """Return all waiting actions. Without any, wait for the first, the timeout or `wake`."""
         with self._ready:
-            if not self._actions and not self._woken:
-                self._ready.wait(seconds)
-            self._woken = False
+            if not self._actions and not self._is_woken:
+                self._ready.wait(timeout_s)
+            self._is_woken = False
             actions = list(self._actions)
             self._actions.clear()
             return actions
@@ -159,5 +159,5 @@ class Inbox:
 
 def _is_same_move(a: dict[str, Any], b: dict[str, Any]) -> bool:
     return a.get("phase") == b.get("phase") == _MOVE_PHASE and all(
-        a.get(k) == b.get(k) for k in ("do", "chain", "name", "joint")
+        a.get(key) == b.get(key) for key in ("do", "chain", "name", "joint")
     )

@@ -45,16 +45,16 @@ class JobQueue:
         self._queue: queue.Queue[tuple[Callable[[], Any], JobCallback] | None] = queue.Queue(_MAX_WAITING_JOBS)
         self._thread: threading.Thread | None = None
 
-    def add(self, work: Callable[[], Any], ended: JobCallback) -> None:
+    def add(self, run_job: Callable[[], Any], callback: JobCallback) -> None:
         """Queue a job.
 
-        `ended` gets its outcome or its exception. Raise InputError where too many jobs wait.
+        `callback` gets its outcome or its exception. Raise InputError where too many jobs wait.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="poise-jobs", daemon=True)
             self._thread.start()
         try:
-            self._queue.put_nowait((work, ended))
+            self._queue.put_nowait((run_job, callback))
         except queue.Full:
             message = "too many jobs are waiting: saving and planting run one after the other"
             raise InputError(message) from None
@@ -67,13 +67,13 @@ class JobQueue:
 
     def _run(self) -> None:
         while (job := self._queue.get()) is not None:
-            work, ended = job
+            run_job, callback = job
             try:
-                result = work()
+                result = run_job()
             except Exception as error:  # noqa: BLE001  (any error is shown on the page)
-                ended(None, error)
+                callback(None, error)
             else:
-                ended(result, None)
+                callback(result, None)
 
 
 class CancellableTask(Generic[T]):
@@ -81,10 +81,10 @@ class CancellableTask(Generic[T]):
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
-        self._done = threading.Condition()
+        self._condition = threading.Condition()
         self._results: list[T] = []
         self._error: Exception | None = None
-        self._ended = self._stopped = False
+        self._has_ended = self._is_cancelled = False
 
     def run(self) -> None:
         """Run the task. An exception is stored for `take_result`."""
@@ -92,25 +92,25 @@ class CancellableTask(Generic[T]):
             results = [self._work()]
         except Exception as error:  # noqa: BLE001  (any error of a solver is shown on the page)
             results, self._error = [], error
-        with self._done:
-            self._results, self._ended = results, True
-            self._done.notify_all()
+        with self._condition:
+            self._results, self._has_ended = results, True
+            self._condition.notify_all()
 
     def cancel(self) -> None:
         """Cancel the task: `wait` returns without it."""
-        with self._done:
-            self._stopped = True
-            self._done.notify_all()
+        with self._condition:
+            self._is_cancelled = True
+            self._condition.notify_all()
 
-    def wait(self, seconds: float | None = None) -> bool:
+    def wait(self, timeout_s: float | None = None) -> bool:
         """Return whether it ended or was cancelled in time."""
-        with self._done:
-            return self._done.wait_for(lambda: self._ended or self._stopped, seconds)
+        with self._condition:
+            return self._condition.wait_for(lambda: self._has_ended or self._is_cancelled, timeout_s)
 
     @property
-    def is_ended(self) -> bool:
+    def has_result(self) -> bool:
         """Whether a result is available."""
-        return self._ended
+        return self._has_ended
 
     def take_result(self) -> T:
         """Return the result, or raise the task's exception."""
@@ -155,18 +155,14 @@ def _run_tasks(tasks: queue.SimpleQueue[CancellableTask[Any] | None]) -> None:
 _STATE_INTERVAL_S = 1 / 30  # [s] between two state messages
 _FIRST_POSE_WAIT_S = 0.15  # [s] that the first pose of a rig waits for its solve before it is sent unsolved
 _DRAW_TIMEOUT_S, _POLL_INTERVAL_S = 3.0, 0.05  # [s] timeout for drawing the first pose; polling interval
-_SLOW_SOLVE_S = 0.3  # [s] of a solve after which the page shows its progress and a cancel button
+_PROGRESS_DELAY_S = 0.3  # [s] of a solve after which the page shows its progress and a cancel button
 _MAX_SAVED_DOCUMENTS = 50  # remembered saved documents
 _SOLVE_JOB = 0  # reserved job number of the running solve
 _DRAG_PHASES = ("start", "move", "end")
-_LOUD_ACTIONS = ("turn", "limit")  # actions that change more than the dragged object: the state is sent during the drag
-_DRAG_ENDING_COMMANDS = (
-    "undo",
-    "redo",
-    "reset",
-    "scene",
-    "upload_done",
-)  # a drag continued after these is another step of undo
+# actions that change more than the dragged object: the state is sent during the drag
+_STATE_CHANGING_ACTIONS = ("turn", "limit")
+# a drag continued after these is another step of undo
+_DRAG_ENDING_COMMANDS = ("undo", "redo", "reset", "scene", "upload_done")
 
 
 class SessionThread:
@@ -188,10 +184,10 @@ class SessionThread:
         self.listeners: list[Callable[[Document], None]] = []
         self._jobs, self._solver_thread = JobQueue(), SolverThread()
         self._running_solve: CancellableTask[list[ViewOutcome]] | None = None  # the running solve
-        self._shown_rig: object = None  # the rig of the last pose on the page
+        self._displayed_rig: object = None  # the rig of the last pose on the page
         self._busy_sentences: dict[int, str] = {}  # sentences of running jobs, by job number
         self._job_count = 0  # number of jobs so far
-        self._state_sent_at, self._state_pending = 0.0, False
+        self._state_time, self._is_state_pending = 0.0, False
         self._current_drag: tuple[str, str] | None = None
         self._is_open = True
         self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
@@ -215,9 +211,9 @@ class SessionThread:
 
     def cancel(self) -> None:
         """Cancel the running solve. The displayed pose stays."""
-        solve = self._running_solve
-        if solve is not None:
-            solve.cancel()
+        task = self._running_solve
+        if task is not None:
+            task.cancel()
 
     def post_action(self, action: dict[str, Any]) -> None:
         """Queue an action of the page. Actions reserved for programs are refused."""
@@ -234,7 +230,7 @@ class SessionThread:
 
     def greet(self, key: str, scene: str | None) -> None:
         """Queue the greeting of a new page."""
-        self._shown_rig = None
+        self._displayed_rig = None
         self.inbox.put({"do": "hello", "key": key, "scene": scene})
 
     def acknowledge_frame(self, number: int) -> None:
@@ -262,9 +258,9 @@ class SessionThread:
         while self._is_open:
             for action in self.inbox.take(self._compute_pause()):
                 self._run_guarded(lambda action=action: self._run_action(action))
-            if self._is_open and self._state_pending and time.perf_counter() - self._state_sent_at >= _STATE_INTERVAL_S:
+            if self._is_open and self._is_state_pending and time.perf_counter() - self._state_time >= _STATE_INTERVAL_S:
                 self._run_guarded(self._send_state_now)
-            if self._is_open and self.outbox.is_free and self.pose_state.is_due():
+            if self._is_open and self.outbox.can_take_pose and self.pose_state.is_due():
                 self._run_guarded(self._send_frame)
             if self._is_open and self.outbox.is_attached and self.pose_state.is_answer_due():
                 self._run_guarded(self._send_answer)
@@ -272,14 +268,14 @@ class SessionThread:
     def _start_clip(self) -> None:
         """Start playing the clip of the initial document."""
         sync_clip(self)
-        self.pose_state.playhead.playing = self.document.clip is not None
+        self.pose_state.playhead.is_playing = self.document.clip_name is not None
 
     def _compute_pause(self) -> float | None:
         if not self.outbox.is_attached:
             return None
-        pauses = [self.pose_state.compute_pause(free=self.outbox.is_free)]
-        if self._state_pending:
-            pauses.append(max(self._state_sent_at + _STATE_INTERVAL_S - time.perf_counter(), 0.0))
+        pauses = [self.pose_state.compute_pause(can_send=self.outbox.can_take_pose)]
+        if self._is_state_pending:
+            pauses.append(max(self._state_time + _STATE_INTERVAL_S - time.perf_counter(), 0.0))
         return min((pause for pause in pauses if pause is not None), default=None)
 
     def _run_guarded(self, work: Callable[[], None]) -> None:
@@ -289,9 +285,9 @@ class SessionThread:
         except PoiseError as error:
             self.show_message("error", str(error))
         except Exception as error:  # noqa: BLE001  (a solver may raise any exception; dragging must go on)
-            where = traceback.extract_tb(error.__traceback__)[-1]
+            location = traceback.extract_tb(error.__traceback__)[-1]
             self.show_message(
-                "error", f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
+                "error", f"{type(error).__name__}: {error} ({Path(location.filename).name}, line {location.lineno})"
             )
             self.pose_state.mark_failed()
             if work != self._send_state_now:  # sending the state would fail again
@@ -318,162 +314,168 @@ class SessionThread:
 
     def _apply_action(self, name: str, args: dict[str, Any]) -> None:
         """Apply an action. All moves of one drag are one step of undo."""
-        serial = args.get("serial")
+        target_serial = args.get("serial")
         # also for refused actions: the page then releases the gizmo
-        self.pose_state.serial = serial % 2**32 if type(serial) is int else self.pose_state.serial
+        self.pose_state.target_serial = (
+            target_serial % 2**32 if type(target_serial) is int else self.pose_state.target_serial
+        )
         snapshot, action = self.take_snapshot(), ACTIONS[name]
-        changed = action.apply(snapshot.document, args, self.pose_state.build_view_pose(0))
-        differs = not changed.is_same(snapshot.document)
-        continues = self._is_drag_continued(name, args, differs=differs)
-        if differs and action.is_undoable and not continues:
+        new_document = action.apply(snapshot.document, args, self.pose_state.build_view_pose(0))
+        has_effect = not new_document.is_same(snapshot.document)
+        continues_drag = self._is_drag_continued(name, args, has_effect=has_effect)
+        if has_effect and action.is_undoable and not continues_drag:
             self.history.add(action.label, snapshot)
         if name in ("target", "pole"):
-            self.pose_state.dragged = read_text(args, "chain")
-        if action.restarts_solve and differs:
+            self.pose_state.dragged_chain = read_text(args, "chain")
+        if action.restarts_solve and has_effect:
             self.pose_state.start_over()
-        is_on_ground = name == "target" and changed.find_chain(read_text(args, "chain")).ground
-        needs_state = is_on_ground or name in _LOUD_ACTIONS
-        self.set_document(changed, quiet=args.get("phase") == "move" and continues and not needs_state)
+        is_on_ground = name == "target" and new_document.find_chain(read_text(args, "chain")).stays_on_ground
+        needs_state = is_on_ground or name in _STATE_CHANGING_ACTIONS
+        self.set_document(new_document, is_quiet=args.get("phase") == "move" and continues_drag and not needs_state)
 
-    def _is_drag_continued(self, name: str, args: dict[str, Any], *, differs: bool) -> bool:
+    def _is_drag_continued(self, name: str, args: dict[str, Any], *, has_effect: bool) -> bool:
         """Return whether an action continues an effective drag. A drag without effect is no step of undo."""
-        phase, subject = args.get("phase"), (name, str(args.get("chain", args.get("name", args.get("joint")))))
-        continues = phase in _DRAG_PHASES[1:] and self._current_drag == subject
-        self._current_drag = subject if phase in _DRAG_PHASES[:2] and (differs or continues) else None
-        return continues
+        phase, drag = args.get("phase"), (name, str(args.get("chain", args.get("name", args.get("joint")))))
+        continues_drag = phase in _DRAG_PHASES[1:] and self._current_drag == drag
+        self._current_drag = drag if phase in _DRAG_PHASES[:2] and (has_effect or continues_drag) else None
+        return continues_drag
 
     # --- for commands --------------------------------------------------------------------------------------------
 
     def take_snapshot(self) -> Snapshot:
         """Return a snapshot for undo."""
-        return Snapshot(self.pose_state.document, self.pose_state.shown, self.pose_state.outcomes)
+        return Snapshot(self.pose_state.document, self.pose_state.displayed_q, self.pose_state.outcomes)
 
-    def set_document(self, document: Document, *, quiet: bool = False) -> None:
+    def set_document(self, document: Document, *, is_quiet: bool = False) -> None:
         """Set the document.
 
-        `quiet`: the page knows already, it is dragging.
+        `is_quiet`: the page knows already, it is dragging.
         """
-        old = self.pose_state.document
+        previous = self.pose_state.document
         self.pose_state.set_document(document)
-        self.pose_state.version += 1
-        sync_document(self, old)
+        self.pose_state.document_version += 1
+        sync_document(self, previous)
         for listener in self.listeners:
             listener(document)
-        if not quiet:
+        if not is_quiet:
             self.send_state()
 
     def send_state(self, *, at_once: bool = False) -> None:
         """Schedule sending of the state, at a limited rate. Building it takes longer than a solve."""
-        self._state_pending = True
+        self._is_state_pending = True
         if at_once:
             self._send_state_now()
 
     def _send_state_now(self) -> None:
-        self._state_sent_at, self._state_pending, stage = time.perf_counter(), False, self.pose_state
-        state = build_state(stage.document, stage.playhead, self.history, stage.version)
-        opened = None if self.opened_document.scene is not None else self.opened_document.name
+        self._state_time, self._is_state_pending, pose_state = time.perf_counter(), False, self.pose_state
+        state = build_state(pose_state.document, pose_state.playhead, self.history, pose_state.document_version)
+        opened_name = None if self.opened_document.scene_name is not None else self.opened_document.name
         self.saved_documents = self.saved_documents[-_MAX_SAVED_DOCUMENTS:]
-        unsaved = not (self.document.driven or any(self.document.has_same_work(kept) for kept in self.saved_documents))
-        self.outbox.send({**state, "serial": stage.serial, "opened": opened, "unsaved": unsaved})
+        is_unsaved = not (
+            self.document.is_driven or any(self.document.has_same_work(saved) for saved in self.saved_documents)
+        )
+        self.outbox.send({**state, "serial": pose_state.target_serial, "opened": opened_name, "unsaved": is_unsaved})
 
     def start_job(
         self,
         sentence: str,
-        work: Callable[[], Any],
-        done: Callable[[Any], None],
-        failed: Callable[[], None] = lambda: None,
+        run_job: Callable[[], Any],
+        on_done: Callable[[Any], None],
+        on_failed: Callable[[], None] = lambda: None,
     ) -> None:
         """Run a job in the background.
 
-        `done` gets the outcome on the session's thread; after an exception `failed` is called, and the message is
+        `on_done` gets the outcome on the session's thread; after an exception `on_failed` is called, and the message is
         shown.
         """
         self._job_count += 1
-        number = self._job_count
+        job_number = self._job_count
 
         def finish(result: Any, error: Exception | None) -> None:
-            self.set_busy(number, None)
+            self.set_busy(job_number, None)
             if error is None:
-                done(result)
+                on_done(result)
                 return
-            failed()
+            on_failed()
             raise error
 
-        self._jobs.add(work, lambda made, error: self.inbox.put({"do": "after", "work": lambda: finish(made, error)}))
-        self.set_busy(number, sentence)
+        self._jobs.add(
+            run_job, lambda result, error: self.inbox.put({"do": "after", "work": lambda: finish(result, error)})
+        )
+        self.set_busy(job_number, sentence)
 
-    def set_busy(self, number: int, sentence: str | None, *, cancel: bool = False) -> None:
+    def set_busy(self, job_number: int, sentence: str | None, *, can_cancel: bool = False) -> None:
         """Set or, with None, remove the sentence of a job."""
-        self._busy_sentences.pop(number, None)
+        self._busy_sentences.pop(job_number, None)
         if sentence is not None:
-            self._busy_sentences[number] = sentence
-        self.show_busy(cancel=cancel)
+            self._busy_sentences[job_number] = sentence
+        self.show_busy(can_cancel=can_cancel)
 
-    def show_busy(self, *, cancel: bool = False) -> None:
+    def show_busy(self, *, can_cancel: bool = False) -> None:
         """Send the latest running job, and whether it is cancellable."""
         message = {"kind": "busy", "text": next(reversed(self._busy_sentences.values()), None)}
-        self.outbox.send({**message, "cancel": True} if cancel else message)
+        self.outbox.send({**message, "cancel": True} if can_cancel else message)
 
     def _send_frame(self) -> None:
         self.outbox.send_pose(self._compute_frame().pack)
-        self._shown_rig = self.document.rig
+        self._displayed_rig = self.document.rig
         time.sleep(0)  # lets the server send it before the next work
 
     def _compute_frame(self) -> PoseFrame:
         """Compute the next frame. A long solve runs on another thread, where the page can cancel it."""
-        stage, compiling = self.pose_state, self.pose_state.find_uncompiled_solver()
+        pose_state, uncompiled_solver = self.pose_state, self.pose_state.find_uncompiled_solver()
         if numpy_kinematics.are_kernels_pending():
             self._send_unsolved_pose()
-            self._state_pending = True  # with kernels loaded, refusals of all solvers are known
-        self._running_solve = solve = self._solver_thread.start(self._build_compiled_work(stage.begin_frame()))
+            self._is_state_pending = True  # with kernels loaded, refusals of all solvers are known
+        self._running_solve = task = self._solver_thread.start(self._build_compiled_work(pose_state.begin_frame()))
         try:
-            if not solve.wait(_FIRST_POSE_WAIT_S):
-                self._show_progress(solve, compiling)
-            if solve.is_ended:
-                return stage.finish_frame(solve.take_result())
+            if not task.wait(_FIRST_POSE_WAIT_S):
+                self._show_progress(task, uncompiled_solver)
+            if task.has_result:
+                return pose_state.finish_frame(task.take_result())
             self._solver_thread.release()
             self.show_message("note", "cancelled: the previous answer is shown")
-            return stage.cancel_frame()
+            return pose_state.cancel_frame()
         finally:
             self._running_solve = None
 
     def _send_unsolved_pose(self) -> None:
         """Send the unsolved pose before loading and compiling. Both would keep the page from drawing it."""
         self.outbox.send_pose(self.pose_state.build_still_frame().pack)
-        self._shown_rig = self.document.rig
-        end = time.perf_counter() + _DRAW_TIMEOUT_S
-        while self._is_open and not self.outbox.is_free and time.perf_counter() < end:
+        self._displayed_rig = self.document.rig
+        deadline = time.perf_counter() + _DRAW_TIMEOUT_S
+        while self._is_open and not self.outbox.can_take_pose and time.perf_counter() < deadline:
             time.sleep(_POLL_INTERVAL_S)
         time.sleep(_POLL_INTERVAL_S)
 
-    def _build_compiled_work(self, work: Callable[[], list[ViewOutcome]]) -> Callable[[], list[ViewOutcome]]:
+    def _build_compiled_work(self, solve: Callable[[], list[ViewOutcome]]) -> Callable[[], list[ViewOutcome]]:
         """Return the work, preceded by compiling forward kinematics if necessary."""
         if not numpy_kinematics.are_kernels_pending():
-            return work
-        start = self.document.solver_start
+            return solve
+        start_pose = self.document.solver_start
 
         def compile_kernels() -> None:
-            pose = start.with_q(start.q)  # a copy without cached results
+            pose = start_pose.with_q(start_pose.q)  # a copy without cached results
             _ = pose.world.rotations, pose.local_positions
 
-        return lambda: (numpy_kinematics.compile_kernels(compile_kernels), work())[1]
+        return lambda: (numpy_kinematics.compile_kernels(compile_kernels), solve())[1]
 
-    def _show_progress(self, solve: CancellableTask[list[ViewOutcome]], compiling: str | None) -> None:
+    def _show_progress(self, task: CancellableTask[list[ViewOutcome]], uncompiled_solver: str | None) -> None:
         """Send the unsolved pose and progress of a long solve. It ends with the solve or its cancellation."""
-        if self._shown_rig is not self.document.rig:
+        if self._displayed_rig is not self.document.rig:
             self.outbox.send_pose(self.pose_state.build_still_frame().pack)
         if (
-            compiling is None
+            uncompiled_solver is None
             and not numpy_kinematics.are_kernels_pending()
-            and solve.wait(_SLOW_SOLVE_S - _FIRST_POSE_WAIT_S)
+            and task.wait(_PROGRESS_DELAY_S - _FIRST_POSE_WAIT_S)
         ):
             return
-        names = dict.fromkeys(choice.name for choice in self.document.solvers[: self.document.views])
-        is_first = compiling is not None or numpy_kinematics.are_kernels_pending()
+        names = dict.fromkeys(choice.name for choice in self.document.solvers[: self.document.view_count])
+        is_first = uncompiled_solver is not None or numpy_kinematics.are_kernels_pending()
         sentence = "solvers are being loaded, and compiled where this machine has not done so yet ..."
-        self.set_busy(_SOLVE_JOB, sentence if is_first else f"solving with {' and '.join(names)} ...", cancel=True)
+        self.set_busy(_SOLVE_JOB, sentence if is_first else f"solving with {' and '.join(names)} ...", can_cancel=True)
         try:
-            solve.wait()
+            task.wait()
         finally:
             self.set_busy(_SOLVE_JOB, None)
 

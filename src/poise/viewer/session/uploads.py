@@ -1,4 +1,4 @@
-"""Receive uploaded files in a private folder under safe names.
+"""Uploads of the page, stored in a private folder.
 
 The page sends contents and relative names; paths of the user's disk are neither sent nor opened.
 """
@@ -26,17 +26,17 @@ _FORBIDDEN_CHARACTERS = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 
 
 @dataclass
-class _Delivery:
+class _Upload:
     """State of one upload."""
 
     folder: Path
-    main: Path
-    files: int
-    bytes: int
-    file: BinaryIO | None = None
+    main_path: Path
+    file_count: int
+    byte_count: int
+    open_file: BinaryIO | None = None
     remaining_bytes: int = 0  # remaining bytes of the current file
     received_bytes: int = 0  # received bytes of all files
-    names: set[str] = field(default_factory=set[str])
+    received_names: set[str] = field(default_factory=set[str])
 
 
 class Uploads:
@@ -49,123 +49,123 @@ class Uploads:
 
     def __init__(self) -> None:
         self._base_folder: tempfile.TemporaryDirectory[str] | None = None
-        self._count = 0
-        self._delivery: _Delivery | None = None
+        self._upload_count = 0
+        self._current_upload: _Upload | None = None
         self._ignores_chunks = False  # whether the rest of a refused upload is ignored
 
     def begin(self, args: dict[str, Any]) -> None:
         """Begin an upload. Raise FileError for an unreadable main file, InputError for too many files."""
         self.cancel()
-        main = _parse_relative_path(read_text(args, "main"))
-        files, size = int(read_number(args, "files", 1, 1e9)), int(read_number(args, "bytes", 0, 1e18))
-        if files > MAX_UPLOAD_FILES or size > MAX_UPLOAD_BYTES:
+        main_path = _parse_relative_path(read_text(args, "main"))
+        file_count, byte_count = int(read_number(args, "files", 1, 1e9)), int(read_number(args, "bytes", 0, 1e18))
+        if file_count > MAX_UPLOAD_FILES or byte_count > MAX_UPLOAD_BYTES:
             raise InputError(
-                f"{files:,} files of {size / 1e6:,.0f} MB are too much: at most {MAX_UPLOAD_FILES:,} files of "
-                f"{MAX_UPLOAD_BYTES / 1e6:.0f} MB in all"
+                f"{file_count:,} files of {byte_count / 1e6:,.0f} MB are too much: at most {MAX_UPLOAD_FILES:,} files "
+                f"of {MAX_UPLOAD_BYTES / 1e6:.0f} MB in all"
             )
-        find_reader(main)
+        find_reader(main_path)
         if self._base_folder is None:
             self._base_folder = tempfile.TemporaryDirectory(prefix="poise-")
-        self._count += 1
-        folder = Path(self._base_folder.name).resolve() / str(self._count)
+        self._upload_count += 1
+        folder = Path(self._base_folder.name).resolve() / str(self._upload_count)
         folder.mkdir()
-        self._delivery = _Delivery(folder, main, files, size)
+        self._current_upload = _Upload(folder, main_path, file_count, byte_count)
 
     def begin_file(self, args: dict[str, Any]) -> None:
         """Begin the next file. Raise InputError for an unsafe name."""
         if self._ignores_chunks:
             return
-        delivery = self._require_delivery()
-        self._close_file(delivery)
-        path, size = _parse_relative_path(read_text(args, "path")), int(read_number(args, "size", 0, 1e18))
-        if len(delivery.names) >= delivery.files or delivery.received_bytes + size > delivery.bytes:
+        upload = self._require_upload()
+        self._close_file(upload)
+        path, byte_count = _parse_relative_path(read_text(args, "path")), int(read_number(args, "size", 0, 1e18))
+        if len(upload.received_names) >= upload.file_count or upload.received_bytes + byte_count > upload.byte_count:
             raise InputError("more is sent than was announced")
-        if path.as_posix() in delivery.names:
+        if path.as_posix() in upload.received_names:
             raise InputError(f"two files are called {path.as_posix()!r}")
-        delivery.names.add(path.as_posix())
-        target = delivery.folder / path
+        upload.received_names.add(path.as_posix())
+        target_path = upload.folder / path
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            delivery.file = target.open("xb")
+            target_path.parent.mkdir(parents=True, exist_ok=True)
+            upload.open_file = target_path.open("xb")
         except OSError as error:
             raise InputError(f"{path.as_posix()!r} cannot be stored: {error.strerror}") from error
-        delivery.remaining_bytes = size
+        upload.remaining_bytes = byte_count
 
     def write_chunk(self, data: bytes) -> None:
         """Write a part of the current file. Raise InputError where it belongs to no file."""
         if self._ignores_chunks:
             return
-        delivery = self._require_delivery()
-        if delivery.file is None or len(data) > delivery.remaining_bytes:
+        upload = self._require_upload()
+        if upload.open_file is None or len(data) > upload.remaining_bytes:
             raise InputError("more is sent than was announced")
-        delivery.remaining_bytes -= len(data)
-        delivery.received_bytes += len(data)
+        upload.remaining_bytes -= len(data)
+        upload.received_bytes += len(data)
         try:
-            delivery.file.write(data)
+            upload.open_file.write(data)
         except OSError as error:
             raise InputError(f"uploaded data cannot be stored: {error.strerror}") from error
 
     def finish(self) -> Path:
         """Finish the upload and return the main file. Raise InputError if it is incomplete."""
-        delivery = self._require_delivery()
-        self._close_file(delivery)
+        upload = self._require_upload()
+        self._close_file(upload)
         if (
-            len(delivery.names) != delivery.files
-            or delivery.received_bytes != delivery.bytes
-            or delivery.main.as_posix() not in delivery.names
+            len(upload.received_names) != upload.file_count
+            or upload.received_bytes != upload.byte_count
+            or upload.main_path.as_posix() not in upload.received_names
         ):
             raise InputError("the upload is incomplete")
-        self._delivery = None
-        return delivery.folder / delivery.main
+        self._current_upload = None
+        return upload.folder / upload.main_path
 
     def cancel(self) -> None:
         """Remove the files of an incomplete upload."""
         self._ignores_chunks = False
-        if self._delivery is not None:
-            if self._delivery.file is not None:
-                self._delivery.file.close()
-            shutil.rmtree(self._delivery.folder, ignore_errors=True)
-            self._delivery = None
+        if self._current_upload is not None:
+            if self._current_upload.open_file is not None:
+                self._current_upload.open_file.close()
+            shutil.rmtree(self._current_upload.folder, ignore_errors=True)
+            self._current_upload = None
 
     def refuse(self) -> None:
         """Cancel the upload and ignore the rest of its messages."""
         self.cancel()
         self._ignores_chunks = True
 
-    def remove_folder(self, path: Path) -> None:
+    def remove_folder(self, main_path: Path) -> None:
         """Remove the folder of an unreadable main file."""
         if self._base_folder is not None:
-            inside = path.relative_to(Path(self._base_folder.name).resolve())
-            shutil.rmtree(Path(self._base_folder.name).resolve() / inside.parts[0], ignore_errors=True)
+            relative_path = main_path.relative_to(Path(self._base_folder.name).resolve())
+            shutil.rmtree(Path(self._base_folder.name).resolve() / relative_path.parts[0], ignore_errors=True)
 
     def close(self) -> None:
         """Remove all uploaded files."""
         self.cancel()
-        base, self._base_folder = self._base_folder, None
-        if base is not None:
-            shutil.rmtree(base.name, ignore_errors=True)  # files open on Windows are left behind
-            base.cleanup()
+        base_folder, self._base_folder = self._base_folder, None
+        if base_folder is not None:
+            shutil.rmtree(base_folder.name, ignore_errors=True)  # files open on Windows are left behind
+            base_folder.cleanup()
 
     def hide_paths(self, sentence: str) -> str:
         """Replace server paths in a message by the page's names."""
-        base = self._base_folder
-        if base is None:
+        base_folder = self._base_folder
+        if base_folder is None:
             return sentence
-        folder = re.escape(str(Path(base.name).resolve()))
+        folder = re.escape(str(Path(base_folder.name).resolve()))
         return re.sub(rf"{folder}(/|\\)\d+", "the folder", re.sub(rf"{folder}(/|\\)\d+(/|\\)", "", sentence))
 
-    def _require_delivery(self) -> _Delivery:
-        if self._delivery is None:
+    def _require_upload(self) -> _Upload:
+        if self._current_upload is None:
             raise InputError("no file was announced: a page sends text, and binary messages of files only")
-        return self._delivery
+        return self._current_upload
 
     @staticmethod
-    def _close_file(delivery: _Delivery) -> None:
-        if delivery.remaining_bytes:
+    def _close_file(upload: _Upload) -> None:
+        if upload.remaining_bytes:
             raise InputError("a file is incomplete")
-        if delivery.file is not None:
-            delivery.file.close()
-            delivery.file = None
+        if upload.open_file is not None:
+            upload.open_file.close()
+            upload.open_file = None
 
 
 def _parse_relative_path(name: str) -> Path:
@@ -179,8 +179,10 @@ def _parse_relative_path(name: str) -> Path:
 def _is_portable_name(part: str) -> bool:
     """Return whether a path part is valid on every system."""
     try:
-        size = len(part.encode())
+        byte_count = len(part.encode())
     except UnicodeEncodeError:  # an unpaired surrogate
         return False
-    named = 0 < size <= _MAX_NAME_BYTES and part == part.rstrip(". ") and not _FORBIDDEN_CHARACTERS.search(part)
-    return named and not _WINDOWS_DEVICE.fullmatch(part)
+    is_allowed = (
+        0 < byte_count <= _MAX_NAME_BYTES and part == part.rstrip(". ") and not _FORBIDDEN_CHARACTERS.search(part)
+    )
+    return is_allowed and not _WINDOWS_DEVICE.fullmatch(part)

@@ -35,25 +35,29 @@ class Ikpy(adapter_base.InProcessAdapter):
             raise UnsupportedError(
                 f"ikpy is limited to {_MAX_LINKS} hinges, with seconds a target; this chain has {len(arm.links)}"
             )
-        links, chain = adapter_base.OptionalLibrary("ikpy.link", "ikpy").load(), _LIBRARY.load()
-        parts = [_make_link(links, link) for link in arm.links]
-        tip_angles = compute_roll_pitch_yaw(arm.tip[:3, :3])
-        end = links.URDFLink("tip", arm.tip[:3, 3], tip_angles, joint_type="fixed")
-        self.moves = np.array([False, *[True] * len(parts), False])
-        self.chain = chain.Chain([links.OriginLink(), *parts, end], active_links_mask=self.moves)
-        self.arm, self.mode = arm, "all" if kind == "Place" else None
+        link_module, chain_module = adapter_base.OptionalLibrary("ikpy.link", "ikpy").load(), _LIBRARY.load()
+        library_links = [_make_link(link_module, link) for link in arm.links]
+        tip_angles = compute_roll_pitch_yaw(arm.tip_transform[:3, :3])
+        tip_link = link_module.URDFLink("tip", arm.tip_transform[:3, 3], tip_angles, joint_type="fixed")
+        self.active_mask = np.array([False, *[True] * len(library_links), False])
+        self.chain = chain_module.Chain(
+            [link_module.OriginLink(), *library_links, tip_link], active_links_mask=self.active_mask
+        )
+        self.arm, self.orientation_mode = arm, "all" if kind == "Place" else None
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
-        every = np.zeros(len(self.moves))
-        every[self.moves] = adapter_base.clip_values(self.arm, values)
+        library_values = np.zeros(len(self.active_mask))
+        library_values[self.active_mask] = adapter_base.clip_values(self.arm, values)
         output = self.chain.inverse_kinematics_frame(
-            adapter_base.make_transform(target), initial_position=every, orientation_mode=self.mode
+            adapter_base.make_transform(target), initial_position=library_values, orientation_mode=self.orientation_mode
         )
-        return np.asarray(output)[self.moves], None, None
+        return np.asarray(output)[self.active_mask], None, None
 
 
-def _make_link(links: Any, link: ChainLink) -> Any:
-    angles = compute_roll_pitch_yaw(link.place[:3, :3])
-    how = {"translation": link.axis, "joint_type": "prismatic"} if link.is_slide else {"rotation": link.axis}
-    return links.URDFLink(link.name, link.place[:3, 3], angles, bounds=(link.low, link.high), **how)
+def _make_link(link_module: Any, link: ChainLink) -> Any:
+    roll_pitch_yaw = compute_roll_pitch_yaw(link.transform[:3, :3])
+    joint_options = {"translation": link.axis, "joint_type": "prismatic"} if link.is_slide else {"rotation": link.axis}
+    return link_module.URDFLink(
+        link.name, link.transform[:3, 3], roll_pitch_yaw, bounds=(link.low, link.high), **joint_options
+    )

@@ -14,7 +14,7 @@ from poise.comparison.peers.serial_chain import SerialArm
 from poise.maths.arrays import Floats
 
 _LIBRARY = adapter_base.OptionalLibrary("mink", "mink", ("daqp",))
-_MAX_ROUNDS = 200
+_MAX_STEPS = 200
 # otherwise the tip is merged
 _COMPILER_XML = '<mujoco><compiler fusestatic="false" boundmass="0.1" boundinertia="0.1"/></mujoco>'
 
@@ -36,8 +36,8 @@ class Mink(adapter_base.InProcessAdapter):
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         adapter_base.check_goal_kind(self.name, self.goals, kind)
         self.mink, mujoco = _LIBRARY.load(), adapter_base.OptionalLibrary("mujoco", "mujoco").load()
-        head, start, body = arm.format_urdf().partition('<robot name="chain">')
-        self.model = mujoco.MjModel.from_xml_string(head + start + _COMPILER_XML + body)
+        xml_prefix, robot_tag, xml_suffix = arm.format_urdf().partition('<robot name="chain">')
+        self.model = mujoco.MjModel.from_xml_string(xml_prefix + robot_tag + _COMPILER_XML + xml_suffix)
         self.configuration = self.mink.Configuration(self.model)
         self.has_rotation = kind == "Place"
         self.task = self.mink.FrameTask(
@@ -51,7 +51,7 @@ class Mink(adapter_base.InProcessAdapter):
         configuration, task = self.configuration, self.task
         configuration.update(adapter_base.clip_values(self.arm, values))
         task.set_target(self.mink.SE3.from_matrix(adapter_base.make_transform(target)))
-        for step in range(_MAX_ROUNDS):
+        for step in range(_MAX_STEPS):
             error = task.compute_error(configuration)
             if self._is_reached(error):
                 return configuration.q.copy(), True, step
@@ -60,7 +60,7 @@ class Mink(adapter_base.InProcessAdapter):
             except Exception:  # noqa: BLE001  (any error of the QP solver is a failure)
                 return configuration.q.copy(), False, step
             configuration.update(adapter_base.clip_values(self.arm, configuration.integrate(velocity, 1.0)))
-        return configuration.q.copy(), False, _MAX_ROUNDS
+        return configuration.q.copy(), False, _MAX_STEPS
 
     def _is_reached(self, error: Floats) -> bool:
         is_position_reached = bool(np.linalg.norm(error[:3]) < self.tolerances[0])

@@ -34,9 +34,9 @@ class Optik(adapter_base.InProcessAdapter):
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         adapter_base.check_goal_kind(self.name, self.goals, kind)
-        slide = next((link.name for link in arm.links if link.is_slide), None)
-        if slide is not None:  # otherwise it ends the whole process
-            raise UnsupportedError(f"optik supports hinges only; {slide!r} is a slide")
+        slide_name = next((link.name for link in arm.links if link.is_slide), None)
+        if slide_name is not None:  # otherwise it ends the whole process
+            raise UnsupportedError(f"optik supports hinges only; {slide_name!r} is a slide")
         optik = _LIBRARY.load()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "chain.urdf"
@@ -44,15 +44,17 @@ class Optik(adapter_base.InProcessAdapter):
             self.robot = optik.Robot.from_urdf_file(str(path), "base", "tip")
         self.robot.set_parallelism(1)
         distance, angle = tolerance[0] / arm.unit, tolerance[1]
-        close = distance if kind == "Position" else min(distance, angle)
+        error_bound = distance if kind == "Position" else min(distance, angle)
         weights = {"angular_weight": np.zeros(3)} if kind == "Position" else {}
-        self.config = optik.SolverConfig(solution_mode="speed", max_time=0.1, tol_f=0.25 * close**2, **weights)
+        self.solver_config = optik.SolverConfig(
+            solution_mode="speed", max_time=0.1, tol_f=0.25 * error_bound**2, **weights
+        )
         self.arm, self.start_offsets = arm, _START_OFFSET * np.arange(1, len(arm.links) + 1)
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
         output = self.robot.ik(
-            self.config,
+            self.solver_config,
             adapter_base.make_transform(target),
             adapter_base.clip_values(self.arm, values + self.start_offsets),
         )

@@ -15,7 +15,7 @@ from poise.maths.euler import from_quaternion, to_quaternion
 
 _LIBRARY = OptionalLibrary("pinocchio", "pin")
 _DAMPING = 1e-6
-_MAX_STEPS, _MAX_TRIES = 100, 20
+_MAX_STEPS, _MAX_ATTEMPTS = 100, 20
 _MAX_STEP_RAD = 1.0  # [rad] maximum step of all joints together
 
 
@@ -38,11 +38,11 @@ class Pinocchio(InProcessAdapter):
         self.pin = _LIBRARY.load()
         self.arm, self.tolerances = arm, (0.9 * tolerance[0] / arm.unit, 0.9 * tolerance[1])
         self.has_rotation = kind == "Place"
-        self.model, self.columns, self.quaternion_columns, tip = _build_model(self.pin, arm)
-        self.data, self.frame = self.model.createData(), tip
-        singles = [i for i in range(len(arm.links)) if not any(ball <= i < ball + 3 for ball in arm.balls)]
-        self.singles = np.array(singles, dtype=np.int64)
-        self.low, self.high = arm.low[self.singles], arm.high[self.singles]
+        self.model, self.value_columns, self.quaternion_columns, tip_frame = _build_model(self.pin, arm)
+        self.model_data, self.tip_frame = self.model.createData(), tip_frame
+        single_links = [i for i in range(len(arm.links)) if not any(ball <= i < ball + 3 for ball in arm.ball_links)]
+        self.single_links = np.array(single_links, dtype=np.int64)
+        self.low, self.high = arm.low[self.single_links], arm.high[self.single_links]
         self.sample_ranges = (
             np.where(np.isfinite(self.low), self.low, -np.pi),
             np.where(np.isfinite(self.high), self.high, np.pi),
@@ -52,17 +52,17 @@ class Pinocchio(InProcessAdapter):
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Solve from the start, then from random values."""
-        wanted = self.pin.SE3(target[:3, :3], target[:3, 3]) if self.has_rotation else target
-        begin, taken, nearest = self._to_library_q(values), 0, (np.inf, values)
-        for _ in range(_MAX_TRIES):
-            configuration, remaining, steps = self._descend(wanted, begin)
-            taken += steps
-            if remaining <= 1.0:
-                return self._to_values(configuration), True, taken
-            if remaining < nearest[0]:
-                nearest = remaining, self._to_values(configuration)
-            begin = self._sample_q()
-        return nearest[1], False, taken
+        library_target = self.pin.SE3(target[:3, :3], target[:3, 3]) if self.has_rotation else target
+        start_q, step_count, best = self._to_library_q(values), 0, (np.inf, values)
+        for _ in range(_MAX_ATTEMPTS):
+            configuration, remaining_error, steps = self._descend(library_target, start_q)
+            step_count += steps
+            if remaining_error <= 1.0:
+                return self._to_values(configuration), True, step_count
+            if remaining_error < best[0]:
+                best = remaining_error, self._to_values(configuration)
+            start_q = self._sample_q()
+        return best[1], False, step_count
 
     def _descend(self, target: Any, configuration: Floats) -> tuple[Floats, float, int]:
         """Take damped steps until the target is reached.
@@ -71,9 +71,9 @@ class Pinocchio(InProcessAdapter):
         """
         for step in range(_MAX_STEPS):
             error, jacobian = self._linearize(target, configuration)
-            remaining = self._compute_error(error)
-            if remaining <= 1.0:
-                return configuration, remaining, step
+            remaining_error = self._compute_error(error)
+            if remaining_error <= 1.0:
+                return configuration, remaining_error, step
             displacement = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + self.damping, error)
             length = float(np.linalg.norm(displacement))
             configuration = self.pin.integrate(
@@ -81,7 +81,9 @@ class Pinocchio(InProcessAdapter):
                 configuration,
                 displacement if length <= _MAX_STEP_RAD else displacement * (_MAX_STEP_RAD / length),
             )
-            configuration[self.columns] = np.minimum(np.maximum(configuration[self.columns], self.low), self.high)
+            configuration[self.value_columns] = np.minimum(
+                np.maximum(configuration[self.value_columns], self.low), self.high
+            )
         return configuration, self._compute_error(self._linearize(target, configuration)[0]), _MAX_STEPS
 
     def _linearize(self, target: Any, configuration: Floats) -> tuple[Floats, Floats]:
@@ -89,14 +91,14 @@ class Pinocchio(InProcessAdapter):
 
         A transform's error is its logarithm, a point's is in the axes of the base.
         """
-        pin, model, data = self.pin, self.model, self.data
+        pin, model, data = self.pin, self.model, self.model_data
         pin.framesForwardKinematics(model, data, configuration)
-        tip = data.oMf[self.frame]
+        tip = data.oMf[self.tip_frame]
         if not self.has_rotation:
-            jacobian = pin.computeFrameJacobian(model, data, configuration, self.frame, pin.LOCAL_WORLD_ALIGNED)
+            jacobian = pin.computeFrameJacobian(model, data, configuration, self.tip_frame, pin.LOCAL_WORLD_ALIGNED)
             return target - tip.translation, jacobian[:3]
         target_in_tip = tip.actInv(target)
-        jacobian = pin.computeFrameJacobian(model, data, configuration, self.frame)
+        jacobian = pin.computeFrameJacobian(model, data, configuration, self.tip_frame)
         return pin.log6(target_in_tip).vector, pin.Jlog6(target_in_tip.inverse()) @ jacobian
 
     def _compute_error(self, error: Floats) -> float:
@@ -106,21 +108,21 @@ class Pinocchio(InProcessAdapter):
     def _to_library_q(self, values: Floats) -> Floats:
         """Convert values to the library's configuration. Each ball joint has a quaternion x y z w."""
         result = np.empty(self.model.nq)
-        result[self.columns] = values[self.singles]
-        for ball, column in zip(self.arm.balls, self.quaternion_columns, strict=True):
+        result[self.value_columns] = values[self.single_links]
+        for ball, column in zip(self.arm.ball_links, self.quaternion_columns, strict=True):
             result[column : column + 4] = np.roll(to_quaternion(values[ball : ball + 3], "XYZ"), -1)
         return result
 
     def _to_values(self, configuration: Floats) -> Floats:
         result = np.empty(len(self.arm.links))
-        result[self.singles] = configuration[self.columns]
-        for ball, column in zip(self.arm.balls, self.quaternion_columns, strict=True):
+        result[self.single_links] = configuration[self.value_columns]
+        for ball, column in zip(self.arm.ball_links, self.quaternion_columns, strict=True):
             result[ball : ball + 3] = from_quaternion(np.roll(configuration[column : column + 4], 1), "XYZ")
         return result
 
     def _sample_q(self) -> Floats:
         result = np.empty(self.model.nq)
-        result[self.columns] = self.rng.uniform(*self.sample_ranges)
+        result[self.value_columns] = self.rng.uniform(*self.sample_ranges)
         for column in self.quaternion_columns:
             result[column : column + 4] = rotations.normalise(self.rng.normal(size=4))
         return result
@@ -131,15 +133,15 @@ def _build_model(pin: Any, arm: SerialArm) -> tuple[Any, NDArray[np.int64], list
 
     Also returns the columns of values and quaternions in its configuration, and the frame number of the tip.
     """
-    model, parent, i = pin.Model(), 0, 0
-    columns: list[int] = []
-    rotation_columns: list[int] = []
-    while i < len(arm.links):
-        link, ball = arm.links[i], i in arm.balls
-        kind = pin.JointModelPrismaticUnaligned if link.is_slide else pin.JointModelRevoluteUnaligned
-        joint = pin.JointModelSpherical() if ball else kind(link.axis)
-        parent = model.addJoint(parent, joint, pin.SE3(link.place), link.name)
-        (rotation_columns if ball else columns).append(model.joints[parent].idx_q)
-        i += 3 if ball else 1
-    frame = model.addFrame(pin.Frame("tip", parent, 0, pin.SE3(arm.tip), pin.FrameType.OP_FRAME))
-    return model, np.array(columns, dtype=np.int64), rotation_columns, frame
+    model, parent, link_index = pin.Model(), 0, 0
+    value_columns: list[int] = []
+    quaternion_columns: list[int] = []
+    while link_index < len(arm.links):
+        link, is_ball = arm.links[link_index], link_index in arm.ball_links
+        joint_class = pin.JointModelPrismaticUnaligned if link.is_slide else pin.JointModelRevoluteUnaligned
+        joint = pin.JointModelSpherical() if is_ball else joint_class(link.axis)
+        parent = model.addJoint(parent, joint, pin.SE3(link.transform), link.name)
+        (quaternion_columns if is_ball else value_columns).append(model.joints[parent].idx_q)
+        link_index += 3 if is_ball else 1
+    tip_frame = model.addFrame(pin.Frame("tip", parent, 0, pin.SE3(arm.tip_transform), pin.FrameType.OP_FRAME))
+    return model, np.array(value_columns, dtype=np.int64), quaternion_columns, tip_frame

@@ -15,7 +15,7 @@ from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 
-_LIBRARY = adapter_base.OptionalLibrary("pybullet", "pybullet", prints=True)
+_LIBRARY = adapter_base.OptionalLibrary("pybullet", "pybullet", prints_on_import=True)
 _MAX_CALLS, _CALL_ITERATIONS = 20, 100
 _MIN_ANGLE_RAD = 3e-8  # [rad] resolution of its arc cosine of a quaternion product
 _MAX_LINKS = 127  # maximum links of a body
@@ -45,10 +45,10 @@ class Pybullet(adapter_base.InProcessAdapter):
         self.bullet = _LIBRARY.load()
         self.arm, self.has_rotation = arm, kind == "Place"
         self.tolerances = 0.9 * tolerance[0] / arm.unit, max(0.9 * tolerance[1], _MIN_ANGLE_RAD)
-        self.world = self.bullet.connect(self.bullet.DIRECT)
-        self.disconnect = weakref.finalize(self, self.bullet.disconnect, self.world)
-        self.body = self._load_body(arm)
-        self.limits = self._make_limit_options(arm)
+        self.client_id = self.bullet.connect(self.bullet.DIRECT)
+        self.disconnect = weakref.finalize(self, self.bullet.disconnect, self.client_id)
+        self.body_id = self._load_body(arm)
+        self.limit_options = self._make_limit_options(arm)
 
     def _load_body(self, arm: SerialArm) -> int:
         with (
@@ -58,16 +58,16 @@ class Pybullet(adapter_base.InProcessAdapter):
         ):
             path = Path(folder) / "chain.urdf"
             path.write_text(arm.format_urdf(), encoding="utf-8")
-            return self.bullet.loadURDF(str(path), useFixedBase=True, physicsClientId=self.world)
+            return self.bullet.loadURDF(str(path), useFixedBase=True, physicsClientId=self.client_id)
 
     @staticmethod
     def _make_limit_options(arm: SerialArm) -> dict[str, list[float]]:
         """Make the arguments of the call with limits. Lists, because version 3.2.7 crashes on arrays here."""
         if not (np.isfinite(arm.low) | np.isfinite(arm.high)).any():
             return {}
-        pairs = [find_finite_limits(link) for link in arm.links]
-        low, high = ([pair[i] for pair in pairs] for i in (0, 1))
-        return {"lowerLimits": low, "upperLimits": high, "jointRanges": [b - a for a, b in pairs]}
+        ranges = [find_finite_limits(link) for link in arm.links]
+        low, high = ([value_range[i] for value_range in ranges] for i in (0, 1))
+        return {"lowerLimits": low, "upperLimits": high, "jointRanges": [b - a for a, b in ranges]}
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Repeat the call until the tip reaches its target. The library's own forward kinematics decides."""
@@ -81,29 +81,30 @@ class Pybullet(adapter_base.InProcessAdapter):
         return values, self._is_at_target(values, point, rotation), _MAX_CALLS * _CALL_ITERATIONS
 
     def _call_solver(self, point: Floats, rotation: Floats | None, values: Floats) -> Floats:
-        more: dict[str, Any] = dict(self.limits)
-        if self.limits:
-            more["restPoses"] = values.tolist()
+        options: dict[str, Any] = dict(self.limit_options)
+        if self.limit_options:
+            options["restPoses"] = values.tolist()
         if rotation is not None:
-            more["targetOrientation"] = rotation
+            options["targetOrientation"] = rotation
         output = self.bullet.calculateInverseKinematics(
-            self.body, len(self.arm.links), point, maxNumIterations=_CALL_ITERATIONS,
+            self.body_id, len(self.arm.links), point, maxNumIterations=_CALL_ITERATIONS,
             residualThreshold=self.tolerances[0],
-            physicsClientId=self.world, **more,
+            physicsClientId=self.client_id, **options,
         )  # fmt: skip
         return np.array(output)
 
     def _is_at_target(self, values: Floats, point: Floats, rotation: Floats | None) -> bool:
         """Set the joints and compare the tip with its target."""
         for joint, value in enumerate(values.tolist()):
-            self.bullet.resetJointState(self.body, joint, value, physicsClientId=self.world)
-        state = self.bullet.getLinkState(
-            self.body, len(self.arm.links), computeForwardKinematics=True, physicsClientId=self.world
+            self.bullet.resetJointState(self.body_id, joint, value, physicsClientId=self.client_id)
+        tip_state = self.bullet.getLinkState(
+            self.body_id, len(self.arm.links), computeForwardKinematics=True, physicsClientId=self.client_id
         )
-        if not np.linalg.norm(np.subtract(state[4], point)) < self.tolerances[0]:
+        if not np.linalg.norm(np.subtract(tip_state[4], point)) < self.tolerances[0]:
             return False
         return (
-            rotation is None or 2.0 * np.arccos(min(1.0, abs(float(np.dot(state[5], rotation))))) < self.tolerances[1]
+            rotation is None
+            or 2.0 * np.arccos(min(1.0, abs(float(np.dot(tip_state[5], rotation))))) < self.tolerances[1]
         )
 
     def close(self) -> None:

