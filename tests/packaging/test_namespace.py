@@ -154,7 +154,7 @@ def test_names_of_other_libraries_lead_to_ours(name, suggestion):
 
 
 def test_every_suggestion_exists():
-    for suggestion in poise._COMMON_NAMES.values():
+    for suggestion in poise._FOREIGN_NAMES.values():
         operator.attrgetter(suggestion)(poise)
 
 
