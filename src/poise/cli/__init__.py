@@ -42,11 +42,11 @@ COMMANDS = {
         "Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file.",
     ),
     "plant": CommandEntry(
-        "plant.plant",
+        "feet.plant",
         "Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground.",
     ),
     "lock": CommandEntry(
-        "plant.lock",
+        "feet.lock",
         "Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself.",
     ),
     "convert": CommandEntry(

@@ -235,11 +235,6 @@ def save_clips(clip_files: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
         save_with_note(merged_rig, out, rig)
 
 
-def format_failure(clip: Clip, error: PoiseError) -> str:
-    """Format the failure of a clip."""
-    return f"failed: clip {clip.name!r}: {error}"
-
-
 # --- Output conflicts of `--clip all` with many files ----------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Goals and solver built from the options of `poise solve`.
+"""Goals built from the options of `poise solve`.
 
 Example: `--goal "position LeftHand 0.4 1.2 0.3 weight=2"`.
 """
@@ -8,21 +8,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple
 
-import typer
-from typer.core import TyperCommand
-
-from poise import solvers
 from poise.errors import InputError, UnknownNameError
 from poise.io.text_parsing import parse_number
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 from poise.problem.goals import GOAL_CLASSES, Balance, Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
-from poise.solvers.base.interface import Prefer, replace_finisher
 from poise.solvers.base.option_parsing import Parameter, list_parameters, parse_options
-from poise.solving.solve import choose_solver
 
 _ARRAY_LENGTHS = {"rotation": 4}  # length of an array argument; the default is three
 
@@ -132,18 +125,18 @@ class GoalOptions(NamedTuple):
     near: bool
     goal_texts: Sequence[str]
 
-    def build_joint_goals(self, start: Pose, *, includes_main: bool = True) -> list[Goal]:
-        """Build the goals of --joint, the main one first.
+    def build_joint_goals(self, start: Pose, *, includes_target: bool = True) -> list[Goal]:
+        """Build the goals of --joint: its target, then directions and a pole.
 
-        Without `includes_main` only the further goals, for use with a table of targets.
+        Without `includes_target` the target is in a table.
         """
-        return [*(self._build_main_goals() if includes_main else ()), *self._build_other_goals(start)]
+        return [*(self._build_target_goals() if includes_target else ()), *self._build_direction_goals(start)]
 
-    def build_word_goals(self, start: Pose) -> list[Goal]:
+    def build_spec_goals(self, start: Pose) -> list[Goal]:
         """Build the goals of --goal and --near."""
         return [*(parse_goal(text, start) for text in self.goal_texts), *([Near(start)] if self.near else [])]
 
-    def _build_main_goals(self) -> list[Goal]:
+    def _build_target_goals(self) -> list[Goal]:
         if self.to is None and self.rotation is None:
             return []
         joint = self._require_joint("--to" if self.to is not None else "--rotation")
@@ -153,8 +146,8 @@ class GoalOptions(NamedTuple):
             return [Orientation(joint, self.rotation, root=self.root)]
         return [Place(joint, self.to, self.rotation, root=self.root)]
 
-    def _build_other_goals(self, start: Pose) -> list[Goal]:
-        """Build the further goals of the same joint."""
+    def _build_direction_goals(self, start: Pose) -> list[Goal]:
+        """Build the goals of --direction, --look-at and --pole."""
         goals: list[Goal] = []
         axis_option: dict[str, Any] = {} if self.axis is None else {"axis": self.axis}
         if self.axis is not None and self.direction is None and self.look_at is None:
@@ -187,167 +180,29 @@ class GoalOptions(NamedTuple):
 
 
 def build_goals(
-    first_group: GoalOptions, other_groups: Sequence[GoalOptions], start: Pose, *, includes_main: bool = True
+    first_group: GoalOptions, later_groups: Sequence[GoalOptions], start: Pose, *, includes_target: bool = True
 ) -> tuple[Goal, ...]:
     """Build the goals of all --joint groups, in order.
 
     The goals of --goal and --near follow; InputError if there is none.
 
-    Without `includes_main` the targets of the first --joint are in a table.
+    Without `includes_target` the targets of the first --joint are in a table.
     """
     goals_by_group = [
-        first_group.build_joint_goals(start, includes_main=includes_main),
-        *(group.build_joint_goals(start) for group in other_groups),
+        first_group.build_joint_goals(start, includes_target=includes_target),
+        *(group.build_joint_goals(start) for group in later_groups),
     ]
-    for group, goals in zip((first_group, *other_groups), goals_by_group, strict=True):
-        if other_groups and includes_main and not goals:
+    for group, goals in zip((first_group, *later_groups), goals_by_group, strict=True):
+        if later_groups and includes_target and not goals:
             raise InputError(
                 f"--joint {group.joint} has no target of its own: --to, --rotation, --direction and --look-at belong "
                 "to the --joint before them"
             )
     all_goals = [goal for goals in goals_by_group for goal in goals]
-    all_goals += first_group.build_word_goals(start)
-    if includes_main and all(isinstance(goal, Near) for goal in all_goals):
+    all_goals += first_group.build_spec_goals(start)
+    if includes_target and all(isinstance(goal, Near) for goal in all_goals):
         raise InputError(
             "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, --direction or --look-at; "
             "--goal 'KIND JOINT NUMBERS'; or many with --targets FILE"
         )
     return tuple(all_goals)
-
-
-def make_solver(
-    name: str,
-    start: Pose,
-    goals: tuple[Goal, ...],
-    prefer: Prefer,
-    options: Sequence[str] = (),
-    *,
-    free_root: bool = False,
-    natural: bool | None = None,
-    **flags: Any,
-) -> solvers.Solver:
-    """Build the solver from its name and options.
-
-    `options` are texts name=value, `flags` the options with a flag of their own (None: unset).
-
-    "auto" selects the default solver; if it lacks an option, the first of its engine, levenberg_marquardt, ccd and the
-    others with that option. InputError for an option unknown to the named solver, or for "auto" to every solver.
-    """
-    flag_values = {
-        key: value.value if isinstance(value, StrEnum) else value for key, value in flags.items() if value is not None
-    }
-    if name != "auto":
-        choose_solver(name, start, goals, prefer, natural=natural)  # raises if natural poses are not available
-        _check_option_names(name, flag_values)
-        return solvers.make_solver(name, **_merge_options(name, options, flag_values))
-    if options:
-        raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
-    default_solver = choose_solver("auto", start, goals, prefer, free_root=free_root, natural=natural)
-    for candidate_name in (default_solver.name, "levenberg_marquardt", "ccd", *solvers.names()):
-        if flag_values.keys() <= _list_option_names(candidate_name):
-            return replace_finisher(default_solver, solvers.make_solver(candidate_name, **flag_values))
-    raise InputError(
-        f"no solver has all of {_format_flags(flag_values)}; name one with --solver: {', '.join(solvers.names())}"
-    )
-
-
-def _merge_options(name: str, options: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:
-    """Merge both kinds of options. InputError for an option given twice."""
-    parsed_options = parse_options(type(solvers.make_solver(name)), options, name)
-    repeated_names = sorted(parsed_options.keys() & flags.keys())
-    if repeated_names:
-        repeated_name = repeated_names[0]
-        raise InputError(
-            f"the option {repeated_name} is given twice: as --{repeated_name} and as --option {repeated_name}=..."
-        )
-    return {**parsed_options, **flags}
-
-
-def _check_option_names(name: str, flags: dict[str, Any]) -> None:
-    unknown_names = flags.keys() - _list_option_names(name)
-    if unknown_names:
-        raise InputError(f"the solver {name} has no {_format_flags(unknown_names)}")
-
-
-def _list_option_names(name: str) -> set[str]:
-    return {parameter.name for parameter in list_parameters(type(solvers.make_solver(name)))}
-
-
-def _format_flags(names: Any) -> str:
-    return ", ".join(f"--{name}" for name in sorted(names))
-
-
-# --- Repeated --joint options ----------------------------------------------------------------------------------------
-#
-# Each one begins a group; the target options after it belong to that group.
-
-
-_GROUP_OPTION = "--joint"
-# parameter names of a group
-_GROUP_OPTION_NAMES = ("joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole")
-_META_KEY = "poise.groups"  # key of the further groups in the context's meta
-
-
-class SplitArguments(NamedTuple):
-    """Split command line: words of the first group, and further groups."""
-
-    first_words: list[str]
-    other_groups: list[list[str]]
-
-
-class GroupedCommand(TyperCommand):
-    """Command with repeatable --joint. `read_groups` returns the groups after the first."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the first group with all shared options. Each further group is parsed by itself."""
-        group_options = [option for option in self.params if option.name in _GROUP_OPTION_NAMES]
-        first_words, groups = split_groups(
-            args, {text: option.nargs for option in group_options for text in option.opts}
-        )
-        group_command = TyperCommand(self.name, params=group_options)
-        ctx.meta[_META_KEY] = [
-            group_command.make_context(ctx.info_name, group, parent=ctx.parent).params for group in groups
-        ]
-        return super().parse_args(ctx, first_words)
-
-
-def split_groups(words: Sequence[str], value_counts: dict[str, int]) -> SplitArguments:
-    """Split a command line at repeated --joint options.
-
-    Parameters
-    ----------
-    words
-        The words after the command.
-    value_counts
-        Number of values of each option of a group.
-
-    Raises
-    ------
-    InputError
-        For an option repeated within a group.
-    """
-    shared_words: list[str] = []
-    groups: list[list[str]] = [[]]
-    used_options: set[str] = set()
-    remaining = list(words)
-    while remaining:
-        option, equals, _ = remaining[0].partition("=")
-        if option not in value_counts:
-            shared_words.append(remaining.pop(0))
-            continue
-        if option == _GROUP_OPTION and option in used_options:
-            groups.append([])
-            used_options = set()
-        if option in used_options:
-            raise InputError(f"{option} is given twice for one --joint; it belongs to the --joint before it")
-        used_options.add(option)
-        word_count = 1 + value_counts[option] - bool(equals)
-        groups[-1] += remaining[:word_count]
-        remaining = remaining[word_count:]
-    return SplitArguments(shared_words + groups[0], groups[1:])
-
-
-def read_groups(context: typer.Context) -> list[GoalOptions]:
-    """Return the goal options of the groups after the first."""
-    group_params: list[dict[str, Any]] = context.meta.get(_META_KEY, [])
-    return [GoalOptions(**params, near=False, goal_texts=()) for params in group_params]

@@ -25,7 +25,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "terrain_direction", "plant",
     ),
     "Feet": ("feet_names", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
-    "Character": ("fps", "scale", "up", "rest", "metre"),
+    "Character": ("fps", "scale", "up", "rest", "units_per_metre"),
     "Input": ("include_root", "package_path"),
     "Output": ("out", "plot", "report", "save_contacts", "html", "as_json"),
     "Batch": ("suffix", "overwrite", "processes", "cluster"),

@@ -31,9 +31,11 @@ from poise.cli.files import (
     save_with_note,
     select_clip,
 )
-from poise.cli.goal_options import GOAL_HELP, GoalOptions, GroupedCommand, build_goals, make_solver, read_groups
+from poise.cli.goal_options import GOAL_HELP, GoalOptions, build_goals
+from poise.cli.joint_groups import GroupedCommand, read_groups
 from poise.cli.progress import show_progress
 from poise.cli.solve_result import build_header, find_max_error, write_csv, write_csv_rows, write_json_rows, write_npy
+from poise.cli.solver_options import make_solver
 from poise.cli.target_file import TargetTable, open_target_table
 from poise.cli.terminal import say
 from poise.errors import InputError
@@ -174,7 +176,7 @@ class SolveClipJob:
     """Job for one clip, solved frame by frame. The fields are the options as typed."""
 
     goal_options: GoalOptions
-    other_goal_options: tuple[GoalOptions, ...]
+    later_goal_options: tuple[GoalOptions, ...]
     clip: str | None
     limits: Path | None
     no_limits: bool
@@ -229,7 +231,7 @@ class SolveClipJob:
 
     def _bake_clip(self, clip: Clip) -> Baked:
         start = clip.at(0.0)
-        goals = build_goals(self.goal_options, self.other_goal_options, start, includes_main=True)
+        goals = build_goals(self.goal_options, self.later_goal_options, start, includes_target=True)
         name, options, natural = self.solver_choice
         solve_options = dict(self.solve_options)
         solver = make_solver(
@@ -455,10 +457,10 @@ def solve(  # `Command` below accepts repeated --joint
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
     goal_options = GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
-    other_goal_options = read_groups(context)
+    later_goal_options = read_groups(context)
     if targets is not None:
         _check_target_options(
-            goal_options, other_goal_options, plot=plot, prefer=prefer, is_single_pose=not every_frame
+            goal_options, later_goal_options, plot=plot, prefer=prefer, is_single_pose=not every_frame
         )
     if every_frame and (time is not None or plot is not None):
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
@@ -486,7 +488,7 @@ def solve(  # `Command` below accepts repeated --joint
     solver_choice, flags = (solver, tuple(option or ()), natural), tuple(solver_flags.items())
     job = SolveClipJob(
         goal_options,
-        tuple(other_goal_options),
+        tuple(later_goal_options),
         clip,
         limits,
         no_limits,
@@ -513,7 +515,7 @@ def solve(  # `Command` below accepts repeated --joint
     chosen_clip = select_clip(rig, clip) if every_frame or clip is not None else None
     start = _select_start(rig, chosen_clip, time, from_pose)
     target_table = None if targets is None else open_target_table(targets, joint or "", root)
-    goals = build_goals(goal_options, other_goal_options, start, includes_main=target_table is None)
+    goals = build_goals(goal_options, later_goal_options, start, includes_target=target_table is None)
     all_goals = goals if target_table is None else (target_table.goal, *goals)
     chosen_solver = make_solver(
         solver, start, all_goals, prefer.value, option or (), free_root=free_root, natural=natural, **solver_flags
@@ -592,14 +594,14 @@ def _check_file_words(files: list[Path]) -> None:
 
 def _check_target_options(
     goal_options: GoalOptions,
-    other_goal_options: list[GoalOptions],
+    later_goal_options: list[GoalOptions],
     *,
     plot: Path | None,
     prefer: SolutionPreference,
     is_single_pose: bool,
 ) -> None:
     """Reject options without effect beside --targets."""
-    if other_goal_options and is_single_pose:
+    if later_goal_options and is_single_pose:
         raise InputError("--targets solves for one --joint; others go with --to, or with --every-frame")
     if goal_options.joint is None:
         raise InputError("--targets needs --joint JOINT: the rows are that joint's targets")

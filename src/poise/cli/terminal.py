@@ -1,4 +1,7 @@
-"""Text output on the terminal. Every command prints through `say`, which escapes control characters."""
+"""Text output on the terminal, with control characters escaped.
+
+JSON is printed without `say`: json.dumps() escapes control characters itself.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ from poise.cli.files import (
     check_picture_path,
     check_pose_path,
     check_writable,
-    format_failure,
     list_output_paths,
     save_clips,
     select_clip,
@@ -269,12 +268,16 @@ def build_json(outcome: PlantOutcome) -> dict[str, Any]:
 
 
 class PlantedClip(NamedTuple):
-    """Result of one clip: its outcome, or an error line."""
+    """Result of one clip: its outcome, or the reason of its failure."""
 
     source_clip: Clip
     outputs: OutputPaths
     outcome: PlantOutcome | None
-    failure: str
+    failure_reason: str  # "" for a planted clip
+
+    def format_failure(self) -> str:
+        """Format the failure as a line."""
+        return f"failed: {self.failure_reason}"
 
 
 def list_clip_outputs(outputs: OutputPaths, clips: Sequence[Clip]) -> list[OutputPaths]:
@@ -343,7 +346,7 @@ def plant_all_clips(
                 used_names=used_names,
             )
         except PoiseError as error:
-            results.append(PlantedClip(clip, clip_paths, None, format_failure(clip, error)))
+            results.append(PlantedClip(clip, clip_paths, None, f"clip {clip.name!r}: {error}"))
         else:
             used_names.add(outcome.clip_name)
             results.append(PlantedClip(clip, clip_paths, outcome, ""))
@@ -351,7 +354,7 @@ def plant_all_clips(
     planted_clips = [result for result in results if result.outcome is not None]
     if not planted_clips:
         raise FileError(
-            request.file, f"no clip of {len(results)} could be worked on; the first: {results[0].failure[8:]}"
+            request.file, f"no clip of {len(results)} could be worked on; the first: {results[0].failure_reason}"
         )
     _write_clips(planted_clips, rig)
     return rig, results
@@ -359,15 +362,19 @@ def plant_all_clips(
 
 def _check_clip_outputs(clip_outputs: list[OutputPaths], contact_files: Sequence[Path | None]) -> None:
     """Check output conflicts and contact files before any work."""
-    field_by_option = {"--out": 0, "--report": 1, "--plot": 2, "--save-contacts": 3}
     check_distinct_files(
         {
-            option: [path for clip_paths in clip_outputs if (path := clip_paths[i]) is not None]
-            for option, i in field_by_option.items()
+            option: [path for path in paths if path is not None]
+            for option, paths in (
+                ("--out", [outputs.out for outputs in clip_outputs]),
+                ("--report", [outputs.report for outputs in clip_outputs]),
+                ("--plot", [outputs.plot for outputs in clip_outputs]),
+                ("--save-contacts", [outputs.contact_file for outputs in clip_outputs]),
+            )
         }
     )
     # --save-contacts may overwrite the file of --contacts
-    written_paths = [path for clip_paths in clip_outputs for path in clip_paths[:2]]
+    written_paths = [path for outputs in clip_outputs for path in (outputs.out, outputs.report)]
     for path in contact_files:
         if path is not None and not is_file(path):
             raise FileError(
@@ -411,8 +418,8 @@ def run_all_clips(
         typer.echo(json.dumps(_build_clips_json(results), indent=1, allow_nan=False))
     else:
         _print_clip_reports(rig, results)
-    is_worse = any(result.outcome is not None and not result.outcome.planted.report.ok for result in results)
-    if any(result.failure for result in results) or (strict and is_worse):
+    has_regression = any(result.outcome is not None and not result.outcome.planted.report.ok for result in results)
+    if any(result.failure_reason for result in results) or (strict and has_regression):
         raise typer.Exit(1)
 
 
@@ -421,7 +428,7 @@ def _print_clip_reports(rig: Rig, results: list[PlantedClip]) -> None:
     clips_by_note: dict[str, list[str]] = {}
     for result in results:
         if result.outcome is None:
-            say(result.failure, err=True)
+            say(result.format_failure(), err=True)
             continue
         report = result.outcome.planted.report
         before, after = report.before, report.after
@@ -447,7 +454,11 @@ def _build_clips_json(results: list[PlantedClip]) -> dict[str, Any]:
         for result in results
         if result.outcome
     ]
-    failures = [{"clip": result.source_clip.name, "message": result.failure} for result in results if result.failure]
+    failures = [
+        {"clip": result.source_clip.name, "message": result.format_failure()}
+        for result in results
+        if result.failure_reason
+    ]
     return {"clips": clips, "failed": failures}
 
 
@@ -457,7 +468,7 @@ def build_clips_row(results: list[PlantedClip], *, strict: bool) -> batch_files.
     It has sums of frames and regressions, and the maximum of each measure.
     """
     rows = [build_row(result.outcome, strict=strict) for result in results if result.outcome is not None]
-    failures = [result.failure for result in results if result.failure]
+    failures = [result.format_failure() for result in results if result.failure_reason]
     max_columns = ("skate_before", "skate_after", "sunk_after", "floating_after")
     messages = dict.fromkeys([*failures, *(row["message"] for row in rows if row["message"])])
     status = "worse" if any(row["status"] == "worse" for row in rows) else "ok"
@@ -518,7 +529,7 @@ _Contacts = Annotated[
 _InPlace = Annotated[
     InPlaceMode, typer.Option("--in-place", help="in-place clips: add travel, keep them in place, or reject them")
 ]
-_Metre = Annotated[
+_UnitsPerMetre = Annotated[
     float | None, typer.Option("--metre", help="file units per metre; default: for a character height of 1.7 m")
 ]
 _Up = Annotated[UpAxis | None, typer.Option("--up", help="the clip's up axis; default: away from the feet")]
@@ -656,7 +667,7 @@ def plant(
     ] = None,
     terrain_direction: DirectionOption = None,
     feet_only: _FeetOnly = False,
-    metre: _Metre = None,
+    units_per_metre: _UnitsPerMetre = None,
     up: _Up = None,
     stretch: _Stretch = 0.0,
     report: _Report = None,
@@ -677,7 +688,9 @@ def plant(
     )
     ground.check()  # errors in the options are reported before any file is read
     check_not_an_input({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
-    options = _build_plant_options(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
+    options = _build_plant_options(
+        up=up, units_per_metre=units_per_metre, stretch=stretch, in_place=in_place, feet_only=feet_only
+    )
     options |= {"stride": stride.value}
     job = PlantJob("plant", ground, clip, split_names(feet_names), tuple(options.items()), strict, include_root)
     batch_arguments = _BatchArguments(suffix, overwrite, processes, cluster)
@@ -693,7 +706,7 @@ def lock(
     contacts: _Contacts = None,
     in_place: _InPlace = InPlaceMode.KEEP,
     feet_only: _FeetOnly = False,
-    metre: _Metre = None,
+    units_per_metre: _UnitsPerMetre = None,
     up: _Up = None,
     stretch: _Stretch = 0.0,
     report: _Report = None,
@@ -708,15 +721,17 @@ def lock(
     as_json: _Json = False,
 ) -> None:
     """Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself."""
-    options = _build_plant_options(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
+    options = _build_plant_options(
+        up=up, units_per_metre=units_per_metre, stretch=stretch, in_place=in_place, feet_only=feet_only
+    )
     job = PlantJob("lock", None, clip, split_names(feet_names), tuple(options.items()), strict, include_root)
     batch_arguments = _BatchArguments(suffix, overwrite, processes, cluster)
     _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch_arguments, as_json=as_json)
 
 
 def _build_plant_options(
-    *, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlaceMode, feet_only: bool
+    *, up: UpAxis | None, units_per_metre: float | None, stretch: float, in_place: InPlaceMode, feet_only: bool
 ) -> dict[str, Any]:
     """Build the common arguments of plant_feet() and lock_feet()."""
-    character_options = {"up": up and up.value, "metre": metre, "stretch": stretch}
+    character_options = {"up": up and up.value, "metre": units_per_metre, "stretch": stretch}
     return character_options | {"in_place": in_place.value, "feet_only": feet_only}
