@@ -12,5 +12,6 @@ rest = poise.Pose(chain, chain.rest_q)
 goal = poise.Position("tip", [4, 5, 3])
 for solver in (poise.CCD(order="tip-first", bend=0, finish=False), poise.CCD()):
     result = poise.solve(rest, goal, solver=solver, tolerance=1e-3, trace=True)
-    print(f"{solver.order:10}  " + "  ".join(f"{error:.2g}" for error in result.trace.errors[:8]), "...", result)
     assert result.reached
+    assert result.trace is not None
+    print(f"{solver.order:10}  " + "  ".join(f"{error:.2g}" for error in result.trace.errors[:8]), "...", result)

@@ -11,7 +11,7 @@ walk = poise.plant_feet(clip, poise.Terrain.flat()).travelled  # the clip walks 
 slope = poise.Terrain.slope(12)
 grounder = poise.Grounder(clip, slope)  # soles and knee directions come from the clip
 step = 1 / 60
-shown = []
+shown: list[np.ndarray] = []
 for time in np.arange(0.0, walk.duration, step):
     pose = grounder.step(walk.at(time), dt=step)
     shown.append(pose.world["LeftFoot"].positions)

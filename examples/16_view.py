@@ -14,6 +14,7 @@ someone = sys.stdout.isatty() and len(sys.argv) == 1
 
 with poise.view(rig, open_browser=someone) as view:
     ball = view.handle("target", at=[0.3, 1.2, 0.4])
+    result = tracker(ball.position)
     for frame in view.frames(fps=60):
         if not someone:
             ball.position = ball.position + [0.0, 0.01, 0.0]  # without a user: move up

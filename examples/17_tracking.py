@@ -15,12 +15,12 @@ goal = poise.Position("LeftHand", [0.4, 1.2, 0.35], root="LeftArm")
 targets = np.tile([0.4, 1.2, 0.35], (90, 1))
 targets[30:, 1] += 0.3  # after half a second it jumps up
 
-for options in ({}, {"damping": 0.05}, {"speed": 2.0}):
-    hand = poise.Tracker(rig.rest, goal, **options)
+for damping, speed in ((0.0, None), (0.05, None), (0.0, 2.0)):
+    hand = poise.Tracker(rig.rest, goal, damping=damping, speed=speed)
     clip = hand.clip(targets, fps=60)
     heights = clip.poses.world_of("LeftHand").positions[:, 1]
     largest = np.abs(np.diff(heights[29:])).max()
-    print(f"{options or 'at once'}: at most {1000 * largest:.0f} mm in one frame after the jump")
+    print(f"damping {damping}, speed {speed}: at most {1000 * largest:.0f} mm in one frame after the jump")
 
 hand = poise.Tracker(rig.rest, goal, damping=0.05)
 motion = hand.clip(targets, fps=60, name="reach")

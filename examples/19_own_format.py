@@ -24,12 +24,14 @@ bulb     head    0 0.12 0  fixed
 
 def read(path: Path) -> poise.Rig:
     """Read a .stick file: a line a joint, and perhaps one line of joint values."""
-    names, rows, q = [], [], None
+    names: list[str] = []
+    rows: list[tuple[Any, ...]] = []
+    q = None
     for number, line in enumerate(read_bytes(path).decode().splitlines(), start=1):
         words = line.partition("#")[0].split()
         try:
             if words[:1] == ["pose"]:
-                q = [float(word) for word in words[1:]]
+                q = np.array(words[1:], dtype=float)
             elif words:
                 rows.append(joint_of(words, names))
                 names.append(words[0])
@@ -51,8 +53,9 @@ def joint_of(words: list[str], names: list[str]) -> tuple[Any, ...]:
         return parent, offset, poise.Kind.FIXED, (0, 0, 0), None
     if words[5] != "hinge":
         raise ValueError(f"a joint is fixed or a hinge, not {words[5]!r}")
-    axis, ends = [float(word) for word in words[6:9]], [float(word) for word in words[9:11]]
-    return parent, offset, poise.Kind.HINGE, axis, poise.Range.degrees(*ends)
+    axis = [float(word) for word in words[6:9]]
+    low, high = (float(word) for word in words[9:11])
+    return parent, offset, poise.Kind.HINGE, axis, poise.Range.degrees(low, high)
 
 
 def write(thing: Any, path: Path, like: poise.Skeleton | None = None) -> None:
@@ -68,7 +71,7 @@ def write(thing: Any, path: Path, like: poise.Skeleton | None = None) -> None:
 def line_of(joint: poise.Joint, skeleton: poise.Skeleton) -> str:
     """The line of one joint."""
     place = " ".join(repr(float(x)) for x in skeleton.A[joint.row, :3])
-    if joint.kind == poise.Kind.FIXED:
+    if joint.axis is None or not isinstance(joint.limit, poise.Range):
         return f"{joint.name} {joint.parent or '-'} {place} fixed"
     axis = " ".join(map(repr, joint.axis))
     ends = " ".join(f"{np.degrees(end):.12g}" for end in (joint.limit.low, joint.limit.high))

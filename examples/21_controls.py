@@ -18,7 +18,8 @@ with poise.view(rig, open_browser=someone) as view:
     height = view.slider("height", 0.9, 1.6, 1.2)
     again = view.button("forget the way")
     message_text = view.text("result")
-    way = []
+    way: list[np.ndarray] = []
+    result = tracker([0.3, height.value, 0.4])
     for frame in view.frames(fps=60):
         if not someone:
             height.value += 0.01  # without a user: move up

@@ -101,7 +101,9 @@ if TYPE_CHECKING:
     from poise.solving.bake import bake as bake
     from poise.solving.fit import Fitted as Fitted
     from poise.solving.fit import fit as fit
+    from poise.solving.result import BatchResult as BatchResult
     from poise.solving.result import Result as Result
+    from poise.solving.result import SingleResult as SingleResult
     from poise.solving.solve import Prepared as Prepared
     from poise.solving.solve import prepare as prepare
     from poise.solving.solve import solve as solve
@@ -116,6 +118,7 @@ _MODULE_BY_NAME = {
     "Autodiff": "solvers.autodiff",
     "Balance": "problem.goals",
     "Baked": "solving.bake",
+    "BatchResult": "solving.result",
     "BodyMass": "model.mass",
     "CCD": "solvers.ccd",
     "Clip": "model.clip",
@@ -162,6 +165,7 @@ _MODULE_BY_NAME = {
     "Roles": "model.roles",
     "SafetyController": "model.joints",
     "SelectivelyDamped": "solvers.selectively_damped",
+    "SingleResult": "solving.result",
     "Skeleton": "model.skeleton",
     "Skin": "model.rig",
     "Status": "solvers.base.interface",

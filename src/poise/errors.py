@@ -91,9 +91,9 @@ class FileError(PoiseError):
     """
 
     def __init__(self, path: str | PathLike[str], reason: str, *, place: str = "") -> None:
-        self.path = _to_text(path)
-        self.place = _to_text(place)
-        self.reason = _to_text(reason)
+        self.path: str = _to_text(path)
+        self.place: str = _to_text(place)
+        self.reason: str = _to_text(reason)
         super().__init__(": ".join(part for part in (quote_path(self.path), self.place, self.reason) if part))
 
 

@@ -9,6 +9,9 @@ have any length but zero: they are scaled to unit length, except those of unit l
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -38,7 +41,7 @@ __all__ = [
 
 _MAX_COORDINATE = 1e100  # no length and no angle is meant beyond this, and squares stay finite
 
-normalised = make_alias("poise.rotations.normalised", normalise)
+normalised: Callable[..., Any] = make_alias("poise.rotations.normalised", normalise)
 
 
 def unit(q: ArrayLike) -> Floats:

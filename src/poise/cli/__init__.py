@@ -139,7 +139,7 @@ def load_command(command: str) -> Any:
     return arrange_panels(typer.main.get_command(command_app))
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     cls=_LazyCommands,
     help="Inverse kinematics for real rigs: glTF, VRM and BVH characters, URDF robots.",
     no_args_is_help=True,

@@ -71,7 +71,7 @@ class Journal:
     def __init__(
         self, folder: Path, command: str, job_text: str, file_pairs: Sequence[FilePair], *, restart: bool = False
     ) -> None:
-        self.path = folder / f".poise-{command}.journal"
+        self.path: Path = folder / f".poise-{command}.journal"
         identity = [
             poise.__version__,
             command,

@@ -148,9 +148,9 @@ class PoiseMethod:
     def __init__(self, solver: solvers.Solver, name: str = "") -> None:
         """Take any value with the form of a solver."""
         self.solver = solver
-        self.name = name or solver.name
-        self.text = read_summary(type(solver))
-        self.does = list_abilities(solver.handles)
+        self.name: str = name or solver.name
+        self.text: str = read_summary(type(solver))
+        self.does: dict[str, bool] = list_abilities(solver.handles)
 
     @property
     def options(self) -> dict[str, str]:

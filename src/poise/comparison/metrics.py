@@ -18,7 +18,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -372,7 +372,7 @@ class MethodMetrics:
         run = self.main if name is None else self.runs.get(name)
         return NAN if run is None or not len(run) else float(run.find_solved(level).mean())
 
-    solved = make_alias("MethodMetrics.solved", compute_solved_share)
+    solved: ClassVar[Any] = make_alias("MethodMetrics.solved", compute_solved_share)
 
     @cached_property
     def call_times(self) -> Floats:

@@ -13,7 +13,7 @@ from poise import kernels
 from poise.errors import InputError
 from poise.ground.checks import check_terrain
 from poise.ground.contact.contacts import Thresholds
-from poise.ground.figure.figure import Up, figure_of
+from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.live import Gait, Springs, gait_of, pack
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
@@ -112,8 +112,8 @@ class Grounder:
         if isinstance(reference, Clip) and not len(reference):
             raise InputError(f"clip {reference.name!r} has no frames: it says nothing of the figure's feet")
         self.terrain = terrain
-        self.figure = figure_of(reference, rig=rig, legs=legs, up=up, metre=metre)
-        self.gait = gait_of(_clip(reference), self.figure)
+        self.figure: Figure = figure_of(reference, rig=rig, legs=legs, up=up, metre=metre)
+        self.gait: Gait = gait_of(_clip(reference), self.figure)
         if level is not None:
             self.gait = self.gait._replace(level=_size(level, "level", -math.inf) / self.figure.metre)
         springs = Springs(

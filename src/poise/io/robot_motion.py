@@ -234,7 +234,7 @@ def _read_array(path: Path, name: str, data: bytes) -> Any:
 NpzArrays = dict[str, tuple[str, Any]]
 
 # Array names of an npz file by content: the first name is that of Poise, the others are of GMR, Isaac Lab and MuJoCo.
-_ARRAY_NAMES = {
+_ARRAY_NAMES: dict[str, tuple[str, ...]] = {
     "fps": ("fps", "frame_rate", "frequency"),
     "position": ("root_pos", "base_pos"),
     "rotation": ("root_rot", "root_quat", "base_quat"),
@@ -246,7 +246,7 @@ _ARRAY_NAMES = {
     "bodies": ("body_pos_w",),
     "turns": ("body_quat_w",),
 }
-VALUE_NAMES = (*_ARRAY_NAMES["values"], *_ARRAY_NAMES["qpos"])  # every motion has one of these
+VALUE_NAMES: tuple[str, ...] = (*_ARRAY_NAMES["values"], *_ARRAY_NAMES["qpos"])  # every motion has one of these
 
 
 def parse_npz_motion(path: Path, data: bytes, hints: CallerHints) -> MotionTable:

@@ -120,9 +120,9 @@ class XmlReader:
 
     def __init__(self, path: Path, max_depth: int) -> None:
         self.path = path
-        self.depth = -1
+        self.depth: int = -1
         self.max_depth = max_depth
-        self.parser = expat.ParserCreate()
+        self.parser: expat.XMLParserType = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._handle_start
         self.parser.EndElementHandler = self._handle_end

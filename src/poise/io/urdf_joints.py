@@ -103,7 +103,7 @@ class JointReader:
         self.path = path
         self.element = element
         self.notes: list[str] = []
-        self.has_empty_range = False
+        self.has_empty_range: bool = False
 
     def fail(self, reason: str) -> NoReturn:
         """Raise a FileError with this joint's name and line."""

@@ -239,7 +239,7 @@ class UrdfHandlers(XmlReader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, _MAX_DEPTH)
-        self.robot = RobotElement()
+        self.robot: RobotElement = RobotElement()
         self.joint: JointElement | None = None
         self.link: str | None = None
         self.detail_tag = ""  # tag of the open child of a link or joint

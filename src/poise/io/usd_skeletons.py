@@ -279,7 +279,8 @@ class PhysicsTree:
     """Rows of a robot: one per joint, then its child body's. The joint's row is at the joint's frame."""
 
     def __init__(self, reply: SubprocessReply, notes: list[str]) -> None:
-        self.reply, self.notes = reply, notes
+        self.reply = reply
+        self.notes = notes
         self.names: list[str] = []
         self.parents: list[int] = []
         self.kinds: list[int] = []
@@ -290,7 +291,7 @@ class PhysicsTree:
         self.row_by_body: dict[str, int] = {}
         self.aliases: dict[str, int] = {}
         self.loop_joints: list[dict[str, Any]] = []  # joints closing a loop
-        self.body_transforms = {
+        self.body_transforms: dict[str, tuple[Floats, Floats, Floats]] = {
             path: self._read_body_transform(matrix) for path, matrix in reply.header["bodies"].items()
         }
         self.body_transforms[_WORLD] = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(3)

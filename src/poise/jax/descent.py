@@ -74,8 +74,8 @@ class PackedTree:
     def __init__(self, plan: Plan, aims: Floats) -> None:
         layout = plan.layout
         self.plan = plan
-        self.node_count = _round_up_size(len(layout.nodes), _MIN_NODES)
-        self.term_count = _round_up_size(len(layout.terms), _MIN_TERMS)
+        self.node_count: int = _round_up_size(len(layout.nodes), _MIN_NODES)
+        self.term_count: int = _round_up_size(len(layout.terms), _MIN_TERMS)
         nodes = list(enumerate(layout.nodes))
         balls = [(node.u_start, i) for i, node in nodes if node.kind == dof_layout.BALL]
         self.ball_columns = np.array(balls, dtype=np.int64).reshape(-1, 2)

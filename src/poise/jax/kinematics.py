@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from poise.maths.rotations import rotation_part
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.dof_layout import AIM, BALANCE, DIRECTION, POLE, POSITION, ROTATION, TARGET_SIZES, Measure
-from poise.problem.goals import AnyGoal, Goal
+from poise.problem.goals import AnyGoal, Goals
 from poise.problem.problem import Problem
 from poise.problem.tree_packing import read_axis, read_offset, read_weight
 
@@ -446,7 +446,7 @@ def _apply_linear(linear: Array, v: Array) -> Array:
 # --- Differentiable weighted residual of goals in JAX, in the engine's measure ---------------------------------------
 
 
-def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
+def residual(pose: Pose, goals: Goals) -> Callable[..., Array]:
     """Build a pure residual function of q and targets.
 
     (q (..., nq), targets (..., W)) -> (..., 3 m): three rows for each measured term of the goals.
@@ -478,7 +478,7 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     Near has no rows. Gradients are finite at the goal, at opposite directions and at rotations of half a turn; at the
     last two the residual's length has a maximum and its gradient is zero.
     """
-    goal_list = tuple(goals) if isinstance(goals, Sequence) else (goals,)
+    goal_list: tuple[Any, ...] = tuple(goals) if isinstance(goals, Sequence) else (goals,)
     if pose.shape:
         raise InputError("pose must be a single pose; q may have leading axes")
     problem = Problem(pose, goal_list)

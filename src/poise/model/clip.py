@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,7 +101,8 @@ class Track(NamedTuple):
             raise InputError(message)
         return self if times is self.times and values is self.values else self._replace(times=times, values=values)
 
-    checked = make_alias("Track.checked", check)
+    if not TYPE_CHECKING:  # an annotation would make it a field
+        checked = make_alias("Track.checked", check)
 
     def at(self, t: ArrayLike) -> Floats:
         """Return the values at times t [s].
@@ -125,7 +126,8 @@ class Track(NamedTuple):
         a, b = self.values[lower], self.values[upper]
         return rotations.slerp(a, b, fraction) if self.path == "rotation" else a + fraction[..., None] * (b - a)
 
-    sampled = make_alias("Track.sampled", sample)
+    if not TYPE_CHECKING:  # an annotation would make it a field
+        sampled = make_alias("Track.sampled", sample)
 
     def _sample_spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
         """Sample a cubic Hermite spline.
@@ -310,7 +312,7 @@ class Clip(FrozenValue):
         frame_count = round(frame_count) + 1
         return Clip.at_rate(self.at(np.arange(frame_count) / fps), fps, self.name)
 
-    resampled = make_alias("Clip.resampled", resample)
+    resampled: ClassVar[Any] = make_alias("Clip.resampled", resample)
 
 
 def _find_steady_rate(times: Floats, rate: float) -> float:
@@ -403,7 +405,7 @@ class KeyedClip(Clip):
             object.__setattr__(clip, field, value)
         return clip
 
-    unchecked = make_alias("KeyedClip.unchecked", make_unchecked)
+    unchecked: ClassVar[Any] = make_alias("KeyedClip.unchecked", make_unchecked)
 
     @property
     def skeleton(self) -> Skeleton:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -641,7 +641,7 @@ class Loop:
         frames = [(x * factor, y * factor, z * factor, *turn) for x, y, z, *turn in self.frames]
         return replace(self, frames=tuple(frames))
 
-    scaled = make_alias("Loop.scaled", scale)
+    scaled: ClassVar[Any] = make_alias("Loop.scaled", scale)
 
     def rotate(self, turn: Floats) -> Loop:
         """Return the loop in a world rotated about its origin.
@@ -655,7 +655,7 @@ class Loop:
         ]
         return replace(self, frames=tuple(frames))
 
-    turned = make_alias("Loop.turned", rotate)
+    turned: ClassVar[Any] = make_alias("Loop.turned", rotate)
 
     def is_within(self, joints: Container[str]) -> bool:
         """Return whether the loop ties only joints of a container. The world is allowed."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -228,7 +228,7 @@ class Pose(FrozenValue):
                 freeze_array(array)
         return pose
 
-    unchecked = make_alias("Pose.unchecked", make_unchecked)
+    unchecked: ClassVar[Any] = make_alias("Pose.unchecked", make_unchecked)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -513,7 +513,7 @@ class Pose(FrozenValue):
             _blend_arrays(self._get_scales(), converted._get_scales(), weight, self.scales, converted.scales),
         )
 
-    blended = make_alias("Pose.blended", blend)
+    blended: ClassVar[Any] = make_alias("Pose.blended", blend)
 
     def _get_translations(self) -> Floats:
         return self.skeleton.A[:, :3] if self.translations is None else self.translations

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -422,7 +422,7 @@ class Skeleton(JointTree):
         skeleton = dataclasses.replace(self, limits=tuple(new_limits))
         return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
 
-    limited = make_alias("Skeleton.limited", with_limits)
+    limited: ClassVar[Any] = make_alias("Skeleton.limited", with_limits)
 
     @cached_property
     def bounds(self) -> Bounds:

@@ -165,6 +165,10 @@ _JOINT_FIELDS = {"joint", "root", "tip"}
 ORIGIN = (0.0, 0.0, 0.0)
 
 
+class GoalValue:
+    """Base class of all goals of Poise. A type checker finds it as the type of a list with several kinds of goals."""
+
+
 class AnyGoal(Protocol):
     """Any goal, as a frozen value."""
 
@@ -346,7 +350,7 @@ def refuse_target(label: str) -> NoReturn:
 _PLANE_DIMENSIONS = 2
 
 
-class PointTarget(FrozenValue):
+class PointTarget(GoalValue, FrozenValue):
     """Target of one point (..., 3) [file units, world]. Leading axes are a batch.
 
     target_label    name of the target in error messages

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -437,36 +437,36 @@ class Problem:
 
     # --- Old names ------------------------------------------------------------------------------------------------
 
-    part = make_alias("Problem.part", select_rows)
-    at = make_alias("Problem.at", with_start)
-    put_targets = make_alias("Problem.put_targets", write_kernel_targets)
-    kernel_targets = make_alias("Problem.kernel_targets", compute_kernel_targets)
-    q_of = make_alias("Problem.q_of", compute_q)
-    errors = make_alias("Problem.errors", compute_errors)
-    targets = make_alias("Problem.targets", build_targets)
-    target_rows = make_alias("Problem.target_rows", build_target_rows)
-    tolerance = make_alias("Problem.tolerance", complete_tolerance)
-    bounds = make_alias("Problem.bounds", compute_error_bounds)
-    spread = make_alias("Problem.spread", broadcast)
-    moved = make_alias("Problem.moved", with_start_unchecked)
-    posed = make_alias("Problem.posed", make_pose)
-    posed_as = make_alias("Problem.posed_as", make_pose_unchecked)
-    allowed = make_alias("Problem.allowed", compute_max_errors)
-    met = make_alias("Problem.met", is_met)
-    corrected = make_alias("Problem.corrected", shift_targets)
-    kinds = make_property_alias("Problem.kinds", "goal_key")
-    batched = make_property_alias("Problem.batched", "is_batched")
-    still = make_property_alias("Problem.still", "plan_inputs")
-    coupled = make_property_alias("Problem.coupled", "coupled_pair")
-    lone_point = make_property_alias("Problem.lone_point", "has_single_position")
-    spared = make_property_alias("Problem.spared", "optional_columns")
-    ranked = make_property_alias("Problem.ranked", "has_optional_goals")
-    balances = make_property_alias("Problem.balances", "has_balance")
-    prefers = make_property_alias("Problem.prefers", "has_preference")
-    bases = make_property_alias("Problem.bases", "base_transforms")
-    starts = make_property_alias("Problem.starts", "start_u")
-    paths = make_property_alias("Problem.paths", "error_paths")
-    rigid_bases = make_property_alias("Problem.rigid_bases", "rigid_base_transforms")
+    part: ClassVar[Any] = make_alias("Problem.part", select_rows)
+    at: ClassVar[Any] = make_alias("Problem.at", with_start)
+    put_targets: ClassVar[Any] = make_alias("Problem.put_targets", write_kernel_targets)
+    kernel_targets: ClassVar[Any] = make_alias("Problem.kernel_targets", compute_kernel_targets)
+    q_of: ClassVar[Any] = make_alias("Problem.q_of", compute_q)
+    errors: ClassVar[Any] = make_alias("Problem.errors", compute_errors)
+    targets: ClassVar[Any] = make_alias("Problem.targets", build_targets)
+    target_rows: ClassVar[Any] = make_alias("Problem.target_rows", build_target_rows)
+    tolerance: ClassVar[Any] = make_alias("Problem.tolerance", complete_tolerance)
+    bounds: ClassVar[Any] = make_alias("Problem.bounds", compute_error_bounds)
+    spread: ClassVar[Any] = make_alias("Problem.spread", broadcast)
+    moved: ClassVar[Any] = make_alias("Problem.moved", with_start_unchecked)
+    posed: ClassVar[Any] = make_alias("Problem.posed", make_pose)
+    posed_as: ClassVar[Any] = make_alias("Problem.posed_as", make_pose_unchecked)
+    allowed: ClassVar[Any] = make_alias("Problem.allowed", compute_max_errors)
+    met: ClassVar[Any] = make_alias("Problem.met", is_met)
+    corrected: ClassVar[Any] = make_alias("Problem.corrected", shift_targets)
+    kinds: ClassVar[Any] = make_property_alias("Problem.kinds", "goal_key")
+    batched: ClassVar[Any] = make_property_alias("Problem.batched", "is_batched")
+    still: ClassVar[Any] = make_property_alias("Problem.still", "plan_inputs")
+    coupled: ClassVar[Any] = make_property_alias("Problem.coupled", "coupled_pair")
+    lone_point: ClassVar[Any] = make_property_alias("Problem.lone_point", "has_single_position")
+    spared: ClassVar[Any] = make_property_alias("Problem.spared", "optional_columns")
+    ranked: ClassVar[Any] = make_property_alias("Problem.ranked", "has_optional_goals")
+    balances: ClassVar[Any] = make_property_alias("Problem.balances", "has_balance")
+    prefers: ClassVar[Any] = make_property_alias("Problem.prefers", "has_preference")
+    bases: ClassVar[Any] = make_property_alias("Problem.bases", "base_transforms")
+    starts: ClassVar[Any] = make_property_alias("Problem.starts", "start_u")
+    paths: ClassVar[Any] = make_property_alias("Problem.paths", "error_paths")
+    rigid_bases: ClassVar[Any] = make_property_alias("Problem.rigid_bases", "rigid_base_transforms")
 
 
 def _broadcast_rows(array: Floats | None, k: int) -> Floats | None:

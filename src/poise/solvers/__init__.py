@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -118,7 +119,7 @@ def make_solver(name: str, **options: Any) -> Solver:
     return importlib.import_module(f"{__name__}.{name}").Solver(**options) if options else _build_default(name)
 
 
-named = make_alias("poise.solvers.named", make_solver)
+named: Callable[..., Any] = make_alias("poise.solvers.named", make_solver)
 
 
 @cache

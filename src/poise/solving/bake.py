@@ -10,7 +10,7 @@ jump is removed and the goals are as good as before. All other frames stay uncha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -27,7 +27,7 @@ from poise.model.clip import Clip
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import FIXED, LENGTH_KINDS, SLIDE
 from poise.problem.feasibility import has_closed_loops
-from poise.problem.goals import Goal, Near
+from poise.problem.goals import Goals, Near
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Request, get_finisher, merge_rows, select_rows
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
@@ -276,7 +276,7 @@ class Baked(Clip):
 
 def bake(
     clip: Clip,
-    goals: Goal | Sequence[Goal],
+    goals: Goals,
     *,
     solver: str | solvers.Solver = "auto",
     tolerance: float | None = None,

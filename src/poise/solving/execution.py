@@ -21,7 +21,7 @@ from poise.maths.caching import freeze_arrays, get_or_compute
 from poise.model.skeleton import Kind
 from poise.problem.chain import pack_for_q
 from poise.problem.feasibility import has_closed_loops
-from poise.problem.goal_errors import compute_path_errors
+from poise.problem.goal_errors import ErrorPaths, compute_path_errors
 from poise.problem.goals import Goal
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
@@ -256,7 +256,7 @@ class SingleTargetSolve:
         # A solver that wraps another may pass on its answer unchecked. (`is_builtin` would cost another call.)
         self._is_builtin = type(solver).__module__.startswith(BUILTIN_PREFIX) and not hasattr(solver, "inner")
         start = problem.start
-        self.serves_any_start = (
+        self.serves_any_start: bool = (
             start.translations is None and start.scales is None and not len(problem.plan.layout.fixed_columns)
         )
         self._fast_path = build_fast_path(problem, solver, tolerance, settings)

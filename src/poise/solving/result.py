@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError
 from functools import cached_property
 from os import PathLike
 from time import perf_counter
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,12 +34,31 @@ from poise.solvers.base.interface import Statuses, Trace, view_as_statuses
 from poise.solving.diagnosis import compute_max_violation, find_restraints, find_status
 from poise.solving.messages import SolveOutcome, format_joints_outside, format_length, format_open_loops, format_outcome
 
+# Types of the values with one item per problem: (bool, float, Status) for a single problem, arrays for a batch. A
+# target does not tell a type checker its shape: the Result of `solve` has the types Any there, and both uses pass.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    _Reached = TypeVar("_Reached", bound=bool | Bools, default=Any)
+    _Number = TypeVar("_Number", bound=float | Floats, default=Any)
+    _Outcome = TypeVar("_Outcome", bound=Status | Statuses, default=Any)
+else:  # Python 3.11 has no defaults of type variables
+    from typing import TypeVar
+
+    _Reached, _Number, _Outcome = TypeVar("_Reached"), TypeVar("_Number"), TypeVar("_Outcome")
+
 _ARRAY_TYPE = np.ndarray
 _new_object, _set_attribute = object.__new__, object.__setattr__  # a Result is frozen and written through these
 
 
-class Result(FrozenValue):
+class _NoSolutionsError(InputError, AttributeError):
+    """Error of `Result.solutions` without prefer="all". `hasattr` and `inspect.getmembers` know only AttributeError."""
+
+
+class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     """Result of a solve; leading axes are a batch. Its arrays are read-only: copy what you want to change.
+
+    For type checkers it is generic; annotate with `SingleResult` or `BatchResult` to check the use of either.
 
     Attributes
     ----------
@@ -83,7 +102,7 @@ class Result(FrozenValue):
     q: Floats
     errors: Floats
     codes: Ints
-    reached: bool | Bools
+    reached: _Reached
     violation: float
     iterations: Ints
     joint_updates: Ints
@@ -120,25 +139,29 @@ class Result(FrozenValue):
         fields["seconds"] = perf_counter() - start_time if is_unpaused else count_seconds(start_time)
         return result
 
-    def __getattr__(self, name: str) -> Any:
-        """Compute a lazy field on first access and keep it."""
-        attributes = self.__dict__
-        lazy_source = attributes.get("later")
-        if lazy_source is not None and name in _RESULT_FIELDS:
-            compute, *arguments = lazy_source
-            for field_name, value in compute(*arguments).items():
-                freeze_arrays((value,))
-                attributes.setdefault(field_name, value)
-            attributes.pop("later", None)
-            return getattr(self, name)
-        if name in attributes:
-            return attributes[name]  # another thread has computed it meanwhile
-        if name not in _LAZY_FIELDS:
-            message = f"{type(self).__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        freeze_arrays([computed := _LAZY_FIELDS[name](self)])
-        attributes[name] = computed
-        return computed
+    if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept any name
+
+        def __getattr__(self, name: str) -> Any:
+            """Compute a lazy field on first access and keep it."""
+            attributes = self.__dict__
+            lazy_source = attributes.get("later")
+            if lazy_source is not None and name in _RESULT_FIELDS:
+                compute, *arguments = lazy_source
+                for field_name, value in compute(*arguments).items():
+                    freeze_arrays((value,))
+                    attributes.setdefault(field_name, value)
+                attributes.pop("later", None)
+                return getattr(self, name)
+            if name in attributes:
+                return attributes[name]  # another thread has computed it meanwhile
+            if name == "solutions":
+                raise _NoSolutionsError('a result has solutions only with prefer="all"')
+            if name not in _LAZY_FIELDS:
+                message = f"{type(self).__name__!r} has no attribute {name!r}"
+                raise AttributeError(message)
+            freeze_arrays([computed := _LAZY_FIELDS[name](self)])
+            attributes[name] = computed
+            return computed
 
     def with_pose(
         self, q: Floats, errors: Floats, start_time: float, *, reached: bool | Bools, **changes: Any
@@ -216,7 +239,7 @@ class Result(FrozenValue):
         local_arrays = [None if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in self._local_offsets]
         return Pose(skeleton, q, *local_arrays)
 
-    blended = make_alias("Result.blended", blend)
+    blended: ClassVar[Any] = make_alias("Result.blended", blend)
 
     @property
     def _local_offsets(self) -> tuple[Floats | None, Floats | None]:
@@ -226,7 +249,7 @@ class Result(FrozenValue):
     def solutions(self) -> Pose:
         """The distinct solutions of prefer="all" as a batch of poses. The one nearest to the start comes first."""
         if self.solutions_q is None:
-            raise InputError('a result has solutions only with prefer="all"')
+            raise AttributeError  # Python asks __getattr__ then, which has the message
         return self.problem.make_pose(self.solutions_q)
 
     @property
@@ -247,18 +270,20 @@ class Result(FrozenValue):
         return errors_by_goal
 
     @cached_property
-    def cost(self) -> float | Floats:
+    def cost(self) -> _Number:
         """Cost of soft limits: sum of soft * excess^2 [rad^2, file units^2]. An array (...) for a batch."""
         cost = self.problem.skeleton.bounds.compute_soft_cost(self.q)
-        return cost if self.shape else float(cost)
+        return cost if self.shape else float(cost)  # pyright: ignore[reportReturnType]  (by the shape)
 
     @property
-    def status(self) -> Status | Statuses:
+    def status(self) -> _Outcome:
         """The Status; an array for a batch. The array prints as words."""
-        return view_as_statuses(self.codes) if self.codes.ndim else Status(int(self.codes))
+        if self.codes.ndim:
+            return view_as_statuses(self.codes)  # pyright: ignore[reportReturnType]  (of a batch)
+        return Status(int(self.codes))  # pyright: ignore[reportReturnType]  (of a single problem)
 
     @property
-    def error(self) -> float | Floats:
+    def error(self) -> _Number:
         """The largest remaining distance [file units]. It is the largest angle [rad] where no goal has a position.
 
         A number, or an array (...) for a batch; 0 where no goal has a target.
@@ -266,7 +291,7 @@ class Result(FrozenValue):
         is_position = np.array([measure.kind in LENGTH_KINDS for measure in self.problem.measures], dtype=np.bool_)
         residuals = self.errors[..., is_position] if is_position.any() else self.errors
         max_residual = residuals.max(axis=-1, initial=0.0)
-        return max_residual if self.shape else float(max_residual)
+        return max_residual if self.shape else float(max_residual)  # pyright: ignore[reportReturnType]  (by the shape)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -412,6 +437,12 @@ class Result(FrozenValue):
     def length(self, value: float) -> str:
         """Format a length. It is written in mm or m where the unit is known, else as a bare number in file units."""
         return format_length(self.problem.skeleton, real(value, "a length"))
+
+
+SingleResult: TypeAlias = Result[bool, float, Status]
+"""Type of the result of a single problem, for annotations."""
+BatchResult: TypeAlias = Result[Bools, Floats, Statuses]
+"""Type of the result of a batch, for annotations."""
 
 
 def _compute_codes(result: Result) -> Ints:

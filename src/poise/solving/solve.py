@@ -22,7 +22,7 @@ from poise.maths.arrays import Floats, finite
 from poise.maths.caching import get_or_compute
 from poise.model.pose import Pose
 from poise.problem.dof_layout import TARGET_SIZES
-from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Near, is_joint_goal
+from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Goals, Near, is_joint_goal
 from poise.problem.plan import broadcast_goals, build_goal_key, find_preferred_shape
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Prefer, Request, is_builtin
@@ -241,7 +241,7 @@ _DEFAULT_SETTINGS = SolveSettings()
 
 def solve(
     start: Pose,
-    goals: Goal | Sequence[Goal],
+    goals: Goals,
     *,
     solver: str | solvers.Solver = "auto",
     tolerance: float | None = None,
@@ -421,7 +421,7 @@ def _solve_general(
 
 def prepare(
     start: Pose,
-    goals: Goal | Sequence[Goal],
+    goals: Goals,
     *,
     solver: str | solvers.Solver = "auto",
     tolerance: float | None = None,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from time import perf_counter
@@ -39,7 +39,7 @@ from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.feasibility import has_closed_loops
 from poise.problem.goal_errors import compute_single_errors
-from poise.problem.goals import Goal
+from poise.problem.goals import Goal, Goals
 from poise.problem.plan import find_preferred_shape
 from poise.solvers.base.interface import Request, get_finisher, replace_finisher
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
@@ -65,7 +65,7 @@ class SpeedLimitedMotion:
 
     def __init__(self, skeleton: Skeleton, half_life: Any, speed: Any) -> None:
         self.skeleton = skeleton
-        self.half_life = real(half_life, "damping")
+        self.half_life: float = real(half_life, "damping")
         if not 0 <= self.half_life < np.inf:
             raise InputError(f"damping is a half-life of 0 or more seconds, not {half_life!r}")
         speeds = _parse_speeds(skeleton, speed)
@@ -260,7 +260,7 @@ class Tracker:
     def __init__(
         self,
         start: Pose,
-        goals: Goal | Sequence[Goal],
+        goals: Goals,
         *,
         solver: str | solvers.Solver = "auto",
         tolerance: float | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from poise.errors import InputError, join_names
 from poise.maths.formatting import format_fields
@@ -95,7 +96,7 @@ class Humanoid(Roles):
             raise InputError(f"{message} them, and its file gives their ranges")
         return compute_joint_limits(self.skeleton, find_joint_axes(self.skeleton, joints).values(), self.clips)
 
-    explained = make_alias("Humanoid.explained", explain_limits)
+    explained: ClassVar[Any] = make_alias("Humanoid.explained", explain_limits)
 
     def _describe_missing(self, missing: list[str]) -> str:
         """List the missing roles and the uncertain joints."""

@@ -306,8 +306,8 @@ class NameReader:
 
     def __init__(self, tree: CharacterTree) -> None:
         self.tree = tree
-        self.convention = find_convention(tree.skeleton.names)
-        self.confidence = CONVENTION_CONFIDENCE if self.convention else TOKEN_CONFIDENCE
+        self.convention: str = find_convention(tree.skeleton.names)
+        self.confidence: float = CONVENTION_CONFIDENCE if self.convention else TOKEN_CONFIDENCE
 
     @cached_property
     def _limbs(self) -> list[tuple[str, NamedLimb]]:

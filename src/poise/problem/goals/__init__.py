@@ -7,10 +7,12 @@ The folder is the registry: one file per goal, with the class named like the fil
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard
 
 from poise.problem.goal_base import MAX_COORDINATE as MAX_COORDINATE
 from poise.problem.goal_base import AnyGoal as AnyGoal
+from poise.problem.goal_base import GoalValue as GoalValue
 from poise.problem.goal_base import JointGoal as JointGoal
 from poise.problem.goal_base import is_optional as is_optional
 from poise.problem.goals.aim import Aim as Aim
@@ -25,6 +27,7 @@ from poise.problem.goals.pole import Pole as Pole
 from poise.problem.goals.position import Position as Position
 
 Goal: TypeAlias = JointGoal | Near | Balance
+Goals: TypeAlias = Goal | GoalValue | Sequence[Goal | GoalValue]  # argument of solve()
 
 
 def _load_goal_class(file_name: str) -> type[Goal]:

@@ -19,7 +19,7 @@ from poise.model.limits import unit_axis
 from poise.model.mass import BodyMass, MassShares, check_masses, compute_mass_shares
 from poise.model.roles.roles import find_confident_roles, find_joint_by_role, find_roles
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goal_base import ORIGIN, checked_offset, checked_weight, refuse_target, set_fields
+from poise.problem.goal_base import ORIGIN, GoalValue, checked_offset, checked_weight, refuse_target, set_fields
 
 _FOOT_ROLES = ("leftFoot", "leftToes", "rightFoot", "rightToes")
 _PAIR_SIZE = 2
@@ -28,7 +28,7 @@ Support = tuple[tuple[str, tuple[float, float, float]], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
+class Balance(GoalValue):
     """The centre of mass is above the feet or other supports.
 
     Parameters
@@ -137,7 +137,7 @@ class Balance:
         """Return the masses of the skeleton's rows. Raises InputError where they are unknown."""
         return compute_mass_shares(require(skeleton, Skeleton, "the skeleton"), self.masses)
 
-    carried = make_alias("Balance.carried", compute_mass_shares)
+    carried: ClassVar[Any] = make_alias("Balance.carried", compute_mass_shares)
 
     def upward(self, skeleton: Skeleton) -> Floats:
         """Return the unit vector (3,) up."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
@@ -15,11 +15,11 @@ from poise.maths.formatting import format_fields
 from poise.maths.old_names import make_alias
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
-from poise.problem.goal_base import checked_weight, copy_optional_flag, directions, set_fields
+from poise.problem.goal_base import GoalValue, checked_weight, copy_optional_flag, directions, set_fields
 
 
 @dataclass(frozen=True, eq=False)
-class Direction(FrozenValue):
+class Direction(GoalValue, FrozenValue):
     """The joint's own axis points along a world direction. The rotation about the axis is free.
 
     Parameters
@@ -117,7 +117,7 @@ class Direction(FrozenValue):
         axis = rotations.rotate(rotations.inverse(pose.world[joint].rotations), world_direction)
         return cls(joint, world_direction, axis=axis, root=root, weight=weight, optional=optional)
 
-    kept = make_alias("Direction.kept", from_pose)
+    kept: ClassVar[Any] = make_alias("Direction.kept", from_pose)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -16,11 +16,11 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.formatting import format_fields
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
-from poise.problem.goal_base import checked_weight, parse_names_and_weights, refuse_target, set_fields
+from poise.problem.goal_base import GoalValue, checked_weight, parse_names_and_weights, refuse_target, set_fields
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
+class Near(GoalValue):
     """Prefer the pose nearest to a given one.
 
     It is chosen among all poses that meet the other goals; a preference is never missed.

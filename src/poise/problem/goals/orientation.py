@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from poise.maths.arrays import Floats, freeze_array
 from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
-from poise.problem.goal_base import checked_weight, copy_optional_flag, parse_quaternions, set_fields
+from poise.problem.goal_base import GoalValue, checked_weight, copy_optional_flag, parse_quaternions, set_fields
 
 
 @dataclass(frozen=True, eq=False)
-class Orientation(FrozenValue):
+class Orientation(GoalValue, FrozenValue):
     """The world rotation of the joint equals a target rotation.
 
     Parameters

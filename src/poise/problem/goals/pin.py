@@ -12,11 +12,11 @@ from poise.errors import InputError, quote_value
 from poise.maths.arguments import check_bool
 from poise.maths.arrays import Floats
 from poise.maths.formatting import format_fields
-from poise.problem.goal_base import checked_weight, refuse_target, set_fields
+from poise.problem.goal_base import GoalValue, checked_weight, refuse_target, set_fields
 
 
 @dataclass(frozen=True, eq=False)
-class Pin:
+class Pin(GoalValue):
     """The joint keeps its world position and rotation of the start pose.
 
     Parameters

@@ -19,7 +19,7 @@ _PAIR_SIZE = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Place(FrozenValue):
+class Place(goal_base.GoalValue, FrozenValue):
     """The joint has a target position and rotation in the world.
 
     Parameters

@@ -30,7 +30,7 @@ class Outbox:
         self._wake: Callable[[], None] | None = None
         self._is_greeted = False
         self._waiting_bytes = 0  # [bytes] of waiting messages
-        self.is_overflown = False  # whether too much waits and the page must be disconnected
+        self.is_overflown: bool = False  # whether too much waits and the page must be disconnected
 
     def attach(self, wake: Callable[[], None]) -> None:
         """Attach a page.

@@ -172,13 +172,13 @@ class SessionThread:
     """
 
     def __init__(self, document: Document, outbox: Outbox | None = None) -> None:
-        self.outbox = outbox or Outbox()
-        self.inbox = Inbox()
-        self.history = History()
-        self.pose_state = PoseState(document)
+        self.outbox: Outbox = outbox or Outbox()
+        self.inbox: Inbox = Inbox()
+        self.history: History = History()
+        self.pose_state: PoseState = PoseState(document)
         self.opened_document = document  # the menu of scenes leads back to it
-        self.saved_documents = [document]
-        self.uploads = Uploads()
+        self.saved_documents: list[Document] = [document]
+        self.uploads: Uploads = Uploads()
         self.asset_count = self.file_count = 0  # sent so far
         self.planted_clips: dict[tuple[object, ...], Clip] = {}  # by clip and terrain: planting is slower than playing
         self.listeners: list[Callable[[Document], None]] = []

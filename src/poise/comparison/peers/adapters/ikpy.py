@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,8 +19,8 @@ class Ikpy(adapter_base.InProcessAdapter):
     """`Chain.inverse_kinematics_frame` on links made from the arm."""
 
     name = "ikpy"
-    label = _LIBRARY.label("ikpy")
-    goals = ("Position", "Place")
+    label: ClassVar[str] = _LIBRARY.label("ikpy")
+    goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Python library for serial chains (pip install ikpy)"
     notes = (

@@ -5,7 +5,7 @@ Each step is a quadratic program, repeated until the frame reaches its target.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,8 +23,8 @@ class Mink(adapter_base.InProcessAdapter):
     """`mink.solve_ik` with one FrameTask, integrated over unit time steps."""
 
     name = "mink"
-    label = _LIBRARY.label("mink")
-    goals = ("Position", "Place")
+    label: ClassVar[str] = _LIBRARY.label("mink")
+    goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Python library on MuJoCo, by Kevin Zakka (pip install mink daqp)"
     notes = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,8 +21,8 @@ class Optik(adapter_base.InProcessAdapter):
     """`Robot.ik` on the arm's URDF."""
 
     name = "optik"
-    label = _LIBRARY.label("optik")
-    goals = ("Position", "Place")
+    label: ClassVar[str] = _LIBRARY.label("optik")
+    goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Rust library with Python bindings (pip install optik-py)"
     notes = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ class Pinocchio(InProcessAdapter):
     """Damped least squares in Python, with spherical joints for balls."""
 
     name = "pinocchio"
-    label = _LIBRARY.label("pinocchio")
-    goals = ("Position", "Place")
+    label: ClassVar[str] = _LIBRARY.label("pinocchio")
+    goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "C++ library for rigid-body dynamics with Python bindings (pip install pin)"
     notes = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,8 +25,8 @@ class Pybullet(adapter_base.InProcessAdapter):
     """Null-space call for limited joints, else damped least squares."""
 
     name = "pybullet"
-    label = _LIBRARY.label("pybullet")
-    goals = ("Position", "Place")
+    label: ClassVar[str] = _LIBRARY.label("pybullet")
+    goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Bullet's robotics API for Python (pip install pybullet)"
     notes = (

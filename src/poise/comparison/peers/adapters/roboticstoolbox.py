@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,8 +19,8 @@ class Roboticstoolbox(adapter_base.InProcessAdapter):
     """`ETS.ik_LM` on elementary transforms made from the arm."""
 
     name = "roboticstoolbox"
-    label = _LIBRARY.label("roboticstoolbox")
-    goals = ("Position", "Place")
+    label: ClassVar[str] = _LIBRARY.label("roboticstoolbox")
+    goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Robotics Toolbox for Python, by Peter Corke (pip install roboticstoolbox-python)"
     notes = (

@@ -10,7 +10,7 @@ import subprocess
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -67,8 +67,8 @@ class Three:
     """Node process solving and timing target after target."""
 
     name = "three"
-    label = _read_label()
-    goals = ("Position",)
+    label: ClassVar[str] = _read_label()
+    goals: ClassVar[tuple[str, ...]] = ("Position",)
     keeps_limits = True
     source = "JavaScript library for 3D graphics (npm install three)"
     notes = (
