@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from poise.ground.contact.contact_files import read_contacts as read_contacts
     from poise.ground.contact.contact_files import write_contacts as write_contacts
     from poise.ground.contact.contacts import Contacts as Contacts
+    from poise.ground.contact.contacts import Thresholds as Thresholds
+    from poise.ground.contact.soles import Soles as Soles
     from poise.ground.grounder import Grounder as Grounder
     from poise.ground.one_pose import plant_pose as plant_pose
     from poise.ground.plant import Planted as Planted
@@ -168,9 +170,11 @@ _MODULE_BY_NAME = {
     "SingleResult": "solving.result",
     "Skeleton": "model.skeleton",
     "Skin": "model.rig",
+    "Soles": "ground.contact.soles",
     "Status": "solvers.base.interface",
     "SwingTwist": "model.limits",
     "Terrain": "ground.terrain.terrain",
+    "Thresholds": "ground.contact.contacts",
     "Trace": "solvers.base.interface",
     "Track": "model.clip",
     "Tracker": "solving.tracker",

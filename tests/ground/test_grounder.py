@@ -304,7 +304,7 @@ def test_a_number_is_requested_where_something_else_is_given():
         grounder(level=float("nan"))
     with pytest.raises(InputError, match=r"terrain is a poise.Terrain, such as Terrain.flat\(\), not 0.3"):
         grounder(0.3)
-    with pytest.raises(InputError, match=r"thresholds are poise.ground.contacts.Thresholds, not 3"):
+    with pytest.raises(InputError, match=r"thresholds are a poise.Thresholds, not 3"):
         grounder(thresholds=3)
     with pytest.raises(InputError, match="takes a Pose"):
         grounder().step(at().q, SECOND)

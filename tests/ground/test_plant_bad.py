@@ -291,7 +291,7 @@ class TestGivenContacts:
         one = dataclasses.replace(planted.soles, **{k: v[:1] for k, v in vars(planted.soles).items()})
         with pytest.raises(InputError, match="these soles are of 1 feet; the clip's legs: 2"):
             plant_feet(walk, FLAT, soles=one)
-        with pytest.raises(InputError, match="soles are poise.ground.soles.Soles, such as planted.soles, not a int"):
+        with pytest.raises(InputError, match="soles are a poise.Soles, such as planted.soles, not a int"):
             plant_feet(walk, FLAT, soles=3)
 
 

@@ -12,7 +12,7 @@ from poise import samples
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 walk = poise.load(samples.path("humanoid.bvh")).clips[0]
-hand = walk.poses.world["LeftHand"].positions + [0.0, 0.05, 0.0]
+hand = np.add(walk.poses.world["LeftHand"].positions, [0.0, 0.05, 0.0])
 
 baked = poise.bake(walk, poise.Position("LeftHand", hand, root="LeftArm"))
 print(baked, baked.result.reached.all(), baked.result.error.max(), baked.result.status[0])

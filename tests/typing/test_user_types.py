@@ -54,7 +54,7 @@ def pyright(folder, *options):
     """The report of pyright on a folder, with the package as it stands here."""
     done = subprocess.run(
         ["pyright", "--outputjson", "--pythonpath", sys.executable, *options],
-        cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        check=False, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )  # fmt: skip
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
@@ -97,7 +97,7 @@ def test_mypy_has_nothing_against_examples_and_scripts(options, tmp_path):
     command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--scripts-are-modules", *options]
     done = subprocess.run(
         [*command, f"--cache-dir={tmp_path}", *map(str, EXAMPLES), *map(str, SCRIPTS)],
-        cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "src")},
+        check=False, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "src")},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 

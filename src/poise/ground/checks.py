@@ -101,6 +101,6 @@ def check_soles(soles: Soles | None, figure: Figure) -> None:
     """Raise InputError for given soles that are no Soles, or of another number of feet."""
     if soles is not None and not isinstance(soles, Soles):
         what: Any = type(soles).__name__
-        raise InputError(f"soles are poise.ground.soles.Soles, such as planted.soles, not a {what}")
+        raise InputError(f"soles are a poise.Soles, such as planted.soles, not a {what}")
     if soles is not None and len(soles.heel) != len(figure.legs):
         raise InputError(f"these soles are of {len(soles.heel)} feet; the clip's legs: {len(figure.legs)}")

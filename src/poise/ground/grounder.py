@@ -299,7 +299,7 @@ def _rule(given: Thresholds | None, gait: Gait) -> Thresholds:
     """The given thresholds, or the usual ones, looser if the reference walks in place."""
     if given is not None:
         if not isinstance(given, Thresholds):
-            raise InputError(f"thresholds are poise.ground.contacts.Thresholds, not {abbreviate(given)}")
+            raise InputError(f"thresholds are a poise.Thresholds, not {abbreviate(given)}")
         return given
     return Thresholds().loosened(gait.speed) if gait.speed > 0 else Thresholds()
 
