@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias
 
 from llvmlite.binding import Linkage
 from numba import (
@@ -346,7 +346,8 @@ class _CachedFlags(Flags):
 # kernel file recompiles all of them.
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+# Numba infers the types of kernels from their calls. For a type checker they take and return anything.
+Kernel: TypeAlias = Callable[..., Any]
 
 entrypoints.init_all()  # Numba would read the entry points of all packages at its first compile
 
@@ -381,13 +382,13 @@ _ARITHMETIC_FLAGS: dict[str, Any] = {
 _KERNEL_FLAGS: dict[str, Any] = {**_ARITHMETIC_FLAGS, "no_cfunc_wrapper": True}  # called by Python only
 
 
-def kernel(function: Function) -> Function:
+def kernel(function: Kernel) -> Kernel:
     """Compile an entry point for Python. It is cached on disk and releases the interpreter lock."""
     dispatcher: Any = njit(nogil=True, **_KERNEL_FLAGS)(function)
     return _add_disk_cache(dispatcher)
 
 
-def gil_kernel(function: Function) -> Function:
+def gil_kernel(function: Kernel) -> Kernel:
     """Compile an entry point holding the interpreter lock.
 
     For calls of a few microseconds: releasing the lock would cost a tenth of one.
@@ -407,40 +408,40 @@ _INLINE_FLAGS: dict[str, Any] = {**_DEVICE_FLAGS, "forceinline": True}
 _NEVER_INLINE_FLAGS: dict[str, Any] = {**_DEVICE_FLAGS, "pipeline_class": NoInlineCompiler}
 
 
-def inline(function: Function) -> Function:
+def inline(function: Kernel) -> Kernel:
     """Compile a device function inlined into its callers.
 
     For small functions and those called once. It must not allocate.
     """
-    return njit(**_INLINE_FLAGS)(function)  # pyright: ignore[reportReturnType]
+    return njit(**_INLINE_FLAGS)(function)
 
 
-def inline_ordered(function: Function) -> Function:
+def inline_ordered(function: Kernel) -> Kernel:
     """Compile an inlined function with ordered sums."""
     flags: dict[str, Any] = {**_INLINE_FLAGS, "fastmath": {"contract"}}
-    return njit(**flags)(function)  # pyright: ignore[reportReturnType]
+    return njit(**flags)(function)
 
 
-def inline_strict(function: Function) -> Function:
+def inline_strict(function: Kernel) -> Kernel:
     """Compile an inlined function without fast math.
 
     It has the same bits in every kernel: operations are rounded one by one, in order.
     """
     flags: dict[str, Any] = {**_INLINE_FLAGS, "fastmath": False}
-    return njit(**flags)(function)  # pyright: ignore[reportReturnType]
+    return njit(**flags)(function)
 
 
-def device_function(function: Function) -> Function:
+def device_function(function: Kernel) -> Kernel:
     """Compile a device function; the optimizer decides about inlining.
 
     For larger functions. Never call it from Python.
     """
-    return njit(**_DEVICE_FLAGS)(function)  # pyright: ignore[reportReturnType]
+    return njit(**_DEVICE_FLAGS)(function)
 
 
-def never_inline(function: Function) -> Function:
+def never_inline(function: Kernel) -> Kernel:
     """Compile a device function without inlining. For code that is faster with registers of its own."""
-    return njit(**_NEVER_INLINE_FLAGS)(function)  # pyright: ignore[reportReturnType]
+    return njit(**_NEVER_INLINE_FLAGS)(function)
 
 
 def _add_disk_cache(dispatcher: Any) -> Any:
