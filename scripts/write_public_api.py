@@ -111,7 +111,14 @@ def describe_json(call: str) -> list[str]:
         with warnings.catch_warnings(), contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore", poise.PoiseWarning)
             cli.app([call.partition(" ")[0], *arguments, "--json"], standalone_mode=False)
-    return [f"    {line}" for line in sorted(set(_list_keys(json.loads(text.getvalue()), "")))]
+    found = sorted(set(_list_keys(json.loads(text.getvalue()), "")))
+    with_values = [line.partition(": ")[0] for line in found if not line.endswith(": null")]
+    return [f"    {line}" for line in found if not (line.endswith(": null") and _has_value(line[:-6], with_values))]
+
+
+def _has_value(key: str, with_values: list[str]) -> bool:
+    """Return whether a key, or one below it, has a value elsewhere. Null says nothing new then."""
+    return any(each == key or each.startswith((f"{key}.", f"{key}[")) for each in with_values)
 
 
 def _list_names(module: Any) -> list[str]:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-SCRIPTS = sorted(path for path in Path(__file__).parent.glob("*.py") if not path.name.startswith(("test_", "__")))
+SCRIPTS = sorted((ROOT / "tests" / "typing").glob("*.py"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LEAST_COMPLETE = 0.97
 WRONG_LINES = """\
