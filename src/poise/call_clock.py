@@ -19,7 +19,7 @@ class Pauses:
     last_end  end of the newest pause of all threads (class attribute); a call begun later had no pause
     """
 
-    last_end = float("-inf")
+    last_end: float = float("-inf")
 
     def __init__(self) -> None:
         self.spans: list[tuple[float, float]] = []

@@ -80,6 +80,8 @@ class Journal:
         ]
         self._job_hash = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
         self._pairs_by_output = {str(pair.out): pair for pair in file_pairs}
+        self.is_resumed: bool
+        self.rows_by_output: dict[str, ResultRow]
         self.is_resumed, self.rows_by_output = self._read(restart=restart)
         self._file: TextIO | None = None
 

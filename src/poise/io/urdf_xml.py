@@ -242,10 +242,10 @@ class UrdfHandlers(XmlReader):
         self.robot: RobotElement = RobotElement()
         self.joint: JointElement | None = None
         self.link: str | None = None
-        self.detail_tag = ""  # tag of the open child of a link or joint
-        self.xacro_depth = 0  # number of open elements from the outermost xacro element on
-        self.xacro_expression = ""  # an attribute with an unexpanded xacro expression
-        self.duplicate_count = 0  # number of ignored second elements
+        self.detail_tag: str = ""  # tag of the open child of a link or joint
+        self.xacro_depth: int = 0  # number of open elements from the outermost xacro element on
+        self.xacro_expression: str = ""  # an attribute with an unexpanded xacro expression
+        self.duplicate_count: int = 0  # number of ignored second elements
         self.parser.StartElementHandler = self._handle_open
         self.parser.EndElementHandler = self._handle_close
 

@@ -78,7 +78,7 @@ class PackedTree:
         self.term_count: int = _round_up_size(len(layout.terms), _MIN_TERMS)
         nodes = list(enumerate(layout.nodes))
         balls = [(node.u_start, i) for i, node in nodes if node.kind == dof_layout.BALL]
-        self.ball_columns = np.array(balls, dtype=np.int64).reshape(-1, 2)
+        self.ball_columns: Ints = np.array(balls, dtype=np.int64).reshape(-1, 2)
         node_by_u_start = {
             node.u_start: i for i, node in reversed(nodes) if node.kind not in (dof_layout.FIXED, dof_layout.BALL)
         }
@@ -87,8 +87,8 @@ class PackedTree:
             for u_start, i in node_by_u_start.items()
             for component in range(dof_layout.U_SIZES[layout.nodes[i].kind])
         ]
-        self.value_columns = np.array(values, dtype=np.int64).reshape(-1, 3)
-        self.constants = self._pack_constants(node_by_u_start, aims)
+        self.value_columns: Ints = np.array(values, dtype=np.int64).reshape(-1, 3)
+        self.constants: TreeConstants = self._pack_constants(node_by_u_start, aims)
 
     def _pack_constants(self, node_by_u_start: dict[int, int], aims: Floats) -> TreeConstants:
         layout, n, t = self.plan.layout, self.node_count, self.term_count
@@ -609,13 +609,17 @@ class BatchDescent:
     """
 
     def __init__(self, plan: Plan, aims: Floats, targets: Floats, method: str, damping: float, is_traced: bool) -> None:
-        self.plan, self.aims, self.targets = plan, aims, targets
-        self.target_count, self.damping, self.is_traced = len(targets), damping, is_traced
+        self.plan = plan
+        self.aims = aims
+        self.targets = targets
+        self.target_count: int = len(targets)
+        self.damping = damping
+        self.is_traced = is_traced
         self.attempt_traces: list[tuple[Floats, Floats]] = []
-        self.compiled_method = compile_method(method)
+        self.compiled_method: CompiledMethod = compile_method(method)
         with jax.enable_x64(True):
-            self.packed_tree = PackedTree(plan, aims)
-        self.lanes = self.packed_tree.pack_lanes(targets)
+            self.packed_tree: PackedTree = PackedTree(plan, aims)
+        self.lanes: LaneInputs = self.packed_tree.pack_lanes(targets)
 
     def find_reachable(self) -> Bools:
         """Find the targets (k,) within reach of the bone lengths."""

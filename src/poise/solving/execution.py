@@ -245,14 +245,14 @@ class SingleTargetSolve:
         self.tolerance = tolerance
         self.settings = settings
         self.request = request
-        self.error_bounds = problem.compute_error_bounds(tolerance)
+        self.error_bounds: Floats = problem.compute_error_bounds(tolerance)
         is_plain = not problem.has_optional_goals and settings.progress is None and not problem.skeleton.loops
         # Scale is uniform on these paths, and in the plans of all starts without scales of their own.
-        self.error_paths = problem.error_paths if is_plain and not problem.plan.is_sheared else None
-        self.skips_batch_steps = is_plain and (
+        self.error_paths: ErrorPaths | None = problem.error_paths if is_plain and not problem.plan.is_sheared else None
+        self.skips_batch_steps: bool = is_plain and (
             self.error_paths is not None or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
         )
-        self.q_shape = 1, problem.skeleton.nq
+        self.q_shape: tuple[int, int] = 1, problem.skeleton.nq
         # A solver that wraps another may pass on its answer unchecked. (`is_builtin` would cost another call.)
         self._is_builtin = type(solver).__module__.startswith(BUILTIN_PREFIX) and not hasattr(solver, "inner")
         start = problem.start

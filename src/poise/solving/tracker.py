@@ -69,7 +69,7 @@ class SpeedLimitedMotion:
         if not 0 <= self.half_life < np.inf:
             raise InputError(f"damping is a half-life of 0 or more seconds, not {half_life!r}")
         speeds = _parse_speeds(skeleton, speed)
-        self.is_instant = not self.half_life and bool(np.isinf(speeds).all())
+        self.is_instant: bool = not self.half_life and bool(np.isinf(speeds).all())
         self._rows = np.array(list(_build_rows(skeleton, speeds)), dtype=np.float64).reshape(-1, SPEED_LIMIT_ROW)
 
     @property
@@ -291,9 +291,9 @@ class Tracker:
         )
         self._motion = SpeedLimitedMotion(self.skeleton, damping, speed)
         self._first_q = np.array(start.on(self.skeleton).q)
-        self.restart = check_bool("restart", restart)
-        self.microseconds = _check_microseconds(microseconds, iterations)
-        self.budget = _DEFAULT_MAX_ITERATIONS if iterations is None else count("iterations", iterations)
+        self.restart: bool = check_bool("restart", restart)
+        self.microseconds: float | None = _check_microseconds(microseconds, iterations)
+        self.budget: int = _DEFAULT_MAX_ITERATIONS if iterations is None else count("iterations", iterations)
         has_budget = iterations is not None or microseconds is not None
         self._budget_name = "iterations" if iterations is not None else "microseconds" if self.microseconds else ""
         self._uses_slices = "iterations" in _list_options(get_finisher(self.solver)) and (

@@ -258,9 +258,12 @@ class Server:
     def __init__(
         self, session: SessionThread, *, host: str = "127.0.0.1", port: int = 0, farewell: str = "The viewer has ended"
     ) -> None:
-        self.session, self.host, self.port, self.farewell = session, host, port, farewell
-        self.access = Access()
-        self.is_connected = False
+        self.session = session
+        self.host = host
+        self.port = port
+        self.farewell = farewell
+        self.access: Access = Access()
+        self.is_connected: bool = False
         self._files = StaticFiles()
         self._page_left_callbacks: list[Callable[[], None]] = []
         self._link_request_callbacks: list[Callable[[], None]] = []

@@ -198,8 +198,11 @@ class ViewSolver:
     """
 
     def __init__(self, document: Document, base_pose: Pose, choice: SolverChoice) -> None:
-        self.base_pose, self.choice = base_pose, choice
-        self.character_offsets = np.array(document.character_positions) - np.array(document.character_positions[0])
+        self.base_pose = base_pose
+        self.choice = choice
+        self.character_offsets: Floats = np.array(document.character_positions) - np.array(
+            document.character_positions[0]
+        )
         self._settings: dict[str, Any] = {"tolerance": document.tolerance, "free_root": document.free_root}
         self._is_single_iteration = document.pace != "live"
         self._prepared: dict[int, Prepared] = {}

@@ -125,7 +125,7 @@ class _PageControl:
     """A control with its local value and pending changes."""
 
     def __init__(self, control: Control, call: PostChange) -> None:
-        self.name = control.name
+        self.name: str = control.name
         self._call = call
         self._lock = threading.Lock()
         self._control = control

@@ -40,10 +40,12 @@ class LibraryMethod:
     def __init__(self, adapter_class: type[peers.LibraryAdapter]) -> None:
         """Take an adapter class."""
         self.adapter_class = adapter_class
-        self.name = adapter_class.label
-        self.text = f"{adapter_class.source}; {adapter_class.notes}"
+        self.name: str = adapter_class.label
+        self.text: str = f"{adapter_class.source}; {adapter_class.notes}"
         self.options: dict[str, str] = {}
-        self.does = {goal: goal in adapter_class.goals for goal in GOAL_NAMES} | {"Range": adapter_class.keeps_limits}
+        self.does: dict[str, bool] = {goal: goal in adapter_class.goals for goal in GOAL_NAMES} | {
+            "Range": adapter_class.keeps_limits
+        }
 
     def prepare(self, task: Task) -> PreparedMethod:
         """Pass the chain to the library."""

@@ -337,15 +337,15 @@ class PoseState:
     """Displayed poses of all views, used by the session thread only."""
 
     def __init__(self, document: Document) -> None:
-        self.document = document
-        self.playhead = Playhead()
+        self.document: Document = document
+        self.playhead: Playhead = Playhead()
         self.target_serial = 0
         self.document_version = 1
         self.selected_joint: str | None = None
         self.dragged_chain: str | None = None  # the chain with the last moved target
-        self.pending_steps = 0  # requested single iterations
+        self.pending_steps: int = 0  # requested single iterations
         self.program_pose: Pose | None = None
-        self.displayed_q = self._build_start()
+        self.displayed_q: tuple[Floats, ...] = self._build_start()
         self._outcomes = [ViewOutcome(q, q) for q in self.displayed_q]
         self._curves: list[list[float]] = [[], []]
         self._last_base: tuple[object, Pose | None] | None = None
