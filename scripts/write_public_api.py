@@ -92,7 +92,7 @@ def describe_value(name: str, value: Any) -> Iterator[str]:
 def describe_commands() -> Iterator[str]:
     """Describe the arguments and options of every command, by the annotations of its function."""
     for name, command in cli.COMMANDS.items():
-        module, function_name = command.function.split(".")
+        module, function_name = command.function_path.split(".")
         function = getattr(importlib.import_module(f"poise.cli.{module}"), function_name)
         hints = get_type_hints(function, include_extras=True)
         yield f"    poise {name}"
