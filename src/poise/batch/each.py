@@ -283,7 +283,7 @@ def each(
 
     With `processes=1` nothing is pickled: any callable is a job, and a debugger stops in it. A crash ends the caller.
     """
-    if processes == 1 and executor is None:
+    if isinstance(processes, int) and processes == 1 and executor is None:
         for file in _check_call(files, job, executor, processes):
             result = run_job(job, FileTask(0, file))
             yield Finished(file, result.value, result.error)
