@@ -46,7 +46,7 @@ def test_a_panel_is_read_at_once_and_an_option_is_in_one():
         ("plant", "terrain_size", "clip units"),
         ("plant", "terrain_height", "clip units"),
         ("plant", "terrain_origin", "clip units"),
-        ("plant", "metre", "file units per metre"),
+        ("plant", "units_per_metre", "file units per metre"),
         ("convert", "fps", "frames per second"),
     ],
 )

@@ -21,6 +21,8 @@ from tests.command_line import ARM, run
         ("bench", "--quick", "--effort quick"),
         ("solve", "a.glb --from-clip walk", "a.glb --clip walk"),
         ("lock", "a.glb --from-clip=walk -o b.glb", "a.glb --clip walk -o b.glb"),
+        ("plant", "a.glb --feet left,right -o b.glb", "a.glb --legs left,right -o b.glb"),
+        ("lock", "--feet=left a.glb", "--legs left a.glb"),
         ("solve", "-- --from-clip", "-- --from-clip"),
         ("view", "a.glb --quick", "a.glb --quick"),
     ],

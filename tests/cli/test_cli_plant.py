@@ -68,7 +68,7 @@ class TestPlant:
         assert (message["up"], message["ground"]) == ("y", "bumps of 0.02")
 
     def test_one_foot(self, tmp_path):
-        code, text, _ = run("plant", WALK, "--terrain", "flat", "--feet", "right", "-o", tmp_path / "a.bvh")
+        code, text, _ = run("plant", WALK, "--terrain", "flat", "--legs", "right", "-o", tmp_path / "a.bvh")
         assert code == 0
         assert text.startswith("1 leg (right)")
 
@@ -146,7 +146,7 @@ class TestContacts:
         walk = tmp_path / "walk.bvh"
         walk.write_bytes(WALK.read_bytes())
         (tmp_path / "walk.ik.toml").write_text("[contacts.walk]\nleft = { heel = [[0.1, 0.3]] }\n")
-        code, text, _ = run("lock", walk, "--feet", "left", "-o", tmp_path / "a.bvh")
+        code, text, _ = run("lock", walk, "--legs", "left", "-o", tmp_path / "a.bvh")
         assert code == 0
         assert "in contact: left 23 %" in text
         assert f"note: contacts are those of {tmp_path / 'walk.ik.toml'}" in text
@@ -154,7 +154,7 @@ class TestContacts:
     def test_one_foot_of_contacts_for_both(self, tmp_path):
         kept = tmp_path / "steps.json"
         kept.write_text(json.dumps({"left": {"heel": [[0.1, 0.3]]}, "right": {"ball": [[0.6, 0.8]]}}))
-        words = ("lock", WALK, "--feet", "right", "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")
+        words = ("lock", WALK, "--legs", "right", "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")
         np.testing.assert_allclose(json.loads(run(*words)[1])["after"]["contact"], [7 / 30], atol=1e-6)
 
 
@@ -276,7 +276,7 @@ BAD = [
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--report", "a.txt"), "a page (.html) or numbers (.json)"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--report", "no/a.html"), "there is no folder 'no'"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--plot", "a.gif"), "cannot draw to 'a.gif'"),
-    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--feet", "left,tail"), "no leg 'tail'; legs: left, right"),
+    (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--legs", "left,tail"), "no leg 'tail'; legs: left, right"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--clip", "run"), "no clip 'run'"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--metre", "0"), "a metre must be a positive number"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--stretch", "9"), "stretch must be"),

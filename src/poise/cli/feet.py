@@ -521,7 +521,7 @@ _Out = Annotated[
         help="write the clip here (.glb, .gltf, .vrm, .vrma, .bvh, .json, .csv, .npz); of many: the folder",
     ),
 ]
-_Feet = Annotated[str | None, typer.Option("--feet", metavar="NAMES", help="which legs: left,right; default: all")]
+_Legs = Annotated[str | None, typer.Option("--legs", metavar="NAMES", help="legs to plant: left,right; default: all")]
 _Contacts = Annotated[
     Path | None,
     typer.Option(help="contact intervals of heels and balls (.json, .toml); default: the sidecar's, else detected"),
@@ -637,7 +637,7 @@ def plant(
     terrain: Annotated[str, typer.Option("--terrain", metavar="TERRAIN", help=f"one of {', '.join(FORMS)}")],
     out: _Out,
     clip: ClipOption = None,
-    feet_names: _Feet = None,
+    legs: _Legs = None,
     contacts: _Contacts = None,
     in_place: _InPlace = InPlaceMode.TRAVEL,
     stride: Annotated[
@@ -692,7 +692,7 @@ def plant(
         up=up, units_per_metre=units_per_metre, stretch=stretch, in_place=in_place, feet_only=feet_only
     )
     options |= {"stride": stride.value}
-    job = PlantJob("plant", ground, clip, split_names(feet_names), tuple(options.items()), strict, include_root)
+    job = PlantJob("plant", ground, clip, split_names(legs), tuple(options.items()), strict, include_root)
     batch_arguments = _BatchArguments(suffix, overwrite, processes, cluster)
     _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch_arguments, as_json=as_json)
 
@@ -702,7 +702,7 @@ def lock(
     *,
     out: _Out,
     clip: ClipOption = None,
-    feet_names: _Feet = None,
+    legs: _Legs = None,
     contacts: _Contacts = None,
     in_place: _InPlace = InPlaceMode.KEEP,
     feet_only: _FeetOnly = False,
@@ -724,7 +724,7 @@ def lock(
     options = _build_plant_options(
         up=up, units_per_metre=units_per_metre, stretch=stretch, in_place=in_place, feet_only=feet_only
     )
-    job = PlantJob("lock", None, clip, split_names(feet_names), tuple(options.items()), strict, include_root)
+    job = PlantJob("lock", None, clip, split_names(legs), tuple(options.items()), strict, include_root)
     batch_arguments = _BatchArguments(suffix, overwrite, processes, cluster)
     _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch_arguments, as_json=as_json)
 

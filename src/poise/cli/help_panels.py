@@ -24,7 +24,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "terrain", "terrain_size", "terrain_height", "terrain_origin", "terrain_up", "terrain_unit",
         "terrain_direction", "plant",
     ),
-    "Feet": ("feet_names", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
+    "Feet": ("legs", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
     "Character": ("fps", "scale", "up", "rest", "units_per_metre"),
     "Input": ("include_root", "package_path"),
     "Output": ("out", "plot", "report", "save_contacts", "html", "as_json"),

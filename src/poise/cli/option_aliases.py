@@ -27,11 +27,12 @@ class RenamedOption(NamedTuple):
 
 
 _FROM_CLIP = {"--from-clip": RenamedOption(1, ("--clip", "{0}"))}
+_LEGS = {"--feet": RenamedOption(1, ("--legs", "{0}"))}
 _QUICK_EFFORT = {"--quick": RenamedOption(0, ("--effort", "quick"))}
 RENAMED_OPTIONS: dict[str, dict[str, RenamedOption]] = {
     "solve": _FROM_CLIP,
-    "plant": _FROM_CLIP,
-    "lock": _FROM_CLIP,
+    "plant": _FROM_CLIP | _LEGS,
+    "lock": _FROM_CLIP | _LEGS,
     "compare": {
         "--chain": RenamedOption(2, ("--root", "{0}", "--joint", "{1}")),
         **_QUICK_EFFORT,
