@@ -49,6 +49,10 @@ COMMANDS = {
         "feet.lock",
         "Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself.",
     ),
+    "fit": CommandEntry(
+        "fit.fit",
+        "Fit a skeleton to marker or joint positions. The clip has rotations, bone lengths are those of the rig.",
+    ),
     "convert": CommandEntry(
         "convert.convert",
         "Convert files between formats. Losses are listed.",

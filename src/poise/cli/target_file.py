@@ -63,13 +63,14 @@ def open_target_table(path: Path, joint: str, root: str | None) -> TargetTable:
     """
     if path.suffix.lower() not in _TARGET_SUFFIXES:
         raise FileError(path, "targets are read from .csv or .npy files")
-    _check_regular_file(path)
+    check_regular_file(path)
     kind, read_chunks = _open_npy(path) if path.suffix.lower() == ".npy" else _open_csv(path)
     goal = build_placeholder_goal(kind, joint, root)
     return TargetTable(goal, _count_valid_rows(path, goal, read_chunks), read_chunks)
 
 
-def _check_regular_file(path: Path) -> None:
+def check_regular_file(path: Path) -> None:
+    """Check for a regular file that is not empty."""
     try:
         file_status = path.stat()
     except FileNotFoundError as error:
@@ -113,7 +114,7 @@ def _count_valid_rows(
 
 
 def _open_npy(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
-    shape = _map_npy(path).shape
+    shape = map_npy(path).shape
     kind = _KIND_BY_SHAPE.get(shape[1:])
     if kind is None:
         raise FileError(path, f"targets need the shape (k, 3), (k, 4), (k, 7), (k, 4, 4) or (k, 3, 4), not {shape}")
@@ -121,12 +122,13 @@ def _open_npy(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
     def read_chunks() -> Iterator[Floats]:
         # mapped again for each chunk: pages already read count as memory
         for chunk_start in range(0, shape[0], CHUNK_ROWS):
-            yield np.array(_map_npy(path)[chunk_start : chunk_start + CHUNK_ROWS], dtype=np.float64)
+            yield np.array(map_npy(path)[chunk_start : chunk_start + CHUNK_ROWS], dtype=np.float64)
 
     return kind, read_chunks
 
 
-def _map_npy(path: Path) -> np.ndarray:
+def map_npy(path: Path) -> np.ndarray:
+    """Map the array of numbers of a .npy file into memory."""
     try:
         array: Any = np.load(path, allow_pickle=False, mmap_mode="r")  # mapped: a forged header cannot allocate memory
     except (ValueError, TypeError, EOFError, OSError, SyntaxError, TokenError) as error:
