@@ -44,7 +44,7 @@ PACKAGES = {
     "maths": ("arrays, numbers", GREEN),
     "kernels": ("compiled loops", BLACK),
     "errors": ("exceptions", BLACK),
-    "timing": ("clock of calls", BLACK),
+    "call_clock": ("clock of calls", BLACK),
 }
 
 
