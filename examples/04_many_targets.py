@@ -13,8 +13,8 @@ targets = poise.Pose(arm.skeleton, q).world["tool"].positions  # reachable by co
 solver = poise.CCD(iterations=1000)  # CCD needs many sweeps at the edge of the reach
 answers = poise.solve(arm.rest, poise.Position("tool", targets), solver=solver, tolerance=1e-4)
 print(answers)  # 9990 of 10000 reached, ... each (ccd)
-missed = np.flatnonzero(~answers.reached)
-for i in missed[:3]:
-    print(answers.message(i))  # limited: a pose without limits meets the target, none was found within them; ...
+missed = answers[~answers.reached]
+for answer in missed[:3]:
+    print(answer.message())  # limited: a pose without limits meets the target, none was found within them; ...
 
 assert answers.reached.mean() > 0.99

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from poise.errors import PoiseWarning as PoiseWarning
     from poise.errors import UnknownNameError as UnknownNameError
     from poise.errors import UnsupportedError as UnsupportedError
-    from poise.ground.contact.contact_files import read_contacts as read_contacts
-    from poise.ground.contact.contact_files import write_contacts as write_contacts
+    from poise.ground.contact.contact_files import load_contacts as load_contacts
+    from poise.ground.contact.contact_files import save_contacts as save_contacts
     from poise.ground.contact.contacts import Contacts as Contacts
     from poise.ground.contact.contacts import Thresholds as Thresholds
     from poise.ground.contact.soles import Soles as Soles
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from poise.ground.way import travel_direction as travel_direction
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
-    from poise.io.joint_values import read_values as read_values
+    from poise.io.joint_values import load_values as load_values
     from poise.io.markers import Markers as Markers
     from poise.io.markers import load_markers as load_markers
     from poise.io.registry import load as load
@@ -192,24 +192,24 @@ _MODULE_BY_NAME = {
     "fit": "solving.fit",
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",
+    "load_contacts": "ground.contact.contact_files",
     "load_markers": "io.markers",
     "load_motion": "io.robot_motion",
+    "load_values": "io.joint_values",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
     "plant_pose": "ground.one_pose",
     "prepare": "solving.solve",
-    "read_contacts": "ground.contact.contact_files",
-    "read_values": "io.joint_values",
     "rotation_between": "rotations",
     "sample": "io.samples",
     "save": "io.registry",
+    "save_contacts": "ground.contact.contact_files",
     "save_motion": "io.robot_motion",
     "solve": "solving.solve",
     "travel_direction": "ground.way",
     "view": "viewer.view",
     "warmup": "precompile",
-    "write_contacts": "ground.contact.contact_files",
 }
 
 # Public modules. `poise.jax` is not listed: it needs an extra and is imported explicitly.
@@ -220,6 +220,14 @@ _PUBLIC_MODULES = {
     "rotations": "rotations",
     "samples": "io.samples",
     "solvers": "solvers",
+}
+
+# Old names of renamed public names: the new name, and the module and name of the value. They work for one version, with
+# a warning, and are neither in `__all__` nor in `dir(poise)`.
+_OLD_NAMES = {
+    "read_contacts": ("load_contacts", "ground.contact.contact_files", "load_contacts"),
+    "read_values": ("load_values", "io.joint_values", "load_values"),
+    "write_contacts": ("save_contacts(contacts, path, clip)", "ground.contact.contact_files", "write_contacts"),
 }
 
 # Equivalents of names in other libraries, for the error message of an unknown attribute.
@@ -258,10 +266,20 @@ if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept a
             public_value = importlib.import_module(f"poise.{_PUBLIC_MODULES[name]}")
         elif name in _MODULE_BY_NAME:
             public_value = getattr(importlib.import_module(f"poise.{_MODULE_BY_NAME[name]}"), name)
+        elif name in _OLD_NAMES:  # not stored, so that each place of use warns
+            return _get_old_name(name)
         else:
             raise _UnknownAttributeError(name)
         globals()[name] = public_value
         return public_value
+
+    def _get_old_name(name: str) -> object:
+        """Return the value of an old name, with a warning."""
+        from poise.maths.old_names import warn_of_old_name  # noqa: PLC0415  (needed for old names only)
+
+        new_name, module, value_name = _OLD_NAMES[name]
+        warn_of_old_name(f"poise.{name}", new_name, depth=4)
+        return getattr(importlib.import_module(f"poise.{module}"), value_name)
 
     def _format_unknown_name(name: str) -> str:
         """Format the message for an unknown attribute.

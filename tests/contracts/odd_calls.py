@@ -373,9 +373,9 @@ RIGHT: dict[str, dict[str, Any]] = {
     "load": {"path": poise.samples.path("arm.urdf")},
     "load_markers": {"path": "none.c3d"},
     "load_motion": {"path": "none.csv"},
-    "read_values": {"path": "none.json"},
-    "read_contacts": {"path": "none.json", "clip": "walk"},
-    "write_contacts": {"path": "contacts.json", "clip": "walk"},
+    "load_values": {"path": "none.json"},
+    "load_contacts": {"path": "none.json", "clip": "walk"},
+    "save_contacts": {"path": "contacts.json", "clip": "walk"},
     "sample": {"name": "arm"},
     "samples.sample": {"name": "arm"},
     "samples.path": {"name": "arm"},
@@ -486,8 +486,8 @@ REFUSED = {
     "plot.draw_feet",
     "plot.draw_poses",
     "plot.draw_solve",
-    "read_contacts",
-    "read_values",
+    "load_contacts",
+    "load_values",
     "compare",
 }
 # What is right but slow, and what a programmer says of a check: not what a check is given.
@@ -500,7 +500,7 @@ _OF_SOLVERS = {"run", "settings", "engine", "arm", "refuse", "share"}  # called 
 def _rest_of_right() -> None:
     """What is right and takes a solve to make."""
     RIGHT["Baked"]["result"] = solved()
-    RIGHT["write_contacts"]["contacts"] = planted().contacts
+    RIGHT["save_contacts"]["contacts"] = planted().contacts
     RIGHT["plot.draw_solve"]["result"] = solved()
     RIGHT["plot.draw_feet"]["planted"] = planted()
 

@@ -14,9 +14,9 @@ import pytest
 
 import poise
 from poise.cli.target_file import open_target_table
-from poise.ground.contact.contact_files import read_contacts
+from poise.ground.contact.contact_files import load_contacts
 from poise.io import samples
-from poise.io.joint_values import read_values
+from poise.io.joint_values import load_values
 from tests.io.gltf_samples import arm, arm_arrays, glb, with_arrays
 
 ARM = poise.load(samples.path("arm.urdf"))
@@ -125,7 +125,7 @@ def test_height_maps(case, tmp_path):
 def test_contacts(case, tmp_path):
     path = tmp_path / "a.json"
     path.write_text(CONTACTS[case][0])
-    reported(lambda path: read_contacts(path, "walk", ["left"], np.linspace(0, 1, 9)), path, CONTACTS[case][1])
+    reported(lambda path: load_contacts(path, "walk", ["left"], np.linspace(0, 1, 9)), path, CONTACTS[case][1])
 
 
 def npy(array):
@@ -226,4 +226,4 @@ def test_joint_values(document, sentence, tmp_path):
     if "joints" in document:
         document = {"joints": whole | document["joints"]}
     path.write_text(json.dumps(document))
-    reported(lambda path: read_values(path, ARM.skeleton), path, sentence)
+    reported(lambda path: load_values(path, ARM.skeleton), path, sentence)

@@ -15,7 +15,7 @@ import pytest
 import poise
 from poise.errors import WriteWarning
 from poise.io.bvh_writer import find_file_names
-from poise.io.joint_values import read_values
+from poise.io.joint_values import load_values
 from poise.io.registry import list_formats
 from tests.contracts.test_formats import loaded
 from tests.workload import amount
@@ -66,7 +66,7 @@ def reported(path, thing):
 def shown(path, thing):
     """The poses that it shows."""
     if path.suffix in (".csv", ".json"):
-        return read_values(path, thing.skeleton)
+        return load_values(path, thing.skeleton)
     rig = loaded(path)
     if isinstance(thing, poise.Rig) and path.suffix != ".bvh":
         assert len(rig.clips) >= len([clip for clip in thing.clips if len(clip)])

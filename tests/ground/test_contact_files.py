@@ -8,7 +8,7 @@ import pytest
 
 import poise
 from poise.errors import FileError
-from poise.ground.contact.contact_files import read_contacts, write_contacts
+from poise.ground.contact.contact_files import load_contacts, save_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.io.sidecar import apply_sidecar
 from tests.strategies import straight_chain
@@ -42,19 +42,19 @@ def same(a, b):
 @pytest.mark.parametrize("name", ["new.ik.toml", "new.json"])
 @pytest.mark.parametrize("clip", ["walk", 'A "walk"\nwith \\ and é', ""])
 def test_there_and_back(tmp_path, name, clip):
-    write_contacts(tmp_path / name, some(), clip)
-    same(read_contacts(tmp_path / name, clip, LEGS, TIMES), some())
+    save_contacts(some(), tmp_path / name, clip)
+    same(load_contacts(tmp_path / name, clip, LEGS, TIMES), some())
 
 
 def test_the_rest_of_a_sidecar_stays_as_it_is(tmp_path):
     path = tmp_path / "rig.ik.toml"
     path.write_text(SIDECAR)
-    write_contacts(path, some(), "walk")
+    save_contacts(some(), path, "walk")
     text = path.read_text()
     before, after = SIDECAR.split("[contacts.walk]\n# old\nleft = { heel = [[0.0, 1.0]] }\n")
     assert text.startswith(before)
     assert text.endswith(after)
-    same(read_contacts(path, "walk", LEGS, TIMES), some())
+    same(load_contacts(path, "walk", LEGS, TIMES), some())
     assert apply_sidecar(straight_chain(3), path).chains == {"arm": ("j0", "tip")}
 
 
@@ -62,9 +62,9 @@ def test_a_second_clip_is_appended_and_written_over(tmp_path):
     path = tmp_path / "rig.ik.toml"
     path.write_bytes(SIDECAR.replace("\n", "\r\n").encode())
     for seed in (2, 3):
-        write_contacts(path, some(seed), "my run")
-    assert read_contacts(path, "walk", LEGS, TIMES).heel.any()
-    same(read_contacts(path, "my run", LEGS, TIMES), some(3))
+        save_contacts(some(seed), path, "my run")
+    assert load_contacts(path, "walk", LEGS, TIMES).heel.any()
+    same(load_contacts(path, "my run", LEGS, TIMES), some(3))
     text = path.read_bytes().decode()
     assert text.startswith(SIDECAR.replace("\n", "\r\n"))
     assert text.count('[contacts."my run"]') == 1
@@ -74,7 +74,7 @@ def test_a_second_clip_is_appended_and_written_over(tmp_path):
 def test_a_sidecar_that_says_nothing_of_a_clip(tmp_path):
     path = tmp_path / "rig.ik.toml"
     path.write_text(SIDECAR)
-    assert read_contacts(path, "run", LEGS, TIMES) is None
+    assert load_contacts(path, "run", LEGS, TIMES) is None
 
 
 @pytest.mark.parametrize(
@@ -85,16 +85,16 @@ def test_contacts_in_another_form_are_left_alone(tmp_path, text):
     path = tmp_path / "rig.ik.toml"
     path.write_text(text)
     with pytest.raises(FileError, match="contacts.walk: the sidecar holds contacts in another form"):
-        write_contacts(path, some(), "walk")
+        save_contacts(some(), path, "walk")
     assert path.read_text() == text
 
 
 def test_tables_of_legs_are_replaced_with_the_clip(tmp_path):
     path = tmp_path / "rig.ik.toml"
     path.write_text("[contacts.walk.left]\nheel = [\n [0.0, 0.5],\n [1.0, 1.5]\n]\n[chains]\n")
-    write_contacts(path, some(), "walk")
+    save_contacts(some(), path, "walk")
     assert set(tomllib.loads(path.read_text())) == {"contacts", "chains"}
-    same(read_contacts(path, "walk", LEGS, TIMES), some())
+    same(load_contacts(path, "walk", LEGS, TIMES), some())
 
 
 @pytest.mark.parametrize(
@@ -121,17 +121,17 @@ def test_mistakes_are_one_sentence_with_the_file(tmp_path, name, text, message):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(FileError, match=message) as caught:
-        read_contacts(path, "walk", LEGS, TIMES)
+        load_contacts(path, "walk", LEGS, TIMES)
     assert str(path) in str(caught.value)
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileError, match="No such file"):
-        read_contacts(tmp_path / "none.json", "walk", LEGS, TIMES)
+        load_contacts(tmp_path / "none.json", "walk", LEGS, TIMES)
 
 
 def test_a_json_file_is_a_line_a_leg(tmp_path):
-    write_contacts(tmp_path / "walk.json", some(), "walk")
+    save_contacts(some(), tmp_path / "walk.json", "walk")
     text = (tmp_path / "walk.json").read_text()
     assert [line.split(":")[0].strip() for line in text.splitlines()] == ["{", '"left"', '"front right"', "}"]
     assert set(json.loads(text)) == set(LEGS)
@@ -140,5 +140,5 @@ def test_a_json_file_is_a_line_a_leg(tmp_path):
 def test_loading_a_rig_with_contacts_in_its_sidecar(tmp_path, data):
     rig = tmp_path / "walk_mass.bvh"
     rig.write_bytes((data / "bvh/walk_mass.bvh").read_bytes())
-    write_contacts(tmp_path / "walk_mass.ik.toml", some(), "walk_mass")
+    save_contacts(some(), tmp_path / "walk_mass.ik.toml", "walk_mass")
     assert len(poise.load(rig).clips) == 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from poise import Clip, InputError, Terrain, lock_feet, plant_feet
-from poise.ground.contact.contact_files import read_contacts, write_contacts
+from poise.ground.contact.contact_files import load_contacts, save_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
 from poise.ground.contact.plants import Plants, Stances
@@ -226,8 +226,8 @@ class TestGivenBack:
     def test_by_way_of_a_file(self, data, name, tmp_path):
         rig, clip = slow_clip(data, name)
         first = planted_on(data, name, "stairs")
-        write_contacts(tmp_path / "steps.json", first.contacts, clip.name)
-        contacts = read_contacts(tmp_path / "steps.json", clip.name, first.contacts.legs, clip.times)
+        save_contacts(first.contacts, tmp_path / "steps.json", clip.name)
+        contacts = load_contacts(tmp_path / "steps.json", clip.name, first.contacts.legs, clip.times)
         again = plant_feet(clip, first.terrain, rig=rig, contacts=contacts)
         assert same(again, first) <= 0.001 * first.figure.metre
 

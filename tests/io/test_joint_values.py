@@ -76,7 +76,7 @@ def test_poses_come_back_bit_for_bit(tmp_path, suffix, shape):
     poses = random_poses(shape)
     path = tmp_path / f"poses{suffix}"
     written(poses, path)
-    again = poise.read_values(str(path), SKELETON)
+    again = poise.load_values(str(path), SKELETON)
     assert again.shape == (() if shape == () and suffix == ".json" else (int(np.prod(shape)),))
     # normalising a unit quaternion may change its last digit
     np.testing.assert_allclose(again.q.reshape(poses.q.shape), poses.q, rtol=4e-16)
@@ -91,7 +91,7 @@ def test_a_clip_has_times(tmp_path, suffix):
         assert json.loads(text)["times"] == [0.0, 0.25, 1.5]
     else:
         assert [line.split(",")[0] for line in text.splitlines()] == ["time", "0.0", "0.25", "1.5"]
-    np.testing.assert_allclose(value_table.read_values(path, SKELETON).q, clip.poses.q, rtol=4e-16)
+    np.testing.assert_allclose(value_table.load_values(path, SKELETON).q, clip.poses.q, rtol=4e-16)
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
@@ -104,7 +104,7 @@ def test_real_rigs(data, tmp_path, suffix):
     for thing in (panda.pose, walk):
         path = tmp_path / f"again{suffix}"
         written(thing, path)
-        again = value_table.read_values(path, thing.skeleton)
+        again = value_table.load_values(path, thing.skeleton)
         expected = thing.poses.q if isinstance(thing, Clip) else thing.q
         np.testing.assert_allclose(again.q.reshape(expected.shape), expected, rtol=1e-15, atol=1e-16)
 
@@ -119,7 +119,7 @@ def test_the_order_of_columns_and_a_missing_mimic_do_not_matter(tmp_path):
         axes=SKELETON.axes, couplings=SKELETON.couplings,
     )  # fmt: skip
     path.write_text("\ufeff" + "\r\n".join(",".join(line[-2::-1]) for line in lines) + "\r\n\r\n")
-    np.testing.assert_allclose(value_table.read_values(path, skeleton).q, POSE.q[None], rtol=4e-16)
+    np.testing.assert_allclose(value_table.load_values(path, skeleton).q, POSE.q[None], rtol=4e-16)
 
 
 def test_quaternions_are_scaled_to_length_one(tmp_path):
@@ -127,7 +127,7 @@ def test_quaternions_are_scaled_to_length_one(tmp_path):
     document = json.loads(written(POSE, path))
     document["joints"]["root"][3:] = (10 * TURN).tolist()
     path.write_text(json.dumps(document))
-    np.testing.assert_allclose(value_table.read_values(path, SKELETON).q, POSE.q, rtol=1e-15)
+    np.testing.assert_allclose(value_table.load_values(path, SKELETON).q, POSE.q, rtol=1e-15)
 
 
 def test_what_joint_values_cannot_hold_is_refused(tmp_path):
@@ -198,7 +198,7 @@ def test_bad_json(tmp_path, text, match):
     path = tmp_path / "bad.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError, match=match):
-        value_table.read_values(path, SKELETON)
+        value_table.load_values(path, SKELETON)
 
 
 HEAD = "root.px,root.py,root.pz,root.w,root.x,root.y,root.z,hinge,slide,b.w,b.x,b.y,b.z".replace("b.", "ball.")
@@ -230,7 +230,7 @@ def test_bad_csv(tmp_path, text, match):
     )  # fmt: skip
     path.write_text(text)
     with pytest.raises(FileError, match=match):
-        value_table.read_values(path, skeleton)
+        value_table.load_values(path, skeleton)
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -240,7 +240,7 @@ def test_mutated_files_give_a_pose_or_a_file_error(tmp_path, junk, start, end, s
     text = written(POSE, path)
     path.write_text(text[:start] + junk + text[end:], encoding="utf-8", errors="ignore")
     try:
-        pose = value_table.read_values(path, SKELETON)
+        pose = value_table.load_values(path, SKELETON)
     except FileError as error:
         assert str(path) in str(error)  # noqa: PT017  (a pose would be right as well)
     else:
@@ -256,5 +256,5 @@ def test_twenty_thousand_joints_are_no_hang(tmp_path, suffix):
     with no_hang():
         value_table.write(pose, tmp_path / f"long{suffix}", skeleton)
     with no_hang():
-        again = value_table.read_values(tmp_path / f"long{suffix}", skeleton)
+        again = value_table.load_values(tmp_path / f"long{suffix}", skeleton)
     np.testing.assert_array_equal(again.q.reshape(-1), pose.q)

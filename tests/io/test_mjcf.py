@@ -163,7 +163,7 @@ def test_load_solve_save(data, name, tmp_path):
     assert result.reached
     for suffix in (".json", ".csv"):
         poise.save(result.pose, tmp_path / f"pose{suffix}")
-        again = poise.read_values(tmp_path / f"pose{suffix}", skeleton)
+        again = poise.load_values(tmp_path / f"pose{suffix}", skeleton)
         np.testing.assert_array_equal(again.q.reshape(-1), result.pose.q)
     poise.save(result.pose, tmp_path / "pose.glb")
     shown = poise.load(tmp_path / "pose.glb").pose.world[tip].positions

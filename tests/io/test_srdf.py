@@ -89,7 +89,7 @@ def test_a_robot_is_still_written_byte_for_byte(real, name, tmp_path):
 def test_poses_are_saved_as_joint_values(real, tmp_path):
     rig = real("panda")
     poise.save(rig.named_pose("ready"), tmp_path / "ready.json")
-    assert (poise.read_values(tmp_path / "ready.json", rig.skeleton).q == rig.named_pose("ready").q).all()
+    assert (poise.load_values(tmp_path / "ready.json", rig.skeleton).q == rig.named_pose("ready").q).all()
 
 
 # --- what elements mean ------------------------------------------------------------------------------

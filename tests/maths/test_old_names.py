@@ -41,3 +41,34 @@ def test_an_old_name_warns_and_does_the_same(name):
 def test_a_solver_by_its_old_function():
     with pytest.warns(DeprecationWarning, match=r"poise\.solvers\.named was renamed to make_solver"):
         assert poise.solvers.named("ccd", iterations=7) == poise.solvers.make_solver("ccd", iterations=7)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("read_values", "load_values"), ("read_contacts", "load_contacts"), ("write_contacts", "save_contacts")],
+)
+def test_an_old_public_name_warns_where_it_is_used(old, new):
+    with pytest.warns(DeprecationWarning, match=rf"poise\.{old} was renamed to {new}") as caught:
+        value = getattr(poise, old)
+    assert caught[0].filename == __file__
+    assert value is getattr(poise, new) or old == "write_contacts"
+    assert old not in dir(poise)
+    assert old not in poise.__all__
+
+
+def test_an_old_public_name_is_imported_with_a_warning():
+    with pytest.warns(DeprecationWarning, match=r"poise\.read_values was renamed to load_values") as caught:
+        from poise import read_values
+    assert {each.filename for each in caught} == {__file__}
+    assert read_values is poise.load_values
+
+
+def test_contacts_are_written_with_the_path_first_by_the_old_name(tmp_path):
+    times = np.array([0.0, 0.1, 0.2])
+    contacts = poise.Contacts.from_intervals({"left": {"heel": [[0.0, 0.1]], "ball": []}}, ["left"], times)
+    poise.save_contacts(contacts, tmp_path / "new.json", "walk")
+    with pytest.warns(DeprecationWarning, match=r"save_contacts\(contacts, path, clip\)"):
+        poise.write_contacts(tmp_path / "old.json", contacts, "walk")
+    assert (tmp_path / "old.json").read_bytes() == (tmp_path / "new.json").read_bytes()
+    loaded = poise.load_contacts(tmp_path / "new.json", "walk", ["left"], times)
+    np.testing.assert_array_equal(loaded.heel, contacts.heel)

@@ -101,7 +101,7 @@ def test_saved_and_read_again(name, suffix, tmp_path):
     file = tmp_path / f"moved{suffix}"
     poise.save(pose, file)
     if suffix in (".json", ".csv"):
-        read = poise.read_values(file, rig.skeleton)
+        read = poise.load_values(file, rig.skeleton)
         read = read[0] if read.shape else read
     else:
         read = poise.load(file).pose

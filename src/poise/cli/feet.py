@@ -37,7 +37,7 @@ from poise.cli.ground_options import DirectionOption, TerrainOptions, build_terr
 from poise.cli.progress import show_progress
 from poise.cli.terminal import say
 from poise.errors import FileError, InputError, PoiseError, UnsupportedError, escape_unprintable, prefix_file_name
-from poise.ground.contact.contact_files import write_contacts
+from poise.ground.contact.contact_files import save_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
 from poise.ground.terrain.words import FORMS
@@ -142,7 +142,7 @@ def plant_file(
     advance(1, "writing")
     save(build_clip(outcome), outputs.out, like=rig)
     if outputs.contact_file is not None:
-        write_contacts(outputs.contact_file, outcome.planted.contacts, clip.name)
+        save_contacts(outcome.planted.contacts, outputs.contact_file, clip.name)
     advance(1, "measuring")
     write_report(outcome.planted, outputs)
     advance(1, "done")
@@ -393,7 +393,7 @@ def _write_clips(planted_clips: list[PlantedClip], rig: Rig) -> None:
         if result.outcome is None:
             continue
         if result.outputs.contact_file is not None:
-            write_contacts(result.outputs.contact_file, result.outcome.planted.contacts, result.source_clip.name)
+            save_contacts(result.outcome.planted.contacts, result.outputs.contact_file, result.source_clip.name)
         write_report(result.outcome.planted, result.outputs)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from poise.errors import FileError, InputError
-from poise.ground.contact.contact_files import read_contacts
+from poise.ground.contact import contact_files
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import figure_of
 from poise.ground.plant import even
@@ -42,7 +42,7 @@ def load_contacts(
         return None, ""
     leg_names = tuple(leg.name for leg in figure_of(clip, rig=rig).legs)
     times = even(clip)[0].times
-    contacts = read_contacts(contact_file, clip.name, leg_names, times)
+    contacts = contact_files.load_contacts(contact_file, clip.name, leg_names, times)
     if contacts is None:
         if path is not None:
             raise FileError(path, f"holds no contacts of the clip {clip.name!r}")

@@ -149,7 +149,7 @@ def draw_result(path: Path, start: Pose, result: Result) -> bool:
 
 # --- Tables of solved targets, written as they are solved ------------------------------------------------------------
 #
-# A row has the target, the status, and the joint values in the layout of `poise.read_values`; .npy has q only. Both are
+# A row has the target, the status, and the joint values in the layout of `poise.load_values`; .npy has q only. Both are
 # written to FILE.part, which is renamed to FILE when complete. Ctrl-C leaves a readable FILE.part with the finished
 # rows; any other failure leaves no file.
 

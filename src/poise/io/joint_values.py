@@ -91,8 +91,10 @@ def check_no_local_offsets(poses: Pose) -> None:
 _MAX_COUPLING_ERROR = 1e-6  # [rad, file units] maximum error of a coupled joint's value, which is only checked
 
 
-def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
-    """Read a pose or a batch of joint values. A pose is JSON with "joints", a batch JSON with "poses", or CSV.
+def load_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
+    """Load a pose or a batch of joint values. A pose is JSON with "joints", a batch JSON with "poses", or CSV.
+
+    `save(pose, path)` writes such a file.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
     `skeleton.with_free_root()`.
     """
     path = as_path(path)
-    require(skeleton, Skeleton, "the skeleton of read_values()")
+    require(skeleton, Skeleton, "the skeleton of load_values()")
     return parse_values(path, read_bytes(path), skeleton)
 
 

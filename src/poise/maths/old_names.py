@@ -19,7 +19,7 @@ def make_alias(old: str, new: _Function) -> _Function:
 
     @wraps(function)
     def alias(*args: Any, **options: Any) -> Any:
-        _warn(old, function.__name__)
+        warn_of_old_name(old, function.__name__)
         return function(*args, **options)
 
     alias.__name__ = old.rpartition(".")[2]
@@ -31,7 +31,7 @@ def make_property_alias(old: str, new: str) -> property:
     """Make the alias of a renamed property or field. It warns, then reads the attribute `new`."""
 
     def alias(owner: Any) -> Any:
-        _warn(old, new)
+        warn_of_old_name(old, new)
         return getattr(owner, new)
 
     alias.__name__, alias.__doc__ = old.rpartition(".")[2], f"Old name of `{new}`."
@@ -39,6 +39,7 @@ def make_property_alias(old: str, new: str) -> property:
     return property(alias)
 
 
-def _warn(old: str, new: str) -> None:
+def warn_of_old_name(old: str, new: str, depth: int = 3) -> None:
+    """Warn of the use of an old name. `depth` counts the calls between the use and the warning."""
     message = f"{old} was renamed to {new}; the old name goes with the next version"
-    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    warnings.warn(message, DeprecationWarning, stacklevel=depth)

@@ -92,10 +92,10 @@ class Problem:
     def __getstate__(self) -> dict[str, Any]:
         return select_own_fields(self)
 
-    def select_rows(self, rows: Bools | Ints | slice) -> Problem:
+    def select_rows(self, rows: Bools | Ints | slice | int) -> Problem:
         """Return the problem for some starts and preferred poses.
 
-        A problem with one start for all targets is returned unchanged.
+        A problem with one start for all targets is returned unchanged. An integer gives a problem without a batch.
         """
         if not self.is_batched:
             return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import FrozenInstanceError
 from functools import cached_property
 from os import PathLike
@@ -55,10 +55,22 @@ class _NoSolutionsError(InputError, AttributeError):
     """Error of `Result.solutions` without prefer="all". `hasattr` and `inspect.getmembers` know only AttributeError."""
 
 
+class _SingleResultError(InputError, TypeError):
+    """Error for a single result used as a batch. Python expects a TypeError there."""
+
+
+class _NoSuchResultError(InputError, IndexError):
+    """Error for an index outside a batch. Python's loops end with an IndexError."""
+
+
 class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     """Result of a solve; leading axes are a batch. Its arrays are read-only: copy what you want to change.
 
     For type checkers it is generic; annotate with `SingleResult` or `BatchResult` to check the use of either.
+
+    `result[i]` is the result of one problem of a batch, `result[2:5]` or `result[~result.reached]` that of several, and
+    a loop over a batch gives its results one by one. `seconds` is then their share of the time; `moved_inside` still
+    names the joints of the whole batch. A single result has no items.
 
     Attributes
     ----------
@@ -305,9 +317,47 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
 
     def __len__(self) -> int:
         if not self.shape:
-            message = "a single result has no length; a batch of results has"
-            raise TypeError(message)
+            raise _SingleResultError("a single result has no length; a batch of results has")
         return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Result:
+        if not self.shape:
+            raise _SingleResultError("a single result cannot be indexed; a batch of results can")
+        try:
+            rows: Ints = np.asarray(np.arange(math.prod(self.shape)).reshape(self.shape)[index])
+        except (IndexError, TypeError, ValueError) as error:
+            message = f"a batch of results of shape {self.shape} has none at {abbreviate(index)}"
+            raise _NoSuchResultError(message) from error
+        return self._select_rows(rows)
+
+    def __iter__(self) -> Iterator[Result]:
+        if not self.shape:
+            raise _SingleResultError("a single result cannot be iterated; a batch of results can")
+        return (self[i] for i in range(len(self)))
+
+    def _select_rows(self, rows: Ints) -> Result:
+        """Select problems of the batch by their flat indices. The new batch has the shape of `rows`."""
+        batch_size, error_count, target_width = math.prod(self.shape), self.errors.shape[-1], self.targets.shape[-1]
+        is_whole = batch_size == rows.size == 1
+        reached = np.reshape(self.reached, batch_size)[rows]
+        fields: dict[str, Any] = {
+            "problem": self.problem.select_rows(rows.ravel() if rows.shape else int(rows)),
+            "targets": np.broadcast_to(self.targets, (batch_size, target_width))[rows.ravel()],
+            "q": _flatten_q(self)[rows],
+            "errors": self.errors.reshape(batch_size, error_count)[rows],
+            "reached": reached if rows.shape else bool(reached),
+            "iterations": np.asarray(self.iterations.reshape(batch_size)[rows]),
+            "joint_updates": np.asarray(self.joint_updates.reshape(batch_size)[rows]),
+            "trace": self.trace if is_whole else None,
+            "solutions_q": self.solutions_q if is_whole else None,
+        }
+        codes = self.__dict__.get("codes")
+        if codes is not None:
+            fields["codes"] = np.asarray(codes.reshape(batch_size)[rows])
+        shared_names = ("solver", "natural", "moved_inside", "tolerances", "restrained")
+        result = Result(fields | {name: getattr(self, name) for name in shared_names}, perf_counter())
+        result.__dict__["seconds"] = self.seconds * rows.size / batch_size
+        return result
 
     def __repr__(self) -> str:
         return f"Result({self})"

@@ -28,8 +28,10 @@ from poise.maths.arrays import Floats
 _BARE = re.compile(r"[A-Za-z0-9_-]+")  # a TOML key that needs no quotes
 
 
-def read_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], times: Floats) -> Contacts | None:
-    """Read from a sidecar (.toml) or a .json file when the feet of a clip stand.
+def load_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], times: Floats) -> Contacts | None:
+    """Load the contacts of a clip from a sidecar (.toml) or .json file.
+
+    `save_contacts` writes such a file.
 
     Parameters
     ----------
@@ -67,15 +69,17 @@ def read_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], tim
         raise FileError(path, str(error), place=place) from error
 
 
-def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> None:
-    """Write contacts to a .json file, or into a sidecar (.toml), whose other lines stay as they are.
+def save_contacts(contacts: Contacts, path: str | PathLike[str], clip: str) -> None:
+    """Save the contacts of a clip to a sidecar (.toml) or .json file.
+
+    Other lines of a sidecar stay as they are. `load_contacts` reads the file.
 
     Parameters
     ----------
+    contacts
+        The contacts.
     path
         The file. The sidecar's table of this clip is replaced, or appended if there is none.
-    contacts
-        What is written.
     clip
         Name of the clip.
 
@@ -85,7 +89,7 @@ def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> 
         For a sidecar that holds the contacts in another form than a table of its own; it is left alone.
     """
     path, clip = as_path(path), check_text(clip, "the name of the clip")
-    require(contacts, Contacts, "what write_contacts() writes")
+    require(contacts, Contacts, "the first argument of save_contacts()")
     rows = {
         leg: {point: [[round(t, 4) for t in pair] for pair in pairs] for point, pairs in points.items()}
         for leg, points in contacts.intervals().items()
@@ -106,6 +110,11 @@ def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> 
         message = "the sidecar holds contacts in another form: write them as a table of their own, or take them out"
         raise FileError(path, message, place=f"contacts.{_key(clip)}")
     write_atomically(path, data)
+
+
+def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> None:
+    """Old form of `save_contacts`, with the path first. Accessing it as `poise.write_contacts` warns."""
+    save_contacts(contacts, path, clip)
 
 
 def _is_json(path: Path) -> bool:

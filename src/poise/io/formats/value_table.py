@@ -22,7 +22,7 @@ import numpy as np
 from poise.errors import UnsupportedError, join_names
 from poise.io import joint_values
 from poise.io.files import write_checked
-from poise.io.joint_values import read_values as read_values
+from poise.io.joint_values import load_values as load_values
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -32,7 +32,7 @@ from poise.model.skeleton import Skeleton
 NAME = "joint values"
 SUFFIXES = (".json", ".csv")
 ONE_CLIP = True
-INSTEAD = "their numbers need a skeleton: poise.read_values(FILE, rig.skeleton)"
+INSTEAD = "their numbers need a skeleton: poise.load_values(FILE, rig.skeleton)"
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)

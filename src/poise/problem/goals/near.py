@@ -71,7 +71,7 @@ class Near(GoalValue):
         """Batch axes of the pose; () for a single one."""
         return self.pose.shape
 
-    def part(self, rows: Bools | Ints | slice) -> Near:
+    def part(self, rows: Bools | Ints | slice | int) -> Near:
         """Return the goal for some poses of its batch. A single pose is returned unchanged."""
         return self._replace_pose(self.pose[rows]) if self.shape else self
 
