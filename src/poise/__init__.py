@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from poise.io.samples import sample as sample
     from poise.model.anatomy.humanoid import Humanoid as Humanoid
     from poise.model.anatomy.humanoid import humanoid as humanoid
+    from poise.model.clip import Channel as Channel
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
-    from poise.model.clip import Track as Track
     from poise.model.joints import Loop as Loop
     from poise.model.joints import Motor as Motor
     from poise.model.joints import SafetyController as SafetyController
@@ -123,6 +123,7 @@ _MODULE_BY_NAME = {
     "BatchResult": "solving.result",
     "BodyMass": "model.mass",
     "CCD": "solvers.ccd",
+    "Channel": "model.clip",
     "Clip": "model.clip",
     "Comparison": "comparison.compare",
     "Converted": "conversion.convert",
@@ -176,7 +177,6 @@ _MODULE_BY_NAME = {
     "Terrain": "ground.terrain.terrain",
     "Thresholds": "ground.contact.contacts",
     "Trace": "solvers.base.interface",
-    "Track": "model.clip",
     "Tracker": "solving.tracker",
     "Transforms": "model.pose",
     "TwoBone": "solvers.two_bone",
@@ -225,6 +225,7 @@ _PUBLIC_MODULES = {
 # Old names of renamed public names: the new name, and the module and name of the value. They work for one version, with
 # a warning, and are neither in `__all__` nor in `dir(poise)`.
 _OLD_NAMES = {
+    "Track": ("Channel", "model.clip", "Channel"),
     "read_contacts": ("load_contacts", "ground.contact.contact_files", "load_contacts"),
     "read_values": ("load_values", "io.joint_values", "load_values"),
     "write_contacts": ("save_contacts(contacts, path, clip)", "ground.contact.contact_files", "write_contacts"),

@@ -214,8 +214,8 @@ def _baked() -> poise.Baked:
     return poise.bake(CLIP, poise.Position("LeftHand", POINT))
 
 
-def _track() -> poise.Track:
-    return poise.Track(3, "rotation", "LINEAR", [0.0, 1.0], [TURN, TURN])
+def _track() -> poise.Channel:
+    return poise.Channel(3, "rotation", "LINEAR", [0.0, 1.0], [TURN, TURN])
 
 
 def _markers() -> poise.Markers:
@@ -359,7 +359,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "Skin": {"bind": np.zeros((1, 4, 4))},
     "Skin.joints": {},
     "Trace": {"errors": np.zeros(1), "q": np.zeros((1, 6))},
-    "Track": {"joint": 3, "path": "rotation", "times": [0.0, 1.0], "values": [TURN, TURN]},
+    "Channel": {"joint": 3, "path": "rotation", "times": [0.0, 1.0], "values": [TURN, TURN]},
     "Terrain": {"surface": poise.Terrain.flat().surface},
     "Terrain.heightmap": {"source": np.zeros((3, 3))},
     "Terrain.mesh": {"path": "none.glb"},
@@ -438,7 +438,7 @@ OWNERS: dict[str, Callable[[], Any]] = {
     "Skeleton": lambda: BODY,
     "SwingTwist": lambda: poise.SwingTwist((0.0, 1.0, 0.0)),
     "Terrain": poise.Terrain.flat,
-    "Track": _track,
+    "Channel": _track,
     "Tracker": lambda: poise.Tracker(ARM.rest, GOAL),
     "Transforms": lambda: REST.world,
 }
@@ -463,7 +463,7 @@ LEFT_OUT = {
     "Near.spread": _MADE_BY_THE_LIBRARY,
     "Pose.make_unchecked": "it says by its name that it checks nothing",
     "KeyedClip.make_unchecked": "it says by its name that it checks nothing",
-    "Track.sample": "the library calls it, of tracks that are checked",
+    "Channel.sample": "the library calls it, of tracks that are checked",
     "View": "it starts a server; tests/viewer has its wrong calls",
     "warmup": "it compiles; its one word is checked in tests/machine",
     "Loop.is_within": _MADE_BY_THE_LIBRARY,

@@ -115,7 +115,7 @@ VALUES = {
     "Tolerance": lambda: solved().tolerances,
     "Thresholds": lambda: poise.Thresholds(on_speed=0.3),
     "Trace": lambda: solved(trace=True).trace,
-    "Track": lambda: rig("glb").clips[0].tracks[0],
+    "Channel": lambda: rig("glb").clips[0].tracks[0],
     "Tracker": lambda: poise.Tracker(arm(), Position("tool", THERE), speed=1.0),
     "Transforms": lambda: rig("bvh").clips[0].poses.world,
     "UnknownNameError": lambda: poise.UnknownNameError("joint", "a", ["b"]),

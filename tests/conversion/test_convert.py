@@ -13,7 +13,7 @@ from poise.conversion.rig_edits import UnitChange, change_units, compute_axis_ro
 from poise.errors import InputError, PoiseWarning, UnknownNameError, UnsupportedError
 from poise.io import samples
 from poise.maths import rotations
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -110,7 +110,7 @@ class TestTimes:
         times = np.arange(1, 31, 2) / 24
         angles = 2.0 * times
         values = np.stack([np.cos(angles), 0 * angles, 0 * angles, np.sin(angles)], axis=-1)
-        clip = KeyedClip(s, (Track(0, "rotation", "LINEAR", times, values),), "odd")
+        clip = KeyedClip(s, (Channel(0, "rotation", "LINEAR", times, values),), "odd")
         poise.save(clip, tmp_path / "a.bvh")
         made = poise.load(tmp_path / "a.bvh").clips[0]
         assert made.fps == pytest.approx(24, rel=1e-12)

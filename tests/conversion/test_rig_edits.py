@@ -12,7 +12,7 @@ from poise.conversion.rig_edits import keep_one_root
 from poise.errors import InputError, UnsupportedError
 from poise.io import samples
 from poise.maths import rotations
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.joints import Coupling
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -35,8 +35,8 @@ def scene():
     clip = Clip.at_rate(Pose(skeleton, q, places), 30, "move")
     turns = rotations.normalise(rng.normal(size=(4, 4)))
     keys = (
-        Track(1, "translation", "LINEAR", np.arange(4.0), rng.normal(size=(4, 3))),
-        Track(4, "rotation", "LINEAR", np.arange(4.0), turns),
+        Channel(1, "translation", "LINEAR", np.arange(4.0), rng.normal(size=(4, 3))),
+        Channel(4, "rotation", "LINEAR", np.arange(4.0), turns),
     )
     keyed = KeyedClip(skeleton, keys, "keyed")
     return Rig(

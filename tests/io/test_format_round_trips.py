@@ -8,7 +8,7 @@ import pytest
 import poise
 from poise.errors import UnsupportedError
 from poise.io.formats import bvh, gltf
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from tests.io.gltf_samples import content, saved_arm
@@ -64,7 +64,7 @@ def test_only_fixed_ends_are_left_out(tmp_path):
     rig = gltf.read(saved_arm(tmp_path / "a.glb"))
     s = with_ends()
     still = Clip(np.array([0, 2.0]), Pose(s, np.tile(s.rest_q, (2, 1))), "still")
-    keys = Track(3, "translation", "STEP", np.zeros(1), np.ones((1, 3)))
+    keys = Channel(3, "translation", "STEP", np.zeros(1), np.ones((1, 3)))
     for thing in (still, Pose(s, s.rest_q), KeyedClip(s, (keys,))):
         gltf.write(thing, tmp_path / "b.glb", rig.skeleton)
         assert gltf.read(tmp_path / "b.glb").skeleton.names == rig.skeleton.names

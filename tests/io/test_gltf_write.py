@@ -12,7 +12,7 @@ import pytest
 from poise.errors import UnsupportedError
 from poise.io.formats import gltf
 from poise.maths import rotations
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -240,7 +240,7 @@ def test_a_spline_of_one_key_becomes_a_key(tmp_path):
     rig = gltf.read(saved_arm(tmp_path / "a.glb"))
     values = np.arange(18.0).reshape(2, 3, 3)
     for times in (np.array([1.0]), np.array([1000.0, 1000.0 + 1e-6])):
-        track = Track(1, "translation", "CUBICSPLINE", times, values[: len(times)])
+        track = Channel(1, "translation", "CUBICSPLINE", times, values[: len(times)])
         second = again(KeyedClip(rig.skeleton, (track,)), tmp_path / "b.glb", rig.skeleton).clips[1]
         assert second.tracks[0].interpolation == "LINEAR"
         assert second.tracks[0].values.tolist() == values[len(times) - 1 : len(times), 1].tolist()
@@ -301,7 +301,7 @@ def test_clips_that_gltf_cannot_hold_are_refused(tmp_path):
 def test_a_rig_can_drop_rename_and_add_clips(data, tmp_path):
     rig = gltf.read(data / "glb" / "fox.glb")
     survey, walk, _ = rig.clips
-    new = KeyedClip(rig.skeleton, (Track(3, "rotation", "STEP", np.zeros(1), np.array([[1.0, 0, 0, 0]])),), "new")
+    new = KeyedClip(rig.skeleton, (Channel(3, "rotation", "STEP", np.zeros(1), np.array([[1.0, 0, 0, 0]])),), "new")
     changed = dataclasses.replace(rig, clips=(walk, KeyedClip(rig.skeleton, survey.tracks, "Look"), new))
     second = again(changed, tmp_path / "a.glb", rig.skeleton)
     assert [clip.name for clip in second.clips] == ["Look", "Walk", "new"]

@@ -45,7 +45,12 @@ def test_a_solver_by_its_old_function():
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("read_values", "load_values"), ("read_contacts", "load_contacts"), ("write_contacts", "save_contacts")],
+    [
+        ("Track", "Channel"),
+        ("read_values", "load_values"),
+        ("read_contacts", "load_contacts"),
+        ("write_contacts", "save_contacts"),
+    ],
 )
 def test_an_old_public_name_warns_where_it_is_used(old, new):
     with pytest.warns(DeprecationWarning, match=rf"poise\.{old} was renamed to {new}") as caught:

@@ -71,7 +71,7 @@ class TestTracks:
 
     def test_linear_rotation_is_slerp_and_holds_outside(self, skeleton):
         keys = unit_quaternions(rng_of(2), 3)
-        clip = poise.KeyedClip(skeleton, (poise.Track(1, "rotation", "LINEAR", self.times, keys),))
+        clip = poise.KeyedClip(skeleton, (poise.Channel(1, "rotation", "LINEAR", self.times, keys),))
         scipy = Slerp(self.times, Rotation.from_quat(np.roll(keys, -1, axis=-1)))
         t = np.array([0.0, 0.5, 0.6, 1.0, 1.7, 2.0, 3.0])
         ours = Rotation.from_quat(np.roll(clip.at(t).local_rotations[:, 1], -1, axis=-1))
@@ -79,13 +79,13 @@ class TestTracks:
 
     def test_step(self, skeleton):
         keys = np.arange(9.0).reshape(3, 3)
-        clip = poise.KeyedClip(skeleton, (poise.Track(2, "translation", "STEP", self.times, keys),))
+        clip = poise.KeyedClip(skeleton, (poise.Channel(2, "translation", "STEP", self.times, keys),))
         t = np.array([0.0, 0.5, 0.99, 1.0, 1.99, 2.0, 3.0])
         assert clip.at(t).local_positions[:, 2, 0].tolist() == [0, 0, 0, 3, 3, 6, 6]
 
     def test_cubic_spline_is_hermite(self, skeleton):
         keys = rng_of(3).normal(size=(3, 3, 3))
-        clip = poise.KeyedClip(skeleton, (poise.Track(2, "scale", "CUBICSPLINE", self.times, keys),))
+        clip = poise.KeyedClip(skeleton, (poise.Channel(2, "scale", "CUBICSPLINE", self.times, keys),))
         t = np.linspace(0.5, 2, 31)
         for i in range(2):  # each span has its own tangents at its two ends
             spline = CubicHermiteSpline(self.times[i : i + 2], keys[i : i + 2, 1], [keys[i, 2], keys[i + 1, 0]])
@@ -94,15 +94,15 @@ class TestTracks:
 
     def test_a_free_joint_carries_its_translation_in_q(self, skeleton):
         keys = np.arange(9.0).reshape(3, 3)
-        clip = poise.KeyedClip(skeleton, (poise.Track(0, "translation", "LINEAR", self.times, keys),))
+        clip = poise.KeyedClip(skeleton, (poise.Channel(0, "translation", "LINEAR", self.times, keys),))
         pose = clip.at(1.5)
         assert pose.translations is None
         np.testing.assert_allclose(pose.local_positions[0], [4.5, 5.5, 6.5], atol=1e-12)
 
     def test_times_are_all_keys(self, skeleton):
         tracks = (
-            poise.Track(1, "rotation", "LINEAR", self.times, unit_quaternions(rng_of(4), 3)),
-            poise.Track(2, "translation", "LINEAR", np.array([0.0, 3.0]), np.zeros((2, 3))),
+            poise.Channel(1, "rotation", "LINEAR", self.times, unit_quaternions(rng_of(4), 3)),
+            poise.Channel(2, "translation", "LINEAR", np.array([0.0, 3.0]), np.zeros((2, 3))),
         )
         clip = poise.KeyedClip(skeleton, tracks, "x")
         assert clip.times.tolist() == [0, 0.5, 1, 2, 3]

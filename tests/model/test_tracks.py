@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise import KeyedClip, Kind, Skeleton, Track
+from poise import Channel, KeyedClip, Kind, Skeleton
 
 BODY = Skeleton.build(
     ["root", "ball", "hinge", "slide", "fixed", "last"],
@@ -23,7 +23,7 @@ MOVES = np.ones((2, 3))
 
 
 def track(joint=1, path="rotation", how="LINEAR", times=TIMES, values=TURNS):
-    return Track(joint, path, how, times, values)
+    return Channel(joint, path, how, times, values)
 
 
 WRONG = {
@@ -32,9 +32,9 @@ WRONG = {
     "a truth value": (lambda: track(True), "is its row"),
     "a float": (lambda: track(1.0), "is its row"),
     "an array": (lambda: track(np.array([1, 2])), "is its row"),
-    "an unknown path": (lambda: track(path="rotatoin"), "the path of a Track must be 'translation'"),
-    "no path": (lambda: track(path=None), "the path of a Track must be"),
-    "a list for a path": (lambda: track(path=["rotation"]), "the path of a Track must be"),
+    "an unknown path": (lambda: track(path="rotatoin"), "the path of a Channel must be 'translation'"),
+    "no path": (lambda: track(path=None), "the path of a Channel must be"),
+    "a list for a path": (lambda: track(path=["rotation"]), "the path of a Channel must be"),
     "an unknown interpolation": (lambda: track(how="linear"), "must be 'LINEAR' or 'STEP' or 'CUBICSPLINE'"),
     "too few values": (lambda: track(values=TURNS[:1]), "need values of shape (2, 4); theirs is (1, 4)"),
     "three numbers for a turn": (lambda: track(values=MOVES), "need values of shape (2, 4); theirs is (2, 3)"),
@@ -51,8 +51,8 @@ WRONG = {
     "a turn of a hinge": (lambda: KeyedClip(BODY, (track(2),)), "'hinge' is a hinge joint"),
     "a turn of a slide": (lambda: KeyedClip(BODY, (track(3),)), "'slide' is a slide joint"),
     "a turn of a fixed joint": (lambda: KeyedClip(BODY, (track(4),)), "'fixed' is a fixed joint"),
-    "one track alone": (lambda: KeyedClip(BODY, track()), "each track of a clip must be a poise.Track"),
-    "tuples": (lambda: KeyedClip(BODY, [(1, 2)]), "each track of a clip must be a poise.Track, not (1, 2)"),
+    "one track alone": (lambda: KeyedClip(BODY, track()), "each track of a clip must be a poise.Channel"),
+    "tuples": (lambda: KeyedClip(BODY, [(1, 2)]), "each track of a clip must be a poise.Channel, not (1, 2)"),
     "no tracks": (lambda: KeyedClip(BODY, None), "the tracks of a clip are several"),
     "no skeleton": (lambda: KeyedClip(None, ()), "must be a Skeleton, such as rig.skeleton, not None"),
     "a number for a name": (lambda: KeyedClip(BODY, (), 5), "the name of a clip must be a text, not 5"),
@@ -63,7 +63,7 @@ WRONG = {
 def _played(make):
     """What is made, and where it is a track a clip of it."""
     made = make()
-    return KeyedClip(BODY, (made,)) if isinstance(made, Track) else made
+    return KeyedClip(BODY, (made,)) if isinstance(made, Channel) else made
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -87,7 +87,7 @@ def test_every_path_moves_its_own_joint_only():
 
 def test_lists_do_and_the_track_keeps_copies():
     own = TURNS.copy()
-    given = [Track(1, "rotation", "LINEAR", TIMES.tolist(), own.tolist()), track(values=own)]
+    given = [Channel(1, "rotation", "LINEAR", TIMES.tolist(), own.tolist()), track(values=own)]
     made = KeyedClip(BODY, given).tracks
     own[:] = 9.0
     pickled = pickle.loads(pickle.dumps(made[1]))  # noqa: S301  (our own)

@@ -11,7 +11,7 @@ from poise.errors import InputError, UnsupportedError, join_names, quote_value
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.formatting import format_count
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.joints import Coupling, Motor, select_loops
 from poise.model.limits import Limit, Range
 from poise.model.pose import Pose
@@ -150,7 +150,7 @@ def _change_clip(clip: Clip, skeleton: Skeleton, change: UnitChange) -> Clip:
     return Clip(clip.times, _change_pose(clip.poses, skeleton, change), clip.name)
 
 
-def _change_track(track: Track, skeleton: Skeleton, change: UnitChange) -> Track:
+def _change_track(track: Channel, skeleton: Skeleton, change: UnitChange) -> Channel:
     """Scale and rotate keys and tangents. Both are linear in the translation or quaternion, as is the change."""
     values: Any = track.values
     is_root = skeleton.parents[track.joint] < 0

@@ -13,7 +13,7 @@ from poise.io.subprocess_reader import SubprocessReply, build_malformed_error
 from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, freeze_array
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.joints import make_unique_names
 from poise.model.limits import EulerBox, Limit, Range, unit_axis
 from poise.model.pose import Pose
@@ -333,7 +333,7 @@ def build_clip(skeleton: Skeleton, rest_transforms: Floats, take: FbxTake, name:
 
 def _build_track(
     take: FbxTake, sample_row: int, row: int, path: Any, columns: list[int], rest_transform: Floats
-) -> Track | None:
+) -> Channel | None:
     """Build the track of one channel, or None at constant rest."""
     keys = take.samples[sample_row][:, columns]
     max_value = float(np.abs(keys).max())
@@ -370,12 +370,12 @@ def _build_track(
         axis=1,
     )
     freeze_array(values)
-    return Track(row, path, "CUBICSPLINE", take.times, values)
+    return Channel(row, path, "CUBICSPLINE", take.times, values)
 
 
-def _build_linear_track(row: int, path: Any, times: Floats, keys: Floats) -> Track:
+def _build_linear_track(row: int, path: Any, times: Floats, keys: Floats) -> Channel:
     freeze_array(keys)
-    return Track(row, path, "LINEAR", times, keys)
+    return Channel(row, path, "LINEAR", times, keys)
 
 
 def _is_straight(

@@ -15,7 +15,7 @@ from poise.io.subprocess_reader import SubprocessReply
 from poise.io.text_parsing import MAX_NUMBER, quote_excerpt
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, freeze_array
-from poise.model.clip import KeyedClip, Track
+from poise.model.clip import Channel, KeyedClip
 from poise.model.joints import Hold, Loop, LoopFrame, make_unique_names
 from poise.model.limits import EulerBox, Limit, Range
 from poise.model.rig import Skin
@@ -234,10 +234,10 @@ def _build_clip(
     return KeyedClip(skeleton, tuple(tracks), name) if tracks else None
 
 
-def _build_track(row: int, path: Any, times: Floats, values: Floats) -> Track:
+def _build_track(row: int, path: Any, times: Floats, values: Floats) -> Channel:
     values = rotations.normalise(values) if path == "rotation" else values.copy()
     freeze_array(values)
-    return Track(row, path, "LINEAR", times, values)
+    return Channel(row, path, "LINEAR", times, values)
 
 
 # --- Skeleton of UsdPhysics bodies and joints ------------------------------------------------------------------------

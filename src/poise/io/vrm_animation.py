@@ -19,7 +19,7 @@ from poise.io.gltf.writer import add_clip, encode_gltf, is_empty_clip
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, find_body_frame
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.pose import Pose, compute_local_transforms, compute_rest_local_transforms
 from poise.model.rig import Rig, Saveable
 from poise.model.rig_roles import search_roles
@@ -471,14 +471,14 @@ def _restore_own_tracks(clip: Clip, document: GltfDocument) -> Clip:
     return KeyedClip(clip.skeleton, (*_iterate_tracks(clip, kept_rows), *tracks), clip.name)
 
 
-def _iterate_tracks(clip: Clip, excluded_rows: set[int]) -> Iterator[Track]:
+def _iterate_tracks(clip: Clip, excluded_rows: set[int]) -> Iterator[Channel]:
     """Iterate tracks for parts away from the rest pose."""
     transforms, rest_transforms = compute_local_transforms(clip.poses), compute_rest_local_transforms(clip.poses[0])
     for row in (row for row in range(len(clip.skeleton)) if row not in excluded_rows):
         for path in _TRACK_PATHS:
             values: Floats = getattr(transforms, path)[:, row]
             if (values != getattr(rest_transforms, path)[row]).any():
-                yield Track(row, path, "LINEAR", clip.times, values)
+                yield Channel(row, path, "LINEAR", clip.times, values)
 
 
 def _check_tracks(clips: tuple[Clip, ...], document: GltfDocument) -> None:

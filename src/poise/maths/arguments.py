@@ -27,7 +27,7 @@ _TYPE_PHRASES = {
     "Rig": "a Rig, such as poise.load('figure.glb')",
     "Skeleton": "a Skeleton, such as rig.skeleton",
     "Terrain": "a poise.Terrain, such as Terrain.flat()",
-    "Track": "a poise.Track",
+    "Channel": "a poise.Channel",
 }
 
 

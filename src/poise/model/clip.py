@@ -23,7 +23,7 @@ from poise.maths.old_names import make_alias
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
 
-# --- Tracks: keys of one channel of one joint, with interpolation ----------------------------------------------------
+# --- Channels: keys of one channel of one joint, with interpolation ----------------------------------------------------
 
 
 ChannelPath = Literal["translation", "rotation", "scale"]
@@ -35,7 +35,7 @@ _INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
 _SPLINE_KEY_VALUES = 3
 
 
-class Track(NamedTuple):
+class Channel(NamedTuple):
     """Keys of one channel of one joint.
 
     Parameters
@@ -66,7 +66,7 @@ class Track(NamedTuple):
     def __repr__(self) -> str:
         return format_fields(self)
 
-    def check(self) -> Track:
+    def check(self) -> Channel:
         """Check the fields; return a track with read-only arrays.
 
         Writeable arrays are copied.
@@ -79,30 +79,32 @@ class Track(NamedTuple):
         joint: Any = self.joint
         if isinstance(joint, bool | np.bool_) or not isinstance(joint, int | np.integer) or joint < 0:
             example = f"skeleton.index({abbreviate(joint)})" if isinstance(joint, str) else "skeleton.index('Head')"
-            message = f"the joint of a Track is its row in the skeleton, such as {example}, not {describe_value(joint)}"
+            message = (
+                f"the joint of a Channel is its row in the skeleton, such as {example}, not {describe_value(joint)}"
+            )
             raise InputError(message)
-        one_of("the path of a Track", self.path, tuple(_CHANNEL_WIDTHS))
-        one_of("the interpolation of a Track", self.interpolation, _INTERPOLATIONS)
-        times = _freeze_array(finite(self.times, "the times of a Track"))
+        one_of("the path of a Channel", self.path, tuple(_CHANNEL_WIDTHS))
+        one_of("the interpolation of a Channel", self.interpolation, _INTERPOLATIONS)
+        times = _freeze_array(finite(self.times, "the times of a Channel"))
         if times.ndim != 1 or not len(times):
-            message = f"the times of a Track are one or more in a row; their shape is {times.shape}"
+            message = f"the times of a Channel are one or more in a row; their shape is {times.shape}"
             raise InputError(message)
         if (times[1:] < times[:-1]).any():
-            message = "the times of a Track must not decrease"
+            message = "the times of a Channel must not decrease"
             raise InputError(message)
-        values = _freeze_array(finite(self.values, "the values of a Track"))
+        values = _freeze_array(finite(self.values, "the values of a Channel"))
         spline_axis = (_SPLINE_KEY_VALUES,) if self.interpolation == "CUBICSPLINE" else ()
         shape = (len(times), *spline_axis, _CHANNEL_WIDTHS[self.path])
         if values.shape != shape:
             label = f"{self.interpolation} keys of a {self.path} at {len(times)} times"
             raise InputError(f"{label} need values of shape {shape}; theirs is {values.shape}")
         if self.path == "rotation" and not (values[:, 1] if spline_axis else values).any(axis=-1).all():
-            message = "a rotation of a Track has zero length; the identity is (1, 0, 0, 0)"
+            message = "a rotation of a Channel has zero length; the identity is (1, 0, 0, 0)"
             raise InputError(message)
         return self if times is self.times and values is self.values else self._replace(times=times, values=values)
 
     if not TYPE_CHECKING:  # an annotation would make it a field
-        checked = make_alias("Track.checked", check)
+        checked = make_alias("Channel.checked", check)
 
     def at(self, t: ArrayLike) -> Floats:
         """Return the values at times t [s].
@@ -127,7 +129,7 @@ class Track(NamedTuple):
         return rotations.slerp(a, b, fraction) if self.path == "rotation" else a + fraction[..., None] * (b - a)
 
     if not TYPE_CHECKING:  # an annotation would make it a field
-        sampled = make_alias("Track.sampled", sample)
+        sampled = make_alias("Channel.sampled", sample)
 
     def _sample_spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
         """Sample a cubic Hermite spline.
@@ -142,16 +144,16 @@ class Track(NamedTuple):
         return rotations.normalise(value) if self.path == "rotation" else value
 
 
-def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
+def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Channel, ...]:
     """Check tracks against a skeleton; return them as a tuple.
 
     Raises
     ------
     InputError
-        As `Track.check`, for a row outside the skeleton, and for rotations of a joint without a quaternion in q.
+        As `Channel.check`, for a row outside the skeleton, and for rotations of a joint without a quaternion in q.
     """
-    entries = check_entries(tracks, "the tracks of a clip", "[poise.Track(...)]")
-    checked_tracks = tuple([require(track, Track, "each track of a clip").check() for track in entries])
+    entries = check_entries(tracks, "the tracks of a clip", "[poise.Channel(...)]")
+    checked_tracks = tuple([require(track, Channel, "each track of a clip").check() for track in entries])
     last_row = max([track.joint for track in checked_tracks], default=0)
     if checked_tracks and last_row >= len(skeleton):
         message = (
@@ -381,7 +383,7 @@ class KeyedClip(Clip):
     so steps and splines are exact.
     """
 
-    def __init__(self, skeleton: Skeleton, tracks: Iterable[Track], name: str = "") -> None:
+    def __init__(self, skeleton: Skeleton, tracks: Iterable[Channel], name: str = "") -> None:
         skeleton = require(skeleton, Skeleton, "the skeleton of a KeyedClip")
         checked_tracks = check_tracks(skeleton, tracks)
         for field, value in (
@@ -391,11 +393,11 @@ class KeyedClip(Clip):
         ):
             object.__setattr__(self, field, value)  # the clip is frozen
 
-    tracks: tuple[Track, ...]
+    tracks: tuple[Channel, ...]
     _skeleton: Skeleton
 
     @classmethod
-    def make_unchecked(cls, skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> KeyedClip:
+    def make_unchecked(cls, skeleton: Skeleton, tracks: tuple[Channel, ...], name: str) -> KeyedClip:
         """Make a clip of valid tracks without checking them.
 
         A file may have thousands of tracks.

@@ -28,7 +28,7 @@ from poise.io.gltf.container import (
 from poise.io.gltf.skeleton_reader import NodeTree, build_skeleton, compute_joint_values, read_nodes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.numpy_kinematics import compose_world_transforms
 from poise.model.pose import Pose
@@ -260,7 +260,7 @@ def _parse_sampler(sampler: Json, place: str, node: int, path: str, accessors: A
 
 def decode_tracks(
     animations: list[ParsedAnimation], nodes: NodeTree, accessors: Accessors, notes: NoteCollector
-) -> list[tuple[Track, ...]]:
+) -> list[tuple[Channel, ...]]:
     """Decode every key of every clip."""
     channels = [channel for animation in animations for channel in animation.channels]
     decoded = accessors.decode(i for channel in channels for i in (channel.time_accessor, channel.value_accessor))
@@ -272,7 +272,7 @@ def decode_tracks(
     rows = nodes.rows
     return [
         tuple(
-            Track(
+            Channel(
                 rows[c.node],
                 c.path,
                 c.interpolation,
@@ -334,7 +334,7 @@ def _reject_zero_rotations(keys: Floats, outputs: list[int], ends: np.ndarray) -
         raise BrokenError(f"accessors[{output}]", "holds a rotation of zero length, which is no rotation")
 
 
-def build_clip(skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> Clip:
+def build_clip(skeleton: Skeleton, tracks: tuple[Channel, ...], name: str) -> Clip:
     """Build a clip from tracks. Hinges and slides have one number in q, so their clips are sampled at the keys."""
     scalar_rows = set(np.flatnonzero((skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)).tolist())
     sampled_tracks = [track for track in tracks if track.joint in scalar_rows and track.path != "scale"]
@@ -354,7 +354,7 @@ def build_clip(skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> Clip
     )
 
 
-def _compute_joint_track(skeleton: Skeleton, row: int, tracks: list[Track], times: Floats) -> Floats:
+def _compute_joint_track(skeleton: Skeleton, row: int, tracks: list[Channel], times: Floats) -> Floats:
     """Compute the values of a hinge or slide at `times`. A hinge has no jumps of a full turn."""
     local_rotations = np.tile(rotations.IDENTITY, (len(times), 1))
     translations = np.tile(skeleton.A[row, :3], (len(times), 1))
