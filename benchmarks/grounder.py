@@ -59,7 +59,7 @@ def whole(live: Grounder, poses: list[Pose]) -> np.ndarray:
     seconds = np.empty(len(poses))
     for i, pose in enumerate(poses):
         began = time.perf_counter()
-        live.step(pose, STEP)
+        live(pose, STEP)
         seconds[i] = time.perf_counter() - began
     return seconds[10:]
 
@@ -73,7 +73,7 @@ def parts(live: Grounder, poses: list[Pose]) -> tuple[float, float, float]:
     for pose in poses:
         kernel.seconds = ground.seconds = 0.0
         began = time.perf_counter()
-        live.step(pose, STEP)
+        live(pose, STEP)
         rows.append((kernel.seconds, ground.seconds, time.perf_counter() - began))
     return tuple(np.median(rows[10:], axis=0).tolist())
 

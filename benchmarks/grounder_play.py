@@ -172,7 +172,7 @@ def row(kind: str, script: int, reference: Clip, source: np.ndarray) -> harness.
     poses, shown, seconds = [Pose(reference.skeleton, q) for q in source], np.empty_like(source), np.empty(len(source))
     for i, pose in enumerate(poses):
         began = time.perf_counter()
-        answer = live.step(pose, 1.0 / RATE)
+        answer = live(pose, 1.0 / RATE)
         seconds[i] = time.perf_counter() - began
         shown[i] = answer.q
     median, slow = harness.spread(seconds[10:], 1e-6)
@@ -189,7 +189,7 @@ def crowd(reference: Clip, kind: str, source: np.ndarray) -> float:
     for i in range(60):
         pose = Pose(reference.skeleton, source[(i + 2 * np.arange(CROWD)) % len(source)])
         began = time.perf_counter()
-        live.step(pose, 1.0 / RATE)
+        live(pose, 1.0 / RATE)
         seconds.append(time.perf_counter() - began)
     return float(np.median(seconds[10:]) / CROWD * 1e6)
 

@@ -13,7 +13,7 @@ grounder = poise.Grounder(clip, slope)  # soles and knee directions come from th
 step = 1 / 60
 shown: list[np.ndarray] = []
 for time in np.arange(0.0, walk.duration, step):
-    pose = grounder.step(walk.at(time), dt=step)
+    pose = grounder(walk.at(time), dt=step)
     shown.append(pose.world["LeftFoot"].positions)
     if len(shown) % 12 == 1:
         print(f"{time:.2f} s: feet locked {grounder.locked.tolist()}, the pelvis {100 * grounder.pelvis:+.1f} cm")
@@ -27,4 +27,4 @@ assert np.median(off) < 0.05
 
 # a crowd is a pose with one more axis; each has a state of its own
 crowd = poise.Grounder(clip, slope)
-print(crowd.step(walk.at([0.1, 0.4, 0.7]), dt=0.0), crowd.contacts.shape)  # Pose(..., batch (3,)) (3, 2, 2)
+print(crowd(walk.at([0.1, 0.4, 0.7]), dt=0.0), crowd.contacts.shape)  # Pose(..., batch (3,)) (3, 2, 2)

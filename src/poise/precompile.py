@@ -238,7 +238,7 @@ def _compile_feet() -> None:
 
 
 def _compile_live_feet() -> None:
-    Grounder(_load_humanoid(), Terrain.flat()).step(_load_humanoid(), 0.0)
+    Grounder(_load_humanoid(), Terrain.flat())(_load_humanoid(), 0.0)
 
 
 def _build_hinged_pose(skeleton: Skeleton) -> Pose:

@@ -21,7 +21,7 @@ def test_no_foot_jumps_and_few_are_in_a_step(data, kind, script):
     loops = [grounder_play.Loop(clip) for clip in clips]
     source = grounder_play.played(loops, figure_of(clips[0]).up, script, SECONDS)
     live = Grounder(clips[0], grounder_play.GROUNDS[kind]())
-    shown = [live.step(Pose(clips[0].skeleton, q), 1.0 / grounder_play.RATE).q for q in source]
+    shown = [live(Pose(clips[0].skeleton, q), 1.0 / grounder_play.RATE).q for q in source]
     row = grounder_play.observed(source, np.array(shown), live)
     assert row["d2 beyond source, most [mm]"] < BOUNDS[kind]
     assert row["deeper than 30 mm [% of frames]"] <= (1.0 if kind == "stairs" else 0.0)

@@ -94,7 +94,7 @@ def _followed(clip):
 def _live(clip):
     """What a grounder shows, frame by frame."""
     live = Grounder(clip, _slope(clip))
-    shown = [live.step(clip.poses[i], 1 / clip.fps) for i in range(len(clip))]
+    shown = [live(clip.poses[i], 1 / clip.fps) for i in range(len(clip))]
     return Clip(clip.times, stacked(shown), clip.name)
 
 

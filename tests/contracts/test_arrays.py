@@ -178,7 +178,7 @@ def _landscape(kind):
 def _stood(array):
     live, pose = Grounder(walk(), Terrain.noise(0.1)), walk().poses[4]
     given = np.asarray(array).reshape(-1, 2)
-    shown = live.step(pose, 0.03, contacts=given[:2] > 0 if len(given) else None)
+    shown = live(pose, 0.03, contacts=given[:2] > 0 if len(given) else None)
     return shown.q, shown.translations
 
 

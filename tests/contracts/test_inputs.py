@@ -95,10 +95,10 @@ def test_verbs_for_clips(verb):
 def test_a_live_figure_keeps_its_pose():
     live, pose = Grounder(walk(".glb"), Terrain.slope(10)), walk(".glb").poses[3]
     before = arrays_in(pose)
-    shown = live.step(pose, 1 / 60)
+    shown = live(pose, 1 / 60)
     assert arrays_in(pose) == before
     kept = arrays_in(shown)
-    live.step(walk(".glb").poses[9], 1 / 60)
+    live(walk(".glb").poses[9], 1 / 60)
     assert arrays_in(shown) == kept
 
 

@@ -93,7 +93,7 @@ REQUESTED = {
         Position("LeftHand", np.tile(THERE, (3, 1))), poise.Near(clip(change).poses[0])
     ]),
     "reset": lambda change: poise.Tracker(arm(same), Position("tool", THERE)).reset(arm(change)),
-    "step": lambda change: live().step(clip(change).poses[0], 0.01),
+    "step": lambda change: live()(clip(change).poses[0], 0.01),
     "blended": lambda change: arm(same).blend(arm(change), 0.5),
     "Clip.on": lambda change: clip(same).on(change(RIG.skeleton)),
     "KeyedClip.on": lambda change: keyed(same).on(change(walk(".glb").skeleton)),

@@ -177,7 +177,7 @@ def _(value: poise.Tracker):
 
 @_requested.register
 def _(value: Grounder):
-    shown = [value.step(pose, 1 / 30) for pose in (walk(".glb").poses[3], walk(".glb").poses[4])]
+    shown = [value(pose, 1 / 30) for pose in (walk(".glb").poses[3], walk(".glb").poses[4])]
     return [(pose.q, pose.translations) for pose in shown], value.contacts, value.locked
 
 

@@ -103,7 +103,7 @@ class TestSoftChords:
 def test_a_live_leg_reaches_as_far_as_one_of_a_plan(contacts, degrees):
     live = grounder(Terrain.slope(degrees))
     for _ in range(60):
-        live.step(at(), SECOND, contacts=contacts)
+        live(at(), SECOND, contacts=contacts)
     motion = motion_of(poise.Clip(np.zeros(1), poise.Pose(at().skeleton, at().q[None])), live.figure)
     limits = chord_limits(motion, np.array([contacts]).any(axis=2), kept_share(np.radians(degrees), 0.0))
     for column, wanted in zip((grounder_walk.EASY, grounder_walk.MOST), limits, strict=True):

@@ -58,14 +58,14 @@ def grounder(terrain=FLAT, **options):
 
 def shown(live, poses, seconds=SECOND, **options):
     """The configurations (F, nq) that are shown for poses one after the other."""
-    return np.array([live.step(pose, seconds, **options).q for pose in poses])
+    return np.array([live(pose, seconds, **options).q for pose in poses])
 
 
 def clip_shown(live, clip):
     """A whole clip, frame by frame, and the contacts and locks of every frame."""
     steps, poses, contacts, locked = np.diff(clip.times, prepend=clip.times[0]), [], [], []
     for i, step in enumerate(steps):
-        poses.append(live.step(clip.poses[i], step))
+        poses.append(live(clip.poses[i], step))
         contacts.append(live.contacts)
         locked.append(live.locked)
     moved = None if poses[0].translations is None else np.array([pose.translations for pose in poses])
@@ -133,7 +133,7 @@ def test_lands_and_is_locked():
     fall = [at(y=0.3 * (1 - t) ** 2) for t in np.linspace(0, 1, 30)]
     locked = []
     for pose in [*fall, *[at()] * 20]:
-        last = live.step(pose, SECOND)
+        last = live(pose, SECOND)
         locked.append(live.locked.all())
     assert not any(locked[:10])
     assert locked[-1]
@@ -153,7 +153,7 @@ def test_slides_beyond_the_farthest_and_is_let_go_without_a_jump():
     live = grounder()
     path, locked = [], []
     for i in range(120):
-        path.append(live.step(at(x=0.005 * i), SECOND, contacts=ON).q)
+        path.append(live(at(x=0.005 * i), SECOND, contacts=ON).q)
         locked.append(live.locked.all())
     assert locked.index(False) == 31  # 0.155 m
     assert not any(locked[31:])  # as long as the contact lasts
@@ -168,15 +168,15 @@ def test_slides_beyond_the_farthest_and_is_let_go_without_a_jump():
     )  # the fastest that a spring is which starts at rest
     assert 0.4 * spring < steps.max() < spring + 0.005
     assert steps[-1] == pytest.approx(0.005, abs=1e-4)
-    live.step(at(x=0.6), SECOND, contacts=OFF)
-    live.step(at(x=0.6), SECOND, contacts=ON)
+    live(at(x=0.6), SECOND, contacts=OFF)
+    live(at(x=0.6), SECOND, contacts=ON)
     assert live.locked.all()
 
 
 def test_stands_on_a_slope():
     live = grounder(Terrain.slope(20))
     for _ in range(60):
-        last = live.step(at(), SECOND)
+        last = live(at(), SECOND)
     assert np.abs(soles_over(live, last)[:, :2]).max() < 1e-6
     assert soles_over(live, last)[:, 2].min() > -1e-6
     assert live.pelvis < 0.0
@@ -185,7 +185,7 @@ def test_stands_on_a_slope():
 @pytest.mark.parametrize("degrees", [10.0, 60.0])
 def test_feet_tilt_as_far_as_they_may(degrees):
     live = grounder(Terrain.slope(degrees, direction=(1, 0, 0)), steepest=np.radians(30.0), farthest=0.5)
-    pose = live.step(at(), SECOND)
+    pose = live(at(), SECOND)
     turns = pose.world["LeftFoot"].rotations
     tilt = 2 * np.arccos(abs((turns * at().world["LeftFoot"].rotations).sum()))
     assert np.degrees(tilt) == pytest.approx(min(degrees, 30.0), abs=0.5)
@@ -201,14 +201,14 @@ def test_never_lands():
 
 def test_the_first_frame_is_on_the_ground_at_once():
     live = grounder(Terrain.flat(0.4))
-    assert live.step(at(), SECOND).q[1] == pytest.approx(at(y=0.4).q[1])
-    assert np.abs(soles_over(live, live.step(at(), SECOND))[:, :2]).max() < 1e-9
+    assert live(at(), SECOND).q[1] == pytest.approx(at(y=0.4).q[1])
+    assert np.abs(soles_over(live, live(at(), SECOND))[:, :2]).max() < 1e-9
 
 
 def test_no_time_passes():
     live = grounder(Terrain.slope(10))
     first = shown(live, [at(x=0.004 * i) for i in range(20)])[-1]
-    again = live.step(at(x=0.004 * 19), 0.0)
+    again = live(at(x=0.004 * 19), 0.0)
     assert np.abs(again.q - first).max() < 1e-9
 
 
@@ -216,13 +216,13 @@ def test_a_long_pause_begins_again():
     live = grounder()
     shown(live, [at(x=0.002 * i) for i in range(20)])
     assert np.abs(live.offsets).max() > 0.01
-    assert np.array_equal(live.step(at(x=0.1), 10.0).q, grounder().step(at(x=0.1), 0.0).q)
+    assert np.array_equal(live(at(x=0.1), 10.0).q, grounder()(at(x=0.1), 0.0).q)
 
 
 def test_a_figure_that_is_put_elsewhere_does_not_fly_there():
     live = grounder()
     shown(live, [at(x=0.002 * i) for i in range(20)])
-    assert np.array_equal(live.step(at(x=5.0), SECOND).q, grounder().step(at(x=5.0), 0.0).q)
+    assert np.array_equal(live(at(x=5.0), SECOND).q, grounder()(at(x=5.0), 0.0).q)
 
 
 def test_after_reset_a_frame_is_a_first_one():
@@ -238,7 +238,7 @@ def walked(frames):
 
 def test_given_contacts_count():
     live = grounder()
-    live.step(at(), SECOND, contacts=[[True, False], [False, False]])
+    live(at(), SECOND, contacts=[[True, False], [False, False]])
     assert live.contacts.tolist() == [[True, False], [False, False]]
     assert live.locked.tolist() == [True, False]
 
@@ -249,7 +249,7 @@ def test_the_heel_lifts_about_a_locked_ball():
     for i in range(20):
         bent = pose.replace({"LeftFoot": (np.cos(0.02 * i), np.sin(0.02 * i), 0.0, 0.0)})
         contacts = [[i < 5, True], [True, True]]
-        last = live.step(bent, SECOND, contacts=contacts)
+        last = live(bent, SECOND, contacts=contacts)
         motion = motion_of(Clip(np.zeros(1), Pose(last.skeleton, last.q[None])), live.figure)
         ground.append(live.gait.soles.points(motion)[0, 0])
     balls = np.array(ground)[:, 1]
@@ -261,7 +261,7 @@ def test_a_swinging_foot_is_lifted_out_of_the_ground():
     live = grounder(Terrain.stairs(0.15, 0.5, direction=(1, 0, 0)))
     depth = []
     for i in range(60):
-        pose = live.step(at(x=0.02 * i, y=0.06), SECOND, contacts=OFF)
+        pose = live(at(x=0.02 * i, y=0.06), SECOND, contacts=OFF)
         depth.append(-soles_over(live, pose)[:, :2].min())
     assert max(depth) < 5e-3
 
@@ -280,7 +280,7 @@ def test_a_foot_that_comes_to_stand_turning_does_not_turn_on():
         angle = 0.01 * min(i, 30)
         q = at().q.copy()
         q[3:7] = np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0
-        pose = live.step(figure().with_q(q), SECOND, contacts=ON if i >= 20 else OFF)
+        pose = live(figure().with_q(q), SECOND, contacts=ON if i >= 20 else OFF)
         turned.append(pose.world["LeftFoot"].rotations[2])
     assert turned[19] - turned[18] == pytest.approx(0.005, abs=1e-4)
     assert np.abs(np.array(turned[20:]) - turned[20]).max() < 1e-4
@@ -292,12 +292,12 @@ def test_a_foot_that_comes_to_stand_turning_does_not_turn_on():
 @pytest.mark.parametrize("seconds", [-0.1, float("nan"), float("inf")])
 def test_time_is_a_time(seconds):
     with pytest.raises(InputError, match="0 or more seconds"):
-        grounder().step(at(), seconds)
+        grounder()(at(), seconds)
 
 
 def test_a_number_is_requested_where_something_else_is_given():
     with pytest.raises(InputError, match="dt must be a number"):
-        grounder().step(at(), "soon")
+        grounder()(at(), "soon")
     with pytest.raises(InputError, match="blend_halflife must be"):
         grounder(blend_halflife=-1.0)
     with pytest.raises(InputError, match="level must be finite"):
@@ -307,7 +307,7 @@ def test_a_number_is_requested_where_something_else_is_given():
     with pytest.raises(InputError, match=r"thresholds are a poise.Thresholds, not 3"):
         grounder(thresholds=3)
     with pytest.raises(InputError, match="takes a Pose"):
-        grounder().step(at().q, SECOND)
+        grounder()(at().q, SECOND)
     with pytest.raises(InputError, match="a single Pose"):
         Grounder(walk().poses, FLAT)
 
@@ -321,41 +321,41 @@ def test_a_reference_without_frames_is_refused():
 def test_a_crowd_may_be_empty_or_stand_in_rows(shape):
     live = grounder()
     poses = Pose(figure().skeleton, np.broadcast_to(at().q, (*shape, len(at().q))))
-    np.testing.assert_allclose(live.step(poses, SECOND, contacts=ON).q, poses.q, atol=1e-9)
+    np.testing.assert_allclose(live(poses, SECOND, contacts=ON).q, poses.q, atol=1e-9)
     assert live.contacts.shape == (*shape, 2, 2)
     beside = np.broadcast_to(walk().poses.translations[0], (*shape, len(walk().skeleton), 3))
     moved = Pose(walk().skeleton, np.broadcast_to(walk().poses.q[0], (*shape, walk().skeleton.nq)), beside)
-    assert Grounder(walk(), FLAT).step(moved, SECOND).translations.shape == beside.shape
+    assert Grounder(walk(), FLAT)(moved, SECOND).translations.shape == beside.shape
 
 
 def test_a_pose_of_another_figure_is_refused():
     with pytest.raises(InputError, match="another skeleton"):
-        grounder().step(walk().poses[0], SECOND)
+        grounder()(walk().poses[0], SECOND)
 
 
 @pytest.mark.parametrize("contacts", [[True, False, True], [[True, True]] * 3])
 def test_contacts_of_other_legs_are_refused(contacts):
     with pytest.raises(InputError, match="contacts"):
-        grounder().step(at(), SECOND, contacts=contacts)
+        grounder()(at(), SECOND, contacts=contacts)
 
 
 def test_the_number_of_characters_stays():
     live = grounder()
-    live.step(at(), SECOND)
+    live(at(), SECOND)
     with pytest.raises(InputError, match=r"reset\(\)"):
-        live.step(Pose(figure().skeleton, np.tile(at().q, (3, 1))), SECOND)
+        live(Pose(figure().skeleton, np.tile(at().q, (3, 1))), SECOND)
 
 
 def test_after_a_terrain_that_fails_it_begins_again():
     fails = []
     ground = Terrain.function(lambda x, _z: np.full(x.shape, np.nan if fails else 0.0))
     live = grounder(ground)
-    live.step(at(), SECOND)
+    live(at(), SECOND)
     fails.append(True)
     with pytest.raises(InputError, match="terrain function"):
-        live.step(at(x=0.002), SECOND)
+        live(at(x=0.002), SECOND)
     fails.clear()
-    assert np.array_equal(live.step(at(x=0.004), SECOND).q, grounder(ground).step(at(x=0.004), SECOND).q)
+    assert np.array_equal(live(at(x=0.004), SECOND).q, grounder(ground)(at(x=0.004), SECOND).q)
 
 
 # --- the kernel --------------------------------------------------------------------------------------------------
@@ -365,9 +365,9 @@ def test_a_crowd_is_each_alone():
     poses, k = walk().poses, len(walk()) // 2
     crowd, alone = Grounder(walk(), Terrain.noise(0.05)), [Grounder(walk(), Terrain.noise(0.05)) for _ in range(2)]
     for i in range(k):
-        both = crowd.step(poses[[i, i + k]], 1 / 30)
+        both = crowd(poses[[i, i + k]], 1 / 30)
         for j, live in enumerate(alone):
-            assert np.array_equal(both.q[j], live.step(poses[i + j * k], 1 / 30).q)
+            assert np.array_equal(both.q[j], live(poses[i + j * k], 1 / 30).q)
             assert np.array_equal(crowd.contacts[j], live.contacts)
     assert crowd.offsets.shape == (2, 2, 3)
     assert crowd.pelvis.shape == (2,)
@@ -402,7 +402,7 @@ def test_legs_are_where_forward_kinematics_says(scale):
         scales[0, poses.skeleton.index("Hips")] = scale
         poses = Pose(poses.skeleton, poses.q, poses.translations, scales)
     live = Grounder(walk(), FLAT)
-    live.step(poses, SECOND)
+    live(poses, SECOND)
     motion, k = motion_of(Clip(np.zeros(1), poses), live.figure), grounder_walk
     frame = live._frames[0]
     np.testing.assert_allclose(frame[:, : k.TURNS].reshape(2, 4, 3), motion.places[0, :, :4], atol=1e-12)
@@ -416,7 +416,7 @@ import json, numpy as np, poise
 from poise.io import samples
 clip = poise.load(samples.path("humanoid.glb")).clips[0]
 live = poise.Grounder(clip, poise.Terrain.slope(12))
-print(json.dumps([live.step(clip.poses[i], 1 / 30).q.tolist() for i in range(20)]))
+print(json.dumps([live(clip.poses[i], 1 / 30).q.tolist() for i in range(20)]))
 """
 
 
@@ -426,7 +426,7 @@ def test_compiled_and_uncompiled_agree():
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=True, capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     live = Grounder(walk(), Terrain.slope(12))
-    compiled = [live.step(walk().poses[i], 1 / 30).q for i in range(20)]
+    compiled = [live(walk().poses[i], 1 / 30).q for i in range(20)]
     np.testing.assert_allclose(compiled, json.loads(plain.stdout), atol=1e-9)
 
 

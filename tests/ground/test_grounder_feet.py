@@ -24,7 +24,7 @@ from tests.kernels.kernel_entries import entered
 def test_feet_lie_on_a_slope_of_any_direction(direction):
     live = grounder(Terrain.slope(15, direction=direction))
     for _ in range(60):
-        last = live.step(at(), SECOND)
+        last = live(at(), SECOND)
     assert np.abs(soles_over(live, last)[:, :2]).max() < 1e-6
 
 
@@ -45,7 +45,7 @@ def ball_contacts(path):
     live = grounder(thresholds=Thresholds(floor=1e3))  # where it hovers, the ground is not taken to be higher
     found = []
     for x, up in path:
-        live.step(at(x=x, y=up), SECOND)
+        live(at(x=x, y=up), SECOND)
         found.append(bool(live.contacts[:, 1].all()))
     return found
 
@@ -70,11 +70,11 @@ def test_a_foot_whose_lock_broke_turns_as_it_is_animated():
     """Heel and ball stand, but nothing holds them until they have left the ground."""
     live = grounder()
     for i in range(60):
-        live.step(at(x=0.005 * i), SECOND, contacts=ON)
+        live(at(x=0.005 * i), SECOND, contacts=ON)
     assert not live.locked.any()
     turned = at(x=0.3).replace({"LeftFoot": (np.cos(0.15), 0.0, np.sin(0.15), 0.0)})
     for _ in range(60):
-        shown = live.step(turned, SECOND, contacts=ON)
+        shown = live(turned, SECOND, contacts=ON)
     assert not live.locked.any()
     np.testing.assert_allclose(shown.world["LeftFoot"].rotations, turned.world["LeftFoot"].rotations, atol=1e-3)
 
@@ -85,7 +85,7 @@ def test_hips_that_only_turn_are_lowered_by_a_translation():
     assert rest.translations is None
     live = Grounder(rest, Terrain.slope(15, direction=(1, 0, 0)))
     for _ in range(60):
-        shown = live.step(rest, SECOND)
+        shown = live(rest, SECOND)
     assert live.pelvis < 0.0
     motion = motion_of(
         poise.Clip(np.zeros(1), poise.Pose(rest.skeleton, shown.q[None], shown.translations[None])), live.figure
@@ -155,7 +155,7 @@ def test_stairs_are_the_same_as_terrain_or_as_function():
     stairs = Terrain.stairs(0.15, 0.30, direction=(1, 0, 0), start=0.1)
     requested = Terrain.function(lambda x, _z: 0.15 * (np.floor((x - 0.1) / 0.30) + 1.0), step=1e-9, unit=None)
     known, found = (
-        [live.step(at(x=0.021 * i, y=0.05 * abs(np.sin(0.2 * i))), SECOND).q for i in range(60)]
+        [live(at(x=0.021 * i, y=0.05 * abs(np.sin(0.2 * i))), SECOND).q for i in range(60)]
         for live in (grounder(stairs), grounder(requested))
     )
     np.testing.assert_allclose(known, found, atol=1e-6)

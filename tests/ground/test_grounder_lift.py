@@ -111,7 +111,7 @@ def test_a_foot_does_not_move_as_the_ground_under_it_jumps(height):
     live, k = grounder(Terrain.stairs(-height, 0.8, direction=(1, 0, 0))), grounder_walk
     ground, lifts, places = [], [], []
     for i in range(60):
-        live.step(at(x=0.03 * i, y=0.1), SECOND, contacts=OFF)
+        live(at(x=0.03 * i, y=0.1), SECOND, contacts=OFF)
         ground.append(live._frames[0, :, k.UNDER].copy())
         lifts.append(live._state[0, :, k.LIFT].copy())
         places.append(live._state[0, :, k.OUT + 2].copy())
@@ -143,7 +143,7 @@ def let_go(speed):
     live = grounder(farthest=10.0)
     poses = [at(x=speed * SECOND * max(i - 5, 0)) for i in range(46)]
     on = [[[True, True]] * 2 if i < 6 else OFF for i in range(len(poses))]
-    q = np.array([live.step(pose, SECOND, contacts=c).q for pose, c in zip(poses, on, strict=True)])
+    q = np.array([live(pose, SECOND, contacts=c).q for pose, c in zip(poses, on, strict=True)])
     return (ankles(live, q) - ankles(live, np.array([pose.q for pose in poses])))[5:, 0, 0]
 
 
@@ -189,5 +189,5 @@ def test_reset_forgets_the_slope_of_the_steps():
     assert live._state[0, :, grounder_walk.RAMP].min() > 0.2
     live.reset()
     assert np.array_equal(shown(live, [at(x=0.03 * i, y=0.1) for i in range(30)], contacts=OFF), first)
-    live.step(at(x=9.0), SECOND, contacts=OFF)  # put elsewhere: everything begins anew
+    live(at(x=9.0), SECOND, contacts=OFF)  # put elsewhere: everything begins anew
     assert np.abs(live._state[0, :, grounder_walk.RAMP]).max() == 0.0

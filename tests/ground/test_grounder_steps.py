@@ -30,7 +30,7 @@ def climbed(clip, aside):
     moved = clip.poses.q.copy()
     moved[:, [0, 2]] += aside * live.figure.metre
     source = Clip(clip.times, Pose(clip.skeleton, moved)).resample(RATE)
-    shown = [live.step(pose, 1.0 / RATE).q for pose in source.poses]
+    shown = [live(pose, 1.0 / RATE).q for pose in source.poses]
     return live, source, Clip(source.times, Pose(clip.skeleton, np.array(shown)))
 
 
@@ -57,7 +57,7 @@ def live_stands(live, source):
     live.reset()
     locked = []
     for pose in source.poses:
-        live.step(pose, 1.0 / RATE)
+        live(pose, 1.0 / RATE)
         locked.append(live.locked)
     return np.array(locked)[..., None]
 
@@ -183,7 +183,7 @@ def test_hips_on_level_ground_are_drawn_down_by_5_mm_a_frame_at_most(data, name,
     q[:, [0, 2]] *= longer  # the way: locked feet are left behind
     source = Clip(clip.times / fast, clip.poses.with_q(q)).resample(RATE)
     live = Grounder(clip, Terrain.flat())
-    shown = Clip(source.times, Pose(clip.skeleton, np.array([live.step(pose, 1.0 / RATE).q for pose in source.poses])))
+    shown = Clip(source.times, Pose(clip.skeleton, np.array([live(pose, 1.0 / RATE).q for pose in source.poses])))
     before, after = (motion_of(each, live.figure).places[:, :, HIP, 2].mean(axis=1) for each in (source, shown))
     beyond = np.abs(np.diff(after)) - np.abs(np.diff(before))
     assert beyond[NEAR:].max() <= 0.005  # m; the first frames come to rest

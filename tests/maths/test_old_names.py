@@ -77,3 +77,19 @@ def test_contacts_are_written_with_the_path_first_by_the_old_name(tmp_path):
     assert (tmp_path / "old.json").read_bytes() == (tmp_path / "new.json").read_bytes()
     loaded = poise.load_contacts(tmp_path / "new.json", "walk", ["left"], times)
     np.testing.assert_array_equal(loaded.heel, contacts.heel)
+
+
+def test_a_grounder_is_called_and_steps_by_its_old_method():
+    ground = poise.Terrain.flat()
+    shown = poise.Grounder(REST, ground)(REST, dt=0.1)
+    with pytest.warns(DeprecationWarning, match=r"Grounder\.step was renamed to grounder\(pose, dt\)") as caught:
+        stepped = poise.Grounder(REST, ground).step(REST, dt=0.1)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(stepped.q, shown.q)
+
+
+def test_what_is_called_for_each_target_names_its_skeleton():
+    goal = poise.Position("LeftHand", [0.4, 1.2, 0.3])
+    tracker, prepared = poise.Tracker(REST, goal), poise.prepare(REST, goal)
+    grounder = poise.Grounder(REST, poise.Terrain.flat())
+    assert tracker.skeleton == prepared.skeleton == grounder.skeleton == REST.skeleton

@@ -78,7 +78,7 @@ CALLS = {
     "no sample": (lambda: poise.sample("human"), "did you mean 'humanoid"),
     "a negative step": (lambda: poise.Tracker(REST, HAND)([0, 1, 0], dt=-1), "dt is the time since the last frame"),
     "a step of the ground": (
-        lambda: poise.Grounder(REST, poise.Terrain.flat()).step(REST, dt=-1), "dt is the time since the last frame"
+        lambda: poise.Grounder(REST, poise.Terrain.flat())(REST, dt=-1), "dt is the time since the last frame"
     ),
     "axes of Euler angles": (lambda: REST.euler("XYX"), "known: XYZ"),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from poise.ground.live import Gait, Springs, gait_of, pack
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, abbreviate, finite, prepare_for_kernel, real
+from poise.maths.old_names import make_alias
 from poise.model.clip import Clip
 from poise.model.kinematics import KinematicsTable
 from poise.model.pose import Pose
@@ -29,7 +30,7 @@ _STEEPEST = math.radians(40.0)
 
 
 class Grounder:
-    """Feet on the ground, live: call `step` once per frame with the animated pose and get the planted one.
+    """Feet on the ground, live: call it once per frame with the animated pose.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class Grounder:
     Examples
     --------
     >>> grounder = poise.Grounder(clip, poise.Terrain.slope(10))
-    >>> shown = grounder.step(pose, dt=1 / 60)
+    >>> shown = grounder(pose, dt=1 / 60)
     """
 
     def __init__(
@@ -177,7 +178,7 @@ class Grounder:
         self._begin(())
         self._count = -1
 
-    def step(self, pose: Pose, dt: float = 1 / 60, *, contacts: ArrayLike | None = None) -> Pose:
+    def __call__(self, pose: Pose, dt: float = 1 / 60, *, contacts: ArrayLike | None = None) -> Pose:
         """Return the pose with its feet on the ground.
 
         Parameters
@@ -200,7 +201,7 @@ class Grounder:
         if not 0.0 <= seconds < math.inf:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         if not isinstance(pose, Pose):
-            raise InputError(f"step() takes a Pose, such as clip.at(seconds), not {abbreviate(pose)}")
+            raise InputError(f"a Grounder takes a Pose, such as clip.at(seconds), not {abbreviate(pose)}")
         if pose.skeleton is not self.figure.skeleton and pose.skeleton != self.figure.skeleton:
             raise InputError("the pose is of another skeleton than the figure that the Grounder was made for")
         q = np.array(pose.q)
@@ -216,6 +217,8 @@ class Grounder:
             raise
         moved = translations.reshape(*self._shape, *translations.shape[1:]) if translations.shape[1] else None
         return Pose.make_unchecked(pose.skeleton, q, moved, pose.scales)
+
+    step: ClassVar[Any] = make_alias("Grounder.step", __call__, "grounder(pose, dt)")
 
     def _run(self, dt: float, given: Floats, q: Floats, translations: Floats, scales: Floats) -> None:
         """Move q and translations on by a frame."""

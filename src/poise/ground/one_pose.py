@@ -89,4 +89,4 @@ def plant_pose(
         if rig is None and pose.shape:
             raise InputError("a batch of poses needs to know how the figure stands: give rig= or reference=")
     live = Grounder(reference, terrain, rig=rig, legs=legs, up=up, metre=metre, level=level, steepest=steepest)
-    return live.step(pose, 0.0, contacts=contacts)
+    return live(pose, 0.0, contacts=contacts)

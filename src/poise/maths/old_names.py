@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def make_alias(old: str, new: _Function) -> _Function:
+def make_alias(old: str, new: _Function, new_name: str = "") -> _Function:
     """Make the alias of a renamed function or class method. It warns, then calls the function.
 
-    `is_alias` marks it for listings of names.
+    `is_alias` marks it for listings of names. `new_name` is for a function without a name of its own, such as a call.
     """
     function: Callable[..., Any] = getattr(new, "__func__", new)
 
     @wraps(function)
     def alias(*args: Any, **options: Any) -> Any:
-        warn_of_old_name(old, function.__name__)
+        warn_of_old_name(old, new_name or function.__name__)
         return function(*args, **options)
 
     alias.__name__ = old.rpartition(".")[2]

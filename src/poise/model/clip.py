@@ -23,7 +23,7 @@ from poise.maths.old_names import make_alias
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
 
-# --- Channels: keys of one channel of one joint, with interpolation ----------------------------------------------------
+# --- Channels: keys of one channel of one joint, with interpolation --------------------------------------------------
 
 
 ChannelPath = Literal["translation", "rotation", "scale"]

@@ -21,6 +21,7 @@ from poise.maths.arguments import check_function, check_integer, one_of
 from poise.maths.arrays import Floats, finite
 from poise.maths.caching import get_or_compute
 from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Goals, Near, is_joint_goal
 from poise.problem.plan import broadcast_goals, build_goal_key, find_preferred_shape
@@ -68,6 +69,11 @@ class Prepared:
     def __repr__(self) -> str:
         joints = ", ".join(repr(goal.joint) for goal in self.problem.goals if is_joint_goal(goal))
         return f"Prepared({self.solver.name}, targets of {joints or 'no joint'})"
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The moved skeleton."""
+        return self.problem.skeleton
 
     @property
     def solver(self) -> solvers.Solver:
