@@ -142,3 +142,24 @@ def test_loading_a_rig_with_contacts_in_its_sidecar(tmp_path, data):
     rig.write_bytes((data / "bvh/walk_mass.bvh").read_bytes())
     save_contacts(some(), tmp_path / "walk_mass.ik.toml", "walk_mass")
     assert len(poise.load(rig).clips) == 1
+
+
+def test_planting_takes_the_path_of_a_file(tmp_path):
+    rig = poise.load(poise.samples.path("humanoid.glb"))
+    clip, path = rig.clips[0], tmp_path / "steps.json"
+    stands = Contacts.from_intervals(
+        {"left": {"heel": [[0.0, 0.3]], "ball": [[0.0, 0.3]]}, "right": {"heel": [[0.5, 0.7]], "ball": []}},
+        ("left", "right"),
+        clip.times,
+    )
+    save_contacts(stands, path, clip.name)
+    by_path = poise.lock_feet(clip, rig=rig, contacts=str(path))
+    by_value = poise.lock_feet(clip, rig=rig, contacts=load_contacts(path, clip.name, ("left", "right"), clip.times))
+    np.testing.assert_array_equal(by_path.poses.q, by_value.poses.q)
+    same(by_path.contacts, by_value.contacts)
+    assert by_path.contacts.heel.any()
+    one_leg = poise.plant_feet(clip, poise.Terrain.flat(), rig=rig, legs=["right"], contacts=path)
+    assert one_leg.contacts.legs == ("right",)
+    (tmp_path / "empty.toml").write_text("")
+    with pytest.raises(FileError, match=rf"empty\.toml: holds no contacts of the clip '{clip.name}'"):
+        poise.lock_feet(clip, rig=rig, contacts=tmp_path / "empty.toml")

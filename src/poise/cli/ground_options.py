@@ -10,10 +10,9 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from poise.errors import FileError, InputError
-from poise.ground.contact import contact_files
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import figure_of
-from poise.ground.plant import even
+from poise.ground.plant import even, load_clip_contacts
 from poise.ground.terrain.directions import turned_by
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import is_shape, terrain_of
@@ -40,17 +39,12 @@ def load_contacts(
     contact_file = path or build_sidecar_path(file)
     if path is None and not is_file(contact_file):
         return None, ""
-    leg_names = tuple(leg.name for leg in figure_of(clip, rig=rig).legs)
-    times = even(clip)[0].times
-    contacts = contact_files.load_contacts(contact_file, clip.name, leg_names, times)
+    contacts = load_clip_contacts(contact_file, clip, rig, legs)
     if contacts is None:
         if path is not None:
             raise FileError(path, f"holds no contacts of the clip {clip.name!r}")
         return None, ""
-    intervals = {
-        leg: point_intervals for leg, point_intervals in contacts.intervals().items() if legs is None or leg in legs
-    }
-    return Contacts.from_intervals(intervals, tuple(legs or leg_names), times), f"contacts are those of {contact_file}"
+    return contacts, f"contacts are those of {contact_file}"
 
 
 def check_contacts_path(path: Path) -> None:

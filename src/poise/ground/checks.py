@@ -86,7 +86,9 @@ def for_legs(contacts: Contacts, motion: Motion) -> Contacts:
     legs = tuple(leg.name for leg in motion.figure.legs)
     if not isinstance(contacts, Contacts):
         what: Any = type(contacts).__name__
-        raise InputError(f"contacts are a poise.Contacts, such as planted.contacts, not a {what}")
+        raise InputError(
+            f"contacts are a poise.Contacts, such as planted.contacts, or the path of a file, not a {what}"
+        )
     if contacts.legs != legs:
         raise InputError(f"these contacts are of the legs {', '.join(contacts.legs)}; the clip's: {', '.join(legs)}")
     if contacts.times.shape != motion.times.shape or np.abs(contacts.times - motion.times).max(initial=0.0) > _SAME:

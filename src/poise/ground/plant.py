@@ -6,15 +6,17 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from poise.errors import InputError, UnsupportedError
+from poise.errors import FileError, InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
 from poise.ground.bearing.parts import Bearing, leaning
 from poise.ground.checks import check_terrain
 from poise.ground.contact.already import already_standing
+from poise.ground.contact.contact_files import load_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.plants import Plants, plants_as_they_are
 from poise.ground.contact.soles import Soles
@@ -129,7 +131,7 @@ def plant_feet(
     *,
     rig: Rig | None = None,
     legs: Sequence[str] | None = None,
-    contacts: Contacts | None = None,
+    contacts: Contacts | str | PathLike[str] | None = None,
     soles: Soles | None = None,
     in_place: InPlace = "travel",
     stride: Stride = "keep",
@@ -154,7 +156,8 @@ def plant_feet(
         Names of the legs to plant, of `humanoid(rig).legs` and `.apart`; by default all.
     contacts
         When feet stand; by default found by the speed and height of heel and ball, less where a leg is too short to
-        hold its foot without folding up another leg, and where a joint would pop.
+        hold its foot without folding up another leg, and where a joint would pop. A path is a .json file, or a sidecar
+        (.toml) with contacts of this clip, as for `--contacts` of the command line.
     soles
         The points of the feet that stand, such as those of another clip of this figure; by default found.
     in_place
@@ -204,7 +207,8 @@ def plant_feet(
     options = Allowed(steepest, farthest, stretch).checked()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = seen_of(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
+    found_contacts = _load_given(contacts, clip, rig, legs)
+    seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
     if _one_of(stride, "stride", Stride) == "fit":
         return _fitted(clip, seen, terrain, options, feet_only=feet_only, notes=note)
     left = _left(clip, seen, terrain, soles, options, feet_only=feet_only, notes=note)
@@ -219,7 +223,7 @@ def lock_feet(
     *,
     rig: Rig | None = None,
     legs: Sequence[str] | None = None,
-    contacts: Contacts | None = None,
+    contacts: Contacts | str | PathLike[str] | None = None,
     soles: Soles | None = None,
     in_place: InPlace = "keep",
     feet_only: bool = False,
@@ -245,11 +249,39 @@ def lock_feet(
     feet_only = check_bool("feet_only", feet_only)
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = seen_of(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
+    found_contacts = _load_given(contacts, clip, rig, legs)
+    seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
     seen = seen if feet_only else with_bearing(clip, seen, near=0.0)  # nothing is to be in the ground
     floor = floor_of(clip, seen, near=0.0)
     options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
+
+
+def _load_given(
+    contacts: Contacts | str | PathLike[str] | None, clip: Clip, rig: Rig | None, legs: Sequence[str] | None
+) -> Contacts | None:
+    """Load contacts given by a path; return others as they are."""
+    if not isinstance(contacts, str | PathLike):
+        return contacts
+    loaded = load_clip_contacts(contacts, clip, rig, legs)
+    if loaded is None:
+        raise FileError(contacts, f"holds no contacts of the clip {clip.name!r}")
+    return loaded
+
+
+def load_clip_contacts(
+    path: str | PathLike[str], clip: Clip, rig: Rig | None, legs: Sequence[str] | None
+) -> Contacts | None:
+    """Load the contacts of some legs of a clip.
+
+    The file may also have other legs of the figure. Returns None for a sidecar without contacts of the clip.
+    """
+    leg_names, times = tuple(leg.name for leg in figure_of(clip, rig=rig).legs), even(clip)[0].times
+    contacts = load_contacts(path, clip.name, leg_names, times)
+    if contacts is None or legs is None:
+        return contacts
+    intervals = {leg: points for leg, points in contacts.intervals().items() if leg in legs}
+    return Contacts.from_intervals(intervals, tuple(legs), times)
 
 
 def _one_of(word: Any, name: str, known: Any) -> Any:
