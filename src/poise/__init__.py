@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from poise.io.robot_motion import save_motion as save_motion
     from poise.io.samples import sample as sample
     from poise.model.anatomy.humanoid import Humanoid as Humanoid
-    from poise.model.anatomy.humanoid import humanoid as humanoid
     from poise.model.clip import Channel as Channel
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from poise.model.pose import Transforms as Transforms
     from poise.model.rig import Rig as Rig
     from poise.model.rig import Skin as Skin
+    from poise.model.rig_roles import humanoid as humanoid
     from poise.model.roles import Leg as Leg
     from poise.model.roles import Roles as Roles
     from poise.model.skeleton import Coupling as Coupling
@@ -190,7 +190,7 @@ _MODULE_BY_NAME = {
     "convert": "conversion.convert",
     "each": "batch.each",
     "fit": "solving.fit",
-    "humanoid": "model.anatomy.humanoid",
+    "humanoid": "model.rig_roles",
     "load": "io.registry",
     "load_contacts": "ground.contact.contact_files",
     "load_markers": "io.markers",
@@ -246,7 +246,13 @@ def _draw_result(*args: Any, **options: Any) -> None:
     plot.draw_result(*args, **options)
 
 
-late_binding.draw_result = _draw_result
+def _find_roles(rig: Any) -> Any:
+    from poise.model.rig_roles import humanoid  # noqa: PLC0415  (slow to import)
+
+    return humanoid(rig)
+
+
+late_binding.draw_result, late_binding.find_roles = _draw_result, _find_roles
 
 if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept any name
     __all__ = sorted([*_MODULE_BY_NAME, *_PUBLIC_MODULES])  # noqa: PLE0605

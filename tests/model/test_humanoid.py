@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
 import random
 import re
 import shutil
@@ -238,3 +239,13 @@ def test_only_rigs_and_skeletons_are_accepted():
 def test_no_joints():
     found = poise.humanoid(poise.Skeleton.build([], [], []))
     assert (dict(found.joints), found.legs, found.missing) == ({}, (), REQUIRED_BONES)
+
+
+def test_a_rig_has_its_roles():
+    rig = poise.load(poise.samples.path("humanoid.glb"))
+    assert rig.roles == poise.humanoid(rig)
+    assert rig.roles is rig.roles
+    assert rig.roles.limits() == poise.humanoid(rig).limits()
+    named = dataclasses.replace(rig, humanoid={"head": "Neck"}, sidecar_roles=frozenset({"head"}))
+    assert named.roles.joints["head"] == "Neck"
+    assert pickle.loads(pickle.dumps(rig)).roles == rig.roles  # noqa: S301  (our own bytes)

@@ -18,9 +18,9 @@ from poise.io.gltf.extras import format_limit
 from poise.io.registry import load
 from poise.io.sidecar import append_limits, read_sidecar_text
 from poise.maths.formatting import format_count
-from poise.model.anatomy.humanoid import humanoid
 from poise.model.anatomy.joint_limits import JointLimit
 from poise.model.rig import Rig
+from poise.model.rig_roles import humanoid
 from poise.model.skeleton import Kind
 
 _SIDECAR_HEADER = (

@@ -153,7 +153,7 @@ def plant_feet(
     rig
         The rig whose roles say which joints are legs (its sidecar counts); by default the clip's skeleton is asked.
     legs
-        Names of the legs to plant, of `humanoid(rig).legs` and `.apart`; by default all.
+        Names of the legs to plant, of `rig.roles.legs` and `.apart`; by default all.
     contacts
         When feet stand; by default found by the speed and height of heel and ball, less where a leg is too short to
         hold its foot without folding up another leg, and where a joint would pop. A path is a .json file, or a sidecar

@@ -6,5 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 draw_result: Callable[..., None]  # poise.plot.draw_result, for Result.plot
+find_roles: Callable[[Any], Any]  # poise.humanoid, for Rig.roles

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from poise.errors import InputError, UnknownNameError, quote_value
+from poise.maths import late_binding
 from poise.maths.arguments import check_entries, check_names, check_text, require
 from poise.maths.arrays import Floats, finite
 from poise.maths.caching import FrozenValue
@@ -17,6 +18,9 @@ from poise.maths.formatting import format_fields
 from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from poise.model.anatomy.humanoid import Humanoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,8 @@ class Rig(FrozenValue):
     skins
         The joints of each deformed mesh.
     humanoid
-        VRM 1.0 bone names to joint names, from the sidecar and from the file's own map; see `poise.humanoid`.
+        VRM 1.0 bone names to joint names, from the sidecar and from the file's own map; `roles` adds those that are
+        found.
     notes
         Repairs and ignored parts of the file, one sentence each.
     path
@@ -123,6 +128,11 @@ class Rig(FrozenValue):
     def rest(self) -> Pose:
         """The rest pose; a robot's is the legal pose nearest zero."""
         return Pose(self.skeleton, self.skeleton.rest_q)
+
+    @cached_property
+    def roles(self) -> Humanoid:
+        """The roles of the joints, the same as `poise.humanoid(rig)`. They are found at the first use."""
+        return late_binding.find_roles(self)
 
     def clip(self, name: str) -> Clip:
         """Find a clip by name."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from poise.errors import InputError
+from poise.model.anatomy.humanoid import Humanoid
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES
 from poise.model.roles.character_tree import CharacterTree, Role
@@ -38,6 +40,27 @@ def search_roles(rig: Rig | Skeleton) -> Roles:
         if role in BONES
     }
     return search_tree(_build_character_tree(rig), declared_roles)
+
+
+def humanoid(rig: Rig | Skeleton) -> Humanoid:
+    """Find the roles of a character's joints.
+
+    Parameters
+    ----------
+    rig
+        A rig, or a skeleton alone.
+
+    Returns
+    -------
+    Humanoid
+        Roles from these sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and
+        position at rest. Its `limits()` are those of people.
+    """
+    roles = search_roles(rig)
+    fields = {each.name: getattr(roles, each.name) for each in dataclasses.fields(roles)}
+    if isinstance(rig, Rig):
+        return Humanoid(**fields, skeleton=rig.skeleton, clips=rig.clips)
+    return Humanoid(**fields, skeleton=rig)
 
 
 def _build_character_tree(rig: Rig) -> CharacterTree:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,8 +12,6 @@ from poise.model.anatomy.joint_limits import JointLimit, compute_joint_limits
 from poise.model.anatomy.rest_geometry import find_confident_joints, find_joint_axes
 from poise.model.clip import Clip
 from poise.model.limits import Limit
-from poise.model.rig import Rig
-from poise.model.rig_roles import search_roles
 from poise.model.roles.bone_names import REQUIRED_BONES
 from poise.model.roles.roles import MIN_CONFIDENCE, Roles
 from poise.model.skeleton import Kind, Skeleton
@@ -112,24 +109,3 @@ class Humanoid(Roles):
                 "declare them in the sidecar"
             )
         return ", ".join(clauses)
-
-
-def humanoid(rig: Rig | Skeleton) -> Humanoid:
-    """Find the roles of a character's joints.
-
-    Parameters
-    ----------
-    rig
-        A rig, or a skeleton alone.
-
-    Returns
-    -------
-    Humanoid
-        Roles from these sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and
-        position at rest. Its `limits()` are those of people.
-    """
-    roles = search_roles(rig)
-    fields = {each.name: getattr(roles, each.name) for each in dataclasses.fields(roles)}
-    if isinstance(rig, Rig):
-        return Humanoid(**fields, skeleton=rig.skeleton, clips=rig.clips)
-    return Humanoid(**fields, skeleton=rig)
