@@ -91,6 +91,7 @@ class TestBench:
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         assert {"cpu", "cores", "lanes", "python", "numba"} <= set(found["machine"])
+        assert found["units"] == {"solved": "%", "median": "unit of the row", "p99": "unit of the row"}
         rows = {row["what"].partition(",")[0]: row for row in found["rows"]}
         assert {"arm", "figure", "ten bones", "arm.urdf", "humanoid.bvh"} <= set(rows)
         for row in found["rows"]:

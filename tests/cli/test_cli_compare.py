@@ -27,6 +27,9 @@ def test_json_of_an_arm_asks_for_places_by_itself():
     document = json.loads(done.stdout)
     assert document["task"]["goal"] == "Place"
     assert {row["method"] for row in document["methods"]} == {"ccd", "levenberg_marquardt"}
+    units = document["units"]
+    assert (units["metres_per_unit"], units["angle"]) == (1.0, "rad")
+    assert {column["unit"] for column in document["columns"].values()} - {"", "%", "rad"} <= units.keys()
 
 
 def test_a_chain_a_goal_and_options_of_solvers():

@@ -36,6 +36,7 @@ from poise.cli.batch_files import (
 from poise.cli.files import check_batch_outputs
 from poise.cli.progress import show_progress
 from poise.cli.terminal import say
+from poise.cli.units import FOOT_ROW_UNITS, build_units
 from poise.errors import FileError, InputError, PoiseError, PoiseWarning, escape_controls, quote_path
 from poise.io.files import encode_text, find_leftovers, write_atomically
 
@@ -355,6 +356,7 @@ def _print_summary(rows: list[ResultRow], table_path: Path, *, as_json: bool) ->
             "files": len(rows),
             "ok": len(rows) - len(problem_rows),
             "table": str(table_path),
+            "units": build_units(None, **FOOT_ROW_UNITS),
             "rows": rows,
         }
         typer.echo(json.dumps(document, indent=1))

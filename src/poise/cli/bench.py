@@ -45,7 +45,13 @@ def bench(
             advance(1, f"measuring: {name}")
             rows += measure(QUICK_SIZE if effort == BenchEffort.QUICK else FULL_SIZE)
     if as_json:
-        typer.echo(json.dumps({"machine": read_machine_info(), "rows": [row._asdict() for row in rows]}, indent=1))
+        # each row has the unit of its median and p99
+        document = {
+            "machine": read_machine_info(),
+            "units": {"solved": "%", "median": "unit of the row", "p99": "unit of the row"},
+            "rows": [row._asdict() for row in rows],
+        }
+        typer.echo(json.dumps(document, indent=1))
         return
     _print_table(rows)
     say("on: " + ", ".join(f"{name} {value}" for name, value in read_machine_info().items()))

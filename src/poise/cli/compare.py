@@ -17,6 +17,7 @@ from poise.cli.files import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, l
 from poise.cli.progress import show_progress
 from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
+from poise.cli.units import build_units
 from poise.comparison import compare as compare_module
 from poise.comparison.compare import SUFFIXES, Comparison
 from poise.comparison.data import format_table
@@ -126,7 +127,7 @@ def compare(
         )  # fmt: skip
     if out is not None:
         comparison.save(out)
-    _print_comparison(comparison, out, as_json=as_json)
+    _print_comparison(comparison, rig, out, as_json=as_json)
 
 
 def _check_report_path(out: Path) -> None:
@@ -185,9 +186,11 @@ def _format_rig_name(rig: Rig) -> str:
     return "" if rig.path is None else escape_controls(rig.path.name)
 
 
-def _print_comparison(comparison: Comparison, out: Path | None, *, as_json: bool) -> None:
+def _print_comparison(comparison: Comparison, rig: Rig, out: Path | None, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(comparison.document(), indent=1, allow_nan=False))
+        units = build_units(rig.skeleton.metres_per_unit, distance="file unit", us="1e-6 s")
+        document = comparison.document() | {"units": units}
+        typer.echo(json.dumps(document, indent=1, allow_nan=False))
         return
     console = Console()
     say(*format_table(comparison, console.width if console.is_terminal else 120).split("\n"))

@@ -14,6 +14,7 @@ from poise.cli import batch_files
 from poise.cli.batch_run import run_batch
 from poise.cli.files import IncludeRoot, check_differs_from_input, check_writable
 from poise.cli.terminal import say
+from poise.cli.units import build_units
 from poise.conversion.convert import Converted
 from poise.conversion.convert import convert as convert_file
 from poise.errors import InputError
@@ -130,7 +131,7 @@ def _parse_paths(files: list[Path], out: Path | None) -> tuple[Path, Path]:
 
 def _print_result(result: Converted, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(build_json(result), indent=1, allow_nan=False))
+        typer.echo(json.dumps(build_json(result) | {"units": build_units(None)}, indent=1, allow_nan=False))
         return
     for path in result.files:
         say(f"wrote {path}")

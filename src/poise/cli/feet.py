@@ -36,6 +36,7 @@ from poise.cli.files import (
 from poise.cli.ground_options import DirectionOption, TerrainOptions, build_terrain, check_contacts_path, load_contacts
 from poise.cli.progress import show_progress
 from poise.cli.terminal import say
+from poise.cli.units import FOOT_UNITS, build_units
 from poise.errors import FileError, InputError, PoiseError, UnsupportedError, escape_unprintable, prefix_file_name
 from poise.ground.contact.contact_files import save_contacts
 from poise.ground.contact.contacts import Contacts
@@ -253,6 +254,7 @@ def build_json(outcome: PlantOutcome) -> dict[str, Any]:
     return {
         **planted.report.as_object(),
         "clip": outcome.clip_name,
+        "units": build_units(outcome.rig.skeleton.metres_per_unit, **FOOT_UNITS),
         "notes": outcome.notes,
         "joints": {leg.name: [leg.upper, leg.lower, leg.foot, leg.toes] for leg in character.legs},
         "up": character.up,

@@ -14,6 +14,7 @@ import typer
 
 from poise.cli.files import IncludeRoot
 from poise.cli.terminal import say
+from poise.cli.units import build_units
 from poise.errors import escape_unprintable, join_names
 from poise.io.gltf.extras import format_limit
 from poise.io.markers import Markers, load_markers
@@ -360,6 +361,7 @@ def build_markers_json(markers: Markers, file: Path) -> dict[str, Any]:
         "seconds": len(markers) / markers.fps,
         "first_frame": markers.first_frame,
         "metres_per_unit": markers.metres_per_unit,
+        "units": build_units(markers.metres_per_unit),
         "up": markers.up,
         "size": _compute_marker_extent(markers),
         "markers": [
@@ -436,6 +438,7 @@ def build_json(rig: Rig, file: Path) -> dict[str, Any]:
         "nq": skeleton.nq,
         "nv": skeleton.nv,
         "metres_per_unit": skeleton.metres_per_unit,
+        "units": build_units(skeleton.metres_per_unit),
         "up": skeleton.up,
         "size": compute_extent(rig, roles).tolist(),
         "height": compute_height(rig, roles),

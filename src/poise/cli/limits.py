@@ -12,6 +12,7 @@ import typer
 from poise.cli.files import IncludeRoot, check_writable
 from poise.cli.info import describe_limit
 from poise.cli.terminal import say
+from poise.cli.units import build_units
 from poise.errors import InputError, escape_unprintable
 from poise.io.files import build_sidecar_path, write_atomically
 from poise.io.gltf.extras import format_limit
@@ -78,7 +79,11 @@ def limits(
         write_atomically(change.path, change.new_text.encode())
     if as_json:
         typer.echo(
-            json.dumps(_build_change_json(change, file, is_written=bool(change.added_limits) and not dry_run), indent=1)
+            json.dumps(
+                _build_change_json(change, file, is_written=bool(change.added_limits) and not dry_run)
+                | {"units": build_units(rig.skeleton.metres_per_unit)},
+                indent=1,
+            )
         )
     else:
         say(*_format_change(change, dry_run=dry_run))
@@ -135,7 +140,12 @@ def _build_limits_json(rig: Rig, file: Path) -> dict[str, Any]:
         for name, limit in zip(skeleton.names, skeleton.limits, strict=True)
         if limit is not None
     }
-    return {"file": str(file), "joints": len(skeleton), "limits": limit_documents}
+    return {
+        "file": str(file),
+        "joints": len(skeleton),
+        "units": build_units(skeleton.metres_per_unit),
+        "limits": limit_documents,
+    }
 
 
 def _format_change(change: SidecarChange, *, dry_run: bool) -> list[str]:

@@ -38,6 +38,7 @@ from poise.cli.solve_result import build_header, find_max_error, write_csv, writ
 from poise.cli.solver_options import make_solver
 from poise.cli.target_file import TargetTable, open_target_table
 from poise.cli.terminal import say
+from poise.cli.units import build_units
 from poise.errors import InputError
 from poise.io.registry import ALL_CLIPS, load
 from poise.io.text_parsing import is_number
@@ -114,8 +115,11 @@ def _write_results(chunks: _SolvedChunks, out: Path | None, skeleton: Skeleton, 
     if out is not None:
         write_csv(chunks, out, header)
     else:
-        print_rows = write_json_rows if as_json else write_csv_rows
-        print_rows(chunks, typer.get_text_stream("stdout"), header)
+        stream = typer.get_text_stream("stdout")
+        if as_json:
+            write_json_rows(chunks, stream, header, skeleton.metres_per_unit)
+        else:
+            write_csv_rows(chunks, stream, header)
     return chunks.reached_count
 
 
@@ -282,6 +286,7 @@ def build_json(baked: Baked, out: Path | None) -> dict[str, Any]:
     result, missed_frames = baked.result, _find_missed_frames(baked)
     return {
         "clip": baked.name, "frames": len(baked), "reached": len(baked) - len(missed_frames), "solver": result.solver,
+        "units": build_units(baked.poses.skeleton.metres_per_unit),
         "worst_position_error": find_max_error(result.position_errors),
         "worst_angle_error": find_max_error(result.angle_errors),
         "missed": [{"frame": i, "status": str(Status(int(result.codes[i])))} for i in missed_frames.tolist()],

@@ -14,6 +14,7 @@ import typer
 
 from poise.cli.goal_options import format_goal_kind
 from poise.cli.terminal import say
+from poise.cli.units import build_units
 from poise.errors import FileError, UnsupportedError, join_names
 from poise.io.files import name_part_file, replace_file, resolve_target
 from poise.io.joint_values import compute_joint_numbers, list_columns, list_table_columns
@@ -52,6 +53,7 @@ def build_json(result: Result, prefer: Prefer) -> dict[str, Any]:
         "message": result.message(),
         "goal": format_goal_kind(type(goal)),
         "prefer": prefer,
+        "units": build_units(pose.skeleton.metres_per_unit),
         "position_error": find_max_error(result.position_errors),
         "angle_error": find_max_error(result.angle_errors),
         "tolerance": result.tolerance,
@@ -182,12 +184,13 @@ def write_csv_rows(results: Iterable[Result], file: TextIO, header: list[str]) -
         file.flush()
 
 
-def write_json_rows(results: Iterable[Result], file: TextIO, header: list[str]) -> None:
+def write_json_rows(results: Iterable[Result], file: TextIO, header: list[str], metres_per_unit: float | None) -> None:
     """Write one JSON object, a line per row.
 
-    It is {"columns": [...], "rows": [...]}; each chunk is written as it is solved.
+    It is {"columns": [...], "units": {...}, "rows": [...]}; each chunk is written as it is solved.
     """
-    file.write(f'{{"columns": {json.dumps(header)}, "rows": [')
+    units = json.dumps(build_units(metres_per_unit))
+    file.write(f'{{"columns": {json.dumps(header)}, "units": {units}, "rows": [')
     comma = "\n"
     for result in results:
         for row in _build_rows(result):
