@@ -11,8 +11,9 @@ import rich.markup
 import poise
 from poise import cli, solvers
 from poise.cli.goal_options import parse_goal
+from poise.cli.solver_options import make_solver
 from poise.io import samples
-from tests.command_line import HUMANOID, run
+from tests.command_line import ARM, HUMANOID, run
 
 SOLVE = ("solve", HUMANOID)
 
@@ -247,3 +248,23 @@ class TestEveryFrame:
         done = self.solve("--joint", "LeftHand", "--targets", str(tmp_path / "hand.npy"))
         assert done.returncode == 2
         assert "the table 3 targets: give one each" in done.stderr
+
+
+class TestIterations:
+    @pytest.mark.parametrize("name", solvers.names())
+    def test_a_named_solver_is_that_of_python(self, name):
+        pose = poise.load(ARM).pose
+        goals = (poise.Position("tool", (0.3, 0.2, 0.4)),)
+        if not hasattr(solvers.make_solver(name), "iterations"):
+            with pytest.raises(poise.InputError, match=f"the solver {name} has no --iterations"):
+                make_solver(name, pose, goals, "first", iterations=7)
+            return
+        assert make_solver(name, pose, goals, "first", iterations=7) == solvers.make_solver(name, iterations=7)
+
+    def test_auto_names_its_solver_and_python_gives_the_same_pose(self):
+        words = ("--joint", "tool", "--to", "0.3", "0.2", "0.4", "--iterations", "2", "--restarts", "0", "--json")
+        found = json.loads(run("solve", ARM, *words).stdout)
+        solver = solvers.make_solver(found["solver"], iterations=2, restarts=0)
+        result = poise.solve(poise.load(ARM).pose, poise.Position("tool", (0.3, 0.2, 0.4)), solver=solver)
+        assert found["iterations"] == int(result.iterations)
+        assert list(found["joints"].values()) == pytest.approx([result.pose.q[i] for i in range(len(found["joints"]))])

@@ -425,7 +425,12 @@ def solve(  # `Command` below accepts repeated --joint
         list[str] | None,
         typer.Option("--option", metavar="NAME=VALUE", help="an option of --solver; `poise solvers NAME` lists them"),
     ] = None,
-    iterations: Annotated[int | None, typer.Option(min=0, help="maximum iterations; default: the solver's own")] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="option `iterations` of the solver: its maximum iterations; default: the solver's own"
+        ),
+    ] = None,
     restarts: Annotated[
         int | None, typer.Option(min=0, help="number of restarts from other poses; default: the solver's own")
     ] = None,
