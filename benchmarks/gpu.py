@@ -98,16 +98,18 @@ def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
 
 def pack_tree(prepared: Any) -> dict[str, np.ndarray]:
     """Pack a tree of hinges as the entry `solve_trees` takes it."""
+    from poise.kernels.lane_workspace import MAX_LANES  # noqa: PLC0415
     from poise.kernels.layout import LIMIT_ROW  # noqa: PLC0415
-    from poise.kernels.tree_arrays import MAX_LANES  # noqa: PLC0415
     from poise.solvers.base import lm_engine as engines  # noqa: PLC0415
 
     problem, engine = prepared.problem, prepared.solver.engine(prepared.problem, prepared.tolerance)
     plan = problem.plan
-    (nodes, frames, dofs, terms, aims, paths, row_ranges), size = engines.pack_tree_arrays(plan, prepared.tolerance)
+    (nodes, frames, dofs, terms, effectors, paths, row_ranges), size = engines.pack_tree_arrays(
+        plan, prepared.tolerance
+    )
     numbers = {node.dof_start: node for node in plan.layout.nodes}
     return {
-        "nodes": nodes, "frames": frames, "dofs": dofs, "terms": terms, "aims": aims, "paths": paths,
+        "nodes": nodes, "frames": frames, "dofs": dofs, "terms": terms, "effectors": effectors, "paths": paths,
         "row_ranges": row_ranges, "starts": np.ascontiguousarray(problem.start_u), "seeds": engine.seeds,
         "near_u": np.zeros(plan.layout.nu), "near_on": np.zeros(len(dofs)), "limits": np.zeros((len(nodes), LIMIT_ROW)),
         "settings": engines._pack_tree_settings(engine.options, has_preference=False), "ranges": dofs[:, :2],  # noqa: SLF001
@@ -149,7 +151,7 @@ def place_tips(xp: Any, case: dict[str, Any], u: Any) -> list[tuple[Any, Any]]:
             p, r = p + rotate(xp, r, links[i, :3]), multiply(xp, r, links[i, 3:7])
             r = turn_z(xp, r, u[:, i]) if i < u.shape[1] else r
         return [(p, r)]
-    nodes, frames, terms, aims = case["nodes"].get(), case["frames"][0], case["terms"].get(), case["aims"]
+    nodes, frames, terms, effectors = case["nodes"].get(), case["frames"][0], case["terms"].get(), case["effectors"]
     placed: list[tuple[Any, Any]] = []
     for i, (parent, motion, at, _) in enumerate(nodes.tolist()):
         p, r = xp.tile(frames[i, :3], (k, 1)), xp.tile(frames[i, 3:7], (k, 1))
@@ -162,7 +164,7 @@ def place_tips(xp: Any, case: dict[str, Any], u: Any) -> list[tuple[Any, Any]]:
     out = []
     for t in range(0, len(terms), 2):  # a position and the rotation of the same joint
         p, r = placed[int(terms[t, 1])]
-        out.append((p + rotate(xp, r, aims[t, :3]), multiply(xp, r, aims[t + 1, 3:7])))
+        out.append((p + rotate(xp, r, effectors[t, :3]), multiply(xp, r, effectors[t + 1, 3:7])))
     return out
 
 
@@ -249,7 +251,7 @@ def run_tree(cp: Any, kernel: Any, case: dict[str, Any], targets: np.ndarray) ->
         there = cp.asarray(targets[first : first + TREE_CHUNK])
         k = len(there)
         u, errors, counts = cp.zeros((k, nu)), cp.zeros(k), cp.zeros((k, 3), dtype=cp.int64)
-        arrays = [case[key] for key in ("nodes", "frames", "dofs", "terms", "aims", "paths", "row_ranges")]
+        arrays = [case[key] for key in ("nodes", "frames", "dofs", "terms", "effectors", "paths", "row_ranges")]
         arrays += [there, *(case[key] for key in ("starts", "seeds", "near_u", "near_on", "limits", "settings"))]
         seconds += launch(cp, kernel, k, [*arrays, work[:k], u, errors, counts])
         us.append(u.get())

@@ -22,8 +22,9 @@ from poise.kernels.arm_lm import (
     write_error,
 )
 from poise.kernels.jit import _ARITHMETIC_FLAGS
+from poise.kernels.lane_workspace import compute_workspace_size, make_views
 from poise.kernels.lanes import LaneKind, count_lanes, stack_array, stack_matrix, view_lanes
-from poise.kernels.tree_arrays import TreeArrays, compute_workspace_size, make_views
+from poise.kernels.problem_arrays import TreeArrays
 from poise.kernels.tree_lm import write_frames
 from poise.kernels.tree_residual import forward_kinematics as tree_forward
 from poise.kernels.vec_quat import Quat, Vec, rotation_error, sub
@@ -108,7 +109,7 @@ def tree_call(problem: Any, u: Floats, kind: LaneKind) -> tuple[Call, Floats]:
         tree.nodes,
         tree.layout.dofs,
         tree.terms,
-        tree.aims,
+        tree.effectors,
         tree.path_nodes,
         tree.row_ranges,
         problem.preference.u[0],

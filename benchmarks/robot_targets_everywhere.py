@@ -242,7 +242,10 @@ def beyond(case: Case, sizes: Sizes) -> Record:
 def cost(result: poise.Result) -> Floats:
     """What the engine makes least, as a length: distances, and angles in units of the rig's size."""
     plan, errors = result.problem.plan, result.errors
-    parts = [errors[..., :1], 2 * np.sin(errors[..., 1:] / 2) * plan.unit * plan.aims[1:, 7] / plan.aims[0, 7]]
+    parts = [
+        errors[..., :1],
+        2 * np.sin(errors[..., 1:] / 2) * plan.unit * plan.effectors[1:, 7] / plan.effectors[0, 7],
+    ]
     return np.linalg.norm(np.concatenate(parts, axis=-1), axis=-1)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from poise import Kind
-from poise.kernels import arm_targets, layout, planar_two_bone, tree_arrays, two_bone
+from poise.kernels import arm_targets, layout, planar_two_bone, problem_arrays, two_bone
 from tests.kernels.kernel_entries import entered
 
 
@@ -51,8 +51,8 @@ class TestRows:
 
     def test_nodes_and_terms_of_a_tree_read_their_columns_in_order(self):
         nodes, terms = np.arange(8).reshape(2, 4), np.arange(20).reshape(2, 10)
-        assert entered(tree_arrays.read_node)(nodes, 1) == (4, 5, 6, 7)
-        assert entered(tree_arrays.read_term)(terms, 1) == (10, 11, 12, 13, 14, 15)
+        assert entered(problem_arrays.read_node)(nodes, 1) == (4, 5, 6, 7)
+        assert entered(problem_arrays.read_term)(terms, 1) == (10, 11, 12, 13, 14, 15)
 
     @pytest.mark.parametrize(
         ("first", "last"),

@@ -97,14 +97,14 @@ def solve_arms(links, seeds, poses, targets, starts, settings, x, errors, counts
 
 
 def solve_trees(
-    nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
     work, u, errors, counts,
 ):  # fmt: skip
     """Solve targets (k, W) of a tree; as `tree_many.solve8`, without a trace; `work` has a row for each."""
     k = cuda.grid(1)
     if k < targets.shape[0]:
         solve_tree(
-            nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits,
+            nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits,
             settings, work[k], k, k + 1, u, errors, counts, u[:0],
         )  # fmt: skip
 

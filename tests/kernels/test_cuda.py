@@ -191,7 +191,7 @@ def test_simulated_threads_solve_a_tree_as_the_cpu_does(tmp_path):
     after = simulated(
         "solve_trees",
         [
-            tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, start,
+            tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, start,
             seeds, np.zeros(tree.nu), np.zeros(len(tree.dofs)), np.zeros((len(tree.nodes), LIMIT_ROW)), options,
             np.tile(work_of(tree), (k, 1)), *found,
         ],

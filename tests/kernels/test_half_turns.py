@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.kernels import limits, matrices
+from poise.kernels import limits, rotation_matrices
 from poise.kernels.vec_quat import Quat, Vec
 from tests.kernels.kernel_entries import entered
 from tests.strategies import straight_chain
@@ -18,7 +18,7 @@ from tests.strategies import straight_chain
 def test_a_half_turn_about_an_axis_is_reported_by_that_axis(axis):
     matrix, out = np.diag(-np.ones(3)), np.zeros((1, 4))
     matrix[axis, axis] = 1.0
-    assert matrices.convert_to_quaternions(matrix.reshape(1, 9), out) == -1
+    assert rotation_matrices.convert_to_quaternions(matrix.reshape(1, 9), out) == -1
     assert tuple(out[0]) == tuple(np.eye(4)[axis + 1])
 
 

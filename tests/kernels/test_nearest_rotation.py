@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from poise.kernels.matrices import find_nearest_rotation
+from poise.kernels.rotation_matrices import find_nearest_rotation
 from poise.maths import rotations
 from poise.maths.rotations import rotation_part
 from tests.strategies import rng_of, unit_quaternions

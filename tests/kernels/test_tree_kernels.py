@@ -216,7 +216,7 @@ def test_opposite_directions_are_left_by_a_turn_across():
     ways = np.concatenate([rng.normal(size=(50, 3)), np.eye(3), -np.eye(3)])
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     for way in ways:
-        tree.aims[0, :3] = way
+        tree.effectors[0, :3] = way
         u, _, counts, _ = solve(tree, -way[None], np.array([[1.0, 0, 0, 0]]), settings(15))
         assert counts[0, 2] == 1
         np.testing.assert_allclose(turn(u[0]).apply(way), -way, atol=1e-8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.kernels import tree_arrays
+from poise.kernels import lane_workspace
 from poise.kernels import tree_lm as tree_many
 from poise.kernels.lanes import LANES8
 from poise.kernels.layout import LIMIT_ROW
@@ -18,7 +18,9 @@ def settings(iterations=40, restarts=0, polish=0, pull=0.0):
 
 
 def work_of(tree):
-    size = tree_arrays.compute_workspace_size(len(tree.nodes), len(tree.dofs), tree.nu, 3 * len(tree.terms), tree.width)
+    size = lane_workspace.compute_workspace_size(
+        len(tree.nodes), len(tree.dofs), tree.nu, 3 * len(tree.terms), tree.width
+    )
     memory = np.full(size + 8, np.nan)  # what it holds must not matter
     first = -memory.ctypes.data // 8 % 8
     return memory[first : first + size]
@@ -32,7 +34,7 @@ def solve(tree, targets, starts, options=None, *, near=None, seeds=None, limits=
     trace = np.full((traced, tree.nu + 1), np.nan)
     limits = np.zeros((len(tree.nodes), LIMIT_ROW)) if limits is None else limits
     (kernel or tree_many.solve8)(
-        tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
+        tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, starts,
         np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, None if limits is PLAIN else limits,
         settings() if options is None else options, work_of(tree) if work is None else work, 0, k, u, errors, counts,
         trace,
@@ -44,7 +46,7 @@ def lanes_after(tree, targets, us):
     """The work memory after the eight configurations `us` have been judged, before any of them moved for good."""
     work = work_of(tree)
     solve(tree, targets, us, settings(iterations=0), work=work)
-    carve = getattr(tree_arrays.make_views, "py_func", tree_arrays.make_views)
+    carve = getattr(lane_workspace.make_views, "py_func", lane_workspace.make_views)
     sizes = len(tree.nodes), len(tree.dofs), tree.nu, 3 * len(tree.terms), tree.width
     return carve(LANES8, work, *sizes)[1]
 
@@ -68,10 +70,10 @@ def arm(kinds, term, length=1.0, tolerance=1e-9):
         if kind in (HINGE, SLIDE):
             dofs[d, 2] = first
     terms = np.array([[term, len(kinds) - 1, 0, 0, 0, len(kinds), 0, 0, 0, 0]])
-    aims = np.array([[length, 0, 0, 1, 0, 0, 0, 1, tolerance**2, 0, 0, 0, 0, 0, 0]])
+    effectors = np.array([[length, 0, 0, 1, 0, 0, 0, 1, tolerance**2, 0, 0, 0, 0, 0, 0]])
     ranges = np.tile([0, 3], (dof, 1))
     return KernelTree(
-        np.array(nodes), frames, dofs, terms, aims, np.arange(len(kinds)), ranges, at, 4 if term == ROTATION else 3
+        np.array(nodes), frames, dofs, terms, effectors, np.arange(len(kinds)), ranges, at, 4 if term == ROTATION else 3
     )
 
 

@@ -154,7 +154,7 @@ def test_the_rows_are_what_a_common_turn_of_the_joints_does():
     rng = rng_of(7)
     tree = arm([BALL, BALL, BALL], AIM)
     tree.dofs[:, 3] = np.repeat([0.3, 0.6, 1.0], 3)
-    tree.aims[0, :7] = 0.2, 0.1, 0.0, 0.6, 0.0, 0.8, 1.0  # a point, an axis, and that the turn is shared
+    tree.effectors[0, :7] = 0.2, 0.1, 0.0, 0.6, 0.0, 0.8, 1.0  # a point, an axis, and that the turn is shared
     us = random_u(rng, tree, 8, 0.4)
     targets = np.array([p + 2 * a for p, a in (tree.measure(u)[0] for u in us)]) + 1e-9  # met: there the rows are exact
     J = lanes_after(tree, targets, us).J / np.sqrt(tree.dofs[:, 3])[:, None, None]  # the step has scaled them

@@ -1,4 +1,4 @@
-"""Random trees in the arrays of kernels/tree_arrays.py, and what a slow loop over rotations says of them."""
+"""Random trees in the arrays of kernels/problem_arrays.py, and what a slow loop over rotations says of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class KernelTree:
     frames: np.ndarray
     dofs: np.ndarray
     terms: np.ndarray
-    aims: np.ndarray
+    effectors: np.ndarray
     paths: np.ndarray
     row_ranges: np.ndarray
     nu: int
@@ -64,7 +64,7 @@ class KernelTree:
     def measure(self, u, k=0):
         """What each term measures: a point, a rotation, a direction; a ray or a limb as a tuple of vectors."""
         placed, out = self.place(u, k), []
-        for (kind, node, _, _, _, _, first, middle, *_), aim in zip(self.terms.tolist(), self.aims, strict=True):
+        for (kind, node, _, _, _, _, first, middle, *_), aim in zip(self.terms.tolist(), self.effectors, strict=True):
             at, rotation, _ = placed[node]
             if kind == AIM:
                 out.append((at + rotation.apply(aim[:3]), rotation.apply(aim[3:6])))
@@ -105,7 +105,7 @@ class KernelTree:
         return np.concatenate(out)
 
     def weights(self):
-        return np.repeat(self.aims[:, 7], 3)
+        return np.repeat(self.effectors[:, 7], 3)
 
     def moved(self, u, step):
         """The configuration after a step (nd,), balls by the exponential."""
@@ -218,18 +218,18 @@ def with_terms(rng, nodes, frames, dofs, nu, count, tolerance, measured):
     chosen = sorted(rng.integers(len(nodes), size=count).tolist(), key=order.index)
     chosen[-1:] = order[-1:] if count else []
     rows, paths, width = [], [], 0
-    aims = np.zeros((count, 15))
+    effectors = np.zeros((count, 15))
     ranges = np.tile([3 * count, 0], (len(dofs), 1))
     for t, node in enumerate(chosen):
         kind = int(rng.integers(measured))
         axis = rng.normal(size=3)
-        aims[t, :3] = axis / np.linalg.norm(axis) if kind == DIRECTION else axis * 0.3
-        aims[t, 3:7], aims[t, 7], aims[t, 8] = random_turns(rng), rng.uniform(0.5, 2), tolerance**2
+        effectors[t, :3] = axis / np.linalg.norm(axis) if kind == DIRECTION else axis * 0.3
+        effectors[t, 3:7], effectors[t, 7], effectors[t, 8] = random_turns(rng), rng.uniform(0.5, 2), tolerance**2
         way, every, limb = moving_way(nodes, node), way_to(nodes, node), (0, 0)
         if kind == AIM:
-            aims[t, 3:7] = *unit(rng.normal(size=3)), 0.0
+            effectors[t, 3:7] = *unit(rng.normal(size=3)), 0.0
         elif kind == POLE:
-            aims[t, 9:] = rng.normal(size=6) * 0.3
+            effectors[t, 9:] = rng.normal(size=6) * 0.3
             limb = tuple(every[i] for i in sorted(rng.integers(len(every), size=2).tolist()))
         ends = [len(paths) + len(moving_way(nodes, i)) for i in limb]
         for i in way:
@@ -239,7 +239,7 @@ def with_terms(rng, nodes, frames, dofs, nu, count, tolerance, measured):
         paths, width = paths + way, width + WANTED[kind]
     ranges[:, 0] = np.minimum(ranges[:, 0], ranges[:, 1])
     terms = np.array(rows, dtype=np.int64).reshape(-1, 10)
-    return KernelTree(nodes, frames, dofs, terms, aims, np.array(paths, dtype=np.int64), ranges, nu, width)
+    return KernelTree(nodes, frames, dofs, terms, effectors, np.array(paths, dtype=np.int64), ranges, nu, width)
 
 
 def way_to(nodes, node):

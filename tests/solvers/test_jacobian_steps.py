@@ -15,7 +15,7 @@ from numba import njit
 from poise.kernels import jacobian_methods as tree_steps
 from poise.kernels.lanes import SCALAR
 from poise.kernels.layout import ADAPTIVE, DAMPED, LIMIT_ROW, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
-from poise.kernels.matrices import diagonalise
+from poise.kernels.symmetric_matrices import diagonalise
 from poise.model.limit_bounds import pack_limit
 from poise.model.limits import SwingTwist
 from tests.kernels.tree_cases import PLAIN, arm, same_configuration, work_of
@@ -50,7 +50,7 @@ def solve(tree, targets, starts, options, *, clamps=None, limits=None, kernel=No
     limits = np.zeros((len(tree.nodes), LIMIT_ROW)) if limits is None else limits
     kernel = kernel or (tree_steps.free8 if limits is PLAIN else tree_steps.solve8)
     kernel(
-        tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
+        tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, starts,
         np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd), None if limits is PLAIN else limits,
         np.full(len(tree.terms), LARGE) if clamps is None else clamps, options, work_of(tree),
         memory[first : len(memory) - 8 + first], 0, k, u, errors, counts, trace,

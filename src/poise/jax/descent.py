@@ -21,6 +21,7 @@ from jax import Array
 from poise.call_clock import record_pause
 from poise.jax import kinematics
 from poise.jax.kinematics import TracedQuat, TracedVec
+from poise.kernels.layout import EFFECTOR_TOLERANCE2, EFFECTOR_WEIGHT, FRAME_RATIO, FRAME_ROW, FRAME_VALUE_OFFSET
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem import dof_layout
 from poise.problem.plan import Plan
@@ -38,7 +39,7 @@ class TreeConstants(NamedTuple):
     ranges       (2, n, 3)    lowest and highest of each value
     dof_mask     (n, 3)       1 for a degree of freedom, 0 in fixed nodes, followers and padding
     terms        (2, t)       kind and node
-    aims         (t, 9)       see kernels/tree_arrays.py; without the columns of a POLE
+    effectors    (t, 9)       see kernels/problem_arrays.py; without the columns of a POLE
     """
 
     parents: Array
@@ -47,7 +48,7 @@ class TreeConstants(NamedTuple):
     ranges: Array
     dof_mask: Array
     terms: Array
-    aims: Array
+    effectors: Array
 
 
 class Configuration(NamedTuple):
@@ -71,7 +72,7 @@ class LaneInputs(NamedTuple):
 class PackedTree:
     """A plan as JAX arrays, with conversion of u."""
 
-    def __init__(self, plan: Plan, aims: Floats) -> None:
+    def __init__(self, plan: Plan, effectors: Floats) -> None:
         layout = plan.layout
         self.plan = plan
         self.node_count: int = _round_up_size(len(layout.nodes), _MIN_NODES)
@@ -88,9 +89,9 @@ class PackedTree:
             for component in range(dof_layout.U_SIZES[layout.nodes[i].kind])
         ]
         self.value_columns: Ints = np.array(values, dtype=np.int64).reshape(-1, 3)
-        self.constants: TreeConstants = self._pack_constants(node_by_u_start, aims)
+        self.constants: TreeConstants = self._pack_constants(node_by_u_start, effectors)
 
-    def _pack_constants(self, node_by_u_start: dict[int, int], aims: Floats) -> TreeConstants:
+    def _pack_constants(self, node_by_u_start: dict[int, int], effectors: Floats) -> TreeConstants:
         layout, n, t = self.plan.layout, self.node_count, self.term_count
         parents, kinds, value_nodes = np.full(n + 1, n), np.full(n, dof_layout.FIXED), np.arange(n)
         ranges, dof_mask = np.zeros((2, n, 3)), np.zeros((n, 3))
@@ -102,11 +103,14 @@ class PackedTree:
                 dof_mask[i, : dof_layout.DOF_COUNTS[node.kind]] = 1.0
             if node.kind in (dof_layout.HINGE, dof_layout.SLIDE):
                 ranges[:, i, 0] = layout.dofs[node.dof_start, :2]
-        terms, padded_aims = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
-        padded_aims[:, 3:7], padded_aims[:, 8] = _IDENTITY, np.inf
+        terms, padded_effectors = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
+        padded_effectors[:, 3:7], padded_effectors[:, EFFECTOR_TOLERANCE2] = _IDENTITY, np.inf
         for i, term in enumerate(layout.terms):
-            terms[:, i], padded_aims[i] = (term.kind, term.node_index if term.node_index >= 0 else n), aims[i, :9]
-        arrays = (parents, kinds, value_nodes, ranges, dof_mask, terms, padded_aims)
+            terms[:, i], padded_effectors[i] = (
+                (term.kind, term.node_index if term.node_index >= 0 else n),
+                effectors[i, :9],
+            )
+        arrays = (parents, kinds, value_nodes, ranges, dof_mask, terms, padded_effectors)
         return TreeConstants(*(jnp.asarray(array) for array in arrays))
 
     def to_configurations(self, u: Floats) -> Configuration:
@@ -130,8 +134,8 @@ class PackedTree:
     def pack_lanes(self, targets: Floats) -> LaneInputs:
         """Pack kernel targets (k, width) as inputs of k lanes."""
         layout, k = self.plan.layout, len(targets)
-        frames = np.zeros((k, self.node_count, 9))
-        frames[:, :, 3:7], frames[:, :, 7] = _IDENTITY, 1.0
+        frames = np.zeros((k, self.node_count, FRAME_ROW))
+        frames[:, :, 3:7], frames[:, :, FRAME_RATIO] = _IDENTITY, 1.0
         frames[:, : len(layout.nodes)] = self.plan.frames
         term_targets = np.zeros((k, self.term_count, 4))
         for i, (term, target_column) in enumerate(zip(layout.terms, self.plan.term_table[:, 3], strict=True)):
@@ -141,7 +145,7 @@ class PackedTree:
         u_per_step = np.ones((k, self.node_count, 3))
         slide_nodes = [i for i, node in enumerate(layout.nodes) if node.kind == dof_layout.SLIDE]
         u_per_step[:, slide_nodes, 0] = 1.0 / np.where(
-            frames[:, slide_nodes, 7] == 0.0, 1.0, np.abs(frames[:, slide_nodes, 7])
+            frames[:, slide_nodes, FRAME_RATIO] == 0.0, 1.0, np.abs(frames[:, slide_nodes, FRAME_RATIO])
         )
         return LaneInputs(frames, term_targets, u_per_step)  # pyright: ignore[reportArgumentType]
 
@@ -194,13 +198,15 @@ def measure_residual(
         kinds == dof_layout.AIM,
         (kinds == dof_layout.DIRECTION) | (kinds == dof_layout.AIM),
     )
-    point = kinematics.add(point, kinematics.rotate(node_rotation, kinematics.to_vec(tree.aims)))
-    axis = TracedVec(*kinematics.choose(is_aim, kinematics.to_vec(tree.aims[:, 3:6]), kinematics.to_vec(tree.aims)))
+    point = kinematics.add(point, kinematics.rotate(node_rotation, kinematics.to_vec(tree.effectors)))
+    axis = TracedVec(
+        *kinematics.choose(is_aim, kinematics.to_vec(tree.effectors[:, 3:6]), kinematics.to_vec(tree.effectors))
+    )
     axis = kinematics.rotate(node_rotation, TracedVec(*kinematics.choose(is_pointing, axis, pole)))
     wanted_direction = TracedVec(
         *kinematics.choose(is_aim, kinematics.unit_direction(target_vector, point, axis), target_vector)
     )
-    rotation_in_node = kinematics.multiply(node_rotation, kinematics.to_quat(tree.aims[:, 3:7]))
+    rotation_in_node = kinematics.multiply(node_rotation, kinematics.to_quat(tree.effectors[:, 3:7]))
     rotation = kinematics.rotation_error(
         TracedQuat(*kinematics.choose(is_rotation, target_rotation, identity)), rotation_in_node
     )
@@ -209,8 +215,8 @@ def measure_residual(
     error = TracedVec(
         *kinematics.choose(is_rotation, rotation, TracedVec(*kinematics.choose(is_pointing, direction, position)))
     )
-    is_met = (kinematics.dot(error, error) <= tree.aims[:, 8]).all()
-    return kinematics.stack(kinematics.scale(error, tree.aims[:, 7])).ravel(), is_met
+    is_met = (kinematics.dot(error, error) <= tree.effectors[:, EFFECTOR_TOLERANCE2]).all()
+    return kinematics.stack(kinematics.scale(error, tree.effectors[:, EFFECTOR_WEIGHT])).ravel(), is_met
 
 
 def _place_nodes(
@@ -222,7 +228,7 @@ def _place_nodes(
     ancestor. Nodes are picked by products with a matrix of zeros and ones. These are exact and have a product as their
     derivative; that of an indexed read is a slow scattered write.
     """
-    value = lane.frames[:, 7] * values[tree.value_nodes, 0] + lane.frames[:, 8]
+    value = lane.frames[:, FRAME_RATIO] * values[tree.value_nodes, 0] + lane.frames[:, FRAME_VALUE_OFFSET]
     zero = jnp.zeros_like(value)
     hinge_rotation = TracedQuat(jnp.cos(0.5 * value), zero, zero, jnp.sin(0.5 * value))
     identity = kinematics.identity_like(value)
@@ -608,9 +614,11 @@ class BatchDescent:
     attempt_traces  with trace: squared errors (rows,) and u (rows, nu) of every attempt for the single target
     """
 
-    def __init__(self, plan: Plan, aims: Floats, targets: Floats, method: str, damping: float, is_traced: bool) -> None:
+    def __init__(
+        self, plan: Plan, effectors: Floats, targets: Floats, method: str, damping: float, is_traced: bool
+    ) -> None:
         self.plan = plan
-        self.aims = aims
+        self.effectors = effectors
         self.targets = targets
         self.target_count: int = len(targets)
         self.damping = damping
@@ -618,7 +626,7 @@ class BatchDescent:
         self.attempt_traces: list[tuple[Floats, Floats]] = []
         self.compiled_method: CompiledMethod = compile_method(method)
         with jax.enable_x64(True):
-            self.packed_tree: PackedTree = PackedTree(plan, aims)
+            self.packed_tree: PackedTree = PackedTree(plan, effectors)
         self.lanes: LaneInputs = self.packed_tree.pack_lanes(targets)
 
     def find_reachable(self) -> Bools:
@@ -627,7 +635,7 @@ class BatchDescent:
         for i, term in enumerate(self.plan.layout.terms):
             if term.kind == dof_layout.POSITION:
                 shortest, longest, origin = self.plan.term_reaches[i]
-                target_column, tolerance = self.plan.term_table[i, 3], np.sqrt(self.aims[i, 8])
+                target_column, tolerance = self.plan.term_table[i, 3], np.sqrt(self.effectors[i, EFFECTOR_TOLERANCE2])
                 distance = np.sqrt(((self.targets[:, target_column : target_column + 3] - origin) ** 2).sum(axis=-1))
                 is_reachable &= (distance <= longest + tolerance) & (distance >= shortest - tolerance)
         return is_reachable

@@ -1,9 +1,9 @@
 # pyright: standard
-"""Numba kernels: functions on numbers, compiled on first use. There is one module per problem.
+"""Numba kernels: functions on numbers, compiled on first use.
 
 Modules are imported on first access, so that `import poise` and commands without a solve do not load Numba. Python
 packs arrays as `layout` describes them. `kinematics` computes world maps and Jacobians; `goal_errors` and `limits`
-measure configurations; `plan_coordinates` converts starts, targets and solutions. `tree_lm`, `arm_lm`,
+measure configurations; `kernel_coordinates` converts starts, targets and solutions. `tree_lm`, `arm_lm`,
 `jacobian_methods`, `ccd_position`, `ccd_goals`, `fabrik`, `fabrik_tree`, `two_bone` and `planar_two_bone` solve.
 
 Kernels are functions on values and NamedTuples (`Vec`, `Quat`) without NumPy calls and exceptions. `jit` compiles them;
@@ -34,18 +34,22 @@ __getattr__ = make_lazy_getattr(
     "goal_jacobians",
     "ground",
     "jacobian_methods",
+    "kernel_coordinates",
     "kinematics",
+    "lane_workspace",
     "lanes",
     "limb_packing",
     "limits",
-    "matrices",
-    "plan_coordinates",
     "planar_two_bone",
     "posture",
+    "problem_arrays",
+    "rotation_fit",
+    "rotation_matrices",
     "springs",
-    "tree_arrays",
+    "symmetric_matrices",
     "tree_lm",
     "tree_residual",
     "two_bone",
+    "unit_rows",
     "vec_quat",
 )

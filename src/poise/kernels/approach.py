@@ -1,5 +1,7 @@
 # pyright: standard
-"""Move a configuration towards another with speed limits per joint. One call handles all joints.
+"""Motion of a configuration towards another, with speed limits per joint.
+
+One call handles all joints.
 
     speed_limits  (j, SPEED_LIMIT_ROW)  independent joints; see the columns SPEED_LIMIT_ of layout.py
     q             (nq,)  current configuration

@@ -36,7 +36,8 @@ from poise.kernels.layout import (
     ArmLayout,
 )
 from poise.kernels.limits import find_nearest_equivalent
-from poise.kernels.matrices import read_base_from_world, scale_to_unit
+from poise.kernels.rotation_matrices import compute_base_from_world
+from poise.kernels.unit_rows import scale_to_unit
 from poise.kernels.vec_quat import Quat, Vec, multiply, rotate, sub
 
 _MAX_COORDINATE = 1e100  # file units; keeps squares finite
@@ -76,7 +77,7 @@ def is_in_ranges(q, ranges):
 def world_to_base(world_target, width, base_transform, unit, kernel_target):
     """Convert a world target to the base frame and kernel units (7,). `unit` is world units per kernel unit."""
     base_from_world, position, rotation = (
-        read_base_from_world(base_transform),
+        compute_base_from_world(base_transform),
         Vec(0.0, 0.0, 0.0),
         Quat(1.0, 0.0, 0.0, 0.0),
     )

@@ -9,7 +9,7 @@ phi]:
     rotation   k21 = w^2 - (a.v)^2       k3 = 2 w (a.v)    rotation error: (w, v)
 
 each times its weight. The sum has its minimum at atan2(k3, k21). A stiffness mu, a cost mu A (1 - cos phi) with the
-amplitude A, moves it to atan2(k3, k21 + mu A). For a ball joint the sum is q^T K q (kernels/matrices.py).
+amplitude A, moves it to atan2(k3, k21 + mu A). For a ball joint the sum is q^T K q (kernels/rotation_fit.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.kernels import matrices
+from poise.kernels import rotation_fit
 from poise.kernels.ccd_position import MAX_HALVINGS, MIN_SWEEP_DECREASE, halve_rotation
 from poise.kernels.chain_kinematics import (
     ChainOutput,
@@ -90,7 +90,7 @@ def perpendicular_dot(axis, a, b):
 
 
 @inline
-def compute_hinge_step(axis, value, low, high, joint_weight, max_rotation, current_tip, target, weights):
+def compute_best_hinge_angle(axis, value, low, high, joint_weight, max_rotation, current_tip, target, weights):
     """Compute the best hinge value in its range. `current_tip` is the tip rotated by `value`."""
     rotation_error = compute_rotation_error(current_tip.rotation, target.rotation)
     axial_part = axis.x * rotation_error.x + axis.y * rotation_error.y + axis.z * rotation_error.z
@@ -117,7 +117,7 @@ def compute_hinge_step(axis, value, low, high, joint_weight, max_rotation, curre
 
 @device_function
 def compute_ball_rotation(current_tip, target, weights, joint_weight, davenport):
-    """Compute the best rotation of a ball joint, with stiffness. davenport (2, 4, 4): see kernels/matrices.py."""
+    """Compute the best rotation of a ball joint, with stiffness. davenport (2, 4, 4): see kernels/rotation_fit.py."""
     stiffness = 1.0 / joint_weight - 1.0
     if stiffness == 0.0 and weights.rotation == 0.0:
         if weights.direction == 0.0:
@@ -128,14 +128,14 @@ def compute_ball_rotation(current_tip, target, weights, joint_weight, davenport)
     if stiffness == 0.0 and weights.point == 0.0 and weights.direction == 0.0:
         return rotation_error
     K = davenport[0]
-    matrices.reset_davenport(K)
-    matrices.add_vector_pair(K, weights.point, current_tip.point, target.point)
-    matrices.add_vector_pair(K, weights.direction, current_tip.direction, target.direction)
-    matrices.add_wanted_rotation(K, weights.rotation, rotation_error)
+    rotation_fit.reset_davenport(K)
+    rotation_fit.add_vector_pair(K, weights.point, current_tip.point, target.point)
+    rotation_fit.add_vector_pair(K, weights.direction, current_tip.direction, target.direction)
+    rotation_fit.add_wanted_rotation(K, weights.rotation, rotation_error)
     amplitude = weights.point * norm(current_tip.point) * norm(target.point) + weights.direction + weights.rotation
     # K[0, 0] is the gain of the identity: stiffness favours no rotation.
     K[0, 0] += 2.0 * stiffness * amplitude
-    return matrices.find_best_rotation(K, davenport[1])
+    return rotation_fit.find_best_rotation(K, davenport[1])
 
 
 @inline
@@ -186,7 +186,7 @@ def step_joint(chain, i, max_rotation, weights, tip, target, x, davenport):
         step_ball(chain, i, max_rotation, weights, tip, target, x, davenport)
     elif joint.link_kind == HINGE:
         current_tip = rotate_target(tip, from_axis_angle(joint.axis, x[i, 0]))
-        x[i, 0] = compute_hinge_step(
+        x[i, 0] = compute_best_hinge_angle(
             joint.axis, x[i, 0], joint.low, joint.high, joint_weight, max_rotation, current_tip, target, weights
         )
     elif joint.link_kind == SLIDE:
@@ -306,7 +306,7 @@ class CcdGoalWorkspace(NamedTuple):
     best_x: Any  # (m, 4) best motions
     best_outcome: Any  # (2,) their error, and 1 if they meet the goals
     targets_in_links: Any  # (m, CHAIN_TARGET_ROW) the target, or the tip, in each link's frame
-    davenport: Any  # (2, 4, 4) see kernels/matrices.py
+    davenport: Any  # (2, 4, 4) see kernels/rotation_fit.py
     polish: GoalPolishWorkspace
 
 

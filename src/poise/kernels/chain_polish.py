@@ -1,13 +1,13 @@
 # pyright: standard
-"""Gauss-Newton polish of chains. Goals are a position (3 x 3) or all goals of one joint.
+"""Gauss-Newton polish of chains, for a position or all goals of one joint.
 
-Damped steps of all joints at once, where sweeps from joint to joint converge slowly.
+It takes damped steps of all joints at once, where sweeps from joint to joint converge slowly.
 
 Sweeps come near a target in a few iterations, but their final convergence is slow. The step is
-x += J^T (J J^T + l I)^-1 e with l = caution |e|^2 (Levenberg-Marquardt in its dual form; Chan and Lawrence, ICRA 1988,
-for the damping). With a position goal the system is 3 x 3 for any chain length, and a ball joint needs no columns: its
-three together give J J^T = h.h I - h h^T, h from the joint to the tip. A step that does not lower the error is
-rejected; more caution makes a shorter one, nearer to steepest descent.
+x += J^T (J J^T + l I)^-1 e with l = c |e|^2, c the relative damping (Levenberg-Marquardt in its dual form; Chan and
+Lawrence, ICRA 1988, for the damping). With a position goal the system is 3 x 3 for any chain length, and a ball joint
+needs no columns: its three together give J J^T = h.h I - h h^T, h from the joint to the tip. A step that does not lower
+the error is rejected; more damping makes a shorter one, nearer to steepest descent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from poise.kernels.chain_kinematics import (
 from poise.kernels.jit import device_function, inline
 from poise.kernels.layout import BALL, HINGE, MOVE, SLIDE
 from poise.kernels.limits import clamp, clamp_rotation
-from poise.kernels.matrices import factor_ldl, solve_ldl
+from poise.kernels.symmetric_matrices import factor_ldl, solve_ldl
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -49,9 +49,10 @@ from poise.kernels.vec_quat import (
     write_vec,
 )
 
-MIN_CAUTION = 0.04  # minimum and initial l / |e|^2
-CAUTION_DECAY, CAUTION_GROWTH = 0.1, 10.0  # factors of the caution after a successful step and a failed one
-MAX_CAUTION = 1e9  # caution of steps too short for progress: the polish ends
+MIN_RELATIVE_DAMPING = 0.04  # minimum and initial l / |e|^2
+# Factors of the relative damping after a successful step and a failed one.
+RELATIVE_DAMPING_DECAY, RELATIVE_DAMPING_GROWTH = 0.1, 10.0
+MAX_RELATIVE_DAMPING = 1e9  # relative damping of steps too short for progress: the polish ends
 DAMPING_FLOOR = 1e-14  # fraction of the trace: regularises the system where no joint moves the tip in some direction
 LIMIT_TOLERANCE_RAD = 1e-12  # [rad] a limit correcting a ball by less is not counted as active
 STEP_PASSES = 2  # passes of a step: one meets limits, one follows them
@@ -217,13 +218,13 @@ def write_step(chain, x, tip_position, e, y, workspace):
 
 
 @inline
-def take_damped_step(chain, x, tip_position, e, caution, workspace):
+def take_damped_step(chain, x, tip_position, e, relative_damping, workspace):
     """Write the motions after a damped step. Where balls meet limits, the step is repeated along them."""
     for i in range(chain.link_kinds.shape[0]):
         write_vec(workspace.limit_normals, i, Vec(0.0, 0.0, 0.0))
     for _ in range(STEP_PASSES):
         a = build_normal_matrix(chain, x, tip_position, e, workspace)
-        damping = caution * dot(e, e) + DAMPING_FLOOR * (a.xx + a.yy + a.zz)
+        damping = relative_damping * dot(e, e) + DAMPING_FLOOR * (a.xx + a.yy + a.zz)
         # No joint moves the tip, or the error is NaN.
         if not damping > 0.0:
             return False
@@ -244,9 +245,14 @@ def polish_position(chain, target, options, output, workspace):
     x, counts = output.x, output.counts
     tip_position = store_frames_and_point(chain, chain.tip, x, workspace.origins, workspace.rotations)
     e = sub(target, tip_position)
-    error, caution, slow_steps = norm(e), MIN_CAUTION, 0
-    while counts[0] < options.iterations and error > options.tolerance and slow_steps < 3 and caution < MAX_CAUTION:
-        if not take_damped_step(chain, x, tip_position, e, caution, workspace):
+    error, relative_damping, slow_steps = norm(e), MIN_RELATIVE_DAMPING, 0
+    while (
+        counts[0] < options.iterations
+        and error > options.tolerance
+        and slow_steps < 3
+        and relative_damping < MAX_RELATIVE_DAMPING
+    ):
+        if not take_damped_step(chain, x, tip_position, e, relative_damping, workspace):
             break
         new_error = norm(sub(target, compute_tip_position(chain, workspace.trial_x)))
         counts[0] += 1
@@ -254,12 +260,12 @@ def polish_position(chain, target, options, output, workspace):
         if new_error < error:
             slow_steps = slow_steps + 1 if error - new_error <= MIN_POLISH_DECREASE * error else 0
             # Reduce the damping by factors of ten, not at once: after one failed step the next ones may fail.
-            error, caution = new_error, max(MIN_CAUTION, CAUTION_DECAY * caution)
+            error, relative_damping = new_error, max(MIN_RELATIVE_DAMPING, RELATIVE_DAMPING_DECAY * relative_damping)
             copy_motions(workspace.trial_x, x)
             tip_position = store_frames_and_point(chain, chain.tip, x, workspace.origins, workspace.rotations)
             e = sub(target, tip_position)
         else:
-            caution *= CAUTION_GROWTH
+            relative_damping *= RELATIVE_DAMPING_GROWTH
         record_trace(output, error)
     return error
 

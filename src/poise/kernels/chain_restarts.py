@@ -1,5 +1,5 @@
 # pyright: standard
-"""Restarts, bends and extrapolation for stalled chain descents.
+"""Restarts, bends and extrapolation of chains where sweeps stop converging.
 
 Straight chains are bent, restarts perturbed, sweeps extrapolated along narrow valleys.
 """

@@ -1,5 +1,7 @@
 # pyright: standard
-"""FABRIK for several effectors. At a branching joint each branch counts by the weight of its goals.
+"""FABRIK for trees of bones with several position goals.
+
+At a branching joint each branch counts by the weight of its goals.
 
 A sweep has two passes. From the tips to the root each joint gets a wanted position at which the end of its bone would
 be right; a joint with several bones (a chest with two shoulders and a neck) gets the mean of its bones' wanted
@@ -9,9 +11,8 @@ one with several bones is rigid and gets the least-squares rotation of all of th
 
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2. There the bones of a sub-base are independent.
 
-    nodes, frames, terms, aims, targets  see kernels/tree_arrays.py; no SLIDE or MOVE, all terms POSITION
-    first_bones (n + 1,), bones (b, 2)   node i has the bones first_bones[i]..first_bones[i + 1]: kind of its end (0 a
-                                         node, 1 a term) and the end's number
+    nodes, frames, terms, effectors, targets  see kernels/problem_arrays.py; no SLIDE or MOVE, all terms POSITION
+    first_bones (n + 1,), bones (b, 2)   node i has the bones first_bones[i]..first_bones[i + 1]; see `Bone`
     goal_weights (n + t,)                total weight of the goals below each node; then of each term
 """
 
@@ -25,9 +26,9 @@ import numpy as np
 from poise.kernels import layout
 from poise.kernels.chain_polish import Sym3, add_ball, make_small_rotation, solve_sym3
 from poise.kernels.jit import device_function, inline, kernel
-from poise.kernels.layout import BALL, FIXED, HINGE
+from poise.kernels.layout import BALL, FIXED, HINGE, TERM_END
 from poise.kernels.limits import clamp, clamp_angle, clamp_rotation
-from poise.kernels.tree_arrays import read_node, read_term
+from poise.kernels.problem_arrays import read_node, read_term
 from poise.kernels.vec_quat import (
     Vec,
     add,
@@ -58,15 +59,15 @@ FIT_DAMPING = 1e-12  # damping of a fit relative to its trace; bones on one line
 class BoneTree(NamedTuple):
     """Bones of a tree of n nodes, in kernel units.
 
-    frames  (n, 9), terms (t, 6), aims (t, 9)   of one problem, see kernels/tree_arrays.py
+    frames  (n, 9), terms (t, 6), effectors (t, 9)   of one problem, see kernels/problem_arrays.py
     first_bones   (n + 1,)                      first bone of each node, see the module
-    bones         (b, 2)                        kind and number of each bone's end
+    bones         (b, 2)                        see `Bone`
     goal_weights  (n + t,)                      weights of nodes and terms
     """
 
     frames: Any
     terms: Any
-    aims: Any
+    effectors: Any
     first_bones: Any
     bones: Any
     goal_weights: Any
@@ -88,7 +89,7 @@ class TreePose(NamedTuple):
 class TreeState(NamedTuple):
     """Joints of a tree and their state during the sweeps.
 
-    nodes   (n, 4), dofs (nd, 4)   see kernels/tree_arrays.py
+    nodes   (n, 4), dofs (nd, 4)   see kernels/problem_arrays.py
     limits  (n, LIMIT_ROW)         see kernels/limits.py
     u       (nu,)                  the configuration; `pose` belongs to it
     """
@@ -110,27 +111,42 @@ class SweepTrace(NamedTuple):
     error: Any
 
 
+class Bone(NamedTuple):
+    """A row of `bones`: the end of a bone."""
+
+    end_kind: int  # NODE_END or TERM_END
+    end_index: int  # number of the node or term
+
+
 @inline
-def read_bone(tree, b):
-    """Return bone b in its node's moved frame."""
-    bones = tree.bones
-    return read_vec_at(tree.aims[bones[b, 1]], 0) if bones[b, 0] == 1 else read_vec_at(tree.frames[bones[b, 1]], 0)
+def read_bone(bones, b):
+    """Read row b of `bones`."""
+    return Bone(bones[b, 0], bones[b, 1])
+
+
+@inline
+def read_bone_vector(tree, b):
+    """Return the vector of bone b in its node's moved frame."""
+    bone = read_bone(tree.bones, b)
+    if bone.end_kind == TERM_END:
+        return read_vec_at(tree.effectors[bone.end_index], layout.EFFECTOR_POINT)
+    return read_vec_at(tree.frames[bone.end_index], layout.FRAME_OFFSET)
 
 
 @inline
 def read_bone_target(tree, target, wanted_positions, b):
     """Return the wanted end of bone b. It is a goal's target, or the wanted position of the next node."""
-    bones = tree.bones
-    if bones[b, 0] == 1:
-        return read_vec_at(target, read_term(tree.terms, bones[b, 1]).target_start)
-    return read_vec(wanted_positions, bones[b, 1])
+    bone = read_bone(tree.bones, b)
+    if bone.end_kind == TERM_END:
+        return read_vec_at(target, read_term(tree.terms, bone.end_index).target_start)
+    return read_vec(wanted_positions, bone.end_index)
 
 
 @inline
 def read_bone_weight(tree, b):
     """Return the total goal weight below bone b."""
-    n, bones, goal_weights = tree.first_bones.shape[0] - 1, tree.bones, tree.goal_weights
-    return goal_weights[n + bones[b, 1]] if bones[b, 0] == 1 else goal_weights[bones[b, 1]]
+    n, bone, goal_weights = tree.first_bones.shape[0] - 1, read_bone(tree.bones, b), tree.goal_weights
+    return goal_weights[n + bone.end_index] if bone.end_kind == TERM_END else goal_weights[bone.end_index]
 
 
 @device_function
@@ -139,7 +155,7 @@ def fit_rotation(tree, target, wanted_positions, pivot, i, rotation):
     first_bone, last_bone = tree.first_bones[i], tree.first_bones[i + 1]
     if last_bone - first_bone == 1:
         bone, wanted_offset = (
-            read_bone(tree, first_bone),
+            read_bone_vector(tree, first_bone),
             sub(read_bone_target(tree, target, wanted_positions, first_bone), pivot),
         )
         # A shortest arc keeps the twist about the bone; a fit would leave it undefined.
@@ -148,7 +164,7 @@ def fit_rotation(tree, target, wanted_positions, pivot, i, rotation):
         normal_matrix, torque = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
         for b in range(first_bone, last_bone):
             weight = read_bone_weight(tree, b)
-            bone_offset = rotate(rotation, read_bone(tree, b))
+            bone_offset = rotate(rotation, read_bone_vector(tree, b))
             wanted_offset = sub(read_bone_target(tree, target, wanted_positions, b), pivot)
             # The normal equations of a ball joint in the polish, with `wanted_offset` the wanted end of the bone.
             normal_matrix = add_ball(normal_matrix, scale(bone_offset, math.sqrt(weight)))
@@ -177,7 +193,7 @@ def forward_pass(nodes, tree, target, pose):
         for b in range(tree.first_bones[i], tree.first_bones[i + 1]):
             weight = read_bone_weight(tree, b)
             wanted_end = read_bone_target(tree, target, wanted_positions, b)
-            proposed_position = sub(wanted_end, rotate(rotation, read_bone(tree, b)))
+            proposed_position = sub(wanted_end, rotate(rotation, read_bone_vector(tree, b)))
             total_weight, weighted_sum = total_weight + weight, add(weighted_sum, scale(proposed_position, weight))
         write_vec(wanted_positions, i, scale(weighted_sum, 1.0 / total_weight) if total_weight > 0.0 else point)
 
@@ -188,7 +204,7 @@ def fit_hinge(tree, target, wanted_positions, point, frame, low, high, hinge_val
     cosine, sine = 0.0, 0.0
     current_rotation = from_axis_angle(Vec(0.0, 0.0, 1.0), hinge_value)
     for b in range(tree.first_bones[i], tree.first_bones[i + 1]):
-        bone_offset = rotate(current_rotation, read_bone(tree, b))
+        bone_offset = rotate(current_rotation, read_bone_vector(tree, b))
         wanted_offset = rotate(conjugate(frame), sub(read_bone_target(tree, target, wanted_positions, b), point))
         weight = read_bone_weight(tree, b)
         cosine += weight * (bone_offset.x * wanted_offset.x + bone_offset.y * wanted_offset.y)
@@ -207,7 +223,10 @@ def fit_ball(tree, target, wanted_positions, point, frame, limit, current_motion
     """Fit a ball motion to the wanted ends of its bones. One bone alone gets the shortest arc, so its twist stays."""
     first_bone = tree.first_bones[i]
     if tree.first_bones[i + 1] - first_bone == 1:
-        bone, wanted_end = read_bone(tree, first_bone), read_bone_target(tree, target, wanted_positions, first_bone)
+        bone, wanted_end = (
+            read_bone_vector(tree, first_bone),
+            read_bone_target(tree, target, wanted_positions, first_bone),
+        )
         new_motion = multiply(
             rotation_between(rotate(current_motion, bone), rotate(conjugate(frame), sub(wanted_end, point))),
             current_motion,
@@ -246,7 +265,9 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
                 i,
             )
             # Division by the ratio may leave the range by rounding.
-            u[u_start] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
+            u[u_start] = clamp(
+                (value - frames[i, layout.FRAME_VALUE_OFFSET]) / frames[i, layout.FRAME_RATIO], low, high
+            )
         elif motion == BALL:
             new_motion = fit_ball(
                 tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, u_start), i
@@ -261,7 +282,7 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
 
 
 @device_function
-def measure_error(terms, aims, target, points, rotations):
+def measure_error(terms, effectors, target, points, rotations):
     """Measure the largest tip error and the weighted sum.
 
     The second is the root of the weighted sum of squares.
@@ -269,17 +290,23 @@ def measure_error(terms, aims, target, points, rotations):
     max_distance, squared_sum = 0.0, 0.0
     for t in range(terms.shape[0]):
         _, node, _, target_start, _, _ = read_term(terms, t)
-        tip = add(read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(aims[t], 0)))
+        tip = add(
+            read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(effectors[t], layout.EFFECTOR_POINT))
+        )
         error_vector = sub(read_vec_at(target, target_start), tip)
         max_distance = max(max_distance, norm(error_vector))
-        squared_sum += aims[t, 7] * aims[t, 7] * dot(error_vector, error_vector)
+        squared_sum += (
+            effectors[t, layout.EFFECTOR_WEIGHT]
+            * effectors[t, layout.EFFECTOR_WEIGHT]
+            * dot(error_vector, error_vector)
+        )
     return max_distance, math.sqrt(squared_sum)
 
 
 @inline
 def compute_frame(nodes, frames, rotations, i):
     """Return the base-frame rotation of node i before its motion."""
-    node_rotation = read_quat_at(frames[i], 3)
+    node_rotation = read_quat_at(frames[i], layout.FRAME_ROTATION)
     parent = read_node(nodes, i).parent
     return multiply(read_quat(rotations, parent), node_rotation) if parent >= 0 else node_rotation
 
@@ -287,7 +314,7 @@ def compute_frame(nodes, frames, rotations, i):
 @inline
 def compute_coupled_value(frames, u_value, i):
     """Compute hinge i's value from its number in u. The hinge may follow one outside all paths to goals."""
-    return frames[i, 7] * u_value + frames[i, 8]
+    return frames[i, layout.FRAME_RATIO] * u_value + frames[i, layout.FRAME_VALUE_OFFSET]
 
 
 @inline
@@ -304,28 +331,48 @@ def read_motion(nodes, frames, u, i):
 def compute_position(nodes, frames, points, rotations, i):
     """Compute the position of node i from its parent's."""
     parent = read_node(nodes, i).parent
-    return add(read_vec(points, parent), rotate(read_quat(rotations, parent), read_vec_at(frames[i], 0)))
+    return add(
+        read_vec(points, parent), rotate(read_quat(rotations, parent), read_vec_at(frames[i], layout.FRAME_OFFSET))
+    )
 
 
 @device_function
-def write_points(nodes, frames, u, points, rotations):
+def write_pose(nodes, frames, u, points, rotations):
     """Fill positions and moved-frame rotations of all nodes."""
     for i in range(nodes.shape[0]):
         is_root = read_node(nodes, i).parent < 0
         write_vec(
-            points, i, read_vec_at(frames[i], 0) if is_root else compute_position(nodes, frames, points, rotations, i)
+            points,
+            i,
+            read_vec_at(frames[i], layout.FRAME_OFFSET)
+            if is_root
+            else compute_position(nodes, frames, points, rotations, i),
         )
         write_quat(rotations, i, multiply(compute_frame(nodes, frames, rotations, i), read_motion(nodes, frames, u, i)))
 
 
+class TreeOptions(NamedTuple):
+    """Solver options, equal for every problem."""
+
+    tolerance: float  # [kernel units] of every distance
+    max_sweeps: int
+    has_polish: bool  # whether a polish follows, so that sweeps end where they converge slowly
+
+
+@inline
+def read_options(option_row):
+    """Read the options from an array (3,), see `FABRIK._solve_tree` in solvers/fabrik.py."""
+    return TreeOptions(option_row[0], int(option_row[1]), option_row[2] > 0.0)
+
+
 @kernel
 def solve(
-    nodes, frames, dofs, limits, terms, aims, first_bones, bones, goal_weights, start_u, targets, option_row, best_u,
-    counts, trace_u, trace_error,
+    nodes, frames, dofs, limits, terms, effectors, first_bones, bones, goal_weights, start_u, targets, option_row,
+    best_u, counts, trace_u, trace_error,
 ):  # fmt: skip
     """Solve k targets (k, width) within the limits. Each has its own start (1|k, nu).
 
-    option_row: tolerance, maximum of sweeps, whether to end when sweeps converge slowly. counts (k, 3): sweeps, single
+    option_row: see `TreeOptions`. counts (k, 3): sweeps, single
     joint updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
     """
     n = nodes.shape[0]
@@ -333,7 +380,7 @@ def solve(
     trace = SweepTrace(trace_u, trace_error)
     for k in range(targets.shape[0]):
         problem_frames, start = frames[min(k, frames.shape[0] - 1)], start_u[min(k, start_u.shape[0] - 1)]
-        tree = BoneTree(problem_frames, terms, aims, first_bones, bones, goal_weights)
+        tree = BoneTree(problem_frames, terms, effectors, first_bones, bones, goal_weights)
         state = TreeState(nodes, dofs, limits, pose, u)
         sweep_until_met(tree, state, start, targets[k], option_row, best_u[k], counts[k], trace)
 
@@ -342,11 +389,11 @@ def solve(
 def sweep_until_met(tree, state, start_u, target, option_row, best_u, counts, trace):
     """Sweep until goals are met, sweeps run out or progress ends. `best_u` gets the best configuration."""
     nodes, pose, u = state.nodes, state.pose, state.u
-    tolerance, max_sweeps, has_polish = option_row[0], int(option_row[1]), option_row[2] > 0.0
+    tolerance, max_sweeps, has_polish = read_options(option_row)
     copy_row(start_u, u)
     copy_row(start_u, best_u)
-    write_points(nodes, tree.frames, u, pose.points, pose.rotations)
-    max_distance, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
+    write_pose(nodes, tree.frames, u, pose.points, pose.rotations)
+    max_distance, error = measure_error(tree.terms, tree.effectors, target, pose.points, pose.rotations)
     last_error, best_error = math.inf, error
     counts[0] = 0
     record_trace(trace, 0, u, error)
@@ -360,7 +407,7 @@ def sweep_until_met(tree, state, start_u, target, option_row, best_u, counts, tr
         last_error = error
         forward_pass(nodes, tree, target, pose)
         backward_pass(nodes, state.dofs, state.limits, tree, target, pose, u)
-        max_distance, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
+        max_distance, error = measure_error(tree.terms, tree.effectors, target, pose.points, pose.rotations)
         counts[0] += 1
         # Conflicting limits and branches can let a sweep raise the error, so store the best.
         if error < best_error or max_distance <= tolerance:

@@ -1,5 +1,7 @@
 # pyright: standard
-"""Goal errors by forward kinematics along joint paths. Several poses are measured side by side.
+"""Goal errors by forward kinematics along joint paths.
+
+Several poses are measured side by side.
 
     table         (r, 23)    rows of the skeleton from the root to each joint, path by path; see the columns
     path_spans    (c, 2)     first and last row of the path of each measure

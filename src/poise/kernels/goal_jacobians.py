@@ -11,7 +11,7 @@ from poise.kernels import layout
 from poise.kernels.jit import device_function, inline
 from poise.kernels.lanes import maximum, minimum, select, sqrt
 from poise.kernels.layout import BALL, HINGE, MOVE
-from poise.kernels.tree_arrays import read_node, read_term
+from poise.kernels.problem_arrays import read_node, read_term
 from poise.kernels.vec_quat import (
     Vec,
     add,
@@ -66,8 +66,8 @@ def write_position(tree, lanes, t):
 
     A rotation moves the point by axis x lever, with the lever from the rotating node to the point.
     """
-    term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
-    point_offset = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.aims[t], 0))
+    term, weight = read_term(tree.terms, t), tree.effectors[t, layout.EFFECTOR_WEIGHT]
+    point_offset = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.effectors[t], layout.EFFECTOR_POINT))
     point = add(read_vec(lanes.positions, term.node), point_offset)
     error = sub(read_vec_at(lanes.targets, term.target_start), point)
     write_residual(lanes.e, term.error_row, error, weight)
@@ -95,8 +95,8 @@ def write_rotation(tree, lanes, t):
 
     A rotation changes the rotation vector by its axis: exact at the goal, where the residual is the rotation vector.
     """
-    term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
-    local_rotation = read_quat_at(tree.aims[t], 3)
+    term, weight = read_term(tree.terms, t), tree.effectors[t, layout.EFFECTOR_WEIGHT]
+    local_rotation = read_quat_at(tree.effectors[t], layout.EFFECTOR_ROTATION)
     target_rotation = read_quat_at(lanes.targets, term.target_start)
     error = rotation_error(target_rotation, multiply(read_quat(lanes.rotations, term.node), local_rotation))
     write_residual(lanes.e, term.error_row, error, weight)
@@ -152,8 +152,8 @@ def direction_error(a, b):
 @device_function
 def write_direction(tree, lanes, t):
     """Write the rows of a DIRECTION term. A rotation w rotates the axis a by w - a (a . w)."""
-    term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
-    a = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.aims[t], 0))
+    term, weight = read_term(tree.terms, t), tree.effectors[t, layout.EFFECTOR_WEIGHT]
+    a = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.effectors[t], layout.EFFECTOR_POINT))
     error = direction_error(a, read_vec_at(lanes.targets, term.target_start))
     write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
@@ -204,10 +204,12 @@ def write_aim(tree, lanes, t):
 
     A rotation moves the axis, and the point by axis x lever; a slide moves the point only.
     """
-    term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
+    term, weight = read_term(tree.terms, t), tree.effectors[t, layout.EFFECTOR_WEIGHT]
     rotation = read_quat(lanes.rotations, term.node)
-    a = rotate(rotation, read_vec_at(tree.aims[t], layout.AIM_AXIS))
-    point = add(read_vec(lanes.positions, term.node), rotate(rotation, read_vec_at(tree.aims[t], 0)))
+    a = rotate(rotation, read_vec_at(tree.effectors[t], layout.EFFECTOR_AXIS))
+    point = add(
+        read_vec(lanes.positions, term.node), rotate(rotation, read_vec_at(tree.effectors[t], layout.EFFECTOR_POINT))
+    )
     target_point = read_vec_at(lanes.targets, term.target_start)
     target_offset = sub(target_point, point)
     zero, squared_distance = dot(a, a) * 0.0, dot(target_offset, target_offset)
@@ -217,7 +219,7 @@ def write_aim(tree, lanes, t):
     b = scale(target_offset, inverse_distance)
     error = direction_error(a, b)
     write_residual(lanes.e, term.error_row, error, weight)
-    is_shared = tree.aims[t, layout.AIM_IS_SHARED] > 0.0
+    is_shared = tree.effectors[t, layout.EFFECTOR_IS_SHARED] > 0.0
     mean_lever = compute_mean_lever(tree, lanes, t, point) if is_shared else Vec(point.x, point.y, point.z)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
@@ -285,13 +287,13 @@ def write_pole(tree, lanes, t):
 
     A rotation moves each of the three points above it by axis x lever, a slide by its axis.
     """
-    term_row, aim_row = tree.terms[t], tree.aims[t]
-    term, weight = read_term(tree.terms, t), aim_row[layout.AIM_WEIGHT]
+    term_row, effector_row = tree.terms[t], tree.effectors[t]
+    term, weight = read_term(tree.terms, t), effector_row[layout.EFFECTOR_WEIGHT]
     first_position, middle_position = (
-        compute_point(lanes, term_row[layout.TERM_FIRST_NODE], aim_row, layout.AIM_FIRST_POINT),
-        compute_point(lanes, term_row[layout.TERM_MIDDLE_NODE], aim_row, layout.AIM_MIDDLE_POINT),
+        compute_point(lanes, term_row[layout.TERM_FIRST_NODE], effector_row, layout.EFFECTOR_FIRST_POINT),
+        compute_point(lanes, term_row[layout.TERM_MIDDLE_NODE], effector_row, layout.EFFECTOR_MIDDLE_POINT),
     )
-    tip_position = compute_point(lanes, term.node, aim_row, 0)
+    tip_position = compute_point(lanes, term.node, effector_row, layout.EFFECTOR_POINT)
     chord_vector, middle_vector, pole_vector = (
         sub(tip_position, first_position),
         sub(middle_position, first_position),

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Jacobian methods on a tree, in batches: step rules, finite differences, driver.
+"""Jacobian methods on a tree of joints: step rules, finite differences, batched driver.
 
 The methods are Jacobian transpose, pseudo-inverse, damped and selectively damped least squares. `lanes.J` (nd, m)
 stores J^T: row d has the rates of all residual rows per unit of dof d. The residual is wanted minus actual, so the
@@ -25,6 +25,7 @@ from poise.kernels.arm_lm import (
 )
 from poise.kernels.goal_jacobians import count_dofs, find_perpendicular
 from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.lane_workspace import PREVIOUS_ERROR, make_views
 from poise.kernels.lanes import (
     LANES4,
     LANES8,
@@ -39,8 +40,8 @@ from poise.kernels.lanes import (
     view_lanes,
 )
 from poise.kernels.layout import ADAPTIVE, BALL, DAMPED, FIXED, HINGE, OPTIMAL, PSEUDO_INVERSE
-from poise.kernels.matrices import diagonalise, factor_ldl_blocks, solve_ldl_rows
-from poise.kernels.tree_arrays import PREVIOUS_ERROR, TreeArrays, TreeProblems, make_views, read_node, read_term
+from poise.kernels.problem_arrays import TreeArrays, TreeProblems, read_node, read_term
+from poise.kernels.symmetric_matrices import diagonalise, factor_ldl_blocks, solve_ldl_blocks
 from poise.kernels.tree_lm import (
     load_lane,
     randomize_lane,
@@ -195,7 +196,7 @@ def solve_damped(lane_kind, tree, lanes, damping):
     """Solve the damped least-squares step."""
     build_normal_matrix(lane_kind, tree, lanes, damping)
     factor_ldl_blocks(lanes.A, lanes.d)
-    solve_ldl_rows(lanes.A, lanes.d, lanes.step_error, lanes.y)
+    solve_ldl_blocks(lanes.A, lanes.d, lanes.step_error, lanes.y)
 
 
 @device_function
@@ -313,7 +314,7 @@ def cap_step(lane_kind, tree, lanes, max_step, step_factor):
 #
 # Each lane has one problem. The driver is that of kernels/tree_lm.py with a choice of step rules.
 #
-# kernels/tree_arrays.py describes the arrays of a tree, kernels/tree_lm.py start_u, seeds, u and trace. Further
+# kernels/problem_arrays.py describes the arrays of a tree, kernels/tree_lm.py start_u, seeds, u and trace. Further
 # arrays:
 #
 # max_residuals (t,)    largest weighted residual of each term in one step
@@ -390,7 +391,7 @@ def start_attempt(problems, scalars, w, l, k):
     """Start an attempt of lane l at problem k from its start. The lane's previous state is cleared."""
     start = problems.start_u[min(k, problems.start_u.shape[0] - 1)]
     write_lane(scalars.u, w, l, start)
-    write_lane(scalars.tested_u, w, l, start)
+    write_lane(scalars.previous_u, w, l, start)
     scalars.lane_state[PREVIOUS_ERROR * w + l], scalars.lane_state[PROGRESS_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
     (
         scalars.lane_state[LANE_STALL_COUNT * w + l],
@@ -513,7 +514,7 @@ def undo_steps(lane_kind, lanes, error, settings):
     )
     if mask_to_bits(has_risen) != 0:
         for i in range(lanes.u.shape[0]):
-            lanes.u[i] = select(has_risen, lanes.tested_u[i], lanes.u[i])
+            lanes.u[i] = select(has_risen, lanes.previous_u[i], lanes.u[i])
     return has_risen
 
 
@@ -521,13 +522,13 @@ def undo_steps(lane_kind, lanes, error, settings):
 def store_best(lanes, workspace, error, met_mask):
     """Store the measured pose of each lane if it is the best.
 
-    `tested_u` gets the poses of all lanes, for comparison with the next ones.
+    `previous_u` gets the poses of all lanes, for comparison with the next ones.
     """
     # A pose within every tolerance beats one with a smaller weighted error.
     is_better = met_mask | (error < lanes.lane_state[LANE_BEST_ERROR])
     lanes.lane_state[LANE_BEST_ERROR] = select(is_better, error, lanes.lane_state[LANE_BEST_ERROR])
     for i in range(lanes.u.shape[0]):
-        lanes.tested_u[i] = lanes.u[i]
+        lanes.previous_u[i] = lanes.u[i]
         workspace.best_u[i] = select(is_better, lanes.u[i], workspace.best_u[i])
 
 
@@ -665,10 +666,11 @@ def make_kernel(lane_kind, name="solve"):
     """
 
     def solve(
-        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, start_u, seeds, preferred_u, preference_weights,
+        nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, seeds, preferred_u,
+        preference_weights,
         limits, max_residuals, settings, work, scratch, first, end, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, preferred_u, preference_weights)
+        tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
         problems = TreeProblems(frames, targets, start_u, seeds, settings, u, errors, counts)
         w, nu, uses_differences, has_limits = (
             count_lanes(lane_kind),
@@ -710,7 +712,7 @@ def make_kernel(lane_kind, name="solve"):
                     - 1
                     + (end_bits & 1)
                 )
-                record_trace(trace, trace_row, scalars.tested_u, w, nu, get_lane(error, 0))
+                record_trace(trace, trace_row, scalars.previous_u, w, nu, get_lane(error, 0))
             clamp_errors(tree, lanes, max_residuals)
             compute_step(lane_kind, tree, lanes, workspace, settings, error)
             # `apply_step` reads `preference_step` only where some lane bends, which is rare; others need not add zeros.

@@ -38,7 +38,7 @@ from poise.kernels.lanes import (
     view_lanes,
 )
 from poise.kernels.layout import BALL, FIXED, FREE, HINGE, SLIDE
-from poise.kernels.matrices import find_nearest_rotation
+from poise.kernels.rotation_matrices import find_nearest_rotation
 from poise.kernels.vec_quat import Quat, Vec, add, cross, from_axis_angle, multiply, read_vec_at, rotate, scale, sub
 
 MAX_EXACT_ANGLE_RAD = 1e5  # [rad] half_turn is exact up to this angle

@@ -1,5 +1,7 @@
 # pyright: standard
-"""SIMD lanes for Numba kernels: types and operations. A register holds one number of several problems.
+"""SIMD lanes for Numba kernels: types and operations.
+
+A register holds one number of several problems; a lane is the part of one problem.
 
 A value of `LanesType` is an LLVM vector of float64, a `LaneMask` one of bits. Numba code uses them like a float and a
 bool: + - * /, comparisons, & and |; a number spreads over all lanes. LLVM does not vectorise such kernels by itself:

@@ -79,14 +79,29 @@ SPEED_LIMIT_LOW, SPEED_LIMIT_HIGH = 3, 4  # range of a HINGE or hinged ball
 SPEED_LIMIT_AXIS = 5  # of a hinged ball
 HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
 
-# --- a tree of motions: problem/plan.py, kernels/tree_arrays.py -------------------------------------------------------
+# --- a tree of motions: problem/plan.py, kernels/problem_arrays.py ----------------------------------------------------
 
+FRAME_ROW, EFFECTOR_ROW = 9, 15  # numbers of a row
+FRAME_OFFSET, FRAME_ROTATION = 0, 3  # x y z and w x y z, from the parent's frame after its motion to this one
+FRAME_RATIO, FRAME_VALUE_OFFSET = 7, 8  # value of a hinge or slide = ratio u + offset
 DOF_LOW, DOF_HIGH, DOF_U_COLUMN, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
 # POLE: two nodes and their path ends
 TERM_FIRST_NODE, TERM_MIDDLE_NODE, TERM_FIRST_PATH_END, TERM_MIDDLE_PATH_END = 6, 7, 8, 9
-AIM_AXIS, AIM_IS_SHARED = 3, 6  # AIM: unit axis; 1 where all path joints share the rotation. First: a point
-AIM_WEIGHT, AIM_TOLERANCE2 = 7, 8
-AIM_MIDDLE_POINT, AIM_FIRST_POINT = 9, 12  # POLE: middle and first joint of the limb, in their nodes' frames
+EFFECTOR_POINT = 0  # point x y z; DIRECTION: unit vector
+EFFECTOR_ROTATION = 3  # ROTATION: w x y z
+EFFECTOR_AXIS, EFFECTOR_IS_SHARED = 3, 6  # AIM: unit axis; 1 where all path joints share the rotation
+EFFECTOR_WEIGHT, EFFECTOR_TOLERANCE2 = 7, 8  # weight; squared tolerance: kernel units, or 2 sin(angle / 2)
+EFFECTOR_MIDDLE_POINT, EFFECTOR_FIRST_POINT = 9, 12  # POLE: middle and first joint of the limb, in their nodes' frames
+
+NODE_END, TERM_END = 0, 1  # kinds of ends of a bone, see kernels/fabrik_tree.py
+
+# --- conversion to kernel coordinates: problem/plan.py, problem/chain.py, kernels/kernel_coordinates.py ---------------
+
+Q_COLUMN, U_COLUMN = 0, 1  # a pair of columns with the same numbers in q and u
+HINGE_LIMIT_ROW = 7
+HINGE_LIMIT_AXIS, HINGE_LIMIT_LOW, HINGE_LIMIT_HIGH = 0, 3, 4  # axis and range of a ball limited to one axis
+HINGE_LIMIT_SOFT_LOW, HINGE_LIMIT_SOFT_HIGH = 5, 6  # soft range; low above high: none
+WRAP_COLUMN, WRAP_LOW, WRAP_HIGH = 0, 1, 2  # column of a hinge with free whole turns, and its range
 
 # --- settings of the damped engine on a tree: solvers/base/lm_engine.py, kernels/tree_lm.py ---------------------------
 

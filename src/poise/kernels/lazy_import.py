@@ -1,5 +1,8 @@
 # pyright: standard
-"""Lazy import of submodules. All kernels need Numba, whose import takes a quarter of a second."""
+"""Lazy import of submodules.
+
+All kernels need Numba, whose import takes a quarter of a second.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Packing of posed limbs into rows of numbers for the limb kernels.
+"""Packing of limbs in given poses into rows of numbers for the limb kernels.
 
 packed_joints  (57,)       constants of the limb, the columns POSED_ in layout.py
 maps           (k, 12 m)   world maps of joints, affine 3 x 4 (kernels/kinematics.py)

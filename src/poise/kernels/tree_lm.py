@@ -1,9 +1,9 @@
 # pyright: standard
-"""Batched Levenberg-Marquardt for a tree.
+"""Batched Levenberg-Marquardt solver of a tree of joints with any goals.
 
 Each lane has one problem; at its end it takes the next one.
 
-It works like the driver of serial arms, kernels/arm_lm.py. kernels/tree_arrays.py describes the arrays of a tree.
+It works like the driver of serial arms, kernels/arm_lm.py. kernels/problem_arrays.py describes the arrays of a tree.
 Further arrays:
 
     settings (6,)         the columns TREE_ of layout.py
@@ -40,25 +40,22 @@ from poise.kernels.arm_lm import (
     start_attempt,
     store_best,
     store_if_best,
-    update_caution,
+    update_damping_multiplier,
     write_start,
 )
 from poise.kernels.jit import device_function, inline, kernel
-from poise.kernels.lanes import LANES4, LANES8, count_lanes, get_lane, mask_to_bits, minimum, select
-from poise.kernels.layout import BALL, HINGE, SLIDE
-from poise.kernels.matrices import factor_ldl_blocks, solve_ldl_rows
-from poise.kernels.tree_arrays import (
-    CAUTION,
+from poise.kernels.lane_workspace import (
+    DAMPING_MULTIPLIER,
     PREFERENCE_SHARE,
     PREVIOUS_ERROR,
     RESTART_THRESHOLD,
-    START_BASIN_ERROR,
-    TreeArrays,
-    TreeProblems,
+    START_RESULT_ERROR,
     make_views,
-    read_node,
-    read_term,
 )
+from poise.kernels.lanes import LANES4, LANES8, count_lanes, get_lane, mask_to_bits, minimum, select
+from poise.kernels.layout import BALL, HINGE, SLIDE
+from poise.kernels.problem_arrays import TreeArrays, TreeProblems, read_node, read_term
+from poise.kernels.symmetric_matrices import factor_ldl_blocks, solve_ldl_blocks
 from poise.kernels.tree_residual import (
     add_soft_limit_step,
     apply_step,
@@ -157,17 +154,17 @@ def randomize_lane(tree, limits, seeds, restart_number, scalars, w, l):
 
 
 @device_function
-def restart_lane(scalars, w, l, start, max_iterations, patience, preference_share, caution):
+def restart_lane(scalars, w, l, start, max_iterations, patience, preference_share, damping_multiplier):
     """Start an attempt in lane l. The multipliers of the lane's previous attempt are cleared."""
     patience = patience if preference_share <= 0.0 else PREFERENCE_PATIENCE
     start_attempt(scalars.lane_state, scalars.u, w, l, start, start.shape[0], max_iterations, patience)
     (
         scalars.lane_state[PREFERENCE_SHARE * w + l],
-        scalars.lane_state[CAUTION * w + l],
+        scalars.lane_state[DAMPING_MULTIPLIER * w + l],
         scalars.lane_state[PREVIOUS_ERROR * w + l],
     ) = (
         preference_share,
-        caution,
+        damping_multiplier,
         HUGE_ERROR,
     )
     # `compute_push` reads the multipliers of the previous step, which belong to another problem.
@@ -180,7 +177,7 @@ def write_frames(scalars, w, l, frames):
     """Write the frames (n, 9) of a problem into lane l."""
     for i in range(frames.shape[0]):
         for j in range(9):
-            scalars.frames[(9 * i + j) * w + l] = frames[i, j]
+            scalars.frames[(layout.FRAME_ROW * i + j) * w + l] = frames[i, j]
 
 
 @device_function
@@ -213,7 +210,7 @@ def start_with_preference(problems, scalars, w, l, k):
 def start_polish(problems, scalars, w, l, k):
     """Start a polish of the result of problem k in lane l.
 
-    It has a caution of 1 and no preferences, and does not stall.
+    It has a damping multiplier of 1 and no preferences, and does not stall.
     """
     max_iterations = problems.settings[layout.TREE_POLISH_ITERATIONS]
     restart_lane(scalars, w, l, problems.u[k], max_iterations, max_iterations, 0.0, 1.0)
@@ -243,7 +240,7 @@ def schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, e
         return False
     restart_number = attempt_count - 1 if has_polish else attempt_count
     if not is_met and restart_number == 1 and has_polish:
-        scalars.lane_state[START_BASIN_ERROR * w + l] = problems.errors[k]
+        scalars.lane_state[START_RESULT_ERROR * w + l] = problems.errors[k]
         scalars.lane_state[RESTART_THRESHOLD * w + l] = compute_restart_threshold(problems.errors[k])
         problems.errors[k] = scalars.lane_state[RESTART_THRESHOLD * w + l]
     if not is_met and restart_number <= max_restarts:
@@ -262,7 +259,7 @@ def schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, e
         start_polish(problems, scalars, w, l, k)
         return False
     if not is_met and has_polish and problems.errors[k] == scalars.lane_state[RESTART_THRESHOLD * w + l]:
-        problems.errors[k] = scalars.lane_state[START_BASIN_ERROR * w + l]
+        problems.errors[k] = scalars.lane_state[START_RESULT_ERROR * w + l]
     if next_problem < end:
         load_problem(problems, scalars, w, l, next_problem)
         return True
@@ -322,10 +319,11 @@ def make_kernel(lane_kind, name="solve"):
     """
 
     def solve(
-        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, start_u, seeds, preferred_u, preference_weights,
+        nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, seeds, preferred_u,
+        preference_weights,
         limits, settings, work, first, end, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, preferred_u, preference_weights)
+        tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
         problems = TreeProblems(frames, targets, start_u, seeds, settings, u, errors, counts)
         w, nu, has_preference, has_limits = (
             count_lanes(lane_kind),
@@ -348,7 +346,7 @@ def make_kernel(lane_kind, name="solve"):
             forward_kinematics(tree, lanes)
             error, met_mask = measure_residuals(lane_kind, tree, limits, lanes)
             for i in range(nu):
-                lanes.tested_u[i] = lanes.u[i]
+                lanes.previous_u[i] = lanes.u[i]
             # Constant during a call: without preferences no preference step is computed.
             if has_preference:
                 fill_preference_step(lane_kind, tree, lanes)
@@ -357,17 +355,19 @@ def make_kernel(lane_kind, name="solve"):
             if has_limits:
                 freeze_balls(lane_kind, tree, limits, lanes, has_preference)
             freeze_dofs(lane_kind, tree, lanes, has_preference)
-            lanes.lane_state[CAUTION], lanes.lane_state[PREVIOUS_ERROR] = (
-                update_caution(lanes.lane_state[CAUTION], lanes.lane_state[PREVIOUS_ERROR], error),
+            lanes.lane_state[DAMPING_MULTIPLIER], lanes.lane_state[PREVIOUS_ERROR] = (
+                update_damping_multiplier(
+                    lanes.lane_state[DAMPING_MULTIPLIER], lanes.lane_state[PREVIOUS_ERROR], error
+                ),
                 error,
             )
             damping = compute_damping(
-                lanes.lane_state[CAUTION], error, damping_factor, settings[layout.TREE_DAMPING_FLOOR]
+                lanes.lane_state[DAMPING_MULTIPLIER], error, damping_factor, settings[layout.TREE_DAMPING_FLOOR]
             )
             build_normal_matrix(lane_kind, tree, lanes, damping)
             factor_ldl_blocks(lanes.A, lanes.d)
-            solve_ldl_rows(lanes.A, lanes.d, lanes.step_error, lanes.y)
-            # The next iteration computes the residual of the new pose: `tested_u` holds the configuration of this
+            solve_ldl_blocks(lanes.A, lanes.d, lanes.step_error, lanes.y)
+            # The next iteration computes the residual of the new pose: `previous_u` holds the configuration of this
             # error.
             max_step = apply_step(lane_kind, tree, lanes, has_preference)
             if has_limits:
@@ -377,7 +377,7 @@ def make_kernel(lane_kind, name="solve"):
                 record_trace(
                     trace,
                     counts[first, 0] + counts[first, 1] + int(scalars.lane_state[LANE_ITERATIONS * w]),
-                    scalars.tested_u,
+                    scalars.previous_u,
                     w,
                     nu,
                     get_lane(error, 0),
@@ -391,11 +391,11 @@ def make_kernel(lane_kind, name="solve"):
                     continue
                 store_if_best(
                     scalars.lane_state,
-                    scalars.tested_u,
+                    scalars.previous_u,
                     w,
                     l,
                     nu,
-                    scalars.lane_state[CAUTION * w + l],
+                    scalars.lane_state[DAMPING_MULTIPLIER * w + l],
                     get_lane(error, l),
                     u,
                     errors,
@@ -403,7 +403,7 @@ def make_kernel(lane_kind, name="solve"):
                 if (end_bits >> l) & 1:
                     is_met = (met_bits >> l) & 1 == 1
                     store_best(
-                        scalars.lane_state, scalars.tested_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts
+                        scalars.lane_state, scalars.previous_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts
                     )
                     if schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
                         next_problem += 1

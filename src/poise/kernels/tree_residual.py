@@ -1,7 +1,7 @@
 # pyright: standard
-"""Forward kinematics, residual and damped step of a packed tree.
+"""Forward kinematics, residual and damped step of a tree of joints.
 
-kernels/tree_arrays.py describes the arrays.
+kernels/problem_arrays.py describes the arrays of the tree.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 
 from poise.kernels import goal_jacobians, layout
 from poise.kernels.jit import device_function, inline
+from poise.kernels.lane_workspace import PREFERENCE_SHARE
 from poise.kernels.lanes import (
     broadcast,
     count_lanes,
@@ -23,7 +24,7 @@ from poise.kernels.lanes import (
 )
 from poise.kernels.layout import AIM, BALL, FIXED, HINGE, MOVE, NO_LIMIT, POLE, POSITION, RANGE, ROTATION, SLIDE
 from poise.kernels.limits import clamp_rotation, find_blocked_directions, has_hard_limit, is_clearly_inside
-from poise.kernels.tree_arrays import PREFERENCE_SHARE, read_node, read_term
+from poise.kernels.problem_arrays import read_node, read_term
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -67,7 +68,7 @@ def forward_kinematics(tree, lanes):
     for i in range(tree.nodes.shape[0]):
         parent, motion, u_start, _ = read_node(tree.nodes, i)
         frame = lanes.frames[i]
-        position, rotation = read_vec_at(frame, 0), read_quat_at(frame, 3)
+        position, rotation = read_vec_at(frame, layout.FRAME_OFFSET), read_quat_at(frame, layout.FRAME_ROTATION)
         # Parents come first, so one loop is enough; the frame of a root is in the base frame already.
         if parent >= 0:
             parent_rotation = read_quat(lanes.rotations, parent)
@@ -75,8 +76,8 @@ def forward_kinematics(tree, lanes):
             rotation = multiply(parent_rotation, rotation)
         if motion == HINGE or motion == SLIDE:
             # Motions are about or along z of the node's frame, by the choice of frames in packing.
-            axis, ratio = z_axis(rotation), frame[7]
-            value = ratio * lanes.u[u_start] + frame[8]
+            axis, ratio = z_axis(rotation), frame[layout.FRAME_RATIO]
+            value = ratio * lanes.u[u_start] + frame[layout.FRAME_VALUE_OFFSET]
             # Rate per unit of the node's number in u: a coupled joint moves by its ratio.
             write_vec(lanes.axes, 3 * i, scale(axis, ratio))
             if motion == HINGE:
@@ -103,7 +104,7 @@ def forward_kinematics(tree, lanes):
 def write_direction_term(tree, limits, lanes, t):
     """Write the rows of an AIM or DIRECTION term."""
     if limits is None:
-        return tree.aims[t, layout.AIM_WEIGHT] * lanes.e[0]  # never executed: a plain tree has no such terms
+        return tree.effectors[t, layout.EFFECTOR_WEIGHT] * lanes.e[0]  # never executed: a plain tree has no such terms
     if read_term(tree.terms, t).goal_kind == AIM:
         return goal_jacobians.write_aim(tree, lanes, t)
     return goal_jacobians.write_direction(tree, lanes, t)
@@ -134,8 +135,10 @@ def measure_residuals(lane_kind, tree, limits, lanes):
         else:
             squared_residual = write_direction_term(tree, limits, lanes, t)
         # Tolerances apply without weights, the step with them: a goal of low weight must be met too.
-        error = error + squared_residual * (tree.aims[t, layout.AIM_WEIGHT] * tree.aims[t, layout.AIM_WEIGHT])
-        met_mask = met_mask & (squared_residual <= tree.aims[t, layout.AIM_TOLERANCE2])
+        error = error + squared_residual * (
+            tree.effectors[t, layout.EFFECTOR_WEIGHT] * tree.effectors[t, layout.EFFECTOR_WEIGHT]
+        )
+        met_mask = met_mask & (squared_residual <= tree.effectors[t, layout.EFFECTOR_TOLERANCE2])
     return error, met_mask
 
 

@@ -1,4 +1,4 @@
-"""Pack serial chains and arms with one goal for kernels.
+"""Conversion of serial chains and arms with one goal to kernel arrays.
 
 CCD, FABRIK and the diagnostics go through a chain joint by joint. The moving nodes of such a plan form a serial chain.
 """
@@ -17,11 +17,15 @@ from poise import kernels
 from poise.errors import UnsupportedError
 from poise.kernels.layout import (
     ARM_HEAD_SIZE,
+    ARM_IS_SLIDE,
     ARM_LINK_ROW,
+    ARM_LOW,
     CHAIN_AXIS,
     CHAIN_POINT,
     CHAIN_ROTATION,
     CHAIN_TARGET_ROW,
+    EFFECTOR_WEIGHT,
+    FRAME_RATIO,
     MAX_ARM_LINKS,
     ArmLayout,
 )
@@ -49,8 +53,8 @@ class Chain:
                       kernels/chain_kinematics.py
     weights           (3,) squared weights of position, rotation and direction; 0 for a quantity without a goal
     reach_range       (1, 2) shortest and longest distance of the tip from the first link's frame
-    link_conversions  (m, 6) conversion of the plan's u to link motions; see kernels/plan_coordinates.py
-    target_columns    (t, 3) target columns of the measures; see kernels/plan_coordinates.py
+    link_conversions  (m, 6) conversion of the plan's u to link motions; see kernels/kernel_coordinates.py
+    target_columns    (t, 3) target columns of the measures; see kernels/kernel_coordinates.py
     """
 
     plan: Plan
@@ -100,7 +104,7 @@ class Chain:
 
     def _u_to_motions(self, u: Floats) -> Floats:
         x = np.zeros((len(u), len(self.link_kinds), 4))
-        kernels.plan_coordinates.convert_u_to_motions(u, self.link_conversions, x)
+        kernels.kernel_coordinates.convert_u_to_motions(u, self.link_conversions, x)
         return x
 
     def motions_to_q(self, problem: Problem, x: Floats, has_moved: Bools, *, is_trace: bool = False) -> Floats:
@@ -109,7 +113,7 @@ class Chain:
         Rows with `has_moved` (k,) False keep the start's q bit for bit.
         """
         u = np.zeros((len(x), self.plan.layout.nu))
-        kernels.plan_coordinates.convert_motions_to_u(prepare_for_kernel(x), self.link_conversions, u)
+        kernels.kernel_coordinates.convert_motions_to_u(prepare_for_kernel(x), self.link_conversions, u)
         return problem.compute_q(u, has_moved, traced=is_trace)
 
     def convert_tolerance(self, tolerance: Tolerance) -> tuple[float, float]:
@@ -146,8 +150,8 @@ def _pack_chain(plan: Plan) -> Chain:
     tips, weights = _build_identity_targets(1), np.zeros(3)
     reach = np.array([[0.0, np.inf]])
     for i, term in enumerate(plan.layout.terms):
-        weights[term.kind] = plan.aims[i, 7] ** 2
-        effector = plan.aims[i, 3:7] if term.kind == ROTATION else plan.aims[i, :3]
+        weights[term.kind] = plan.effectors[i, EFFECTOR_WEIGHT] ** 2
+        effector = plan.effectors[i, 3:7] if term.kind == ROTATION else plan.effectors[i, :3]
         tips[0, _TARGET_COLUMNS[term.kind] : _TARGET_COLUMNS[term.kind] + len(effector)] = effector
         if term.kind == POSITION:
             reach[0] = plan.term_reaches[i][:2]
@@ -162,7 +166,7 @@ def _pack_chain(plan: Plan) -> Chain:
         axes=np.array([_compute_axis(plan, i, node) for i, node in moving_nodes]).reshape(-1, 3),
         ranges=np.array([_compute_range(plan, node) for _, node in moving_nodes]).reshape(-1, 2),
         limits=plan.limit_rows[node_indices],
-        frames=np.ascontiguousarray(plan.frames[:, node_indices, :7]),
+        frames=np.ascontiguousarray(plan.frames[:, node_indices, :FRAME_RATIO]),
         tips=tips,
         weights=weights,
         reach_range=reach,
@@ -176,7 +180,7 @@ def _compute_axis(plan: Plan, node_index: int, node: Node) -> Floats:
     """
     if node.kind != SLIDE:
         return _Z_AXIS
-    return _Z_AXIS * (plan.frames[0, node_index, 7] / read_coupling(plan.skeleton, node)[0])
+    return _Z_AXIS * (plan.frames[0, node_index, FRAME_RATIO] / read_coupling(plan.skeleton, node)[0])
 
 
 def _compute_range(plan: Plan, node: Node) -> tuple[float, float]:
@@ -245,7 +249,7 @@ def find_arm(problem: Problem) -> Arm | None:
 
 def _is_serial(plan: Plan) -> bool:
     nodes, terms = plan.layout.nodes, plan.layout.terms
-    ratios_and_offsets = plan.frames[0, :, 7:]
+    ratios_and_offsets = plan.frames[0, :, FRAME_RATIO:]
     return (
         0 < len(nodes) <= MAX_ARM_LINKS
         and all(n.kind in (HINGE, SLIDE) and n.parent == i - 1 for i, n in enumerate(nodes))
@@ -260,11 +264,11 @@ def _is_serial(plan: Plan) -> bool:
 def _pack_arm(plan: Plan) -> Arm:
     m = len(plan.layout.nodes)
     links = np.zeros((m + 1, ARM_LINK_ROW))
-    links[:m, :7] = plan.frames[0, :, :7]
-    links[m, :7] = plan.aims[-1, :7]
-    gains = plan.frames[0, :, 7].copy()
-    links[:m, 7:9] = plan.layout.dofs[:, :2] * gains[:, None]
-    links[:m, 9] = [node.kind == SLIDE for node in plan.layout.nodes]
+    links[:m, :ARM_LOW] = plan.frames[0, :, :FRAME_RATIO]
+    links[m, :ARM_LOW] = plan.effectors[-1, :EFFECTOR_WEIGHT]
+    gains = plan.frames[0, :, FRAME_RATIO].copy()
+    links[:m, ARM_LOW : ARM_LOW + 2] = plan.layout.dofs[:, :2] * gains[:, None]
+    links[:m, ARM_IS_SLIDE] = [node.kind == SLIDE for node in plan.layout.nodes]
     term_kinds = {term.kind for term in plan.layout.terms}
     seeds, seed_tips = _draw_seeds(links, m)
     min_reach, max_reach = 0.0, np.inf
@@ -272,7 +276,7 @@ def _pack_arm(plan: Plan) -> Arm:
         i = next(i for i, term in enumerate(plan.layout.terms) if term.kind == POSITION)
         min_reach, max_reach, _ = plan.term_reaches[i]
     # For a single goal only the ratio of its weights matters.
-    rotation_weight = plan.aims[-1, 7] / plan.aims[0, 7]
+    rotation_weight = plan.effectors[-1, EFFECTOR_WEIGHT] / plan.effectors[0, EFFECTOR_WEIGHT]
     weights = (float(POSITION in term_kinds), float(rotation_weight) * (ROTATION in term_kinds))
     return Arm(links, gains, seeds, seed_tips, weights, (min_reach, max_reach))
 

@@ -1,4 +1,4 @@
-"""Checks by geometry: reach of chains, conflicting goals, gaps in closed loops."""
+"""Geometric checks of goals: reach of chains, conflicts, gaps in closed loops."""
 
 from __future__ import annotations
 

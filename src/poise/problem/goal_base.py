@@ -135,7 +135,7 @@ def _check_rotations(value: ArrayLike, label: str) -> Floats:
 def _convert_matrices(matrices: Floats, label: str) -> Floats:
     result = np.empty((*matrices.shape[:-2], 4))
     rows = prepare_for_kernel(matrices.reshape(-1, 9))
-    if kernels.matrices.convert_to_quaternions(rows, result.reshape(-1, 4)) >= 0:
+    if kernels.rotation_matrices.convert_to_quaternions(rows, result.reshape(-1, 4)) >= 0:
         check_rotation_matrices(matrices, label)  # raises with the reason
         return rotations.from_matrix(matrices)  # within tolerance after all
     return result
@@ -152,7 +152,7 @@ def _scale_to_unit(vectors: Floats, message: str) -> None:
     if not is_not_unit.any():
         return
     unit_vectors = np.array(vectors[is_not_unit], order="C")
-    if kernels.matrices.scale_rows_to_unit(unit_vectors) >= 0:
+    if kernels.unit_rows.scale_rows_to_unit(unit_vectors) >= 0:
         raise InputError(message)
     vectors[is_not_unit] = unit_vectors
 

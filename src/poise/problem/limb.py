@@ -1,4 +1,4 @@
-"""Find the joints of two-bone limbs and pack them for kernels.
+"""Detection of two-bone limbs and their conversion to kernel arrays.
 
 The kernels are kernels/two_bone.py and kernels/planar_two_bone.py. A problem without such a limb gets the reason.
 """

@@ -1,7 +1,7 @@
-"""Pose-independent part of a problem, packed for the kernels.
+"""Arrays of a problem for the kernels, independent of its start pose.
 
-It also bounds the reach of each goal by bone lengths. With non-uniform scale each length is known only to the plan's
-relative `length_error`, which widens the bounds.
+A Plan has the moving joints of a set of goals. It also bounds the reach of each goal by bone lengths. With non-uniform
+scale each length is known only to the plan's relative `length_error`, which widens the bounds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
-from poise.kernels.layout import LIMIT_ROW, LIMIT_SOFT_WEIGHT, LONG_PATH_JOINTS, NO_LIMIT
+from poise.kernels.layout import (
+    FRAME_RATIO,
+    HINGE_LIMIT_ROW,
+    LIMIT_BOUNDS,
+    LIMIT_ROW,
+    LIMIT_SOFT_WEIGHT,
+    LONG_PATH_JOINTS,
+    NO_LIMIT,
+)
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.caching import get_or_compute, select_own_fields
@@ -41,7 +49,7 @@ class ReachBounds:
 
     layout: dof_layout.Layout
     frames: Floats
-    aims: Floats
+    effectors: Floats
     length_error: float
 
     def compute_range(self, term_index: int) -> tuple[float, float, Floats]:
@@ -51,7 +59,7 @@ class ReachBounds:
         """
         path = self.layout.term_paths[term_index]
         if not path:
-            node, point = self.layout.terms[term_index].node_index, self.aims[term_index, :3]
+            node, point = self.layout.terms[term_index].node_index, self.effectors[term_index, :3]
             return 0.0, self._compute_slack(node, _compute_norm(point)), self._transform_to_base(node, point)
         spans, slack = self._compute_spans(term_index), self._compute_slack(path[0])
         max_reach = sum(spans)
@@ -97,7 +105,9 @@ class ReachBounds:
 
         Each is paired with the origin (3,) of the next one in its own moved frame.
         """
-        node, point = self._find_moving_ancestor(self.layout.terms[term_index].node_index, self.aims[term_index, :3])
+        node, point = self._find_moving_ancestor(
+            self.layout.terms[term_index].node_index, self.effectors[term_index, :3]
+        )
         ends = [(node, point)]
         while node >= 0:
             node, point = self._find_moving_ancestor(self.layout.nodes[node].parent, self.frames[0, node, :3])
@@ -124,7 +134,7 @@ class ReachBounds:
         It is the distance between the node's origin and the next one's.
         """
         path = self.layout.term_paths[term_index]
-        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[term_index, :3]]
+        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.effectors[term_index, :3]]
         return [self._compute_span(node, end) for node, end in zip(path, ends, strict=True)]
 
     def _compute_span(self, node: int, end: Floats) -> float:
@@ -133,7 +143,7 @@ class ReachBounds:
             return np.inf
         if kind != dof_layout.SLIDE:
             return _compute_norm(end)
-        ratio, offset = self.frames[0, node, 7:9].tolist()
+        ratio, offset = self.frames[0, node, FRAME_RATIO : FRAME_RATIO + 2].tolist()
         slide_positions = [ratio * value + offset for value in self.layout.dofs[dof_index, :2].tolist()]
         if not np.isfinite(slide_positions).all():
             return np.inf
@@ -165,7 +175,7 @@ def _compute_norm(vector: Floats) -> float:
 # A plan is cached with its skeleton, by the kinds of its goals and the fixed joint data of the start pose.
 #
 # `problem.py` converts start poses and targets into the plan's frames and units. The arrays are documented in
-# kernels/tree_arrays.py.
+# kernels/problem_arrays.py.
 
 
 # Kinds of terms of the kernels without limits.
@@ -265,7 +275,7 @@ def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout)
         layout,
         layout.measures,
         tree_frames.frames,
-        tree_frames.aims,
+        tree_frames.effectors,
         tree_frames.unit_size,
         tree_frames.base_scale,
         tree_frames.length_error,
@@ -273,7 +283,7 @@ def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout)
 
 
 class CoordinateMap(NamedTuple):
-    """Index map between q and u for kernels/plan_coordinates.py."""
+    """Index map between q and u, see kernels/kernel_coordinates.py."""
 
     shared_columns: Ints
     hinged_balls: Ints
@@ -287,8 +297,8 @@ class Plan:
     """Moving joints of a set of goals, packed for the kernels. n nodes, t terms.
 
     measures      measured quantities: the columns of the errors
-    frames        (1, n, 9)  see kernels/tree_arrays.py
-    aims          (t, 15)    see kernels/tree_arrays.py; without the tolerances
+    frames        (1, n, 9)  see kernels/problem_arrays.py
+    effectors          (t, 15)    see kernels/problem_arrays.py; without the tolerances
     unit_size     file units in one kernel unit: a power of two
     base_scale    scale factor of the base row
     length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
@@ -298,7 +308,7 @@ class Plan:
     layout: dof_layout.Layout
     measures: tuple[dof_layout.Measure, ...]
     frames: Floats
-    aims: Floats
+    effectors: Floats
     unit_size: float
     base_scale: float
     length_error: float
@@ -348,7 +358,9 @@ class Plan:
                 row[:] = pack_limit(limit)
                 ratio, offset = self.skeleton.coupling_rows[node.row]
                 if self.skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
-                    row[5:7] = np.sort((row[5:7] - offset) / ratio)
+                    row[LIMIT_BOUNDS : LIMIT_BOUNDS + 2] = np.sort(
+                        (row[LIMIT_BOUNDS : LIMIT_BOUNDS + 2] - offset) / ratio
+                    )
         return rows
 
     @cached_property
@@ -422,7 +434,7 @@ class Plan:
     @cached_property
     def reach_bounds(self) -> ReachBounds:
         """Bounds on reach from bone lengths."""
-        return ReachBounds(self.layout, self.frames, self.aims, self.length_error)
+        return ReachBounds(self.layout, self.frames, self.effectors, self.length_error)
 
     @cached_property
     def term_reaches(self) -> tuple[tuple[float, float, Floats], ...]:
@@ -447,11 +459,13 @@ class Plan:
         """Index map between q and u."""
         skeleton, nodes = self.skeleton, self.layout.nodes
         hinged_nodes = [n for n in nodes if n.kind == dof_layout.HINGE and skeleton.kinds[n.row] >= Kind.BALL]
-        nodes_with_gain = [(n, self.frames[0, i, 7]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE]
+        nodes_with_gain = [
+            (n, self.frames[0, i, FRAME_RATIO]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE
+        ]
         return CoordinateMap(
             shared_columns=np.stack(dof_layout.find_shared_columns(nodes, skeleton), axis=1),
             hinged_balls=np.array([(n.q_start, n.u_start) for n in hinged_nodes], dtype=np.int64).reshape(-1, 2),
-            hinge_limits=np.array([self._pack_hinge_limits(n) for n in hinged_nodes]).reshape(-1, 7),
+            hinge_limits=np.array([self._pack_hinge_limits(n) for n in hinged_nodes]).reshape(-1, HINGE_LIMIT_ROW),
             translation_columns=np.array([(n.q_start, n.u_start) for n, _ in nodes_with_gain], dtype=np.int64).reshape(
                 -1, 2
             ),
@@ -471,7 +485,7 @@ class Plan:
     def q_to_u(self, q: Floats) -> Floats:
         """Convert q (k, nq) into u (k, nu)."""
         u = np.zeros((len(q), self.layout.nu))
-        kernels.plan_coordinates.convert_q_to_u(prepare_for_kernel(q), *self.coordinate_map, u)
+        kernels.kernel_coordinates.convert_q_to_u(prepare_for_kernel(q), *self.coordinate_map, u)
         return u
 
     def u_to_q(self, u: Floats, has_moved: Bools, start_q: Floats, *, unwrap: bool = True) -> Floats:
@@ -480,7 +494,7 @@ class Plan:
         With `unwrap`, hinges are moved by whole turns as near to the start as their ranges allow.
         """
         q, wrap_ranges = np.empty((len(u), self.skeleton.nq)), self.wrap_ranges if unwrap else self.wrap_ranges[:0]
-        kernels.plan_coordinates.convert_u_to_q(
+        kernels.kernel_coordinates.convert_u_to_q(
             prepare_for_kernel(u), has_moved, prepare_for_kernel(start_q), *self.coordinate_map, wrap_ranges, q
         )
         return q
@@ -488,7 +502,7 @@ class Plan:
     def unwrap_hinges(self, q: Floats, start_q: Floats) -> Floats:
         """Move hinges of q (k, nq) by whole turns towards the starts. `start_q` is (1|k, nq); ranges are kept."""
         q = np.array(q, order="C")
-        kernels.plan_coordinates.unwrap_hinges_batch(q, prepare_for_kernel(start_q), self.wrap_ranges)
+        kernels.kernel_coordinates.unwrap_hinges_batch(q, prepare_for_kernel(start_q), self.wrap_ranges)
         return q
 
     @cached_property
@@ -549,7 +563,7 @@ class Plan:
         nodes = [node for node, wraps in zip(self.layout.nodes, self.wrapping_nodes, strict=True) if wraps]
         hinge_rows = [(node.u_start, *self.layout.dofs[node.dof_start, :2]) for node in nodes]
         u = np.array(u, order="C")
-        kernels.plan_coordinates.unwrap_hinges_batch(
+        kernels.kernel_coordinates.unwrap_hinges_batch(
             u, prepare_for_kernel(near_u), np.array(hinge_rows, dtype=np.float64).reshape(-1, 3)
         )
         return u

@@ -221,9 +221,9 @@ class Problem:
         return kernel_targets
 
     def write_kernel_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
-        """Write kernel targets into the columns of `out` named by `terms`. See kernels/plan_coordinates.py."""
+        """Write kernel targets into the columns of `out` named by `terms`. See kernels/kernel_coordinates.py."""
         signed_unit = self.plan.base_scale * self.plan.unit_size
-        kernels.plan_coordinates.convert_targets(
+        kernels.kernel_coordinates.convert_targets(
             prepare_for_kernel(rows), self.rigid_base_transforms, signed_unit, terms, out
         )
 

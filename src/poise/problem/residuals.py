@@ -1,7 +1,8 @@
-"""Residuals and Jacobians of goals in NumPy. The NumPy version of kernels/goal_jacobians.py.
+"""Residuals and Jacobians of goals in NumPy.
 
-Errors are measured on the skeleton itself, with any scale. Jacobians are those of Pose.jacobian, (k, 6, nd), in the
-columns of a plan. Residuals equal those of the kernels, except that the weight of a pole does not fade.
+The kernels have their own version, kernels/goal_jacobians.py. Errors are measured on the skeleton itself, with any
+scale. Jacobians are those of Pose.jacobian, (k, 6, nd), in the columns of a plan. Residuals equal those of the kernels,
+except that the weight of a pole does not fade.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.kernels.layout import FRAME_RATIO
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.caching import get_or_compute
@@ -202,5 +204,5 @@ def _build_plan_columns(plan: Plan) -> _PlanColumns:
             dof_range = slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind])
             columns[dof_range] = np.arange(first_column, first_column + dof_layout.DOF_COUNTS[node.kind])
             # Units of u in one unit of q.
-            gains[dof_range] = plan.frames[0, i, 7] if node.kind == dof_layout.MOVE else 1.0
+            gains[dof_range] = plan.frames[0, i, FRAME_RATIO] if node.kind == dof_layout.MOVE else 1.0
     return _PlanColumns(columns, gains, tuple(hinged_balls))

@@ -1,6 +1,6 @@
-"""Pack a kinematic tree: fold fixed joints and remove scale.
+"""Conversion of the moving joints of a skeleton to rigid frames.
 
-Lengths are in units of the tree's size, and scale is taken out.
+Fixed joints are folded into the frames. Lengths are in units of the tree's size, and scale is taken out.
 
 A joint's linear part is s R, a rotation times one factor (negative: mirrored); offsets further out are multiplied by
 the factors before them. Rotating the joint keeps distances only then. Non-uniform scale is replaced by the nearest map
@@ -16,6 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
+from poise.kernels.layout import (
+    EFFECTOR_AXIS,
+    EFFECTOR_FIRST_POINT,
+    EFFECTOR_IS_SHARED,
+    EFFECTOR_MIDDLE_POINT,
+    EFFECTOR_ROW,
+    EFFECTOR_WEIGHT,
+    FRAME_RATIO,
+    FRAME_ROW,
+    FRAME_VALUE_OFFSET,
+)
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
@@ -159,35 +170,44 @@ def read_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
     return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (see JointGoal in problem/goal_base.py)
 
 
-def _pack_aim(
+def _pack_effector(
     skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[Transform], goal: AnyGoal, *, is_mirrored: bool
 ) -> Floats:
-    """Pack a row of the aims without the tolerance. See kernels/tree_arrays.py."""
-    aim_row, transform = np.zeros(15), transforms[0]
-    aim_row[:3], aim_row[3:7], aim_row[7] = transform.offset[0], transform.rotation[0], read_weight(goal, term.kind)
+    """Pack a row of the effectors without the tolerance. See kernels/problem_arrays.py."""
+    effector_row, transform = np.zeros(EFFECTOR_ROW), transforms[0]
+    effector_row[:3], effector_row[3:7], effector_row[EFFECTOR_WEIGHT] = (
+        transform.offset[0],
+        transform.rotation[0],
+        read_weight(goal, term.kind),
+    )
     if term.kind == dof_layout.DIRECTION:
-        aim_row[:3] = rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
+        effector_row[:3] = rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
     elif term.kind == dof_layout.AIM:
         sign = -1.0 if is_mirrored else 1.0  # kernels mirror points, not rotations
-        aim_row[3:6] = sign * rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
-        aim_row[6] = float(isinstance(goal, LookAt))
+        effector_row[EFFECTOR_AXIS:EFFECTOR_IS_SHARED] = sign * rotations.rotate(
+            transform.rotation[0], np.array(read_axis(skeleton, goal))
+        )
+        effector_row[EFFECTOR_IS_SHARED] = float(isinstance(goal, LookAt))
     elif term.kind == dof_layout.POLE:
-        aim_row[9:12], aim_row[12:15] = transforms[1].offset[0], transforms[2].offset[0]
-    return aim_row
+        effector_row[EFFECTOR_MIDDLE_POINT:EFFECTOR_FIRST_POINT], effector_row[EFFECTOR_FIRST_POINT:] = (
+            transforms[1].offset[0],
+            transforms[2].offset[0],
+        )
+    return effector_row
 
 
 @dataclass(frozen=True, eq=False)
 class TreeFrames:
     """Rigid frames of a tree. n nodes, t terms.
 
-    frames        (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree_arrays.py
+    frames        (1, n, 9) and effectors (t, 15), without the tolerances: see kernels/problem_arrays.py
     unit_size     file units in one kernel unit: a power of two
     base_scale    scale factor of the base row
     length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
 
     frames: Floats
-    aims: Floats
+    effectors: Floats
     unit_size: float
     base_scale: float
     length_error: float
@@ -217,21 +237,23 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
         offsets, _list_slide_positions(skeleton, layout, walk.frames), skeleton.A[skeleton.parents >= 0, :3]
     )
     base_scale, base_length_error = _compute_base_scale(start, layout)
-    frames = np.zeros((1, len(layout.nodes), 9))
+    frames = np.zeros((1, len(layout.nodes), FRAME_ROW))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
         frames[:, i, :3], frames[:, i, 3:7] = frame.offset / unit_size, frame.rotation
         ratio, offset = read_coupling(skeleton, node)
         gain = frame.scale / unit_size if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
-        frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
-    aims = np.zeros((len(layout.terms), 15))
+        frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * gain, offset * gain
+    effectors = np.zeros((len(layout.terms), EFFECTOR_ROW))
     for i, (term, term_transforms) in enumerate(zip(layout.terms, transforms, strict=True)):
         scaled_transforms = [
             Transform(transform.offset / unit_size, transform.rotation, transform.scale)
             for transform in term_transforms
         ]
-        aims[i] = _pack_aim(skeleton, term, scaled_transforms, goals[term.goal_index], is_mirrored=base_scale < 0.0)
+        effectors[i] = _pack_effector(
+            skeleton, term, scaled_transforms, goals[term.goal_index], is_mirrored=base_scale < 0.0
+        )
     return TreeFrames(
-        frames, aims, unit_size, base_scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0
+        frames, effectors, unit_size, base_scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0
     )
 
 

@@ -18,7 +18,7 @@ from poise.maths.arguments import count, one_of, require_keywords
 from poise.maths.arrays import Floats, real
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Capabilities, Request
-from poise.solvers.base.lm_engine import LmOptions, TreeEngine, answer_with_start, build_aims, build_trace
+from poise.solvers.base.lm_engine import LmOptions, TreeEngine, answer_with_start, build_effectors, build_trace
 
 if TYPE_CHECKING:
     from poise.jax.descent import BatchDescent, BatchResult
@@ -106,8 +106,8 @@ class Autodiff:
         if not problem.joints or not k:
             return answer_with_start(problem, targets, tolerance, request)
         engine = TreeEngine(problem, tolerance, self.options)
-        aims, kernel_targets = build_aims(plan, tolerance), engine.pack_targets(targets)
-        descent = BatchDescent(plan, aims, kernel_targets, self.method, self.damping, request.trace)
+        effectors, kernel_targets = build_effectors(plan, tolerance), engine.pack_targets(targets)
+        descent = BatchDescent(plan, effectors, kernel_targets, self.method, self.damping, request.trace)
         output = self._run_with_restarts(engine, descent)
         q = problem.compute_q(output.u, output.iterations > 0)
         trace = None

@@ -17,7 +17,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import BALL
+from poise.kernels.layout import BALL, EFFECTOR_WEIGHT, NODE_END, TERM_END
 from poise.maths.arguments import check_bool, count, require_keywords
 from poise.maths.arrays import Floats, Ints, real
 from poise.maths.caching import get_or_compute
@@ -167,7 +167,7 @@ class FABRIK:
         trace_u, trace_error = np.zeros((max_trace_rows, nu)), np.zeros(max_trace_rows)
         max_distance = tolerance.distance / plan.unit * lm_engine.KERNEL_TOLERANCE_RATIO
         kernels.fabrik_tree.solve(
-            plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.aims, *branches,
+            plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.effectors, *branches,
             np.ascontiguousarray(problem.start_u), kernel_targets, np.array([max_distance, max_sweeps, self.finish]),
             u, kernel_counts,
             trace_u,
@@ -215,13 +215,13 @@ def build_branches(plan: Plan) -> Branches:
     """List the bones of each node of a tree. They lead to its child nodes and to its goals' tips."""
     nodes, terms = plan.layout.nodes, plan.layout.terms
     bones_by_node: list[list[tuple[int, int]]] = [[] for _ in nodes]
-    branch_weights = np.append(np.zeros(len(nodes)), plan.aims[:, 7] ** 2)
+    branch_weights = np.append(np.zeros(len(nodes)), plan.effectors[:, EFFECTOR_WEIGHT] ** 2)
     for t, term in enumerate(terms):
-        bones_by_node[term.node_index].append((1, t))
+        bones_by_node[term.node_index].append((TERM_END, t))
         branch_weights[term.node_index] += branch_weights[len(nodes) + t]
     for i in range(len(nodes) - 1, -1, -1):
         if nodes[i].parent >= 0:
-            bones_by_node[nodes[i].parent].append((0, i))
+            bones_by_node[nodes[i].parent].append((NODE_END, i))
             branch_weights[nodes[i].parent] += branch_weights[i]
     first_bones = np.cumsum([0, *(len(bones) for bones in bones_by_node)])
     packed_bones = np.array([bone for bones in bones_by_node for bone in bones], dtype=np.int64).reshape(-1, 2)

@@ -141,7 +141,7 @@ class PlainTargetShape(NamedTuple):
     """Shape of targets made of plain numbers.
 
     widths  number of values in the target of each goal; empty if goals must parse their targets themselves
-    terms   (t, 3) kind and column of each measure in a row; see kernels/plan_coordinates.py
+    terms   (t, 3) kind and column of each measure in a row; see kernels/kernel_coordinates.py
     """
 
     widths: tuple[int, ...]
@@ -184,7 +184,7 @@ def read_plain_row(shape: PlainTargetShape, target: Any) -> Floats | None:
                 return None
             goal_rows.append(row)
     row = np.concatenate(goal_rows, axis=1)
-    return row if kernels.plan_coordinates.normalise_target(row[0], shape.terms, MAX_COORDINATE) else None
+    return row if kernels.kernel_coordinates.normalise_target(row[0], shape.terms, MAX_COORDINATE) else None
 
 
 def read_matrix(matrix: Floats, width: int) -> Floats | None:
@@ -198,7 +198,7 @@ def read_matrix(matrix: Floats, width: int) -> Floats | None:
     if matrix.shape not in _MATRIX_SHAPES.get(width, ()):
         return None
     row = np.empty((1, width))
-    invalid_row = kernels.matrices.convert_to_quaternions(matrix.reshape(1, -1).copy(), row)
+    invalid_row = kernels.rotation_matrices.convert_to_quaternions(matrix.reshape(1, -1).copy(), row)
     return row if invalid_row < 0 else None
 
 

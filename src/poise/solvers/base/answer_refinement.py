@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.layout import LIMIT_SOFT_WEIGHT, NO_LIMIT
+from poise.kernels.layout import EFFECTOR_WEIGHT, LIMIT_SOFT_WEIGHT, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.caching import get_or_compute
@@ -95,7 +95,12 @@ def _find_correctable_rows(problem: Problem, result: LmResult, targets: Floats, 
     """Find missed rows within reach of a shear correction. Rows out of reach by bone lengths are excluded."""
     plan = problem.plan
     longest_reach = max([reach for _, reach, _ in plan.term_reaches if np.isfinite(reach)], default=1.0)
-    max_cost = (_MAX_MISS_RATIO * plan.length_error * max(longest_reach, 1.0) * plan.aims[:, 7].max(initial=0.0)) ** 2
+    max_cost = (
+        _MAX_MISS_RATIO
+        * plan.length_error
+        * max(longest_reach, 1.0)
+        * plan.effectors[:, EFFECTOR_WEIGHT].max(initial=0.0)
+    ) ** 2
     correctable_rows = np.flatnonzero(~result.met & (result.costs <= max_cost))
     if not len(correctable_rows):
         return correctable_rows

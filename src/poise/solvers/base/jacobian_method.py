@@ -11,6 +11,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
+from poise.kernels.layout import EFFECTOR_WEIGHT
 from poise.maths.arguments import count
 from poise.maths.arrays import Floats, abbreviate, allocate_aligned, find_simd_width, prepare_for_kernel, real
 from poise.maths.caching import get_or_compute
@@ -147,7 +148,7 @@ def _compute_max_residuals(plan: Plan, clamp: float) -> Floats:
             max_residuals[i] *= reach if math.isfinite(reach) and reach > 0 else 1.0
         else:
             max_residuals[i] *= math.pi
-    return max_residuals * plan.aims[:, 7]
+    return max_residuals * plan.effectors[:, EFFECTOR_WEIGHT]
 
 
 def check_above_zero(option: str, value: Any) -> float:

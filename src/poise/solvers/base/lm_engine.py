@@ -32,7 +32,13 @@ import numpy as np
 from poise import kernels
 from poise.call_clock import get_pauses, share_pauses
 from poise.errors import InputError
-from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_PER_TARGET, DOF_WEIGHT
+from poise.kernels.layout import (
+    ARM_RESULT_ROW,
+    ARM_WORKSPACE_PER_TARGET,
+    DOF_WEIGHT,
+    EFFECTOR_TOLERANCE2,
+    EFFECTOR_WEIGHT,
+)
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, find_simd_width, get_scratch, prepare_for_kernel, real
 from poise.maths.caching import get_or_compute
@@ -219,7 +225,8 @@ class ArmEngine:
         iterations, trace_rows = output_columns[:, 0].astype(np.int64), None
         if max_trace_rows:
             trace_rows = buffer[1 : 1 + int(output_columns[0, :2].sum()), : m + 1].copy()
-            trace_rows[:, 0] *= self.problem.plan.aims[0, 7] ** 2  # the kernel knows only the ratio of a goal's weights
+            # The kernel knows only the ratio of a goal's weights.
+            trace_rows[:, 0] *= self.problem.plan.effectors[0, EFFECTOR_WEIGHT] ** 2
             trace_rows[:, 1:] = self._convert_to_u(trace_rows[:, 1:])
         return KernelOutput(u, output_columns[:, 2] > 0, iterations, trace_rows)
 
@@ -343,10 +350,10 @@ def pack_tree_arrays(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.
     """Pack the arrays of a tree and its workspace size. They are for tree_lm.py and jacobian_methods.py."""
 
     def build_arrays() -> tuple[tuple[Any, ...], int]:
-        from poise.kernels.tree_arrays import compute_workspace_size  # noqa: PLC0415  (imports Numba)
+        from poise.kernels.lane_workspace import compute_workspace_size  # noqa: PLC0415  (imports Numba)
 
-        dofs, aims = build_scaled_dofs(plan, stiffness), build_aims(plan, tolerance)
-        tree_arrays = plan.node_table, plan.frames, dofs, plan.term_table, aims, plan.path_nodes, plan.row_ranges
+        dofs, effectors = build_scaled_dofs(plan, stiffness), build_effectors(plan, tolerance)
+        tree_arrays = plan.node_table, plan.frames, dofs, plan.term_table, effectors, plan.path_nodes, plan.row_ranges
         return tree_arrays, compute_workspace_size(
             len(plan.node_table), len(dofs), plan.layout.nu, 3 * len(plan.term_table), plan.target_width
         )
@@ -393,19 +400,21 @@ def count_trace_rows(problem: Problem, options: LmOptions) -> int:
     )
 
 
-def build_aims(plan: Plan, tolerance: Tolerance) -> Floats:
-    """Build the aims of a plan with their tolerances."""
+def build_effectors(plan: Plan, tolerance: Tolerance) -> Floats:
+    """Build the effectors of a plan with their tolerances."""
 
     def fill_tolerances() -> Floats:
-        aims = plan.aims.copy()
+        effectors = plan.effectors.copy()
         for i, term in enumerate(plan.layout.terms):
             if term.kind == POSITION:
-                aims[i, 8] = (tolerance.distance / plan.unit * KERNEL_TOLERANCE_RATIO) ** 2
+                effectors[i, EFFECTOR_TOLERANCE2] = (tolerance.distance / plan.unit * KERNEL_TOLERANCE_RATIO) ** 2
             else:
-                aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * KERNEL_TOLERANCE_RATIO) ** 2
-        return aims
+                effectors[i, EFFECTOR_TOLERANCE2] = (
+                    2 * math.sin(min(tolerance.angle, math.pi) / 2) * KERNEL_TOLERANCE_RATIO
+                ) ** 2
+        return effectors
 
-    return get_or_compute(plan, "aims", tolerance, fill_tolerances)
+    return get_or_compute(plan, "effectors", tolerance, fill_tolerances)
 
 
 def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
@@ -460,7 +469,7 @@ def build_trace(problem: Problem, squared_errors: Floats, u: Floats) -> Trace:
     """Build a trace from squared errors (t,) and u (t, nu). For a single position the errors are distances."""
     plan, terms = problem.plan, problem.plan.layout.terms
     is_single_position = len(terms) == 1 and terms[0].kind == POSITION
-    scale = plan.unit / float(plan.aims[0, 7]) if is_single_position else 1.0
+    scale = plan.unit / float(plan.effectors[0, EFFECTOR_WEIGHT]) if is_single_position else 1.0
     return Trace(np.sqrt(squared_errors) * scale, problem.compute_q(u, np.arange(len(u)) > 0, traced=True))
 
 

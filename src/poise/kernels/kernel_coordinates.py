@@ -1,0 +1,260 @@
+# pyright: standard
+"""Conversion of configurations and targets to the coordinates of the kernels.
+
+The kernels compute in the base frame of the moving joints and in kernel units, with lengths near one. q and world
+targets are converted into these coordinates, and solutions back into q. Targets are not converted back.
+
+u are the numbers of the moving joints in the kernels. Most of them are numbers of q. A ball joint limited to one axis
+is an angle in u, and the position of a free root is in units of the rig's size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.kernels import layout
+from poise.kernels.jit import inline, kernel
+from poise.kernels.layout import BALL, DIRECTION, MOVE, Q_COLUMN, ROTATION, U_COLUMN
+from poise.kernels.limits import TWO_PI, clamp_angle, find_nearest_equivalent, twist_angle
+from poise.kernels.rotation_matrices import compute_base_from_world
+from poise.kernels.unit_rows import scale_to_unit
+from poise.kernels.vec_quat import Vec, from_axis_angle, multiply, read_quat_at, read_vec_at, rotate, sub
+
+MAX_FINITE = 1.7e308  # largest finite number; goals report others
+
+
+@inline
+def read_hinge_angle(q, hinge_limit):
+    """Return the angle of a ball limited to one axis, in its range.
+
+    `hinge_limit` has the columns HINGE_LIMIT_ of layout.py. Angles a turn apart are the same pose: the soft range
+    selects the one inside it or nearest to it.
+    """
+    angle = twist_angle(q, read_vec_at(hinge_limit, layout.HINGE_LIMIT_AXIS))
+    angle = angle - TWO_PI if angle > math.pi else angle + TWO_PI if angle <= -math.pi else angle
+    soft_low, soft_high = hinge_limit[layout.HINGE_LIMIT_SOFT_LOW], hinge_limit[layout.HINGE_LIMIT_SOFT_HIGH]
+    if soft_low <= soft_high:
+        angle += TWO_PI * math.floor((clamp_angle(angle, soft_low, soft_high) - angle) / TWO_PI + 0.5)
+    return clamp_angle(angle, hinge_limit[layout.HINGE_LIMIT_LOW], hinge_limit[layout.HINGE_LIMIT_HIGH])
+
+
+@kernel
+def convert_q_to_u(q, shared_columns, hinged_balls, hinge_limits, translation_columns, translation_gains, u):
+    """Fill u (k, nu) from configurations q (k, nq).
+
+    shared_columns       (p, 2)  columns of q and u with the same number
+    hinged_balls         (h, 2)  column of q with the quaternion of a ball limited to one axis, column of u with its
+                                 angle
+    hinge_limits         (h, 7)  its axis, its range, and its soft range: the columns HINGE_LIMIT_ of layout.py
+    translation_columns  (m, 2)  columns of q and u with the position of a free joint
+    translation_gains    (m,)    kernel units per file unit
+    """
+    for k in range(q.shape[0]):
+        for i in range(shared_columns.shape[0]):
+            u[k, shared_columns[i, U_COLUMN]] = q[k, shared_columns[i, Q_COLUMN]]
+        for i in range(hinged_balls.shape[0]):
+            u[k, hinged_balls[i, U_COLUMN]] = read_hinge_angle(
+                read_quat_at(q[k], hinged_balls[i, Q_COLUMN]), hinge_limits[i]
+            )
+        for i in range(translation_columns.shape[0]):
+            for j in range(3):
+                u[k, translation_columns[i, U_COLUMN] + j] = (
+                    q[k, translation_columns[i, Q_COLUMN] + j] * translation_gains[i]
+                )
+
+
+@inline
+def unwrap_hinges(q, start_q, hinge_ranges):
+    """Shift hinges by multiples of 2 pi towards the start pose. hinge_ranges (h, 3): the columns WRAP_ of layout.py."""
+    for i in range(hinge_ranges.shape[0]):
+        q_column = int(hinge_ranges[i, layout.WRAP_COLUMN])
+        q[q_column] = find_nearest_equivalent(
+            q[q_column], start_q[q_column], hinge_ranges[i, layout.WRAP_LOW], hinge_ranges[i, layout.WRAP_HIGH]
+        )
+
+
+@kernel
+def unwrap_hinges_batch(q, start_q, hinge_ranges):
+    """Unwrap hinges of many configurations: q (k, nq), start_q (1|k, nq)."""
+    for k in range(q.shape[0]):
+        unwrap_hinges(q[k], start_q[k if start_q.shape[0] > 1 else 0], hinge_ranges)
+
+
+@kernel
+def convert_u_to_q(
+    u,
+    has_moved,
+    start_q,
+    shared_columns,
+    hinged_balls,
+    hinge_limits,
+    translation_columns,
+    translation_gains,
+    hinge_ranges,
+    q,
+):
+    """Fill q (k, nq) from u (k, nu) where `has_moved` (k,). Elsewhere copy the start (1|k, nq) bit for bit.
+
+    hinge_ranges  (h, 3)  see `unwrap_hinges`
+    """
+    for k in range(u.shape[0]):
+        start_row = k if start_q.shape[0] > 1 else 0
+        for i in range(q.shape[1]):
+            q[k, i] = start_q[start_row, i]
+        if not has_moved[k]:
+            continue
+        for i in range(shared_columns.shape[0]):
+            q[k, shared_columns[i, Q_COLUMN]] = u[k, shared_columns[i, U_COLUMN]]
+        unwrap_hinges(q[k], start_q[start_row], hinge_ranges)
+        for i in range(hinged_balls.shape[0]):
+            rotation, q_column = (
+                from_axis_angle(read_vec_at(hinge_limits[i], layout.HINGE_LIMIT_AXIS), u[k, hinged_balls[i, U_COLUMN]]),
+                hinged_balls[i, Q_COLUMN],
+            )
+            q[k, q_column], q[k, q_column + 1], q[k, q_column + 2], q[k, q_column + 3] = (
+                rotation.w,
+                rotation.x,
+                rotation.y,
+                rotation.z,
+            )
+        for i in range(translation_columns.shape[0]):
+            for j in range(3):
+                q[k, translation_columns[i, Q_COLUMN] + j] = (
+                    u[k, translation_columns[i, U_COLUMN] + j] / translation_gains[i]
+                )
+
+
+class TargetTerm(NamedTuple):
+    """Columns of one term in targets: a row of `terms`."""
+
+    goal_kind: int  # POSITION, ROTATION, DIRECTION, AIM or POLE
+    world_column: int  # first of its numbers in world targets
+    kernel_column: int  # first of its numbers in kernel targets
+
+
+@inline
+def read_target_term(terms, t):
+    """Read row t of `terms`."""
+    return TargetTerm(terms[t, 0], terms[t, 1], terms[t, 2])
+
+
+@kernel
+def convert_targets(world_targets, base_transforms, unit, terms, kernel_targets):
+    """Convert world targets to base frame and kernel units.
+
+    world_targets    (k, columns of the world targets), kernel_targets (k, columns of the kernel targets): the result
+
+    base_transforms  (1|k, 12)  world transforms of the base row, without its scale
+    unit                        world units per kernel unit; negative for a mirroring scale
+    terms            (t, 3)     see `TargetTerm`
+    """
+    base_from_world = compute_base_from_world(base_transforms[0])
+    for k in range(world_targets.shape[0]):
+        base_transform = base_transforms[k if base_transforms.shape[0] > 1 else 0]
+        if base_transforms.shape[0] > 1:
+            base_from_world = compute_base_from_world(base_transform)
+        for t in range(terms.shape[0]):
+            goal_kind, world_column, kernel_column = read_target_term(terms, t)
+            if goal_kind == ROTATION:
+                rotation = multiply(base_from_world, read_quat_at(world_targets[k], world_column))
+                (
+                    kernel_targets[k, kernel_column],
+                    kernel_targets[k, kernel_column + 1],
+                    kernel_targets[k, kernel_column + 2],
+                    kernel_targets[k, kernel_column + 3],
+                ) = (
+                    rotation.w,
+                    rotation.x,
+                    rotation.y,
+                    rotation.z,
+                )
+                continue
+            v = read_vec_at(world_targets[k], world_column)
+            if goal_kind != DIRECTION:
+                v = sub(v, Vec(base_transform[3], base_transform[7], base_transform[11]))
+                v = Vec(v.x / unit, v.y / unit, v.z / unit)
+            v = rotate(base_from_world, v)
+            (
+                kernel_targets[k, kernel_column],
+                kernel_targets[k, kernel_column + 1],
+                kernel_targets[k, kernel_column + 2],
+            ) = v.x, v.y, v.z
+
+
+@kernel
+def normalise_target(target_row, terms, max_coordinate):
+    """Normalise a row of world targets and return whether it is usable.
+
+    Points must be finite and near; rotations are scaled to unit length.
+
+    terms           (t, 3)  see `TargetTerm`
+    max_coordinate  the largest coordinate of a point
+    """
+    for t in range(terms.shape[0]):
+        goal_kind, world_column, _ = read_target_term(terms, t)
+        if goal_kind == ROTATION or goal_kind == DIRECTION:
+            number_count = 4 if goal_kind == ROTATION else 3
+            for j in range(world_column, world_column + number_count):
+                if not abs(target_row[j]) <= MAX_FINITE:
+                    return False
+            if not scale_to_unit(target_row, world_column, number_count):
+                return False
+        else:
+            for j in range(world_column, world_column + 3):
+                if not abs(target_row[j]) <= max_coordinate:
+                    return False
+    return True
+
+
+class LinkConversion(NamedTuple):
+    """Conversion of a number of u to the motion of a link: a row of `links`. Its value is ratio u + offset."""
+
+    link_kind: int  # BALL, HINGE, SLIDE or MOVE
+    u_column: int  # first of its numbers in u
+    ratio: float
+    offset: float
+    low: float  # range of u
+    high: float
+
+
+@inline
+def read_link_conversion(links, i):
+    """Read row i of `links`."""
+    return LinkConversion(int(links[i, 0]), int(links[i, 1]), links[i, 2], links[i, 3], links[i, 4], links[i, 5])
+
+
+@kernel
+def convert_u_to_motions(u, links, x):
+    """Fill the link motions x (k, m, 4) from u (k, nu).
+
+    links  (m, 6)  see `LinkConversion`
+    """
+    for k in range(u.shape[0]):
+        for i in range(links.shape[0]):
+            link = read_link_conversion(links, i)
+            if link.link_kind == BALL:
+                for j in range(4):
+                    x[k, i, j] = u[k, link.u_column + j]
+            elif link.link_kind == MOVE:  # in kernel units already, no second gain
+                for j in range(3):
+                    x[k, i, j] = u[k, link.u_column + j]
+            else:
+                x[k, i, 0] = link.ratio * u[k, link.u_column] + link.offset
+
+
+@kernel
+def convert_motions_to_u(x, links, u):
+    """Fill u (k, nu) from link motions x (k, m, 4). See `convert_u_to_motions`."""
+    for k in range(x.shape[0]):
+        for i in range(links.shape[0]):
+            link = read_link_conversion(links, i)
+            if link.link_kind == BALL:
+                for j in range(4):
+                    u[k, link.u_column + j] = x[k, i, j]
+            elif link.link_kind == MOVE:
+                for j in range(3):
+                    u[k, link.u_column + j] = x[k, i, j]
+            else:
+                value = (x[k, i, 0] - link.offset) / link.ratio
+                u[k, link.u_column] = min(max(value, link.low), link.high)
