@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise.problem.goal_base import MAX_COORDINATE
 from poise.problem.problem import Problem
+from poise.problem.target_parsing import MAX_COORDINATE
 from poise.solving.arguments import find_plain_shape, parse_targets, read_plain_row
 from poise.solving.diagnosis import can_start, clamp_start
 from tests.contracts.trees import any_problem, some_limits

@@ -56,7 +56,7 @@ from poise.kernels.vec_quat import (
 
 MAX_ARM_FRAMES = MAX_ARM_LINKS + 1  # links and tip; stack arrays of whole pages would share cache sets
 # Growth, decay and minimum of the damping multiplier.
-DAMPING_MULTIPLIER_GROWTH, DAMPING_MULTIPLIER_DECAY, MIN_DAMPING_MULTIPLIER = 4.0, 0.7, 1.0
+MULTIPLIER_GROWTH, MULTIPLIER_DECAY, MIN_MULTIPLIER = 4.0, 0.7, 1.0
 
 
 class ArmWorkspace(NamedTuple):
@@ -231,31 +231,28 @@ def apply_damped_step(links, x, tip, weights, damping, workspace):
 
 
 @inline
-def update_damping_multiplier(damping_multiplier, previous_error, error):
+def update_damping_multiplier(multiplier, previous_error, error):
     """Update the damping factor of a polishing attempt. It grows whenever the error has grown.
 
-    `damping_multiplier` is the current factor, `previous_error` the squared error before the last step. A polish looks
+    `multiplier` is the current factor, `previous_error` the squared error before the last step. A polish looks
     for the pose nearest to an unreachable target: there the residual does not vanish, its second derivative, neglected
     by Gauss-Newton, matters, and steps with the plain damping overshoot. Other attempts have a multiplier of 0, which
     stays 0.
     """
-    # The last term keeps the multiplier at MIN_DAMPING_MULTIPLIER or above, but leaves a multiplier of 0 unchanged.
+    # The last term keeps the multiplier at MIN_MULTIPLIER or above, but leaves a multiplier of 0 unchanged.
     return select(
         error > previous_error,
-        DAMPING_MULTIPLIER_GROWTH * damping_multiplier,
-        maximum(
-            DAMPING_MULTIPLIER_DECAY * damping_multiplier,
-            minimum(damping_multiplier, MIN_DAMPING_MULTIPLIER + 0.0 * error),
-        ),
+        MULTIPLIER_GROWTH * multiplier,
+        maximum(MULTIPLIER_DECAY * multiplier, minimum(multiplier, MIN_MULTIPLIER + 0.0 * error)),
     )
 
 
 @inline
-def compute_damping(damping_multiplier, error, factor, floor):
+def compute_damping(multiplier, error, factor, floor):
     """Compute the damping. It is `factor` times the squared error, plus a floor, times the multiplier if any."""
     # The damping is large far away, where the linearisation is inaccurate, and vanishes at the goal. Steps are never
     # rejected: 17.7 iterations for a pose of a Panda, 25.2 with the textbook damping, which adapts to success.
-    return select(damping_multiplier > 0.0, damping_multiplier, 1.0 + 0.0 * error) * (error * factor + floor)
+    return select(multiplier > 0.0, multiplier, 1.0 + 0.0 * error) * (error * factor + floor)
 
 
 @inline
@@ -507,7 +504,7 @@ LANE_STALL_COUNT = 8  # consecutive iterations without progress; negative: remai
 LANE_ITERATIONS, LANE_MAX_ITERATIONS = 9, 10  # iterations of this attempt, and their maximum
 LANE_PROBLEM = 11  # number of the lane's problem; -1: idle
 LANE_ATTEMPT, LANE_MAX_RESTARTS = 12, 13  # number of the attempt, and number of restarts
-LANE_DAMPING_MULTIPLIER = 14  # damping factor of a polish, see `update_damping_multiplier`; else 0
+LANE_MULTIPLIER = 14  # damping factor of a polish, see `update_damping_multiplier`; else 0
 LANE_PREVIOUS_ERROR = 15  # squared error of the previous iteration
 LANE_ROWS = 16
 MAX_LANES = 8  # lanes
@@ -556,13 +553,10 @@ def start_attempt(lane_state, values, w, l, start, m, max_iterations, patience):
 
 
 @device_function
-def start_damped_attempt(lane_state, values, w, l, start, m, max_iterations, patience, damping_multiplier):
+def start_damped_attempt(lane_state, values, w, l, start, m, max_iterations, patience, multiplier):
     """Start an attempt with a damping multiplier."""
     start_attempt(lane_state, values, w, l, start, m, max_iterations, patience)
-    lane_state[LANE_DAMPING_MULTIPLIER * w + l], lane_state[LANE_PREVIOUS_ERROR * w + l] = (
-        damping_multiplier,
-        HUGE_ERROR,
-    )
+    lane_state[LANE_MULTIPLIER * w + l], lane_state[LANE_PREVIOUS_ERROR * w + l] = multiplier, HUGE_ERROR
 
 
 @device_function
@@ -587,14 +581,14 @@ def write_best(lane_state, tested_values, w, l, m, error, x, errors):
 
 
 @device_function
-def store_if_best(lane_state, tested_values, w, l, m, damping_multiplier, error, x, errors):
+def store_if_best(lane_state, tested_values, w, l, m, multiplier, error, x, errors):
     """Store the tested values of lane l if they are best.
 
     It applies to the start of every attempt, and to every pose of a polish: where a target cannot be met, steps may
     overshoot, and the last pose need not be the best. So no result is worse than the start pose.
     """
     # After the first iteration LANE_ITERATIONS is 1, and the tested values are the start of the attempt.
-    if (lane_state[LANE_ITERATIONS * w + l] == 1.0 or damping_multiplier > 0.0) and error < errors[
+    if (lane_state[LANE_ITERATIONS * w + l] == 1.0 or multiplier > 0.0) and error < errors[
         int(lane_state[LANE_PROBLEM * w + l])
     ]:
         write_best(lane_state, tested_values, w, l, m, error, x, errors)
@@ -751,7 +745,7 @@ def store_race_result(lane_kind, problems, lanes, race, l, error, is_met, has_en
     """
     w, m, state = count_lanes(lane_kind), problems.links.shape[0] - 1, lanes.lane_state
     k, attempt = int(state[LANE_PROBLEM * w + l]), state[LANE_ATTEMPT * w + l]
-    is_candidate = has_ended or state[LANE_ITERATIONS * w + l] == 1.0 or state[LANE_DAMPING_MULTIPLIER * w + l] > 0.0
+    is_candidate = has_ended or state[LANE_ITERATIONS * w + l] == 1.0 or state[LANE_MULTIPLIER * w + l] > 0.0
     is_winner = is_met and has_ended and attempt < race[RACE_WINNING_ATTEMPT]
     if is_winner or (is_candidate and can_store(race, attempt, error, problems.errors[k])):
         # The values have not taken the step of this iteration yet.
@@ -840,8 +834,8 @@ def solve_range(lane_kind, problems, first, end, trace):
         met_mask = (squared_distance <= settings[layout.ARM_DISTANCE_TOLERANCE2]) & (
             squared_angle <= settings[layout.ARM_ANGLE_TOLERANCE2]
         )
-        state_rows[LANE_DAMPING_MULTIPLIER] = update_damping_multiplier(
-            state_rows[LANE_DAMPING_MULTIPLIER], state_rows[LANE_PREVIOUS_ERROR], error
+        state_rows[LANE_MULTIPLIER] = update_damping_multiplier(
+            state_rows[LANE_MULTIPLIER], state_rows[LANE_PREVIOUS_ERROR], error
         )
         state_rows[LANE_PREVIOUS_ERROR] = error
         # Progress is measured against the best of the attempt, not the previous iteration: an oscillating error makes
@@ -859,9 +853,7 @@ def solve_range(lane_kind, problems, first, end, trace):
         )
         state_rows[LANE_ITERATIONS] = state_rows[LANE_ITERATIONS] + 1.0
         # Reading single numbers of lanes is slow, and done only when an attempt ends, has just started, or is a polish.
-        event_bits = end_bits | mask_to_bits(
-            (state_rows[LANE_ITERATIONS] == 1.0) | (state_rows[LANE_DAMPING_MULTIPLIER] > 0.0)
-        )
+        event_bits = end_bits | mask_to_bits((state_rows[LANE_ITERATIONS] == 1.0) | (state_rows[LANE_MULTIPLIER] > 0.0))
         if is_single:
             for l in range(w if event_bits != 0 else 0):
                 if lane_state[LANE_PROBLEM * w + l] >= 0.0:
@@ -876,7 +868,7 @@ def solve_range(lane_kind, problems, first, end, trace):
         for i in range(m):
             tested_values[i] = lane_values[i]
         damping = compute_damping(
-            state_rows[LANE_DAMPING_MULTIPLIER],
+            state_rows[LANE_MULTIPLIER],
             error,
             settings[layout.ARM_DAMPING_FACTOR],
             settings[layout.ARM_DAMPING_FLOOR],
@@ -896,8 +888,8 @@ def solve_range(lane_kind, problems, first, end, trace):
             if lane_state[LANE_PROBLEM * w + l] < 0.0:
                 continue
             is_met = (mask_to_bits(met_mask) >> l) & 1 == 1
-            damping_multiplier = lane_state[LANE_DAMPING_MULTIPLIER * w + l]
-            store_if_best(lane_state, lanes.tested_values, w, l, m, damping_multiplier, get_lane(error, l), x, errors)
+            multiplier = lane_state[LANE_MULTIPLIER * w + l]
+            store_if_best(lane_state, lanes.tested_values, w, l, m, multiplier, get_lane(error, l), x, errors)
             if (end_bits >> l) & 1:
                 store_best(lane_state, lanes.tested_values, w, l, m, get_lane(error, l), is_met, x, errors, counts)
                 # A finished lane takes its next problem at once, without waiting for the slowest lane.

@@ -1,5 +1,7 @@
 # pyright: standard
-"""Cyclic coordinate descent for any goals of one joint, with stiffness and limits.
+"""Cyclic coordinate descent for all goals of one joint.
+
+Joints may have stiffness and limits.
 
 The error of kernels/chain_kinematics.py, as a function of one hinge angle alone, is const - 2 [k21 cos phi + k3 sin
 phi]:

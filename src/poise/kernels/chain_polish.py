@@ -1,7 +1,8 @@
 # pyright: standard
-"""Gauss-Newton polish of chains, for a position or all goals of one joint.
+"""Gauss-Newton polish of chains.
 
-It takes damped steps of all joints at once, where sweeps from joint to joint converge slowly.
+Goals are a position (3 x 3) or all goals of one joint. It takes damped steps of all joints at once, where sweeps from
+joint to joint converge slowly.
 
 Sweeps come near a target in a few iterations, but their final convergence is slow. The step is
 x += J^T (J J^T + l I)^-1 e with l = c |e|^2, c the relative damping (Levenberg-Marquardt in its dual form; Chan and

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Jacobian methods on a tree of joints: step rules, finite differences, batched driver.
+"""Jacobian methods on a tree of joints: step rules, differences, batched driver.
 
 The methods are Jacobian transpose, pseudo-inverse, damped and selectively damped least squares. `lanes.J` (nd, m)
 stores J^T: row d has the rates of all residual rows per unit of dof d. The residual is wanted minus actual, so the

@@ -26,7 +26,9 @@ MAX_FINITE = 1.7e308  # largest finite number; goals report others
 
 @inline
 def read_hinge_angle(q, hinge_limit):
-    """Return the angle of a ball limited to one axis, in its range.
+    """Return the angle of a ball limited to one axis.
+
+    It lies in the range of `hinge_limit`.
 
     `hinge_limit` has the columns HINGE_LIMIT_ of layout.py. Angles a turn apart are the same pose: the soft range
     selects the one inside it or nearest to it.
@@ -208,7 +210,10 @@ def normalise_target(target_row, terms, max_coordinate):
 
 
 class LinkConversion(NamedTuple):
-    """Conversion of a number of u to the motion of a link: a row of `links`. Its value is ratio u + offset."""
+    """Conversion from u to the motion of a link.
+
+    A row of `links`. The value of a hinge or slide is ratio u + offset.
+    """
 
     link_kind: int  # BALL, HINGE, SLIDE or MOVE
     u_column: int  # first of its numbers in u

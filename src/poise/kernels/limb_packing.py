@@ -1,5 +1,7 @@
 # pyright: standard
-"""Packing of limbs in given poses into rows of numbers for the limb kernels.
+"""Packing of limbs and their poses into rows of numbers.
+
+The rows are for kernels/two_bone.py and kernels/planar_two_bone.py.
 
 packed_joints  (57,)       constants of the limb, the columns POSED_ in layout.py
 maps           (k, 12 m)   world maps of joints, affine 3 x 4 (kernels/kinematics.py)

@@ -103,7 +103,7 @@ def compute_chord(limb, middle_angle):
 
 @inline
 def measure_error(limb, first_angle, middle_angle, plane_target):
-    """Measure the in-plane distance from the tip to the target for two angles."""
+    """Measure the in-plane distance from tip to target for two angles."""
     error_vector = sub(
         plane_target, rotate_z(compute_chord(limb, middle_angle), first_angle - limb.first_angle_range.x)
     )
@@ -112,7 +112,7 @@ def measure_error(limb, first_angle, middle_angle, plane_target):
 
 @inline
 def aim_first_joint(limb, bend, plane_target):
-    """Bend the middle joint by `bend` and aim the tip at the target."""
+    """Bend the middle joint and aim the tip at the target."""
     middle_angle = clamp_joint_angle(limb.straight_angle + bend, limb.middle_angle_range)
     return clamp_joint_angle(
         limb.first_angle_range.x + angle_about_z(compute_chord(limb, middle_angle), plane_target),

@@ -15,9 +15,9 @@ from poise.maths.arrays import Floats, Ints, abbreviate, real
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.problem.goal_base import MAX_COORDINATE
 from poise.problem.goals import GOAL_CLASSES, Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
 from poise.problem.problem import Problem
+from poise.problem.target_parsing import MAX_COORDINATE
 from poise.solvers.base.interface import check_solver
 from poise.solvers.base.option_parsing import list_parameters
 

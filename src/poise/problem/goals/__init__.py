@@ -1,6 +1,7 @@
 """Goals: desired positions, rotations and directions of joints.
 
-Goals are immutable; a new target needs a new goal. `goal_base.py` has the common interface and shared code.
+Goals are immutable; a new target needs a new goal. `goal_base.py` has the common interface, and
+`target_parsing.py` the parsing of targets.
 
 The folder is the registry: one file per goal, with the class named like the file (look_at.py has LookAt).
 """
@@ -10,7 +11,6 @@ import pkgutil
 from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard
 
-from poise.problem.goal_base import MAX_COORDINATE as MAX_COORDINATE
 from poise.problem.goal_base import AnyGoal as AnyGoal
 from poise.problem.goal_base import GoalValue as GoalValue
 from poise.problem.goal_base import JointGoal as JointGoal
@@ -25,6 +25,7 @@ from poise.problem.goals.pin import Pin as Pin
 from poise.problem.goals.place import Place as Place
 from poise.problem.goals.pole import Pole as Pole
 from poise.problem.goals.position import Position as Position
+from poise.problem.target_parsing import MAX_COORDINATE as MAX_COORDINATE
 
 Goal: TypeAlias = JointGoal | Near | Balance
 Goals: TypeAlias = Goal | GoalValue | Sequence[Goal | GoalValue]  # argument of solve()

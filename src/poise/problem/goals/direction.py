@@ -15,7 +15,8 @@ from poise.maths.formatting import format_fields
 from poise.maths.old_names import make_alias
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
-from poise.problem.goal_base import GoalValue, checked_weight, copy_optional_flag, directions, set_fields
+from poise.problem.goal_base import GoalValue, checked_weight, copy_optional_flag, set_fields
+from poise.problem.target_parsing import directions
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.maths.rotations import split_transforms
 from poise.problem import goal_base
+from poise.problem.target_parsing import parse_transforms
 
 _PAIR_SIZE = 2
 
@@ -87,7 +88,7 @@ class Place(goal_base.GoalValue, FrozenValue):
             rotation_weight=rotation_weight,
             optional=optional,
         )
-        rows = goal_base.parse_transforms(position, rotation, joint)
+        rows = parse_transforms(position, rotation, joint)
         freeze_array(rows)
         goal_base.set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
 
@@ -148,7 +149,7 @@ class Place(goal_base.GoalValue, FrozenValue):
             Matrices (..., 4, 4) or (..., 3, 4), numbers (..., 7), or a tuple of position and rotation as in the
             constructor.
         """
-        return goal_base.parse_transforms(*self._split_target(value), self.joint)
+        return parse_transforms(*self._split_target(value), self.joint)
 
     def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
         """Return this goal with other transforms, see `parse`."""

@@ -1,0 +1,152 @@
+"""Parsing of target points, directions and rotations, with checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise import kernels
+from poise.errors import InputError
+from poise.kernels.layout import UNIT_SLACK
+from poise.maths import rotations
+from poise.maths.arrays import Floats, finite, prepare_for_kernel
+from poise.maths.rotations import check_rotation_matrices
+
+MAX_COORDINATE = 1e100  # [file units] largest coordinate; squares stay finite
+_ZERO_ROTATION_MESSAGE = "has zero length; the identity is (1, 0, 0, 0)"
+
+
+def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
+    """Check points and return them as an array (..., 3).
+
+    Parameters
+    ----------
+    value
+        Points (..., 3) [file units].
+    what
+        What they are, for the message.
+    planar
+        Whether (..., 2) are taken too, as points of the plane z = 0.
+
+    Raises
+    ------
+    InputError
+        For another last axis, numbers that are not finite, or a coordinate beyond 1e100.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.shape[-1:] == (3,):
+        points_copy: Floats = value.astype(np.float64, order="C")
+        if np.abs(points_copy).max(initial=0.0) <= MAX_COORDINATE:  # False for NaN
+            return points_copy
+    checked = _check_points(value if planar else finite(value, what, last=3), what)
+    result = np.zeros((*checked.shape[:-1], 3))
+    result[..., : checked.shape[-1]] = checked
+    return result
+
+
+def directions(value: ArrayLike, what: str) -> Floats:
+    """Normalize vectors to unit vectors (..., 3).
+
+    Parameters
+    ----------
+    value
+        Vectors (..., 3) of any length but zero.
+    what
+        What they are, for the message.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    result = finite(value, what, last=3).copy()
+    _scale_to_unit(result, f"{what} has zero length, so no direction")
+    return result
+
+
+def parse_quaternions(value: ArrayLike, label: str) -> Floats:
+    """Parse quaternions or rotation matrices into unit quaternions (..., 4).
+
+    Quaternions may have any length but zero; matrices are (..., 3, 3).
+
+    Quaternions of unit length to rounding stay bit for bit, sign included. A matrix M must be a proper rotation:
+    |M^T M - 1| <= 1e-6 in every number and det M > 0; its quaternion has w >= 0.
+    InputError: another shape, not finite, zero length, not orthogonal, mirrored.
+    """
+    result = _check_rotations(value, label).copy()
+    _scale_to_unit(result, f"{label} {_ZERO_ROTATION_MESSAGE}")
+    return result
+
+
+def parse_transforms(position: ArrayLike, rotation: ArrayLike, joint: str) -> Floats:
+    """Parse positions and rotations into rows (..., 7).
+
+    A row is x y z w x y z. Both parts are read as by `positions` and `parse_quaternions`, with the same InputErrors.
+
+    Leading axes are broadcast against each other; InputError where they do not go together.
+    """
+    positions = _check_points(position, f"the position of {joint!r}")
+    quaternions = _check_rotations(rotation, f"the rotation of {joint!r}")
+    batch_shapes = positions.shape[:-1], quaternions.shape[:-1]
+    try:
+        shape = np.broadcast_shapes(*batch_shapes)
+    except ValueError as error:
+        message = (
+            f"the position of {joint!r} has the batch shape {batch_shapes[0]}, which does not go with its "
+            f"rotation's, {batch_shapes[1]}"
+        )
+        raise InputError(message) from error
+    rows = np.zeros((*shape, 7))  # the only new array; both parts are normalized in place
+    rows[..., : positions.shape[-1]] = positions
+    rows[..., 3:] = quaternions
+    _scale_to_unit(rows[..., 3:], f"the rotation of {joint!r} {_ZERO_ROTATION_MESSAGE}")
+    return rows
+
+
+def _check_points(value: ArrayLike, label: str) -> Floats:
+    """Check points (..., 3) or (..., 2). May return the caller's own array."""
+    array = finite(value, label)
+    if array.shape[-1:] not in {(2,), (3,)}:
+        message = f"{label} needs 3 numbers (or 2 in the plane); its shape is {array.shape}"
+        raise InputError(message)
+    if max(array.max(initial=0.0), -array.min(initial=0.0)) > MAX_COORDINATE:
+        message = f"{label} lies beyond {MAX_COORDINATE:g}, the largest length allowed"
+        raise InputError(message)
+    return array
+
+
+def _check_rotations(value: ArrayLike, label: str) -> Floats:
+    """Check rotations and return quaternions (..., 4) of any length. May return the caller's own array."""
+    array = finite(value, label)
+    if array.shape[-2:] == (3, 3):
+        return _convert_matrices(array, label)
+    if array.shape[-1:] != (4,):
+        message = f"{label} needs 4 numbers w x y z or a 3 x 3 matrix; its shape is {array.shape}"
+        raise InputError(message)
+    return array
+
+
+def _convert_matrices(matrices: Floats, label: str) -> Floats:
+    result = np.empty((*matrices.shape[:-2], 4))
+    rows = prepare_for_kernel(matrices.reshape(-1, 9))
+    if kernels.rotation_matrices.convert_to_quaternions(rows, result.reshape(-1, 4)) >= 0:
+        check_rotation_matrices(matrices, label)  # raises with the reason
+        return rotations.from_matrix(matrices)  # within tolerance after all
+    return result
+
+
+def _scale_to_unit(vectors: Floats, message: str) -> None:
+    """Normalize vectors (..., n) in place. Raises InputError with `message` for a vector of length zero."""
+    squared_lengths: Any = np.einsum(
+        "...i,...i->...", vectors, vectors
+    )  # no temporary; infinite or 0 for extreme vectors
+    is_not_unit = (
+        np.abs(squared_lengths - 1.0) > UNIT_SLACK / 2
+    )  # candidates; the kernel leaves unit vectors unchanged bit for bit
+    if not is_not_unit.any():
+        return
+    unit_vectors = np.array(vectors[is_not_unit], order="C")
+    if kernels.unit_rows.scale_rows_to_unit(unit_vectors) >= 0:
+        raise InputError(message)
+    vectors[is_not_unit] = unit_vectors
