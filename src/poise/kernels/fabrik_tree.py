@@ -12,7 +12,8 @@ one with several bones is rigid and gets the least-squares rotation of all of th
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2. There the bones of a sub-base are independent.
 
     nodes, frames, terms, effectors, targets  see kernels/problem_arrays.py; no SLIDE or MOVE, all terms POSITION
-    first_bones (n + 1,), bones (b, 2)   node i has the bones first_bones[i]..first_bones[i + 1]; see `Bone`
+    first_bones (n + 1,), bones (b, 2)   node i has the bones first_bones[i]..first_bones[i + 1]: kind of its end (0 a
+                                         node, 1 a term) and the end's number
     goal_weights (n + t,)                total weight of the goals below each node; then of each term
 """
 
@@ -26,7 +27,7 @@ import numpy as np
 from poise.kernels import layout
 from poise.kernels.chain_polish import Sym3, add_ball, make_small_rotation, solve_sym3
 from poise.kernels.jit import device_function, inline, kernel
-from poise.kernels.layout import BALL, FIXED, HINGE, TERM_END
+from poise.kernels.layout import BALL, FIXED, HINGE
 from poise.kernels.limits import clamp, clamp_angle, clamp_rotation
 from poise.kernels.problem_arrays import read_node, read_term
 from poise.kernels.vec_quat import (
@@ -61,7 +62,7 @@ class BoneTree(NamedTuple):
 
     frames  (n, 9), terms (t, 6), effectors (t, 9)   of one problem, see kernels/problem_arrays.py
     first_bones   (n + 1,)                      first bone of each node, see the module
-    bones         (b, 2)                        see `Bone`
+    bones         (b, 2)                        kind and number of each bone's end
     goal_weights  (n + t,)                      weights of nodes and terms
     """
 
@@ -111,42 +112,27 @@ class SweepTrace(NamedTuple):
     error: Any
 
 
-class Bone(NamedTuple):
-    """A row of `bones`: the end of a bone."""
-
-    end_kind: int  # NODE_END or TERM_END
-    end_index: int  # number of the node or term
-
-
 @inline
-def read_bone(bones, b):
-    """Read row b of `bones`."""
-    return Bone(bones[b, 0], bones[b, 1])
-
-
-@inline
-def read_bone_vector(tree, b):
-    """Return the vector of bone b in its node's moved frame."""
-    bone = read_bone(tree.bones, b)
-    if bone.end_kind == TERM_END:
-        return read_vec_at(tree.effectors[bone.end_index], layout.EFFECTOR_POINT)
-    return read_vec_at(tree.frames[bone.end_index], layout.FRAME_OFFSET)
+def read_bone(tree, b):
+    """Return bone b in its node's moved frame."""
+    bones = tree.bones
+    return read_vec_at(tree.effectors[bones[b, 1]], 0) if bones[b, 0] == 1 else read_vec_at(tree.frames[bones[b, 1]], 0)
 
 
 @inline
 def read_bone_target(tree, target, wanted_positions, b):
     """Return the wanted end of bone b. It is a goal's target, or the wanted position of the next node."""
-    bone = read_bone(tree.bones, b)
-    if bone.end_kind == TERM_END:
-        return read_vec_at(target, read_term(tree.terms, bone.end_index).target_start)
-    return read_vec(wanted_positions, bone.end_index)
+    bones = tree.bones
+    if bones[b, 0] == 1:
+        return read_vec_at(target, read_term(tree.terms, bones[b, 1]).target_start)
+    return read_vec(wanted_positions, bones[b, 1])
 
 
 @inline
 def read_bone_weight(tree, b):
     """Return the total goal weight below bone b."""
-    n, bone, goal_weights = tree.first_bones.shape[0] - 1, read_bone(tree.bones, b), tree.goal_weights
-    return goal_weights[n + bone.end_index] if bone.end_kind == TERM_END else goal_weights[bone.end_index]
+    n, bones, goal_weights = tree.first_bones.shape[0] - 1, tree.bones, tree.goal_weights
+    return goal_weights[n + bones[b, 1]] if bones[b, 0] == 1 else goal_weights[bones[b, 1]]
 
 
 @device_function
@@ -155,7 +141,7 @@ def fit_rotation(tree, target, wanted_positions, pivot, i, rotation):
     first_bone, last_bone = tree.first_bones[i], tree.first_bones[i + 1]
     if last_bone - first_bone == 1:
         bone, wanted_offset = (
-            read_bone_vector(tree, first_bone),
+            read_bone(tree, first_bone),
             sub(read_bone_target(tree, target, wanted_positions, first_bone), pivot),
         )
         # A shortest arc keeps the twist about the bone; a fit would leave it undefined.
@@ -164,7 +150,7 @@ def fit_rotation(tree, target, wanted_positions, pivot, i, rotation):
         normal_matrix, torque = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
         for b in range(first_bone, last_bone):
             weight = read_bone_weight(tree, b)
-            bone_offset = rotate(rotation, read_bone_vector(tree, b))
+            bone_offset = rotate(rotation, read_bone(tree, b))
             wanted_offset = sub(read_bone_target(tree, target, wanted_positions, b), pivot)
             # The normal equations of a ball joint in the polish, with `wanted_offset` the wanted end of the bone.
             normal_matrix = add_ball(normal_matrix, scale(bone_offset, math.sqrt(weight)))
@@ -193,7 +179,7 @@ def forward_pass(nodes, tree, target, pose):
         for b in range(tree.first_bones[i], tree.first_bones[i + 1]):
             weight = read_bone_weight(tree, b)
             wanted_end = read_bone_target(tree, target, wanted_positions, b)
-            proposed_position = sub(wanted_end, rotate(rotation, read_bone_vector(tree, b)))
+            proposed_position = sub(wanted_end, rotate(rotation, read_bone(tree, b)))
             total_weight, weighted_sum = total_weight + weight, add(weighted_sum, scale(proposed_position, weight))
         write_vec(wanted_positions, i, scale(weighted_sum, 1.0 / total_weight) if total_weight > 0.0 else point)
 
@@ -204,7 +190,7 @@ def fit_hinge(tree, target, wanted_positions, point, frame, low, high, hinge_val
     cosine, sine = 0.0, 0.0
     current_rotation = from_axis_angle(Vec(0.0, 0.0, 1.0), hinge_value)
     for b in range(tree.first_bones[i], tree.first_bones[i + 1]):
-        bone_offset = rotate(current_rotation, read_bone_vector(tree, b))
+        bone_offset = rotate(current_rotation, read_bone(tree, b))
         wanted_offset = rotate(conjugate(frame), sub(read_bone_target(tree, target, wanted_positions, b), point))
         weight = read_bone_weight(tree, b)
         cosine += weight * (bone_offset.x * wanted_offset.x + bone_offset.y * wanted_offset.y)
@@ -223,10 +209,7 @@ def fit_ball(tree, target, wanted_positions, point, frame, limit, current_motion
     """Fit a ball motion to the wanted ends of its bones. One bone alone gets the shortest arc, so its twist stays."""
     first_bone = tree.first_bones[i]
     if tree.first_bones[i + 1] - first_bone == 1:
-        bone, wanted_end = (
-            read_bone_vector(tree, first_bone),
-            read_bone_target(tree, target, wanted_positions, first_bone),
-        )
+        bone, wanted_end = read_bone(tree, first_bone), read_bone_target(tree, target, wanted_positions, first_bone)
         new_motion = multiply(
             rotation_between(rotate(current_motion, bone), rotate(conjugate(frame), sub(wanted_end, point))),
             current_motion,
@@ -265,9 +248,7 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
                 i,
             )
             # Division by the ratio may leave the range by rounding.
-            u[u_start] = clamp(
-                (value - frames[i, layout.FRAME_VALUE_OFFSET]) / frames[i, layout.FRAME_RATIO], low, high
-            )
+            u[u_start] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
         elif motion == BALL:
             new_motion = fit_ball(
                 tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, u_start), i
@@ -290,23 +271,17 @@ def measure_error(terms, effectors, target, points, rotations):
     max_distance, squared_sum = 0.0, 0.0
     for t in range(terms.shape[0]):
         _, node, _, target_start, _, _ = read_term(terms, t)
-        tip = add(
-            read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(effectors[t], layout.EFFECTOR_POINT))
-        )
+        tip = add(read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(effectors[t], 0)))
         error_vector = sub(read_vec_at(target, target_start), tip)
         max_distance = max(max_distance, norm(error_vector))
-        squared_sum += (
-            effectors[t, layout.EFFECTOR_WEIGHT]
-            * effectors[t, layout.EFFECTOR_WEIGHT]
-            * dot(error_vector, error_vector)
-        )
+        squared_sum += effectors[t, 7] * effectors[t, 7] * dot(error_vector, error_vector)
     return max_distance, math.sqrt(squared_sum)
 
 
 @inline
 def compute_frame(nodes, frames, rotations, i):
     """Return the base-frame rotation of node i before its motion."""
-    node_rotation = read_quat_at(frames[i], layout.FRAME_ROTATION)
+    node_rotation = read_quat_at(frames[i], 3)
     parent = read_node(nodes, i).parent
     return multiply(read_quat(rotations, parent), node_rotation) if parent >= 0 else node_rotation
 
@@ -314,7 +289,7 @@ def compute_frame(nodes, frames, rotations, i):
 @inline
 def compute_coupled_value(frames, u_value, i):
     """Compute hinge i's value from its number in u. The hinge may follow one outside all paths to goals."""
-    return frames[i, layout.FRAME_RATIO] * u_value + frames[i, layout.FRAME_VALUE_OFFSET]
+    return frames[i, 7] * u_value + frames[i, 8]
 
 
 @inline
@@ -331,9 +306,7 @@ def read_motion(nodes, frames, u, i):
 def compute_position(nodes, frames, points, rotations, i):
     """Compute the position of node i from its parent's."""
     parent = read_node(nodes, i).parent
-    return add(
-        read_vec(points, parent), rotate(read_quat(rotations, parent), read_vec_at(frames[i], layout.FRAME_OFFSET))
-    )
+    return add(read_vec(points, parent), rotate(read_quat(rotations, parent), read_vec_at(frames[i], 0)))
 
 
 @device_function
@@ -342,27 +315,9 @@ def write_pose(nodes, frames, u, points, rotations):
     for i in range(nodes.shape[0]):
         is_root = read_node(nodes, i).parent < 0
         write_vec(
-            points,
-            i,
-            read_vec_at(frames[i], layout.FRAME_OFFSET)
-            if is_root
-            else compute_position(nodes, frames, points, rotations, i),
+            points, i, read_vec_at(frames[i], 0) if is_root else compute_position(nodes, frames, points, rotations, i)
         )
         write_quat(rotations, i, multiply(compute_frame(nodes, frames, rotations, i), read_motion(nodes, frames, u, i)))
-
-
-class TreeOptions(NamedTuple):
-    """Solver options, equal for every problem."""
-
-    tolerance: float  # [kernel units] of every distance
-    max_sweeps: int
-    has_polish: bool  # whether a polish follows, so that sweeps end where they converge slowly
-
-
-@inline
-def read_options(option_row):
-    """Read the options from an array (3,), see `FABRIK._solve_tree` in solvers/fabrik.py."""
-    return TreeOptions(option_row[0], int(option_row[1]), option_row[2] > 0.0)
 
 
 @kernel
@@ -372,7 +327,7 @@ def solve(
 ):  # fmt: skip
     """Solve k targets (k, width) within the limits. Each has its own start (1|k, nu).
 
-    option_row: see `TreeOptions`. counts (k, 3): sweeps, single
+    option_row: tolerance, maximum of sweeps, whether to end when sweeps converge slowly. counts (k, 3): sweeps, single
     joint updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
     """
     n = nodes.shape[0]
@@ -389,7 +344,7 @@ def solve(
 def sweep_until_met(tree, state, start_u, target, option_row, best_u, counts, trace):
     """Sweep until goals are met, sweeps run out or progress ends. `best_u` gets the best configuration."""
     nodes, pose, u = state.nodes, state.pose, state.u
-    tolerance, max_sweeps, has_polish = read_options(option_row)
+    tolerance, max_sweeps, has_polish = option_row[0], int(option_row[1]), option_row[2] > 0.0
     copy_row(start_u, u)
     copy_row(start_u, best_u)
     write_pose(nodes, tree.frames, u, pose.points, pose.rotations)
