@@ -16,7 +16,9 @@ from poise.ground.plant import plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io.registry import load
 from poise.kernels.compilation import suppress_progress
+from poise.maths.arguments import check_function
 from poise.maths.arrays import find_simd_width
+from poise.maths.progress_bar import show_progress_bar
 from poise.model.limits import Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -42,7 +44,7 @@ def list_steps(group_name: str = "all") -> list[WarmupStep]:
     ]
 
 
-def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) -> Path | None:
+def warmup(what: str = "all", *, progress: bool | Callable[[str], None] | None = None) -> Path | None:
     """Compile the kernels for this machine before the first solve.
 
     Parameters
@@ -52,7 +54,8 @@ def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) 
         `"methods"`: solvers selected by name, such as `ccd` and `fabrik`. `"feet"`: planting, locking, the Grounder.
         `"all"`: all of these.
     progress
-        A function called with the name of each step before it begins. Without one, a line on standard error announces
+        True shows a progress bar on a terminal. Or a function called with the name of each step before it begins.
+        Without both, a line on standard error announces
         the compilation.
 
     Returns
@@ -70,11 +73,20 @@ def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) 
     Numba caches the kernels beside the package, in a user folder if that is not writable, or in NUMBA_CACHE_DIR if that
     environment variable is set. They are compiled for this processor and this version of Poise.
     """
-    with nullcontext() if progress is None else suppress_progress():
-        for name, compile_kernels in list_steps(what):
-            if progress is not None:
-                progress(name)
-            compile_kernels()
+    steps = list_steps(what)
+    if progress is True:
+        with show_progress_bar("compiling", len(steps)) as advance, suppress_progress():
+            for name, compile_kernels in steps:
+                advance(0, name)
+                compile_kernels()
+                advance(1, name)
+    else:
+        report_step = None if progress is None or progress is False else check_function(progress, "progress")
+        with nullcontext() if report_step is None else suppress_progress():
+            for name, compile_kernels in steps:
+                if report_step is not None:
+                    report_step(name)
+                compile_kernels()
     cache_folder = kernels.kinematics.compute_local_transforms.stats.cache_path
     return None if cache_folder is None else Path(cache_folder)
 

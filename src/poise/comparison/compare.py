@@ -35,6 +35,7 @@ from poise.io.files import encode_text, write_atomically
 from poise.maths.arguments import check_entries, check_function, check_text
 from poise.maths.arguments import check_names as names_of
 from poise.maths.arrays import abbreviate
+from poise.maths.progress_bar import show_progress_bar
 from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.problem.goals import Goal, Orientation, Place, Position
@@ -131,7 +132,7 @@ def compare(
     effort: Literal["quick", "normal", "full"] | Effort = "normal",
     seed: int = 0,
     name: str = "",
-    progress: Callable[[str, float], None] | None = None,
+    progress: bool | Callable[[str, float], None] | None = None,
 ) -> Comparison:
     """Measure and time several methods on the same targets.
 
@@ -161,7 +162,7 @@ def compare(
     name
         Name of the rig, for titles.
     progress
-        A function called with the current step and the finished share.
+        True shows a progress bar on a terminal. Or a function called with the current step and the finished share.
 
     Returns
     -------
@@ -186,12 +187,18 @@ def compare(
     start_time = time.perf_counter()
     check_arguments(start, "auto", tolerance, angle_tolerance)
     check_text(name, "the name of the rig")
-    if progress is not None:
-        check_function(progress, "progress")
+    if progress is True:
+        with show_progress_bar("comparing", 1.0) as advance:
+            return compare(
+                start, goal, solvers=solvers, peers=peers, targets=targets, clip=clip, tolerance=tolerance,
+                angle_tolerance=angle_tolerance, effort=effort, seed=seed, name=name,
+                progress=_ShareReporter(advance),
+            )  # fmt: skip
+    callback = None if progress is None or progress is False else check_function(progress, "progress")
     chosen_effort, methods = parse_effort(effort), [*_build_poise_methods(solvers), *_choose_peers(peers)]
     task = _build_task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen_effort, check_seed(seed), name)
     prepared_methods, refusals = prepare_methods(methods, task)
-    report_progress = _ProgressReporter(progress, _count_steps(chosen_effort, len(prepared_methods), task))
+    report_progress = _ProgressReporter(callback, _count_steps(chosen_effort, len(prepared_methods), task))
     try:
         metrics = _measure_methods(task, prepared_methods, chosen_effort, report_progress)
     finally:
@@ -309,6 +316,18 @@ def _check_single_goal(goals: tuple[Goal, ...]) -> OneGoal:
         kinds = ", ".join(type(goal).__name__ for goal in goals)
         raise UnsupportedError(f"methods are compared for one Position, Orientation or Place goal, not for {kinds}")
     return goals[0]
+
+
+class _ShareReporter:
+    """Reporter of finished shares as advances of a progress bar."""
+
+    def __init__(self, advance: Callable[[float, str], None]) -> None:
+        self.advance, self.share = advance, 0.0
+
+    def __call__(self, label: str, share: float) -> None:
+        """Advance the bar to a share."""
+        self.advance(share - self.share, label)
+        self.share = share
 
 
 class _ProgressReporter:

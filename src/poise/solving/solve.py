@@ -6,8 +6,7 @@ A Prepared holds a problem packed once and takes one target after the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple, Never, Self
@@ -20,6 +19,7 @@ from poise.errors import InputError
 from poise.maths.arguments import check_function, check_integer, one_of
 from poise.maths.arrays import Floats, finite
 from poise.maths.caching import get_or_compute
+from poise.maths.progress_bar import show_progress_bar
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
@@ -345,8 +345,8 @@ def solve(
             return result
     if not has_progress_bar:
         return _solve_general(start, checked_goals, shape, options, start_time)
-    with _show_progress_bar(math.prod(shape)) as report_progress:
-        settings = replace(settings, progress=report_progress)
+    with show_progress_bar("solving", math.prod(shape)) as advance:
+        settings = replace(settings, progress=advance)
         return _solve_general(start, checked_goals, shape, options._replace(settings=settings), start_time)
 
 
@@ -573,16 +573,3 @@ def _flatten_array(array: Any, shape: tuple[int, ...]) -> Any:
     if array is None:
         return None
     return np.broadcast_to(array, (*shape, *array.shape[-2:])).reshape(math.prod(shape), *array.shape[-2:])
-
-
-@contextmanager
-def _show_progress_bar(target_count: int) -> Generator[Callable[[int], None]]:
-    """Show a progress bar on a terminal's standard error. Call the yielded function with the number of targets done."""
-    from rich.console import Console  # noqa: PLC0415  (needed for the bar only)
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
-    console = Console(stderr=True)
-    columns = (TextColumn("solving"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress_bar:
-        task = progress_bar.add_task("solving", total=target_count)
-        yield lambda done: progress_bar.advance(task, done)
