@@ -142,7 +142,7 @@ def fit(
 
 
 def _check_numbers(values: dict[str, float | None]) -> None:
-    """Check that the options are finite numbers above 0."""
+    """Check options for finite numbers above 0."""
     for option, value in values.items():
         if value is not None and not 0 < value < np.inf:
             raise InputError(f"{option} is a finite number above 0, not {value:g}")
