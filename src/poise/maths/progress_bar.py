@@ -16,7 +16,7 @@ class Advance(Protocol):
 
 @contextmanager
 def show_progress_bar(label: str, total: float) -> Generator[Advance]:
-    """Show a progress bar on a terminal's standard error while the block runs.
+    """Show a progress bar on a terminal's standard error.
 
     Call the yielded function with the amount done since the last call, and a name of the current stage or "". An
     integer total is shown as a count, another one as a share.
