@@ -149,7 +149,7 @@ def _check_numbers(values: dict[str, float | None]) -> None:
 
 
 def load_joint_positions(file: Path, rig: Rig, joints: str | None) -> JointPositions:
-    """Load the positions of joints from a file of markers or from a .npy file."""
+    """Load positions of joints from markers or a .npy file."""
     items = None if joints is None else tuple(item.strip() for item in joints.split(","))
     suffix = file.suffix.lower()
     if suffix in MARKER_FORMATS:
@@ -170,7 +170,7 @@ def load_joint_positions(file: Path, rig: Rig, joints: str | None) -> JointPosit
 
 
 def _select_markers(markers: Markers, file: Path, rig: Rig, items: Sequence[str] | None) -> JointPositions:
-    """Select the markers of joints: the named ones, or those named like a joint."""
+    """Select the requested markers, or those with joint names."""
     if items is None:
         bare_names = [name.rpartition(":")[2] for name in markers.names]
         pairs = [(joint, joint) for joint in rig.skeleton.names if bare_names.count(joint) == 1]

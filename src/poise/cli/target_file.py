@@ -70,7 +70,7 @@ def open_target_table(path: Path, joint: str, root: str | None) -> TargetTable:
 
 
 def check_regular_file(path: Path) -> None:
-    """Check for a regular file that is not empty."""
+    """Check for a regular file with content."""
     try:
         file_status = path.stat()
     except FileNotFoundError as error:
