@@ -45,6 +45,7 @@ PACKAGES = {
     "kernels": ("compiled loops", BLACK),
     "errors": ("exceptions", BLACK),
     "call_clock": ("clock of calls", BLACK),
+    "runtime": ("immutable values", BLACK),
 }
 
 

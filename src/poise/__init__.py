@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from poise.maths import late_binding
-from poise.maths.version import __version__ as __version__
+from poise.runtime.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from poise import errors as errors

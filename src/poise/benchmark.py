@@ -21,10 +21,10 @@ from poise.io.registry import load
 from poise.maths import rotations
 from poise.maths.arrays import Floats, find_simd_width
 from poise.maths.formatting import format_count
-from poise.maths.version import __version__
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Place, Position
+from poise.runtime.version import __version__
 from poise.solving.solve import prepare, solve
 
 _REPEAT_COUNT = 5

@@ -137,7 +137,7 @@ def test_the_way_out_is_reported_where_a_format_is_read_or_written_only(name, su
         return
     assert hasattr(module, "write" if verb == "read" else "read")
     what = "read, not written" if verb == "write" else "written, not loaded"
-    with pytest.raises(poise.FileError, match=re.escape(f"{module.NAME} files are {what}; {module.INSTEAD}")):
+    with pytest.raises(poise.FileError, match=re.escape(f"{module.NAME} files are {what}; {module.UNSUPPORTED_HINT}")):
         poise.load(path) if verb == "read" else poise.save(rest(figure()), path)
 
 
@@ -157,7 +157,7 @@ def test_whether_it_holds_one_clip_and_one_tree_is_reported(name, suffix, tmp_pa
     clip, module = walk(), MODULES[name]
     several = poise.Rig(clip.skeleton, rest(clip.skeleton), (clip, poise.Clip(clip.times, clip.poses, "again")))
     twice = poise.Skeleton.build(["a", "b", "c", "d"], [-1, 0, -1, 2], [Kind.BALL] * 4, offsets=[(0, 1, 0)] * 4)
-    for thing, flag, words in ((several, "ONE_CLIP", "clip"), (rest(twice), "ONE_ROOT", "root")):
+    for thing, flag, words in ((several, "HAS_SINGLE_CLIP", "clip"), (rest(twice), "HAS_SINGLE_ROOT", "root")):
         message = ""
         try:
             poise.save(thing, tmp_path / f"rig{suffix}")

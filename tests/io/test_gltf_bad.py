@@ -15,7 +15,8 @@ import pytest
 
 from poise.errors import FileError
 from poise.io.formats import gltf
-from poise.io.gltf.container import BrokenError, read_inside
+from poise.io.gltf.container import read_inside
+from poise.io.gltf.json_checks import BrokenError
 from tests.io.gltf_samples import arm, arm_arrays, glb, saved, saved_arm, with_arrays
 from tests.timeouts import assert_linear, no_hang
 

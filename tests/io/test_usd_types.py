@@ -58,7 +58,7 @@ def test_a_value_of_every_type_is_plain_or_refused(attribute):
             read.add(name)
             (joint,) = json.loads(json.dumps(header))["joints"]
             assert joint["path"] == "/j"
-            assert all(f"{attribute} of /j (" in odd for odd in header["odd"])
+            assert all(f"{attribute} of /j (" in odd for odd in header["mistyped_attributes"])
     assert {"double", "float"} <= read or attribute in FRAMES
     assert bool(refused) == (attribute in FRAMES)
     assert all(f"{attribute} of /j" in words for words in refused.values())

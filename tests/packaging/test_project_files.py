@@ -36,7 +36,7 @@ def test_the_version_stands_in_one_place():
     version = re.compile(rf"(?<![\d.]){re.escape(poise.__version__)}(?![\d.])")
     ours = ("src/poise/", "pyproject.toml", "CITATION.cff", "README.md", "docs/conf.py", "NOTICE")
     found = [name for name, text in tracked() if name.startswith(ours) and version.search(text)]
-    assert found == ["src/poise/maths/version.py"]
+    assert found == ["src/poise/runtime/version.py"]
 
 
 def test_the_changes_of_this_version_come_first():

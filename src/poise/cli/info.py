@@ -16,7 +16,7 @@ from poise.cli.files import IncludeRoot
 from poise.cli.terminal import say
 from poise.cli.units import build_units
 from poise.errors import escape_unprintable, join_names
-from poise.io.gltf.extras import format_limit
+from poise.io.gltf.node_extras import format_limit
 from poise.io.markers import Markers, load_markers
 from poise.io.registry import MARKER_FORMATS, load
 from poise.maths.arrays import Bools, Floats

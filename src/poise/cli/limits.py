@@ -15,7 +15,7 @@ from poise.cli.terminal import say
 from poise.cli.units import build_units
 from poise.errors import InputError, escape_unprintable
 from poise.io.files import build_sidecar_path, write_atomically
-from poise.io.gltf.extras import format_limit
+from poise.io.gltf.node_extras import format_limit
 from poise.io.registry import load
 from poise.io.sidecar import append_limits, read_sidecar_text
 from poise.maths.formatting import format_count

@@ -285,12 +285,12 @@ def convert(
     writer = find_writer(path)
     rig, notes = _load_source(source, include_root)
     selected_rig, selection_notes = _select_clip(rig, clip)
-    tree_rig, lost_joints = keep_one_root(selected_rig, root, needs_one_root=getattr(writer, "ONE_ROOT", False))
+    tree_rig, lost_joints = keep_one_root(selected_rig, root, needs_one_root=getattr(writer, "HAS_SINGLE_ROOT", False))
     placed_rig, unit_notes = _convert_units(tree_rig, path, scale, up)
     is_same_format = selected_rig.path is not None and find_reader(selected_rig.path) is writer
     preserves_document = is_same_format and placed_rig.skeleton.source is selected_rig.skeleton.source
     placed_rig, name_notes = _rename_for_format(placed_rig, writer)
-    rest_mode = rest or ("zero" if "zero" in getattr(writer, "RESTS", ()) and not preserves_document else "keep")
+    rest_mode = rest or ("zero" if "zero" in getattr(writer, "REST_MODES", ()) and not preserves_document else "keep")
     resampled_rig, time_notes = _resample_clips(placed_rig, fps)
     written_files = _write_files(resampled_rig, path, rest_mode, is_per_clip=clip == ALL_CLIPS)
     return _build_report(
@@ -383,9 +383,9 @@ def _rename_for_format(rig: Rig, writer: Any) -> tuple[Rig, list[str]]:
 
     Return it with a note on the changed names.
     """
-    if not hasattr(writer, "names_of"):
+    if not hasattr(writer, "choose_joint_names"):
         return rig, []
-    names, note = writer.names_of(rig)
+    names, note = writer.choose_joint_names(rig)
     return (rig, []) if names == rig.skeleton.names else (rename_joints(rig, names), [note])
 
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.io.gltf.accessors import Accessors
-from poise.io.gltf.container import BrokenError, Buffers, GltfDocument, Json, check_index, read_object, read_objects
+from poise.io.gltf.container import Buffers
+from poise.io.gltf.json_checks import BrokenError, Json, check_index, read_object, read_objects
+from poise.io.gltf.source_document import GltfDocument
 from poise.io.text_parsing import parse_number, quote_excerpt
 from poise.io.urdf_xml import Attributes, UrdfDocument, Visual, parse_visuals
 from poise.maths import euler, rotations
@@ -109,7 +111,7 @@ def _read_accessor(
 ) -> Floats:
     """Read the numbers (count, components) of an accessor."""
     i = check_index(accessor_index, len(accessors), place, "accessor")
-    layout = accessors.read_layout(i)
+    layout = accessors.find_accessor(i)
     if layout.component_count != components or (count is not None and layout.element_count != count):
         raise BrokenError(
             place, f"accessors[{i}] does not fit: it has {layout.element_count} x {layout.component_count} numbers"

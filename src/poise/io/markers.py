@@ -20,10 +20,10 @@ from poise.io.registry import MARKER_FORMATS
 from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER, is_rate, parse_number, quote_excerpt
 from poise.maths.arguments import check_names
 from poise.maths.arrays import Bools, Floats, Ints, copy_numbers_or_nan, freeze_array
-from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.model.clip import check_rate
 from poise.model.joints import make_unique_names
+from poise.runtime.immutable_values import FrozenValue
 
 _DIMENSIONS = 3
 

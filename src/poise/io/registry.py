@@ -38,7 +38,7 @@ _MARKERS_MESSAGE = (
 MARKER_FORMATS = {".c3d": "C3D", ".trc": "TRC"}
 
 # Suffixes without a format module, and a hint for each. A format that is only read, or only written, has its own hint
-# in `INSTEAD`.
+# in `UNSUPPORTED_HINT`.
 UNSUPPORTED_SUFFIXES = {
     **{suffix: _MARKERS_MESSAGE.format(name) for suffix, name in MARKER_FORMATS.items()},
     ".srdf": "an SRDF is read beside the URDF of the same name: load that one",
@@ -62,12 +62,13 @@ class Format(Protocol):
 
     Notes
     -----
-    Optional attributes: `RESTS = ("keep", "zero")` if zero rotations can be the rest pose of its files; `write` then
-    takes `rest`, see `poise.save`. `ONE_ROOT = True` if its files hold one tree of joints, `ONE_CLIP = True` if they
-    hold one clip. `names_of(rig)` if its files cannot hold every joint name: it returns the names in the file, and a
-    sentence on the changed ones. `INCLUDES = True` if its files include others; `read` then takes `include_root`,
-    see `poise.load`. A read-only format has no `write`, a write-only format no `read`, and `INSTEAD` is the hint
-    for the user. If other files have the same suffix, `holds_else(path)` describes the content of such a file.
+    Optional attributes: `REST_MODES = ("keep", "zero")` if zero rotations can be the rest pose of its files; `write`
+    then takes `rest`, see `poise.save`. `HAS_SINGLE_ROOT = True` if its files hold one tree of joints,
+    `HAS_SINGLE_CLIP = True` if they hold one clip. `choose_joint_names(rig)` if its files cannot hold every joint name:
+    it returns the names in the file, and a sentence on the changed ones. `HAS_INCLUDES = True` if its files include
+    others; `read` then takes `include_root`, see `poise.load`. A read-only format has no `write`, a write-only format
+    no `read`, and `UNSUPPORTED_HINT` is the hint for the user. If other files have the same suffix,
+    `describe_other_content(path)` describes the content of such a file.
     """
 
     NAME: str
@@ -80,7 +81,7 @@ class Format(Protocol):
 
     @staticmethod
     def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-        """Write a file. `like.source` is the document to keep, if it is of this format."""
+        """Write a rig, clip or pose. `like.source` is the document to keep, if it is of this format."""
         ...
 
 
@@ -160,7 +161,7 @@ def read_rig(path: Path, *, include_root: Path | None = None) -> Rig:
     _check_exists(path)
     _check_content(path)
     module = find_reader(path)
-    include_options = {"include_root": include_root} if getattr(module, "INCLUDES", False) else {}
+    include_options = {"include_root": include_root} if getattr(module, "HAS_INCLUDES", False) else {}
     rig: Rig = module.read(path, **include_options)
     sidecar = build_sidecar_path(path)
     return _apply_sidecar_file(rig, sidecar) if is_file(sidecar) else rig
@@ -220,7 +221,7 @@ def save(
     with prefix_file_name(path):
         if rest == "keep":
             module.write(thing, path, skeleton)
-        elif rest in getattr(module, "RESTS", ()):
+        elif rest in getattr(module, "REST_MODES", ()):
             module.write(thing, path, skeleton, rest=rest)
         else:
             raise UnsupportedError(
@@ -276,8 +277,10 @@ def _check_exists(path: Path) -> None:
 
 def _check_content(path: Path) -> None:
     """Raise FileError for other content under a shared suffix. The message describes the content."""
-    holds_else = getattr(_import_same_name(path.suffix.lower()), "holds_else", None)
-    if holds_else is not None and is_file(path) and (content := holds_else(path)):
+    suffix = path.suffix.lower()
+    module = _import_same_name(suffix) or _find_format(suffix)
+    describe_other_content = getattr(module, "describe_other_content", None)
+    if describe_other_content is not None and is_file(path) and (content := describe_other_content(path)):
         raise FileError(path, content)
 
 
@@ -305,9 +308,9 @@ def _find_module(path: Path, operation: str) -> Any:
         return module
     if suffix in UNSUPPORTED_SUFFIXES:
         raise FileError(path, UNSUPPORTED_SUFFIXES[suffix])
-    if module is not None and hasattr(module, "INSTEAD"):
+    if module is not None and hasattr(module, "UNSUPPORTED_HINT"):
         capability = "read, not written" if operation == "write" else "written, not loaded"
-        raise FileError(path, f"{module.NAME} files are {capability}; {module.INSTEAD}")
+        raise FileError(path, f"{module.NAME} files are {capability}; {module.UNSUPPORTED_HINT}")
     suffixes = ", ".join(sorted(s for s, m in list_formats().items() if hasattr(m, operation)))
     if is_folder(path):
         raise FileError(
@@ -347,7 +350,7 @@ _FORBIDDEN_CHARACTERS = re.compile(r'[\x00-\x1f<>:"/\\|?*\ud800-\udfff]')
 def is_single_clip_format(path: Path) -> bool:
     """Return whether a format holds one clip only. FileError for a format without writer."""
     module: Any = find_writer(path)
-    return bool(getattr(module, "ONE_CLIP", False))
+    return bool(getattr(module, "HAS_SINGLE_CLIP", False))
 
 
 def build_clip_paths(path: Path, names: Sequence[str]) -> list[Path]:

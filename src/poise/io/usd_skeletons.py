@@ -60,7 +60,7 @@ class PrimSkeleton:
 
 @dataclass(frozen=True, eq=False)
 class StageSkeletons:
-    """All skeletons of a stage as rows of one."""
+    """All skeletons of a stage, joined to one skeleton."""
 
     skeleton: Skeleton
     prim_skeletons: list[PrimSkeleton]
@@ -93,11 +93,11 @@ def build_skeletons(reply: SubprocessReply, notes: list[str], units: dict[str, A
         source_paths += [entry["path"], *(f"{entry['path']}:{path}" for path in joint_paths)]
         parents += [-1, *parent_rows]
         kinds += [int(Kind.FIXED), *[int(Kind.BALL)] * len(joint_paths)]
-        skeleton_matrix = _check_finite(reply, np.array(entry["place"], dtype=np.float64).reshape(1, 16))
+        skeleton_matrix = _check_finite(reply, np.array(entry["world_matrix"], dtype=np.float64).reshape(1, 16))
         matrices += [skeleton_matrix, rest_matrices]
         skin_arguments.append((names[root_row], list(rows.values()), bind_matrices))
-        prim_skeletons.append(PrimSkeleton(entry["path"], rows, entry["animation"]))
-        if entry["moves"]:
+        prim_skeletons.append(PrimSkeleton(entry["path"], rows, entry["animation_path"]))
+        if entry["is_animated"]:
             notes.append(f"the animation of the prim {entry['path']} itself is not read")
     offsets, quaternions, scales, is_sheared = decompose_matrices(np.concatenate(matrices))
     if is_sheared.any():
@@ -138,7 +138,7 @@ def _read_transforms(
 ) -> tuple[Floats, Floats]:
     """Read rest and bind transforms, (n, 16) each. Rest is relative to the parents, bind in the world."""
     joint_count = len(parents)
-    blocks = [reply.blocks[entry[name]] for name in ("rest", "bind")]
+    blocks = [reply.blocks[entry[f"{name}_block"]] for name in ("rest", "bind")]
     for name, block in zip(("rest", "bind"), blocks, strict=True):
         if block.size not in (0, 16 * joint_count):
             reason = f"{joint_count} joints need {joint_count} {name} transforms; there are {block.size / 16:g}"
@@ -172,7 +172,7 @@ def _check_finite(reply: SubprocessReply, values: Floats) -> Floats:
 def build_clips(reply: SubprocessReply, skeletons: StageSkeletons, notes: list[str]) -> tuple[KeyedClip, ...]:
     """Build a clip for each animation of a skeleton. Those bound to one come first, then those matching its joints."""
     clips: list[KeyedClip] = []
-    rate = reply.header["rate"]
+    rate = reply.header["time_codes_per_second"]
     for entry in reply.header["animations"]:
         prim_skeleton = _match_skeleton(entry, skeletons.prim_skeletons)
         if prim_skeleton is None:
@@ -202,7 +202,7 @@ def _build_clip(
     rate: float,
     notes: list[str],
 ) -> KeyedClip | None:
-    time_codes = reply.read_block(entry["times"], reply.blocks[entry["times"]].shape)
+    time_codes = reply.read_block(entry["time_block"], reply.blocks[entry["time_block"]].shape)
     joints: list[str] = entry["joints"]
     keys_by_path: dict[str, Floats] = {}
     for name, path, component_count in _CHANNELS:
@@ -254,11 +254,8 @@ _WORLD = ""  # path of the world, the default body of a joint
 _IDENTITY_TRANSFORM = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
 
 
-class _RowMotion(NamedTuple):
-    """A moving row: path, kind, axis and limit.
-
-    Its name is the end of the path.
-    """
+class _SingleMotion(NamedTuple):
+    """One motion of a physics joint: path, kind, axis and limit. It becomes one row of the skeleton."""
 
     path: str
     kind: Kind
@@ -276,7 +273,10 @@ def _build_range(low: float, high: float) -> Range | None:
 
 
 class PhysicsTree:
-    """Rows of a robot: one per joint, then its child body's. The joint's row is at the joint's frame."""
+    """Tree of physics joints and bodies as rows of a skeleton.
+
+    A joint has a row at its frame, then its child body one.
+    """
 
     def __init__(self, reply: SubprocessReply, notes: list[str]) -> None:
         self.reply = reply
@@ -306,9 +306,9 @@ class PhysicsTree:
 
     def _build_trees(self) -> None:
         """Build trees from bodies without a joint above. They come in file order; remaining joints close loops."""
-        joints = [joint for joint in self.reply.header["joints"] if joint["on"] and any(joint["bodies"])]
-        remaining_joints = [joint for joint in joints if not joint["apart"]]
-        closing_joints = [joint for joint in joints if joint["apart"]]
+        joints = [joint for joint in self.reply.header["joints"] if joint["is_enabled"] and any(joint["bodies"])]
+        remaining_joints = [joint for joint in joints if not joint["is_outside_articulation"]]
+        closing_joints = [joint for joint in joints if joint["is_outside_articulation"]]
         world_joints = [joint for joint in remaining_joints if _WORLD in joint["bodies"]]
         remaining_joints = [joint for joint in remaining_joints if _WORLD not in joint["bodies"]]
         for joint in joints:
@@ -331,7 +331,7 @@ class PhysicsTree:
                     (j["bodies"][0] for j in remaining_joints if j["bodies"][0] not in child_bodies),
                     remaining_joints[0]["bodies"][0],
                 )
-                self._add_root(root_body, Kind.FREE if root_body in self.reply.header["floating"] else Kind.FIXED)
+                self._add_root(root_body, Kind.FREE if root_body in self.reply.header["dynamic_bodies"] else Kind.FIXED)
                 continue
             remaining_joints.remove(next_joint)
             if all(body in self.row_by_body for body in next_joint["bodies"]):
@@ -353,9 +353,9 @@ class PhysicsTree:
                 f"the axis {quote_excerpt(joint['axis'])} of joint {joint['path']} is not X, Y or Z: X is read"
             )
             joint["axis"] = "X"
-        if math.isnan(joint["low"]) or math.isnan(joint["high"]):
+        if math.isnan(joint["lower_limit"]) or math.isnan(joint["upper_limit"]):
             self.notes.append(f"the range of joint {joint['path']} is ignored: a limit is not a number")
-            joint["low"], joint["high"] = -math.inf, math.inf
+            joint["lower_limit"], joint["upper_limit"] = -math.inf, math.inf
 
     def _add_detached(self, joint: dict[str, Any]) -> bool:
         """Add a detached joint if it carries a body of its own. It stands apart from its articulation."""
@@ -474,14 +474,16 @@ class PhysicsTree:
 
     def _read_frame(self, joint: dict[str, Any], body_index: int) -> tuple[Floats, Floats]:
         """Return the joint's frame in one of its scaled bodies."""
-        position, quaternion = (np.array(joint[name][body_index], dtype=np.float64) for name in ("places", "turns"))
+        position, quaternion = (
+            np.array(joint[name][body_index], dtype=np.float64) for name in ("frame_positions", "frame_rotations")
+        )
         if not (np.abs(position) <= MAX_NUMBER).all() or not np.isfinite(quaternion).all() or not quaternion.any():
             raise FileError(
                 self.reply.path, "its frame is not finite, or its rotation has no length", place=joint["path"]
             )
         return position * self.body_transforms[joint["bodies"][body_index]][2], rotations.normalise(quaternion)
 
-    def _split_motions(self, joint: dict[str, Any], *, is_reversed: bool) -> list[_RowMotion]:
+    def _split_motions(self, joint: dict[str, Any], *, is_reversed: bool) -> list[_SingleMotion]:
         """Split a joint into motions, from its first body's frame on.
 
         The slides of a joint of six freedoms come first, then its rotation. The last motion has the joint's own name,
@@ -489,15 +491,15 @@ class PhysicsTree:
         """
         kind, limit = self._read_motion(joint, is_reversed=is_reversed)
         axis = np.eye(3)["XYZ".index(joint["axis"])]
-        main_motion = _RowMotion(joint["path"], kind, axis, limit)
+        main_motion = _SingleMotion(joint["path"], kind, axis, limit)
         if joint["kind"] != "free":
             return [main_motion]
-        slides: list[_RowMotion] = []
+        slides: list[_SingleMotion] = []
         for letter, slide_axis in zip("XYZ", np.eye(3), strict=True):
             low, high = joint["limits"].get(f"trans{letter}", (-math.inf, math.inf))
             if not low > high:
                 slides.append(
-                    _RowMotion(f"{joint['path']}_{letter.lower()}", Kind.SLIDE, slide_axis, _build_range(low, high))
+                    _SingleMotion(f"{joint['path']}_{letter.lower()}", Kind.SLIDE, slide_axis, _build_range(low, high))
                 )
         if slides and kind == Kind.FIXED:
             return [*slides[:-1], slides[-1]._replace(path=joint["path"])]
@@ -508,7 +510,7 @@ class PhysicsTree:
         try:
             if kind is not None and kind in (Kind.HINGE, Kind.SLIDE):
                 return kind, self._read_range(joint)  # the axis is negated for reversed bodies
-            if kind == Kind.BALL and max(joint["cone"]) >= 0.0:
+            if kind == Kind.BALL and max(joint["cone_angles"]) >= 0.0:
                 self.notes.append(f"the cone that limits the spherical joint {joint['path']} is not read")
             return (kind, None) if kind is not None else self._read_rotation_limits(joint, is_reversed=is_reversed)
         except InputError as error:
@@ -516,11 +518,11 @@ class PhysicsTree:
 
     def _read_range(self, joint: dict[str, Any]) -> Range | None:
         unit_factor = math.pi / 180.0 if joint["kind"] == "revolute" else 1.0
-        low, high = float(joint["low"]) * unit_factor, float(joint["high"]) * unit_factor
+        low, high = float(joint["lower_limit"]) * unit_factor, float(joint["upper_limit"]) * unit_factor
         if low > high:
             self.notes.append(
-                f"the range of joint {joint['path']} is ignored: its lower limit {joint['low']:g} is above its upper "
-                f"limit {joint['high']:g}"
+                f"the range of joint {joint['path']} is ignored: its lower limit {joint['lower_limit']:g} is above "
+                f"its upper limit {joint['upper_limit']:g}"
             )
             return None
         return _build_range(low, high)

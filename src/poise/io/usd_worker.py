@@ -143,17 +143,17 @@ class _StageReport:
         """Build the JSON header and the blocks of numbers."""
         prims = self.prims
         header: dict[str, Any] = {
-            "unit": self.usd_geom.GetStageMetersPerUnit(self.stage),
+            "metres_per_unit": self.usd_geom.GetStageMetersPerUnit(self.stage),
             "up": str(self.usd_geom.GetStageUpAxis(self.stage)).lower(),
-            "rate": self.stage.GetTimeCodesPerSecond(),
-            "prims": len(prims),
-            "missing": self.missing_assets,
+            "time_codes_per_second": self.stage.GetTimeCodesPerSecond(),
+            "prim_count": len(prims),
+            "missing_layers": self.missing_assets,
             "skeletons": [self._describe_skeleton(prim) for prim in prims if prim.IsA(self.usd_skel.Skeleton)],
             "animations": [self._describe_animation(prim) for prim in prims if prim.IsA(self.usd_skel.Animation)],
             "joints": [self._describe_joint(prim) for prim in prims if prim.GetTypeName() in _JOINT_KINDS],
         }
-        header["odd"] = self.mistyped
-        header["others"] = sorted(
+        header["mistyped_attributes"] = self.mistyped
+        header["unsupported_joint_types"] = sorted(
             {
                 str(p.GetTypeName())
                 for p in prims
@@ -163,7 +163,7 @@ class _StageReport:
         bodies = {path for joint in header["joints"] for path in joint["bodies"] if path}
         prim_by_path = {path: self.stage.GetPrimAtPath(path) for path in sorted(bodies)}
         header["bodies"] = {path: self._read_world_matrix(prim) for path, prim in prim_by_path.items()}
-        header["floating"] = [path for path, prim in prim_by_path.items() if self._is_dynamic(prim)]
+        header["dynamic_bodies"] = [path for path, prim in prim_by_path.items() if self._is_dynamic(prim)]
         return header, self.blocks
 
     def _add_block(self, values: Iterator[float] | list[float]) -> int:
@@ -198,19 +198,22 @@ class _StageReport:
         return {
             "path": str(prim.GetPath()),
             "joints": joints,
-            "rest": self._add_block(_flatten_matrices(skeleton.GetRestTransformsAttr().Get())),
-            "bind": self._add_block(_flatten_matrices(skeleton.GetBindTransformsAttr().Get())),
-            "place": self._read_world_matrix(prim),
-            "moves": self.usd_geom.Xformable(prim).TransformMightBeTimeVarying(),
-            "animation": str(animation_prim.GetPath()) if animation_prim else "",
+            "rest_block": self._add_block(_flatten_matrices(skeleton.GetRestTransformsAttr().Get())),
+            "bind_block": self._add_block(_flatten_matrices(skeleton.GetBindTransformsAttr().Get())),
+            "world_matrix": self._read_world_matrix(prim),
+            "is_animated": self.usd_geom.Xformable(prim).TransformMightBeTimeVarying(),
+            "animation_path": str(animation_prim.GetPath()) if animation_prim else "",
         }
 
     def _describe_animation(self, prim: Any) -> dict[str, Any]:
-        """Describe an animation: joints, times [time codes], values of three channels. None for a missing channel."""
+        """Describe an animation: joints, block of times [time codes], blocks of three channels.
+
+        A missing channel is None.
+        """
         animation = self.usd_skel.Animation(prim)
         attributes = [getattr(animation, f"Get{name.capitalize()}Attr")() for name in _CHANNELS]
         sample_times = sorted({time for attribute in attributes for time in attribute.GetTimeSamples()})
-        entry: dict[str, Any] = {"path": str(prim.GetPath()), "times": self._add_block(sample_times or [0.0])}
+        entry: dict[str, Any] = {"path": str(prim.GetPath()), "time_block": self._add_block(sample_times or [0.0])}
         entry["joints"] = [str(joint) for joint in animation.GetJointsAttr().Get() or ()]
         for name, attribute in zip(_CHANNELS, attributes, strict=True):
             values = [attribute.Get(time) if sample_times else attribute.Get() for time in sample_times or [0.0]]
@@ -226,19 +229,19 @@ class _StageReport:
             "path": str(prim.GetPath()),
             "kind": _JOINT_KINDS[str(prim.GetTypeName())],
             "bodies": [targets[0] if targets else "" for targets in bodies],
-            "places": [attributes.read_position(f"physics:localPos{k}") for k in (0, 1)],
-            "turns": [attributes.read_quaternion(f"physics:localRot{k}") for k in (0, 1)],
+            "frame_positions": [attributes.read_position(f"physics:localPos{k}") for k in (0, 1)],
+            "frame_rotations": [attributes.read_quaternion(f"physics:localRot{k}") for k in (0, 1)],
             "axis": attributes.read_word("physics:axis", "X"),
             "limits": {
                 name.removeprefix("limit:").removesuffix(":physics:low"): [
                     attributes.read_number(name, 0.0), attributes.read_number(name.replace(":low", ":high"), 0.0)]
                 for name in map(str, prim.GetPropertyNames()) if name.startswith("limit:") and name.endswith(":low")
             },
-            "low": attributes.read_number("physics:lowerLimit", float("-inf")),
-            "high": attributes.read_number("physics:upperLimit", float("inf")),
-            "apart": attributes.read_flag("physics:excludeFromArticulation", default=False),
-            "on": attributes.read_flag("physics:jointEnabled", default=True),
-            "cone": [attributes.read_number(f"physics:coneAngle{k}Limit", -1.0) for k in (0, 1)],
+            "lower_limit": attributes.read_number("physics:lowerLimit", float("-inf")),
+            "upper_limit": attributes.read_number("physics:upperLimit", float("inf")),
+            "is_outside_articulation": attributes.read_flag("physics:excludeFromArticulation", default=False),
+            "is_enabled": attributes.read_flag("physics:jointEnabled", default=True),
+            "cone_angles": [attributes.read_number(f"physics:coneAngle{k}Limit", -1.0) for k in (0, 1)],
         }  # fmt: skip
 
 

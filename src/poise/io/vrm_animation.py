@@ -12,9 +12,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from poise.errors import InputError, UnsupportedError, join_names
-from poise.io.gltf.container import Container, GltfDocument, Json, pack_document, read_object
+from poise.io.gltf.container import Container, pack_document
 from poise.io.gltf.draft import Draft, build_document_state
+from poise.io.gltf.json_checks import Json, read_object
 from poise.io.gltf.reader import VRM_ANIMATION
+from poise.io.gltf.source_document import GltfDocument
 from poise.io.gltf.writer import add_clip, encode_gltf, is_empty_clip
 from poise.maths import rotations
 from poise.maths.arrays import Floats

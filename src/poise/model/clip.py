@@ -17,11 +17,11 @@ from poise.errors import InputError, UnsupportedError
 from poise.maths import rotations
 from poise.maths.arguments import check_entries, check_text, describe_value, one_of, require
 from poise.maths.arrays import Floats, abbreviate, finite, freeze_array, real
-from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_count, format_fields
 from poise.maths.old_names import make_alias
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
+from poise.runtime.immutable_values import FrozenValue
 
 # --- Channels: keys of one channel of one joint, with interpolation --------------------------------------------------
 

@@ -12,11 +12,11 @@ from poise.errors import UnsupportedError
 from poise.kernels import layout
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
-from poise.maths.caching import get_or_compute
 from poise.maths.vectors import cross
 from poise.model import numpy_kinematics
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.skeleton import Kind, Skeleton
+from poise.runtime.immutable_values import get_or_compute
 
 # --- Angular Jacobians below non-uniform scale -----------------------------------------------------------------------
 #

@@ -10,13 +10,13 @@ import numpy as np
 from poise.errors import InputError, join_names
 from poise.maths.arguments import check_names, require
 from poise.maths.arrays import Floats, abbreviate, finite, real
-from poise.maths.caching import get_or_compute
 from poise.model.anatomy.rest_geometry import compute_body_frame, compute_rest_transforms, find_trunk_rows
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.roles import find_confident_roles, find_roles
 from poise.model.skeleton import Skeleton
+from poise.runtime.immutable_values import get_or_compute
 
 # --- Mass distribution of the human body over a character's joints ---------------------------------------------------
 #

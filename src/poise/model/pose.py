@@ -18,7 +18,6 @@ from poise.errors import InputError
 from poise.maths import euler, rotations
 from poise.maths.arguments import check_bool, require
 from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, finite, freeze_array, prepare_for_kernel
-from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.maths.old_names import make_alias
 from poise.model import kinematics, numpy_kinematics
@@ -26,6 +25,7 @@ from poise.model.joint_tree import compute_root_motion, compute_root_translation
 from poise.model.joints import Kind
 from poise.model.numpy_kinematics import LocalTransforms, normalise_rotations
 from poise.model.skeleton import Skeleton
+from poise.runtime.immutable_values import FrozenValue
 
 # --- Compatibility of poses and skeletons ----------------------------------------------------------------------------
 

@@ -13,11 +13,11 @@ from poise.errors import InputError, UnknownNameError, quote_value
 from poise.maths import late_binding
 from poise.maths.arguments import check_entries, check_names, check_text, require
 from poise.maths.arrays import Floats, finite
-from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Skeleton
+from poise.runtime.immutable_values import FrozenValue
 
 if TYPE_CHECKING:
     from poise.model.anatomy.humanoid import Humanoid

@@ -20,7 +20,6 @@ import numpy as np
 from poise.errors import InputError, UnknownNameError, join_names
 from poise.maths.arguments import check_entries, check_integer, require
 from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, is_equal
-from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_count
 from poise.maths.old_names import make_alias
 from poise.model import joints
@@ -40,6 +39,7 @@ from poise.model.joint_tree import (
 from poise.model.joints import Coupling, Joint, Kind, Loop, Motor, check_couplings, resolve_couplings
 from poise.model.limit_bounds import BallLimits, Bounds, HingedBalls
 from poise.model.limits import Limit
+from poise.runtime.immutable_values import get_or_compute
 
 
 @dataclass(frozen=True, eq=False)

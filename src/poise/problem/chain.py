@@ -30,12 +30,12 @@ from poise.kernels.layout import (
     ArmLayout,
 )
 from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned, find_simd_width, prepare_for_kernel
-from poise.maths.caching import get_or_compute, select_own_fields
 from poise.problem.dof_layout import FIXED, HINGE, POSITION, ROTATION, SLIDE, TARGET_SIZES, Node
 from poise.problem.goal_errors import ErrorPaths
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import read_coupling
+from poise.runtime.immutable_values import get_or_compute, select_own_fields
 
 _TERM_KIND_NAMES = ("position", "rotation", "direction")  # names for messages, by kind of term
 _TARGET_COLUMNS = (CHAIN_POINT, CHAIN_ROTATION, CHAIN_AXIS)  # first column in a kernel target, by kind of term

@@ -9,7 +9,6 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.caching import get_or_compute
 from poise.maths.vectors import length
 from poise.model.joints import Loop
 from poise.model.pose import Pose
@@ -20,6 +19,7 @@ from poise.problem.goal_errors import WorldTransforms
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, read_offset
+from poise.runtime.immutable_values import get_or_compute
 
 
 class TargetReach(NamedTuple):

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, quote_value
 from poise.maths.arguments import check_bool, check_entries, describe_value
 from poise.maths.arrays import Floats, abbreviate, finite, real
-from poise.maths.caching import FrozenValue
 from poise.problem.target_parsing import MAX_COORDINATE, points
+from poise.runtime.immutable_values import FrozenValue
 
 _PAIR_SIZE = 2
 _JOINT_FIELDS = {"joint", "root", "tip"}

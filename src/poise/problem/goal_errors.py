@@ -16,7 +16,6 @@ from poise import kernels
 from poise.kernels.layout import MEASURE_ROW, PATH_ROW, SAME_POINT_RATIO
 from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
-from poise.maths.caching import get_or_compute
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.kinematics import LocalOffsets, compute_world_maps
 from poise.model.mass import MassShares
@@ -26,6 +25,7 @@ from poise.problem import angular_errors, dof_layout
 from poise.problem.goals import AnyGoal, Balance, Pole
 from poise.problem.plan import Plan
 from poise.problem.tree_packing import read_axis, read_offset
+from poise.runtime.immutable_values import get_or_compute
 
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 

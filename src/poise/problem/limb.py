@@ -14,7 +14,6 @@ from poise.errors import UnsupportedError, join_names
 from poise.kernels import layout
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
-from poise.maths.caching import get_or_compute
 from poise.maths.rotations import rotation_part
 from poise.model import kinematics
 from poise.model.limits import Range, find_hinge_axis
@@ -24,6 +23,7 @@ from poise.problem.dof_layout import find_pole_limb, has_own_root
 from poise.problem.goals import Place, Pole, Position
 from poise.problem.goals.pole import LimbRows
 from poise.problem.problem import Problem
+from poise.runtime.immutable_values import get_or_compute
 
 
 class Limb(NamedTuple):

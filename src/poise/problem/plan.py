@@ -27,7 +27,6 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.maths.caching import get_or_compute, select_own_fields
 from poise.model.limit_bounds import clamp_rotations, pack_limit
 from poise.model.limits import Range, is_soft
 from poise.model.pose import Pose, check_same_skeleton
@@ -35,6 +34,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.goals import AnyGoal, Goal, Near
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, pack_tree_frames
+from poise.runtime.immutable_values import get_or_compute, select_own_fields
 
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths

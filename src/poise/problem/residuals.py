@@ -15,7 +15,6 @@ import numpy as np
 from poise.kernels.layout import FRAME_RATIO
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.caching import get_or_compute
 from poise.model.kinematics import compute_jacobians, flatten_local_offsets
 from poise.model.limits import find_hinge_axis
 from poise.model.pose import Pose
@@ -26,6 +25,7 @@ from poise.problem.goals import AnyGoal, Balance, LookAt
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 from poise.problem.tree_packing import read_offset, read_weight
+from poise.runtime.immutable_values import get_or_compute
 
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 

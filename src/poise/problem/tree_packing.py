@@ -29,7 +29,6 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.caching import get_or_compute
 from poise.maths.rotations import rotation_part
 from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
 from poise.model.limits import find_hinge_axis
@@ -37,6 +36,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.goals import AnyGoal, LookAt
+from poise.runtime.immutable_values import get_or_compute
 
 EXPORTER_LENGTH_ERROR = 1e-3  # relative length error of exporter rounding; scale below it counts as uniform
 _SIMILARITY_TOLERANCE = 1e-9  # largest deviation of M M^T / s^2 from the identity in an exact similarity

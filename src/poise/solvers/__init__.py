@@ -13,8 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from poise.errors import UnknownNameError, UnsupportedError
-from poise.maths.caching import get_or_compute
 from poise.maths.old_names import make_alias
+from poise.runtime.immutable_values import get_or_compute
 
 if TYPE_CHECKING:
     from poise.maths.arrays import Floats

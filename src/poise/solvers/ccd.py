@@ -22,10 +22,10 @@ from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import BASE_FIRST, GROWING_WINDOW, TIP_FIRST
 from poise.maths.arguments import check_bool, check_names, count, one_of, require_keywords
 from poise.maths.arrays import Floats, real
-from poise.maths.caching import get_or_compute
 from poise.problem.chain import Chain, find_chain
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, solve_out_of_reach
 from poise.solvers.base.lm_engine import Stiffness, answer_with_start, check_stiffness, compute_mobilities
 

@@ -22,7 +22,6 @@ from poise.errors import UnsupportedError
 from poise.kernels.layout import LIMIT_SOFT_WEIGHT, NO_LIMIT, UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.maths.caching import get_or_compute
 from poise.model.limit_bounds import clamp_rotations
 from poise.model.limits import Limit, Range
 from poise.model.pose import Pose
@@ -34,6 +33,7 @@ from poise.problem.goals import Near
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base.interface import Request, Status
 from poise.solvers.base.lm_engine import LmOptions
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt

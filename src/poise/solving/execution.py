@@ -17,7 +17,6 @@ from poise.errors import InputError
 from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_SIZE
 from poise.maths.arguments import check_bool
 from poise.maths.arrays import Floats, Ints, find_simd_width
-from poise.maths.caching import freeze_arrays, get_or_compute
 from poise.model.skeleton import Kind
 from poise.problem.chain import pack_for_q
 from poise.problem.feasibility import has_closed_loops
@@ -25,6 +24,7 @@ from poise.problem.goal_errors import ErrorPaths, compute_path_errors
 from poise.problem.goals import Goal
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
+from poise.runtime.immutable_values import freeze_arrays, get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, correct_shear
 from poise.solvers.base.interface import BUILTIN_PREFIX, Answer, Prefer, Request, check_answer, convert_custom_answer
 from poise.solvers.base.lm_engine import pack_arm_settings

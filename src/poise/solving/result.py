@@ -18,7 +18,6 @@ from poise.call_clock import Pauses, count_seconds
 from poise.errors import InputError, NotReachedError
 from poise.maths import late_binding
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
-from poise.maths.caching import FrozenValue, freeze_arrays
 from poise.maths.formatting import format_number, format_time
 from poise.maths.old_names import make_alias
 from poise.model.joints import OpenLoop
@@ -29,6 +28,7 @@ from poise.problem.feasibility import has_closed_loops, measure_gaps
 from poise.problem.goals import Goal
 from poise.problem.plan import group_by_plan
 from poise.problem.problem import Problem, Tolerance, find_required_goals
+from poise.runtime.immutable_values import FrozenValue, freeze_arrays
 from poise.solvers.base.interface import Status as Status
 from poise.solvers.base.interface import Statuses, Trace, view_as_statuses
 from poise.solving.diagnosis import compute_max_violation, find_restraints, find_status

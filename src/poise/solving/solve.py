@@ -18,7 +18,6 @@ from poise import solvers
 from poise.errors import InputError
 from poise.maths.arguments import check_function, check_integer, one_of
 from poise.maths.arrays import Floats, finite
-from poise.maths.caching import get_or_compute
 from poise.maths.progress_bar import show_progress_bar
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
@@ -26,6 +25,7 @@ from poise.problem.dof_layout import TARGET_SIZES
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Goals, Near, is_joint_goal
 from poise.problem.plan import broadcast_goals, build_goal_key, find_preferred_shape
 from poise.problem.problem import Problem, Tolerance
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base.interface import Prefer, Request, is_builtin
 from poise.solvers.natural.auto import chosen, whole
 from poise.solvers.natural.natural import Natural

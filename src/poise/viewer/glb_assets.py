@@ -16,18 +16,9 @@ import numpy as np
 from poise.errors import FileError, join_names
 from poise.ground.terrain.files.needs import in_ascii, said
 from poise.io.files import read_bytes
-from poise.io.gltf.container import (
-    BrokenError,
-    Buffers,
-    Container,
-    GltfDocument,
-    Json,
-    pack_document,
-    read_inside,
-    read_object,
-    read_objects,
-    read_strings,
-)
+from poise.io.gltf.container import Buffers, Container, pack_document, read_inside
+from poise.io.gltf.json_checks import BrokenError, Json, read_object, read_objects, read_strings
+from poise.io.gltf.source_document import GltfDocument
 from poise.io.text_parsing import parse_number
 from poise.io.text_parsing import quote_excerpt as quoted
 from poise.io.urdf_xml import Attributes, RobotVisuals, UrdfDocument, Visual, parse_visuals

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.ground.figure.figure import up_of_legs
-from poise.io.gltf.container import GltfDocument
+from poise.io.gltf.source_document import GltfDocument
 from poise.io.urdf_xml import UrdfDocument
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.caching import get_or_compute
 from poise.maths.rotations import rotation_part
 from poise.model.kinematics import compute_rotations
 from poise.model.pose import Pose
@@ -23,6 +22,7 @@ from poise.model.rig import Rig
 from poise.model.rig_roles import search_roles
 from poise.model.roles.bone_names import BONES
 from poise.model.skeleton import Kind, Skeleton
+from poise.runtime.immutable_values import get_or_compute
 from poise.viewer.glb_assets import build_glb_asset, build_robot_asset
 
 # --- Bone joints of a rig, and the direction of each bone ------------------------------------------------------------

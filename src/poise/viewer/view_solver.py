@@ -13,12 +13,12 @@ import numpy as np
 from poise import solvers
 from poise.errors import PoiseError, UnsupportedError
 from poise.maths.arrays import Floats
-from poise.maths.caching import get_or_compute
 from poise.model import numpy_kinematics
 from poise.model.pose import Pose
 from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.goals import Goal
 from poise.problem.problem import Problem
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base.interface import Request, Status
 from poise.solving.result import Result
 from poise.solving.solve import Prepared, choose_solver, prepare, solve

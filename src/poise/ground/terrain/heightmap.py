@@ -10,7 +10,7 @@ import numpy as np
 from poise.ground.terrain.rays.plan_grid import SLACK, PlanGrid, Stretch, walk
 from poise.ground.terrain.surface import Normal, Sample, Strike, normal_of
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.caching import FrozenValue
+from poise.runtime.immutable_values import FrozenValue
 
 
 class _Patch:

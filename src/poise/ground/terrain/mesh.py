@@ -12,7 +12,7 @@ from poise.ground.terrain.rays.plan_grid import SLACK, Stretch, walk
 from poise.ground.terrain.rays.triangle_cells import TriangleCells, sorted_into_cells
 from poise.ground.terrain.surface import Normal, Sample, Strike, normal_of
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.caching import FrozenValue
+from poise.runtime.immutable_values import FrozenValue
 
 _WALL = 1e-6  # upward part of a unit normal: what is steeper than 89.9999 degrees is a wall, no ground
 _EDGE = 1e-12  # of a triangle's longest side: so far outside an edge still belongs to it, so that no crack opens

@@ -21,7 +21,7 @@ from poise.model.rig import Rig
 
 NAME = "ASF/AMC"
 SUFFIXES = (".asf", ".amc")
-INSTEAD = "save as .bvh or .glb"
+UNSUPPORTED_HINT = "save as .bvh or .glb"
 
 
 def read(path: Path) -> Rig:

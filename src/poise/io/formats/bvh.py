@@ -26,9 +26,9 @@ from poise.model.skeleton import Kind, Skeleton
 
 NAME = "BVH"
 SUFFIXES = (".bvh",)
-ONE_CLIP = True
-RESTS = ("keep", "zero")
-ONE_ROOT = True
+HAS_SINGLE_CLIP = True
+REST_MODES = ("keep", "zero")
+HAS_SINGLE_ROOT = True
 _MAX_OFFSET_SHARE = 0.25  # fraction of the OFFSET's length; root positions below it look relative to the OFFSET
 
 
@@ -78,7 +78,7 @@ def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") ->
     write_checked(path, encode_bvh(strip_free_root(thing), like.bound, rest=rest), _read_data)
 
 
-def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
+def choose_joint_names(rig: Rig) -> tuple[tuple[str, ...], str]:
     """Find the names of the joints in a BVH file. Return them with a sentence on the changed ones.
 
     `poise.convert` renames the joints of a rig to these before writing.

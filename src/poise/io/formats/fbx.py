@@ -26,7 +26,7 @@ from poise.model.skeleton import Kind, Skeleton
 
 NAME = "FBX"
 SUFFIXES = (".fbx",)
-INSTEAD = "save as .glb or .bvh, which Blender, Maya, Unreal and Unity import"
+UNSUPPORTED_HINT = "save as .glb or .bvh, which Blender, Maya, Unreal and Unity import"
 _UFBX_BAD_UTF8 = "Bad UTF-8 string"  # warning text of ufbx
 _MISSING_PACKAGE = (
     "FBX is read with the package ufbx: pip install 'poise[fbx]'; or save it as .glb with Blender "

@@ -1,8 +1,8 @@
 """glTF 2.0: `.gltf`, `.glb` and `.vrm`.
 
 Every node becomes a joint, A = T . R and B = scale. Data without a glTF property (rest beside a pose, limits, kinds of
-joints) is in `node.extras.poise`; see `poise.io.gltf.extras`. Meshes, materials and images are never decoded; saving
-keeps them unchanged.
+joints) is in `node.extras.poise`; see `poise.io.gltf.node_extras`. Meshes, materials and images are never decoded;
+saving keeps them unchanged.
 """
 
 from __future__ import annotations

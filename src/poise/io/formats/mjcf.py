@@ -22,8 +22,8 @@ from poise.model.skeleton import Skeleton
 
 NAME = "MJCF"
 SUFFIXES = (".xml", ".mjcf")
-INCLUDES = True
-INSTEAD = "save poses and clips as joint values (.json, .csv, .npz) or as .glb"
+HAS_INCLUDES = True
+UNSUPPORTED_HINT = "save poses and clips as joint values (.json, .csv, .npz) or as .glb"
 
 
 def read(path: Path, *, include_root: Path | None = None) -> Rig:

@@ -27,8 +27,8 @@ from poise.model.skeleton import Skeleton
 
 NAME = "USD"
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
-INCLUDES = True
-INSTEAD = "save as .glb or .bvh, which Blender, Maya, Houdini and Omniverse import"
+HAS_INCLUDES = True
+UNSUPPORTED_HINT = "save as .glb or .bvh, which Blender, Maya, Houdini and Omniverse import"
 _MISSING_PACKAGE = (
     "USD is read with the package usd-core: pip install 'poise[usd]'; or save it as .glb with Blender "
     "(File > Import > Universal Scene Description, then File > Export > glTF 2.0)"
@@ -68,8 +68,8 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
 
 def _build_rig(path: Path, reply: SubprocessReply) -> Rig:
     header, notes = reply.header, list[str]()
-    if header["missing"]:
-        notes.append(f"layers that it refers to are not there: {join_names(header['missing'])}")
+    if header["missing_layers"]:
+        notes.append(f"layers that it refers to are not there: {join_names(header['missing_layers'])}")
     units = _read_units(header, notes)
     if any(entry["joints"] for entry in header["skeletons"]):
         stage_skeletons = build_skeletons(reply, notes, units)
@@ -85,19 +85,23 @@ def _build_rig(path: Path, reply: SubprocessReply) -> Rig:
         )
         return Rig(stage_skeletons.skeleton, pose, clips, stage_skeletons.skins, notes=tuple(notes), path=path)
     physics_tree = PhysicsTree(reply, notes)
-    if header["odd"]:
-        notes.append(f"attributes of another type than USD gives them are not read: {join_names(header['odd'])}")
-    if header["others"]:
-        notes.append(f"physics joints of other kinds are not read: {join_names(header['others'])}")
+    if header["mistyped_attributes"]:
+        notes.append(
+            f"attributes of another type than USD gives them are not read: {join_names(header['mistyped_attributes'])}"
+        )
+    if header["unsupported_joint_types"]:
+        notes.append(f"physics joints of other kinds are not read: {join_names(header['unsupported_joint_types'])}")
     if not physics_tree.names:
-        raise FileError(path, f"there is no skeleton in it: none of its {header['prims']} prims is one, or a joint")
+        raise FileError(
+            path, f"there is no skeleton in it: none of its {header['prim_count']} prims is one, or a joint"
+        )
     skeleton = physics_tree.build_skeleton(units)
     _check_positions(path, skeleton)
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(notes), path=path)
 
 
 def _read_units(header: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    metres_per_unit, up = float(header["unit"]), header["up"]
+    metres_per_unit, up = float(header["metres_per_unit"]), header["up"]
     if not (math.isfinite(metres_per_unit) and 0.0 < metres_per_unit <= MAX_NUMBER):
         notes.append("metersPerUnit is no length above zero; the unit is taken as unknown")
     is_known = math.isfinite(metres_per_unit) and 0.0 < metres_per_unit <= MAX_NUMBER

@@ -31,8 +31,8 @@ from poise.model.skeleton import Skeleton
 
 NAME = "joint values"
 SUFFIXES = (".json", ".csv")
-ONE_CLIP = True
-INSTEAD = "their numbers need a skeleton: poise.load_values(FILE, rig.skeleton)"
+HAS_SINGLE_CLIP = True
+UNSUPPORTED_HINT = "their numbers need a skeleton: poise.load_values(FILE, rig.skeleton)"
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)

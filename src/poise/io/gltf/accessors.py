@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.io.gltf.container import BrokenError, Buffers, Json, check_index, read_natural, read_object, read_objects
+from poise.io.gltf.container import Buffers
+from poise.io.gltf.json_checks import BrokenError, Json, check_index, read_natural, read_object, read_objects
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 
@@ -63,7 +64,7 @@ class Accessors:
         self._buffer_sizes: dict[int, int] = {}
         self._required_compressions = [name for name in _MESHOPT_EXTENSIONS if name in required_extensions]
         self._checked_views: dict[int, _BufferView] = {}
-        self._layouts: dict[int, Accessor] = {}
+        self._checked_accessors: dict[int, Accessor] = {}
         self._decoded: dict[int, Floats] = {}
         self._decoded_count = 0
 
@@ -78,25 +79,27 @@ class Accessors:
         for i in range(len(self._views)):
             self._find_view(i, "")
         for i in range(len(self._accessors)):
-            self.read_layout(i)
+            self.find_accessor(i)
 
-    def read_layout(self, i: int) -> Accessor:
-        """Check accessor `i` against its bytes and return its layout."""
-        accessor = self._layouts.get(i)
+    def find_accessor(self, i: int) -> Accessor:
+        """Find accessor `i`, checked against its bytes."""
+        accessor = self._checked_accessors.get(i)
         if accessor is None:
-            accessor = self._layouts[i] = self._check_accessor(i)
+            accessor = self._checked_accessors[i] = self._check_accessor(i)
         return accessor
 
     def decode(self, indices: Iterable[int]) -> dict[int, Floats]:
         """Decode accessors to read-only float64 arrays (count, components). Numbers that are not finite are refused."""
-        new_layouts = {i: self.read_layout(i) for i in dict.fromkeys(indices) if i not in self._decoded}
-        for view in {layout.view for layout in new_layouts.values() if layout.view is not None}:
+        new_accessors = {i: self.find_accessor(i) for i in dict.fromkeys(indices) if i not in self._decoded}
+        for view in {accessor.view for accessor in new_accessors.values() if accessor.view is not None}:
             self._read_view_bytes(view)
-        self._decoded_count += sum(layout.element_count * layout.component_count for layout in new_layouts.values())
+        self._decoded_count += sum(
+            accessor.element_count * accessor.component_count for accessor in new_accessors.values()
+        )
         if self._decoded_count > _MIN_NUMBER_BUDGET + self._buffers.bytes_read:
             raise BrokenError("accessors", "claim more numbers than the file's bytes can hold")
-        self._decode_packed({i: layout for i, layout in new_layouts.items() if layout.is_packed_float})
-        for i in new_layouts:
+        self._decode_packed({i: accessor for i, accessor in new_accessors.items() if accessor.is_packed_float})
+        for i in new_accessors:
             if i not in self._decoded:
                 self._decoded[i] = self._decode_accessor(i)
         return self._decoded
@@ -123,8 +126,8 @@ class Accessors:
             if view.stride == component_bytes * component_count:
                 view = view._replace(stride=0)
             _check_fits(view, byte_offset, element_count, component_bytes, component_count, place)
-        normalised = bool(accessor.get("normalized", False))
-        return Accessor(view, byte_offset, element_count, component_count, component_type, normalised, sparse)
+        is_normalised = bool(accessor.get("normalized", False))
+        return Accessor(view, byte_offset, element_count, component_count, component_type, is_normalised, sparse)
 
     def _find_view(self, value: Any, place: str) -> _BufferView:
         i = check_index(value, len(self._views), place, "bufferView")
@@ -162,63 +165,67 @@ class Accessors:
             )
         return self._buffers[view.buffer]
 
-    def _decode_packed(self, layouts: dict[int, Accessor]) -> None:
+    def _decode_packed(self, accessors: dict[int, Accessor]) -> None:
         """Decode packed floats together. A rig usually has thousands of small accessors."""
         memory_by_buffer = {
             packed.view.buffer: memoryview(self._read_view_bytes(packed.view))
-            for packed in layouts.values()
+            for packed in accessors.values()
             if packed.view
         }
         byte_runs: list[memoryview] = []
         number_counts: list[int] = []
-        for layout in layouts.values():
-            view, number_count = layout.view, layout.element_count * layout.component_count
+        for accessor in accessors.values():
+            view, number_count = accessor.view, accessor.element_count * accessor.component_count
             if view is not None:
-                start = view.start + layout.byte_offset
+                start = view.start + accessor.byte_offset
                 byte_runs.append(memory_by_buffer[view.buffer][start : start + 4 * number_count])
                 number_counts.append(number_count)
         values = np.frombuffer(b"".join(byte_runs), dtype="<f4").astype(np.float64)
         values.setflags(write=False)
         bad_indices = np.flatnonzero(~np.isfinite(values))
         if len(bad_indices):
-            i = list(layouts)[int(np.searchsorted(np.cumsum(number_counts), bad_indices[0], side="right"))]
+            i = list(accessors)[int(np.searchsorted(np.cumsum(number_counts), bad_indices[0], side="right"))]
             raise BrokenError(f"accessors[{i}]", f"holds {values[bad_indices[0]]}, which is not a finite number")
         start = 0
-        for (i, layout), number_count in zip(layouts.items(), number_counts, strict=True):
+        for (i, accessor), number_count in zip(accessors.items(), number_counts, strict=True):
             self._decoded[i] = values[start : start + number_count].reshape(
-                layout.element_count, layout.component_count
+                accessor.element_count, accessor.component_count
             )
             start += number_count
 
     def _decode_accessor(self, i: int) -> Floats:
-        layout, place = self.read_layout(i), f"accessors[{i}]"
-        values = np.zeros((layout.element_count, layout.component_count), dtype=_DTYPES[layout.component_type])
-        if layout.view is not None:
+        accessor, place = self.find_accessor(i), f"accessors[{i}]"
+        values = np.zeros((accessor.element_count, accessor.component_count), dtype=_DTYPES[accessor.component_type])
+        if accessor.view is not None:
             values[:] = self._view_strided(
-                layout.view, layout.byte_offset, layout.element_count, layout.component_count, layout.component_type
+                accessor.view,
+                accessor.byte_offset,
+                accessor.element_count,
+                accessor.component_count,
+                accessor.component_type,
             )
-        if layout.sparse is not None:
-            self._apply_sparse(values, layout, place)
+        if accessor.sparse is not None:
+            self._apply_sparse(values, accessor, place)
         decoded_values = values.astype(np.float64)
         if not np.isfinite(decoded_values).all():
             raise BrokenError(place, "holds a number that is not finite")
-        if layout.is_normalised and layout.component_type != FLOAT_TYPE:
+        if accessor.is_normalised and accessor.component_type != FLOAT_TYPE:
             decoded_values = np.maximum(decoded_values / np.iinfo(values.dtype).max, -1.0)
         decoded_values.setflags(write=False)
         return decoded_values
 
-    def _apply_sparse(self, values: np.ndarray, layout: Accessor, place: str) -> None:
-        sparse = layout.sparse or {}
+    def _apply_sparse(self, values: np.ndarray, accessor: Accessor, place: str) -> None:
+        sparse = accessor.sparse or {}
         place = f"{place}.sparse"
         replaced_count = read_natural(sparse, "count", place)
-        if replaced_count > layout.element_count:
-            raise BrokenError(place, f"replaces {replaced_count:,} elements of {layout.element_count:,}")
+        if replaced_count > accessor.element_count:
+            raise BrokenError(place, f"replaces {replaced_count:,} elements of {accessor.element_count:,}")
         rows = self._read_sparse_part(sparse, "indices", replaced_count, 1, f"{place}.indices")[:, 0].astype(np.int64)
-        if len(rows) and (rows.max() >= layout.element_count or (np.diff(rows) <= 0).any()):
+        if len(rows) and (rows.max() >= accessor.element_count or (np.diff(rows) <= 0).any()):
             raise BrokenError(f"{place}.indices", "must increase and stay below the accessor's count")
-        component_type = layout.component_type
+        component_type = accessor.component_type
         values[rows] = self._read_sparse_part(
-            sparse, "values", replaced_count, layout.component_count, f"{place}.values", component_type
+            sparse, "values", replaced_count, accessor.component_count, f"{place}.values", component_type
         )
 
     def _read_sparse_part(
@@ -260,8 +267,8 @@ def _check_fits(view: _BufferView, offset: int, count: int, component_bytes: int
         )
 
 
-def normalize_quaternions(values: Floats, labels: Iterable[str] = ()) -> Floats:
-    """Normalize quaternions (k, 4). Unit quaternions stay bit for bit.
+def normalise_quaternions(values: Floats, labels: Iterable[str] = ()) -> Floats:
+    """Normalise quaternions (k, 4). Unit quaternions stay bit for bit.
 
     A quaternion of zero length is refused; `labels` may name the rows.
     """

@@ -1,4 +1,4 @@
-"""glTF containers and buffers: GLB chunks, JSON files, data URIs.
+"""Containers and buffers of glTF files: GLB chunks, JSON files, data URIs.
 
 Buffers may also be files inside the document's folder.
 """
@@ -8,188 +8,18 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 import os
 import re
 import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal
 from urllib.parse import unquote
 
-from poise.errors import UnsupportedError, join_names
+from poise.errors import UnsupportedError
 from poise.io.files import guess_file_type, open_nonblocking
-from poise.maths.arrays import Floats
-from poise.model.clip import Clip
-from poise.model.pose import Pose
-
-# --- Checks of a glTF document's JSON, its errors and notes ----------------------------------------------------------
-
-
-Json: TypeAlias = dict[str, Any]
-
-
-class BrokenError(Exception):
-    """Error for an invalid document. The reader turns it into a FileError with the file's name."""
-
-    def __init__(self, place: str, reason: str) -> None:
-        super().__init__(place, reason)
-        self.place = place
-        self.reason = reason
-
-
-class MalformedExtrasError(Exception):
-    """Error for malformed `extras.poise`. The reader ignores the extras with a note."""
-
-
-def parse_document(data: bytes) -> Json:
-    """Parse UTF-8 JSON into an object. NaN and Infinity are refused.
-
-    A number too large for a double becomes infinite here and is refused where it is used.
-    """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BrokenError("JSON", f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
-    try:
-        document = json.loads(text, parse_constant=_reject_constant)
-    except RecursionError as error:
-        raise BrokenError("JSON", "is nested too deeply") from error
-    except ValueError as error:  # JSONDecodeError, and integers of thousands of digits
-        raise BrokenError("JSON", f"cannot be parsed: {error}") from error
-    if not isinstance(document, dict):
-        raise BrokenError("JSON", f"is {_describe_type(document)} where a glTF document is an object")
-    return cast("Json", document)
-
-
-def _reject_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def check_index(value: Any, count: int, place: str, label: str) -> int:
-    """Check an index into a list of `count` elements. It is an integer from 0 to count - 1, not a boolean."""
-    if type(value) is int and 0 <= value < count:
-        return value
-    raise BrokenError(place, f"{label} {_format_value(value)} does not exist; there are {count}")
-
-
-def read_natural(parent: Json, key: str, place: str, default: int | None = None) -> int:
-    """Read a non-negative integer. Without a default the key must be there."""
-    value = parent.get(key, default)
-    if type(value) is int and value >= 0:
-        return value
-    raise BrokenError(place, f"{key} must be an integer not below zero, not {_format_value(value)}")
-
-
-def read_objects(parent: Json, key: str, place: str = "") -> list[Json]:
-    """Read a list of objects. A missing key is an empty list."""
-    values = parent.get(key, [])
-    place = f"{place}.{key}" if place else key
-    if not isinstance(values, list):
-        raise BrokenError(place, f"must be a list, not {_describe_type(values)}")
-    for i, value in enumerate(cast("list[Any]", values)):
-        if type(value) is not dict:
-            raise BrokenError(f"{place}[{i}]", f"must be an object, not {_describe_type(value)}")
-    return cast("list[Json]", values)
-
-
-def read_object(parent: Json, key: str, place: str = "") -> Json:
-    """Read an object. A missing key is an empty one."""
-    value = parent.get(key, {})
-    if not isinstance(value, dict):
-        raise BrokenError(f"{place}.{key}" if place else key, f"must be an object, not {_describe_type(value)}")
-    return cast("Json", value)
-
-
-def read_strings(parent: Json, key: str) -> list[str]:
-    """Read a list of strings. A missing key is an empty list."""
-    values = parent.get(key, [])
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in cast("list[Any]", values)):
-        raise BrokenError(key, "must be a list of strings")
-    return cast("list[str]", values)
-
-
-def read_numbers(value: Any, count: int, place: str, label: str) -> list[float]:
-    """Read exactly `count` finite numbers. Booleans are refused."""
-    numbers = parse_finite_list(value, count)
-    if numbers is None:
-        raise BrokenError(place, f"{label} must be {count} finite numbers, not {_format_value(value)}")
-    return numbers
-
-
-def parse_finite_list(value: Any, count: int) -> list[float] | None:
-    """Parse `count` finite numbers as floats. None for anything else."""
-    if not isinstance(value, list) or len(cast("list[Any]", value)) != count:
-        return None
-    numbers = [number for item in cast("list[Any]", value) if (number := parse_finite_number(item)) is not None]
-    return numbers if len(numbers) == count else None
-
-
-def parse_finite_number(value: Any) -> float | None:
-    """Parse a finite number as a float. None for anything else."""
-    if type(value) is not float and type(value) is not int:
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def clean_text(value: Any) -> str:
-    """Clean a string for encoding. Lone surrogates are replaced; anything but a string becomes empty."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
-
-
-def _describe_type(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
-    return names.get(type(value), "a number")
-
-
-def _format_value(value: Any) -> str:
-    """Format a value for a message, shortened. A hostile one may be megabytes long."""
-    if isinstance(value, dict | list):
-        return f"{_describe_type(value)} of {len(cast('list[Any]', value))}"
-    if type(value) is int and abs(value) > 2**64:
-        return "a huge integer"
-    text = ascii(value) if not isinstance(value, str) else ascii(value[:60])
-    return text if value is not None else "null"
-
-
-# --- Notes on repairs and ignored content, collected per kind --------------------------------------------------------
-#
-# A thousand cases make one sentence.
-
-
-class NoteCollector:
-    """Collector of sentences for `Rig.notes`."""
-
-    def __init__(self, *sentences: str) -> None:
-        self._names: dict[str, list[str]] = {sentence: [] for sentence in sentences}
-
-    def add(self, sentence: str, name: str = "") -> None:
-        """Add a note. A repeated sentence is written once, with all its names."""
-        names = self._names.setdefault(sentence, [])
-        if name:
-            names.append(name)
-
-    def read_name(self, json_object: Json, default: str) -> str:
-        """Read the name of an object, or return `default`. A name other than a text gives a note."""
-        value = json_object.get("name")
-        if not (value is None or isinstance(value, str)):
-            self.add("names that are no text were replaced", default)
-        return clean_text(value) or default
-
-    def format_sentences(self) -> tuple[str, ...]:
-        """Return the notes in order of their first addition."""
-        return tuple(
-            f"{sentence}: {join_names(names)}" if names else sentence for sentence, names in self._names.items()
-        )
-
-
-# --- GLB container and buffers ---------------------------------------------------------------------------------------
-
+from poise.io.gltf.json_checks import BrokenError, Json, parse_document, read_natural, read_object
 
 _GLB_MAGIC = b"glTF"
 _JSON_CHUNK, _BIN_CHUNK = 0x4E4F534A, 0x004E4942
@@ -206,21 +36,6 @@ class Container:
     binary: bytes | None = None
     chunks: tuple[tuple[int, bytes], ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class GltfDocument:
-    """Source document of a glTF skeleton, in `Skeleton.source`. It holds the file's content and the rig read from it.
-
-    The JSON is never changed: writing copies the parts that it edits. `pose` is the displayed pose of the nodes,
-    `rest_q` the rest before limits; writing compares with both to find changes.
-    """
-
-    path: Path
-    container: Container
-    pose: Pose
-    rest_q: Floats
-    clips: tuple[Clip, ...]
 
 
 def unpack_document(data: bytes, suffix: str) -> Container:

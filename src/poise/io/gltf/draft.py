@@ -13,8 +13,9 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from poise.errors import FileError, UnsupportedError, join_names
-from poise.io.gltf.container import BrokenError, Buffers, Container, Json, format_data_uri, read_inside, read_objects
-from poise.io.gltf.extras import format_limit, is_readable, to_xyzw
+from poise.io.gltf.container import Buffers, Container, format_data_uri, read_inside
+from poise.io.gltf.json_checks import BrokenError, Json, read_objects
+from poise.io.gltf.node_extras import format_limit, is_readable, to_xyzw
 from poise.maths.arrays import Floats, Ints
 from poise.model.numpy_kinematics import LocalTransforms
 from poise.model.pose import Pose, compute_local_transforms, compute_rest_local_transforms

@@ -9,13 +9,16 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from poise.errors import FileError, PoiseError
-from poise.io.gltf import extras
-from poise.io.gltf.accessors import Accessors, normalize_quaternions
-from poise.io.gltf.container import (
+from poise.io.gltf.accessors import Accessors, normalise_quaternions
+from poise.io.gltf.asset_extras import (
+    apply_asset_extras,
+    build_conversion_matrix,
+    read_asset_extras,
+    strip_conversion_node,
+)
+from poise.io.gltf.container import Buffers, Container, unpack_document
+from poise.io.gltf.json_checks import (
     BrokenError,
-    Buffers,
-    Container,
-    GltfDocument,
     Json,
     NoteCollector,
     check_index,
@@ -23,9 +26,10 @@ from poise.io.gltf.container import (
     read_object,
     read_objects,
     read_strings,
-    unpack_document,
 )
+from poise.io.gltf.node_extras import read_node_extras
 from poise.io.gltf.skeleton_reader import NodeTree, build_skeleton, compute_joint_values, read_nodes
+from poise.io.gltf.source_document import GltfDocument
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Channel, Clip, KeyedClip
@@ -69,7 +73,7 @@ def _parse_skin(skin: Json, name: str, place: str, node_count: int, accessors: A
     if "inverseBindMatrices" not in skin:
         return ParsedSkin(name, joints, None)
     accessor = check_index(skin["inverseBindMatrices"], len(accessors), place, "accessor")
-    layout = accessors.read_layout(accessor)
+    layout = accessors.find_accessor(accessor)
     if layout.component_count != 16 or layout.element_count < len(joints):  # noqa: PLR2004
         raise BrokenError(place, f"needs {len(joints)} bind matrices; accessors[{accessor}] has {layout.element_count}")
     return ParsedSkin(name, joints, accessor)
@@ -242,7 +246,7 @@ def _parse_sampler(sampler: Json, place: str, node: int, path: str, accessors: A
     accessor_count = len(accessors)
     time_accessor = check_index(sampler.get("input"), accessor_count, place, "accessor")
     value_accessor = check_index(sampler.get("output"), accessor_count, place, "accessor")
-    time_layout, value_layout = accessors.read_layout(time_accessor), accessors.read_layout(value_accessor)
+    time_layout, value_layout = accessors.find_accessor(time_accessor), accessors.find_accessor(value_accessor)
     if time_layout.component_count != 1 or not time_layout.element_count:
         raise BrokenError(place, f"its times, accessors[{time_accessor}], must be one or more single numbers")
     expected_count = time_layout.element_count * (3 if interpolation == "CUBICSPLINE" else 1)
@@ -317,7 +321,7 @@ def _decode_rotations(channels: list[_AnimationChannel], decoded: dict[int, Floa
         ends = np.cumsum([len(decoded[output]) for output in outputs])
         keys = values[1::3] if wants_spline else values
         _reject_zero_rotations(keys, outputs, ends // 3 if wants_spline else ends)
-        keys[:] = normalize_quaternions(keys)
+        keys[:] = normalise_quaternions(keys)
         values.setflags(write=False)
         start = 0
         for output, end in zip(outputs, ends.tolist(), strict=True):
@@ -413,7 +417,7 @@ def _build_rig(path: Path, container: Container) -> Rig:
     required = read_strings(document, "extensionsRequired")
     _check_extensions(required, notes)
     _check_scene(document, notes)
-    node_objects, asset_extras = extras.strip_axis_root(document, extras.read_asset_extras(document, notes), notes)
+    node_objects, asset_extras = strip_conversion_node(document, read_asset_extras(document, notes), notes)
     nodes = read_nodes(node_objects, notes)
     buffers = Buffers(read_objects(document, "buffers"), container, path.parent)
     accessors = Accessors(document, buffers, required)
@@ -421,7 +425,7 @@ def _build_rig(path: Path, container: Container) -> Rig:
     check_meshes(document, accessors)
     skins = parse_skins(document, len(nodes.node_objects), accessors, notes)
     animations = parse_animations(document, len(nodes.node_objects), accessors, notes)
-    node_extras = extras.read_node_extras(nodes.node_objects, dict(zip(nodes.indices, nodes.names, strict=True)), notes)
+    node_extras = read_node_extras(nodes.node_objects, dict(zip(nodes.indices, nodes.names, strict=True)), notes)
     joint_nodes = {joint for skin in skins for joint in skin.joints}
     read_skeleton = build_skeleton(nodes, joint_nodes, find_rotating_nodes(animations), node_extras, notes)
     tracks = decode_tracks(animations, nodes, accessors, notes)
@@ -431,14 +435,16 @@ def _build_rig(path: Path, container: Container) -> Rig:
     source = GltfDocument(path.absolute(), container, read_skeleton.pose, read_skeleton.rest_q, built_clips)
     roles, faces = read_humanoid(document, nodes, notes)
     skeleton = dataclasses.replace(
-        extras.apply_asset_extras(read_skeleton.skeleton, asset_extras, notes), source=source, roles=roles, faces=faces
+        apply_asset_extras(read_skeleton.skeleton, asset_extras, notes), source=source, roles=roles, faces=faces
     )
-    rest_world = extras.build_axis_matrix(asset_extras.up, asset_extras.scale) @ _compute_rest_world(skeleton, nodes)
+    rest_world = build_conversion_matrix(asset_extras.up, asset_extras.scale) @ _compute_rest_world(skeleton, nodes)
     return Rig(
         skeleton,
         dataclasses.replace(read_skeleton.pose, skeleton=skeleton),
         tuple(clip.on(skeleton) for clip in built_clips),
-        _undo_axis_root(build_skins(skins, nodes, accessors, rest_world, notes), asset_extras.up, asset_extras.scale),
+        _undo_conversion_node(
+            build_skins(skins, nodes, accessors, rest_world, notes), asset_extras.up, asset_extras.scale
+        ),
         roles,
         notes.format_sentences(),
         path,
@@ -464,14 +470,14 @@ def _check_scene(document: Json, notes: NoteCollector) -> None:
         notes.add(f"the scene to show does not exist (there are {count}); all nodes were read, as always")
 
 
-def _undo_axis_root(skins: tuple[Skin, ...], up: str | None, scale: float) -> tuple[Skin, ...]:
-    """Undo rotation and scale of the axis root in bind matrices.
+def _undo_conversion_node(skins: tuple[Skin, ...], up: str | None, scale: float) -> tuple[Skin, ...]:
+    """Undo rotation and scale of the conversion node in bind matrices.
 
     The result is in the frame and unit of the skeleton.
     """
     if up in ("y", None) and scale == 1.0:
         return skins
-    binds = [np.linalg.inv(extras.build_axis_matrix(up, scale)) @ skin.bind for skin in skins]
+    binds = [np.linalg.inv(build_conversion_matrix(up, scale)) @ skin.bind for skin in skins]
     for bind in binds:
         bind.setflags(write=False)
     return tuple(dataclasses.replace(skin, bind=bind) for skin, bind in zip(skins, binds, strict=True))

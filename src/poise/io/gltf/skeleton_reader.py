@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from poise.errors import InputError
-from poise.io.gltf.accessors import normalize_quaternions
-from poise.io.gltf.container import BrokenError, Json, NoteCollector, check_index, read_numbers
-from poise.io.gltf.extras import NodeExtras, NodeRest
+from poise.io.gltf.accessors import normalise_quaternions
+from poise.io.gltf.json_checks import BrokenError, Json, NoteCollector, check_index, read_numbers
+from poise.io.gltf.node_extras import NodeExtras, NodeRest
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.model.joints import make_unique_names
@@ -126,7 +126,7 @@ def _read_transforms(nodes: list[Json], indices: list[int], notes: NoteCollector
             quaternions[row] = read_numbers(node["rotation"], 4, place, "rotation")
         if "scale" in node:
             scales[row] = read_numbers(node["scale"], 3, place, "scale")
-    unit_quaternions = normalize_quaternions(quaternions[:, _WXYZ], (f"nodes[{i}]" for i in indices))
+    unit_quaternions = normalise_quaternions(quaternions[:, _WXYZ], (f"nodes[{i}]" for i in indices))
     linear[:, [0, 1, 2], [0, 1, 2]] = scales
     for row, matrix in matrices.items():
         translations[row] = matrix[:3, 3]
@@ -313,7 +313,7 @@ def _apply_stored_rest(skeleton: Skeleton, rest_q: Floats, extras: dict[int, Nod
         if kind in (Kind.BALL, Kind.FREE):
             if not values[-4:].any():
                 continue
-            values[-4:] = normalize_quaternions(values[None, -4:])[0]
+            values[-4:] = normalise_quaternions(values[None, -4:])[0]
         q[start : start + kind.nq] = values
     return q
 

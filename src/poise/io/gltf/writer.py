@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.io.gltf.container import Container, GltfDocument, Json, clean_text, pack_document
+from poise.io.gltf.asset_extras import (
+    build_asset_extras,
+    build_conversion_matrix,
+    build_conversion_node,
+    compute_metre_scale,
+)
+from poise.io.gltf.container import Container, pack_document
 from poise.io.gltf.draft import (
     MAX_KEY_VALUE,
     DocumentState,
@@ -23,21 +29,16 @@ from poise.io.gltf.draft import (
     write_limits,
     write_pose,
 )
-from poise.io.gltf.extras import (
-    build_asset_extras,
-    build_axis_matrix,
-    build_axis_root,
-    compute_metre_scale,
-    format_kind,
-    to_xyzw,
-)
+from poise.io.gltf.json_checks import Json, clean_text
+from poise.io.gltf.node_extras import format_kind, to_xyzw
+from poise.io.gltf.source_document import GltfDocument
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.version import __version__
 from poise.model.clip import Clip, KeyedClip
 from poise.model.numpy_kinematics import LocalTransforms, compose_world_transforms
 from poise.model.pose import Pose, compute_local_transforms, compute_rest_local_transforms
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Kind, Skeleton
+from poise.runtime.version import __version__
 
 # --- Clips to animations with 32-bit keys ----------------------------------------------------------------------------
 
@@ -220,9 +221,9 @@ def build_document(pose: Pose) -> tuple[Draft, DocumentState]:
         )
         roots = np.flatnonzero(skeleton.parents < 0).tolist()
         document = draft.json
-        axis_root = build_axis_root(skeleton.up, compute_metre_scale(skeleton), roots)
-        draft.edit_list("nodes").extend([axis_root] if axis_root else [])
-        document["scenes"], document["scene"] = [{"nodes": [len(skeleton)] if axis_root else roots}], 0
+        conversion_node = build_conversion_node(skeleton.up, compute_metre_scale(skeleton), roots)
+        draft.edit_list("nodes").extend([conversion_node] if conversion_node else [])
+        document["scenes"], document["scene"] = [{"nodes": [len(skeleton)] if conversion_node else roots}], 0
         if len(roots) == 1:  # the joints of a skin must have a common root
             document["skins"] = [{"joints": list(range(len(skeleton))), "skeleton": roots[0]}]
             _add_bind_matrices(draft, skeleton, rest_transforms)
@@ -284,7 +285,7 @@ def _add_bind_matrices(draft: Draft, skeleton: Skeleton, rest_transforms: LocalT
     """Add bind matrices at rest. There are none where a scale of zero has no inverse."""
     linear = np.zeros((len(skeleton), 3, 3))
     linear[:, [0, 1, 2], [0, 1, 2]] = rest_transforms.scale
-    bind_matrices = build_axis_matrix(skeleton.up, compute_metre_scale(skeleton)) @ compose_world_transforms(
+    bind_matrices = build_conversion_matrix(skeleton.up, compute_metre_scale(skeleton)) @ compose_world_transforms(
         skeleton.parents.tolist(), rest_transforms.translation, rest_transforms.rotation, linear
     )
     if (np.linalg.det(bind_matrices) == 0).any():

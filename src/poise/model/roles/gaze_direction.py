@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats
-from poise.maths.caching import get_or_compute
 from poise.maths.rotations import rotation_part
 from poise.maths.vectors import normalise, remove_component, snap_to_axis
 from poise.model.joint_tree import JointTree
@@ -16,6 +15,7 @@ from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.character_tree import CharacterTree
 from poise.model.roles.limb_structure import find_facing
 from poise.model.roles.roles import Leg, Roles, build_character_tree, find_roles
+from poise.runtime.immutable_values import get_or_compute
 
 # default gaze: +z of the joint's own frame
 DEFAULT_GAZE_AXIS = (0.0, 0.0, 1.0)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from poise.maths.arrays import Floats
-from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_fields
 from poise.model.joint_tree import FLAT_MESSAGE, JointTree, is_flat
 from poise.model.joints import Kind
@@ -25,6 +24,7 @@ from poise.model.roles.character_tree import (
     is_limb_role,
 )
 from poise.model.roles.roles_by_name import NameReader
+from poise.runtime.immutable_values import get_or_compute
 
 # --- Hips, spine, chest, neck and head -------------------------------------------------------------------------------
 #

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, quote_value
 from poise.maths import rotations
 from poise.maths.arrays import Floats, abbreviate, freeze_array
-from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.maths.old_names import make_alias
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
 from poise.problem.goal_base import GoalValue, checked_weight, copy_optional_flag, set_fields
 from poise.problem.target_parsing import directions
+from poise.runtime.immutable_values import FrozenValue
 
 
 @dataclass(frozen=True, eq=False)

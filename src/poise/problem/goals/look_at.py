@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, PoiseWarning, quote_value
 from poise.maths.arguments import require
 from poise.maths.arrays import Floats
-from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_fields
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import goal_base
+from poise.runtime.immutable_values import get_or_compute
 
 if TYPE_CHECKING:
     from poise.model.roles.gaze_direction import GazeDirection

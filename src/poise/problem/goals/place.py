@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, quote_value
 from poise.maths.arrays import Floats, finite, freeze_array
-from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.maths.rotations import split_transforms
 from poise.problem import goal_base
 from poise.problem.target_parsing import parse_transforms
+from poise.runtime.immutable_values import FrozenValue
 
 _PAIR_SIZE = 2
 

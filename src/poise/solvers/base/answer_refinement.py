@@ -15,13 +15,13 @@ from poise import kernels
 from poise.kernels.layout import EFFECTOR_WEIGHT, LIMIT_SOFT_WEIGHT, NO_LIMIT
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.caching import get_or_compute
 from poise.problem.dof_layout import BALL, MOVE
 from poise.problem.feasibility import find_unreachable, pull_inside_reach
 from poise.problem.goals import Balance, is_joint_goal
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base import interface
 from poise.solvers.base.lm_engine import build_scaled_dofs, draw_seeds
 

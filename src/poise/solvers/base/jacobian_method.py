@@ -14,11 +14,11 @@ from poise.errors import InputError
 from poise.kernels.layout import EFFECTOR_WEIGHT
 from poise.maths.arguments import count
 from poise.maths.arrays import Floats, abbreviate, allocate_aligned, find_simd_width, prepare_for_kernel, real
-from poise.maths.caching import get_or_compute
 from poise.problem.dof_layout import POSITION
 from poise.problem.goals import GOAL_NAMES
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin
 

@@ -41,7 +41,6 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, find_simd_width, get_scratch, prepare_for_kernel, real
-from poise.maths.caching import get_or_compute
 from poise.model.joint_tree import match_names
 from poise.model.limit_bounds import clamp_angles
 from poise.model.limits import Range
@@ -50,6 +49,7 @@ from poise.problem.chain import Arm, ArmArrays, pack_for_u
 from poise.problem.dof_layout import DOF_COUNTS, FIXED, POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base.interface import Answer, Request, Trace
 
 Stiffness: TypeAlias = float | tuple[tuple[str, float], ...]  # for all joints, or for some by name, role or glob

@@ -19,7 +19,6 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.maths.caching import get_or_compute
 from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.kinematics import (
@@ -35,6 +34,7 @@ from poise.model.roles.roles import find_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.limb import LimbOptions, LimbPlan, build_limb_plan, pack_limb_poses
 from poise.problem.problem import Problem, Tolerance
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
 from poise.solvers.two_bone import TwoBone, solve_limb
 

@@ -17,7 +17,6 @@ from poise import solvers
 from poise.errors import InputError, PoiseError, UnknownNameError, UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, abbreviate
-from poise.maths.caching import get_or_compute
 from poise.maths.euler import ORDERS
 from poise.model.anatomy.joint_limits import LIMIT_SOURCE
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist, find_hinge_axis, unit_axis
@@ -25,6 +24,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.rig_roles import humanoid, search_roles
 from poise.model.skeleton import Kind
+from poise.runtime.immutable_values import get_or_compute
 from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer.document.document import (
     AUTO_SOLVER,

@@ -23,7 +23,6 @@ from poise.ground.plant import Planted
 from poise.io.bvh_reader import BvhDocument
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.caching import get_or_compute
 from poise.maths.smoothing import smoothstep
 from poise.model.clip import Clip, KeyedClip, bracket_times
 from poise.model.limits import Limit, Range, find_hinge_axis
@@ -33,6 +32,7 @@ from poise.model.rig_roles import find_default_limbs
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Direction, Goal, LookAt, Place, Pole, Position
 from poise.problem.goals.look_at import DEFAULT_AXIS
+from poise.runtime.immutable_values import get_or_compute
 
 # --- Timeline of a clip: keys with joint offsets, and the playhead ---------------------------------------------------
 #

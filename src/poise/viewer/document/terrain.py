@@ -18,10 +18,10 @@ from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import terrain_of
 from poise.io import samples
 from poise.maths.arrays import Floats, Ints, finite, real
-from poise.maths.caching import get_or_compute
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
+from poise.runtime.immutable_values import get_or_compute
 from poise.viewer.document.document import Vector, to_vector
 from poise.viewer.glb_assets import MeshNode, Primitive, build_glb, build_grid_faces
 from poise.viewer.rig_message import find_up_axis, measure_extent

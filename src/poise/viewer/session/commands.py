@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from poise.errors import FileError, InputError, PoiseError
 from poise.io.registry import read_rig
-from poise.maths.caching import get_or_compute
-from poise.maths.version import __version__
 from poise.model.clip import Clip
+from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.version import __version__
 from poise.viewer import protocol, scenes
 from poise.viewer.document.document import MAX_SPEED, MIN_SPEED, Document, apply_keys, build_document
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip

@@ -14,7 +14,7 @@ import numpy as np
 
 from poise.errors import FileError, PoiseError, UnknownNameError, UnsupportedError
 from poise.io.files import build_sidecar_path, is_file, read_bytes
-from poise.io.gltf.container import GltfDocument
+from poise.io.gltf.source_document import GltfDocument
 from poise.io.registry import save
 from poise.io.sidecar import format_sidecar
 from poise.io.urdf_xml import UrdfDocument

@@ -14,7 +14,8 @@ from poise.ground.terrain.files.map_files import FARTHEST
 from poise.ground.terrain.files.needs import in_ascii, needed, said
 from poise.ground.terrain.mesh import Mesh
 from poise.io.files import as_path, read_bytes
-from poise.io.gltf.container import BrokenError, read_inside, read_strings, unpack_document
+from poise.io.gltf.container import read_inside, unpack_document
+from poise.io.gltf.json_checks import BrokenError, read_strings
 from poise.maths.arrays import Bools, Floats
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}

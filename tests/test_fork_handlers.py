@@ -10,8 +10,8 @@ from collections import defaultdict
 import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
-from poise.maths import caching
 from poise.model.pose import Pose
+from poise.runtime import fork_handlers
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def hooks(monkeypatch):
             found[when].append(call)
 
     monkeypatch.setattr(os, "register_at_fork", register_at_fork, raising=False)
-    caching.register_fork_handlers()
+    fork_handlers.register_fork_handlers()
     return found
 
 
@@ -62,4 +62,4 @@ def test_no_process_forks_while_a_kernel_is_compiled(hooks, whose):
 
 def test_where_there_is_no_fork_nothing_is_registered(monkeypatch):
     monkeypatch.delattr(os, "register_at_fork", raising=False)
-    caching.register_fork_handlers()
+    fork_handlers.register_fork_handlers()

@@ -1,66 +1,19 @@
-"""Cache of results derived from immutable values, safe in forked processes.
+"""Immutable values: read-only arrays, pickling, and a cache of derived results.
 
-Fork copies no threads, so locks held by them would never be released.
+Skeletons, poses and plans are immutable, so derived results stay valid. They are stored in the value's own `__dict__`
+and freed with it, but neither compared nor pickled (`select_own_fields`, `FrozenValue`). Functions of options alone,
+such as a row of settings, use functools for caching.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-_held_locks: list[Any] = []
-
-
-def register_fork_handlers() -> None:
-    """Register handlers keeping forked processes free of held locks. Called once.
-
-    Numba's lock is held while a kernel is compiled, or read from the disk: fork waits until it is free.
-    """
-    if not hasattr(os, "register_at_fork"):
-        return  # Windows has no fork
-    os.register_at_fork(before=_acquire_compiler_lock, after_in_parent=_release_locks, after_in_child=_release_locks)
-    if sys.version_info < (3, 12):
-        os.register_at_fork(after_in_child=_renew_property_locks)
-
-
-def _acquire_compiler_lock() -> None:
-    lock_module = sys.modules.get("numba.core.compiler_lock")  # which `import poise` does not import
-    if lock_module is not None:
-        lock_module.global_compiler_lock.acquire()
-        _held_locks.append(lock_module.global_compiler_lock)
-
-
-def _release_locks() -> None:
-    while _held_locks:
-        _held_locks.pop().release()
-
-
-def _renew_property_locks() -> None:
-    """Renew the locks of cached properties.
-
-    Before Python 3.12 each has one lock for all instances of its class, held while one of them is computed.
-    """
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("poise.")]
-    for value_class in {
-        value_class for module in modules for value_class in vars(module).values() if isinstance(value_class, type)
-    }:
-        for attribute in vars(value_class).values():
-            if isinstance(attribute, cached_property):
-                attribute.lock = threading.RLock()  # pyright: ignore[reportAttributeAccessIssue]
-
-
-# --- Cached results and frozen values --------------------------------------------------------------------------------
-#
-# Skeletons, poses and plans are immutable, so derived results stay valid. They are stored in the value's own `__dict__`
-# and freed with it, but neither compared nor pickled (`select_own_fields`, `FrozenValue`). Functions of options alone,
-# such as a row of settings, use functools for caching.
-
+from poise.runtime.fork_handlers import register_fork_handlers
 
 Computed = TypeVar("Computed")
 

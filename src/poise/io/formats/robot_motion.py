@@ -1,4 +1,4 @@
-"""Robot motion as npz, in the layout of robot learning libraries.
+"""Format of robot motion: npz files in the layout of robot learning libraries.
 
 `poise.save(clip, "walk.npz")` writes it; `poise.load_motion` reads it.
 
@@ -16,8 +16,8 @@ from poise.model.skeleton import Skeleton
 
 NAME = "robot motion"
 SUFFIXES = (".npz",)
-ONE_CLIP = True
-INSTEAD = "their values need a robot: poise.load_motion(FILE, rig)"
+HAS_SINGLE_CLIP = True
+UNSUPPORTED_HINT = "their values need a robot: poise.load_motion(FILE, rig)"
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)
@@ -25,7 +25,7 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
     write_motion(thing, path)
 
 
-def holds_else(path: Path) -> str | None:
+def describe_other_content(path: Path) -> str | None:
     """Describe the content of an npz file without motion. None for a motion; FileError for a file that is not npz."""
     names = list_array_names(path)
     if not set(HEIGHT_NAMES).isdisjoint(names):

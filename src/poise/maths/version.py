@@ -1,3 +1,0 @@
-"""Version of Poise. The metadata of the package reads it here."""
-
-__version__ = "0.2.0"

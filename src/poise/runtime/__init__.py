@@ -1,0 +1,1 @@
+"""Runtime support: version number, immutable values and fork handlers."""
