@@ -10,5 +10,5 @@ UNITS = {"us": "µs", "distance": "rig's unit", "": "-"}
 def text() -> str:
     """Write a row for each column, in the order of the table."""
     lines = ["| column | in JSON | unit | what it says |", "|---|---|---|---|"]
-    lines += [f"| {c.title} | `{c.key}` | {UNITS.get(c.unit, c.unit)} | {c.text} |" for c in COLUMNS]
+    lines += [f"| {c.title} | `{c.key}` | {UNITS.get(c.unit, c.unit)} | {c.description} |" for c in COLUMNS]
     return "\n".join(lines) + "\n"

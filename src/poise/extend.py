@@ -22,11 +22,15 @@ check options. Each raises `poise.InputError` with the allowed values.
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import ArrayLike
+
 from poise.errors import FileError
 from poise.io.files import read_bytes, write_atomically
 from poise.io.registry import Format
-from poise.maths.arguments import count, one_of
-from poise.maths.arrays import Bools, Floats, Ints, finite, real
+from poise.maths.arguments import check_choice, check_count
+from poise.maths.arrays import Bools, Floats, Ints, check_finite, check_real
 from poise.model.limit_checks import checked_soft
 from poise.model.limits import Limit, unit_axis
 from poise.model.rig import Saveable
@@ -72,3 +76,81 @@ __all__ = [
     "unit_axis",
     "write_atomically",
 ]
+
+
+def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: bool = False) -> Floats:
+    """Return an array of float64.
+
+    Parameters
+    ----------
+    values
+        Finite numbers, in any form accepted by NumPy.
+    what
+        Name of the values in the message.
+    last
+        Required length of the last axis, if any.
+    truths
+        Whether truth values count as 0 and 1.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    return check_finite(values, what, last_axis_length=last, accepts_bools=truths)
+
+
+def real(value: Any, what: str) -> float:
+    """Return one number as a float. Infinity and NaN are allowed.
+
+    Parameters
+    ----------
+    value
+        The number.
+    what
+        Name of the number in the message.
+
+    Raises
+    ------
+    InputError
+        For other values, and for numbers too large for a float.
+    """
+    return check_real(value, what)
+
+
+def count(option: str, value: Any) -> int:
+    """Return a whole number from 0 to 1,000,000.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for the message.
+    value
+        The number.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    return check_count(value, option)
+
+
+def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Check an option against a list of words.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for the message.
+    value
+        The word.
+    allowed
+        The words.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    check_choice(value, option, allowed)

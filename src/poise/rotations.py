@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Floats, broadcast_together, finite
+from poise.maths.arrays import Floats, broadcast_together, check_finite
 from poise.maths.old_names import make_alias
 from poise.maths.rotations import IDENTITY, check_rotation_matrices, normalise, rotation_between, split_transforms
 
@@ -120,7 +120,7 @@ def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
     InputError
         For an axis of zero length, and for leading axes that do not go together.
     """
-    axes, angles = broadcast_together(_check_axes(axis), finite(angle, "the angle")[..., None])
+    axes, angles = broadcast_together(_check_axes(axis), check_finite(angle, "the angle")[..., None])
     return rotations.about(axes, angles[..., 0])
 
 
@@ -150,7 +150,7 @@ def from_matrix(m: ArrayLike) -> Floats:
         For another shape, and for matrices other than rotations: not orthogonal within 1e-6, such as one with scale, or
         mirrored. `rotation_part` removes scale and mirroring.
     """
-    matrices = finite(m, "the matrix")
+    matrices = check_finite(m, "the matrix")
     if matrices.shape[-2:] in {(3, 4), (4, 4)}:
         matrices = split_transforms(matrices, "the rigid transform")[1]
     if matrices.shape[-2:] != (3, 3):
@@ -177,7 +177,9 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Floats:
     InputError
         For a quaternion of zero length, and for leading axes that do not go together.
     """
-    a, b, t = broadcast_together(_check_quaternions(a), _check_quaternions(b), finite(t, "the fraction")[..., None])
+    a, b, t = broadcast_together(
+        _check_quaternions(a), _check_quaternions(b), check_finite(t, "the fraction")[..., None]
+    )
     return rotations.slerp(a, b, t[..., 0])
 
 
@@ -248,12 +250,12 @@ def rotation_part(linear: ArrayLike) -> Floats:
 
 def _check_quaternions(q: ArrayLike) -> Floats:
     """Check unit quaternions (..., 4). The array may be the caller's own."""
-    return rotations.unit(finite(q, "a quaternion", last=4))
+    return rotations.unit(check_finite(q, "a quaternion", last_axis_length=4))
 
 
 def _check_vectors(v: ArrayLike, label: str) -> Floats:
     """Check vectors (..., 3) with finite squares. The array may be the caller's own."""
-    vectors = finite(v, label, last=3)
+    vectors = check_finite(v, label, last_axis_length=3)
     if np.abs(vectors).max(initial=0.0) > _MAX_COORDINATE:
         message = f"{label} has a number beyond {_MAX_COORDINATE:g}"
         raise InputError(message)
@@ -262,6 +264,6 @@ def _check_vectors(v: ArrayLike, label: str) -> Floats:
 
 def _check_axes(axis: ArrayLike) -> Floats:
     """Check axes (..., 3) and scale them to unit length. The array may be the caller's own."""
-    axes = finite(axis, "an axis", last=3)
+    axes = check_finite(axis, "an axis", last_axis_length=3)
     scaled = rotations.scale_to_unit(axes, "an axis of zero length has no direction")
     return np.where(rotations.is_off_unit(axes), scaled, axes)

@@ -47,7 +47,7 @@ OUTSIDE = 1e-9  # [rad] what our judge allows
 def here(name):
     """The adapter, or a skip with how to install its library."""
     peer = peers.load_adapter(name)
-    sentence = peer.missing()
+    sentence = peer.find_install_hint()
     if sentence is not None:
         pytest.skip(sentence)
     return peer
@@ -166,7 +166,7 @@ def test_a_tip_that_is_there_or_turned_already(name):
     for moved in (0.0, 0.03):
         target = arm.compute_tip(values)
         target[:3, 3] -= moved
-        found, claims, _ = made.read(made.solve(target, values))
+        found, claims, _ = made.read_output(made.solve(target, values))
         assert claims
         np.testing.assert_allclose(arm.compute_tip(found), target, rtol=0, atol=2e-4)
 
@@ -177,7 +177,7 @@ def test_a_straight_chain_bends(name):
     s = straight_chain(4, Kind.BALL)
     arm = build_serial_chain(Pose(s, s.rest_q), Position("tip", NOWHERE))
     made, target = here(name)(arm, "Position", CLOSE), np.array([1.0, 2.0, -1.0])
-    found, claims, _ = made.read(made.solve(target, np.zeros(12)))
+    found, claims, _ = made.read_output(made.solve(target, np.zeros(12)))
     assert claims
     np.testing.assert_allclose(arm.compute_tip(found)[:3, 3], target, rtol=0, atol=2e-4)
 
@@ -206,7 +206,7 @@ def test_the_folder_is_the_registry():
         peer = peers.load_adapter(name)
         assert peer.name == name
         assert set(peer.goals) <= {"Position", "Place"}
-        assert name in peer.label
+        assert name in peer.versioned_name
         assert len(peer.notes) > 20
         assert "install" in peer.source
     with pytest.raises(UnknownNameError, match="no peer 'ikpi'; did you mean 'ikpy'"):
@@ -257,10 +257,13 @@ def test_three_without_node_says_so(monkeypatch, tmp_path):
     (tmp_path / "node_modules" / "three").mkdir(parents=True)
     (tmp_path / "node_modules" / "three" / "package.json").write_text("{}", encoding="utf-8")
     monkeypatch.setenv("POISE_THREE", str(tmp_path))
-    assert peers.load_adapter("three").missing() is None or "node" in peers.load_adapter("three").missing()
+    assert (
+        peers.load_adapter("three").find_install_hint() is None
+        or "node" in peers.load_adapter("three").find_install_hint()
+    )
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(importlib.util, "find_spec", nothing)
-    assert "needs node" in peers.load_adapter("three").missing()
+    assert "needs node" in peers.load_adapter("three").find_install_hint()
 
 
 @pytest.mark.long
@@ -276,7 +279,7 @@ def test_three_that_breaks_says_why(monkeypatch, tmp_path, arm):
 @pytest.mark.long
 def test_three_that_is_gone_says_so_and_a_place_is_refused(arm):
     made = here("three")(arm, "Position", CLOSE)
-    assert re.fullmatch(r"three\.js 0\.\d+\.\d+ CCDIKSolver", made.label)
+    assert re.fullmatch(r"three\.js 0\.\d+\.\d+ CCDIKSolver", made.versioned_name)
     made.process.kill()
     made.process.wait()
     with pytest.raises(PoiseError, match="three.js ended in node"):
@@ -293,8 +296,8 @@ def test_three_writes_quaternions_of_length_zero_and_nulls():
     made.close()
     assert made.process.returncode == 0
     raw = {"quaternions": [0.0] * 24, "left": 1.0, "sweeps": 3, "microseconds": 1.0}
-    np.testing.assert_array_equal(made.read(raw).values, np.zeros(18))
-    assert made.read(raw | {"quaternions": [None] * 24, "left": None}) == (None, False, 3)
+    np.testing.assert_array_equal(made.read_output(raw).values, np.zeros(18))
+    assert made.read_output(raw | {"quaternions": [None] * 24, "left": None}) == (None, False, 3)
 
 
 @pytest.mark.long

@@ -227,13 +227,13 @@ class TestTables:
 
     def test_what_a_peer_can_do_comes_from_its_adapter(self, comparison):
         (peer,) = build_peer_methods(["ikpy"])
-        assert peer.does["Position"]
-        assert not peer.does["Aim"]
-        assert peer.does["Range"]
+        assert peer.abilities["Position"]
+        assert not peer.abilities["Aim"]
+        assert peer.abilities["Range"]
         table = page_text.format_support(
-            dataclasses.replace(comparison, methods=(dataclasses.replace(comparison["ccd"], does=peer.does),))
+            dataclasses.replace(comparison, methods=(dataclasses.replace(comparison["ccd"], does=peer.abilities),))
         )
-        assert table.count('title="not said"') == len(comparison["ccd"].does) - len(peer.does)
+        assert table.count('title="not said"') == len(comparison["ccd"].does) - len(peer.abilities)
 
 
 class TestNotes:

@@ -12,7 +12,7 @@ import poise
 from poise import CCD, InputError, Position, Range
 from poise.io import samples
 from poise.io.files import write_atomically
-from poise.maths.arrays import finite
+from poise.maths.arrays import check_finite
 
 HUGE = 10**400
 RIG = poise.load(samples.path("arm.urdf"))
@@ -78,7 +78,7 @@ class TestPosition:
     @pytest.mark.parametrize("values", [[HUGE], [10**5000], ["a", 10**5000], np.array([1j]), [None]])
     def test_what_is_no_number_is_refused_with_a_short_sentence(self, values):
         with pytest.raises(InputError, match="the target") as caught:
-            finite(values, "the target")
+            check_finite(values, "the target")
         assert len(str(caught.value)) < 200
 
 

@@ -91,7 +91,7 @@ def test_a_pose_that_is_found_without_limits_and_keeps_them_is_distinguished():
         problem = poise.solve(poise.Pose(skeleton, bent), Position("tip", target)).problem
         tolerance, work = problem.complete_tolerance(None, None), np.array([1000])
         found = diagnosis.search_without_limits(problem, np.array([bent]), target[None], tolerance, work)
-        assert found.met[0]
+        assert found.met_without_limits[0]
         assert found.met_within_limits[0] == legal
 
 

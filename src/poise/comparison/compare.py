@@ -401,4 +401,6 @@ def _compute_sort_key(metrics: MethodMetrics) -> tuple[int, float]:
 
 
 def _make_metrics(method: Method, task: Task, refusal: str | None = None) -> MethodMetrics:
-    return MethodMetrics(method.name, method.family, method.text, method.options, method.does, task, refusal)
+    return MethodMetrics(
+        method.name, method.family, method.description, method.options, method.abilities, task, refusal
+    )

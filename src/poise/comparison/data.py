@@ -33,7 +33,7 @@ class Column:
     key: str
     title: str
     unit: str
-    text: str
+    description: str
     compute: Callable[[MethodMetrics], float]
 
 
@@ -191,7 +191,8 @@ class ComparisonData:
             "settings": self.settings,
             "seconds": self.seconds,
             "columns": {
-                column.key: {"title": column.title, "unit": column.unit, "text": column.text} for column in COLUMNS
+                column.key: {"title": column.title, "unit": column.unit, "text": column.description}
+                for column in COLUMNS
             },
             "methods": [self._build_row(method) | _build_curves(method) for method in self.methods],
         }  # fmt: skip

@@ -49,7 +49,7 @@ def list_abilities(capabilities: Capabilities) -> dict[str, bool]:
 # --- Protocol of a compared method, and Poise's own solvers ----------------------------------------------------------
 #
 # `solve` is exactly the call of a user, and only it is timed; `pack_target` converts a target to its arguments, and
-# `read` makes a MethodOutput of its output. Other libraries (peers/) follow the same protocol.
+# `read_output` makes a MethodOutput of its output. Other libraries (peers/) follow the same protocol.
 
 
 class MethodOutput(NamedTuple):
@@ -80,7 +80,7 @@ class PreparedMethod(Protocol):
         """Solve for one target. This call is timed."""
         ...
 
-    def read(self, raw: Any) -> MethodOutput:
+    def read_output(self, raw: Any) -> MethodOutput:
         """Read the output of `solve`."""
         ...
 
@@ -121,7 +121,7 @@ class Method(Protocol):
         ...
 
     @property
-    def text(self) -> str:
+    def description(self) -> str:
         """One-line description."""
         ...
 
@@ -131,7 +131,7 @@ class Method(Protocol):
         ...
 
     @property
-    def does(self) -> dict[str, bool]:
+    def abilities(self) -> dict[str, bool]:
         """Capabilities by name, as in `list_ability_groups`. Unknown ones are left out."""
         ...
 
@@ -141,16 +141,19 @@ class Method(Protocol):
 
 
 class PoiseMethod:
-    """Solver of Poise, through prepare() and solve(). This is the call of a user, evaluation included."""
+    """Method of a comparison: a solver of Poise, through prepare() and solve().
+
+    This is the call of a user, evaluation included.
+    """
 
     family = "poise"
 
     def __init__(self, solver: solvers.Solver, name: str = "") -> None:
-        """Take any value with the form of a solver."""
+        """Describe the method by its solver. Any value with the form of a solver is possible."""
         self.solver = solver
         self.name: str = name or solver.name
-        self.text: str = read_summary(type(solver))
-        self.does: dict[str, bool] = list_abilities(solver.handles)
+        self.description: str = read_summary(type(solver))
+        self.abilities: dict[str, bool] = list_abilities(solver.handles)
 
     @property
     def options(self) -> dict[str, str]:
@@ -178,7 +181,7 @@ class _PreparedPoiseMethod:
     def solve(self, *arguments: Any) -> Any:
         return self.prepared(*arguments)
 
-    def read(self, raw: Any) -> MethodOutput:
+    def read_output(self, raw: Any) -> MethodOutput:
         return MethodOutput(np.array(raw.q), iterations=int(raw.iterations))
 
     def solve_many(self, rows: Floats) -> Floats | None:

@@ -113,7 +113,7 @@ def time_call(method: PreparedMethod, row: Floats, start_q: Floats | None) -> tu
     start_time = time.perf_counter()
     raw = run_or_catch(method.solve, *arguments)
     call_seconds = count_seconds(start_time)
-    output = raw if isinstance(raw, Exception) else run_or_catch(method.read, raw)
+    output = raw if isinstance(raw, Exception) else run_or_catch(method.read_output, raw)
     method_seconds = None if isinstance(output, Exception) else output.seconds
     return output, call_seconds if method_seconds is None else max(method_seconds, _MIN_CALL_S)
 

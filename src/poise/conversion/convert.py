@@ -20,8 +20,8 @@ from poise.io.files import as_path
 from poise.io.registry import ALL_CLIPS, build_clip_paths, find_reader, find_writer, is_single_clip_format, load, save
 from poise.io.vrm_animation import find_vrm_frame, is_vrm_animation
 from poise.maths import rotations
-from poise.maths.arguments import check_text, one_of
-from poise.maths.arrays import abbreviate, real
+from poise.maths.arguments import check_choice, check_text
+from poise.maths.arrays import abbreviate, check_real
 from poise.maths.formatting import format_count, format_fields
 from poise.model.clip import Clip, KeyedClip, find_frame_grid, measure_key_error
 from poise.model.pose import compute_local_transforms
@@ -281,7 +281,7 @@ def convert(
             check_text(value, option)
     for option, value, allowed_values in (("up", up, ("x", "y", "z")), ("rest", rest, ("zero", "keep"))):
         if value is not None:
-            one_of(option, value, allowed_values)
+            check_choice(value, option, allowed_values)
     writer = find_writer(path)
     rig, notes = _load_source(source, include_root)
     selected_rig, selection_notes = _select_clip(rig, clip)
@@ -326,7 +326,7 @@ def _convert_units(rig: Rig, path: Path, scale: float | None, up: str | None) ->
         return _convert_to_animation(rig)
     skeleton, notes = rig.skeleton, list[str]()
     uses_metres, metres_per_unit = path.suffix.lower() in _METRE_SUFFIXES, skeleton.metres_per_unit
-    length_factor = 1.0 if scale is None else real(scale, "scale")
+    length_factor = 1.0 if scale is None else check_real(scale, "scale")
     if not 0.0 < length_factor < np.inf:
         raise InputError(f"scale must be above zero and finite, not {abbreviate(scale)}")
     if scale is None and uses_metres and metres_per_unit is not None and metres_per_unit != 1.0:
@@ -367,7 +367,7 @@ def _convert_to_animation(rig: Rig) -> tuple[Rig, list[str]]:
 
 def _find_up_axis(rig: Rig, requested: str | None) -> str | None:
     """Find the up axis from the file or the legs. InputError if it is unknown and `requested` is given."""
-    one_of("up", requested or "y", ("x", "y", "z"))
+    check_choice(requested or "y", "up", ("x", "y", "z"))
     if rig.skeleton.up is not None:
         return rig.skeleton.up
     legs = search_roles(rig).legs

@@ -17,7 +17,7 @@ from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.live import Gait, Springs, gait_of, pack
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, abbreviate, finite, prepare_for_kernel, real
+from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real, prepare_for_kernel
 from poise.maths.old_names import make_alias
 from poise.model.clip import Clip
 from poise.model.kinematics import KinematicsTable
@@ -197,7 +197,7 @@ class Grounder:
             For a pose of another skeleton, another number of figures than before, or a time that is negative or no
             number. After this, and after an error of the terrain, everything begins anew.
         """
-        seconds = dt if type(dt) is float else real(dt, "dt")
+        seconds = dt if type(dt) is float else check_real(dt, "dt")
         if not 0.0 <= seconds < math.inf:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         if not isinstance(pose, Pose):
@@ -274,7 +274,7 @@ class Grounder:
 
     def _given(self, contacts: ArrayLike) -> Floats:
         """Contacts as the kernel reads them."""
-        values = finite(contacts, "contacts", last=2, truths=True)
+        values = check_finite(contacts, "contacts", last_axis_length=2, accepts_bools=True)
         shape = (*self._shape, len(self.figure.legs), 2)
         try:
             rows = np.broadcast_to(values, shape)
@@ -309,7 +309,7 @@ def _rule(given: Thresholds | None, gait: Gait) -> Thresholds:
 
 def _size(value: float, what: str, least: float = 0.0, most: float = math.inf) -> float:
     """A number in a range, ends included but for infinity."""
-    number = real(value, what)
+    number = check_real(value, what)
     if not (least <= number <= most and math.isfinite(number)):
         limits = f"from {least:g} to {most:g}" if math.isfinite(most) else "finite and 0 or more"
         raise InputError(f"{what} must be {limits if math.isfinite(least) else 'finite'}, not {value}")

@@ -11,7 +11,7 @@ from poise.errors import InputError
 from poise.ground.figure.figure import Up
 from poise.ground.grounder import Grounder
 from poise.ground.terrain.terrain import Terrain
-from poise.maths.arguments import require
+from poise.maths.arguments import check_type
 from poise.maths.arrays import abbreviate
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -83,7 +83,7 @@ def plant_pose(
     if not isinstance(pose, Pose):
         raise InputError(f"plant_pose() takes a Pose, such as clip.at(seconds), not {abbreviate(pose)}")
     if rig is not None:
-        require(rig, Rig, "the rig of plant_pose()")
+        check_type(rig, Rig, "the rig of plant_pose()")
     if reference is None:
         reference = pose if rig is None else rig.rest
         if rig is None and pose.shape:

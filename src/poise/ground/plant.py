@@ -34,7 +34,7 @@ from poise.ground.stages import STEEPEST_RAD, Allowed, InPlace, Seen, in_clip
 from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
-from poise.maths.arguments import check_bool, one_of
+from poise.maths.arguments import check_bool, check_choice
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -203,7 +203,7 @@ def plant_feet(
     stands on this ground already, feet still and on it, comes back as it is, so that planting twice is planting once.
     """
     clip, note = even(clip)
-    feet_only = check_bool("feet_only", feet_only)
+    feet_only = check_bool(feet_only, "feet_only")
     options = Allowed(steepest, farthest, stretch).checked()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
@@ -246,7 +246,7 @@ def lock_feet(
         The clip with feet that stand. Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
-    feet_only = check_bool("feet_only", feet_only)
+    feet_only = check_bool(feet_only, "feet_only")
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     found_contacts = _load_given(contacts, clip, rig, legs)
@@ -286,7 +286,7 @@ def load_clip_contacts(
 
 def _one_of(word: Any, name: str, known: Any) -> Any:
     """The word; InputError if it is none of those that are known."""
-    one_of(name, word, get_args(known))
+    check_choice(word, name, get_args(known))
     return word
 
 

@@ -31,7 +31,7 @@ from poise.ground.legs.reach import reach_feet
 from poise.ground.legs.release import overstretched, released
 from poise.ground.report.jumps import room_on
 from poise.ground.spread.spread import off_ground, spread
-from poise.maths.arrays import Bools, Floats, Ints, real
+from poise.maths.arrays import Bools, Floats, Ints, check_real
 
 InPlace = Literal["travel", "keep", "refuse"]
 
@@ -51,7 +51,7 @@ class Allowed(NamedTuple):
         """Themselves; InputError for one that is out of its range."""
         for name, most in (("steepest", 0.5 * np.pi), ("farthest", 1.0), ("stretch", 0.5)):
             value = getattr(self, name)
-            if not 0.0 <= real(value, name) <= most:
+            if not 0.0 <= check_real(value, name) <= most:
                 raise InputError(f"{name} must be from 0 to {most:.3g}, not {value}")
         return self
 

@@ -19,7 +19,7 @@ from poise.io.files import as_path, read_bytes
 from poise.io.text_parsing import MAX_NUMBER, parse_json, parse_table, quote_excerpt
 from poise.kernels.layout import UNIT_SLACK
 from poise.maths import rotations
-from poise.maths.arguments import require
+from poise.maths.arguments import check_type
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -116,7 +116,7 @@ def load_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
     `skeleton.with_free_root()`.
     """
     path = as_path(path)
-    require(skeleton, Skeleton, "the skeleton of load_values()")
+    check_type(skeleton, Skeleton, "the skeleton of load_values()")
     return parse_values(path, read_bytes(path), skeleton)
 
 

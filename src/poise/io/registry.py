@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol
 from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, join_names, prefix_file_name
 from poise.io import formats as formats_folder
 from poise.io.files import as_path, build_sidecar_path, is_file, is_folder, suggest_similar_paths
-from poise.maths.arguments import one_of
+from poise.maths.arguments import check_choice
 from poise.maths.arrays import abbreviate
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -216,7 +216,7 @@ def save(
         raise InputError(f"like must be a Rig or a Skeleton, not {_describe_type(like)}")
     path = as_path(path)
     skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
-    one_of("rest", rest, ("keep", "zero"))
+    check_choice(rest, "rest", ("keep", "zero"))
     module = find_writer(path)
     with prefix_file_name(path):
         if rest == "keep":

@@ -22,7 +22,7 @@ from poise.io.files import as_path, name_clip, read_bytes, write_checked
 from poise.io.joint_values import build_poses, check_no_local_offsets, compute_joint_numbers, list_columns, parse_values
 from poise.io.text_parsing import MAX_NUMBER, is_number, is_rate, parse_json, parse_table, quote_excerpt
 from poise.maths import rotations
-from poise.maths.arguments import check_names, one_of
+from poise.maths.arguments import check_choice, check_names
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip, check_rate
 from poise.model.joints import Kind
@@ -475,7 +475,7 @@ def load_motion(
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"load_motion() needs the robot, a Rig or a Skeleton, not a {type(rig).__name__}")
     if quaternion is not None:
-        one_of("quaternion", quaternion, ("xyzw", "wxyz"))
+        check_choice(quaternion, "quaternion", ("xyzw", "wxyz"))
     columns = None if joints is None else check_names(joints, "the names of the columns")
     hints = CallerHints(quaternion, None if fps is None else check_rate(fps), columns)
     path = as_path(path)
@@ -637,7 +637,7 @@ def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: Quaternion
     """
     if not isinstance(clip, Clip):
         raise InputError(f"save_motion() writes a Clip, such as Clip.at_rate(poses, fps), not a {type(clip).__name__}")
-    one_of("quaternion", quaternion, QUATERNION_ORDERS)
+    check_choice(quaternion, "quaternion", QUATERNION_ORDERS)
     path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in (".npz", ".csv"):

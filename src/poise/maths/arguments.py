@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from poise.errors import InputError, UnknownNameError
-from poise.maths.arrays import abbreviate
+from poise.maths.arrays import abbreviate, check_real
 
 Checked = TypeVar("Checked")
 
@@ -31,7 +31,7 @@ _TYPE_PHRASES = {
 }
 
 
-def require(value: Any, expected_type: type[Checked], label: str) -> Checked:
+def check_type(value: Any, expected_type: type[Checked], label: str) -> Checked:
     """Return a value of a class; raise InputError for any other.
 
     Parameters
@@ -142,15 +142,15 @@ def _add_article(name: str) -> str:
 _MAX_OPTION_COUNT = 1_000_000  # iterations or restarts; larger numbers are typing errors
 
 
-def count(option: str, value: Any) -> int:
+def check_count(value: Any, label: str) -> int:
     """Return a whole number from 0 to 1,000,000.
 
     Parameters
     ----------
-    option
-        Name of the option, for the message.
     value
         The number.
+    label
+        Name of the option in the message.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def count(option: str, value: Any) -> int:
     except TypeError:
         number = -1
     if not 0 <= number <= _MAX_OPTION_COUNT:
-        raise InputError(f"{option} must be a whole number from 0 to {_MAX_OPTION_COUNT}, not {abbreviate(value)}")
+        raise InputError(f"{label} must be a whole number from 0 to {_MAX_OPTION_COUNT}, not {abbreviate(value)}")
     return number
 
 
@@ -189,15 +189,36 @@ def check_integer(value: Any, label: str) -> int:
     raise InputError(f"{label} must be a whole number, not {abbreviate(value)}")
 
 
-def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
+def check_positive(value: Any, label: str) -> float:
+    """Return a number above 0, infinity included.
+
+    Parameters
+    ----------
+    value
+        The number.
+    label
+        Name of the option in the message.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    number = check_real(value, label)
+    if not number > 0:
+        raise InputError(f"{label} must be a number above 0, not {abbreviate(value)}")
+    return number
+
+
+def check_choice(value: Any, label: str, allowed: tuple[str, ...]) -> None:
     """Check an option against a list of words.
 
     Parameters
     ----------
-    option
-        Name of the option, for the message.
     value
         The word.
+    label
+        Name of the option in the message.
     allowed
         The words.
 
@@ -207,18 +228,18 @@ def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
         For anything else.
     """
     if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {abbreviate(value)}")
+        raise InputError(f"{label} must be {' or '.join(map(repr, allowed))}, not {abbreviate(value)}")
 
 
-def check_bool(option: str, value: Any) -> bool:
+def check_bool(value: Any, label: str) -> bool:
     """Check a boolean option and return it.
 
     Parameters
     ----------
-    option
-        Name of the option, for the message.
     value
         The truth value, also one of NumPy's.
+    label
+        Name of the option in the message.
 
     Raises
     ------
@@ -226,7 +247,7 @@ def check_bool(option: str, value: Any) -> bool:
         For anything else: numbers and texts are ambiguous.
     """
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{option} must be True or False, not {abbreviate(value)}")
+        raise InputError(f"{label} must be True or False, not {abbreviate(value)}")
     return bool(value)
 
 

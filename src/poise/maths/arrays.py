@@ -21,18 +21,20 @@ _FLOAT_DTYPE = np.dtype(np.float64)
 _MAX_QUOTED_LETTERS = 80  # letters of a value quoted in a message
 
 
-def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: bool = False) -> Floats:
+def check_finite(
+    values: ArrayLike, label: str, *, last_axis_length: int | None = None, accepts_bools: bool = False
+) -> Floats:
     """Return an array of float64.
 
     Parameters
     ----------
     values
         Finite numbers, in any form accepted by NumPy.
-    what
+    label
         Name of the values in the message.
-    last
+    last_axis_length
         Required length of the last axis, if any.
-    truths
+    accepts_bools
         Whether truth values count as 0 and 1.
 
     Raises
@@ -42,22 +44,22 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: boo
     """
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in ("iufb" if truths else "iuf") or isinstance(values, np.ma.MaskedArray):
-            _check_numbers(values, array, what)
+        if array.dtype.kind not in ("iufb" if accepts_bools else "iuf") or isinstance(values, np.ma.MaskedArray):
+            _check_numbers(values, array, label)
         array = array.astype(np.float64, copy=False)
     except InputError:
         raise
     except OverflowError as error:
-        message = f"{what} must be numbers that a float can hold; one here is too large"
+        message = f"{label} must be numbers that a float can hold; one here is too large"
         raise InputError(message) from error
     except (TypeError, ValueError) as error:
-        message = f"{what} must be numbers, not {abbreviate(values)}"
+        message = f"{label} must be numbers, not {abbreviate(values)}"
         raise InputError(message) from error
-    if last is not None and (array.ndim == 0 or array.shape[-1] != last):
-        message = f"{what} must end with an axis of {last} numbers; its shape is {array.shape}"
+    if last_axis_length is not None and (array.ndim == 0 or array.shape[-1] != last_axis_length):
+        message = f"{label} must end with an axis of {last_axis_length} numbers; its shape is {array.shape}"
         raise InputError(message)
     if not np.isfinite(array).all():
-        message = f"{what} must be finite; it holds {array[~np.isfinite(array)].flat[0]}"
+        message = f"{label} must be finite; it holds {array[~np.isfinite(array)].flat[0]}"
         raise InputError(message)
     return array
 
@@ -89,14 +91,14 @@ def _check_numbers(values: ArrayLike, array: NDArray[Any], label: str) -> None:
         raise TypeError
 
 
-def real(value: Any, what: str) -> float:
+def check_real(value: Any, label: str) -> float:
     """Return one number as a float. Infinity and NaN are allowed.
 
     Parameters
     ----------
     value
         The number.
-    what
+    label
         Name of the number in the message.
 
     Raises
@@ -105,12 +107,12 @@ def real(value: Any, what: str) -> float:
         For other values, and for numbers too large for a float.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        message = f"{what} must be a number, not {abbreviate(value)}"
+        message = f"{label} must be a number, not {abbreviate(value)}"
         raise InputError(message)
     try:
         return float(value)
     except OverflowError as error:
-        message = f"{what} must be a number that a float can hold; this one is too large"
+        message = f"{label} must be a number that a float can hold; this one is too large"
         raise InputError(message) from error
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, quote_value
-from poise.maths.arrays import Floats, finite
+from poise.maths.arrays import Floats, check_finite
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 _GIMBAL_LOCK_COSINE = 1e-12  # gimbal lock: smaller cosines of the middle angle are zero to rounding
@@ -25,7 +25,7 @@ def to_quaternion(angles: ArrayLike, order: str) -> Floats:
     finite are an InputError.
     """
     i, j, k, sign = parse_order(order)
-    half_angles = 0.5 * finite(angles, "Euler angles", last=3)
+    half_angles = 0.5 * check_finite(angles, "Euler angles", last_axis_length=3)
     (ca, cb, cc), (sa, sb, sc) = np.moveaxis(np.cos(half_angles), -1, 0), np.moveaxis(np.sin(half_angles), -1, 0)
     cacb, sasb, sacb, casb = ca * cb, sa * sb, sa * cb, ca * sb
     q = np.empty((*half_angles.shape[:-1], 4))
@@ -47,7 +47,7 @@ def from_quaternion(q: ArrayLike, order: str) -> Floats:
     or a - c is defined; c is 0 there, and the rotation is the same.
     """
     i, j, k, sign = parse_order(order)
-    w, *xyz = np.moveaxis(finite(q, "a quaternion", last=4), -1, 0)
+    w, *xyz = np.moveaxis(check_finite(q, "a quaternion", last_axis_length=4), -1, 0)
     x, y, z = xyz[i], sign * xyz[j], xyz[k]
     sum_length, difference_length = np.hypot(w + y, x + z), np.hypot(w - y, x - z)
     middle = 2.0 * np.arctan2(sum_length, difference_length) - 0.5 * np.pi

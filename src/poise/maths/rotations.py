@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, broadcast_together, finite
+from poise.maths.arrays import Floats, broadcast_together, check_finite
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
@@ -36,7 +36,7 @@ def normalise(q: ArrayLike) -> Floats:
         For a quaternion of zero length, and for numbers that are not finite.
     """
     message = "a quaternion of zero length is no rotation; the identity is (1, 0, 0, 0)"
-    return scale_to_unit(finite(q, "a quaternion", last=4), message)
+    return scale_to_unit(check_finite(q, "a quaternion", last_axis_length=4), message)
 
 
 def scale_to_unit(v: Floats, message: str) -> Floats:
@@ -132,7 +132,10 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     With unit vectors and m = a + b, the quaternion is `(m . m / 2, a x m)`, normalised. The half vector gives half the
     angle without trigonometry and without loss of precision near half a turn.
     """
-    a, b = broadcast_together(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
+    a, b = broadcast_together(
+        check_finite(a, "the first vector", last_axis_length=3),
+        check_finite(b, "the second vector", last_axis_length=3),
+    )
     a, a_is_zero = _normalise_nonzero(a)
     b, b_is_zero = _normalise_nonzero(b)
     m = a + b
@@ -282,7 +285,7 @@ def split_transforms(matrices: ArrayLike, label: str) -> tuple[Floats, Floats]:
     InputError
         For another shape, numbers that are not finite, or a last row of a 4 x 4 that is not 0 0 0 1 within 1e-9.
     """
-    transforms = finite(matrices, label)
+    transforms = check_finite(matrices, label)
     if transforms.shape[-2:] not in {(3, 4), (4, 4)}:
         message = f"{label} needs a 4 x 4 or 3 x 4 matrix; its shape is {transforms.shape}"
         raise InputError(message)

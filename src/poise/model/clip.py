@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError, UnsupportedError
 from poise.maths import rotations
-from poise.maths.arguments import check_entries, check_text, describe_value, one_of, require
-from poise.maths.arrays import Floats, abbreviate, finite, freeze_array, real
+from poise.maths.arguments import check_choice, check_entries, check_text, check_type, describe_value
+from poise.maths.arrays import Floats, abbreviate, check_finite, check_real, freeze_array
 from poise.maths.formatting import format_count, format_fields
 from poise.maths.old_names import make_alias
 from poise.model.pose import Pose, check_same_skeleton
@@ -83,16 +83,16 @@ class Channel(NamedTuple):
                 f"the joint of a Channel is its row in the skeleton, such as {example}, not {describe_value(joint)}"
             )
             raise InputError(message)
-        one_of("the path of a Channel", self.path, tuple(_CHANNEL_WIDTHS))
-        one_of("the interpolation of a Channel", self.interpolation, _INTERPOLATIONS)
-        times = _freeze_array(finite(self.times, "the times of a Channel"))
+        check_choice(self.path, "the path of a Channel", tuple(_CHANNEL_WIDTHS))
+        check_choice(self.interpolation, "the interpolation of a Channel", _INTERPOLATIONS)
+        times = _freeze_array(check_finite(self.times, "the times of a Channel"))
         if times.ndim != 1 or not len(times):
             message = f"the times of a Channel are one or more in a row; their shape is {times.shape}"
             raise InputError(message)
         if (times[1:] < times[:-1]).any():
             message = "the times of a Channel must not decrease"
             raise InputError(message)
-        values = _freeze_array(finite(self.values, "the values of a Channel"))
+        values = _freeze_array(check_finite(self.values, "the values of a Channel"))
         spline_axis = (_SPLINE_KEY_VALUES,) if self.interpolation == "CUBICSPLINE" else ()
         shape = (len(times), *spline_axis, _CHANNEL_WIDTHS[self.path])
         if values.shape != shape:
@@ -111,7 +111,7 @@ class Channel(NamedTuple):
 
         Before the first key and after the last one their values hold.
         """
-        return self.check().sample(finite(t, "the times"))
+        return self.check().sample(check_finite(t, "the times"))
 
     def sample(self, t: Floats) -> Floats:
         """Sample a valid track without checking it.
@@ -153,7 +153,7 @@ def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Channel, ...]:
         As `Channel.check`, for a row outside the skeleton, and for rotations of a joint without a quaternion in q.
     """
     entries = check_entries(tracks, "the tracks of a clip", "[poise.Channel(...)]")
-    checked_tracks = tuple([require(track, Channel, "each track of a clip").check() for track in entries])
+    checked_tracks = tuple([check_type(track, Channel, "each track of a clip").check() for track in entries])
     last_row = max([track.joint for track in checked_tracks], default=0)
     if checked_tracks and last_row >= len(skeleton):
         message = (
@@ -234,8 +234,8 @@ class Clip(FrozenValue):
     name: str = ""
 
     def __post_init__(self) -> None:
-        times = finite(self.times, "times").copy()
-        require(self.poses, Pose, "the poses of a clip")
+        times = check_finite(self.times, "times").copy()
+        check_type(self.poses, Pose, "the poses of a clip")
         check_text(self.name, "the name of a clip")
         if times.ndim != 1 or self.poses.shape != times.shape:
             message = f"{times.shape} times do not match poses with batch axes {self.poses.shape}"
@@ -252,7 +252,7 @@ class Clip(FrozenValue):
 
         The first pose is at time 0.
         """
-        count = len(require(poses, Pose, "the poses of a clip"))
+        count = len(check_type(poses, Pose, "the poses of a clip"))
         return Clip(np.arange(count) / check_rate(fps), poses, name)
 
     @property
@@ -285,7 +285,7 @@ class Clip(FrozenValue):
 
     def at(self, seconds: ArrayLike) -> Pose:
         """Return the pose at a time [s], or a batch."""
-        t = finite(seconds, "seconds")
+        t = check_finite(seconds, "seconds")
         if not len(self.times):
             message = f"clip {self.name!r} has no frames"
             raise InputError(message)
@@ -353,7 +353,7 @@ def find_standard_rates(rate: float) -> list[float]:
 
 def check_rate(fps: Any) -> float:
     """Check a frame rate and return it as a positive number. Raise InputError for anything else."""
-    rate = real(fps, "frames per second")
+    rate = check_real(fps, "frames per second")
     if not 0 < rate < np.inf:
         message = f"frames per second must be above zero and finite, not {fps}"
         raise InputError(message)
@@ -384,7 +384,7 @@ class KeyedClip(Clip):
     """
 
     def __init__(self, skeleton: Skeleton, tracks: Iterable[Channel], name: str = "") -> None:
-        skeleton = require(skeleton, Skeleton, "the skeleton of a KeyedClip")
+        skeleton = check_type(skeleton, Skeleton, "the skeleton of a KeyedClip")
         checked_tracks = check_tracks(skeleton, tracks)
         for field, value in (
             ("_skeleton", skeleton),
@@ -442,7 +442,7 @@ class KeyedClip(Clip):
 
     def at(self, seconds: ArrayLike) -> Pose:
         """Return the pose at a time [s], or a batch."""
-        t = finite(seconds, "seconds")
+        t = check_finite(seconds, "seconds")
         skeleton = self.skeleton
         q = np.broadcast_to(skeleton.rest_q, (*t.shape, skeleton.nq)).copy()
         translations, scales = _build_rest_arrays(skeleton, t.shape)

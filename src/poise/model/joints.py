@@ -15,9 +15,9 @@ from poise.errors import InputError, quote_value
 from poise.kernels import layout
 from poise.kernels.layout import UNIT_SLACK
 from poise.maths import rotations
-from poise.maths.arguments import check_entries, check_integer, check_text, describe_value, require
+from poise.maths.arguments import check_entries, check_integer, check_text, check_type, describe_value
 from poise.maths.arguments import check_names as check_texts
-from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, real
+from poise.maths.arrays import Floats, Ints, abbreviate, check_finite, check_real, freeze_array
 from poise.maths.old_names import make_alias
 from poise.maths.rotations import normalise
 from poise.model.limits import LIMIT_NAMES, Limit, Range, SwingTwist, find_hinge_axis, unit_axis
@@ -48,7 +48,7 @@ class SafetyController:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = real(getattr(self, field.name), f"the {field.name} of a safety controller")
+            value = check_real(getattr(self, field.name), f"the {field.name} of a safety controller")
             if not math.isfinite(value):
                 raise InputError(f"the {field.name} of a safety controller must be finite, not {value:g}")
             object.__setattr__(self, field.name, value)
@@ -79,7 +79,7 @@ class Motor:
             field_value = getattr(self, name)
             if field_value is None:
                 continue
-            value = real(field_value, f"the {name} of a motor")
+            value = check_real(field_value, f"the {name} of a motor")
             if not 0.0 <= value < math.inf:
                 raise InputError(f"the {name} of a motor must be finite and at least 0, not {value:g}")
             object.__setattr__(self, name, value)
@@ -365,7 +365,7 @@ def build_affine_transforms(n: int, scales: Any) -> Floats:
 
 def _check_array(n: int, values: Any, label: str, width: int) -> Floats:
     """Check an array of shape (n, width)."""
-    array = finite(values, label, last=width)
+    array = check_finite(values, label, last_axis_length=width)
     if array.shape != (n, width):
         raise InputError(f"{label} of {n} joints need the shape ({n}, {width}); theirs is {array.shape}")
     return array
@@ -460,8 +460,8 @@ def check_couplings(couplings: Any, joint_count: int) -> tuple[Coupling | None, 
 
 
 def _check_coupling(coupling: Any) -> Coupling:
-    leader, ratio, offset = require(coupling, Coupling, "a coupling of a joint")
-    ratio_and_offset = real(ratio, "the ratio of a coupling"), real(offset, "the offset of a coupling")
+    leader, ratio, offset = check_type(coupling, Coupling, "a coupling of a joint")
+    ratio_and_offset = check_real(ratio, "the ratio of a coupling"), check_real(offset, "the offset of a coupling")
     if not all(map(math.isfinite, ratio_and_offset)):
         raise InputError(f"the ratio and the offset of a coupling are finite, not {abbreviate(ratio_and_offset)}")
     return Coupling(check_integer(leader, "the leader of a coupling, a row,"), *ratio_and_offset)
@@ -637,7 +637,7 @@ class Loop:
 
     def scale(self, factor: float) -> Loop:
         """Return the loop in other units, lengths times a factor."""
-        factor = real(factor, "the factor of a loop's size")
+        factor = check_real(factor, "the factor of a loop's size")
         frames = [(x * factor, y * factor, z * factor, *turn) for x, y, z, *turn in self.frames]
         return replace(self, frames=tuple(frames))
 
@@ -648,7 +648,7 @@ class Loop:
 
         The rotation is a quaternion (4,).
         """
-        turn = finite(turn, "the rotation of a loop", last=4)
+        turn = check_finite(turn, "the rotation of a loop", last_axis_length=4)
         frames = [
             frame if joint is not None else _rotate_frame(frame, turn)
             for joint, frame in zip(self.joints, self.frames, strict=True)
@@ -690,7 +690,7 @@ def select_loops(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, 
 
 def _check_frame(values: ArrayLike) -> LoopFrame:
     """Check seven numbers; scale the rotation to length one."""
-    frame = finite(values, "the frame of a loop")
+    frame = check_finite(values, "the frame of a loop")
     if frame.shape != (_FRAME_VALUE_COUNT,):
         raise InputError(f"the frame of a loop has 7 numbers (x y z, w x y z), not {abbreviate(values)}")
     x, y, z, *quaternion = [*frame[:3].tolist(), *rotations.normalise(frame[3:]).tolist()]
@@ -698,5 +698,7 @@ def _check_frame(values: ArrayLike) -> LoopFrame:
 
 
 def _rotate_frame(frame: LoopFrame, rotation: Floats) -> LoopFrame:
-    point = rotations.rotate(rotation, finite(frame[:3], "a point"))
-    return _check_frame([*point.tolist(), *rotations.multiply(rotation, finite(frame[3:], "a rotation")).tolist()])
+    point = rotations.rotate(rotation, check_finite(frame[:3], "a point"))
+    return _check_frame(
+        [*point.tolist(), *rotations.multiply(rotation, check_finite(frame[3:], "a rotation")).tolist()]
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arrays import finite, real
+from poise.maths.arrays import check_finite, check_real
 
 # [-] a squared length this near to 1 counts as 1 (rounding)
 _UNIT_TOLERANCE = 1e-15
@@ -44,7 +44,7 @@ def unit_axis(axis: ArrayLike) -> tuple[float, float, float]:
 
 
 def _check_vector(axis: ArrayLike) -> list[float]:
-    values = finite(axis, "an axis", last=3)
+    values = check_finite(axis, "an axis", last_axis_length=3)
     if values.shape != (3,):
         message = f"an axis is three numbers; got an array of shape {values.shape}"
         raise InputError(message)
@@ -64,7 +64,7 @@ def checked_soft(soft: float) -> float:
     InputError
         For anything else.
     """
-    soft = real(soft, "the weight of a soft limit")
+    soft = check_real(soft, "the weight of a soft limit")
     if not (math.isfinite(soft) and soft >= 0.0):
         message = f"soft must be 0 (a hard limit) or a positive weight; got {soft:g}"
         raise InputError(message)
@@ -82,4 +82,4 @@ def convert_to_radians(degrees: Any, label: str) -> Any:
     """Convert degrees to radians, in any nesting."""
     if is_collection(degrees):
         return tuple(convert_to_radians(entry, label) for entry in degrees)
-    return math.radians(real(degrees, f"the {label}"))
+    return math.radians(check_real(degrees, f"the {label}"))

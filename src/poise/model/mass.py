@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.errors import InputError, join_names
-from poise.maths.arguments import check_names, require
-from poise.maths.arrays import Floats, abbreviate, finite, real
+from poise.maths.arguments import check_names, check_type
+from poise.maths.arrays import Floats, abbreviate, check_finite, check_real
 from poise.model.anatomy.rest_geometry import compute_body_frame, compute_rest_transforms, find_trunk_rows
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -193,7 +193,7 @@ def centre_of_mass(pose: Pose, masses: Mapping[str, Any] | None = None) -> Float
         For masses that are unknown or not above 0.
     """
     body_masses = None if masses is None else check_masses(masses)
-    skeleton = require(pose, Pose, "the pose of a centre of mass").skeleton
+    skeleton = check_type(pose, Pose, "the pose of a centre of mass").skeleton
     return compute_mass_shares(skeleton, body_masses).compute_centre(pose.world.affine)
 
 
@@ -233,7 +233,10 @@ def check_masses(masses: Any) -> tuple[tuple[str, BodyMass], ...]:
 def _check_body_mass(name: Any, value: Any) -> BodyMass:
     pair: tuple[Any, Any] = value if isinstance(value, tuple) and len(value) == _PAIR_SIZE else (value, (0.0, 0.0, 0.0))
     mass, centre = pair
-    finite_mass, point = real(mass, f"the mass of {name!r}"), finite(centre, f"the centre of mass of {name!r}", last=3)
+    finite_mass, point = (
+        check_real(mass, f"the mass of {name!r}"),
+        check_finite(centre, f"the centre of mass of {name!r}", last_axis_length=3),
+    )
     if not 0.0 < finite_mass < np.inf or point.shape != (3,):
         raise InputError(
             f"the mass of {name!r} is a finite number above 0, or such a number and a point, not {abbreviate(value)}"

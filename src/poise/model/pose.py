@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import euler, rotations
-from poise.maths.arguments import check_bool, require
-from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, finite, freeze_array, prepare_for_kernel
+from poise.maths.arguments import check_bool, check_type
+from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, check_finite, freeze_array, prepare_for_kernel
 from poise.maths.formatting import format_fields
 from poise.maths.old_names import make_alias
 from poise.model import kinematics, numpy_kinematics
@@ -45,7 +45,7 @@ def check_same_skeleton(expected: Skeleton, actual: Skeleton, label: str) -> Non
     label
         Name of the pose, for the message.
     """
-    require(expected, Skeleton, "the expected skeleton")
+    check_type(expected, Skeleton, "the expected skeleton")
     if actual is expected or not (difference := _describe_difference(expected.bound, actual.bound)):
         return
     message = f"{label} is a pose of another skeleton: {difference}"
@@ -144,9 +144,9 @@ class Transforms(FrozenValue):
     affine: Floats  # (..., n, 3, 4), or (..., 3, 4) for one joint
 
     def __post_init__(self) -> None:
-        require(self.skeleton, Skeleton, "the skeleton of transforms")
+        check_type(self.skeleton, Skeleton, "the skeleton of transforms")
         if type(self.affine) is not np.ndarray or self.affine.shape[-2:] != (3, 4) or self.affine.dtype != np.float64:
-            affine = finite(self.affine, "affine", last=4)
+            affine = check_finite(self.affine, "affine", last_axis_length=4)
             if affine.shape[-2:] != (3, 4):
                 raise InputError(f"affine transforms have the shape (..., 3, 4), not {affine.shape}")
             object.__setattr__(self, "affine", affine)
@@ -205,8 +205,8 @@ class Pose(FrozenValue):
     scales: Floats | None = None
 
     def __post_init__(self) -> None:
-        require(self.skeleton, Skeleton, "the skeleton of a pose")
-        q = normalise_rotations(self.skeleton, finite(self.q, "q", last=self.skeleton.nq).copy())
+        check_type(self.skeleton, Skeleton, "the skeleton of a pose")
+        q = normalise_rotations(self.skeleton, check_finite(self.q, "q", last_axis_length=self.skeleton.nq).copy())
         object.__setattr__(self, "q", q)
         freeze_array(q)
         for name in ("translations", "scales"):
@@ -257,7 +257,7 @@ class Pose(FrozenValue):
         except (IndexError, TypeError, ValueError) as error:
             raise _NoSuchPoseError(f"a batch of poses of shape {self.shape} has none at {abbreviate(index)}") from error
         if q.shape[-1:] != (self.skeleton.nq,):
-            finite(q, "q", last=self.skeleton.nq)  # it raises the error
+            check_finite(q, "q", last_axis_length=self.skeleton.nq)  # it raises the error
         local_arrays = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
         return Pose.make_unchecked(self.skeleton, q, *local_arrays)
 
@@ -353,7 +353,7 @@ class Pose(FrozenValue):
         """
         skeleton = self.skeleton
         row, k = skeleton.index(joint), math.prod(self.shape)
-        points = finite(point, "point", last=3)
+        points = check_finite(point, "point", last_axis_length=3)
         try:
             point_rows = np.broadcast_to(points, (*self.shape, 3)) if points.ndim > 1 else points
         except ValueError as error:
@@ -404,7 +404,7 @@ class Pose(FrozenValue):
         Where the middle angle is +-90 degrees (gimbal lock) only the sum or the difference of the other two counts.
         """
         angles = euler.from_quaternion(self.local_rotations, order)
-        return np.degrees(angles) if check_bool("degrees", degrees) else angles
+        return np.degrees(angles) if check_bool(degrees, "degrees") else angles
 
     @property
     def b_affine(self) -> Floats:
@@ -433,7 +433,7 @@ class Pose(FrozenValue):
         """
         if skeleton is self.skeleton:
             return self
-        require(skeleton, Skeleton, "the new skeleton of a pose")
+        check_type(skeleton, Skeleton, "the new skeleton of a pose")
         check_same_skeleton(skeleton, self.skeleton, "the converted pose")
         q, translations = convert_configuration(self.skeleton, skeleton, self.q, self.translations)
         return Pose(skeleton, q, translations, self.scales)
@@ -461,7 +461,7 @@ class Pose(FrozenValue):
                 reason = f"follows {self.skeleton.names[joint.coupling.leader]!r}" if joint.coupling else "is fixed"
                 message = f"joint {name!r} {reason}; it has no numbers of its own in q"
                 raise InputError(message)
-            joint_values = finite(value, f"the value of {name!r}")
+            joint_values = check_finite(value, f"the value of {name!r}")
             if joint.kind in (Kind.HINGE, Kind.SLIDE):
                 joint_values = joint_values[..., None]
             elif joint_values.shape[-1:] == (joint.kind.nq,):
@@ -497,7 +497,7 @@ class Pose(FrozenValue):
             message = "two poses can be blended only on the same skeleton"
             raise InputError(message)
         converted: Pose = other if other.skeleton.freed == self.skeleton.freed else other.on(self.skeleton)
-        weight = finite(weight, "weight")
+        weight = check_finite(weight, "weight")
         broadcast_shapes("the poses and the weight", self.shape, converted.shape, weight.shape)
         q = blend_q(self.skeleton, self.q, converted.q, weight)
         return Pose(
@@ -524,7 +524,7 @@ class Pose(FrozenValue):
 
 def _broadcast_to_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
     """Broadcast translations or scales (..., n, 3) to a batch."""
-    array = finite(value, name, last=3)
+    array = check_finite(value, name, last_axis_length=3)
     try:
         return np.broadcast_to(array.copy(), shape)
     except ValueError as error:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from poise.errors import InputError, UnknownNameError, quote_value
 from poise.maths import late_binding
-from poise.maths.arguments import check_entries, check_names, check_text, require
-from poise.maths.arrays import Floats, finite
+from poise.maths.arguments import check_entries, check_names, check_text, check_type
+from poise.maths.arrays import Floats, check_finite
 from poise.maths.formatting import format_fields
 from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
@@ -47,7 +47,7 @@ class Skin(FrozenValue):
     def __post_init__(self) -> None:
         check_text(self.name, "the name of a skin")
         object.__setattr__(self, "joints", check_names(self.joints, "the joints of a skin"))
-        bind = finite(self.bind, "the bind matrices of a skin", last=4)
+        bind = check_finite(self.bind, "the bind matrices of a skin", last_axis_length=4)
         if bind.shape != (len(self.joints), 4, 4):
             label = f"the bind matrices of {len(self.joints)} joints"
             raise InputError(f"{label} need the shape ({len(self.joints)}, 4, 4); theirs is {bind.shape}")
@@ -98,20 +98,22 @@ class Rig(FrozenValue):
     disabled_pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        require(self.skeleton, Skeleton, "the skeleton of a rig")
-        check_same_skeleton(self.skeleton, require(self.pose, Pose, "the pose of a rig").skeleton, "the pose of a rig")
+        check_type(self.skeleton, Skeleton, "the skeleton of a rig")
+        check_same_skeleton(
+            self.skeleton, check_type(self.pose, Pose, "the pose of a rig").skeleton, "the pose of a rig"
+        )
         for name, entry_class in (("clips", Clip), ("skins", Skin), ("notes", str)):
             entries = check_entries(getattr(self, name), f"the {name} of a rig", "those of another rig")
             for entry in entries:
-                require(entry, entry_class, f"each of the {name} of a rig")
+                check_type(entry, entry_class, f"each of the {name} of a rig")
             object.__setattr__(self, name, tuple(entries))
         for name in ("humanoid", "poses"):
-            require(getattr(self, name), Mapping, f"`{name}` of a rig")
+            check_type(getattr(self, name), Mapping, f"`{name}` of a rig")
         for clip in self.clips:
             check_same_skeleton(self.skeleton, clip.skeleton, f"clip {clip.name!r} of a rig")
         for name, pose in self.poses.items():
             label = f"pose {quote_value(name)} of a rig"
-            check_same_skeleton(self.skeleton, require(pose, Pose, label).skeleton, label)
+            check_same_skeleton(self.skeleton, check_type(pose, Pose, label).skeleton, label)
         self._unify_free_root()
 
     def _unify_free_root(self) -> None:
@@ -149,7 +151,7 @@ class Rig(FrozenValue):
 
     def with_skeleton(self, skeleton: Skeleton) -> Rig:
         """Return the rig on a skeleton with other limits. Poses and clips follow."""
-        require(skeleton, Skeleton, "the new skeleton of a rig")
+        check_type(skeleton, Skeleton, "the new skeleton of a rig")
         clips = tuple(clip.on(skeleton) for clip in self.clips)
         poses = {name: pose.on(skeleton) for name, pose in self.poses.items()}
         return dataclasses.replace(self, skeleton=skeleton, pose=self.pose.on(skeleton), clips=clips, poses=poses)

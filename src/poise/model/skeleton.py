@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from poise.errors import InputError, UnknownNameError, join_names
-from poise.maths.arguments import check_entries, check_integer, require
-from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, is_equal
+from poise.maths.arguments import check_entries, check_integer, check_type
+from poise.maths.arrays import Floats, Ints, abbreviate, check_finite, freeze_array, is_equal
 from poise.maths.formatting import format_count
 from poise.maths.old_names import make_alias
 from poise.model import joints
@@ -192,7 +192,9 @@ class Skeleton(JointTree):
             euler=tuple(metadata.pop("euler", ("",) * n)),
             **metadata,
         )
-        rest_values = skeleton.zero_q() if rest_q is None else finite(rest_q, "rest_q", last=skeleton.nq).copy()
+        rest_values = (
+            skeleton.zero_q() if rest_q is None else check_finite(rest_q, "rest_q", last_axis_length=skeleton.nq).copy()
+        )
         if rest_values.ndim != 1:
             raise InputError(
                 f"rest_q is one configuration of {skeleton.nq} numbers, not an array of shape {rest_values.shape}"
@@ -205,9 +207,9 @@ class Skeleton(JointTree):
     def __post_init__(self) -> None:
         joints.check_rows(self)
         for name in ("aliases", "chains", "roles"):
-            require(getattr(self, name), Mapping, f"`{name}` of a skeleton")
+            check_type(getattr(self, name), Mapping, f"`{name}` of a skeleton")
         for loop in check_entries(self.loops, "the loops of a skeleton", "those of another skeleton"):
-            require(loop, Loop, "each loop of a skeleton")
+            check_type(loop, Loop, "each loop of a skeleton")
         unknown_loops = [loop for loop in self.loops if not loop.is_within(self)]
         if unknown_loops:
             raise InputError(
@@ -461,7 +463,7 @@ class Skeleton(JointTree):
 
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Clamp q (..., nq) to the nearest legal configuration. Also return the names of the changed joints."""
-        return self.bounds.find_nearest_legal(finite(q, "q", last=self.nq))
+        return self.bounds.find_nearest_legal(check_finite(q, "q", last_axis_length=self.nq))
 
     def _match_names(self, pattern: str) -> list[int]:
         if pattern in self:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, quote_value
 from poise.ground.plant import Planted
 from poise.io.files import as_path, write_atomically
-from poise.maths.arguments import require
+from poise.maths.arguments import check_type
 from poise.model.pose import Pose
 from poise.plot.drawing import render_scene
 from poise.plot.error_curve import ErrorCurve, build_error_curve
@@ -115,8 +115,8 @@ def draw_solve(
     the pole. A legend names the lines.
     """
     path, title, label = _check_path(path), check_plain_text(title, "the title"), check_plain_text(label, "the label")
-    require(start, Pose, "the pose before a solve")
-    if require(result, Result, "the result to draw").shape:
+    check_type(start, Pose, "the pose before a solve")
+    if check_type(result, Result, "the result to draw").shape:
         raise InputError(f"draw one result, not a batch of shape {result.shape}: solve for one target")
     goal = next(goal for goal in result.goals if hasattr(goal, "joint"))
     chain = [*result.joints, goal.joint]  # pyright: ignore[reportAttributeAccessIssue]
@@ -162,7 +162,7 @@ def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
     from the side. The clip before is grey and dashed, bars are heel and ball in contact.
     """
     path = _check_path(path)
-    require(planted, Planted, "the clip to draw")
+    check_type(planted, Planted, "the clip to draw")
     write_atomically(path, render_feet(path.suffix.lower()[1:], planted))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arguments import check_entries, check_names, check_text
-from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.plot.error_curve import find_tip_path
@@ -89,7 +89,7 @@ def prepare_scene(
         panels[-1] = panels[-1]._replace(tip_path=tip_path[:, order])
     target_point = None
     if target is not None:
-        target_point = finite(target, "the target", last=3)
+        target_point = check_finite(target, "the target", last_axis_length=3)
         if target_point.shape != (3,):
             message = f"the target is one point of three numbers; got an array of shape {target_point.shape}"
             raise InputError(message)

@@ -336,7 +336,7 @@ def pack_for_u(problem: Problem, arm: Arm, settings: Floats) -> ArmArrays:
     return _pack_arm_arrays(problem, arm, settings, np.arange(arm.link_count), ranges, None, np.empty(0))
 
 
-def pack_for_q(problem: Problem, arm: Arm, settings: Floats, paths: ErrorPaths, max_errors: Floats) -> ArmArrays:
+def pack_arm_arrays(problem: Problem, arm: Arm, settings: Floats, paths: ErrorPaths, max_errors: Floats) -> ArmArrays:
     """Pack the arm for starts and results in q.
 
     Errors are measured along `paths` and compared with `max_errors` (c,).

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, quote_value
 from poise.maths.arguments import check_bool, check_entries, describe_value
-from poise.maths.arrays import Floats, abbreviate, finite, real
+from poise.maths.arrays import Floats, abbreviate, check_finite, check_real
 from poise.problem.target_parsing import MAX_COORDINATE, points
 from poise.runtime.immutable_values import FrozenValue
 
@@ -120,7 +120,7 @@ def set_fields(goal: object, **values: object) -> None:
             message = f"the {name} of {type(goal).__name__} is the name of a joint, not {abbreviate(value)}"
             raise InputError(message)
         if name == "optional" and type(value) is not bool:
-            value = check_bool(f"`optional` of {type(goal).__name__}", value)  # noqa: PLW2901
+            value = check_bool(value, f"`optional` of {type(goal).__name__}")  # noqa: PLW2901
         object.__setattr__(goal, name, value)
 
 
@@ -144,7 +144,7 @@ def checked_weight(weight: float, what: str = "", *, joint: str | None = None) -
     if type(weight) is float and 0.0 < weight < math.inf:
         return weight
     owner = what if joint is None else quote_value(joint)
-    finite_weight = real(weight, f"the weight of {owner}")
+    finite_weight = check_real(weight, f"the weight of {owner}")
     if not 0.0 < finite_weight < math.inf:
         message = f"the weight of {owner} must be finite and above 0, not {abbreviate(weight)}"
         raise InputError(message)
@@ -166,7 +166,7 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
     InputError
         For anything else.
     """
-    coordinates = finite(offset, f"the offset of {quote_value(joint)}", last=3)
+    coordinates = check_finite(offset, f"the offset of {quote_value(joint)}", last_axis_length=3)
     if coordinates.ndim != 1:
         message = (
             f"the offset of {quote_value(joint)} is one point in its frame; got an array of shape {coordinates.shape}"

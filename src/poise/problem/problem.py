@@ -17,7 +17,7 @@ import numpy as np
 from poise import kernels
 from poise.kernels.layout import TOLERANCE_SLACK
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, finite, prepare_for_kernel
+from poise.maths.arrays import Bools, Floats, Ints, check_finite, prepare_for_kernel
 from poise.maths.formatting import format_fields
 from poise.maths.old_names import make_alias, make_property_alias
 from poise.maths.rotations import rotation_part
@@ -324,7 +324,7 @@ class Problem:
 
     def make_pose(self, q: Floats) -> Pose:
         """Return the start pose with other values q (k, nq). Translations and scales are kept."""
-        checked_q = finite(q, "q", last=self.skeleton.nq).copy()
+        checked_q = check_finite(q, "q", last_axis_length=self.skeleton.nq).copy()
         return Pose.make_unchecked(
             self.skeleton, normalise_rotations(self.skeleton, checked_q), *self._broadcast_local_transforms(len(q))
         )

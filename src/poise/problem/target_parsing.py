@@ -11,7 +11,7 @@ from poise import kernels
 from poise.errors import InputError
 from poise.kernels.layout import UNIT_SLACK
 from poise.maths import rotations
-from poise.maths.arrays import Floats, finite, prepare_for_kernel
+from poise.maths.arrays import Floats, check_finite, prepare_for_kernel
 from poise.maths.rotations import check_rotation_matrices
 
 MAX_COORDINATE = 1e100  # [file units] largest coordinate; squares stay finite
@@ -39,7 +39,7 @@ def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
         points_copy: Floats = value.astype(np.float64, order="C")
         if np.abs(points_copy).max(initial=0.0) <= MAX_COORDINATE:  # False for NaN
             return points_copy
-    checked = _check_points(value if planar else finite(value, what, last=3), what)
+    checked = _check_points(value if planar else check_finite(value, what, last_axis_length=3), what)
     result = np.zeros((*checked.shape[:-1], 3))
     result[..., : checked.shape[-1]] = checked
     return result
@@ -60,7 +60,7 @@ def directions(value: ArrayLike, what: str) -> Floats:
     InputError
         For anything else.
     """
-    result = finite(value, what, last=3).copy()
+    result = check_finite(value, what, last_axis_length=3).copy()
     _scale_to_unit(result, f"{what} has zero length, so no direction")
     return result
 
@@ -106,7 +106,7 @@ def parse_transforms(position: ArrayLike, rotation: ArrayLike, joint: str) -> Fl
 
 def _check_points(value: ArrayLike, label: str) -> Floats:
     """Check points (..., 3) or (..., 2). May return the caller's own array."""
-    array = finite(value, label)
+    array = check_finite(value, label)
     if array.shape[-1:] not in {(2,), (3,)}:
         message = f"{label} needs 3 numbers (or 2 in the plane); its shape is {array.shape}"
         raise InputError(message)
@@ -118,7 +118,7 @@ def _check_points(value: ArrayLike, label: str) -> Floats:
 
 def _check_rotations(value: ArrayLike, label: str) -> Floats:
     """Check rotations and return quaternions (..., 4) of any length. May return the caller's own array."""
-    array = finite(value, label)
+    array = check_finite(value, label)
     if array.shape[-2:] == (3, 3):
         return _convert_matrices(array, label)
     if array.shape[-1:] != (4,):

@@ -15,8 +15,8 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError, UnsupportedError
-from poise.maths.arguments import count, one_of, require_keywords
-from poise.maths.arrays import Bools, Floats, Ints, real
+from poise.maths.arguments import check_choice, check_count, require_keywords
+from poise.maths.arrays import Bools, Floats, Ints, check_real
 from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.feasibility import find_unreachable
 from poise.problem.problem import Problem, Tolerance
@@ -69,10 +69,10 @@ class Anneal:
         interface.check_solver(self.solver)
         if isinstance(self.solver, str):
             object.__setattr__(self, "solver", solvers.make_solver(self.solver))
-        one_of("schedule", self.schedule, ("growing", "cooling"))
-        object.__setattr__(self, "restarts", count("restarts", self.restarts))
-        object.__setattr__(self, "seed", count("seed", self.seed))
-        object.__setattr__(self, "spread", real(self.spread, "spread"))
+        check_choice(self.schedule, "schedule", ("growing", "cooling"))
+        object.__setattr__(self, "restarts", check_count(self.restarts, "restarts"))
+        object.__setattr__(self, "seed", check_count(self.seed, "seed"))
+        object.__setattr__(self, "spread", check_real(self.spread, "spread"))
         if not 0 < self.spread <= 1:
             raise InputError(f"spread must be a share above 0 and at most 1, not {self.spread!r}")
 

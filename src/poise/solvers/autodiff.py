@@ -14,8 +14,8 @@ import numpy as np
 
 from poise.call_clock import pause_clock
 from poise.errors import InputError
-from poise.maths.arguments import count, one_of, require_keywords
-from poise.maths.arrays import Floats, real
+from poise.maths.arguments import check_choice, check_count, require_keywords
+from poise.maths.arrays import Floats, check_real
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Capabilities, Request
 from poise.solvers.base.lm_engine import LmOptions, TreeEngine, answer_with_start, build_effectors, build_trace
@@ -67,11 +67,11 @@ class Autodiff:
     damping: float = 0.04
 
     def __post_init__(self) -> None:
-        one_of("method", self.method, ("levenberg_marquardt", "lbfgs"))
+        check_choice(self.method, "method", ("levenberg_marquardt", "lbfgs"))
         if self.iterations is not None:
-            object.__setattr__(self, "iterations", count("iterations", self.iterations))
-        object.__setattr__(self, "restarts", count("restarts", self.restarts))
-        damping: Any = real(self.damping, "damping")
+            object.__setattr__(self, "iterations", check_count(self.iterations, "iterations"))
+        object.__setattr__(self, "restarts", check_count(self.restarts, "restarts"))
+        damping: Any = check_real(self.damping, "damping")
         if not 0 < damping < np.inf:
             raise InputError(f"damping must be a finite number above 0, not {self.damping!r}")
         object.__setattr__(self, "damping", damping)

@@ -20,8 +20,8 @@ import numpy as np
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import BASE_FIRST, GROWING_WINDOW, TIP_FIRST
-from poise.maths.arguments import check_bool, check_names, count, one_of, require_keywords
-from poise.maths.arrays import Floats, real
+from poise.maths.arguments import check_bool, check_choice, check_count, check_names, require_keywords
+from poise.maths.arrays import Floats, check_real
 from poise.problem.chain import Chain, find_chain
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
@@ -108,16 +108,16 @@ class CCD:
     restarts: int | None = None
 
     def __post_init__(self) -> None:
-        one_of("order", self.order, ("base-first", "tip-first", "window"))
-        one_of("hinge", self.hinge, ("exact", "project"))
+        check_choice(self.order, "order", ("base-first", "tip-first", "window"))
+        check_choice(self.hinge, "hinge", ("exact", "project"))
         checked_options: dict[str, Any] = {
-            "iterations": count("iterations", self.iterations),
-            "finish": check_bool("finish", self.finish),
+            "iterations": check_count(self.iterations, "iterations"),
+            "finish": check_bool(self.finish, "finish"),
             "stiffness": check_stiffness(self.stiffness),
             "direction_joints": _parse_joint_names(self.direction_joints),
-            "restarts": None if self.restarts is None else count("restarts", self.restarts),
-            "bend": real(self.bend, "bend"),
-            "max_turn": real(self.max_turn, "max_turn"),
+            "restarts": None if self.restarts is None else check_count(self.restarts, "restarts"),
+            "bend": check_real(self.bend, "bend"),
+            "max_turn": check_real(self.max_turn, "max_turn"),
         }
         if not 0 <= checked_options["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")

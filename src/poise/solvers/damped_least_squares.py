@@ -1,8 +1,8 @@
-"""Damped least squares: pseudo-inverse steps with penalized length.
+"""Damped least squares: each step minimizes the error and its own length.
 
-dq = J^T (J J^T + l I)^-1 e. Constant l: Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986; Nakamura and
-Hanafusa, the same year. l proportional to the squared error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans.
-Robotics 27(5), 2011. It is stable far from the goal and converges quadratically near it.
+Step: dq = J^T (J J^T + l I)^-1 e. Constant l: Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986; Nakamura
+and Hanafusa, the same year. l proportional to the squared error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans.
+Robotics 27(5), 2011. The latter is stable far from the goal and converges quadratically near it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Literal
 
 from poise.errors import InputError
 from poise.kernels.layout import DAMPED
-from poise.maths.arguments import one_of, require_keywords
-from poise.solvers.base.jacobian_method import JacobianMethod, StepRule, check_above_zero
+from poise.maths.arguments import check_choice, check_positive, require_keywords
+from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _DEFAULT_CONSTANT_DAMPING, _DEFAULT_DAMPING_PER_ERROR, _MIN_DAMPING = 0.01, 0.04, 1e-8
 _PATIENCE_STEPS = 8
@@ -23,7 +23,9 @@ _PATIENCE_STEPS = 8
 @require_keywords
 @dataclass(frozen=True, kw_only=True)
 class DampedLeastSquares(JacobianMethod):
-    """Damped least squares for all goals but Near and Balance. Any number of goals is solved, on all joints and limits.
+    """Damped least squares for all goals but Near and Balance.
+
+    It takes any number of goals, and all kinds of joints and limits.
 
     Parameters
     ----------
@@ -62,9 +64,9 @@ class DampedLeastSquares(JacobianMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("damping", self.damping, ("error", "constant"))
+        check_choice(self.damping, "damping", ("error", "constant"))
         if self.amount is not None:
-            object.__setattr__(self, "amount", check_above_zero("amount", self.amount))
+            object.__setattr__(self, "amount", check_positive(self.amount, "amount"))
             if not math.isfinite(self.amount):
                 raise InputError("amount must be a finite number above 0, not inf")
 
@@ -75,10 +77,18 @@ class DampedLeastSquares(JacobianMethod):
 
     @property
     def rule(self) -> StepRule:
-        """y = (J J^T + l I)^-1 e."""
+        """Step rule `dq = J^T (J J^T + l I)^-1 e`."""
         if self.damping == "constant":
-            return StepRule(DAMPED, self.amount or _DEFAULT_CONSTANT_DAMPING, 0.0, _PATIENCE_STEPS)
-        return StepRule(DAMPED, _MIN_DAMPING, self.amount or _DEFAULT_DAMPING_PER_ERROR, _PATIENCE_STEPS)
+            return StepRule(
+                method_code=DAMPED,
+                rule_settings=(self.amount or _DEFAULT_CONSTANT_DAMPING, 0.0),
+                patience_steps=_PATIENCE_STEPS,
+            )
+        return StepRule(
+            method_code=DAMPED,
+            rule_settings=(_MIN_DAMPING, self.amount or _DEFAULT_DAMPING_PER_ERROR),
+            patience_steps=_PATIENCE_STEPS,
+        )
 
 
 Solver = DampedLeastSquares

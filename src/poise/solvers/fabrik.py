@@ -18,8 +18,8 @@ import numpy as np
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import BALL, EFFECTOR_WEIGHT, NODE_END, TERM_END
-from poise.maths.arguments import check_bool, count, require_keywords
-from poise.maths.arrays import Floats, Ints, real
+from poise.maths.arguments import check_bool, check_count, require_keywords
+from poise.maths.arrays import Floats, Ints, check_real
 from poise.model.skeleton import Kind
 from poise.problem.chain import Chain, find_chain
 from poise.problem.dof_layout import POSITION
@@ -80,10 +80,10 @@ class FABRIK:
 
     def __post_init__(self) -> None:
         checked_options: dict[str, Any] = {
-            "iterations": count("iterations", self.iterations),
-            "restarts": count("restarts", self.restarts),
-            "bend": real(self.bend, "bend"),
-            "finish": check_bool("finish", self.finish),
+            "iterations": check_count(self.iterations, "iterations"),
+            "restarts": check_count(self.restarts, "restarts"),
+            "bend": check_real(self.bend, "bend"),
+            "finish": check_bool(self.finish, "finish"),
         }
         if not 0 <= checked_options["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poise.kernels.layout import ADAPTIVE, OPTIMAL
-from poise.maths.arguments import one_of, require_keywords
+from poise.maths.arguments import check_choice, require_keywords
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _INITIAL_GAIN, _GAIN_FACTOR = 0.02, 7.0
@@ -21,7 +21,9 @@ _PATIENCE_STEPS = 60
 @require_keywords
 @dataclass(frozen=True, kw_only=True)
 class JacobianTranspose(JacobianMethod):
-    """Jacobian transpose for all goals but Near and Balance. Any number of goals is solved, on all joints and limits.
+    """Jacobian transpose for all goals but Near and Balance.
+
+    It takes any number of goals, and all kinds of joints and limits.
 
     Parameters
     ----------
@@ -65,8 +67,8 @@ class JacobianTranspose(JacobianMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("jacobian", self.jacobian, ("analytic", "numeric"))
-        one_of("step", self.step, ("adaptive", "optimal"))
+        check_choice(self.jacobian, "jacobian", ("analytic", "numeric"))
+        check_choice(self.step, "step", ("adaptive", "optimal"))
 
     @property
     def name(self) -> str:
@@ -75,9 +77,14 @@ class JacobianTranspose(JacobianMethod):
 
     @property
     def rule(self) -> StepRule:
-        """y = a e."""
+        """Step rule `dq = a J^T e`."""
         method_code = ADAPTIVE if self.step == "adaptive" else OPTIMAL
-        return StepRule(method_code, _INITIAL_GAIN, _GAIN_FACTOR, _PATIENCE_STEPS, self.jacobian == "numeric")
+        return StepRule(
+            method_code=method_code,
+            rule_settings=(_INITIAL_GAIN, _GAIN_FACTOR),
+            patience_steps=_PATIENCE_STEPS,
+            uses_finite_differences=self.jacobian == "numeric",
+        )
 
 
 Solver = JacobianTranspose

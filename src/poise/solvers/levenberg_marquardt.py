@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from poise.errors import InputError
-from poise.maths.arguments import check_bool, count, require_keywords
-from poise.maths.arrays import Floats, abbreviate, real
+from poise.maths.arguments import check_bool, check_count, require_keywords
+from poise.maths.arrays import Floats, abbreviate, check_real
 from poise.problem.chain import Arm, find_arm
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
@@ -26,14 +26,17 @@ from poise.solvers.base.answer_refinement import solve_with_balance
 from poise.solvers.base.interface import Answer, Capabilities, Request, solve_out_of_reach
 
 _DEFAULT_ARM_RESTARTS, _DEFAULT_TREE_RESTARTS = 250, 120
+_MIN_DAMPING = 1e-8
+_RESTART_CANDIDATES = 16  # poses compared for each restart; more cost time and begin nearer the target
+_POLISH_ITERATIONS = 60  # steps from the best pose where no attempt met the goals
 
 
 @require_keywords
 @dataclass(frozen=True, kw_only=True)
 class LevenbergMarquardt:
-    """Damped least squares for all goals, joints and limits.
+    """Levenberg-Marquardt with restarts, for all goals, joints and limits.
 
-    Any number of goals is solved, on hinges, slides, balls and a free root.
+    It takes any number of goals, on hinges, slides, balls and a free root.
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ class LevenbergMarquardt:
     -----
     Step: `dq = J^T (J J^T + l I)^-1 e` with `l = damping |e|^2`. Values at a limit with an outward gradient are fixed
     during a step. For goals moved by more than 16 joints, l is larger and restarts rotate the joints less, in
-    proportion to their number. With stiffness `dq = W J^T (J W J^T + l I)^-1 e`, W the diagonal of 1 / (1 + mu): among
+    proportion to their number. With stiffness `dq = M J^T (J M J^T + l I)^-1 e`, M the diagonal of 1 / (1 + mu): among
     steps of equal effect, the one with the least sum of (1 + mu) dq^2.
 
     A target beyond the reach of a chain of balls without limits is answered in closed form: the chain is straightened
@@ -85,18 +88,18 @@ class LevenbergMarquardt:
     race: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "iterations", count("iterations", self.iterations))
+        object.__setattr__(self, "iterations", check_count(self.iterations, "iterations"))
         if self.restarts is not None:
-            object.__setattr__(self, "restarts", count("restarts", self.restarts))
+            object.__setattr__(self, "restarts", check_count(self.restarts, "restarts"))
         for name in ("damping", "apart"):
             value: Any = getattr(self, name)
             if value is None and name == "apart":
                 continue
-            number = real(value, name)
+            number = check_real(value, name)
             if not 0 < number < np.inf:
                 raise InputError(f"{name} must be a finite number above 0, not {abbreviate(value)}")
             object.__setattr__(self, name, number)
-        object.__setattr__(self, "race", check_bool("race", self.race))
+        object.__setattr__(self, "race", check_bool(self.race, "race"))
         object.__setattr__(self, "stiffness", lm_engine.check_stiffness(self.stiffness))
 
     @property
@@ -121,15 +124,23 @@ class LevenbergMarquardt:
 
     def _build_options(self, default_restarts: int) -> lm_engine.LmOptions:
         restarts = default_restarts if self.restarts is None else self.restarts
-        polish_iterations = 60 if self.iterations and restarts else 0
-        return lm_engine.LmOptions(self.iterations, restarts, self.damping, 1e-8, 16, polish_iterations, self.race)
+        polish_iterations = _POLISH_ITERATIONS if self.iterations and restarts else 0
+        return lm_engine.LmOptions(
+            iterations=self.iterations,
+            restarts=restarts,
+            damping=self.damping,
+            min_damping=_MIN_DAMPING,
+            candidate_count=_RESTART_CANDIDATES,
+            polish_iterations=polish_iterations,
+            uses_race=self.race,
+        )
 
     def arm(self, problem: Problem) -> Arm | None:
-        """Return the packed serial arm, or None. Its kernels do not know stiffness."""
+        """Build the constants of a serial arm, or None. Its kernels do not know stiffness."""
         return find_arm(problem) if self.stiffness in (0.0, ()) else None
 
     def engine(self, problem: Problem, tolerance: Tolerance) -> lm_engine.ArmEngine | lm_engine.TreeEngine:
-        """Return the engine for the problem."""
+        """Build the engine for a serial arm or a tree."""
         arm = self.arm(problem)
         if arm is not None:
             return lm_engine.ArmEngine(problem, arm, tolerance, self.arm_options)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from poise.errors import InputError
 from poise.kernels.layout import PSEUDO_INVERSE
 from poise.maths.arguments import require_keywords
-from poise.maths.arrays import real
+from poise.maths.arrays import check_real
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _PATIENCE_STEPS = 8
@@ -62,7 +62,7 @@ class PseudoInverse(JacobianMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "cut", real(self.cut, "cut"))
+        object.__setattr__(self, "cut", check_real(self.cut, "cut"))
         if not 0 <= self.cut < 1:
             raise InputError(f"cut must be a share of the largest singular value, from 0 up to 1, not {self.cut!r}")
 
@@ -74,7 +74,7 @@ class PseudoInverse(JacobianMethod):
     @property
     def rule(self) -> StepRule:
         """y = (J J^T)^+ e."""
-        return StepRule(PSEUDO_INVERSE, self.cut, 0.0, _PATIENCE_STEPS)
+        return StepRule(method_code=PSEUDO_INVERSE, rule_settings=(self.cut, 0.0), patience_steps=_PATIENCE_STEPS)
 
 
 Solver = PseudoInverse

@@ -63,7 +63,7 @@ class SelectivelyDamped(JacobianMethod):
     @property
     def rule(self) -> StepRule:
         """y = sum_i k_i (u_i . e) / s_i^2 u_i."""
-        return StepRule(SELECTIVE, self.max_turn, 0.0, _PATIENCE_STEPS)
+        return StepRule(method_code=SELECTIVE, rule_settings=(self.max_turn, 0.0), patience_steps=_PATIENCE_STEPS)
 
 
 Solver = SelectivelyDamped

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import BEND_AXIS, BEND_MIN, BEND_THIGH, LIMB_WORKSPACE_SIZE
-from poise.maths.arguments import check_bool, check_text, one_of, require_keywords
-from poise.maths.arrays import Bools, Floats, abbreviate, find_simd_width, finite, get_scratch, real
+from poise.maths.arguments import check_bool, check_choice, check_text, require_keywords
+from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real, find_simd_width, get_scratch
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION
 from poise.problem.limb import Bend, LimbOptions, LimbPlan, PosedLimb, pack_limb
@@ -91,10 +91,10 @@ class TwoBone:
     def __post_init__(self) -> None:
         if self.mid is not None:
             check_text(self.mid, "mid, the name of a joint,")
-        one_of("bend", self.bend, tuple(_BEND_MODES))
-        one_of("branch", self.branch, ("nearest", "positive", "negative"))
+        check_choice(self.bend, "bend", tuple(_BEND_MODES))
+        check_choice(self.branch, "branch", ("nearest", "positive", "negative"))
         checked_options: dict[str, Any] = {
-            name: real(getattr(self, name), name) for name in ("swivel", "soft", "weight")
+            name: check_real(getattr(self, name), name) for name in ("swivel", "soft", "weight")
         }
         if not abs(checked_options["swivel"]) < math.inf:
             raise InputError(f"swivel must be a finite angle, not {abbreviate(self.swivel)}")
@@ -103,7 +103,7 @@ class TwoBone:
         if not 0 <= checked_options["weight"] <= 1:
             raise InputError(f"weight must be from 0 to 1, not {abbreviate(self.weight)}")
         for option, value in (
-            checked_options | {"pole": _check_pole(self.pole), "keep_tip": check_bool("keep_tip", self.keep_tip)}
+            checked_options | {"pole": _check_pole(self.pole), "keep_tip": check_bool(self.keep_tip, "keep_tip")}
         ).items():
             object.__setattr__(self, option, value)
 
@@ -234,7 +234,7 @@ def _check_pole(pole: ArrayLike | None) -> tuple[float, float, float] | None:
     """Check a pole and return three numbers."""
     if pole is None:
         return None
-    point = finite(pole, "the pole", last=3)
+    point = check_finite(pole, "the pole", last_axis_length=3)
     if point.shape != (3,):
         raise InputError(f"a pole is one world point (x, y, z), not an array of shape {point.shape}")
     x, y, z = point.tolist()

@@ -10,8 +10,8 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.errors import InputError, UnknownNameError
-from poise.maths.arguments import check_bool, count, make_argument_error, one_of
-from poise.maths.arrays import Floats, Ints, abbreviate, real
+from poise.maths.arguments import check_bool, check_choice, check_count, make_argument_error
+from poise.maths.arrays import Floats, Ints, abbreviate, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -37,9 +37,9 @@ def check_arguments(
     if angle_tolerance is not None:
         check_angle_tolerance(angle_tolerance)
     if type(free_root) is not bool:
-        check_bool("free_root", free_root)
+        check_bool(free_root, "free_root")
     if natural is not None and type(natural) is not bool:
-        check_bool("natural", natural)
+        check_bool(natural, "natural")
 
 
 def make_unknown_argument_error(function: Callable[..., Any], unknown: Iterable[str]) -> Exception:
@@ -92,15 +92,15 @@ def format_goal_code(arguments: Sequence[Any]) -> str:
 
 def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:
     """Check prefer, seeds, threads and progress."""
-    one_of("prefer", prefer, ("first", "closest", "all"))
-    if seeds is not None and count("seeds", seeds) == 0:
+    check_choice(prefer, "prefer", ("first", "closest", "all"))
+    if seeds is not None and check_count(seeds, "seeds") == 0:
         raise InputError("seeds must be at least 1: the start pose")
     if seeds is not None and prefer == "first":
         raise InputError(
             f'seeds is the number of starts for prefer="closest" or "all"; "first" stops at the first solution: write '
             f'prefer="closest", seeds={seeds}'
         )
-    if threads is not None and count("threads", threads) == 0:
+    if threads is not None and check_count(threads, "threads") == 0:
         raise InputError("threads must be at least 1")
     if progress is not None and not callable(progress):
         raise InputError(f"progress must be a function of the number of targets done, not {abbreviate(progress)}")
@@ -116,13 +116,13 @@ def check_start(start: Any) -> None:
 
 def check_tolerance(tolerance: Any) -> None:
     """Check for one finite distance of 0 or more."""
-    if not 0 <= real(tolerance, "tolerance") <= MAX_COORDINATE:
+    if not 0 <= check_real(tolerance, "tolerance") <= MAX_COORDINATE:
         raise InputError(f"tolerance must be a finite length of 0 or more, not {abbreviate(tolerance)}")
 
 
 def check_angle_tolerance(tolerance: Any) -> None:
     """Check for one finite angle of 0 or more."""
-    if not 0 <= real(tolerance, "angle_tolerance") < float("inf"):
+    if not 0 <= check_real(tolerance, "angle_tolerance") < float("inf"):
         raise InputError(f"angle_tolerance must be a finite angle of 0 or more [rad], not {abbreviate(tolerance)}")
 
 

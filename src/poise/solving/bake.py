@@ -131,8 +131,8 @@ def _sweep_frames(frames: ClipFrames, measured: MeasuredFrames, order: slice) ->
     swept_frames = frames._replace(
         problem=frames.problem.select_rows(rows), targets=frames.targets[rows], clip_motion=frames.clip_motion[order]
     )
-    old_frames = _take_frames(measured, rows)
-    new_frames = _solve_from_previous(swept_frames, *_take_frames(old_frames, np.arange(len(rows))))
+    old_frames = _select_frames(measured, rows)
+    new_frames = _solve_from_previous(swept_frames, *_select_frames(old_frames, np.arange(len(rows))))
     is_improved = None if new_frames is None else _find_improved_frames(swept_frames, old_frames[0].q, new_frames[0].q)
     if new_frames is None or is_improved is None or not is_improved.any():
         return measured
@@ -141,7 +141,9 @@ def _sweep_frames(frames: ClipFrames, measured: MeasuredFrames, order: slice) ->
         np.where(is_improved, new_frames[0].met, old_frames[0].met),
     )
     errors = np.where(is_improved[:, None], new_frames[1], old_frames[1])
-    return _take_frames((new_frames[0]._replace(q=q, met=is_met), errors), rows)  # rows backwards are their own inverse
+    return _select_frames(
+        (new_frames[0]._replace(q=q, met=is_met), errors), rows
+    )  # rows backwards are their own inverse
 
 
 def _find_improved_frames(frames: ClipFrames, old_q: Floats, new_q: Floats) -> Bools:
@@ -166,7 +168,7 @@ def _find_improved_frames(frames: ClipFrames, old_q: Floats, new_q: Floats) -> B
     return is_accepted
 
 
-def _take_frames(measured: MeasuredFrames, rows: Ints) -> MeasuredFrames:
+def _select_frames(measured: MeasuredFrames, rows: Ints) -> MeasuredFrames:
     """Copy the answers and errors of some frames."""
     answer, errors = measured
     return select_rows(answer, rows), errors[rows]
@@ -319,7 +321,7 @@ def bake(
     Remaining jumps come from the target: it jumps itself, or it enters the reach, where an elbow opens at unbounded
     speed. `Near(clip.poses)` among the goals also ties each frame to its source pose.
     """
-    is_continuous = check_bool("continuous", continuous)
+    is_continuous = check_bool(continuous, "continuous")
     if not isinstance(clip, Clip):
         type_name: Any = type(clip).__name__
         raise InputError(f"give a Clip, such as rig.clips[0], not a {type_name}")

@@ -66,11 +66,11 @@ class _SearchEngine(LevenbergMarquardt):
 class UnlimitedSearch(NamedTuple):
     """Search result without limits for each row (k,).
 
-    `met` marks rows with a pose that meets the goals, `met_within_limits` those whose pose still meets them inside the
-    limits.
+    met_without_limits  whether a pose was found that meets the goals
+    met_within_limits   whether this pose still meets them inside the limits
     """
 
-    met: Bools
+    met_without_limits: Bools
     met_within_limits: Bools
 
 
@@ -339,7 +339,7 @@ def find_status(
     rows = np.flatnonzero(codes == Status.stalled)
     if len(rows):
         solve_iterations = np.full(len(q), _DEFAULT_WORK_ITERATIONS) if solve_iterations is None else solve_iterations
-        codes[rows] = _search_status(*_take_rows(problem, q, targets, rows), tolerance, solve_iterations[rows])
+        codes[rows] = _search_status(*_select_rows(problem, q, targets, rows), tolerance, solve_iterations[rows])
     return codes
 
 
@@ -357,28 +357,30 @@ def _search_status(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
     rows = np.flatnonzero(is_blocked | (optimality.is_stationary & has_error & ~has_full_rank))
     if len(rows):
         unlimited_search = search_without_limits(
-            *_take_rows(problem, q, targets, rows), tolerance, solve_iterations[rows]
+            *_select_rows(problem, q, targets, rows), tolerance, solve_iterations[rows]
         )
-        has_no_pose[rows] = ~unlimited_search.met
-        codes[rows[unlimited_search.met & ~unlimited_search.met_within_limits & is_blocked[rows]]] = Status.limited
+        has_no_pose[rows] = ~unlimited_search.met_without_limits
+        codes[rows[unlimited_search.met_without_limits & ~unlimited_search.met_within_limits & is_blocked[rows]]] = (
+            Status.limited
+        )
     codes[optimality.is_stationary & has_error & (has_no_pose | (has_full_rank & ~is_blocked))] = (
         Status.over_constrained
     )
     rows = np.flatnonzero(optimality.is_stationary & (codes == Status.stalled))
     if len(rows) and sum([bool(goal.measures) for goal in problem.goals]) > 1:
-        is_singly_met = find_singly_met(*_take_rows(problem, q, targets, rows), tolerance, solve_iterations[rows])
+        is_singly_met = find_singly_met(*_select_rows(problem, q, targets, rows), tolerance, solve_iterations[rows])
         codes[rows[is_singly_met]] = Status.contradictory
     return codes
 
 
-def _take_rows(problem: Problem, q: Floats, targets: Floats, rows: Ints) -> tuple[Problem, Floats, Floats]:
+def _select_rows(problem: Problem, q: Floats, targets: Floats, rows: Ints) -> tuple[Problem, Floats, Floats]:
     """Take the problem, poses and targets of some rows. All rows are not copied."""
     if len(rows) == len(q):
         return problem, q, np.broadcast_to(targets, (len(q), targets.shape[1]))
-    return problem.select_rows(rows), q[rows], _take_targets(targets, rows)
+    return problem.select_rows(rows), q[rows], _select_targets(targets, rows)
 
 
-def _take_targets(targets: Floats, rows: Ints) -> Floats:
+def _select_targets(targets: Floats, rows: Ints) -> Floats:
     return np.broadcast_to(targets, (len(rows), targets.shape[1])) if len(targets) == 1 else targets[rows]
 
 

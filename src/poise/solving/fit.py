@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, join_names
 from poise.maths import rotations
 from poise.maths.arguments import check_bool, check_names, make_type_error
-from poise.maths.arrays import Bools, Floats, copy_numbers_or_nan, freeze_array, real
+from poise.maths.arrays import Bools, Floats, check_real, copy_numbers_or_nan, freeze_array
 from poise.maths.formatting import format_count, format_fields, format_number
 from poise.model.clip import Clip
 from poise.model.limit_bounds import clamp_angles
@@ -347,14 +347,14 @@ def fit(
     ----------
     The best rotation: Kabsch, Acta Cryst. A32, 1976.
     """
-    refine = check_bool("refine", refine)
+    refine = check_bool(refine, "refine")
     if not isinstance(on, Pose | Skeleton):
         raise make_type_error(on, (Skeleton, Pose), "what fit() moves")
     base = on if isinstance(on, Pose) else Pose(on, on.rest_q)
     if base.shape:
         raise InputError("fit() takes a skeleton or a single pose")
     rows, measured_positions = _parse_positions(base.skeleton, positions, joints)
-    half_life, frame_rate = real(twist_half_life, "twist_half_life"), real(fps, "fps")
+    half_life, frame_rate = check_real(twist_half_life, "twist_half_life"), check_real(fps, "fps")
     if not half_life > 0 or not 0 < frame_rate < np.inf:
         raise InputError("twist_half_life and fps are finite numbers above 0")
     observed_columns = {int(column) for column in np.nonzero(np.isfinite(measured_positions).all(axis=2))[1]}

@@ -22,13 +22,13 @@ from poise.problem.problem import Problem, Tolerance, find_required_goals
 from poise.solvers.base.interface import Status
 from poise.solving.diagnosis import measure_local_optimality
 
-_MIN_METRES_M = 0.1  # [m] shorter lengths are written in millimetres
+_MIN_LENGTH_IN_METRES_M = 0.1  # [m] shorter lengths are written in millimetres
 _UNIT_SIZES_M = {"centimetres": 0.01, "millimetres": 0.001, "metres": 1.0}  # [m]
 # limb lengths: a target farther than the first or nearer than the second to the origin may have another unit
-_FAR_REACH_RATIO, _CLOSE_REACH_RATIO = 10.0, 0.05
+_MIN_WRONG_UNIT_RATIO, _MAX_WRONG_UNIT_RATIO = 10.0, 0.05
 # longest reaches: in the suggested unit the target must be nearer, as a root further up may help
-_NEAR_REACH_RATIO = 1.5
-_MIN_DEGREES_RAD = 1e-3  # [rad] larger angles are written in degrees
+_MAX_SUGGESTED_UNIT_RATIO = 1.5
+_MIN_ANGLE_IN_DEGREES_RAD = 1e-3  # [rad] larger angles are written in degrees
 
 
 class SolveOutcome(NamedTuple):
@@ -196,7 +196,9 @@ def format_length(skeleton: Skeleton, value: float) -> str:
     if metres_per_unit is None:
         return format_number(value)
     length_m = value * metres_per_unit
-    return f"{format_number(length_m * 1000, 3, 1000)} mm" if length_m < _MIN_METRES_M else f"{length_m:.4g} m"
+    return (
+        f"{format_number(length_m * 1000, 3, 1000)} mm" if length_m < _MIN_LENGTH_IN_METRES_M else f"{length_m:.4g} m"
+    )
 
 
 def _format_residual(problem: Problem, errors: Floats, is_selected: Bools | None = None) -> str:
@@ -240,14 +242,14 @@ def _suggest_unit(outcome: SolveOutcome, column: int, reach_number: int) -> str:
         return ""
     distance_ratio = float(np.linalg.norm(target[0, column : column + 3])) / (reach.max_reach * problem.plan.unit)
     for unit, factor in _list_other_units(metres_per_unit):
-        if not (distance_ratio > _FAR_REACH_RATIO if factor < 1.0 else distance_ratio < _CLOSE_REACH_RATIO):
+        if not (distance_ratio > _MIN_WRONG_UNIT_RATIO if factor < 1.0 else distance_ratio < _MAX_WRONG_UNIT_RATIO):
             continue
         scaled_target = target.copy()
         scaled_target[:, column : column + 3] *= factor
         scaled_ratio = float(
             feasibility.compute_reaches(problem, scaled_target)[max(reach_number - 1, 0)].distance[0] / reach.max_reach
         )
-        if scaled_ratio > _NEAR_REACH_RATIO:
+        if scaled_ratio > _MAX_SUGGESTED_UNIT_RATIO:
             continue
         if metres_per_unit is not None:
             return f" (is it in {unit}? the file's unit is {metres_per_unit:g} m)"
@@ -352,4 +354,4 @@ def _can_be_free(skeleton: Skeleton, joint: str) -> bool:
 
 def _format_angle(angle: float) -> str:
     """Format an angle."""
-    return f"{math.degrees(angle):.3g} deg" if angle > _MIN_DEGREES_RAD else f"{format_number(angle, 3)} rad"
+    return f"{math.degrees(angle):.3g} deg" if angle > _MIN_ANGLE_IN_DEGREES_RAD else f"{format_number(angle, 3)} rad"

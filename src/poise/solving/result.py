@@ -17,7 +17,7 @@ from poise import solvers
 from poise.call_clock import Pauses, count_seconds
 from poise.errors import InputError, NotReachedError
 from poise.maths import late_binding
-from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
 from poise.maths.formatting import format_number, format_time
 from poise.maths.old_names import make_alias
 from poise.model.joints import OpenLoop
@@ -129,8 +129,8 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     pace: Any  # motion of a Tracker frame, else None
 
     def __init__(self, fields: dict[str, Any], start_time: float) -> None:
-        # Internal. fields["later"], if present, is (compute, *arguments): computing all fields takes longer than a
-        # small solve, so compute(*arguments) returns the missing ones on first access. `start_time` is the time of
+        # Internal. fields["lazy_source"], if present, is (compute, *arguments): computing all fields takes longer than
+        # a small solve, so compute(*arguments) returns the missing ones on first access. `start_time` is the time of
         # the call; the clock is read last, because making a Result takes a tenth of a small solve.
         for value in fields.values():
             if type(value) is _ARRAY_TYPE:
@@ -156,13 +156,13 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
         def __getattr__(self, name: str) -> Any:
             """Compute a lazy field on first access and keep it."""
             attributes = self.__dict__
-            lazy_source = attributes.get("later")
+            lazy_source = attributes.get("lazy_source")
             if lazy_source is not None and name in _RESULT_FIELDS:
                 compute, *arguments = lazy_source
                 for field_name, value in compute(*arguments).items():
                     freeze_arrays((value,))
                     attributes.setdefault(field_name, value)
-                attributes.pop("later", None)
+                attributes.pop("lazy_source", None)
                 return getattr(self, name)
             if name in attributes:
                 return attributes[name]  # another thread has computed it meanwhile
@@ -180,11 +180,13 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     ) -> Result:
         """Copy the Result with other poses and errors. Poses are q (..., nq), errors (..., c)."""
         attributes = self.__dict__
-        retained_fields = {name: attributes[name] for name in (*_RESULT_FIELDS, "later", "goals") if name in attributes}
+        retained_fields = {
+            name: attributes[name] for name in (*_RESULT_FIELDS, "lazy_source", "goals") if name in attributes
+        }
         return Result(retained_fields | changes | {"q": q, "errors": errors, "reached": reached}, start_time)
 
     def __getstate__(self) -> dict[str, Any]:
-        if "later" in self.__dict__:
+        if "lazy_source" in self.__dict__:
             self.problem  # noqa: B018  (computes the lazy fields: their source is not pickled)
         return super().__getstate__()
 
@@ -235,7 +237,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
         InputError
             For a weight outside 0 to 1.
         """
-        weights = finite(weight, "weight")
+        weights = check_finite(weight, "weight")
         if weights.min(initial=0.0) < 0.0 or weights.max(initial=1.0) > 1.0:
             raise InputError(f"the weight of a blend is 0 (the start) to 1 (the pose found), not {abbreviate(weight)}")
         try:
@@ -486,7 +488,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
 
     def length(self, value: float) -> str:
         """Format a length. It is written in mm or m where the unit is known, else as a bare number in file units."""
-        return format_length(self.problem.skeleton, real(value, "a length"))
+        return format_length(self.problem.skeleton, check_real(value, "a length"))
 
 
 SingleResult: TypeAlias = Result[bool, float, Status]

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from poise import solvers
 from poise.errors import InputError
-from poise.maths.arguments import check_function, check_integer, one_of
-from poise.maths.arrays import Floats, finite
+from poise.maths.arguments import check_choice, check_function, check_integer
+from poise.maths.arrays import Floats, check_finite
 from poise.maths.progress_bar import show_progress_bar
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
@@ -30,10 +30,13 @@ from poise.solvers.base.interface import Prefer, Request, is_builtin
 from poise.solvers.natural.auto import chosen, whole
 from poise.solvers.natural.natural import Natural
 from poise.solving import arguments
+from poise.solving.arm_fast_path import make_kernel_buffer, solve_on_fast_path
 from poise.solving.batch import check_priority_request
+from poise.solving.batch_result import solve_batch
 from poise.solving.diagnosis import can_start, clamp_start
-from poise.solving.execution import SingleTargetSolve, SolveSettings, make_buffer, solve_batch, solve_fast
 from poise.solving.result import Result
+from poise.solving.single_target import SingleTargetSolve
+from poise.solving.solve_settings import SolveSettings
 
 _ARRAY_TYPE, _FLOAT_DTYPE = np.ndarray, np.dtype(np.float64)
 _NO_SHAPE = (-1,)
@@ -55,9 +58,9 @@ class Prepared:
         self.problem = problem
         self.single = single
         self.moved_inside = moved_inside
-        self._buffer = make_buffer(problem.start.q)
+        self._buffer = make_kernel_buffer(problem.start.q)
         self._fast_path = single.find_fast_path(problem)
-        self._lazy_fields = single.build_fast_fields, problem, moved_inside
+        self._lazy_fields = single.build_lazy_arm_fields, problem, moved_inside
         self._plain_shape = arguments.find_plain_shape(problem)
         self._target_shape = (
             self._plain_shape.widths if len(self._plain_shape.widths) == 1 == len(problem.goals) else _NO_SHAPE
@@ -102,7 +105,7 @@ class Prepared:
     @property
     def has_fast_path(self) -> bool:
         """Whether single targets from any start take the fast path. The path is kernels/arm_targets.py."""
-        return self._fast_path is not None and self._fast_path.serves_any_start
+        return self._fast_path is not None and self._fast_path.can_change_start
 
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
         """Solve for a target. The start is the prepared pose or the configuration `start` (nq,)."""
@@ -112,7 +115,7 @@ class Prepared:
             fast_path is not None
             and type(target) is _ARRAY_TYPE
             and target.dtype is _FLOAT_DTYPE
-            and (start is None or fast_path.serves_any_start)
+            and (start is None or fast_path.can_change_start)
         ):
             # A copy: the caller may write to the array before the lazy fields are computed.
             row = (
@@ -124,44 +127,46 @@ class Prepared:
                 buffer, lazy_fields = (
                     (self._buffer.copy(), self._lazy_fields) if start is None else self._pack_start(start)
                 )
-                result = solve_fast(fast_path, self.problem, row, buffer, lazy_fields, start_time)
+                result = solve_on_fast_path(fast_path, self.problem, row, buffer, lazy_fields, start_time)
                 if result is not None:
                     return result
-        problem, moved_inside = (self.problem, self.moved_inside) if start is None else self._move_start(start)
+        problem, clamped_joints = (self.problem, self.moved_inside) if start is None else self._move_start(start)
         row = arguments.read_plain_row(self._plain_shape, target)
         if row is not None:
-            return self.single.solve(problem, row, moved_inside, start_time)
+            return self.single.solve(problem, row, clamped_joints, start_time)
         goal_rows = arguments.parse_targets(self.problem.goals, target)
         shape = _find_target_shape(problem, goal_rows)
         problem = problem.broadcast(shape)
         targets = problem.build_target_rows(goal_rows, shape)
         if not shape:
-            return self.single.solve(problem, targets, moved_inside, start_time)
+            return self.single.solve(problem, targets, clamped_joints, start_time)
         request = self.settings.make_request(len(targets))
-        return solve_batch(problem, targets, self.solver, self.tolerance, request, shape, moved_inside, start_time)
+        return solve_batch(problem, targets, self.solver, self.tolerance, request, shape, clamped_joints, start_time)
 
     def solve_row_fast(self, row: Floats, q: Floats, start_time: float) -> Result | None:
         """Solve a target row (1, W) by the fast path.
 
         It starts from q (nq,). Returns None where the fast path does not apply.
         """
-        if self._fast_path is None or not self._fast_path.serves_any_start:
+        if self._fast_path is None or not self._fast_path.can_change_start:
             return None
-        return solve_fast(self._fast_path, self.problem, row, *self._pack_start(q), start_time)
+        return solve_on_fast_path(self._fast_path, self.problem, row, *self._pack_start(q), start_time)
 
     def _pack_start(self, start: ArrayLike) -> tuple[Floats, tuple[Any, ...]]:
         """Pack a caller's start for the fast path. Also returns the source of the remaining Result fields."""
         q = self._check_start(start)
-        return make_buffer(q), (self._build_fields_from_start, q)
+        return make_kernel_buffer(q), (self._build_fields_from_start, q)
 
     def _build_fields_from_start(self, q: Floats, targets: Floats, output: tuple[Any, ...]) -> dict[str, Any]:
         """Build the Result fields of a legal start."""
-        return self.single.build_fast_fields(self.problem.with_start(self.problem.start.with_q(q)), (), targets, output)
+        return self.single.build_lazy_arm_fields(
+            self.problem.with_start(self.problem.start.with_q(q)), (), targets, output
+        )
 
     def _check_start(self, start: ArrayLike) -> Floats:
         """Check a start configuration and return a copy."""
         q = np.array(
-            start if type(start) is _ARRAY_TYPE and start.dtype is _FLOAT_DTYPE else finite(start, "the start"),
+            start if type(start) is _ARRAY_TYPE and start.dtype is _FLOAT_DTYPE else check_finite(start, "the start"),
             dtype=_FLOAT_DTYPE,
         )
         if q.shape != self.single.q_shape[1:]:
@@ -174,10 +179,10 @@ class Prepared:
     def _move_start(self, start: ArrayLike) -> tuple[Problem, tuple[str, ...]]:
         """Move the problem to another start, clamped to its limits. Also returns the names of the clamped joints."""
         q = self._check_start(start)
-        if self.single.serves_any_start and can_start(self.problem.skeleton, q):
+        if self.single.can_change_start and can_start(self.problem.skeleton, q):
             return self.problem.with_start_unchecked(Pose.make_unchecked(self.problem.skeleton, q, None, None)), ()
-        pose, moved_inside = clamp_start(self.problem.start.with_q(q))
-        return self.problem.with_start(pose), moved_inside
+        pose, clamped_joints = clamp_start(self.problem.start.with_q(q))
+        return self.problem.with_start(pose), clamped_joints
 
     def stream(
         self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
@@ -329,15 +334,15 @@ def solve(
         raise arguments.make_unknown_argument_error(solve, unknown)
     arguments.check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     if type(prefer) is not str:
-        one_of("prefer", prefer, ("first", "closest", "all"))
+        check_choice(prefer, "prefer", ("first", "closest", "all"))
     checked_goals = check_goals(goals)
     if free_root:
         start, checked_goals = _free_start_and_goals(start, checked_goals, solver, prefer, natural=natural)
     shape = _find_batch_shape(start, checked_goals)
     has_progress_bar = progress is True
     callback = None if has_progress_bar or progress is False else progress
-    is_plain = prefer == "first" and trace is False and seeds is threads is callback is None
-    settings = _DEFAULT_SETTINGS if is_plain else SolveSettings(prefer, seeds, threads, trace, callback)
+    has_default_settings = prefer == "first" and trace is False and seeds is threads is callback is None
+    settings = _DEFAULT_SETTINGS if has_default_settings else SolveSettings(prefer, seeds, threads, trace, callback)
     options = _SolveOptions(solver, tolerance, angle_tolerance, settings, free_root, natural)
     if not shape and not has_progress_bar:
         result = _solve_single(start, checked_goals, options, start_time)
@@ -374,13 +379,13 @@ def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, 
     single = get_or_compute(
         start.skeleton, "singles", (goal_key, options), lambda: _build_single(start, goals, goal_key, options)
     )
-    if not single.skips_batch_steps or not can_start(start.skeleton, np.array(start.q)):
+    if not single.can_skip_batch_steps or not can_start(start.skeleton, np.array(start.q)):
         return None
     problem = single.problem
     if problem.start is not start or problem.goals is not goals:
         problem = (
             problem.with_start_unchecked(start, goals)
-            if single.serves_any_start
+            if single.can_change_start
             else Problem(start, goals, options.free_root, goal_key)
         )
     if len(goals) == 1 and goals[0].width:
@@ -412,17 +417,17 @@ def _solve_general(
     if not math.prod(shape):
         start = _make_placeholder_start(start)  # an empty batch: it is never solved
     arguments.check_planar_targets(start, goals)
-    start, moved_inside = clamp_start(start)
+    start, clamped_joints = clamp_start(start)
     problem = Problem(_flatten_start(start, shape), broadcast_goals(goals, shape), options.free_root)
     goal_rows = [goal.rows() for goal in goals if goal.width]
     if not shape:
         single = _bind_solver(problem, options)
-        return single.solve(problem, problem.build_target_rows(goal_rows, shape), moved_inside, start_time, goals)
+        return single.solve(problem, problem.build_target_rows(goal_rows, shape), clamped_joints, start_time, goals)
     request = options.settings.make_request(math.prod(shape))
     solver = _choose_checked_solver(options, problem, request)
     tolerance = problem.complete_tolerance(options.tolerance, options.angle_tolerance)
     targets = problem.build_target_rows(goal_rows, shape)
-    return solve_batch(problem, targets, solver, tolerance, request, shape, moved_inside, start_time, goals)
+    return solve_batch(problem, targets, solver, tolerance, request, shape, clamped_joints, start_time, goals)
 
 
 def prepare(
@@ -458,7 +463,7 @@ def prepare(
         raise arguments.make_unknown_argument_error(prepare, unknown)
     arguments.check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     if type(prefer) is not str:
-        one_of("prefer", prefer, ("first", "closest", "all"))
+        check_choice(prefer, "prefer", ("first", "closest", "all"))
     checked_goals = check_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
@@ -468,9 +473,9 @@ def prepare(
     options = _SolveOptions(
         solver, tolerance, angle_tolerance, SolveSettings(prefer, seeds, threads), free_root, natural
     )
-    start, moved_inside = clamp_start(start)
+    start, clamped_joints = clamp_start(start)
     problem = Problem(start, checked_goals, free_root)
-    return Prepared(problem, _bind_solver(problem, options), moved_inside).refuse()
+    return Prepared(problem, _bind_solver(problem, options), clamped_joints).refuse()
 
 
 def check_goals(goals: Any) -> tuple[Goal, ...]:

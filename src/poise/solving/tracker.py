@@ -32,8 +32,8 @@ from poise.kernels.layout import (
     SPEED_LIMIT_Q_START,
     SPEED_LIMIT_ROW,
 )
-from poise.maths.arguments import check_bool, count, require
-from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, prepare_for_kernel, real
+from poise.maths.arguments import check_bool, check_count, check_type
+from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, check_real, prepare_for_kernel
 from poise.model.clip import Clip, check_rate
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
@@ -44,12 +44,12 @@ from poise.problem.plan import find_preferred_shape
 from poise.solvers.base.interface import Request, get_finisher, replace_finisher
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
+from poise.solving.batch_result import solve_batch
 from poise.solving.diagnosis import clamp_to_limits
-from poise.solving.execution import solve_batch
 from poise.solving.result import Result
 from poise.solving.solve import check_goals, choose_solver, prepare
 
-_PART_WIDTHS = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, HINGED_BALL: 4}  # columns of q for each part of a joint
+_Q_WIDTH_BY_KIND = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, HINGED_BALL: 4}  # columns of q for each part of a joint
 _SPEED_COLUMN = 2  # column of the speed in rows of kernels/approach.py
 _NO_RANGE, _NO_AXIS = (-np.inf, np.inf), (0.0, 0.0, 0.0)
 
@@ -65,7 +65,7 @@ class SpeedLimitedMotion:
 
     def __init__(self, skeleton: Skeleton, half_life: Any, speed: Any) -> None:
         self.skeleton = skeleton
-        self.half_life: float = real(half_life, "damping")
+        self.half_life: float = check_real(half_life, "damping")
         if not 0 <= self.half_life < np.inf:
             raise InputError(f"damping is a half-life of 0 or more seconds, not {half_life!r}")
         speeds = _parse_speeds(skeleton, speed)
@@ -121,7 +121,7 @@ class SpeedLimitedMotion:
 def _find_columns(row: Floats) -> slice:
     """Find the columns of q for a row of `_build_rows`."""
     start_column = int(row[SPEED_LIMIT_Q_START])
-    return slice(start_column, start_column + _PART_WIDTHS[int(row[SPEED_LIMIT_KIND])])
+    return slice(start_column, start_column + _Q_WIDTH_BY_KIND[int(row[SPEED_LIMIT_KIND])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class FrameMotion:
     motion: SpeedLimitedMotion
     seconds: float
     spent_budget: str = ""
-    is_outside: bool = False
+    starts_outside_limits: bool = False
 
     def list_restraints(self, shown_q: Floats) -> tuple[str, ...]:
         """Name the bounds between the shown pose (nq,) and the goals."""
@@ -153,7 +153,7 @@ class FrameMotion:
 
     def _compute_shown(self, motion: SpeedLimitedMotion) -> Floats:
         """Compute the pose (nq,) of this frame with another motion."""
-        if self.is_outside:
+        if self.starts_outside_limits:
             return motion.return_from_outside(self.previous_q, self.solved_q, self.seconds)
         return motion(self.previous_q, self.solved_q, self.seconds)
 
@@ -193,7 +193,7 @@ def _parse_speeds(skeleton: Skeleton, speed: Any) -> Floats:
 
 
 def _parse_speed(value: Any, label: str) -> float:
-    number = real(value, label)
+    number = check_real(value, label)
     if not number > 0:
         raise InputError(f"{label} must be above 0, not {value!r}")
     return number
@@ -274,7 +274,7 @@ class Tracker:
         speed: float | Mapping[str, float] | None = None,
     ) -> None:
         check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
-        checked_goals, free_root = check_goals(goals), check_bool("free_root", free_root)
+        checked_goals, free_root = check_goals(goals), check_bool(free_root, "free_root")
         if find_preferred_shape(checked_goals):
             raise InputError(
                 "a tracker solves one frame at a time: give Near a single pose, such as poses[0], not a batch of shape "
@@ -291,9 +291,9 @@ class Tracker:
         )
         self._motion = SpeedLimitedMotion(self.skeleton, damping, speed)
         self._first_q = np.array(start.on(self.skeleton).q)
-        self.restart: bool = check_bool("restart", restart)
+        self.restart: bool = check_bool(restart, "restart")
         self.microseconds: float | None = _check_microseconds(microseconds, iterations)
-        self.budget: int = _DEFAULT_MAX_ITERATIONS if iterations is None else count("iterations", iterations)
+        self.budget: int = _DEFAULT_MAX_ITERATIONS if iterations is None else check_count(iterations, "iterations")
         has_budget = iterations is not None or microseconds is not None
         self._budget_name = "iterations" if iterations is not None else "microseconds" if self.microseconds else ""
         self._uses_slices = "iterations" in _list_options(get_finisher(self.solver)) and (
@@ -337,7 +337,7 @@ class Tracker:
         """
         start = self._prepared.problem.start
         if pose is not None:
-            require(pose, Pose, "what reset() takes")
+            check_type(pose, Pose, "what reset() takes")
             if pose.shape:
                 raise InputError(f"reset() takes a single pose of the tracker's skeleton, not a batch {pose.shape}")
             check_same_skeleton(start.skeleton, pose.skeleton, "the argument of reset()")
@@ -357,7 +357,7 @@ class Tracker:
         The Result is that of the shown pose. `seconds` and `iterations` are those of the frame.
         """
         start_time = perf_counter()
-        seconds = dt if type(dt) is float else real(dt, "dt")
+        seconds = dt if type(dt) is float else check_real(dt, "dt")
         if not 0 <= seconds < math.inf:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {abbreviate(dt)}")
         targets = self._parse_target(target)
@@ -381,7 +381,7 @@ class Tracker:
         """Make a frame from a pose outside its limits. The Result names those joints."""
         outside_names, is_instant = self._joints_outside, self._motion.is_instant
         frame_motion = FrameMotion(
-            self._shown_q, self._solved_q, self._motion, seconds, self._spent_budget, is_outside=True
+            self._shown_q, self._solved_q, self._motion, seconds, self._spent_budget, starts_outside_limits=True
         )
         self._shown_q = (
             self._solved_q if is_instant else self._motion.return_from_outside(self._shown_q, self._solved_q, seconds)
@@ -529,7 +529,7 @@ def _check_microseconds(value: Any, iterations: Any) -> float | None:
         return None
     if iterations is not None:
         raise InputError("give a budget in iterations or in microseconds, not both")
-    number = real(value, "microseconds")
+    number = check_real(value, "microseconds")
     if not 0 < number < math.inf:
         raise InputError(f"microseconds must be a finite time above 0, not {abbreviate(value)}")
     return number

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.io.files import encode_text
-from poise.maths.arrays import Bools, Floats, finite
+from poise.maths.arrays import Bools, Floats, check_finite
 from poise.viewer.rig_message import RigMessage
 
 WEB_FOLDER = Path(__file__).parent / "web"
@@ -84,7 +84,7 @@ def build_offline_page(
 
 
 def _check_frames(model: RigMessage, frames: ArrayLike, times: ArrayLike) -> tuple[np.ndarray, Floats]:
-    rows, seconds = np.asarray(frames), finite(times, "the times of frames")
+    rows, seconds = np.asarray(frames), check_finite(times, "the times of frames")
     joint_count = len(model.message["joints"])
     if rows.ndim != 4 or rows.shape[2] != joint_count or rows.shape[3] not in (7, 12) or not np.isfinite(rows).all():  # noqa: PLR2004
         message = f"frames are finite numbers (frames, characters, {joint_count}, 7 or 12); got the shape {rows.shape}"

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, UnsupportedError
-from poise.maths.arrays import abbreviate, finite, real
+from poise.maths.arrays import abbreviate, check_finite, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.rig import Rig
@@ -240,7 +240,10 @@ class View:
         session, _ = self._start()
         if name in self._handles:
             handle = self._handles[name]
-            handle.position, handle.rotation = finite(at, "at", last=3), finite(rotation, "rotation", last=4)
+            handle.position, handle.rotation = (
+                check_finite(at, "at", last_axis_length=3),
+                check_finite(rotation, "rotation", last_axis_length=4),
+            )
             return handle
         handle = self._handles[name] = Handle(name, at, rotation, session.post_change)
         return handle
@@ -343,7 +346,7 @@ class View:
         Frame
             They begin at once, even before a page is open.
         """
-        rate = real(fps, "fps")
+        rate = check_real(fps, "fps")
         if not 0.0 < rate <= 1000.0:  # noqa: PLR2004
             raise InputError(f"fps is a number above 0 and at most 1000, not {fps!r}")
         self._start()

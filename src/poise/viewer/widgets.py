@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, abbreviate, finite, freeze_array, real
+from poise.maths.arrays import Floats, abbreviate, check_finite, check_real, freeze_array
 from poise.maths.rotations import normalise
 from poise.viewer.document.document import Control, ControlValue, Document, Gizmo, PointCloud
 
@@ -95,7 +95,7 @@ class Handle:
 
 
 def _check_position(position: ArrayLike) -> Floats:
-    checked_position = finite(position, "the position of a handle", last=3).copy()
+    checked_position = check_finite(position, "the position of a handle", last_axis_length=3).copy()
     if checked_position.shape != (3,):
         raise InputError(f"the position of a handle has three numbers, not the shape {checked_position.shape}")
     freeze_array(checked_position)
@@ -103,7 +103,7 @@ def _check_position(position: ArrayLike) -> Floats:
 
 
 def _check_rotation(rotation: ArrayLike) -> Floats:
-    values = finite(rotation, "the rotation of a handle", last=4)
+    values = check_finite(rotation, "the rotation of a handle", last_axis_length=4)
     if values.shape != (4,) or not np.any(values):
         raise InputError("the rotation of a handle is a quaternion w x y z of nonzero length")
     quaternion = normalise(values)
@@ -180,7 +180,7 @@ class Slider(_PageControl):
     """
 
     def __init__(self, name: str, low: float, high: float, value: float | None, call: PostChange) -> None:
-        ends = real(low, "low"), real(high, "high")
+        ends = check_real(low, "low"), check_real(high, "high")
         if not ends[0] < ends[1]:
             raise InputError(f"a slider goes from a low to a high end; {ends[0]:g} is not below {ends[1]:g}")
         initial_value = ends[0] if value is None else _check_slider_value(value, *ends)
@@ -264,7 +264,7 @@ class Text(_PageControl):
 
 def build_marks_change(name: str, points: ArrayLike, colour: str, size: float) -> Callable[[Document], Document]:
     """Build the change for the points (n, 3) of a name. No points remove the marks."""
-    positions = finite(points, "points", last=3).reshape(-1, 3)
+    positions = check_finite(points, "points", last_axis_length=3).reshape(-1, 3)
     if len(positions) > _MAX_MARK_POINTS:
         raise InputError(
             f"{len(positions):,} points are more than a page shows; give at most {_MAX_MARK_POINTS:,}, "
@@ -272,7 +272,7 @@ def build_marks_change(name: str, points: ArrayLike, colour: str, size: float) -
         )
     if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
         raise InputError(f"a colour is written '#rrggbb', such as '#ff8800', not {abbreviate(colour)}")
-    size_px = real(size, "size")
+    size_px = check_real(size, "size")
     if not 0.0 < size_px <= 100.0:  # noqa: PLR2004
         raise InputError(f"size is a number of pixels above 0 and at most 100, not {size!r}")
     cloud = PointCloud(name, tuple((x, y, z) for x, y, z in positions.tolist()), colour, size_px)
@@ -291,7 +291,7 @@ def check_control_kind(existing: Any, control_class: type[Any], name: str) -> No
 
 
 def _check_slider_value(value: float, low: float, high: float) -> float:
-    number = real(value, "the value of a slider")
+    number = check_real(value, "the value of a slider")
     if not low <= number <= high:
         raise InputError(f"the value of a slider lies between its ends {low:g} and {high:g}; got {number:g}")
     return number

@@ -49,7 +49,7 @@ class LibraryAdapter(Protocol):
     """
 
     name: ClassVar[str]
-    label: ClassVar[str]
+    versioned_name: ClassVar[str]
     goals: ClassVar[tuple[str, ...]]
     keeps_limits: ClassVar[bool]
     source: ClassVar[str]
@@ -65,7 +65,7 @@ class LibraryAdapter(Protocol):
         ...
 
     @staticmethod
-    def missing() -> str | None:
+    def find_install_hint() -> str | None:
         """Return the installation hint, or None if installed. The library is not imported."""
         ...
 
@@ -76,7 +76,7 @@ class LibraryAdapter(Protocol):
         """
         ...
 
-    def read(self, raw: Any) -> AdapterResult:
+    def read_output(self, raw: Any) -> AdapterResult:
         """Read the output of `solve`."""
         ...
 
@@ -105,6 +105,6 @@ def load_adapter(name: str) -> type[LibraryAdapter]:
 
 def find_installed(requested: Sequence[str] | None = None) -> tuple[tuple[str, ...], dict[str, str]]:
     """Find installed peers and installation hints of the others. All peers are searched, or only the requested ones."""
-    hints = {name: load_adapter(name).missing() for name in (names() if requested is None else requested)}
+    hints = {name: load_adapter(name).find_install_hint() for name in (names() if requested is None else requested)}
     installed = tuple(name for name, hint in hints.items() if hint is None)
     return installed, {name: hint for name, hint in hints.items() if hint is not None}

@@ -38,7 +38,7 @@ class OptionalLibrary(NamedTuple):
     extra_modules: tuple[str, ...] = ()
     prints_on_import: bool = False
 
-    def missing(self) -> str | None:
+    def find_install_hint(self) -> str | None:
         """Return the installation hint, or None if installed."""
         for module in (self.module.partition(".")[0], *self.extra_modules):
             if importlib.util.find_spec(module) is None:
@@ -57,16 +57,16 @@ class OptionalLibrary(NamedTuple):
         except metadata.PackageNotFoundError:
             return ""
 
-    def label(self, name: str) -> str:
+    def format_versioned_name(self, name: str) -> str:
         """Return `name version`."""
         return f"{name} {self.version}".strip()
 
     def load(self) -> Any:
         """Import the library.
 
-        Raises NotInstalledError with the sentence of `missing`, or the reason of a failed import.
+        Raises NotInstalledError with the sentence of `find_install_hint`, or the reason of a failed import.
         """
-        hint = self.missing()
+        hint = self.find_install_hint()
         if hint is not None:
             raise NotInstalledError(hint)
         try:
@@ -165,11 +165,11 @@ class InProcessAdapter:
     library: OptionalLibrary
 
     @classmethod
-    def missing(cls) -> str | None:
+    def find_install_hint(cls) -> str | None:
         """Return the installation hint, or None if installed."""
-        return cls.library.missing()
+        return cls.library.find_install_hint()
 
-    def read(self, raw: Any) -> AdapterResult:
+    def read_output(self, raw: Any) -> AdapterResult:
         """Read the output of `solve`, already an AdapterResult."""
         return AdapterResult(*raw)
 

@@ -1,4 +1,7 @@
-"""Other libraries as methods of a comparison. This connects the adapters of peers/ to the Method protocol."""
+"""Methods of a comparison from other libraries.
+
+This connects the adapters of peers/ to the Method protocol.
+"""
 
 from __future__ import annotations
 
@@ -33,23 +36,23 @@ def build_peer_methods(requested: str | Iterable[str]) -> list[Method]:
 
 
 class LibraryMethod:
-    """Other library, through its own call."""
+    """Method of a comparison: another library through its adapter."""
 
     family = "peer"
 
     def __init__(self, adapter_class: type[peers.LibraryAdapter]) -> None:
-        """Take an adapter class."""
+        """Describe the method by its adapter class. `prepare` makes the adapter."""
         self.adapter_class = adapter_class
-        self.name: str = adapter_class.label
-        self.text: str = f"{adapter_class.source}; {adapter_class.notes}"
+        self.name: str = adapter_class.versioned_name
+        self.description: str = f"{adapter_class.source}; {adapter_class.notes}"
         self.options: dict[str, str] = {}
-        self.does: dict[str, bool] = {goal: goal in adapter_class.goals for goal in GOAL_NAMES} | {
+        self.abilities: dict[str, bool] = {goal: goal in adapter_class.goals for goal in GOAL_NAMES} | {
             "Range": adapter_class.keeps_limits
         }
 
     def prepare(self, task: Task) -> PreparedMethod:
         """Pass the chain to the library."""
-        install_hint = self.adapter_class.missing()
+        install_hint = self.adapter_class.find_install_hint()
         if install_hint is not None:
             raise UnsupportedError(install_hint)
         if isinstance(task.goal, Orientation):
@@ -89,8 +92,8 @@ class _PreparedLibraryMethod:
     def solve(self, *arguments: Any) -> Any:
         return self.adapter.solve(*arguments)
 
-    def read(self, raw: Any) -> MethodOutput:
-        result = self.adapter.read(raw)
+    def read_output(self, raw: Any) -> MethodOutput:
+        result = self.adapter.read_output(raw)
         q = np.full(len(self.task.start.q), np.nan) if result.values is None else self.arm.values_to_q(result.values)
         return MethodOutput(q, result.claims_reached, result.iterations, self.adapter.read_seconds(raw))
 

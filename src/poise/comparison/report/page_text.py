@@ -279,7 +279,8 @@ def format_legend(data: ComparisonData) -> str:
     """Format the meaning of each column, for print."""
     unit = find_length_unit(data)
     items = [
-        f"<li><b>{escape(format_heading(column, unit))}</b>: {escape(column.text)}</li>" for column in data.columns
+        f"<li><b>{escape(format_heading(column, unit))}</b>: {escape(column.description)}</li>"
+        for column in data.columns
     ]
     rank_items = "".join(
         f"<li><b>rank, {escape(key)}</b>: {escape(rank_text)}</li>" for key, rank_text in _RANK_TEXTS.items()
@@ -297,7 +298,7 @@ def _format_group(title: str, columns: Sequence[Column], data: ComparisonData, s
     for column in columns:
         name, _, unit_text = format_heading(column, unit).partition(" [")
         unit_html = f"<br><small>[{escape(unit_text)}</small>" if unit_text else ""
-        heading_cells += f'<th class="n" title="{escape(column.text)}">{escape(name)}{unit_html}</th>'
+        heading_cells += f'<th class="n" title="{escape(column.description)}">{escape(name)}{unit_html}</th>'
     lines = [f"<caption>{escape(title)}</caption><thead><tr><th>method</th>{heading_cells}</tr></thead><tbody>"]
     eligible = _select_eligible(data.compared)
     best = {column.key: _find_best(column, eligible) for column in columns}

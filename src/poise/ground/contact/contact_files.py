@@ -22,7 +22,7 @@ from poise.errors import FileError, PoiseError
 from poise.ground.contact.contacts import Contacts, frame_times, table_of
 from poise.io.files import as_path, is_file, read_bytes, write_atomically
 from poise.io.text_parsing import parse_json
-from poise.maths.arguments import check_names, check_text, require
+from poise.maths.arguments import check_names, check_text, check_type
 from poise.maths.arrays import Floats
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")  # a TOML key that needs no quotes
@@ -89,7 +89,7 @@ def save_contacts(contacts: Contacts, path: str | PathLike[str], clip: str) -> N
         For a sidecar that holds the contacts in another form than a table of its own; it is left alone.
     """
     path, clip = as_path(path), check_text(clip, "the name of the clip")
-    require(contacts, Contacts, "the first argument of save_contacts()")
+    check_type(contacts, Contacts, "the first argument of save_contacts()")
     rows = {
         leg: {point: [[round(t, 4) for t in pair] for pair in pairs] for point, pairs in points.items()}
         for leg, points in contacts.intervals().items()

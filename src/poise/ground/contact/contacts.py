@@ -14,8 +14,8 @@ from poise.errors import InputError, UnknownNameError
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
 from poise.ground.figure.motion import Motion, fineness, finer_times, step_of
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
-from poise.maths.arguments import check_integer, check_names, describe_value, require
-from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
+from poise.maths.arguments import check_integer, check_names, check_type, describe_value
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
 from poise.maths.formatting import format_fields
 
 Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
@@ -132,7 +132,7 @@ class Contacts:
                 f"{self.heel.shape} and ball of shape {self.ball.shape}: each is (frames, legs)"
             )
         if self.fine is not None:
-            require(self.fine, Contacts, "`fine` of contacts")
+            check_type(self.fine, Contacts, "`fine` of contacts")
 
     @property
     def any(self) -> Bools:
@@ -232,7 +232,7 @@ def _intervals_of(contacts: Contacts) -> Intervals:
 
 def frame_times(times: ArrayLike) -> Floats:
     """Check the times of frames (F,) [s]. InputError for other values, times in wrong order, and no times."""
-    given = finite(times, "the times of the frames")
+    given = check_finite(times, "the times of the frames")
     if given.ndim != 1 or not len(given) or (np.diff(given) < 0).any():
         raise InputError(
             f"the times of the frames are one or more in a row that do not decrease, not {abbreviate(times)}"
@@ -277,7 +277,7 @@ def _interval(value: Any, place: str) -> tuple[float, float]:
     numbers = [n for n in pair if isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < np.inf]
     if len(pair) != 2 or len(numbers) != 2:  # noqa: PLR2004
         raise InputError(f"{place}: an interval is two numbers [start, end] in seconds, not {abbreviate(value)}")
-    return real(numbers[0], place), real(numbers[1], place)
+    return check_real(numbers[0], place), check_real(numbers[1], place)
 
 
 def stances(

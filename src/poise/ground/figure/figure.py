@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from poise.errors import InputError, UnsupportedError, quote_value
+from poise.maths.arguments import check_choice
 from poise.maths.arguments import check_names as names_of
-from poise.maths.arguments import one_of
-from poise.maths.arrays import Floats, real
+from poise.maths.arrays import Floats, check_real
 from poise.maths.vectors import find_z_up_rotation
 from poise.model.clip import Clip
 from poise.model.joint_tree import FLAT_MESSAGE
@@ -92,10 +92,10 @@ def figure_of(
         _check_joints(skeleton, leg)
         _check_sure(roles, leg)
     metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
-    if not 0.0 < real(metre, "a metre") < np.inf:
+    if not 0.0 < check_real(metre, "a metre") < np.inf:
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
     if up is not None:
-        one_of("up", up, ("y", "z"))
+        check_choice(up, "up", ("y", "z"))
     moving = movers(skeleton, [leg.upper for leg in chosen])
     if not moving:
         raise UnsupportedError("no joint above the legs can move: the figure cannot be put on other ground")

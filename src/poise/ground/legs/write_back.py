@@ -10,7 +10,7 @@ from poise.ground.figure.motion import FOOT, Motion, turning
 from poise.ground.legs.body import Lean
 from poise.ground.legs.legs import Turned
 from poise.maths import rotations
-from poise.maths.arrays import Floats, finite
+from poise.maths.arrays import Floats, check_finite
 from poise.maths.vectors import make_vertical
 from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
@@ -75,8 +75,10 @@ def _translations(poses: Pose) -> Floats:
 def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
     """The new pose; translations that did not change stay what they were."""
     same = np.array_equal(translations, _translations(poses))
-    kept = poses.translations if same else finite(translations, "translations")
-    return Pose.make_unchecked(poses.skeleton, normalise_rotations(poses.skeleton, finite(q, "q")), kept, poses.scales)
+    kept = poses.translations if same else check_finite(translations, "translations")
+    return Pose.make_unchecked(
+        poses.skeleton, normalise_rotations(poses.skeleton, check_finite(q, "q")), kept, poses.scales
+    )
 
 
 def _maps_above(poses: Pose, joint: str) -> Floats:

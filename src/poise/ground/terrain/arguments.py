@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, abbreviate, finite, real
+from poise.maths.arrays import Floats, abbreviate, check_finite, check_real
 
 
 def finite_number(value: Any, what: str) -> float:
     """The number that a person gave; InputError names `what` where it is none or not finite."""
-    number = real(value, what)
+    number = check_real(value, what)
     if not math.isfinite(number):
         message = f"{what} must be finite; got {number:g}"
         raise InputError(message)
@@ -34,7 +34,7 @@ def level_direction(direction: ArrayLike | None, up: str) -> tuple[float, float]
     """Unit plan direction (x, y) in the frame of surfaces of a direction in the frame whose up axis is `up`."""
     if direction is None:
         return 0.0, -1.0
-    given = finite(direction, "a direction", last=3)
+    given = check_finite(direction, "a direction", last_axis_length=3)
     if given.shape != (3,):
         message = f"a direction is three numbers; got an array of shape {given.shape}"
         raise InputError(message)

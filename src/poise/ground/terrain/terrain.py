@@ -22,7 +22,7 @@ from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.surface import Normal, Surface
 from poise.maths.arguments import describe_value
-from poise.maths.arrays import Floats, abbreviate, finite
+from poise.maths.arrays import Floats, abbreviate, check_finite
 from poise.maths.formatting import format_fields
 
 FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
@@ -87,7 +87,7 @@ class Terrain:
 
         A point's own height counts only on a mesh with several storeys; see `mesh`.
         """
-        given = finite(points, "points", last=3)
+        given = check_finite(points, "points", last_axis_length=3)
         x, y, z = self._inwards(given, self.storey)
         if len(x) <= _AT_ONCE:
             heights = self.surface.heights(x, y, z)
@@ -103,7 +103,7 @@ class Terrain:
 
     def sample(self, points: ArrayLike) -> Ground:
         """Heights, normals and whether there is ground, at the plan places of points (..., 3)."""
-        given = finite(points, "points", last=3)
+        given = check_finite(points, "points", last_axis_length=3)
         x, y, z = self._inwards(given, self.storey)
         normals, inside = np.empty((len(x), 3)), np.empty(len(x), dtype=np.bool_)
         if len(x) <= _AT_ONCE:  # slicing costs as much as a plane does
@@ -137,7 +137,8 @@ class Terrain:
         Beyond the edges of a height map or mesh and over holes there is nothing to hit.
         """
         start, heading = np.broadcast_arrays(
-            finite(origins, "origins", last=3), unit_directions(finite(directions, "directions", last=3))
+            check_finite(origins, "origins", last_axis_length=3),
+            unit_directions(check_finite(directions, "directions", last_axis_length=3)),
         )
         rays, ways = np.stack(self._inwards(start), axis=1), np.stack(self._turned(heading), axis=1)
         distances, normals = np.empty(len(rays)), np.empty((len(rays), 3))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arguments import check_text
-from poise.maths.arrays import abbreviate, real
+from poise.maths.arrays import abbreviate, check_real
 from poise.model.limit_checks import checked_soft, is_collection, unit_axis
 
 
@@ -40,8 +40,8 @@ class Range:
     soft: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", real(self.low, "the low end of a range"))
-        object.__setattr__(self, "high", real(self.high, "the high end of a range"))
+        object.__setattr__(self, "low", check_real(self.low, "the low end of a range"))
+        object.__setattr__(self, "high", check_real(self.high, "the high end of a range"))
         if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
             raise InputError(_format_empty_range(f"{self.low:g}", f"{self.high:g}"))
         if self.low == math.inf or self.high == -math.inf:
@@ -57,7 +57,7 @@ class Range:
         cls, low: float, high: float, axis: ArrayLike | None = None, source: str = "argument", soft: float = 0.0
     ) -> Self:
         """Make a range of an angle from degrees. `soft` still weighs squared radians."""
-        low, high = real(low, "the low end of a range"), real(high, "the high end of a range")
+        low, high = check_real(low, "the low end of a range"), check_real(high, "the high end of a range")
         if not low <= high:  # also for NaN
             raise InputError(_format_empty_range(f"{low:g} deg", f"{high:g} deg"))
         return cls(math.radians(low), math.radians(high), None if axis is None else unit_axis(axis), source, soft)
@@ -69,7 +69,7 @@ class Range:
 
     def nearest(self, value: float) -> float:
         """Return the legal value nearest to `value`. Angles are not compared modulo a full turn."""
-        return min(max(real(value, "a value of a range"), self.low), self.high)
+        return min(max(check_real(value, "a value of a range"), self.low), self.high)
 
 
 def _format_empty_range(low: str, high: str) -> str:
@@ -86,7 +86,7 @@ def check_ends(pair: Any, label: str) -> tuple[float, float]:
     if not is_collection(pair) or len(pair) != 2:  # noqa: PLR2004
         message = f"the {label} is a pair (low, high); got {abbreviate(pair)}"
         raise InputError(message)
-    low, high = real(pair[0], "the low end of a range"), real(pair[1], "the high end of a range")
+    low, high = check_real(pair[0], "the low end of a range"), check_real(pair[1], "the high end of a range")
     if not low <= high:
         raise InputError(_format_empty_range(_format_angle(low), _format_angle(high)))
     checked = Range(low, high)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths.arguments import check_text
-from poise.maths.arrays import abbreviate, real
+from poise.maths.arrays import abbreviate, check_real
 from poise.maths.formatting import format_fields
 from poise.model.limit_checks import AxisTuple, checked_soft, convert_to_radians, is_collection, unit_axis
 from poise.model.limits.range import check_ends
@@ -143,7 +143,7 @@ def _check_side(half_angle: Any) -> tuple[float, float]:
     if is_collection(half_angle):
         low, high = check_ends(half_angle, "swing about an axis")
     else:
-        high = real(half_angle, "a half-angle of the swing")
+        high = check_real(half_angle, "a half-angle of the swing")
         low = -high
     if not -math.pi <= low <= 0.0 <= high <= math.pi:
         message = (

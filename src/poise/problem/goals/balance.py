@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arguments import check_entries, check_names, require
-from poise.maths.arrays import Floats, abbreviate, real
+from poise.maths.arguments import check_entries, check_names, check_type
+from poise.maths.arrays import Floats, abbreviate, check_real
 from poise.maths.formatting import format_fields
 from poise.maths.old_names import make_alias
 from poise.model.anatomy.rest_geometry import find_trunk_rows
@@ -92,7 +92,7 @@ class Balance(GoalValue):
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        margin_share = real(margin, "the margin of Balance")
+        margin_share = check_real(margin, "the margin of Balance")
         if not 0.0 <= margin_share <= 1.0:
             raise InputError(f"the margin of Balance is a share from 0 to 1, not {abbreviate(margin)}")
         # dataclasses.replace() passes the stored pairs.
@@ -110,7 +110,7 @@ class Balance(GoalValue):
 
     def support(self, skeleton: Skeleton) -> list[tuple[int, tuple[float, float, float]]]:
         """List the support rows with a point in each frame. Raises InputError where no feet are known."""
-        require(skeleton, Skeleton, "the skeleton")
+        check_type(skeleton, Skeleton, "the skeleton")
         if self.over is not None:
             return [(skeleton.index(name), point) for name, point in self.over]
         feet = [
@@ -122,7 +122,7 @@ class Balance(GoalValue):
 
     def moving(self, skeleton: Skeleton) -> set[int]:
         """Return the rows moved by this goal alone."""
-        require(skeleton, Skeleton, "the skeleton")
+        check_type(skeleton, Skeleton, "the skeleton")
         if self.joints is not None:
             return {skeleton.index(name) for name in self.joints}
         confident_roles = find_confident_roles(skeleton) if (skeleton.kinds == Kind.BALL).any() else ()
@@ -135,13 +135,13 @@ class Balance(GoalValue):
 
     def compute_mass_shares(self, skeleton: Skeleton) -> MassShares:
         """Return the masses of the skeleton's rows. Raises InputError where they are unknown."""
-        return compute_mass_shares(require(skeleton, Skeleton, "the skeleton"), self.masses)
+        return compute_mass_shares(check_type(skeleton, Skeleton, "the skeleton"), self.masses)
 
     carried: ClassVar[Any] = make_alias("Balance.carried", compute_mass_shares)
 
     def upward(self, skeleton: Skeleton) -> Floats:
         """Return the unit vector (3,) up."""
-        require(skeleton, Skeleton, "the skeleton")
+        check_type(skeleton, Skeleton, "the skeleton")
         if self.up is not None:
             return np.array(self.up)
         return np.eye(3)["xyz".index(skeleton.up or "y")]

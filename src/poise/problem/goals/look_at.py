@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, PoiseWarning, quote_value
-from poise.maths.arguments import require
+from poise.maths.arguments import check_type
 from poise.maths.arrays import Floats
 from poise.maths.formatting import format_fields
 from poise.model.limits import unit_axis
@@ -124,7 +124,7 @@ class LookAt(goal_base.PointTarget):
         """
         from poise.model.roles.gaze_direction import GazeDirection, find_gaze  # noqa: PLC0415  (slow to import, not needed with an axis)
 
-        require(skeleton, Skeleton, "the skeleton")
+        check_type(skeleton, Skeleton, "the skeleton")
         if not self.looks[1]:
             return GazeDirection(self.axis, "given")
         return find_gaze(skeleton, skeleton.index(self.joint))
@@ -138,7 +138,7 @@ class LookAt(goal_base.PointTarget):
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """Return the rotation share of each row. Raises InputError for a joint not above the goal's."""
-        path = require(skeleton, Skeleton, "the skeleton").way(skeleton.index(self.joint))
+        path = check_type(skeleton, Skeleton, "the skeleton").way(skeleton.index(self.joint))
         if self.over is None:
             rotating_rows = [row for row in path if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
             return {row: share for share, row in enumerate(rotating_rows[-_DEFAULT_JOINT_COUNT:], start=1)}

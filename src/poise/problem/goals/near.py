@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arguments import describe_value, require
+from poise.maths.arguments import check_type, describe_value
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.formatting import format_fields
 from poise.model.pose import Pose
@@ -95,7 +95,7 @@ class Near(GoalValue):
 
     def weights(self, skeleton: Skeleton) -> dict[int, float]:
         """Return the weight > 0 of each row with a preference."""
-        require(skeleton, Skeleton, "the skeleton")
+        check_type(skeleton, Skeleton, "the skeleton")
         if self.joints is None:
             return dict.fromkeys(range(len(skeleton)), self.weight)
         weights = parse_names_and_weights(self.joints, "the joints of Near")

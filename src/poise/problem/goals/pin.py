@@ -62,8 +62,8 @@ class Pin(GoalValue):
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        holds_rotation = check_bool(f"the rotation of the Pin of {quote_value(joint)}", rotation)
-        holds_position = check_bool(f"the position of the Pin of {quote_value(joint)}", position)
+        holds_rotation = check_bool(rotation, f"the rotation of the Pin of {quote_value(joint)}")
+        holds_position = check_bool(position, f"the position of the Pin of {quote_value(joint)}")
         if not (holds_rotation or holds_position):
             raise InputError(f"the Pin of {quote_value(joint)} holds nothing: rotation and position are both False")
         set_fields(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, quote_value
-from poise.maths.arrays import Floats, finite, freeze_array
+from poise.maths.arrays import Floats, check_finite, freeze_array
 from poise.maths.formatting import format_fields
 from poise.maths.rotations import split_transforms
 from poise.problem import goal_base
@@ -162,7 +162,7 @@ class Place(goal_base.GoalValue, FrozenValue):
         if isinstance(value, tuple) and len(value) == _PAIR_SIZE:
             return value
         label = f"the target of {self.joint!r}"
-        array = finite(value, label)
+        array = check_finite(value, label)
         if array.shape[-1:] == (self.width,):
             return array[..., :3], array[..., 3:]
         if array.shape[-2:] in {(3, 4), (4, 4)}:

@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, quote_value
-from poise.maths.arguments import check_entries, check_integer, require
+from poise.maths.arguments import check_entries, check_integer, check_type
 from poise.maths.arrays import Floats, abbreviate
 from poise.maths.formatting import format_fields
 from poise.model.skeleton import Skeleton
@@ -101,7 +101,7 @@ class Pole(PointTarget):
         InputError
             Where `joint` is not inside the limb, its tip has to be named, or a row of `chain` is not above the tip.
         """
-        middle, tip = require(skeleton, Skeleton, "the skeleton").index(self.joint), self.tip_row(skeleton)
+        middle, tip = check_type(skeleton, Skeleton, "the skeleton").index(self.joint), self.tip_row(skeleton)
         chain = [
             check_integer(row, "each row of the chain")
             for row in check_entries(chain, "the rows of the chain", "[2, 3]")
@@ -126,7 +126,7 @@ class Pole(PointTarget):
 
     def tip_row(self, skeleton: Skeleton) -> int:
         """Find the row of the limb's tip. InputError where `joint` has no child or several, and `tip` is None."""
-        row = require(skeleton, Skeleton, "the skeleton").index(self.tip if self.tip is not None else self.joint)
+        row = check_type(skeleton, Skeleton, "the skeleton").index(self.tip if self.tip is not None else self.joint)
         return row if self.tip is not None else self._find_only_child(skeleton, row)
 
     def _list_first_rows(self, skeleton: Skeleton, middle: int, tip: int, chain: Sequence[int]) -> list[int]:

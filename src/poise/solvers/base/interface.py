@@ -11,7 +11,7 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
-from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
 from poise.maths.formatting import format_fields
 from poise.model.limits import LIMIT_NAMES, is_soft
 from poise.model.skeleton import Kind
@@ -429,7 +429,7 @@ def check_answer(answer: Answer, solver_name: str, q_shape: tuple[int, int]) -> 
     """Check shape and values of an answer. Kernels would read out of bounds otherwise."""
     if answer.q.shape != q_shape:
         raise InputError(f"the solver {solver_name} answered with q of shape {answer.q.shape}; it has to be {q_shape}")
-    finite(answer.q, "q")
+    check_finite(answer.q, "q")
 
 
 def convert_custom_answer(answer: Answer, solver_name: str, q_shape: tuple[int, int]) -> Answer:
@@ -445,7 +445,7 @@ def convert_custom_answer(answer: Answer, solver_name: str, q_shape: tuple[int, 
 
 def _convert_column(values: Any, label: str, target_count: int, dtype: type) -> np.ndarray:
     """Convert values to an array (target_count,) of a type."""
-    array = finite(values, label, truths=True)
+    array = check_finite(values, label, accepts_bools=True)
     if array.shape != (target_count,):
         raise InputError(f"{label} has the shape {array.shape}; it has to be {(target_count,)}")
     return array.astype(dtype)

@@ -1,19 +1,22 @@
-"""Base class of the Jacobian methods, run by kernels/jacobian_methods.py."""
+"""Base class of the Jacobian methods, with their common options.
+
+kernels/jacobian_methods.py runs them.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
 from poise.kernels.layout import EFFECTOR_WEIGHT
-from poise.maths.arguments import count
-from poise.maths.arrays import Floats, abbreviate, allocate_aligned, find_simd_width, prepare_for_kernel, real
+from poise.maths.arguments import check_count, check_positive
+from poise.maths.arrays import Floats, allocate_aligned, check_real, prepare_for_kernel
 from poise.problem.dof_layout import POSITION
 from poise.problem.goals import GOAL_NAMES
 from poise.problem.plan import Plan
@@ -28,22 +31,35 @@ _MAX_CACHED_SETTINGS = 128  # settings in the cache
 
 
 class StepRule(NamedTuple):
-    """Step rule of a kernel: method code, two settings and patience.
+    """Step rule of a Jacobian method, for its kernel.
 
+    method_code              code of the rule in kernels/layout.py
+    rule_settings            two numbers; their meaning depends on the code, and unused ones are 0:
+                                 ADAPTIVE        initial gain, factor of the gain
+                                 OPTIMAL         both unused
+                                 PSEUDO_INVERSE  smallest used singular value as a share of the largest, unused
+                                 DAMPED          constant damping, damping per squared error
+                                 SELECTIVE       largest rotation of a singular direction [rad], unused
     patience_steps           number of steps without progress before a restart
     uses_finite_differences  whether the Jacobian is computed by finite differences
     """
 
     method_code: int
-    first_setting: float
-    second_setting: float
+    rule_settings: tuple[float, float]
     patience_steps: int
     uses_finite_differences: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class JacobianMethod:
-    """Options of all Jacobian methods."""
+    """Options and run of a Jacobian method. A method adds its step rule.
+
+    iterations  largest number of steps, those of restarts included
+    restarts    largest number of restarts after stalling
+    bend        [rad] initial rotation of all joints where no joint can lower the error; 0 switches it off
+    clamp       largest error used in one step: of a position in lengths of its chain, of a rotation in half turns
+    max_turn    [rad] largest rotation of a joint in one step
+    """
 
     iterations: int = 1000
     restarts: int = 100
@@ -53,10 +69,10 @@ class JacobianMethod:
 
     def __post_init__(self) -> None:
         for name in ("iterations", "restarts"):
-            object.__setattr__(self, name, count(name, getattr(self, name)))
+            object.__setattr__(self, name, check_count(getattr(self, name), name))
         for name in ("clamp", "max_turn"):
-            object.__setattr__(self, name, check_above_zero(name, getattr(self, name)))
-        object.__setattr__(self, "bend", real(self.bend, "bend"))
+            object.__setattr__(self, name, check_positive(getattr(self, name), name))
+        object.__setattr__(self, "bend", check_real(self.bend, "bend"))
         if not 0 <= self.bend < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
 
@@ -100,9 +116,7 @@ def _run_kernel(
         _get_max_residuals(plan, method.clamp),
         settings,
     )
-    solve_kernel = getattr(
-        kernels.jacobian_methods, f"{'free' if plan.kernel_limits is None else 'solve'}{find_simd_width()}"
-    )
+    solve_kernel = lm_engine.choose_kernel(kernels.jacobian_methods, has_limits=plan.kernel_limits is not None)
 
     def solve_range(first: int, last: int) -> None:
         solve_kernel(
@@ -119,16 +133,18 @@ def _run_kernel(
 def _compute_scratch_size(plan: Plan) -> int:
     """Compute the extra scratch size of kernels/jacobian_methods.py."""
     nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.term_table)
-    return get_or_compute(plan, "scratch", None, lambda: kernels.jacobian_methods.compute_scratch_size(nd, nu, m))
+    return get_or_compute(
+        plan, "jacobian_scratch_size", None, lambda: kernels.jacobian_methods.compute_scratch_size(nd, nu, m)
+    )
 
 
 def _pack_settings(method: JacobianMethod) -> Floats:
     """Pack the settings of kernels/jacobian_methods.py. Without restarts all iterations are used."""
-    rule = method.rule
-    patience_steps = rule.patience_steps if method.restarts else math.inf
+    step_rule = method.rule
+    patience_steps = step_rule.patience_steps if method.restarts else math.inf
     return np.array([
-        rule.method_code, rule.uses_finite_differences, method.iterations, method.restarts, patience_steps, method.bend,
-        method.max_turn, rule.first_setting, rule.second_setting,
+        step_rule.method_code, step_rule.uses_finite_differences, method.iterations, method.restarts, patience_steps,
+        method.bend, method.max_turn, *step_rule.rule_settings,
     ], dtype=np.float64)  # fmt: skip
 
 
@@ -137,7 +153,7 @@ _cached_settings = lru_cache(_MAX_CACHED_SETTINGS)(_pack_settings)
 
 def _get_max_residuals(plan: Plan, clamp: float) -> Floats:
     """Return the maximum residual (t,) of each term in a step."""
-    return get_or_compute(plan, "clamps", clamp, lambda: _compute_max_residuals(plan, clamp))
+    return get_or_compute(plan, "max_residuals", clamp, lambda: _compute_max_residuals(plan, clamp))
 
 
 def _compute_max_residuals(plan: Plan, clamp: float) -> Floats:
@@ -149,11 +165,3 @@ def _compute_max_residuals(plan: Plan, clamp: float) -> Floats:
         else:
             max_residuals[i] *= math.pi
     return max_residuals * plan.effectors[:, EFFECTOR_WEIGHT]
-
-
-def check_above_zero(option: str, value: Any) -> float:
-    """Check a number above 0, infinity included."""
-    number = real(value, option)
-    if not number > 0:
-        raise InputError(f"{option} must be a number above 0, not {abbreviate(value)}")
-    return number

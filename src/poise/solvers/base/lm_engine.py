@@ -40,7 +40,16 @@ from poise.kernels.layout import (
     EFFECTOR_WEIGHT,
 )
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, abbreviate, find_simd_width, get_scratch, prepare_for_kernel, real
+from poise.maths.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    abbreviate,
+    check_real,
+    find_simd_width,
+    get_scratch,
+    prepare_for_kernel,
+)
 from poise.model.joint_tree import match_names
 from poise.model.limit_bounds import clamp_angles
 from poise.model.limits import Range
@@ -71,7 +80,7 @@ def check_stiffness(value: Any) -> Stiffness:
 
 
 def _check_stiffness_number(value: Any, label: str) -> float:
-    number = real(value, label)
+    number = check_real(value, label)
     if not 0.0 <= number < math.inf:
         raise InputError(f"{label} must be a finite number from 0 up, not {abbreviate(value)}")
     return number
@@ -115,7 +124,17 @@ KERNEL_TOLERANCE_RATIO = 1 - 1e-6  # ratio of kernel to public tolerance, so rou
 
 @dataclass(frozen=True)
 class LmOptions:
-    """Iteration options of the engine. See kernels/arm_lm.py."""
+    """Iteration options of the engine.
+
+    iterations         largest number of steps of one attempt
+    restarts           largest number of restarts
+    damping            damping per squared error; lengths in units of the rig's size
+    min_damping        damping at an error of zero
+    candidate_count    starts compared for each restart of an arm
+    polish_iterations  largest number of steps from the best attempt where none met the goals
+    uses_race          whether the restart of an arm that finishes first wins; else the first in their order
+    preference_share   share of the way to a preferred pose covered by a step
+    """
 
     iterations: int
     restarts: int
@@ -134,6 +153,13 @@ class KernelOutput(NamedTuple):
     met: Bools
     iterations: Ints
     trace: Floats | None = None
+
+
+def choose_kernel(kernel_module: Any, *, has_limits: bool) -> Callable[..., None]:
+    """Return the kernel of a module for this processor. Trees without limits have a faster one."""
+    if find_simd_width() == 8:  # noqa: PLR2004
+        return kernel_module.solve8 if has_limits else kernel_module.free8
+    return kernel_module.solve4 if has_limits else kernel_module.free4
 
 
 def run_in_chunks(
@@ -285,9 +311,7 @@ class TreeEngine:
         trace_buffer, start_u = np.zeros((max_trace_rows, nu + 1)), prepare_for_kernel(start_u)
         preferences, preference_weights = problem.preference
         shared_inputs = preference_weights, plan.kernel_limits, settings
-        solve_kernel = getattr(
-            kernels.tree_lm, f"{'free' if plan.kernel_limits is None else 'solve'}{find_simd_width()}"
-        )
+        solve_kernel = choose_kernel(kernels.tree_lm, has_limits=plan.kernel_limits is not None)
 
         def solve_range(first: int, last: int) -> None:
             for preferred_u, begin, end in _split_by_preference(preferences, k, first, last):

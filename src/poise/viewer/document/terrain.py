@@ -17,7 +17,7 @@ from poise.ground.terrain.surface import Surface
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import terrain_of
 from poise.io import samples
-from poise.maths.arrays import Floats, Ints, finite, real
+from poise.maths.arrays import Floats, Ints, check_finite, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -45,8 +45,8 @@ def build_terrain_glb(terrain: Terrain, centre: ArrayLike, extent: float) -> byt
     own triangles; every other ground is a grid of heights.
     """
     centre_point, half_extent = (
-        finite(centre, "the centre of the ground", last=3),
-        real(extent, "the extent of the ground"),
+        check_finite(centre, "the centre of the ground", last_axis_length=3),
+        check_real(extent, "the extent of the ground"),
     )
     if centre_point.shape != (3,) or not 0.0 < half_extent < np.inf:
         raise InputError(f"the ground is shown around a point (x, y, z) up to a positive distance; got {half_extent:g}")

@@ -19,7 +19,7 @@ class Ikpy(adapter_base.InProcessAdapter):
     """`Chain.inverse_kinematics_frame` on links made from the arm."""
 
     name = "ikpy"
-    label: ClassVar[str] = _LIBRARY.label("ikpy")
+    versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("ikpy")
     goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Python library for serial chains (pip install ikpy)"

@@ -23,7 +23,7 @@ class Mink(adapter_base.InProcessAdapter):
     """`mink.solve_ik` with one FrameTask, integrated over unit time steps."""
 
     name = "mink"
-    label: ClassVar[str] = _LIBRARY.label("mink")
+    versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("mink")
     goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Python library on MuJoCo, by Kevin Zakka (pip install mink daqp)"

@@ -21,7 +21,7 @@ class Optik(adapter_base.InProcessAdapter):
     """`Robot.ik` on the arm's URDF."""
 
     name = "optik"
-    label: ClassVar[str] = _LIBRARY.label("optik")
+    versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("optik")
     goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Rust library with Python bindings (pip install optik-py)"

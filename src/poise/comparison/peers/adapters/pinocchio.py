@@ -23,7 +23,7 @@ class Pinocchio(InProcessAdapter):
     """Damped least squares in Python, with spherical joints for balls."""
 
     name = "pinocchio"
-    label: ClassVar[str] = _LIBRARY.label("pinocchio")
+    versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("pinocchio")
     goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "C++ library for rigid-body dynamics with Python bindings (pip install pin)"

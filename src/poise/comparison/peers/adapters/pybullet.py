@@ -25,7 +25,7 @@ class Pybullet(adapter_base.InProcessAdapter):
     """Null-space call for limited joints, else damped least squares."""
 
     name = "pybullet"
-    label: ClassVar[str] = _LIBRARY.label("pybullet")
+    versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("pybullet")
     goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Bullet's robotics API for Python (pip install pybullet)"

@@ -19,7 +19,7 @@ class Roboticstoolbox(adapter_base.InProcessAdapter):
     """`ETS.ik_LM` on elementary transforms made from the arm."""
 
     name = "roboticstoolbox"
-    label: ClassVar[str] = _LIBRARY.label("roboticstoolbox")
+    versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("roboticstoolbox")
     goals: ClassVar[tuple[str, ...]] = ("Position", "Place")
     keeps_limits = True
     source = "Robotics Toolbox for Python, by Peter Corke (pip install roboticstoolbox-python)"

@@ -67,7 +67,7 @@ class Three:
     """Node process solving and timing target after target."""
 
     name = "three"
-    label: ClassVar[str] = _read_label()
+    versioned_name: ClassVar[str] = _read_label()
     goals: ClassVar[tuple[str, ...]] = ("Position",)
     keeps_limits = True
     source = "JavaScript library for 3D graphics (npm install three)"
@@ -83,7 +83,7 @@ class Three:
             raise UnsupportedError(f"three.js only rotates bones; {slide_name!r} is a slide")
         node, folder = _find_node(), _find_folder()
         if node is None or folder is None:
-            raise NotInstalledError(self.missing() or _INSTALL_TEXT)
+            raise NotInstalledError(self.find_install_hint() or _INSTALL_TEXT)
         self.arm, (self.bones, tip) = arm, _build_bones(arm)
         self.process = subprocess.Popen(  # noqa: S603  (node and our own script)
             [node, str(_SCRIPT), str(folder)],
@@ -96,7 +96,7 @@ class Three:
         self._send(task)
 
     @staticmethod
-    def missing() -> str | None:
+    def find_install_hint() -> str | None:
         """Return the installation hint, or None if installed. Both node and three are needed."""
         if _find_folder() is None:
             return f"three.js is not installed: {_INSTALL_TEXT}"
@@ -106,7 +106,7 @@ class Three:
         """Solve for a point from values."""
         return self._send({"target": target.tolist(), "quaternions": self._to_bone_rotations(values).ravel().tolist()})
 
-    def read(self, raw: Any) -> AdapterResult:
+    def read_output(self, raw: Any) -> AdapterResult:
         """Convert its bones to values. A quaternion of length zero, as it sometimes writes, counts as no rotation."""
         quaternions = np.array(raw["quaternions"], dtype=np.float64).reshape(-1, 4)
         if not np.isfinite(quaternions).all() or raw["left"] is None:

@@ -15,7 +15,7 @@ from poise.ground.terrain.files.map_files import FARTHEST, Sheet, check_shape, r
 from poise.ground.terrain.heightmap import HeightMap
 from poise.ground.terrain.rays.plan_grid import PlanGrid
 from poise.maths.arguments import check_bool
-from poise.maths.arrays import Bools, Floats, abbreviate, finite, real
+from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real
 
 
 def map_of(
@@ -88,7 +88,7 @@ def _array(source: Any) -> Floats:
 def _checked(values: Floats, *, holes: bool) -> tuple[Floats, Bools | None]:
     """The posts, and which are missing, or None; sizes and values that make no ground are refused."""
     check_shape(values)
-    holes = check_bool("holes", holes)
+    holes = check_bool(holes, "holes")
     wrong = np.isinf(values) if holes else ~np.isfinite(values)
     if wrong.any():
         row, col = np.argwhere(wrong)[0]
@@ -108,7 +108,7 @@ def _checked(values: Floats, *, holes: bool) -> tuple[Floats, Bools | None]:
 def _extent(size: ArrayLike | None, sheet: Sheet, rows: int, cols: int) -> tuple[float, float]:
     if size is None:
         return sheet.size or (float(cols - 1), float(rows - 1))
-    given = finite(size, "the size of a height map")
+    given = check_finite(size, "the size of a height map")
     if given.shape not in ((), (1,), (2,)) or not (given > 0.0).all():
         message = (
             f"the size of a height map is one length or two (along x, along rows), above 0; got {abbreviate(size)}"
@@ -126,7 +126,7 @@ def _own_middle(sheet: Sheet, size: ArrayLike | None) -> tuple[float, float, flo
 
 
 def _middle(origin: ArrayLike, up: str) -> tuple[float, float, float]:
-    given = finite(origin, "the origin of a height map")
+    given = check_finite(origin, "the origin of a height map")
     if given.shape != (3,):
         message = f"the origin of a height map is three numbers; got an array of shape {given.shape}"
         raise InputError(message)
@@ -138,7 +138,7 @@ def _middle(origin: ArrayLike, up: str) -> tuple[float, float, float]:
 
 
 def _scale(height: Any) -> float:
-    scale = real(height, "the height of a height map")
+    scale = check_real(height, "the height of a height map")
     if not np.isfinite(scale):
         message = f"the height of a height map must be finite; got {scale:g}"
         raise InputError(message)

@@ -1,0 +1,131 @@
+"""Fast path for one target of a serial arm.
+
+One kernel call parses the target, solves and measures the error. Computing all fields of a Result takes longer than
+solving, so the remaining ones are computed on first access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import kernels, solvers
+from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_SIZE
+from poise.maths.arrays import Floats, Ints, find_simd_width
+from poise.model.skeleton import Kind
+from poise.problem.chain import pack_arm_arrays
+from poise.problem.plan import Plan
+from poise.problem.problem import Problem, Tolerance
+from poise.runtime.immutable_values import get_or_compute
+from poise.solvers.base.lm_engine import pack_arm_settings
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solving.result import Result
+from poise.solving.solve_settings import SolveSettings
+
+_NO_WORKSPACE = np.empty(0)
+_NO_FIELDS: Mapping[str, Any] = {}
+
+
+class ArmFastPath(NamedTuple):
+    """Constant arguments of kernels/arm_targets.py, with their scope.
+
+    packed_arm        constants of the arm, its goal and the solver, as one array
+    layout_numbers    numbers of joints and columns, and the type of the goal
+    base_transforms   base transforms of the arm, if equal in every pose; else None
+    can_change_start  whether any start is allowed: no unmoved joint lies on the chain
+    """
+
+    kernel: Callable[..., tuple[int, int, float, float]]
+    packed_arm: Floats
+    layout_numbers: Ints
+    base_transforms: Floats | None
+    can_change_start: bool
+
+
+def build_fast_path(
+    problem: Problem, solver: solvers.Solver, tolerance: Tolerance, settings: SolveSettings
+) -> ArmFastPath | None:
+    """Build the fast path of a serial arm, or None.
+
+    It serves skeletons of hinges and slides and is cached with the plan.
+    """
+    # The exact class: a subclass may solve in another way.
+    if type(solver) is not LevenbergMarquardt or settings.prefer != "first" or settings.trace:
+        return None
+    plan, start = problem.plan, problem.start
+    if (
+        problem.has_optional_goals
+        or problem.skeleton.loops
+        or solver.arm(problem) is None
+        or start.translations is not None
+        or start.scales is not None
+    ):
+        return None
+    return get_or_compute(
+        plan, "arm_fast_path", (solver, tolerance), lambda: _pack_fast_path(problem, solver, tolerance)
+    )
+
+
+def _is_base_fixed(plan: Plan) -> bool:
+    """Return whether the base of the arm is fixed."""
+    return all(plan.skeleton.kinds[row] == Kind.FIXED for row in plan.skeleton.way(plan.layout.base_row))
+
+
+def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) -> ArmFastPath | None:
+    arm, error_paths = solver.arm(problem), problem.error_paths
+    skeleton, plan = problem.skeleton, problem.plan
+    if arm is None or error_paths is None or plan.is_sheared or len(problem.goals) != 1 or not problem.goals[0].width:
+        return None
+    if (skeleton.kinds >= Kind.BALL).any() or not solver.iterations:
+        return None  # the kernel always iterates
+    if (len(error_paths.q_columns) + 7) * find_simd_width() > ARM_WORKSPACE_SIZE:
+        return None
+    kernel_settings = pack_arm_settings(arm, plan.unit, tolerance, solver.arm_options)
+    packed_arrays = pack_arm_arrays(problem, arm, kernel_settings, error_paths, problem.compute_max_errors(tolerance))
+    kernel = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
+    base_transforms = problem.rigid_base_transforms if _is_base_fixed(plan) else None
+    serves_any_start = set(error_paths.q_columns.tolist()) <= {node.q_start for node in plan.layout.nodes}
+    return ArmFastPath(kernel, *packed_arrays, base_transforms, serves_any_start)
+
+
+def make_kernel_buffer(q: Floats) -> Floats:
+    """Make the kernel buffer (1, nq + 4) of a start (nq,). The last four entries receive its output."""
+    buffer = np.empty((1, len(q) + ARM_RESULT_ROW))
+    buffer[0, :-ARM_RESULT_ROW] = q
+    return buffer
+
+
+def solve_on_fast_path(
+    fast_path: ArmFastPath, problem: Problem, targets: Floats, buffer: Floats, lazy_fields: tuple[Any, ...],
+    start_time: float,
+    extra_fields: Mapping[str, Any] = _NO_FIELDS,
+) -> Result | None:  # fmt: skip
+    """Solve for one target (1, W) from a `make_kernel_buffer` buffer.
+
+    Returns None where the general path must report a problem with the target or the start.
+
+    problem       gives the base of the arm
+    lazy_fields   a function and its first arguments; called with these, the target and the kernel output, it returns
+                  the remaining fields of the Result
+    extra_fields  further fields of the Result
+    """
+    kernel, packed_arm, layout, base_transforms, _ = fast_path
+    output = kernel(
+        packed_arm,
+        layout,
+        targets,
+        problem.rigid_base_transforms if base_transforms is None else base_transforms,
+        buffer,
+        0,
+        1,
+        _NO_WORKSPACE,
+    )
+    if output[0] < 0:  # the goal must parse the target, or the start is illegal: use the general path
+        return None
+    q = buffer[0, :-ARM_RESULT_ROW]
+    q.setflags(write=False)
+    return Result.from_frozen(
+        {"q": q, "reached": output[0] == 1, "lazy_source": (*lazy_fields, targets, output), **extra_fields}, start_time
+    )

@@ -1,0 +1,158 @@
+"""Solve for one target from one start pose.
+
+solve(), Prepared and Tracker use it.
+
+Everything independent of the start and the target is computed once per kind of goals and cached. Invalid starts and
+unusable solver answers are reported by the general path, `solve_batch`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise import solvers
+from poise.maths.arrays import Floats
+from poise.problem.goal_errors import ErrorPaths, compute_path_errors
+from poise.problem.goals import Goal
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, correct_shear
+from poise.solvers.base.interface import BUILTIN_PREFIX, Answer, Request, check_answer, convert_custom_answer
+from poise.solvers.natural.natural import Natural
+from poise.solving.arm_fast_path import ArmFastPath, build_fast_path, make_kernel_buffer, solve_on_fast_path
+from poise.solving.batch_result import solve_batch
+from poise.solving.diagnosis import read_restraints
+from poise.solving.result import Result
+from poise.solving.solve_settings import SolveSettings
+
+
+class SingleTargetSolve:
+    """Solver, tolerances and settings bound to a kind of problem.
+
+    It serves problems with goals of the same kinds on one skeleton.
+
+    can_skip_batch_steps  whether one target needs no batch steps; scale may be off by an exporter's rounding
+    can_change_start      whether the plan is valid for every start without translations and scales
+    """
+
+    def __init__(
+        self, problem: Problem, solver: solvers.Solver, tolerance: Tolerance, settings: SolveSettings, request: Request
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.tolerance = tolerance
+        self.settings = settings
+        self.request = request
+        self.error_bounds: Floats = problem.compute_error_bounds(tolerance)
+        is_simple_problem = not problem.has_optional_goals and settings.progress is None and not problem.skeleton.loops
+        # Scale is uniform on these paths, and in the plans of all starts without scales of their own.
+        self.error_paths: ErrorPaths | None = (
+            problem.error_paths if is_simple_problem and not problem.plan.is_sheared else None
+        )
+        self.can_skip_batch_steps: bool = is_simple_problem and (
+            self.error_paths is not None or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
+        )
+        self.q_shape: tuple[int, int] = 1, problem.skeleton.nq
+        # A solver that wraps another may pass on its answer unchecked. (`is_builtin` would cost another call.)
+        self._is_builtin = type(solver).__module__.startswith(BUILTIN_PREFIX) and not hasattr(solver, "inner")
+        start = problem.start
+        self.can_change_start: bool = (
+            start.translations is None and start.scales is None and not len(problem.plan.layout.fixed_columns)
+        )
+        self._fast_path = build_fast_path(problem, solver, tolerance, settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SingleTargetSolve, (self.problem, self.solver, self.tolerance, self.settings, self.request)
+
+    def find_fast_path(self, problem: Problem) -> ArmFastPath | None:
+        """Find the fast path for a start, or None."""
+        if self._fast_path is None or self._fast_path.can_change_start or problem is self.problem:
+            return self._fast_path
+        return build_fast_path(problem, self.solver, self.tolerance, self.settings)
+
+    def solve(
+        self,
+        problem: Problem,
+        targets: Floats,
+        clamped_joints: tuple[str, ...],
+        start_time: float,
+        goals: tuple[Goal, ...] | None = None,
+    ) -> Result:
+        """Solve for one target (1, W). The problem has goals of the same kinds as this one."""
+        extra_fields = {} if goals is None else {"goals": goals}
+        fast_path = None if self._fast_path is None else self.find_fast_path(problem)
+        if fast_path is not None:
+            fields = self.build_lazy_arm_fields, problem, clamped_joints
+            result = solve_on_fast_path(
+                fast_path, problem, targets, make_kernel_buffer(problem.start.q), fields, start_time, extra_fields
+            )
+            if result is not None:
+                if self.settings.progress is not None:
+                    self.settings.progress(1)
+                return result
+        if not self.can_skip_batch_steps or (
+            self.error_paths is None and problem.plan.length_error > MIN_REFINED_LENGTH_ERROR
+        ):
+            return solve_batch(
+                problem, targets, self.solver, self.tolerance, self.request, (), clamped_joints, start_time, goals
+            )
+        answer = self.solver.run(problem, targets, self.tolerance, self.request)
+        if not self._is_builtin:
+            answer = convert_custom_answer(answer, self.solver.name, self.q_shape)
+        elif answer.q.shape != self.q_shape or not np.isfinite(answer.q).all():
+            check_answer(answer, self.solver.name, self.q_shape)
+        error_paths = self.error_paths
+        errors = (
+            problem.compute_errors(answer.q, targets)
+            if error_paths is None
+            else compute_path_errors(error_paths, answer.q, targets)
+        )
+        if error_paths is None and answer.met[0] and not (errors <= self.error_bounds).all():
+            answer = correct_shear(problem, self.solver, targets, self.tolerance, self.request, answer)
+            errors = problem.compute_errors(answer.q, targets)
+        fields = {
+            "q": answer.q[0],
+            "errors": errors[0],
+            "reached": bool((errors <= self.error_bounds).all()),
+            "lazy_source": (self.build_lazy_fields, problem, clamped_joints, targets, answer),
+            **extra_fields,
+        }
+        return Result(fields, start_time)
+
+    def build_lazy_fields(
+        self, problem: Problem, clamped_joints: tuple[str, ...], targets: Floats, answer: Answer
+    ) -> dict[str, Any]:
+        """Build the remaining fields of a Result on demand."""
+        return self._build_common_fields(problem, clamped_joints, targets) | {
+            "iterations": answer.iterations.reshape(()),
+            "joint_updates": answer.joint_updates.reshape(()),
+            "trace": answer.trace,
+            "solutions_q": answer.solutions,
+        }
+
+    def build_lazy_arm_fields(
+        self, problem: Problem, clamped_joints: tuple[str, ...], targets: Floats, output: tuple[Any, ...]
+    ) -> dict[str, Any]:
+        """Build the remaining fields of a fast-path Result. `output` holds reached, iterations and errors."""
+        _, iteration_count, *errors = output
+        return self._build_common_fields(problem, clamped_joints, targets) | {
+            "errors": np.array(errors[: len(problem.measures)]),
+            "iterations": np.array(iteration_count),
+            "joint_updates": np.array(iteration_count * len(problem.joints)),
+            "trace": None,
+            "solutions_q": None,
+        }
+
+    def _build_common_fields(
+        self, problem: Problem, clamped_joints: tuple[str, ...], targets: Floats
+    ) -> dict[str, Any]:
+        return {
+            "problem": problem,
+            "targets": targets,
+            "solver": self.solver.name,
+            "natural": isinstance(self.solver, Natural),
+            "moved_inside": clamped_joints,
+            "tolerances": self.tolerance,
+            "restrained": self.solver if read_restraints(self.solver) else None,
+        }
