@@ -206,9 +206,9 @@ class _StageReport:
         }
 
     def _describe_animation(self, prim: Any) -> dict[str, Any]:
-        """Describe an animation: joints, block of times [time codes], blocks of three channels.
+        """Describe an animation: joints, block of times, blocks of three channels.
 
-        A missing channel is None.
+        Times are in time codes. A missing channel is None.
         """
         animation = self.usd_skel.Animation(prim)
         attributes = [getattr(animation, f"Get{name.capitalize()}Attr")() for name in _CHANNELS]

@@ -1,3 +1,3 @@
-"""Version number of Poise, read by the build for the metadata of the package."""
+"""Version number of Poise. The build reads it for the metadata of the package."""
 
 __version__ = "0.2.0"

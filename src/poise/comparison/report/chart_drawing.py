@@ -1,4 +1,7 @@
-"""Charts of the page as SVG: curves, rows of bars, figures with captions."""
+"""Charts of the page: curves, rows of bars, figures with captions.
+
+They are written as SVG.
+"""
 
 from __future__ import annotations
 

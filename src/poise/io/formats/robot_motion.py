@@ -1,4 +1,4 @@
-"""Format of robot motion: npz files in the layout of robot learning libraries.
+"""Robot motion as npz, in the layout of robot learning libraries.
 
 `poise.save(clip, "walk.npz")` writes it; `poise.load_motion` reads it.
 

@@ -1,4 +1,4 @@
-"""Extras of a glTF document as a whole: unit, up axis, aliases and chains.
+"""Extras of a glTF document: unit, up axis, aliases and chains.
 
 `asset.extras.poise` of documents built from a skeleton:
 

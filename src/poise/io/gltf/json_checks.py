@@ -1,4 +1,4 @@
-"""JSON of a glTF document: parser, checks of its values, errors and notes."""
+"""glTF documents as JSON: parser, checks of values, errors and notes."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _format_value(value: Any) -> str:
 
 
 class NoteCollector:
-    """Collector of sentences for `Rig.notes`, one for each kind of repair or ignored content."""
+    """Collector of sentences for `Rig.notes`. Each kind of repair or ignored content has one sentence."""
 
     def __init__(self, *sentences: str) -> None:
         self._names: dict[str, list[str]] = {sentence: [] for sentence in sentences}

@@ -1,4 +1,4 @@
-"""Source document of a glTF skeleton: the file content and the rig read from it."""
+"""Source document of a glTF skeleton: file content and its rig."""
 
 from __future__ import annotations
 
