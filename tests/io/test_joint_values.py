@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import poise
 from poise.errors import FileError, UnsupportedError
-from poise.io.formats import bvh, urdf, value_table
+from poise.io.formats import bvh, urdf
+from poise.io.formats import joint_values as value_format
 from poise.io.registry import list_formats, save
 from poise.maths import rotations
 from poise.model.clip import Clip
@@ -32,7 +33,7 @@ POSE = Pose(SKELETON, np.array([1, 2, 3, *TURN, 0.1, 1 / 3, *rotations.inverse(T
 
 
 def written(thing, path):
-    value_table.write(thing, path, thing.skeleton)
+    value_format.write(thing, path, thing.skeleton)
     return path.read_text()
 
 
@@ -44,9 +45,9 @@ def random_poses(shape, seed=3):
 
 
 def test_the_suffixes_are_registered_for_writing_only(tmp_path):
-    assert list_formats()[".json"] is value_table
-    assert list_formats()[".csv"] is value_table
-    assert not hasattr(value_table, "read")
+    assert list_formats()[".json"] is value_format
+    assert list_formats()[".csv"] is value_format
+    assert not hasattr(value_format, "read")
     save(POSE, tmp_path / "pose.json")
     assert (tmp_path / "pose.json").is_file()
 
@@ -91,7 +92,7 @@ def test_a_clip_has_times(tmp_path, suffix):
         assert json.loads(text)["times"] == [0.0, 0.25, 1.5]
     else:
         assert [line.split(",")[0] for line in text.splitlines()] == ["time", "0.0", "0.25", "1.5"]
-    np.testing.assert_allclose(value_table.load_values(path, SKELETON).q, clip.poses.q, rtol=4e-16)
+    np.testing.assert_allclose(value_format.load_values(path, SKELETON).q, clip.poses.q, rtol=4e-16)
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
@@ -104,7 +105,7 @@ def test_real_rigs(data, tmp_path, suffix):
     for thing in (panda.pose, walk):
         path = tmp_path / f"again{suffix}"
         written(thing, path)
-        again = value_table.load_values(path, thing.skeleton)
+        again = value_format.load_values(path, thing.skeleton)
         expected = thing.poses.q if isinstance(thing, Clip) else thing.q
         np.testing.assert_allclose(again.q.reshape(expected.shape), expected, rtol=1e-15, atol=1e-16)
 
@@ -119,7 +120,7 @@ def test_the_order_of_columns_and_a_missing_mimic_do_not_matter(tmp_path):
         axes=SKELETON.axes, couplings=SKELETON.couplings,
     )  # fmt: skip
     path.write_text("\ufeff" + "\r\n".join(",".join(line[-2::-1]) for line in lines) + "\r\n\r\n")
-    np.testing.assert_allclose(value_table.load_values(path, skeleton).q, POSE.q[None], rtol=4e-16)
+    np.testing.assert_allclose(value_format.load_values(path, skeleton).q, POSE.q[None], rtol=4e-16)
 
 
 def test_quaternions_are_scaled_to_length_one(tmp_path):
@@ -127,7 +128,7 @@ def test_quaternions_are_scaled_to_length_one(tmp_path):
     document = json.loads(written(POSE, path))
     document["joints"]["root"][3:] = (10 * TURN).tolist()
     path.write_text(json.dumps(document))
-    np.testing.assert_allclose(value_table.load_values(path, SKELETON).q, POSE.q, rtol=1e-15)
+    np.testing.assert_allclose(value_format.load_values(path, SKELETON).q, POSE.q, rtol=1e-15)
 
 
 def test_what_joint_values_cannot_hold_is_refused(tmp_path):
@@ -136,15 +137,15 @@ def test_what_joint_values_cannot_hold_is_refused(tmp_path):
     assert written(Pose(SKELETON, POSE.q, translations=moved), path)
     moved[2] = 1.0
     with pytest.raises(UnsupportedError, match="these have one: slide"):
-        value_table.write(Pose(SKELETON, POSE.q, translations=moved), path, SKELETON)
+        value_format.write(Pose(SKELETON, POSE.q, translations=moved), path, SKELETON)
     with pytest.raises(UnsupportedError, match="these have one: root, hinge"):
-        value_table.write(Pose(SKELETON, POSE.q, scales=np.full((6, 3), 2.0)), path, SKELETON)
+        value_format.write(Pose(SKELETON, POSE.q, scales=np.full((6, 3), 2.0)), path, SKELETON)
     clip = Clip(np.zeros(1), POSE.with_q(POSE.q[None]), "walk")
     with pytest.raises(UnsupportedError, match=r"this rig has clips; .* clips: 'walk'"):
-        value_table.write(Rig(SKELETON, POSE, (clip,)), path, SKELETON)
+        value_format.write(Rig(SKELETON, POSE, (clip,)), path, SKELETON)
     odd = Skeleton.build(["a", "a.w", "time"], [-1, 0, 1], [Kind.BALL, Kind.HINGE, Kind.HINGE], axes=np.ones((3, 3)))
     with pytest.raises(UnsupportedError, match=r"the same name: a\.w; save to a \.json file"):
-        value_table.write(Pose(odd, odd.rest_q), tmp_path / "no.csv", odd)
+        value_format.write(Pose(odd, odd.rest_q), tmp_path / "no.csv", odd)
 
 
 # --- bad files -------------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ def test_bad_json(tmp_path, text, match):
     path = tmp_path / "bad.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError, match=match):
-        value_table.load_values(path, SKELETON)
+        value_format.load_values(path, SKELETON)
 
 
 HEAD = "root.px,root.py,root.pz,root.w,root.x,root.y,root.z,hinge,slide,b.w,b.x,b.y,b.z".replace("b.", "ball.")
@@ -230,7 +231,7 @@ def test_bad_csv(tmp_path, text, match):
     )  # fmt: skip
     path.write_text(text)
     with pytest.raises(FileError, match=match):
-        value_table.load_values(path, skeleton)
+        value_format.load_values(path, skeleton)
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -240,7 +241,7 @@ def test_mutated_files_give_a_pose_or_a_file_error(tmp_path, junk, start, end, s
     text = written(POSE, path)
     path.write_text(text[:start] + junk + text[end:], encoding="utf-8", errors="ignore")
     try:
-        pose = value_table.load_values(path, SKELETON)
+        pose = value_format.load_values(path, SKELETON)
     except FileError as error:
         assert str(path) in str(error)  # noqa: PT017  (a pose would be right as well)
     else:
@@ -254,7 +255,7 @@ def test_twenty_thousand_joints_are_no_hang(tmp_path, suffix):
     skeleton = Skeleton.build([f"joint {i}" for i in range(n)], range(-1, n - 1), [Kind.BALL] * n)
     pose = Pose(skeleton, skeleton.rest_q)
     with no_hang():
-        value_table.write(pose, tmp_path / f"long{suffix}", skeleton)
+        value_format.write(pose, tmp_path / f"long{suffix}", skeleton)
     with no_hang():
-        again = value_table.load_values(tmp_path / f"long{suffix}", skeleton)
+        again = value_format.load_values(tmp_path / f"long{suffix}", skeleton)
     np.testing.assert_array_equal(again.q.reshape(-1), pose.q)

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from poise.kernels.ccd_goals import compute_ball_rotation, compute_best_hinge_angle
+from poise.kernels.ccd_goals import compute_ball_rotation, compute_weighted_hinge_angle
 from poise.kernels.ccd_position import halve_rotation
 from poise.kernels.chain_kinematics import EffectorTarget, GoalWeights
 from poise.kernels.jit import kernel
@@ -57,7 +57,7 @@ def test_the_hinge_step_is_the_minimiser_of_all_goals_inside_its_range(seed, kin
     axis /= np.linalg.norm(axis)
     low, high = np.sort(rng.uniform(-5, 5, size=2))
     value = rng.uniform(low, high)
-    best = entered(compute_best_hinge_angle)(Vec(*axis), value, low, high, 1.0, math.inf, now, wanted, weights)
+    best = entered(compute_weighted_hinge_angle)(Vec(*axis), value, low, high, 1.0, math.inf, now, wanted, weights)
     angles = np.linspace(low, high, 3000)
     errors = error(rotations.about(axis, angles - value), now, wanted, weights)
     assert low <= best <= high
@@ -108,7 +108,7 @@ def test_a_stiff_hinge_goes_half_of_a_quarter_turn():
     still, z = Quat(1.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 1.0)
     now, wanted = (EffectorTarget(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
     for ease, expected in ((1.0, 90.0), (0.5, 45.0), (0.25, math.degrees(math.atan(1 / 3)))):
-        angle = entered(compute_best_hinge_angle)(
+        angle = entered(compute_weighted_hinge_angle)(
             z, 0.0, -4.0, 4.0, ease, math.inf, now, wanted, GoalWeights(1.0, 0.0, 0.0)
         )
         assert math.isclose(math.degrees(angle), expected, rel_tol=1e-12)

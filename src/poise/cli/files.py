@@ -1,4 +1,4 @@
-"""Files of a command: loading, clip selection, checks of outputs."""
+"""Input and output files of commands: loading, clips, saving, conflicts."""
 
 from __future__ import annotations
 

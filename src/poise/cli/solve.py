@@ -32,8 +32,8 @@ from poise.cli.files import (
     select_clip,
 )
 from poise.cli.goal_options import GOAL_HELP, GoalOptions, build_goals
-from poise.cli.joint_groups import GroupedCommand, read_groups
 from poise.cli.progress import show_progress
+from poise.cli.repeated_joints import GroupedCommand, read_groups
 from poise.cli.solve_result import build_header, find_max_error, write_csv, write_csv_rows, write_json_rows, write_npy
 from poise.cli.solver_options import make_solver
 from poise.cli.target_file import TargetTable, open_target_table

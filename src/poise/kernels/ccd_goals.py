@@ -1,7 +1,7 @@
 # pyright: standard
-"""Cyclic coordinate descent for all goals of one joint.
+"""Cyclic coordinate descent for several goals at the tip.
 
-Joints may have stiffness and limits.
+Any mix of position, rotation and direction of the last joint; other joints may have stiffness and limits.
 
 The error of kernels/chain_kinematics.py, as a function of one hinge angle alone, is const - 2 [k21 cos phi + k3 sin
 phi]:
@@ -92,7 +92,7 @@ def perpendicular_dot(axis, a, b):
 
 
 @inline
-def compute_best_hinge_angle(axis, value, low, high, joint_weight, max_rotation, current_tip, target, weights):
+def compute_weighted_hinge_angle(axis, value, low, high, joint_weight, max_rotation, current_tip, target, weights):
     """Compute the best hinge value in its range. `current_tip` is the tip rotated by `value`."""
     rotation_error = compute_rotation_error(current_tip.rotation, target.rotation)
     axial_part = axis.x * rotation_error.x + axis.y * rotation_error.y + axis.z * rotation_error.z
@@ -188,7 +188,7 @@ def step_joint(chain, i, max_rotation, weights, tip, target, x, davenport):
         step_ball(chain, i, max_rotation, weights, tip, target, x, davenport)
     elif joint.link_kind == HINGE:
         current_tip = rotate_target(tip, from_axis_angle(joint.axis, x[i, 0]))
-        x[i, 0] = compute_best_hinge_angle(
+        x[i, 0] = compute_weighted_hinge_angle(
             joint.axis, x[i, 0], joint.low, joint.high, joint_weight, max_rotation, current_tip, target, weights
         )
     elif joint.link_kind == SLIDE:

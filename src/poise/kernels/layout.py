@@ -1,8 +1,11 @@
-"""Constants shared by packing code and kernels: kinds, columns, rules, workspace sizes.
+"""Constants of packed arrays and kernels: kinds, columns, rules, workspace sizes.
 
 Python packs rows of numbers and kernels read them; both use the column numbers defined here. This module imports no
 Numba, so that packing does not wait for it. A kernel freezes these numbers when it is compiled, and its cache stamp
 covers this file: changing a number recompiles every kernel.
+
+A joint's transform is A . motion . B: A is the rest transform from the parent, B a constant one after the motion. A
+term is one measured quantity of a goal, a node one joint of the packed tree.
 
 Column names start with the kind of row (FK_, PATH_, NODE_, ...); names ending in _ROW or _SETTINGS are the row lengths.
 The heading of each group names the modules that document its arrays. Rows of a live frame, read by the grounder only,

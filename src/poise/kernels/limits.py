@@ -153,20 +153,22 @@ def clamp_rotation(limit, q):
     if limit_kind != SWING_TWIST and limit_kind != EULER_BOX:
         return q
     frame = read_quat_at(limit, LIMIT_FRAME)
-    axis_part = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
+    vector_part = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
     if limit_kind == SWING_TWIST:
-        if _is_inside_swing_twist(limit, q.w, axis_part):
+        if _is_inside_swing_twist(limit, q.w, vector_part):
             return q
-        is_legal, clamped = _clamp_swing_twist(limit, Quat(q.w, axis_part.x, axis_part.y, axis_part.z))
+        is_legal, clamped = _clamp_swing_twist(limit, Quat(q.w, vector_part.x, vector_part.y, vector_part.z))
     else:
-        is_legal, clamped = _clamp_euler_box(limit, Quat(q.w, axis_part.x, axis_part.y, axis_part.z))
+        is_legal, clamped = _clamp_euler_box(limit, Quat(q.w, vector_part.x, vector_part.y, vector_part.z))
     if is_legal:
         return q
-    axis_part = rotate(frame, Vec(clamped.x, clamped.y, clamped.z))
+    vector_part = rotate(frame, Vec(clamped.x, clamped.y, clamped.z))
     # The same sign as q, so that callers may take differences and means of the two.
-    result_sign = -1.0 if q.w * clamped.w + q.x * axis_part.x + q.y * axis_part.y + q.z * axis_part.z < 0.0 else 1.0
+    result_sign = (
+        -1.0 if q.w * clamped.w + q.x * vector_part.x + q.y * vector_part.y + q.z * vector_part.z < 0.0 else 1.0
+    )
     return Quat(
-        result_sign * clamped.w, result_sign * axis_part.x, result_sign * axis_part.y, result_sign * axis_part.z
+        result_sign * clamped.w, result_sign * vector_part.x, result_sign * vector_part.y, result_sign * vector_part.z
     )
 
 
@@ -432,9 +434,9 @@ def find_blocked_directions(limit, q, push):
     without its part along them stays legal to first order.
     """
     frame, zero = read_quat_at(limit, LIMIT_FRAME), Vec(0.0, 0.0, 0.0)
-    axis_part = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
+    vector_part = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
     if limit[LIMIT_KIND] == SWING_TWIST:
-        limit_rotation = Quat(q.w, axis_part.x, axis_part.y, axis_part.z)
+        limit_rotation = Quat(q.w, vector_part.x, vector_part.y, vector_part.z)
         gradient_a, gradient_b, gradient_c = (
             _compute_swing_gradient(limit, limit_rotation),
             _compute_twist_gradient(limit, limit_rotation),
@@ -442,7 +444,7 @@ def find_blocked_directions(limit, q, push):
         )
     else:
         gradient_a, gradient_b, gradient_c = _compute_box_gradients(
-            limit, Quat(q.w, axis_part.x, axis_part.y, axis_part.z)
+            limit, Quat(q.w, vector_part.x, vector_part.y, vector_part.z)
         )
     local_push = rotate(conjugate(frame), push)
     # Gradients of bounds violated by the push, orthogonalised by Gram-Schmidt.

@@ -1,4 +1,4 @@
-"""Goals, and problems as arrays for the kernels.
+"""Goals, problems, and their packed arrays for the kernels.
 
 `goals/` holds one class per goal. `problem.py` joins goals and start poses to a Problem; `dof_layout.py` lists the
 degrees of freedom, `tree_packing.py` and `plan.py` pack them as arrays. `chain.py` and `limb.py` pack the special

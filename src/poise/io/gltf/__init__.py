@@ -1,4 +1,9 @@
-"""glTF: `reader` turns documents into rigs, `writer` encodes rigs.
+"""glTF files: documents read as rigs, and rigs written as documents.
 
-`container` and `accessors` decode the bytes, `extras` holds Poise's own keys, `draft` edits a document.
+reader, skeleton_reader     rigs of documents: nodes, skins, clips
+writer, draft               documents of rigs; edits of an existing document
+container, accessors        bytes of GLB files and buffers, arrays of accessors
+json_checks                 checks of the JSON, errors and notes
+source_document             document kept with a skeleton, for saving
+node_extras, asset_extras   keys of Poise in nodes and documents
 """

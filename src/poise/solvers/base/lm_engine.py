@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt engines for arms and trees, with restarts and searches.
+"""Levenberg-Marquardt engines: serial arms, trees, restarts, several solutions.
 
 Steps are damped least squares in dual form, x += J^T (J J^T + l I)^-1 e: the system has the size of the goals, not of
 the rig. The damping follows the squared error, so no line search is needed. Values at a limit with an outward gradient
@@ -91,7 +91,7 @@ def compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
 
     Raises UnknownNameError for unknown names, and for globs without a match.
     """
-    return get_or_compute(skeleton, "eases", stiffness, lambda: _compute_mobilities(skeleton, stiffness))
+    return get_or_compute(skeleton, "mobilities", stiffness, lambda: _compute_mobilities(skeleton, stiffness))
 
 
 def _compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
@@ -458,7 +458,7 @@ def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
             dofs[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], DOF_WEIGHT] *= mobilities[node.row]
         return dofs
 
-    return get_or_compute(plan, "eased", stiffness, scale_dofs)
+    return get_or_compute(plan, "scaled dofs", stiffness, scale_dofs)
 
 
 def extend_seeds(seeds: Floats, seed_count: int) -> Floats:
