@@ -103,12 +103,14 @@ def one_by_one(flat: Floats, k: int, w: int) -> Floats:
 def tree_call(problem: Any, u: Floats, kind: LaneKind) -> tuple[Call, Floats]:
     """Return a call that places all nodes for configurations u (n, nu), and where it writes the last node's place."""
     tree = problem.plan
-    rows, wide, w = 3 * len(tree.terms), 7 * len(tree.terms), kind.width
-    work = allocate_aligned(compute_workspace_size(len(tree.nodes), len(tree.layout.dofs), tree.layout.nu, rows, wide))
+    rows, wide, w = 3 * len(tree.term_table), 7 * len(tree.term_table), kind.width
+    work = allocate_aligned(
+        compute_workspace_size(len(tree.node_table), len(tree.layout.dofs), tree.layout.nu, rows, wide)
+    )
     arrays = TreeArrays(
-        tree.nodes,
+        tree.node_table,
         tree.layout.dofs,
-        tree.terms,
+        tree.term_table,
         tree.effectors,
         tree.path_nodes,
         tree.row_ranges,

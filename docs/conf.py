@@ -60,6 +60,7 @@ smartquotes = False  # quotes in code and names stay what they are typed as
 nitpicky = True
 nitpick_ignore = [
     ("py:class", "jax.jaxlib._jax.Array"),  # JAX's own name of jax.Array, which no module has
+    *[("py:class", name) for name in ("_Reached", "_Number", "_Outcome")],  # type variables of Result
     ("py:class", "GazeDirection"),  # of a module that is not imported before it is needed
 ]
 suppress_warnings = [

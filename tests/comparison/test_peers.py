@@ -106,7 +106,7 @@ class Scores:
         before = target.copy()
         raw = made.solve(target, self.arm.q_to_values(start.q))
         np.testing.assert_array_equal(target, before)
-        values, claims, iterations = made.read(raw)
+        values, claims, iterations = made.read_output(raw)
         seconds = made.read_seconds(raw)
         self.seconds += seconds or 0.0
         assert iterations is None or iterations >= 0

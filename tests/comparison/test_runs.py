@@ -37,7 +37,7 @@ class Noted:
             raise RuntimeError(message)
         return target
 
-    def read(self, raw):
+    def read_output(self, raw):
         del raw
         seconds = {"clock": 1.0, "stopped": 0.0}.get(self.name)
         return MethodOutput(self.task.start.q + 0.1, claims_reached=True, iterations=3, seconds=seconds)

@@ -78,13 +78,9 @@ def limits(
         check_writable(change.path)
         write_atomically(change.path, change.new_text.encode())
     if as_json:
-        typer.echo(
-            json.dumps(
-                _build_change_json(change, file, is_written=bool(change.added_limits) and not dry_run)
-                | {"units": build_units(rig.skeleton.metres_per_unit)},
-                indent=1,
-            )
-        )
+        change_json = _build_change_json(change, file, is_written=bool(change.added_limits) and not dry_run)
+        units = build_units(rig.skeleton.metres_per_unit)
+        typer.echo(json.dumps({**change_json, "units": units}, indent=1))
     else:
         say(*_format_change(change, dry_run=dry_run))
 

@@ -425,7 +425,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
         loop_text = format_open_loops(problem, shown_q, self.tolerances) if problem.skeleton.loops and is_missed else ""
         outside_text = (
             format_joints_outside(problem.skeleton, shown_q[0])
-            if frame_motion is not None and frame_motion.is_outside
+            if frame_motion is not None and frame_motion.starts_outside_limits
             else ""
         )
         pose_message = "; ".join(filter(None, (outside_text, loop_text)))

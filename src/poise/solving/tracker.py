@@ -131,7 +131,7 @@ class FrameMotion:
     previous_q, solved_q  (nq,) the pose shown in the previous frame, and the latest one of the solver
     motion                how the shown pose moves from one to the other in `seconds`
     spent_budget          name of the budget used up before the goals were met, or ""
-    is_outside            whether the previous pose was outside its limits
+    starts_outside_limits whether the previous pose was outside its limits
     """
 
     previous_q: Floats

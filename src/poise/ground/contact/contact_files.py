@@ -113,7 +113,7 @@ def save_contacts(contacts: Contacts, path: str | PathLike[str], clip: str) -> N
 
 
 def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> None:
-    """Old form of `save_contacts`, with the path first. Accessing it as `poise.write_contacts` warns."""
+    """Old form of `save_contacts`, with the path first. The package warns about it."""
     save_contacts(contacts, path, clip)
 
 
