@@ -395,6 +395,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "extend.write_atomically": {"path": Path("none"), "data": b""},
     "extend.checked_soft": {"soft": 0.0},
     "Pose.__getitem__": {"index": 0},
+    "Result.__getitem__": {"index": 0},
     "Result.length": {"value": 0.1},
     "Rig.clip": {"name": "humanoid"},
     "Skeleton": {
@@ -478,6 +479,7 @@ REFUSED = {
     "Near.with_target",
     "Pin.parse",
     "Pin.with_target",
+    "Result.__getitem__",
     "Rig.named_pose",
     "Terrain.mesh",
     "extend.read_bytes",
