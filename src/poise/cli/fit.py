@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 import typer
 
 from poise.call_clock import count_seconds
+from poise.cli.convert import UpAxisXYZ
 from poise.cli.files import (
     IncludeRoot,
     check_not_an_input,
@@ -24,6 +24,7 @@ from poise.cli.files import (
 from poise.cli.target_file import check_regular_file, map_npy
 from poise.cli.terminal import say
 from poise.cli.units import build_units
+from poise.conversion.rig_edits import compute_axis_rotation
 from poise.errors import FileError, InputError, UnsupportedError, join_names
 from poise.io.markers import Markers, load_markers
 from poise.io.registry import MARKER_FORMATS
@@ -35,15 +36,6 @@ from poise.solving.fit import Fitted
 from poise.solving.fit import fit as fit_skeleton
 
 _ARRAY_FPS = 30.0  # frames per second of a .npy file without --fps, as in poise.fit()
-_UP_DIRECTIONS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-
-
-class PositionsUpAxis(StrEnum):
-    """Up axis of positions: x, y or z."""
-
-    X = "x"
-    Y = "y"
-    Z = "z"
 
 
 class JointPositions(NamedTuple):
@@ -103,7 +95,7 @@ def fit(
         typer.Option("--scale", help="multiply positions; default: into the rig's unit where both units are known"),
     ] = None,
     up: Annotated[
-        PositionsUpAxis | None,
+        UpAxisXYZ | None,
         typer.Option("--up", help="up axis of the positions; default: that of the file, else the rig's"),
     ] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
@@ -207,8 +199,7 @@ def convert_positions(
     positions = scale * measured.positions
     if source_up is None or target_up is None or source_up == target_up:
         return positions, note
-    rotation = rotations.rotation_between(_UP_DIRECTIONS[source_up], _UP_DIRECTIONS[target_up])
-    return rotations.rotate(rotation, positions), note
+    return rotations.rotate(compute_axis_rotation(source_up, target_up), positions), note
 
 
 def build_json(fitted: Fitted, rig: Rig) -> dict[str, Any]:

@@ -326,7 +326,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
         if not self.shape:
             raise _SingleResultError("a single result cannot be indexed; a batch of results can")
         try:
-            rows: Ints = np.asarray(np.arange(math.prod(self.shape)).reshape(self.shape)[index])
+            rows: Ints = np.asarray(self._number_problems()[index])
         except (IndexError, TypeError, ValueError) as error:
             message = f"a batch of results of shape {self.shape} has none at {abbreviate(index)}"
             raise _NoSuchResultError(message) from error
@@ -335,7 +335,11 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     def __iter__(self) -> Iterator[Result]:
         if not self.shape:
             raise _SingleResultError("a single result cannot be iterated; a batch of results can")
-        return (self[i] for i in range(len(self)))
+        return (self._select_rows(np.asarray(rows)) for rows in self._number_problems())
+
+    def _number_problems(self) -> Ints:
+        """Number the problems of the batch, in its shape."""
+        return np.arange(math.prod(self.shape)).reshape(self.shape)
 
     def _select_rows(self, rows: Ints) -> Result:
         """Select problems of the batch by their flat indices. The new batch has the shape of `rows`."""

@@ -21,7 +21,6 @@ _LEFT_MARGIN, _NAME_MARGIN, _TOP_MARGIN, _BOTTOM_MARGIN = 42, 152, 22, 34
 _PLOT_HEIGHT = 230  # px, height of the plot
 _NAME_GAP = 13.5  # px between names
 _ROW_LEFT_MARGIN, _ROW_RIGHT_MARGIN = 144, 52  # px, margins of rows: names, numbers
-_ROW_BOTTOM_MARGIN = 20
 
 
 class Line(NamedTuple):
