@@ -60,7 +60,6 @@ smartquotes = False  # quotes in code and names stay what they are typed as
 nitpicky = True
 nitpick_ignore = [
     ("py:class", "jax.jaxlib._jax.Array"),  # JAX's own name of jax.Array, which no module has
-    *[("py:class", name) for name in ("_Reached", "_Number", "_Outcome")],  # type variables of Result
     ("py:class", "GazeDirection"),  # of a module that is not imported before it is needed
 ]
 suppress_warnings = [
@@ -87,7 +86,7 @@ def _exists(name: str) -> bool:
     """Whether a dotted name can be imported, or a module of Poise has a type of this name."""
     if "." not in name:
         modules = [module for path, module in sys.modules.items() if path.startswith("poise")]
-        return name[:1].isupper() and any(hasattr(module, name) for module in modules)
+        return name.lstrip("_")[:1].isupper() and any(hasattr(module, name) for module in modules)
     try:
         pkgutil.resolve_name(name)
     except (ImportError, AttributeError, ValueError):
