@@ -43,3 +43,12 @@ def test_json_says_its_units(words, metres_per_unit, measures, tmp_path):
     common = {"length": "file unit", "angle": "rad", "rotation": "quaternion w, x, y, z", "time": "s"}
     expected = common | {"metres_per_unit": metres_per_unit} | measures
     assert expected.items() <= units.items()
+
+
+@pytest.mark.parametrize("command", [("lock",), ("plant", "--terrain", "slope:5")])
+def test_a_written_report_says_its_units(command, tmp_path):
+    words = (command[0], WALK, *command[1:], "-o", "out.bvh", "--report", "report.json", "--json")
+    printed = json.loads(run(*words, cwd=tmp_path).stdout)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["units"].items() <= printed["units"].items()
+    assert {"skate": "cm/s", "jerk": "m/s^3", "time": "s", "metres_per_unit": None}.items() <= report["units"].items()

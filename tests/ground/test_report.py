@@ -141,6 +141,26 @@ class TestJson:
         pair = known["changes"]["joints"][worst["joint"]]["acceleration"]
         assert worst["ratio"] == pytest.approx(pair[1] / max(pair[0], 1.0))
 
+    def test_every_measure_has_a_unit_or_is_a_share(self, planted):
+        known = json.loads(planted.report.to_json())
+        changes = {*known["changes"], *next(iter(known["changes"]["joints"].values()))}
+        without = {*known["before"], *changes} - known["units"].keys()
+        assert without == {"contact", "stretch", "worst_acceleration", "worst_jerk", "joints"}
+        keys = [
+            "skate",
+            "slip",
+            "lift",
+            "floating",
+            "floating_mean",
+            "penetration",
+            "sunk",
+            "backward",
+            "acceleration",
+            "jerk",
+            "jumps",
+        ]
+        assert [row.unit for row in planted.report.rows] == [known["units"][key] for key in keys]
+
     def test_what_json_has_no_number_for_is_not_written(self, planted):
         spoilt = dataclasses.replace(planted.report.after, skate=float("nan"))
         with pytest.raises(ValueError, match="not JSON compliant"):

@@ -36,9 +36,9 @@ from poise.cli.batch_files import (
 from poise.cli.files import check_batch_outputs
 from poise.cli.progress import show_progress
 from poise.cli.terminal import say
-from poise.cli.units import FOOT_ROW_UNITS, build_units
 from poise.errors import FileError, InputError, PoiseError, PoiseWarning, escape_controls, quote_path
 from poise.io.files import encode_text, find_leftovers, write_atomically
+from poise.maths.units import FOOT_ROW_UNITS, build_units
 
 _END_LINE = json.dumps({"ended": True})
 

@@ -17,13 +17,13 @@ from poise.cli.files import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, l
 from poise.cli.progress import show_progress
 from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
-from poise.cli.units import build_units
 from poise.comparison import compare as compare_module
 from poise.comparison.compare import SUFFIXES, Comparison
 from poise.comparison.data import format_table
 from poise.comparison.task import OneGoal
 from poise.errors import InputError, escape_controls
 from poise.io import samples
+from poise.maths.units import build_units
 from poise.model.clip import Clip
 from poise.model.joint_tree import FLAT_MESSAGE, is_flat
 from poise.model.rig import Rig

@@ -14,12 +14,12 @@ from poise.cli import batch_files
 from poise.cli.batch_run import run_batch
 from poise.cli.files import IncludeRoot, check_differs_from_input, check_writable
 from poise.cli.terminal import say
-from poise.cli.units import build_units
 from poise.conversion.convert import Converted
 from poise.conversion.convert import convert as convert_file
 from poise.errors import InputError
 from poise.io.registry import ALL_CLIPS
 from poise.maths.formatting import format_count
+from poise.maths.units import build_units
 
 
 class UpAxisXYZ(StrEnum):

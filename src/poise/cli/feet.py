@@ -36,7 +36,6 @@ from poise.cli.files import (
 from poise.cli.ground_options import DirectionOption, TerrainOptions, build_terrain, check_contacts_path, load_contacts
 from poise.cli.progress import show_progress
 from poise.cli.terminal import say
-from poise.cli.units import FOOT_UNITS, build_units
 from poise.errors import FileError, InputError, PoiseError, UnsupportedError, escape_unprintable, prefix_file_name
 from poise.ground.contact.contact_files import save_contacts
 from poise.ground.contact.contacts import Contacts
@@ -251,10 +250,11 @@ def _format_leg(leg: Leg, roles: Roles) -> str:
 def build_json(outcome: PlantOutcome) -> dict[str, Any]:
     """Build the JSON document of a planted clip."""
     planted, character = outcome.planted, outcome.planted.figure
+    report = planted.report.as_object()
     return {
-        **planted.report.as_object(),
+        **report,
         "clip": outcome.clip_name,
-        "units": build_units(outcome.rig.skeleton.metres_per_unit, **FOOT_UNITS),
+        "units": {**report["units"], "metre": "file units", "velocity": "m/s"},
         "notes": outcome.notes,
         "joints": {leg.name: [leg.upper, leg.lower, leg.foot, leg.toes] for leg in character.legs},
         "up": character.up,

@@ -38,11 +38,11 @@ from poise.cli.solve_result import build_header, find_max_error, write_csv, writ
 from poise.cli.solver_options import make_solver
 from poise.cli.target_file import TargetTable, open_target_table
 from poise.cli.terminal import say
-from poise.cli.units import build_units
 from poise.errors import InputError
 from poise.io.registry import ALL_CLIPS, load
 from poise.io.text_parsing import is_number
 from poise.maths.arrays import Ints
+from poise.maths.units import build_units
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig

@@ -32,6 +32,7 @@ from poise.ground.terrain.terrain import Terrain
 from poise.io.files import encode_text, write_atomically
 from poise.maths.arrays import Floats
 from poise.maths.formatting import format_count, format_fields
+from poise.maths.units import FOOT_UNITS, build_units
 from poise.model.clip import Clip
 from poise.model.roles.roles import find_joint_by_role
 
@@ -101,17 +102,19 @@ class Report:
         b, a, c = self.before, self.after, self.changes
         fastest, hardest = c.worst_acceleration, c.worst_jerk
         return (
-            MeasureRow("foot skate", "cm/s", b.skate, a.skate),
-            MeasureRow("slip in contact, most", "mm", b.slip, a.slip),
-            MeasureRow("off the ground in contact, most", "mm", b.lift, a.lift),
-            MeasureRow("floating in contact, most", "mm", b.floating, a.floating),
-            MeasureRow("floating in contact, mean", "mm", b.floating_mean, a.floating_mean),
-            MeasureRow("in the ground, deepest", "mm", b.penetration, a.penetration),
-            MeasureRow("in the ground, all points", "mm s", b.sunk, a.sunk),
-            MeasureRow("knee bent backwards, most", "deg", float(b.backward.max()), float(a.backward.max())),
+            MeasureRow("foot skate", FOOT_UNITS["skate"], b.skate, a.skate),
+            MeasureRow("slip in contact, most", FOOT_UNITS["slip"], b.slip, a.slip),
+            MeasureRow("off the ground in contact, most", FOOT_UNITS["lift"], b.lift, a.lift),
+            MeasureRow("floating in contact, most", FOOT_UNITS["floating"], b.floating, a.floating),
+            MeasureRow("floating in contact, mean", FOOT_UNITS["floating_mean"], b.floating_mean, a.floating_mean),
+            MeasureRow("in the ground, deepest", FOOT_UNITS["penetration"], b.penetration, a.penetration),
+            MeasureRow("in the ground, all points", FOOT_UNITS["sunk"], b.sunk, a.sunk),
+            MeasureRow(
+                "knee bent backwards, most", FOOT_UNITS["backward"], float(b.backward.max()), float(a.backward.max())
+            ),
             *self._parts,
-            _row("acceleration, 99 % of frames", "m/s^2", c.joints, c.accelerations, fastest),
-            _row("jerk, peak", "m/s^3", c.joints, c.jerks, hardest),
+            _row("acceleration, 99 % of frames", FOOT_UNITS["acceleration"], c.joints, c.accelerations, fastest),
+            _row("jerk, peak", FOOT_UNITS["jerk"], c.joints, c.jerks, hardest),
             self._jump,
         )
 
@@ -123,8 +126,8 @@ class Report:
         before, after = self.parts
         held = ", ".join(part for part, on in zip(after.parts, after.on.T, strict=True) if on.any())
         return (
-            MeasureRow("hands and knees, skate", "cm/s", before.skate, after.skate, held),
-            MeasureRow("hands and knees, deepest", "mm", before.deepest, after.deepest),
+            MeasureRow("hands and knees, skate", FOOT_UNITS["skate"], before.skate, after.skate, held),
+            MeasureRow("hands and knees, deepest", FOOT_UNITS["deepest"], before.deepest, after.deepest),
         )
 
     @property
@@ -134,7 +137,7 @@ class Report:
         frame, joint = jumps.worst
         before, after = jumps.largest[:, joint]
         remark = f"{jumps.joints[joint]}, frame {frame}: {number(float(jumps.after[frame, joint]))}"
-        return MeasureRow("change of step, most", "mm/frame^2", float(before), float(after), remark)
+        return MeasureRow("change of step, most", FOOT_UNITS["jumps"], float(before), float(after), remark)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -166,9 +169,10 @@ class Report:
         return "\n".join(map(escape_controls, [*lines, *self.facts]))  # a name must not end a line
 
     def as_object(self) -> dict[str, Any]:
-        """Every number, as plain values for JSON."""
+        """Every number and its unit, as plain values for JSON."""
         return {
             "clip": self.name,
+            "units": build_units(self.motions[0].figure.skeleton.metres_per_unit, **FOOT_UNITS),
             "ground": self.ground,
             "direction": None if self.direction is None else self.direction.tolist(),
             "legs": list(self.contacts.legs),
@@ -184,7 +188,7 @@ class Report:
         }
 
     def to_json(self) -> str:
-        """Every number, as JSON text."""
+        """Every number and its unit, as JSON text."""
         return json.dumps(self.as_object(), indent=1, allow_nan=False)
 
     def to_html(self, path: str | PathLike[str]) -> None:

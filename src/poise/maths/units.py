@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-# Units of the report of planted feet, by JSON key.
+# Units of the report of planted feet, by JSON key, and by measure of "worse".
 FOOT_UNITS = {
     "skate": "cm/s", "skates": "cm/s", "slip": "mm", "lift": "mm", "penetration": "mm", "sunk": "mm s",
     "floating": "mm", "floating_mean": "mm", "backward": "deg", "deepest": "mm", "sideways": "mm", "vertical": "mm",
     "largest_move": "mm", "largest_turn": "deg", "acceleration": "m/s^2", "jerk": "m/s^3", "jumps": "mm/frame^2",
-    "velocity": "m/s", "metre": "file units",
+    "reach": "mm", "knee": "deg", "d2": "mm/frame^2",
 }  # fmt: skip
 # Units of the table of a batch, by column.
-FOOT_ROW_UNITS = {"skate_before": "cm/s", "skate_after": "cm/s", "sunk_after": "mm s", "floating_after": "mm"}
+FOOT_ROW_UNITS = {
+    "skate_before": FOOT_UNITS["skate"],
+    "skate_after": FOOT_UNITS["skate"],
+    "sunk_after": FOOT_UNITS["sunk"],
+    "floating_after": FOOT_UNITS["floating"],
+}
 
 
 def build_units(metres_per_unit: float | None, **measure_units: str) -> dict[str, Any]:
