@@ -13,6 +13,7 @@ import pytest
 
 import poise
 from poise.comparison import compare as module
+from poise.comparison import data
 from poise.comparison.compare import compare
 from poise.comparison.data import COLUMNS
 from poise.comparison.metrics import _rank_by_share as by_share
@@ -22,6 +23,7 @@ from tests.comparison.faulty_solvers import Homebody, Liar, Lost, Murky, Outlaw,
 
 ARM = poise.load(samples.path("arm.urdf"))
 PLACE = poise.Place("tool", (0, 0, 0), (1, 0, 0, 0))
+NAN = float("nan")
 FEW = ("levenberg_marquardt", "ccd", "fabrik", "two_bone", "jacobian_transpose")
 
 
@@ -107,6 +109,17 @@ class TestJudge:
 
         assert by_share([method(200, 200), method(60, 200), method(1, 1)]) == [1, 2, 1]
         assert by_share([method(200, 200), method(60, 200), method(80, 150)]) == [1, 3, 2]
+
+    def test_methods_that_miss_frames_of_the_path_are_named(self):
+        def method(name, main, path):
+            return SimpleNamespace(
+                name=name, compute_solved_share=lambda name="main": {"main": main, "path": path}[name]
+            )
+
+        missing = [method("a", 1.0, 0.9), method("b", 1.0, 1.0), method("weak", 0.5, 0.5), method("no path", 1.0, NAN)]
+        sentence = "Jerk is not measured where frames of the path are missed: a solves 90 %."
+        assert data._describe_path_misses(SimpleNamespace(compared=missing)) == sentence
+        assert data._describe_path_misses(SimpleNamespace(compared=missing[1:])) == ""
 
     def test_no_method_solves_anything(self):
         found = compare(ARM.rest, poise.Position("tool", [[9, 9, 9], [8, 8, 8]]), solvers=["ccd"], effort="quick")

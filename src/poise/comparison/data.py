@@ -339,6 +339,7 @@ def format_verdict(data: ComparisonData) -> str:
         _describe_first,
         _describe_batches,
         _describe_smoothness,
+        _describe_path_misses,
         _describe_unsolved,
         _describe_violations,
         _describe_wrong_claims,
@@ -409,6 +410,17 @@ def _describe_smoothness(data: ComparisonData) -> str:
         f"Along the path {join_words(smoothest)} {'moves' if len(smoothest) == 1 else 'move'} most smoothly "
         f"(jerk {min(jerks.values()):.3g} rad a frame^3), {roughest} least ({jerks[roughest]:.3g})."
     )
+
+
+def _describe_path_misses(data: ComparisonData) -> str:
+    """Name the methods without smoothness. They solve the targets, but miss frames of the path."""
+    shares = {
+        method.name: method.compute_solved_share(name="path")
+        for method in data.compared
+        if method.compute_solved_share() >= _MIN_SOLVED_SHARE
+    }
+    parts = [f"{name} solves {_format_percent(share)}" for name, share in shares.items() if share < _MIN_SOLVED_SHARE]
+    return f"Jerk is not measured where frames of the path are missed: {join_words(parts)}." if parts else ""
 
 
 def _describe_unsolved(data: ComparisonData) -> str:
