@@ -139,10 +139,10 @@ def a_class_name_means_one_thing(package: Path) -> list[str]:
 
 
 def what_is_remembered_is_in_one_place(package: Path) -> list[str]:
-    """`__dict__` is for runtime/immutable_values.py, unpickled values, values that set their own fields."""
+    """`__dict__` is for runtime/result_cache.py, unpickled values, values that set their own fields."""
     found: list[str] = []
     for each in sources(package):
-        if each.path == "runtime/immutable_values.py":
+        if each.path == "runtime/result_cache.py":
             continue
         for node, inside in nodes(each.tree):
             is_one = isinstance(node, ast.Attribute) and node.attr == "__dict__"

@@ -41,9 +41,11 @@ PACKAGES = {
     "svg": ("charts", GREY),
     "model": ("skeleton, pose, limits", GREEN),
     "rotations": ("public rotations", GREEN),
+    "calls": ("argument checks", GREEN),
     "maths": ("arrays, numbers", GREEN),
     "kernels": ("compiled loops", BLACK),
     "errors": ("exceptions", BLACK),
+    "formatting": ("numbers as text", BLACK),
     "call_clock": ("clock of calls", BLACK),
     "runtime": ("immutable values", BLACK),
 }

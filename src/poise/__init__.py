@@ -7,7 +7,7 @@ name is listed twice: as an import for editors and type checkers, and in a table
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from poise.maths import late_binding
+from poise.calls import late_binding
 from poise.runtime.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept a
 
     def _get_old_name(name: str) -> object:
         """Return the value of an old name, with a warning."""
-        from poise.maths.old_names import warn_of_old_name  # noqa: PLC0415  (needed for old names only)
+        from poise.calls.old_names import warn_of_old_name  # noqa: PLC0415  (needed for old names only)
 
         new_name, module, value_name = _OLD_NAMES[name]
         warn_of_old_name(f"poise.{name}", new_name, depth=4)

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.formatting import format_count
 from poise.io import samples
 from poise.io.registry import load
 from poise.maths import rotations
 from poise.maths.arrays import Floats, find_simd_width
-from poise.maths.formatting import format_count
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Place, Position

@@ -26,10 +26,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_choice, check_count
 from poise.errors import FileError
 from poise.io.files import read_bytes, write_atomically
 from poise.io.registry import Format
-from poise.maths.arguments import check_choice, check_count
 from poise.maths.arrays import Bools, Floats, Ints, check_finite, check_real
 from poise.model.limit_checks import checked_soft
 from poise.model.limits import Limit, unit_axis

@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from poise import kernels
+from poise.calls.argument_checks import check_function
+from poise.calls.progress_bar import show_progress_bar
 from poise.errors import UnknownNameError
 from poise.ground.grounder import Grounder
 from poise.ground.plant import plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io.registry import load
 from poise.kernels.compilation import suppress_progress
-from poise.maths.arguments import check_function
 from poise.maths.arrays import find_simd_width
-from poise.maths.progress_bar import show_progress_bar
 from poise.model.limits import Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.rig import Rig

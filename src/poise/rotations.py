@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.old_names import make_alias
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, broadcast_together, check_finite
-from poise.maths.old_names import make_alias
 from poise.maths.rotations import IDENTITY, check_rotation_matrices, normalise, rotation_between, split_transforms
 
 __all__ = [

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import poise
-from poise.cli.progress import show_progress
+from poise.calls.progress_bar import show_progress_bar
 from poise.cli.terminal import say
 from poise.errors import FileError, PoiseWarning, escape_controls
 from poise.io.formats import gltf
@@ -154,11 +154,11 @@ def test_progress(monkeypatch, name):
     errors = io.StringIO()
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with show_progress("working", 2) as advance:
+    with show_progress_bar("working", 2) as advance:
         advance(1, name)
     assert escape_controls(name)[:8] in errors.getvalue()
     assert name not in errors.getvalue() or name == NAMES["markup"]
-    with show_progress("working", 2) as advance:
+    with show_progress_bar("working", 2) as advance:
         advance(1, "[/red]")  # of a clip: no file has this name
     assert "[/red]" in errors.getvalue()
 

@@ -539,7 +539,7 @@ def _of_class(name: str, kind: type) -> dict[str, Any]:
             continue
         is_ours = str(getattr(getattr(kind, method), "__module__", "")).partition(".")[0] == "poise"
         if getattr(getattr(kind, method), "is_alias", False):
-            continue  # an old name: tests/maths/test_old_names.py
+            continue  # an old name: tests/calls/test_old_names.py
         if is_function and is_ours and (not method.startswith("_") or (method in _PROTOCOL and method in vars(kind))):
             found[f"{name}.{method}"] = getattr(kind, method)
     return found

@@ -71,7 +71,7 @@ def test_what_the_folders_hold_is_public():
 def test_importing_poise_imports_nothing_heavy():
     code = "import sys; before = set(sys.modules); import poise; print(*sorted(set(sys.modules) - before))"
     found = fresh(code)
-    light = ["poise", "poise.maths", "poise.maths.late_binding", "poise.runtime", "poise.runtime.version"]
+    light = ["poise", "poise.calls", "poise.calls.late_binding", "poise.runtime", "poise.runtime.version"]
     assert [name for name in found if name.partition(".")[0] == "poise"] == light
     assert not set(HEAVY) & set(found)
 

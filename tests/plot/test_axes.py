@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from poise.svg import Axis, draw_grid, draw_polyline, format_tick
+from poise.svg.charts import Axis, draw_grid, draw_polyline, format_tick
 
 
 @pytest.mark.parametrize(

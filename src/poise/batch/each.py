@@ -14,8 +14,8 @@ from multiprocessing import connection, get_context, parent_process
 from typing import Any, NamedTuple, Protocol
 
 from poise.errors import InputError, PoiseError, UnsupportedError, quote_value
+from poise.formatting import format_fields
 from poise.maths.arrays import abbreviate
-from poise.maths.formatting import format_fields
 
 # --- Pool of worker processes, one file at a time in each ------------------------------------------------------------
 #

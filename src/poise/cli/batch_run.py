@@ -23,6 +23,7 @@ import typer
 
 import poise
 from poise.batch.each import Finished, iterate_completed, open_cluster
+from poise.calls.progress_bar import show_progress_bar
 from poise.cli.batch_files import (
     BATCH_COMMANDS,
     BatchCommand,
@@ -34,7 +35,6 @@ from poise.cli.batch_files import (
     plan_outputs,
 )
 from poise.cli.files import check_batch_outputs
-from poise.cli.progress import show_progress
 from poise.cli.terminal import say
 from poise.errors import FileError, InputError, PoiseError, PoiseWarning, escape_controls, quote_path
 from poise.io.files import encode_text, find_leftovers, write_atomically
@@ -260,7 +260,7 @@ def _run_files(
     _compile_kernels(batch_command, job, remaining_pairs)
     with (
         _open_executor(options) as executor,
-        show_progress(batch_command.progress_label, len(remaining_pairs), shows_rate=True) as advance,
+        show_progress_bar(batch_command.progress_label, len(remaining_pairs), shows_rate=True) as advance,
     ):
         results = iterate_completed(
             remaining_pairs, _PairJob(job), executor=executor, processes=_count_processes(options, remaining_pairs)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from poise.benchmark import FULL_SIZE, QUICK_SIZE, Measurement, list_benchmarks, read_machine_info
-from poise.cli.progress import show_progress
+from poise.calls.progress_bar import show_progress_bar
 from poise.cli.terminal import say
 from poise.precompile import GROUP_NAMES, list_steps
 from poise.precompile import warmup as compile_kernels
@@ -39,7 +39,7 @@ def bench(
     """Measure solving and forward kinematics on the bundled rigs. With compiled kernels: under a minute."""
     rows: list[Measurement] = []
     benchmarks = list_benchmarks()
-    with show_progress("compiling", 1 + len(benchmarks)) as advance:
+    with show_progress_bar("compiling", 1 + len(benchmarks)) as advance:
         compile_kernels()
         for name, measure in benchmarks:
             advance(1, f"measuring: {name}")
@@ -88,7 +88,7 @@ def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT_HELP)]
     solvers selected by name), feet (planting and the Grounder), or all.
     """
     start_time, cpu_start_time = time.perf_counter(), time.process_time()
-    with show_progress("compiling", len(list_steps(what))) as advance:
+    with show_progress_bar("compiling", len(list_steps(what))) as advance:
         started_steps: list[str] = []
 
         def report_step(name: str) -> None:

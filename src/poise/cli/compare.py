@@ -14,7 +14,6 @@ from rich.console import Console
 from poise import plot, solvers
 from poise.cli import files
 from poise.cli.files import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, load_rig
-from poise.cli.progress import show_progress
 from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
 from poise.comparison import compare as compare_module
@@ -32,7 +31,6 @@ from poise.plot.drawing import open_canvas
 from poise.solvers.base.option_parsing import parse_options
 
 _MAX_TARGETS = 10_000  # targets of a file, solved by every method: bounds the run time
-_PROGRESS_STEPS = 1000  # steps of the progress bar
 
 
 class GoalKindName(StrEnum):
@@ -111,20 +109,12 @@ def compare(
     path = samples.path("humanoid.glb") if file is None else file
     rig = load_rig(path, limits, no_limits=no_limits, include_root=include_root)
     goal_targets = _select_goal(rig, (root, joint), goal, targets)
-    with show_progress("comparing", _PROGRESS_STEPS) as advance:
-        steps_done = 0
-
-        def report_progress(stage: str, fraction: float) -> None:
-            nonlocal steps_done
-            advance(int(fraction * _PROGRESS_STEPS) - steps_done, stage)
-            steps_done = int(fraction * _PROGRESS_STEPS)
-
-        comparison = compare_module.compare(
-            rig.rest, goal_targets.goal, solvers=_parse_solvers(solver), peers="all" if peers else (),
-            targets=goal_targets.targets,
-            clip=_select_clip(rig, clip), tolerance=tolerance, angle_tolerance=angle_tolerance,
-            effort=effort.value, seed=seed, name=_format_rig_name(rig), progress=report_progress,
-        )  # fmt: skip
+    comparison = compare_module.compare(
+        rig.rest, goal_targets.goal, solvers=_parse_solvers(solver), peers="all" if peers else (),
+        targets=goal_targets.targets,
+        clip=_select_clip(rig, clip), tolerance=tolerance, angle_tolerance=angle_tolerance,
+        effort=effort.value, seed=seed, name=_format_rig_name(rig), progress=True,
+    )  # fmt: skip
     if out is not None:
         comparison.save(out)
     _print_comparison(comparison, rig, out, as_json=as_json)

@@ -17,8 +17,8 @@ from poise.cli.terminal import say
 from poise.conversion.convert import Converted
 from poise.conversion.convert import convert as convert_file
 from poise.errors import InputError
+from poise.formatting import format_count
 from poise.io.registry import ALL_CLIPS
-from poise.maths.formatting import format_count
 from poise.maths.units import build_units
 
 

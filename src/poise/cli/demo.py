@@ -28,12 +28,12 @@ from poise.cli.files import is_same_file
 from poise.cli.terminal import say
 from poise.cli.view import can_open_browser, serve
 from poise.errors import FileError, UnsupportedError
+from poise.formatting import format_time
 from poise.ground.plant import Planted, plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io import samples
 from poise.io.files import write_atomically
 from poise.io.registry import load, save
-from poise.maths.formatting import format_time
 from poise.model.clip import Clip
 from poise.problem.goals import Position
 from poise.solving.result import Result

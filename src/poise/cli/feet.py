@@ -18,6 +18,7 @@ import typer
 
 from poise import plot
 from poise.call_clock import count_seconds
+from poise.calls.progress_bar import Advance, ignore_progress, show_progress_bar
 from poise.cli import batch_files
 from poise.cli.batch_run import run_batch
 from poise.cli.files import (
@@ -34,16 +35,15 @@ from poise.cli.files import (
     select_clip,
 )
 from poise.cli.ground_options import DirectionOption, TerrainOptions, build_terrain, check_contacts_path, load_contacts
-from poise.cli.progress import show_progress
 from poise.cli.terminal import say
 from poise.errors import FileError, InputError, PoiseError, UnsupportedError, escape_unprintable, prefix_file_name
+from poise.formatting import format_count
 from poise.ground.contact.contact_files import save_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
 from poise.ground.terrain.words import FORMS
 from poise.io.files import is_file, write_atomically
 from poise.io.registry import ALL_CLIPS, build_clip_paths, load, save
-from poise.maths.formatting import format_count
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.rig_roles import search_roles
@@ -129,7 +129,7 @@ def build_clip(outcome: PlantOutcome) -> Clip:
 
 def plant_file(
     request: PlantRequest, outputs: OutputPaths, plant_function: PlantFunction, *, command: str,
-    advance: Callable[[int, str], None] = lambda _done, _now: None,
+    advance: Advance = ignore_progress,
 ) -> PlantOutcome:  # fmt: skip
     """Read a clip, plant its feet and write the outputs. `advance` is called before each stage."""
     rig = load(request.file, include_root=request.include_root)
@@ -164,7 +164,7 @@ def run_one_clip(
     """
     outputs.check(request.file)
     check_not_an_input({"--contacts": request.contact_file}, {"--out": outputs.out, "--report": outputs.report})
-    with show_progress("reading", _PROGRESS_STAGES) as advance:
+    with show_progress_bar("reading", _PROGRESS_STAGES) as advance:
         outcome = plant_file(request, outputs, plant_function, command=command, advance=advance)
     planted = outcome.planted
     if as_json:
@@ -320,7 +320,7 @@ def plant_all_clips(
     plant_function: PlantFunction,
     *,
     command: str,
-    advance: Callable[[int, str], None],
+    advance: Advance,
 ) -> tuple[Rig, list[PlantedClip]]:
     """Plant every clip of a file and write the outputs.
 
@@ -414,7 +414,7 @@ def run_all_clips(
     """
     outputs.check(request.file)
     clip_count = len(load(request.file, include_root=request.include_root).clips)
-    with show_progress("planting", clip_count) as advance:
+    with show_progress_bar("planting", clip_count) as advance:
         rig, results = plant_all_clips(request, outputs, plant_function, command=command, advance=advance)
     if as_json:
         typer.echo(json.dumps(_build_clips_json(results), indent=1, allow_nan=False))
@@ -590,7 +590,7 @@ class PlantJob:
         outputs = OutputPaths(out, None, None, None)
         if self.clip == ALL_CLIPS:
             _, planted_clips = plant_all_clips(
-                request, outputs, self.plant_clip, command=self.command, advance=lambda _done, _now: None
+                request, outputs, self.plant_clip, command=self.command, advance=ignore_progress
             )
             return build_clips_row(planted_clips, strict=self.strict)
         outcome = plant_file(request, outputs, self.plant_clip, command=self.command)

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from poise import solvers
+from poise.calls.progress_bar import show_progress_bar
 from poise.cli import batch_files, solve_result, target_file
 from poise.cli.files import (
     ANGLE_TOLERANCE_HELP,
@@ -32,7 +33,6 @@ from poise.cli.files import (
     select_clip,
 )
 from poise.cli.goal_options import GOAL_HELP, GoalOptions, build_goals
-from poise.cli.progress import show_progress
 from poise.cli.repeated_joints import GroupedCommand, read_groups
 from poise.cli.solve_result import build_header, find_max_error, write_csv, write_csv_rows, write_json_rows, write_npy
 from poise.cli.solver_options import make_solver
@@ -100,7 +100,7 @@ class _SolvedChunks:
         self.reached_count = 0
 
     def __iter__(self) -> Iterator[Result]:
-        with show_progress("solving", self.target_table.row_count, shows_rate=True) as advance:
+        with show_progress_bar("solving", self.target_table.row_count, shows_rate=True) as advance:
             for result in self.prepared.stream(self.target_table, chunk=target_file.CHUNK_ROWS):
                 self.reached_count += int(np.sum(result.reached))
                 yield result
@@ -152,7 +152,7 @@ def solve_clip(
     if out is not None:
         check_pose_path(out, rig.path)
     bake_arguments = _build_bake_options(options)
-    with show_progress("solving", len(clip), shows_rate=True) as advance:
+    with show_progress_bar("solving", len(clip), shows_rate=True) as advance:
         baked = bake(clip, goals, **bake_arguments, progress=lambda done: advance(done, ""))
     (name,) = find_free_names([baked.name], out, rig)
     baked = replace(baked, name=name)
@@ -210,7 +210,7 @@ class SolveClipJob:
             check_pose_path(out, rig.path)
         output_paths = [None] * len(clips) if out is None else list_output_paths(out, clips)
         baked: list[Baked] = []
-        with show_progress("solving", sum(map(len, clips)), shows_rate=True) as advance:
+        with show_progress_bar("solving", sum(map(len, clips)), shows_rate=True) as advance:
             for clip in clips:
                 baked.append(self._bake_clip(clip))
                 advance(len(clip), clip.name)

@@ -13,6 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from poise.call_clock import count_seconds
+from poise.calls.argument_checks import check_entries, check_function, check_text
+from poise.calls.argument_checks import check_names as names_of
+from poise.calls.progress_bar import show_progress_bar
 from poise.comparison.data import ComparisonData, format_table, format_verdict
 from poise.comparison.method import Method, PoiseMethod, PreparedMethod
 from poise.comparison.metrics import MethodMetrics, measure_convergence, rank_methods
@@ -32,10 +35,7 @@ from poise.comparison.runs import (
 from poise.comparison.task import OneGoal, TargetSet, Task, build_target_sets
 from poise.errors import InputError, UnsupportedError
 from poise.io.files import encode_text, write_atomically
-from poise.maths.arguments import check_entries, check_function, check_text
-from poise.maths.arguments import check_names as names_of
 from poise.maths.arrays import abbreviate
-from poise.maths.progress_bar import show_progress_bar
 from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.problem.goals import Goal, Orientation, Place, Position

@@ -22,12 +22,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from poise.calls.old_names import make_alias
 from poise.comparison.method import PreparedMethod
 from poise.comparison.runs import MAX_VIOLATION, MethodRun, ScalingPoint, measure_answers, run_or_catch
 from poise.comparison.task import Task
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.old_names import make_alias
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION
 

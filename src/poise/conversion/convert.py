@@ -13,16 +13,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from poise.calls.argument_checks import check_choice, check_text
 from poise.conversion.rig_edits import UnitChange, change_units, compute_axis_rotation, keep_one_root, rename_joints
 from poise.errors import InputError, PoiseError, PoiseWarning, UnsupportedError, join_names
+from poise.formatting import format_count, format_fields
 from poise.ground.figure.figure import up_of_legs
 from poise.io.files import as_path
 from poise.io.registry import ALL_CLIPS, build_clip_paths, find_reader, find_writer, is_single_clip_format, load, save
 from poise.io.vrm_animation import find_vrm_frame, is_vrm_animation
 from poise.maths import rotations
-from poise.maths.arguments import check_choice, check_text
 from poise.maths.arrays import abbreviate, check_real
-from poise.maths.formatting import format_count, format_fields
 from poise.model.clip import Clip, KeyedClip, find_frame_grid, measure_key_error
 from poise.model.pose import compute_local_transforms
 from poise.model.rig import Rig

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.errors import InputError, UnsupportedError, join_names, quote_value
+from poise.formatting import format_count
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.formatting import format_count
 from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.joints import Coupling, Motor, select_loops
 from poise.model.limits import Limit, Range

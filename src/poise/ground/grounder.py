@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import kernels
+from poise.calls.old_names import make_alias
 from poise.errors import InputError
 from poise.ground.checks import check_terrain
 from poise.ground.contact.contacts import Thresholds
@@ -18,7 +19,6 @@ from poise.ground.live import Gait, Springs, gait_of, pack
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real, prepare_for_kernel
-from poise.maths.old_names import make_alias
 from poise.model.clip import Clip
 from poise.model.kinematics import KinematicsTable
 from poise.model.pose import Pose

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from poise.formatting import format_count
 from poise.ground.bearing.parts import Bearing
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.plants import Plants
 from poise.ground.figure.footing import Footing
 from poise.ground.legs.legs import Turned
 from poise.maths.arrays import Bools, Floats
-from poise.maths.formatting import format_count
 
 _SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_type
 from poise.errors import InputError
 from poise.ground.figure.figure import Up
 from poise.ground.grounder import Grounder
 from poise.ground.terrain.terrain import Terrain
-from poise.maths.arguments import check_type
 from poise.maths.arrays import abbreviate
 from poise.model.clip import Clip
 from poise.model.pose import Pose

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from poise.calls.argument_checks import check_bool, check_choice
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
 from poise.ground.bearing.parts import Bearing, leaning
@@ -34,7 +35,6 @@ from poise.ground.stages import STEEPEST_RAD, Allowed, InPlace, Seen, in_clip
 from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
-from poise.maths.arguments import check_bool, check_choice
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose

@@ -13,8 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from poise.calls.argument_checks import check_names, describe_value
 from poise.errors import FileError, InputError, PoiseError, UnsupportedError, escape_controls, quote_path
-from poise.maths.arguments import check_names, describe_value
 
 # --- Suggestions of existing paths similar to a missing one ----------------------------------------------------------
 

@@ -14,13 +14,13 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from poise.calls.argument_checks import check_names
 from poise.errors import FileError, InputError, PoiseWarning, UnknownNameError
+from poise.formatting import format_fields
 from poise.io.files import as_path, guess_file_type, read_bytes
 from poise.io.registry import MARKER_FORMATS
 from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER, is_rate, parse_number, quote_excerpt
-from poise.maths.arguments import check_names
 from poise.maths.arrays import Bools, Floats, Ints, copy_numbers_or_nan, freeze_array
-from poise.maths.formatting import format_fields
 from poise.model.clip import check_rate
 from poise.model.joints import make_unique_names
 from poise.runtime.immutable_values import FrozenValue

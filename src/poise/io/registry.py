@@ -18,10 +18,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from poise.calls.argument_checks import check_choice
 from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, join_names, prefix_file_name
 from poise.io import formats as formats_folder
 from poise.io.files import as_path, build_sidecar_path, is_file, is_folder, suggest_similar_paths
-from poise.maths.arguments import check_choice
 from poise.maths.arrays import abbreviate
 from poise.model.clip import Clip
 from poise.model.pose import Pose

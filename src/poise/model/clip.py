@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.calls.argument_checks import check_choice, check_entries, check_text, check_type, describe_value
+from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnsupportedError
+from poise.formatting import format_count, format_fields
 from poise.maths import rotations
-from poise.maths.arguments import check_choice, check_entries, check_text, check_type, describe_value
 from poise.maths.arrays import Floats, abbreviate, check_finite, check_real, freeze_array
-from poise.maths.formatting import format_count, format_fields
-from poise.maths.old_names import make_alias
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.immutable_values import FrozenValue

@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_entries, check_integer, check_text, check_type, describe_value
+from poise.calls.argument_checks import check_names as check_texts
+from poise.calls.old_names import make_alias
 from poise.errors import InputError, quote_value
 from poise.kernels import layout
 from poise.kernels.layout import UNIT_SLACK
 from poise.maths import rotations
-from poise.maths.arguments import check_entries, check_integer, check_text, check_type, describe_value
-from poise.maths.arguments import check_names as check_texts
 from poise.maths.arrays import Floats, Ints, abbreviate, check_finite, check_real, freeze_array
-from poise.maths.old_names import make_alias
 from poise.maths.rotations import normalise
 from poise.model.limits import LIMIT_NAMES, Limit, Range, SwingTwist, find_hinge_axis, unit_axis
 

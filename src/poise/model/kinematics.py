@@ -16,7 +16,7 @@ from poise.maths.vectors import cross
 from poise.model import numpy_kinematics
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.skeleton import Kind, Skeleton
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 # --- Angular Jacobians below non-uniform scale -----------------------------------------------------------------------
 #

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.calls.argument_checks import check_names, check_type
 from poise.errors import InputError, join_names
-from poise.maths.arguments import check_names, check_type
 from poise.maths.arrays import Floats, abbreviate, check_finite, check_real
 from poise.model.anatomy.rest_geometry import compute_body_frame, compute_rest_transforms, find_trunk_rows
 from poise.model.pose import Pose
@@ -16,7 +16,7 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.roles import find_confident_roles, find_roles
 from poise.model.skeleton import Skeleton
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 # --- Mass distribution of the human body over a character's joints ---------------------------------------------------
 #

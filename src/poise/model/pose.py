@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_bool, check_type
+from poise.calls.old_names import make_alias
 from poise.errors import InputError
+from poise.formatting import format_fields
 from poise.maths import euler, rotations
-from poise.maths.arguments import check_bool, check_type
 from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, check_finite, freeze_array, prepare_for_kernel
-from poise.maths.formatting import format_fields
-from poise.maths.old_names import make_alias
 from poise.model import kinematics, numpy_kinematics
 from poise.model.joint_tree import compute_root_motion, compute_root_translation, insert_root_q, remove_root_q
 from poise.model.joints import Kind

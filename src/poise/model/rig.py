@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from poise.calls import late_binding
+from poise.calls.argument_checks import check_entries, check_names, check_text, check_type
 from poise.errors import InputError, UnknownNameError, quote_value
-from poise.maths import late_binding
-from poise.maths.arguments import check_entries, check_names, check_text, check_type
+from poise.formatting import format_fields
 from poise.maths.arrays import Floats, check_finite
-from poise.maths.formatting import format_fields
 from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Skeleton

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from poise.calls.argument_checks import check_entries, check_integer, check_type
+from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnknownNameError, join_names
-from poise.maths.arguments import check_entries, check_integer, check_type
+from poise.formatting import format_count
 from poise.maths.arrays import Floats, Ints, abbreviate, check_finite, freeze_array, is_equal
-from poise.maths.formatting import format_count
-from poise.maths.old_names import make_alias
 from poise.model import joints
 from poise.model.joint_tree import (
     FLAT_MESSAGE,
@@ -39,7 +39,7 @@ from poise.model.joint_tree import (
 from poise.model.joints import Coupling, Joint, Kind, Loop, Motor, check_couplings, resolve_couplings
 from poise.model.limit_bounds import BallLimits, Bounds, HingedBalls
 from poise.model.limits import Limit
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_type
 from poise.errors import InputError, quote_value
 from poise.ground.plant import Planted
 from poise.io.files import as_path, write_atomically
-from poise.maths.arguments import check_type
 from poise.model.pose import Pose
 from poise.plot.drawing import render_scene
 from poise.plot.error_curve import ErrorCurve, build_error_curve

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from poise.errors import UnsupportedError, escape_controls
+from poise.formatting import format_number
 from poise.maths.arrays import Floats
-from poise.maths.formatting import format_number
 from poise.model.skeleton import Skeleton
 from poise.plot.error_curve import ErrorCurve, draw_curve
 from poise.plot.scene import Panel, Scene, compute_depth, project_points

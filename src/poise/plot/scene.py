@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_entries, check_names, check_text
 from poise.errors import InputError
-from poise.maths.arguments import check_entries, check_names, check_text
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton

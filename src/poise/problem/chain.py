@@ -35,7 +35,7 @@ from poise.problem.goal_errors import ErrorPaths
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import read_coupling
-from poise.runtime.immutable_values import get_or_compute, select_own_fields
+from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 _TERM_KIND_NAMES = ("position", "rotation", "direction")  # names for messages, by kind of term
 _TARGET_COLUMNS = (CHAIN_POINT, CHAIN_ROTATION, CHAIN_AXIS)  # first column in a kernel target, by kind of term

@@ -19,7 +19,7 @@ from poise.problem.goal_errors import WorldTransforms
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, read_offset
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 
 class TargetReach(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any, NoReturn, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_bool, check_entries, describe_value
 from poise.errors import InputError, quote_value
-from poise.maths.arguments import check_bool, check_entries, describe_value
 from poise.maths.arrays import Floats, abbreviate, check_finite, check_real
 from poise.problem.target_parsing import MAX_COORDINATE, points
 from poise.runtime.immutable_values import FrozenValue

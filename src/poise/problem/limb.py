@@ -23,7 +23,7 @@ from poise.problem.dof_layout import find_pole_limb, has_own_root
 from poise.problem.goals import Place, Pole, Position
 from poise.problem.goals.pole import LimbRows
 from poise.problem.problem import Problem
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 
 class Limb(NamedTuple):

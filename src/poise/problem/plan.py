@@ -34,7 +34,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.goals import AnyGoal, Goal, Near
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, pack_tree_frames
-from poise.runtime.immutable_values import get_or_compute, select_own_fields
+from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths

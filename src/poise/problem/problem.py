@@ -15,11 +15,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from poise import kernels
+from poise.calls.old_names import make_alias, make_property_alias
+from poise.formatting import format_fields
 from poise.kernels.layout import TOLERANCE_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, check_finite, prepare_for_kernel
-from poise.maths.formatting import format_fields
-from poise.maths.old_names import make_alias, make_property_alias
 from poise.maths.rotations import rotation_part
 from poise.model.joint_tree import is_robot
 from poise.model.kinematics import compute_world_maps
@@ -40,7 +40,7 @@ from poise.problem.plan import (
     get_layout,
 )
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, find_static_transform
-from poise.runtime.immutable_values import get_or_compute, select_own_fields
+from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
 _ROBOT_TOLERANCE = 1e-6  # default for robots [file units, metres in URDF], and [rad]

@@ -25,7 +25,7 @@ from poise.problem.goals import AnyGoal, Balance, LookAt
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 from poise.problem.tree_packing import read_offset, read_weight
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 

@@ -36,7 +36,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.goals import AnyGoal, LookAt
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 EXPORTER_LENGTH_ERROR = 1e-3  # relative length error of exporter rounding; scale below it counts as uniform
 _SIMILARITY_TOLERANCE = 1e-9  # largest deviation of M M^T / s^2 from the identity in an exact similarity

@@ -1,1 +1,1 @@
-"""Runtime support: version number, immutable values and fork handlers."""
+"""Runtime support: version, immutable values, result cache, fork handlers."""

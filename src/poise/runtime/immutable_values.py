@@ -1,55 +1,13 @@
-"""Immutable values: read-only arrays, pickling, and a cache of derived results.
-
-Skeletons, poses and plans are immutable, so derived results stay valid. They are stored in the value's own `__dict__`
-and freed with it, but neither compared nor pickled (`select_own_fields`, `FrozenValue`). Functions of options alone,
-such as a row of settings, use functools for caching.
-"""
+"""Base of immutable values with read-only arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from functools import cached_property
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from poise.runtime.fork_handlers import register_fork_handlers
-
-Computed = TypeVar("Computed")
-
-_CACHE_ATTRIBUTE = "_remembered"
-_MAX_KEYS = 128  # keys per subject; bounds the memory of varying keys, such as an offset per frame
-
-
-def get_or_compute(
-    owner: object, subject: str, key: Hashable, compute: Callable[[], Computed], max_keys: int = _MAX_KEYS
-) -> Computed:
-    """Return the cached result for owner, subject and key. Calls `compute()` where there is none yet.
-
-    Each subject has at most `max_keys` keys; the oldest is removed first. Concurrent threads may both compute a result;
-    one of the two is stored.
-    """
-    caches: dict[str, dict[Hashable, Any]] = owner.__dict__.setdefault(_CACHE_ATTRIBUTE, {})
-    results_by_key = caches.get(subject)
-    if results_by_key is None:
-        results_by_key = caches.setdefault(subject, {})
-    result = results_by_key.get(key, _CACHE_ATTRIBUTE)
-    if result is _CACHE_ATTRIBUTE:
-        result = compute()
-        while len(results_by_key) >= max_keys:
-            results_by_key.pop(next(iter(tuple(results_by_key)), None), None)  # of a copy: other threads may add keys
-        results_by_key[key] = result
-    return result
-
-
-def select_own_fields(owner: Any) -> dict[str, Any]:
-    """Return the constructor fields of a value, for pickling. Cached results are left out."""
-    owner_class = type(owner)
-    return {
-        name: value
-        for name, value in owner.__dict__.items()
-        if name != _CACHE_ATTRIBUTE and not isinstance(getattr(owner_class, name, None), cached_property)
-    }
+from poise.runtime.result_cache import select_own_fields
 
 
 class FrozenValue:
@@ -73,6 +31,3 @@ def freeze_arrays(values: Iterable[object]) -> None:
             value.setflags(write=False)
         elif isinstance(value, tuple):
             freeze_arrays(value)
-
-
-register_fork_handlers()  # here, because every module with kernels or cached properties imports this one

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from poise.calls.old_names import make_alias
 from poise.errors import UnknownNameError, UnsupportedError
-from poise.maths.old_names import make_alias
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 if TYPE_CHECKING:
     from poise.maths.arrays import Floats

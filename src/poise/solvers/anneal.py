@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 
 from poise import solvers
+from poise.calls.argument_checks import check_choice, check_count, require_keywords
 from poise.errors import InputError, UnsupportedError
-from poise.maths.arguments import check_choice, check_count, require_keywords
 from poise.maths.arrays import Bools, Floats, Ints, check_real
 from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.feasibility import find_unreachable

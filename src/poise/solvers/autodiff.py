@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from poise.call_clock import pause_clock
+from poise.calls.argument_checks import check_choice, check_count, require_keywords
 from poise.errors import InputError
-from poise.maths.arguments import check_choice, check_count, require_keywords
 from poise.maths.arrays import Floats, check_real
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Capabilities, Request

@@ -18,14 +18,14 @@ from typing import Any, Literal
 import numpy as np
 
 from poise import kernels
+from poise.calls.argument_checks import check_bool, check_choice, check_count, check_names, require_keywords
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import BASE_FIRST, GROWING_WINDOW, TIP_FIRST
-from poise.maths.arguments import check_bool, check_choice, check_count, check_names, require_keywords
 from poise.maths.arrays import Floats, check_real
 from poise.problem.chain import Chain, find_chain
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, solve_out_of_reach
 from poise.solvers.base.lm_engine import Stiffness, answer_with_start, check_stiffness, compute_mobilities
 

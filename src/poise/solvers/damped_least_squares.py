@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from poise.calls.argument_checks import check_choice, check_positive, require_keywords
 from poise.errors import InputError
 from poise.kernels.layout import DAMPED
-from poise.maths.arguments import check_choice, check_positive, require_keywords
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _DEFAULT_CONSTANT_DAMPING, _DEFAULT_DAMPING_PER_ERROR, _MIN_DAMPING = 0.01, 0.04, 1e-8

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
+from poise.calls.argument_checks import check_bool, check_count, require_keywords
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import BALL, EFFECTOR_WEIGHT, NODE_END, TERM_END
-from poise.maths.arguments import check_bool, check_count, require_keywords
 from poise.maths.arrays import Floats, Ints, check_real
 from poise.model.skeleton import Kind
 from poise.problem.chain import Chain, find_chain
@@ -26,7 +26,7 @@ from poise.problem.dof_layout import POSITION
 from poise.problem.goals import Position
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from poise.calls.argument_checks import check_choice, require_keywords
 from poise.kernels.layout import ADAPTIVE, OPTIMAL
-from poise.maths.arguments import check_choice, require_keywords
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _INITIAL_GAIN, _GAIN_FACTOR = 0.02, 7.0

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from poise.calls.argument_checks import check_bool, check_count, require_keywords
 from poise.errors import InputError
-from poise.maths.arguments import check_bool, check_count, require_keywords
 from poise.maths.arrays import Floats, abbreviate, check_real
 from poise.problem.chain import Arm, find_arm
 from poise.problem.feasibility import find_overextended

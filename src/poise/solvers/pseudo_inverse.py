@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from poise.calls.argument_checks import require_keywords
 from poise.errors import InputError
 from poise.kernels.layout import PSEUDO_INVERSE
-from poise.maths.arguments import require_keywords
 from poise.maths.arrays import check_real
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from poise.calls.argument_checks import require_keywords
 from poise.kernels.layout import SELECTIVE
-from poise.maths.arguments import require_keywords
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _PATIENCE_STEPS = 12

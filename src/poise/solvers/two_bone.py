@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import kernels
+from poise.calls.argument_checks import check_bool, check_choice, check_text, require_keywords
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import BEND_AXIS, BEND_MIN, BEND_THIGH, LIMB_WORKSPACE_SIZE
-from poise.maths.arguments import check_bool, check_choice, check_text, require_keywords
 from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real, find_simd_width, get_scratch
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION

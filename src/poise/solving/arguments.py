@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels, solvers
+from poise.calls.argument_checks import check_bool, check_choice, check_count, make_argument_error
 from poise.errors import InputError, UnknownNameError
-from poise.maths.arguments import check_bool, check_choice, check_count, make_argument_error
 from poise.maths.arrays import Floats, Ints, abbreviate, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose

@@ -18,7 +18,7 @@ from poise.model.skeleton import Kind
 from poise.problem.chain import pack_arm_arrays
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.lm_engine import pack_arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.result import Result

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from poise import solvers
+from poise.calls.argument_checks import check_bool
 from poise.errors import InputError
+from poise.formatting import format_fields
 from poise.maths import rotations
-from poise.maths.arguments import check_bool
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.formatting import format_fields
 from poise.model.clip import Clip
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import FIXED, LENGTH_KINDS, SLIDE

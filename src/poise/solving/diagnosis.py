@@ -33,7 +33,7 @@ from poise.problem.goals import Near
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, Status
 from poise.solvers.base.lm_engine import LmOptions
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_bool, check_names, make_type_error
 from poise.errors import InputError, join_names
+from poise.formatting import format_count, format_fields, format_number
 from poise.maths import rotations
-from poise.maths.arguments import check_bool, check_names, make_type_error
 from poise.maths.arrays import Bools, Floats, check_real, copy_numbers_or_nan, freeze_array
-from poise.maths.formatting import format_count, format_fields, format_number
 from poise.model.clip import Clip
 from poise.model.limit_bounds import clamp_angles
 from poise.model.limits import find_hinge_axis

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import InputError, join_names
+from poise.formatting import format_number
 from poise.maths.arrays import Bools, Floats
-from poise.maths.formatting import format_number
 from poise.model.joint_tree import FLAT_MESSAGE, is_flat
 from poise.model.limit_bounds import describe_active_limits
 from poise.model.limits import EulerBox, SwingTwist

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from poise import solvers
 from poise.call_clock import Pauses, count_seconds
+from poise.calls import late_binding
+from poise.calls.old_names import make_alias
 from poise.errors import InputError, NotReachedError
-from poise.maths import late_binding
+from poise.formatting import format_number, format_time
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
-from poise.maths.formatting import format_number, format_time
-from poise.maths.old_names import make_alias
 from poise.model.joints import OpenLoop
 from poise.model.limits import is_soft
 from poise.model.pose import Pose, blend_q

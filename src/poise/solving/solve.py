@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import solvers
+from poise.calls.argument_checks import check_choice, check_function, check_integer
+from poise.calls.progress_bar import show_progress_bar
 from poise.errors import InputError
-from poise.maths.arguments import check_choice, check_function, check_integer
 from poise.maths.arrays import Floats, check_finite
-from poise.maths.progress_bar import show_progress_bar
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Goals, Near, is_joint_goal
 from poise.problem.plan import broadcast_goals, build_goal_key, find_preferred_shape
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Prefer, Request, is_builtin
 from poise.solvers.natural.auto import chosen, whole
 from poise.solvers.natural.natural import Natural

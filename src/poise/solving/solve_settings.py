@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from poise.calls.argument_checks import check_bool
 from poise.errors import InputError
-from poise.maths.arguments import check_bool
 from poise.solvers.base.interface import Prefer, Request
 from poise.solving.arguments import check_request
 

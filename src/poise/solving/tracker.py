@@ -21,6 +21,7 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.call_clock import count_seconds
+from poise.calls.argument_checks import check_bool, check_count, check_type
 from poise.errors import InputError
 from poise.kernels.layout import (
     BALL,
@@ -32,7 +33,6 @@ from poise.kernels.layout import (
     SPEED_LIMIT_Q_START,
     SPEED_LIMIT_ROW,
 )
-from poise.maths.arguments import check_bool, check_count, check_type
 from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, check_real, prepare_for_kernel
 from poise.model.clip import Clip, check_rate
 from poise.model.pose import Pose, check_same_skeleton

@@ -22,7 +22,7 @@ from poise.model.rig import Rig
 from poise.model.rig_roles import search_roles
 from poise.model.roles.bone_names import BONES
 from poise.model.skeleton import Kind, Skeleton
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.viewer.glb_assets import build_glb_asset, build_robot_asset
 
 # --- Bone joints of a rig, and the direction of each bone ------------------------------------------------------------

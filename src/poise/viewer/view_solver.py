@@ -18,7 +18,7 @@ from poise.model.pose import Pose
 from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.goals import Goal
 from poise.problem.problem import Problem
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, Status
 from poise.solving.result import Result
 from poise.solving.solve import Prepared, choose_solver, prepare, solve

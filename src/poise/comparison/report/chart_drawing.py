@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.comparison.report.method_styles import MethodStyle
 from poise.maths.arrays import Bools, Floats
-from poise.svg import Axis, draw_grid, draw_polyline
+from poise.svg.charts import Axis, draw_grid, draw_polyline
 
 WIDTH = 440  # px, width of a drawing, about its size on the page
 # px, margins: numbers, names at the right, axis label above, numbers below

@@ -30,11 +30,11 @@ from poise.comparison.report.method_styles import MethodStyle, format_method
 from poise.comparison.report.page_text import format_percent, format_time
 from poise.comparison.runs import MethodRun
 from poise.comparison.task import TOLERANCE_LEVELS, Task
+from poise.formatting import format_count
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.formatting import format_count
 from poise.problem.goals import Orientation
 from poise.solvers.base.interface import join_words
-from poise.svg import Axis, draw_polyline
+from poise.svg.charts import Axis, draw_polyline
 
 _BAR_ROW_HEIGHT = 22.0  # px, height of a row
 _BAR_EXTENT = (4.0, 14.0)  # px, top and height of a bar in its row

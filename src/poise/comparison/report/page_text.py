@@ -25,7 +25,7 @@ from poise.comparison.method import list_ability_groups
 from poise.comparison.metrics import MethodMetrics
 from poise.comparison.report.method_styles import MethodStyle, format_breakable, format_method
 from poise.comparison.runs import EFFORTS
-from poise.maths.formatting import format_count, format_number
+from poise.formatting import format_count, format_number
 from poise.problem.dof_layout import POSITION
 from poise.problem.goals import Orientation, Position
 from poise.solvers.base.interface import join_words

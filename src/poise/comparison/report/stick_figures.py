@@ -13,9 +13,9 @@ from poise.comparison.report.chart_drawing import open_svg
 from poise.comparison.report.method_styles import MethodStyle, format_method
 from poise.comparison.runs import MAX_VIOLATION, MethodRun
 from poise.comparison.task import Task
+from poise.formatting import format_number
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.formatting import format_number
 from poise.model.pose import Pose
 from poise.plot.scene import Panel, find_z_up_order, prepare_scene, project_points
 from poise.problem.dof_layout import POSITION

@@ -18,11 +18,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from poise.calls.argument_checks import check_names, check_text, check_type
 from poise.errors import FileError, PoiseError
 from poise.ground.contact.contacts import Contacts, frame_times, table_of
 from poise.io.files import as_path, is_file, read_bytes, write_atomically
 from poise.io.text_parsing import parse_json
-from poise.maths.arguments import check_names, check_text, check_type
 from poise.maths.arrays import Floats
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")  # a TOML key that needs no quotes

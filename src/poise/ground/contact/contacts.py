@@ -10,13 +10,13 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_integer, check_names, check_type, describe_value
 from poise.errors import InputError, UnknownNameError
+from poise.formatting import format_fields
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
 from poise.ground.figure.motion import Motion, fineness, finer_times, step_of
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
-from poise.maths.arguments import check_integer, check_names, check_type, describe_value
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
-from poise.maths.formatting import format_fields
 
 Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from poise.calls.argument_checks import check_choice
+from poise.calls.argument_checks import check_names as names_of
 from poise.errors import InputError, UnsupportedError, quote_value
-from poise.maths.arguments import check_choice
-from poise.maths.arguments import check_names as names_of
 from poise.maths.arrays import Floats, check_real
 from poise.maths.vectors import find_z_up_rotation
 from poise.model.clip import Clip

@@ -11,7 +11,7 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
 from poise.ground.report.measures import SolePaths, speeds
 from poise.maths.arrays import Floats
-from poise.svg import WIDTH, Bars, Curve, choose_range, draw_chart
+from poise.svg.charts import WIDTH, Bars, Curve, choose_range, draw_chart
 
 _POINTS = ((HEEL_POINT, "heel"), (BALL_POINT, "ball"))
 _POWERS = str.maketrans({"^": "", "2": "\N{SUPERSCRIPT TWO}", "3": "\N{SUPERSCRIPT THREE}"})

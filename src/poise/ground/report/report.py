@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import escape_controls, escape_unprintable
+from poise.formatting import format_count, format_fields
 from poise.ground.bearing.parts import Bearing, places_in
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
@@ -31,7 +32,6 @@ from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.io.files import encode_text, write_atomically
 from poise.maths.arrays import Floats
-from poise.maths.formatting import format_count, format_fields
 from poise.maths.units import FOOT_UNITS, build_units
 from poise.model.clip import Clip
 from poise.model.roles.roles import find_joint_by_role

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.formatting import format_count
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.speeds import shots_of
 from poise.ground.stages import Seen
@@ -14,7 +15,6 @@ from poise.ground.strides.footfalls import BodyWay, Footfalls, footfalls_of, pai
 from poise.ground.strides.search import LEAST, Placed, Search, left_out, searched
 from poise.ground.strides.strided import course_of, strided
 from poise.maths.arrays import Floats, Ints
-from poise.maths.formatting import format_count
 from poise.model.clip import Clip
 
 _SKEWS = (0.0, 0.5, 1.0)  # knees are calmest without; the more, the better feet get past risers and edges

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import describe_value
 from poise.errors import InputError
+from poise.formatting import format_fields
 from poise.ground.terrain.answers import Ground, Hits
 from poise.ground.terrain.arguments import finite_number, level_direction, positive_number, unit_directions
 from poise.ground.terrain.files.map_reading import map_of
@@ -21,9 +23,7 @@ from poise.ground.terrain.function import Function
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.surface import Normal, Surface
-from poise.maths.arguments import describe_value
 from poise.maths.arrays import Floats, abbreviate, check_finite
-from poise.maths.formatting import format_fields
 
 FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
 _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from poise.calls.old_names import make_alias
 from poise.errors import InputError, join_names
-from poise.maths.formatting import format_fields
-from poise.maths.old_names import make_alias
+from poise.formatting import format_fields
 from poise.model.anatomy.joint_limits import JointLimit, compute_joint_limits
 from poise.model.anatomy.rest_geometry import find_confident_joints, find_joint_axes
 from poise.model.clip import Clip

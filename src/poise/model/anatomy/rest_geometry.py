@@ -15,7 +15,7 @@ from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.roles import MIN_CONFIDENCE, Roles, find_roles
 from poise.model.skeleton import Kind, Skeleton
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 # cosine: within 30 degrees of the file's up the trunk counts as upright, and the file's up is used
 _UPRIGHT_COSINE = float(np.cos(np.radians(30.0)))

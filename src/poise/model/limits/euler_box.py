@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from poise.calls.argument_checks import check_text
 from poise.errors import InputError
-from poise.maths.arguments import check_text
+from poise.formatting import format_fields
 from poise.maths.arrays import abbreviate
 from poise.maths.euler import ORDERS
-from poise.maths.formatting import format_fields
 from poise.model.limit_checks import checked_soft, convert_to_radians
 from poise.model.limits.range import check_ends
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_text
 from poise.errors import InputError
-from poise.maths.arguments import check_text
 from poise.maths.arrays import abbreviate, check_real
 from poise.model.limit_checks import checked_soft, is_collection, unit_axis
 

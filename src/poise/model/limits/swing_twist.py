@@ -8,10 +8,10 @@ from typing import Any, Self, TypeAlias
 
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_text
 from poise.errors import InputError
-from poise.maths.arguments import check_text
+from poise.formatting import format_fields
 from poise.maths.arrays import abbreviate, check_real
-from poise.maths.formatting import format_fields
 from poise.model.limit_checks import AxisTuple, checked_soft, convert_to_radians, is_collection, unit_axis
 from poise.model.limits.range import check_ends
 

@@ -15,7 +15,7 @@ from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.character_tree import CharacterTree
 from poise.model.roles.limb_structure import find_facing
 from poise.model.roles.roles import Leg, Roles, build_character_tree, find_roles
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 # default gaze: +z of the joint's own frame
 DEFAULT_GAZE_AXIS = (0.0, 0.0, 1.0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from poise.formatting import format_fields
 from poise.maths.arrays import Floats
-from poise.maths.formatting import format_fields
 from poise.model.joint_tree import FLAT_MESSAGE, JointTree, is_flat
 from poise.model.joints import Kind
 from poise.model.numpy_kinematics import compute_world_transforms
@@ -24,7 +24,7 @@ from poise.model.roles.character_tree import (
     is_limb_role,
 )
 from poise.model.roles.roles_by_name import NameReader
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 # --- Hips, spine, chest, neck and head -------------------------------------------------------------------------------
 #

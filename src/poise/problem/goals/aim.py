@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
+from poise.formatting import format_fields
 from poise.maths.arrays import Floats
-from poise.maths.formatting import format_fields
 from poise.model.limits import unit_axis
 from poise.problem.goal_base import ORIGIN, PointTarget, checked_offset, checked_weight, set_fields
 

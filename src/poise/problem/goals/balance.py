@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_entries, check_names, check_type
+from poise.calls.old_names import make_alias
 from poise.errors import InputError
-from poise.maths.arguments import check_entries, check_names, check_type
+from poise.formatting import format_fields
 from poise.maths.arrays import Floats, abbreviate, check_real
-from poise.maths.formatting import format_fields
-from poise.maths.old_names import make_alias
 from poise.model.anatomy.rest_geometry import find_trunk_rows
 from poise.model.limits import unit_axis
 from poise.model.mass import BodyMass, MassShares, check_masses, compute_mass_shares

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
+from poise.calls.old_names import make_alias
 from poise.errors import InputError, quote_value
+from poise.formatting import format_fields
 from poise.maths import rotations
 from poise.maths.arrays import Floats, abbreviate, freeze_array
-from poise.maths.formatting import format_fields
-from poise.maths.old_names import make_alias
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
 from poise.problem.goal_base import GoalValue, checked_weight, copy_optional_flag, set_fields

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_type
 from poise.errors import InputError, PoiseWarning, quote_value
-from poise.maths.arguments import check_type
+from poise.formatting import format_fields
 from poise.maths.arrays import Floats
-from poise.maths.formatting import format_fields
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import goal_base
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 if TYPE_CHECKING:
     from poise.model.roles.gaze_direction import GazeDirection

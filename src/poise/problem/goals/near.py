@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_type, describe_value
 from poise.errors import InputError
-from poise.maths.arguments import check_type, describe_value
+from poise.formatting import format_fields
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.formatting import format_fields
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.goal_base import GoalValue, checked_weight, parse_names_and_weights, refuse_target, set_fields

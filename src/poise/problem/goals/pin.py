@@ -8,10 +8,10 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_bool
 from poise.errors import InputError, quote_value
-from poise.maths.arguments import check_bool
+from poise.formatting import format_fields
 from poise.maths.arrays import Floats
-from poise.maths.formatting import format_fields
 from poise.problem.goal_base import GoalValue, checked_weight, refuse_target, set_fields
 
 

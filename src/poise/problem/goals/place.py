@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, quote_value
+from poise.formatting import format_fields
 from poise.maths.arrays import Floats, check_finite, freeze_array
-from poise.maths.formatting import format_fields
 from poise.maths.rotations import split_transforms
 from poise.problem import goal_base
 from poise.problem.target_parsing import parse_transforms

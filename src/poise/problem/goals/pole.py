@@ -8,10 +8,10 @@ from typing import NamedTuple, NoReturn
 
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_entries, check_integer, check_type
 from poise.errors import InputError, quote_value
-from poise.maths.arguments import check_entries, check_integer, check_type
+from poise.formatting import format_fields
 from poise.maths.arrays import Floats, abbreviate
-from poise.maths.formatting import format_fields
 from poise.model.skeleton import Skeleton
 from poise.problem.goal_base import PointTarget, checked_weight, set_fields
 

@@ -21,7 +21,7 @@ from poise.problem.goals import Balance, is_joint_goal
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import interface
 from poise.solvers.base.lm_engine import build_scaled_dofs, draw_seeds
 

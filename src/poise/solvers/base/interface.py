@@ -11,8 +11,8 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
+from poise.formatting import format_fields
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
-from poise.maths.formatting import format_fields
 from poise.model.limits import LIMIT_NAMES, is_soft
 from poise.model.skeleton import Kind
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES

@@ -13,15 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
+from poise.calls.argument_checks import check_count, check_positive
 from poise.errors import InputError
 from poise.kernels.layout import EFFECTOR_WEIGHT
-from poise.maths.arguments import check_count, check_positive
 from poise.maths.arrays import Floats, allocate_aligned, check_real, prepare_for_kernel
 from poise.problem.dof_layout import POSITION
 from poise.problem.goals import GOAL_NAMES
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin
 

@@ -58,7 +58,7 @@ from poise.problem.chain import Arm, ArmArrays, pack_for_u
 from poise.problem.dof_layout import DOF_COUNTS, FIXED, POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Answer, Request, Trace
 
 Stiffness: TypeAlias = float | tuple[tuple[str, float], ...]  # for all joints, or for some by name, role or glob

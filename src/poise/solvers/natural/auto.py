@@ -15,7 +15,7 @@ from poise.model.roles.roles import find_confident_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import remove_balance_goals
 from poise.solvers.base.interface import Prefer, Request
 from poise.solvers.natural.limbs import limbs_of, shows_its_side

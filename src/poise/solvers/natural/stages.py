@@ -21,7 +21,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.dof_layout import MEASURE_KINDS, TARGET_SIZES, find_pole_limb, has_own_root
 from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)

@@ -24,7 +24,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.rig_roles import humanoid, search_roles
 from poise.model.skeleton import Kind
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer.document.document import (
     AUTO_SOLVER,

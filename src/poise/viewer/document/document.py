@@ -32,7 +32,7 @@ from poise.model.rig_roles import find_default_limbs
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Direction, Goal, LookAt, Place, Pole, Position
 from poise.problem.goals.look_at import DEFAULT_AXIS
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 
 # --- Timeline of a clip: keys with joint offsets, and the playhead ---------------------------------------------------
 #

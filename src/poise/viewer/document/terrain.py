@@ -21,7 +21,7 @@ from poise.maths.arrays import Floats, Ints, check_finite, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.viewer.document.document import Vector, to_vector
 from poise.viewer.glb_assets import MeshNode, Primitive, build_glb, build_grid_faces
 from poise.viewer.rig_message import find_up_axis, measure_extent

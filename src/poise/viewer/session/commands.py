@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from poise.errors import FileError, InputError, PoiseError
 from poise.io.registry import read_rig
 from poise.model.clip import Clip
-from poise.runtime.immutable_values import get_or_compute
+from poise.runtime.result_cache import get_or_compute
 from poise.runtime.version import __version__
 from poise.viewer import protocol, scenes
 from poise.viewer.document.document import MAX_SPEED, MIN_SPEED, Document, apply_keys, build_document

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.argument_checks import check_bool
 from poise.errors import FileError, InputError
 from poise.ground.terrain.files.map_files import FARTHEST, Sheet, check_shape, read_map
 from poise.ground.terrain.heightmap import HeightMap
 from poise.ground.terrain.rays.plan_grid import PlanGrid
-from poise.maths.arguments import check_bool
 from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from poise.maths.formatting import format_number, format_time
+from poise.formatting import format_number, format_time
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Argument checks and old names."""
