@@ -19,7 +19,7 @@ import numpy as np
 
 import poise
 from poise.cli.files import select_clip
-from poise.cli.ground_options import TerrainOptions, build_terrain
+from poise.cli.terrain_options import TerrainOptions, build_terrain
 from poise.errors import InputError, PoiseError
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing

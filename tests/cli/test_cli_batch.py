@@ -19,7 +19,7 @@ import pytest
 
 import poise
 from poise.cli import batch_run as running
-from poise.cli import feet, solve
+from poise.cli import foot_planting, solve
 from poise.cli.batch_files import BATCH_COMMANDS, FilePair
 from poise.cli.batch_run import Journal, remove_leftovers
 from poise.cli.convert import ConvertJob
@@ -274,14 +274,14 @@ class TestVerbs:
         assert "out of reach" in rows[0]["message"]
 
     def test_every_work_can_be_sent_and_has_the_columns_that_its_verb_names(self, tmp_path):
-        words = feet.TerrainOptions("slope:5", None, None, None, None, None)
+        words = foot_planting.TerrainOptions("slope:5", None, None, None, None, None)
         given = (("up", None), ("metre", None), ("stretch", 0.0), ("in_place", "keep"))
         options = {"tolerance": None, "angle_tolerance": None, "free_root": False, "prefer": "first", "seeds": None}
         reach = GoalOptions("LeftHand", None, (0.3, 1.2, 0.3), None, None, None, None, None, near=False, goal_texts=())
         works = {
             "convert": PLAIN,
-            "plant": feet.PlantJob("plant", words, None, None, given, strict=False),
-            "lock": feet.PlantJob("lock", None, None, ("left",), given, strict=True),
+            "plant": foot_planting.PlantJob("plant", words, None, None, given, strict=False),
+            "lock": foot_planting.PlantJob("lock", None, None, ("left",), given, strict=True),
             "solve": solve.SolveClipJob(
                 reach, (), None, None, False, ("auto", (), None), (), (*options.items(), ("threads", None))
             ),

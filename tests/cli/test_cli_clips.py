@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.feet import list_contact_files
+from poise.cli.foot_planting import list_contact_files
 from poise.io import samples
 from poise.io.registry import build_clip_paths, is_single_clip_format, list_formats
 from tests.command_line import run

@@ -39,7 +39,7 @@ def test_options_and_json(tmp_path):
         (("no.glb", "a.bvh"), "no.glb: No such file"),
         ((WALK, "a.fbx"), "a.fbx: "),
         ((WALK, "nowhere/a.glb"), "there is no folder 'nowhere'"),
-        ((WALK, WALK), "would be written over itself"),
+        ((WALK, WALK), "which IN reads"),
         ((WALK, "a.glb", "--clip", "run"), "no clip 'run'"),
         ((WALK, "a.glb", "--rest", "zero"), "is for BVH files"),
         ((WALK, "a.urdf"), "a URDF file describes a robot"),

@@ -35,7 +35,7 @@ class TestOverwriting:
         before = file.read_bytes()
         for out in (file, link):
             code, _, errors = run(words[0], file, *words[1:], "-o", out)
-            assert (code, errors) == (2, f"error: {out} would be written over itself: give the new file another name\n")
+            assert (code, errors) == (2, f"error: --out would write over {out}, which FILE reads: give another file\n")
         assert file.read_bytes() == before
         assert link.is_symlink()
 

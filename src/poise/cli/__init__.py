@@ -42,11 +42,11 @@ COMMANDS = {
         "Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file.",
     ),
     "plant": CommandEntry(
-        "feet.plant",
+        "foot_planting.plant",
         "Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground.",
     ),
     "lock": CommandEntry(
-        "feet.lock",
+        "foot_planting.lock",
         "Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself.",
     ),
     "fit": CommandEntry(
@@ -117,7 +117,7 @@ class _LazyCommands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command and replace old option names."""
-        from poise.cli.option_aliases import replace_old_options  # noqa: PLC0415  (not needed for the list of commands)
+        from poise.cli.renamed_options import replace_old_options  # noqa: PLC0415  (not needed for the list of commands)
 
         name, command, arguments = super().resolve_command(ctx, args)
         return name, command, replace_old_options(name or "", arguments)

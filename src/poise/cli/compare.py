@@ -13,7 +13,8 @@ from rich.console import Console
 
 from poise import plot, solvers
 from poise.cli import files
-from poise.cli.files import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, load_rig
+from poise.cli.files import IncludeRoot, load_rig
+from poise.cli.solver_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP
 from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
 from poise.comparison import compare as compare_module

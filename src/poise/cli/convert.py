@@ -12,7 +12,7 @@ import typer
 
 from poise.cli import batch_files
 from poise.cli.batch_run import run_batch
-from poise.cli.files import IncludeRoot, check_differs_from_input, check_writable
+from poise.cli.files import IncludeRoot, check_overwrites_no_input, check_writable
 from poise.cli.terminal import say
 from poise.conversion.convert import Converted
 from poise.conversion.convert import convert as convert_file
@@ -125,7 +125,7 @@ def _parse_paths(files: list[Path], out: Path | None) -> tuple[Path, Path]:
         raise InputError("give a file and the new one, poise convert IN OUT, or many with -o FOLDER --format SUFFIX")
     source, output = paths
     check_writable(output)
-    check_differs_from_input(output, source)
+    check_overwrites_no_input({"OUT": output}, {"IN": source})
     return source, output
 
 

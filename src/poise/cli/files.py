@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import Annotated
@@ -23,11 +23,6 @@ IncludeRoot = Annotated[
     Path | None,
     typer.Option("--include-root", metavar="DIR", help="another folder permitted for MJCF includes and USD layers"),
 ]
-
-TOLERANCE_HELP = (
-    "largest distance that counts as reached (file units); default: 1e-6 for robots, 1e-4 of the limb for others"
-)
-ANGLE_TOLERANCE_HELP = "largest angle that counts as reached (radians); default: 1e-6 for robots, 1e-4 for others"
 
 
 def load_rig(
@@ -63,7 +58,7 @@ _POSELESS_SUFFIXES = (".urdf",)
 
 
 def check_pose_path(path: Path, source: Path | None) -> None:
-    """Check the path of a pose file. Its format holds poses, its folder is writable, and it is not the source."""
+    """Check the path of a pose file. Its format holds poses, its folder is writable, and it is not the source file."""
     if path.suffix.lower() in _PICTURE_SUFFIXES:
         raise InputError(
             f"{path}: a pose is written to a file of a rig, such as posed.glb; --plot {path} draws a picture"
@@ -72,8 +67,7 @@ def check_pose_path(path: Path, source: Path | None) -> None:
     if path.suffix.lower() in _POSELESS_SUFFIXES:
         raise UnsupportedError(f"{path}: a URDF file holds no pose; write joint values to a .json or .csv file")
     check_writable(path)
-    if source is not None:
-        check_differs_from_input(path, source)
+    check_overwrites_no_input({"--out": path}, {"FILE": source})
 
 
 def save_with_note(content: Saveable, path: Path, rig: Rig) -> None:
@@ -115,30 +109,35 @@ def check_writable(path: Path) -> None:
         raise FileError(path, f"cannot write here: the folder {str(folder)!r} takes no files")
 
 
-def check_distinct_paths(paths: dict[str, Path]) -> None:
-    """Check for two options with the same output file."""
-    options_by_path: dict[str, str] = {}
-    for option, path in paths.items():
-        # Path.resolve() fails for cyclic links
-        other_option = options_by_path.setdefault(os.path.realpath(path), option)
-        if other_option != option:
-            raise InputError(f"{other_option} and {option} would both write {path}: give two files")
+def check_distinct_outputs(paths_by_option: Mapping[str, Iterable[Path | None]]) -> None:
+    """Check for two options with the same output file.
+
+    Paths are compared without case, as on case-insensitive systems.
+
+    Parameters
+    ----------
+    paths_by_option
+        The files of each option, None where it is unset. One option may repeat a file.
+    """
+    option_by_path: dict[str, str] = {}
+    for option, paths in paths_by_option.items():
+        for path in filter(None, paths):
+            # Path.resolve() fails for cyclic links
+            other_option = option_by_path.setdefault(os.path.realpath(path).casefold(), option)
+            if other_option != option:
+                raise InputError(f"{other_option} and {option} would both write {path}: give two files")
 
 
-def check_not_an_input(inputs_by_option: dict[str, Path | None], outputs_by_option: dict[str, Path | None]) -> None:
-    """Check for outputs over an input file."""
+def check_overwrites_no_input(
+    outputs_by_option: Mapping[str, Path | None], inputs_by_option: Mapping[str, Path | None]
+) -> None:
+    """Check for outputs over an input file. Unset options are None."""
     for output_option, output in outputs_by_option.items():
         for input_option, input_path in inputs_by_option.items():
             if output is not None and input_path is not None and is_same_file(output, input_path):
                 raise InputError(
                     f"{output_option} would write over {output}, which {input_option} reads: give another file"
                 )
-
-
-def check_differs_from_input(output: Path, source: Path) -> None:
-    """Check for an output over its own source."""
-    if output == source or is_same_file(output, source):
-        raise InputError(f"{output} would be written over itself: give the new file another name")
 
 
 def is_same_file(first: Path, second: Path) -> bool:
@@ -201,23 +200,6 @@ def find_free_names(names: Sequence[str], out: Path | None, rig: Rig) -> list[st
 def _is_document_preserved(rig: Rig, out: Path) -> bool:
     """Return whether the source document is preserved in a new file."""
     return rig.path is not None and registry.find_reader(rig.path) is registry.find_writer(out)
-
-
-def check_distinct_files(paths_by_option: dict[str, list[Path]]) -> None:
-    """Check before any work for two options with the same file.
-
-    Parameters
-    ----------
-    paths_by_option
-        The file of each clip by option; an option with one file repeats it for every clip.
-    """
-    options_by_path: dict[str, str] = {}
-    for option, paths in paths_by_option.items():
-        for path in paths:
-            check_writable(path)
-            other_option = options_by_path.setdefault(os.path.realpath(path).casefold(), option)
-            if other_option != option:
-                raise InputError(f"{other_option} and {option} would both write {path}: give two files")
 
 
 def save_clips(clip_files: Sequence[tuple[Clip, Path]], rig: Rig) -> None:

@@ -15,7 +15,7 @@ from poise.call_clock import count_seconds
 from poise.cli.convert import UpAxisXYZ
 from poise.cli.files import (
     IncludeRoot,
-    check_not_an_input,
+    check_overwrites_no_input,
     check_pose_path,
     find_free_names,
     load_rig,
@@ -65,7 +65,9 @@ def fit(
         ),
     ],
     *,
-    on: Annotated[Path, typer.Option("--on", metavar="RIG", help="a rig: its skeleton is fitted, from the rest pose")],
+    rig_file: Annotated[
+        Path, typer.Option("--on", metavar="RIG", help="a rig: its skeleton is fitted, from the rest pose")
+    ],
     out: Annotated[
         Path,
         typer.Option("-o", "--out", help="write the clip here (.glb, .gltf, .vrm, .vrma, .bvh, .json, .csv, .npz)"),
@@ -106,8 +108,8 @@ def fit(
     """Fit a skeleton to marker or joint positions. The clip has rotations, bone lengths are those of the rig."""
     _check_numbers({"--fps": fps, "--twist-half-life": twist_half_life, "--scale": scale})
     check_pose_path(out, file)
-    check_not_an_input({"--on": on}, {"--out": out})
-    rig = load_rig(on, limits, no_limits=no_limits, include_root=include_root)
+    check_overwrites_no_input({"--out": out}, {"--on": rig_file})
+    rig = load_rig(rig_file, limits, no_limits=no_limits, include_root=include_root)
     measured = load_joint_positions(file, rig, joints)
     positions, note = convert_positions(measured, rig, scale, up and up.value)
     start_time = perf_counter()
@@ -142,15 +144,15 @@ def _check_numbers(values: dict[str, float | None]) -> None:
 
 def load_joint_positions(file: Path, rig: Rig, joints: str | None) -> JointPositions:
     """Load positions of joints from markers or a .npy file."""
-    items = None if joints is None else tuple(item.strip() for item in joints.split(","))
+    joint_texts = None if joints is None else tuple(text.strip() for text in joints.split(","))
     suffix = file.suffix.lower()
     if suffix in MARKER_FORMATS:
-        return _select_markers(load_markers(file), file, rig, items)
+        return _select_markers(load_markers(file), file, rig, joint_texts)
     if suffix != ".npy":
         known_suffixes = ", ".join((*sorted(MARKER_FORMATS), ".npy"))
         raise FileError(file, f"positions are read from {known_suffixes} files")
     check_regular_file(file)
-    column_joints = rig.skeleton.names if items is None else items
+    column_joints = rig.skeleton.names if joint_texts is None else joint_texts
     for joint in column_joints:
         rig.skeleton.index(joint)
     positions = np.array(map_npy(file), dtype=np.float64)
@@ -158,19 +160,19 @@ def load_joint_positions(file: Path, rig: Rig, joints: str | None) -> JointPosit
     if positions.shape != shape:
         message = f"positions of {len(column_joints)} joints have the shape (frames, {len(column_joints)}, 3)"
         raise FileError(file, f"{message}, not {positions.shape}; --joints names the joints of the columns")
-    return JointPositions(items, positions, _ARRAY_FPS, None, None, ())
+    return JointPositions(joint_texts, positions, _ARRAY_FPS, None, None, ())
 
 
-def _select_markers(markers: Markers, file: Path, rig: Rig, items: Sequence[str] | None) -> JointPositions:
+def _select_markers(markers: Markers, file: Path, rig: Rig, joint_texts: Sequence[str] | None) -> JointPositions:
     """Select the requested markers, or those with joint names."""
-    if items is None:
+    if joint_texts is None:
         bare_names = [name.rpartition(":")[2] for name in markers.names]
         pairs = [(joint, joint) for joint in rig.skeleton.names if bare_names.count(joint) == 1]
         if not pairs:
             message = f"no marker has the name of a joint; markers: {join_names(markers.names)}"
             raise FileError(file, f"{message}. Give --joints JOINT=MARKER,JOINT=MARKER")
     else:
-        pairs = [(joint.strip(), marker.strip()) for joint, _, marker in (item.partition("=") for item in items)]
+        pairs = [(joint.strip(), marker.strip()) for joint, _, marker in (text.partition("=") for text in joint_texts)]
     for joint, _ in pairs:
         rig.skeleton.index(joint)
     columns = [markers.index(marker or joint) for joint, marker in pairs]

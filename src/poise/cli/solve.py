@@ -16,11 +16,9 @@ from poise import solvers
 from poise.calls.progress_bar import show_progress_bar
 from poise.cli import batch_files, solve_result, target_file
 from poise.cli.files import (
-    ANGLE_TOLERANCE_HELP,
-    TOLERANCE_HELP,
     IncludeRoot,
     apply_limits,
-    check_not_an_input,
+    check_overwrites_no_input,
     check_picture_path,
     check_pose_path,
     check_table_path,
@@ -33,9 +31,9 @@ from poise.cli.files import (
     select_clip,
 )
 from poise.cli.goal_options import GOAL_HELP, GoalOptions, build_goals
-from poise.cli.repeated_joints import GroupedCommand, read_groups
+from poise.cli.joint_option_groups import GroupedCommand, read_later_groups
 from poise.cli.solve_result import build_header, find_max_error, write_csv, write_csv_rows, write_json_rows, write_npy
-from poise.cli.solver_options import make_solver
+from poise.cli.solver_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, make_solver
 from poise.cli.target_file import TargetTable, open_target_table
 from poise.cli.terminal import say
 from poise.errors import InputError
@@ -467,14 +465,14 @@ def solve(  # `Command` below accepts repeated --joint
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
     goal_options = GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
-    later_goal_options = read_groups(context)
+    later_goal_options = read_later_groups(context)
     if targets is not None:
         _check_target_options(
             goal_options, later_goal_options, plot=plot, prefer=prefer, is_single_pose=not every_frame
         )
     if every_frame and (time is not None or plot is not None):
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
-    check_not_an_input({"--targets": targets}, {"--out": out, "--plot": plot})
+    check_overwrites_no_input({"--out": out, "--plot": plot}, {"--targets": targets})
     if from_pose is not None and (every_frame or clip is not None):
         raise InputError("--from-pose conflicts with the start of --clip and --every-frame: give one")
     _check_seeds(seeds, prefer, every_frame=every_frame)

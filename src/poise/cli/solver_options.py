@@ -1,4 +1,4 @@
-"""Solver built from the options of `poise solve`."""
+"""Options of solvers and tolerances on the command line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from poise.problem.goals import Goal
 from poise.solvers.base.interface import Prefer, replace_finisher
 from poise.solvers.base.option_parsing import list_parameters, parse_options
 from poise.solving.solve import choose_solver
+
+TOLERANCE_HELP = (
+    "largest distance that counts as reached (file units); default: 1e-6 for robots, 1e-4 of the limb for others"
+)
+ANGLE_TOLERANCE_HELP = "largest angle that counts as reached (radians); default: 1e-6 for robots, 1e-4 for others"
 
 
 def make_solver(

@@ -15,8 +15,8 @@ import typer
 
 from poise.cli import files
 from poise.cli.files import IncludeRoot, select_clip
-from poise.cli.ground_options import DirectionOption, TerrainOptions, resolve_direction
 from poise.cli.terminal import say
+from poise.cli.terrain_options import DirectionOption, TerrainOptions, resolve_direction
 from poise.errors import FileError, InputError, prefix_file_name
 from poise.ground.terrain.arguments import level_direction
 from poise.ground.terrain.directions import angle_of

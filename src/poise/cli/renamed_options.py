@@ -19,11 +19,11 @@ class RenamedOption(NamedTuple):
     """
 
     value_count: int
-    new_words: tuple[str, ...]
+    new_arguments: tuple[str, ...]
 
-    def format_words(self, values: Sequence[str]) -> list[str]:
-        """Format the replacement words for values or placeholder names."""
-        return [word.format(*values) for word in self.new_words]
+    def format_arguments(self, values: Sequence[str]) -> list[str]:
+        """Format the replacement for values or placeholder names."""
+        return [argument.format(*values) for argument in self.new_arguments]
 
 
 _FROM_CLIP = {"--from-clip": RenamedOption(1, ("--clip", "{0}"))}
@@ -42,7 +42,7 @@ RENAMED_OPTIONS: dict[str, dict[str, RenamedOption]] = {
 }
 
 
-def replace_old_options(command: str, words: Sequence[str]) -> list[str]:
+def replace_old_options(command: str, arguments: Sequence[str]) -> list[str]:
     """Replace old option names of a command line.
 
     A warning on standard error is printed for each old name.
@@ -51,41 +51,41 @@ def replace_old_options(command: str, words: Sequence[str]) -> list[str]:
     ----------
     command
         The command.
-    words
-        The words after it on the command line.
+    arguments
+        The arguments after it on the command line.
 
     Raises
     ------
     InputError
         For an old option without its values, or given together with its new name.
     """
-    renamed_options, remaining, replaced_words, old_name_by_new = (
+    renamed_options, remaining, replaced_arguments, old_name_by_new = (
         RENAMED_OPTIONS.get(command, {}),
-        list(words),
+        list(arguments),
         list[str](),
         dict[str, str](),
     )
     while remaining and remaining[0] != "--":
         name, equals, value = remaining[0].partition("=")
         if name not in renamed_options:
-            replaced_words.append(remaining.pop(0))
+            replaced_arguments.append(remaining.pop(0))
             continue
         del remaining[0]
         values = ([value] if equals else []) + remaining
         renamed_option = renamed_options[name]
         usage = " ".join(
-            renamed_option.format_words(("ROOT", "JOINT") if renamed_option.value_count > 1 else ("NAME",))
+            renamed_option.format_arguments(("ROOT", "JOINT") if renamed_option.value_count > 1 else ("NAME",))
         )
         if len(values) < renamed_option.value_count:
             raise InputError(f"{name} is written {usage} now; its values are missing")
-        if renamed_option.new_words[0] in old_name_by_new:
-            raise InputError(f"give {old_name_by_new[renamed_option.new_words[0]]} or {name}, not both")
-        old_name_by_new |= {word: name for word in renamed_option.new_words if word.startswith("--")}
-        replaced_words += renamed_option.format_words(values)
+        if renamed_option.new_arguments[0] in old_name_by_new:
+            raise InputError(f"give {old_name_by_new[renamed_option.new_arguments[0]]} or {name}, not both")
+        old_name_by_new |= {argument: name for argument in renamed_option.new_arguments if argument.startswith("--")}
+        replaced_arguments += renamed_option.format_arguments(values)
         remaining = values[renamed_option.value_count :]
         say(f"note: {name} is written {usage} now; the next version does not know the old name", err=True)
-    used_options = {word.partition("=")[0] for word in words[: len(words) - len(remaining)]}
+    used_options = {argument.partition("=")[0] for argument in arguments[: len(arguments) - len(remaining)]}
     for new_name, old_name in old_name_by_new.items():
         if new_name in used_options:
             raise InputError(f"give {old_name} or {new_name}, not both")
-    return replaced_words + remaining
+    return replaced_arguments + remaining

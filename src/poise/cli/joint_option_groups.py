@@ -1,4 +1,4 @@
-"""Command lines with repeated --joint.
+"""Groups of goal options, one for each --joint.
 
 Each --joint begins a group; the target options after it belong to that group.
 """
@@ -21,35 +21,35 @@ _META_KEY = "poise.groups"  # key of the further groups in the context's meta
 
 
 class SplitArguments(NamedTuple):
-    """Split command line: words of the first group, and further groups."""
+    """Split command line: arguments of the first group, and further groups."""
 
-    first_words: list[str]
+    first_arguments: list[str]
     later_groups: list[list[str]]
 
 
 class GroupedCommand(TyperCommand):
-    """Command with repeatable --joint. `read_groups` returns the groups after the first."""
+    """Command with repeatable --joint. `read_later_groups` returns the groups after the first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the first group with all shared options. Each further group is parsed by itself."""
         group_options = [option for option in self.params if option.name in _GROUP_OPTION_NAMES]
-        first_words, groups = split_groups(
+        first_arguments, groups = split_groups(
             args, {text: option.nargs for option in group_options for text in option.opts}
         )
         group_command = TyperCommand(self.name, params=group_options)
         ctx.meta[_META_KEY] = [
             group_command.make_context(ctx.info_name, group, parent=ctx.parent).params for group in groups
         ]
-        return super().parse_args(ctx, first_words)
+        return super().parse_args(ctx, first_arguments)
 
 
-def split_groups(words: Sequence[str], value_counts: dict[str, int]) -> SplitArguments:
+def split_groups(arguments: Sequence[str], value_counts: dict[str, int]) -> SplitArguments:
     """Split a command line at repeated --joint options.
 
     Parameters
     ----------
-    words
-        The words after the command.
+    arguments
+        The arguments after the command.
     value_counts
         Number of values of each option of a group.
 
@@ -58,14 +58,14 @@ def split_groups(words: Sequence[str], value_counts: dict[str, int]) -> SplitArg
     InputError
         For an option repeated within a group.
     """
-    shared_words: list[str] = []
+    shared_arguments: list[str] = []
     groups: list[list[str]] = [[]]
     used_options: set[str] = set()
-    remaining = list(words)
+    remaining = list(arguments)
     while remaining:
         option, equals, _ = remaining[0].partition("=")
         if option not in value_counts:
-            shared_words.append(remaining.pop(0))
+            shared_arguments.append(remaining.pop(0))
             continue
         if option == _GROUP_OPTION and option in used_options:
             groups.append([])
@@ -73,13 +73,13 @@ def split_groups(words: Sequence[str], value_counts: dict[str, int]) -> SplitArg
         if option in used_options:
             raise InputError(f"{option} is given twice for one --joint; it belongs to the --joint before it")
         used_options.add(option)
-        word_count = 1 + value_counts[option] - bool(equals)
-        groups[-1] += remaining[:word_count]
-        remaining = remaining[word_count:]
-    return SplitArguments(shared_words + groups[0], groups[1:])
+        argument_count = 1 + value_counts[option] - bool(equals)
+        groups[-1] += remaining[:argument_count]
+        remaining = remaining[argument_count:]
+    return SplitArguments(shared_arguments + groups[0], groups[1:])
 
 
-def read_groups(context: typer.Context) -> list[GoalOptions]:
+def read_later_groups(context: typer.Context) -> list[GoalOptions]:
     """Return the goal options of the groups after the first."""
     group_params: list[dict[str, Any]] = context.meta.get(_META_KEY, [])
     return [GoalOptions(**params, near=False, goal_texts=()) for params in group_params]

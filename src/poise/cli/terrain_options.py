@@ -1,60 +1,24 @@
-"""Terrain and contact options of the planting commands."""
+"""Terrain options of `poise plant` and `poise view`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from poise.errors import FileError, InputError
-from poise.ground.contact.contacts import Contacts
+from poise.errors import InputError
 from poise.ground.figure.figure import figure_of
-from poise.ground.plant import even, load_clip_contacts
+from poise.ground.plant import even
 from poise.ground.terrain.directions import turned_by
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import is_shape, terrain_of
 from poise.ground.way import way_of
-from poise.io.files import build_sidecar_path, is_file
 from poise.io.text_parsing import parse_number
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.rig import Rig
-
-CONTACT_SUFFIXES = (".json", ".toml")
-
-
-def load_contacts(
-    path: Path | None, file: Path, rig: Rig, clip: Clip, legs: Sequence[str] | None
-) -> tuple[Contacts | None, str]:
-    """Load the contacts of these legs.
-
-    Return them with a note about their source; (None, "") if no file has contacts of the clip.
-
-    path  contact file; FileError if it lacks the clip. None: the sidecar of `file`, if it has contacts
-    legs  names of legs; None: all legs of the character
-    """
-    contact_file = path or build_sidecar_path(file)
-    if path is None and not is_file(contact_file):
-        return None, ""
-    contacts = load_clip_contacts(contact_file, clip, rig, legs)
-    if contacts is None:
-        if path is not None:
-            raise FileError(path, f"holds no contacts of the clip {clip.name!r}")
-        return None, ""
-    return contacts, f"contacts are those of {contact_file}"
-
-
-def check_contacts_path(path: Path) -> None:
-    """Check the suffix of a contact file."""
-    if path.suffix.lower() not in CONTACT_SUFFIXES:
-        raise FileError(path, f"contacts are kept in files that end with {' or '.join(CONTACT_SUFFIXES)}")
-
-
-# --- Terrain options: shape, height map size, direction --------------------------------------------------------------
-
 
 Vector: TypeAlias = tuple[float, ...]
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from poise import cli
-from poise.cli.option_aliases import RENAMED_OPTIONS, replace_old_options
+from poise.cli.renamed_options import RENAMED_OPTIONS, replace_old_options
 from poise.errors import InputError
 from tests.command_line import ARM, run
 
@@ -37,7 +37,7 @@ def test_old_names_are_written_with_those_of_today(verb, typed, today, capsys):
 def test_old_names_are_in_no_help_and_those_of_today_are_options(verb, old):
     options = {text for parameter in cli.load_command(verb).params for text in parameter.opts}
     assert old not in options
-    assert {word for word in RENAMED_OPTIONS[verb][old].new_words if word.startswith("--")} <= options
+    assert {word for word in RENAMED_OPTIONS[verb][old].new_arguments if word.startswith("--")} <= options
 
 
 def test_two_old_names_of_one_option_contradict_each_other():

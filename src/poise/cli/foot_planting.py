@@ -24,9 +24,8 @@ from poise.cli.batch_run import run_batch
 from poise.cli.files import (
     ClipOption,
     IncludeRoot,
-    check_distinct_files,
-    check_distinct_paths,
-    check_not_an_input,
+    check_distinct_outputs,
+    check_overwrites_no_input,
     check_picture_path,
     check_pose_path,
     check_writable,
@@ -34,15 +33,15 @@ from poise.cli.files import (
     save_clips,
     select_clip,
 )
-from poise.cli.ground_options import DirectionOption, TerrainOptions, build_terrain, check_contacts_path, load_contacts
 from poise.cli.terminal import say
+from poise.cli.terrain_options import DirectionOption, TerrainOptions, build_terrain
 from poise.errors import FileError, InputError, PoiseError, UnsupportedError, escape_unprintable, prefix_file_name
 from poise.formatting import format_count
 from poise.ground.contact.contact_files import save_contacts
 from poise.ground.contact.contacts import Contacts
-from poise.ground.plant import Planted, lock_feet, plant_feet
+from poise.ground.plant import Planted, load_clip_contacts, lock_feet, plant_feet
 from poise.ground.terrain.words import FORMS
-from poise.io.files import is_file, write_atomically
+from poise.io.files import build_sidecar_path, is_file, write_atomically
 from poise.io.registry import ALL_CLIPS, build_clip_paths, load, save
 from poise.model.clip import Clip
 from poise.model.rig import Rig
@@ -55,6 +54,7 @@ from poise.model.roles import Leg, Roles
 PlantFunction: TypeAlias = Callable[[Rig, Clip, Contacts | None], Planted]  # plants or locks a clip
 
 _PAGE_SUFFIXES, _NUMBER_SUFFIXES = (".html", ".htm"), (".json",)
+_CONTACT_SUFFIXES = (".json", ".toml")
 _PROGRESS_STAGES = 4  # steps of the progress bar: reading, planting, writing, measuring
 
 
@@ -86,10 +86,37 @@ class OutputPaths(NamedTuple):
         if self.plot is not None:
             check_picture_path(self.plot)
         if self.contact_file is not None:
-            check_contacts_path(self.contact_file)
+            _check_contacts_path(self.contact_file)
             check_writable(self.contact_file)
         options = ("--out", "--report", "--plot", "--save-contacts")
-        check_distinct_paths({name: path for name, path in zip(options, self, strict=True) if path is not None})
+        check_distinct_outputs({option: [path] for option, path in zip(options, self, strict=True)})
+
+
+def _load_contacts(
+    path: Path | None, file: Path, rig: Rig, clip: Clip, legs: Sequence[str] | None
+) -> tuple[Contacts | None, str]:
+    """Load the contacts of these legs.
+
+    Return them with a note about their source; (None, "") if no file has contacts of the clip.
+
+    path  contact file; FileError if it lacks the clip. None: the sidecar of `file`, if it has contacts
+    legs  names of legs; None: all legs of the character
+    """
+    contact_file = path or build_sidecar_path(file)
+    if path is None and not is_file(contact_file):
+        return None, ""
+    contacts = load_clip_contacts(contact_file, clip, rig, legs)
+    if contacts is None:
+        if path is not None:
+            raise FileError(path, f"holds no contacts of the clip {clip.name!r}")
+        return None, ""
+    return contacts, f"contacts are those of {contact_file}"
+
+
+def _check_contacts_path(path: Path) -> None:
+    """Check the suffix of a contact file."""
+    if path.suffix.lower() not in _CONTACT_SUFFIXES:
+        raise FileError(path, f"contacts are kept in files that end with {' or '.join(_CONTACT_SUFFIXES)}")
 
 
 class PlantOutcome(NamedTuple):
@@ -112,7 +139,7 @@ def plant_clip(
     used_names: Container[str] = (),
 ) -> PlantOutcome:
     """Plant the feet of a clip. Its new name is unused."""
-    contacts, contact_note = load_contacts(request.contact_file, request.file, rig, clip, request.legs)
+    contacts, contact_note = _load_contacts(request.contact_file, request.file, rig, clip, request.legs)
     start_time = perf_counter()
     planted = plant_function(rig, clip, contacts)
     seconds = count_seconds(start_time)
@@ -163,7 +190,7 @@ def run_one_clip(
     With `strict` the exit code is 1 if a measure exceeds its bound.
     """
     outputs.check(request.file)
-    check_not_an_input({"--contacts": request.contact_file}, {"--out": outputs.out, "--report": outputs.report})
+    check_overwrites_no_input({"--out": outputs.out, "--report": outputs.report}, {"--contacts": request.contact_file})
     with show_progress_bar("reading", _PROGRESS_STAGES) as advance:
         outcome = plant_file(request, outputs, plant_function, command=command, advance=advance)
     planted = outcome.planted
@@ -364,15 +391,14 @@ def plant_all_clips(
 
 def _check_clip_outputs(clip_outputs: list[OutputPaths], contact_files: Sequence[Path | None]) -> None:
     """Check output conflicts and contact files before any work."""
-    check_distinct_files(
+    for path in filter(None, (path for outputs in clip_outputs for path in outputs)):
+        check_writable(path)
+    check_distinct_outputs(
         {
-            option: [path for path in paths if path is not None]
-            for option, paths in (
-                ("--out", [outputs.out for outputs in clip_outputs]),
-                ("--report", [outputs.report for outputs in clip_outputs]),
-                ("--plot", [outputs.plot for outputs in clip_outputs]),
-                ("--save-contacts", [outputs.contact_file for outputs in clip_outputs]),
-            )
+            "--out": [outputs.out for outputs in clip_outputs],
+            "--report": [outputs.report for outputs in clip_outputs],
+            "--plot": [outputs.plot for outputs in clip_outputs],
+            "--save-contacts": [outputs.contact_file for outputs in clip_outputs],
         }
     )
     # --save-contacts may overwrite the file of --contacts
@@ -383,7 +409,7 @@ def _check_clip_outputs(clip_outputs: list[OutputPaths], contact_files: Sequence
                 path, "there is no such file; --clip all takes a contact file for each clip, NAME_CLIP.json"
             )
         for output in written_paths:
-            check_not_an_input({"--contacts": path}, {"--out or --report": output})
+            check_overwrites_no_input({"--out or --report": output}, {"--contacts": path})
 
 
 def _write_clips(planted_clips: list[PlantedClip], rig: Rig) -> None:
@@ -689,7 +715,7 @@ def plant(
         terrain, terrain_size, terrain_height, terrain_origin, terrain_up_axis, terrain_unit, terrain_direction
     )
     ground.check()  # errors in the options are reported before any file is read
-    check_not_an_input({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
+    check_overwrites_no_input({"--out": out, "--report": report, "--plot": plot}, {"--terrain": Path(terrain)})
     options = _build_plant_options(
         up=up, units_per_metre=units_per_metre, stretch=stretch, in_place=in_place, feet_only=feet_only
     )

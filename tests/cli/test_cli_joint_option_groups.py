@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.repeated_joints import split_groups
+from poise.cli.joint_option_groups import split_groups
 from tests.command_line import HUMANOID, run
 
 HAND = ("--joint", "LeftHand", "--to", "0.4", "1.2", "0.35")
