@@ -19,14 +19,15 @@ from property_table.table import Properties, properties
 from property_table.words import figures, growth_rows, notes, rows
 
 import poise
-from poise.comparison.runs import FULL_CHAIN_JOINT_COUNTS, Effort, ScalingPoint
-from poise.comparison.task import SetSizes
+from poise.comparison.runs import FULL_CHAIN_JOINT_COUNTS, ScalingPoint
 
 BONES = 10
 TOLERANCE = 1e-4  # of the reach
 CLOSE = 1e-10  # of the reach: so that the end of the convergence is seen
-FULL = Effort(SetSizes(500, 240, 200), (), batches=(), rounds=1, timed=3, traced=40, seconds=9.0)  # times: see below
-ENDS = Effort(SetSizes(40, 4, 2), (), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
+FULL = poise.Effort(
+    reachable=500, path=240, extreme=200, joints=(), batches=(), rounds=1, timed=3, traced=40, seconds=9.0
+)  # times: see below
+ENDS = poise.Effort(reachable=40, path=4, extreme=2, joints=(), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
 SLOW = {"autodiff": 20}  # gets fewer of them
 TARGETS, FEW = 200, 10  # for each number of joints: in a batch, in single calls
 RUNS = 9
@@ -56,7 +57,7 @@ def chains() -> dict[str, tuple[poise.Skeleton, float]]:
     }
 
 
-def compared(skeleton: poise.Skeleton, tolerance: float, effort: Effort, only: str | None) -> poise.Comparison:
+def compared(skeleton: poise.Skeleton, tolerance: float, effort: poise.Effort, only: str | None) -> poise.Comparison:
     """Give every solver of the folder, or one, the same targets."""
     start = poise.Pose(skeleton, skeleton.rest_q)
     goal = poise.Position("tip", (0, 0, 0), root=skeleton.names[0])
@@ -123,8 +124,8 @@ def _grown(name: str, joints: int) -> ScalingPoint:
 
 
 def measured(
-    effort: Effort = FULL,
-    ends: Effort = ENDS,
+    effort: poise.Effort = FULL,
+    ends: poise.Effort = ENDS,
     sizes: tuple[int, ...] = FULL_CHAIN_JOINT_COUNTS,
     only: str | None = None,
 ) -> Properties:

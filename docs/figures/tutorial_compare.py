@@ -9,8 +9,6 @@ import numpy as np
 import poise
 from figures._style import BLUE, GREEN, figure, save
 from poise import samples
-from poise.comparison.runs import Effort
-from poise.comparison.task import SetSizes
 
 METHODS = {
     "levenberg_marquardt": "levenberg_marquardt",
@@ -19,7 +17,7 @@ METHODS = {
     "classic ccd": poise.CCD(order="tip-first", bend=0, finish=False),
     "jacobian_transpose": "jacobian_transpose",
 }
-SMALL = Effort(SetSizes(8, 30, 1), joints=(), batches=(), rounds=1, timed=1, traced=0, seconds=60.0)
+SMALL = poise.Effort(reachable=8, path=30, extreme=1, joints=(), batches=(), rounds=1, timed=1, traced=0, seconds=60.0)
 
 
 def draw(path: Path) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from poise.batch.each import each as each
     from poise.comparison.compare import Comparison as Comparison
     from poise.comparison.compare import compare as compare
+    from poise.comparison.runs import Effort as Effort
     from poise.conversion.convert import Converted as Converted
     from poise.conversion.convert import convert as convert
     from poise.errors import FileError as FileError
@@ -131,6 +132,7 @@ _MODULE_BY_NAME = {
     "Coupling": "model.skeleton",
     "DampedLeastSquares": "solvers.damped_least_squares",
     "Direction": "problem.goals",
+    "Effort": "comparison.runs",
     "EulerBox": "model.limits",
     "FABRIK": "solvers.fabrik",
     "FileError": "errors",

@@ -17,7 +17,7 @@ from poise.comparison import data
 from poise.comparison.compare import compare
 from poise.comparison.data import COLUMNS
 from poise.comparison.metrics import _rank_by_share as by_share
-from poise.comparison.runs import QUICK, fit_exponent, time_calls
+from poise.comparison.runs import EFFORTS, QUICK, fit_exponent, format_effort, parse_effort, time_calls
 from poise.io import samples
 from tests.comparison.faulty_solvers import Homebody, Liar, Lost, Murky, Outlaw, Sleeper
 
@@ -177,7 +177,7 @@ class TestWhatComesOut:
     def test_the_document_is_plain_and_whole(self, found):
         document = json.loads(json.dumps(found.document(), allow_nan=False))
         assert [row["method"] for row in document["methods"]] == [method.name for method in found.methods]
-        assert document["task"]["sets"]["reachable"]["targets"] == QUICK.sizes.reachable
+        assert document["task"]["sets"]["reachable"]["targets"] == QUICK.reachable
         assert document["methods"][0]["convergence"]["median"][0] == 1.0
 
     def test_the_table_names_everybody_and_stays_within_its_width(self, found):
@@ -244,6 +244,35 @@ class TestTargets:
         assert "The start was outside the limits of" in found.verdict
 
 
+class TestEffort:
+    def test_the_defaults_are_those_of_normal(self):
+        assert poise.Effort() == EFFORTS["normal"] == parse_effort("normal")
+        assert str(poise.Effort(joints=[2, 3])) == "Effort(joints=(2, 3))"
+
+    @pytest.mark.parametrize(
+        ("numbers", "message"),
+        [
+            ({"rounds": 0}, "rounds of an Effort must be 1 or more, not 0"),
+            ({"path": 3}, "path of an Effort must be 4 or more, not 3"),
+            ({"traced": -1}, "traced of an Effort must be a whole number from 0"),
+            ({"timed": 1.5}, "timed of an Effort must be a whole number from 0"),
+            ({"batches": (1, 0)}, "each of batches of an Effort must be 1 or more, not 0"),
+            ({"joints": 5}, "joints of an Effort are several whole numbers"),
+            ({"seconds": 0}, "seconds of an Effort must be a number above 0, not 0"),
+        ],
+    )
+    def test_small_numbers_are_refused(self, numbers, message):
+        with pytest.raises(poise.InputError) as caught:
+            poise.Effort(**numbers)
+        assert message in str(caught.value)
+
+    def test_the_json_has_the_keys_of_the_first_version(self):
+        numbers = format_effort(poise.Effort(reachable=3, path=5, extreme=2, joints=(), batches=(1,), rounds=7))
+        assert numbers == {
+            "sizes": [3, 5, 2], "joints": (), "batches": (1,), "rounds": 7, "timed": 20, "traced": 20, "seconds": 2.0,
+        }  # fmt: skip
+
+
 class TestMisuse:
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -264,9 +293,8 @@ class TestMisuse:
             ({"tolerance": -1}, "tolerance must be a finite length of 0 or more"),
             ({"tolerance": 0}, "a comparison needs tolerances above 0"),
             ({"clip": 3}, "clip is a poise.Clip such as rig.clips[0], not 3"),
-            ({"effort": []}, "effort is one of 'quick', 'normal', 'full' or an Effort, not []"),
-            ({"effort": dataclasses.replace(QUICK, rounds=0)}, "the numbers of an effort are at least 1"),
-            ({"effort": "slow"}, "effort is one of 'quick', 'normal', 'full' or an Effort, not 'slow'"),
+            ({"effort": []}, "effort is one of 'quick', 'normal', 'full' or a poise.Effort, not []"),
+            ({"effort": "slow"}, "effort is one of 'quick', 'normal', 'full' or a poise.Effort, not 'slow'"),
         ],
     )
     def test_it_is_reported_what_would_do(self, arguments, message):

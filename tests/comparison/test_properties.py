@@ -13,7 +13,6 @@ import poise
 from poise import solvers
 from poise.comparison.metrics import Convergence
 from poise.comparison.runs import QUICK, ScalingPoint
-from poise.comparison.task import SetSizes
 from poise.model.skeleton import Kind
 from poise.solvers.base.interface import Capabilities
 from tests.conftest import ROOT
@@ -115,7 +114,7 @@ def hinges():
         limits=[poise.Range(-1, 1)] * 3 + [None],
     )  # fmt: skip
     start = poise.Pose(skeleton, skeleton.rest_q)
-    effort = dataclasses.replace(QUICK, sizes=SetSizes(10, 10, 5), joints=(2, 10), timed=3, traced=3)
+    effort = dataclasses.replace(QUICK, reachable=10, path=10, extreme=5, joints=(2, 10), timed=3, traced=3)
     goal = poise.Position("tip", (0, 0, 0), root="a")
     return poise.compare(start, goal, solvers=["ccd", "two_bone"], effort=effort)
 
@@ -246,7 +245,9 @@ def test_the_benchmark_measures_every_chain(monkeypatch):
         monkeypatch.delitem(sys.modules, name, raising=False)
     import properties as script
 
-    little = dataclasses.replace(QUICK, sizes=SetSizes(5, 5, 3), rounds=1, timed=3, traced=2, seconds=0.2, batches=(1,))
+    little = dataclasses.replace(
+        QUICK, reachable=5, path=5, extreme=3, rounds=1, timed=3, traced=2, seconds=0.2, batches=(1,)
+    )
     table = script.measured(little, little, sizes=(2, 10), only="two_bone")
     (method,) = table.methods
     assert set(method.chains) == {"leg"}

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import poise
-from poise.comparison.runs import Effort
-from poise.comparison.task import SetSizes
 
 FIGURE = poise.load(poise.samples.path("humanoid.bvh"))
 ARM = poise.load(poise.samples.path("arm.urdf"))
@@ -26,7 +24,9 @@ CLIP = poise.Clip(FIGURE.clips[0].times[:4], FIGURE.clips[0].poses[:4], "walk")
 POINT, TURN = [0.3, 0.2, 0.4], [1.0, 0.0, 0.0, 0.0]
 GOAL = poise.Position("tool", POINT)
 LONG = "x" * 5000
-_LEAST = Effort(SetSizes(1, 4, 1), joints=(), batches=(1,), rounds=1, timed=1, traced=0, seconds=1e-6)
+_LEAST = poise.Effort(
+    reachable=1, path=4, extreme=1, joints=(), batches=(1,), rounds=1, timed=1, traced=0, seconds=1e-6
+)
 LONGEST_QUOTE = 200  # characters of what was given that a message may quote
 
 
@@ -321,6 +321,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "Contacts.from_intervals": {"intervals": {"left": {"heel": [], "ball": []}, "right": {"heel": [], "ball": []}}},
     "Converted": {"files": (), "off": None, "share": None, "lost": (), "notes": ()},
     "Coupling": {"leader": 0, "offset": 0.0},
+    "Effort": {"reachable": 9, "path": 9, "joints": (2,), "batches": (1,), "seconds": 0.5},
     "FileError": {"path": "a.bvh"},
     "Finished": {"file": "a", "value": 1, "error": None},
     "Fitted": {"joints": ("Head",), "residuals": np.zeros((4, 1))},

@@ -84,6 +84,7 @@ VALUES = {
     ),
     "Motor": lambda: poise.Motor(2.0, 30.0, poise.SafetyController(-1.0, 1.0, 20.0, 4.0)),
     "SafetyController": lambda: poise.SafetyController(-1.0, 1.0, 20.0, 4.0),
+    "Effort": lambda: poise.Effort(joints=(2, 5), seconds=0.5),
     "FileError": lambda: poise.FileError("a.bvh", "it ends", place="line 3"),
     "Fitted": lambda: poise.fit(walk().poses[0], walk().poses.world.positions),
     "Grounder": lambda: Grounder(walk(".glb"), Terrain.noise(0.1)),

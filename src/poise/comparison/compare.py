@@ -25,6 +25,7 @@ from poise.comparison.runs import (
     ProgressReport,
     TimedMethod,
     check_seed,
+    format_effort,
     measure_scaling,
     parse_effort,
     prepare_methods,
@@ -32,7 +33,7 @@ from poise.comparison.runs import (
     time_batches,
     time_calls,
 )
-from poise.comparison.task import OneGoal, TargetSet, Task, build_target_sets
+from poise.comparison.task import OneGoal, SetSizes, TargetSet, Task, build_target_sets
 from poise.errors import InputError, UnsupportedError
 from poise.io.files import encode_text, write_atomically
 from poise.maths.arrays import abbreviate
@@ -156,7 +157,8 @@ def compare(
     tolerance, angle_tolerance
         As for `solve`; the three levels of the table are 100, 10 and 1 times these.
     effort
-        Amount of measurement: "quick" only checks that everything runs, "full" takes minutes.
+        Amount of measurement. "quick": a smoke test without reliable figures. "full": more targets, chains of up to 200
+        joints, for minutes. An Effort has other numbers.
     seed
         Seed of the targets; the same seed gives the same ones.
     name
@@ -219,7 +221,7 @@ def compare(
     refused_metrics = [
         _make_metrics(method, task, refusals[method.name]) for method in methods if method.name in refusals
     ]
-    settings = {"effort": dataclasses.asdict(chosen_effort), "seed": seed}
+    settings = {"effort": format_effort(chosen_effort), "seed": seed}
     return Comparison(task, (*metrics, *refused_metrics), read_machine_info(), settings, count_seconds(start_time))
 
 
@@ -278,7 +280,9 @@ def _build_task(
         raise InputError(f"there is nothing to compare: no joint can move for {single_goal.joint!r}")
     if 0 in tolerances:
         raise InputError("a comparison needs tolerances above 0: its levels are multiples of them")
-    target_sets = build_target_sets(problem, single_goal, effort.sizes, seed, clip)
+    target_sets = build_target_sets(
+        problem, single_goal, SetSizes(effort.reachable, effort.path, effort.extreme), seed, clip
+    )
     if not (targets is None or isinstance(targets, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"targets is 'reachable', 'path' or 'given', not {abbreviate(targets)}")
     main_name = targets or ("given" if single_goal.shape else "reachable")

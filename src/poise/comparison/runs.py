@@ -6,6 +6,7 @@ longer chains show how the cost scales. Effort sets the amount of measurement.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import time
 from collections.abc import Callable, Sequence
@@ -15,9 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.call_clock import count_seconds
+from poise.calls.argument_checks import check_count, check_entries, check_positive
 from poise.comparison.method import Method, MethodOutput, PreparedMethod
-from poise.comparison.task import SetSizes, TargetSet, Task
+from poise.comparison.task import TargetSet, Task
 from poise.errors import InputError, PoiseError
+from poise.formatting import format_fields
 from poise.maths.arrays import Bools, Floats, abbreviate
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -486,40 +489,75 @@ def _sample_shell(joint_count: int) -> Floats:
 # --- Amount of measurement in a comparison ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Effort:
-    """Amount of measurement in a comparison.
+_MIN_PATH_FRAMES = 4  # frames: jerk needs at least these
 
-    sizes    number of targets in each set
-    joints   chain lengths for the scaling measurement; () for none
-    batches  sizes of batches
-    rounds   number of interleaved timing rounds
-    timed    targets of a round
-    traced   targets with traced iterations; 0 for none
-    seconds  approximate time for each method in each part; a slow method gets fewer targets
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """Amount of measurement in a comparison. The defaults are those of "normal".
+
+    Parameters
+    ----------
+    reachable
+        Targets of the set "reachable".
+    path
+        Frames of the sets "path" and "leaving", 4 or more.
+    extreme
+        Targets of the sets "singular" and "stretched".
+    joints
+        Chain lengths [joints] for the growth of the time; () for none.
+    batches
+        Sizes of timed batches [targets]; () for none.
+    rounds
+        Timing rounds; all methods take turns in each.
+    timed
+        Targets of a round.
+    traced
+        Targets with traced iterations; 0 for none.
+    seconds
+        [s] Approximate time of each method for each measurement. A slow method gets fewer targets.
+
+    Raises
+    ------
+    InputError
+        For a number that is too small or not whole.
     """
 
-    sizes: SetSizes
-    joints: tuple[int, ...]
-    batches: tuple[int, ...]
-    rounds: int
-    timed: int
-    traced: int
-    seconds: float
+    __repr__ = format_fields
+
+    reachable: int = 200
+    path: int = 120
+    extreme: int = 50
+    joints: tuple[int, ...] = CHAIN_JOINT_COUNTS
+    batches: tuple[int, ...] = (1, 10, 100, 1000)
+    rounds: int = 45
+    timed: int = 20
+    traced: int = 20
+    seconds: float = 2.0
+
+    def __post_init__(self) -> None:
+        min_counts = {"reachable": 1, "path": _MIN_PATH_FRAMES, "extreme": 1, "rounds": 1, "timed": 1, "traced": 0}
+        for name, min_count in min_counts.items():
+            object.__setattr__(self, name, _check_at_least(getattr(self, name), min_count, name))
+        for name in ("joints", "batches"):
+            counts = check_entries(getattr(self, name), f"{name} of an Effort", "(1, 10, 100)", "whole numbers")
+            object.__setattr__(self, name, tuple(_check_at_least(count, 1, f"each of {name}") for count in counts))
+        object.__setattr__(self, "seconds", check_positive(self.seconds, "seconds of an Effort"))
 
 
-QUICK = Effort(SetSizes(20, 20, 10), joints=(), batches=(1, 10), rounds=5, timed=5, traced=3, seconds=0.3)
-NORMAL = Effort(
-    SetSizes(200, 120, 50),
-    joints=CHAIN_JOINT_COUNTS,
-    batches=(1, 10, 100, 1000),
-    rounds=45,
-    timed=20,
-    traced=20,
-    seconds=2.0,
-)
+def _check_at_least(value: Any, min_count: int, name: str) -> int:
+    label = f"{name} of an Effort"
+    count = check_count(value, label)
+    if count < min_count:
+        raise InputError(f"{label} must be {min_count} or more, not {count}")
+    return count
+
+
+QUICK = Effort(reachable=20, path=20, extreme=10, joints=(), batches=(1, 10), rounds=5, timed=5, traced=3, seconds=0.3)
 FULL = Effort(
-    SetSizes(1000, 240, 200),
+    reachable=1000,
+    path=240,
+    extreme=200,
     joints=FULL_CHAIN_JOINT_COUNTS,
     batches=(1, 10, 100, 1000, 10_000),
     rounds=101,
@@ -527,8 +565,7 @@ FULL = Effort(
     traced=50,
     seconds=10.0,
 )
-_MIN_PATH_FRAMES = 4  # frames: jerk needs at least these
-EFFORTS = {"quick": QUICK, "normal": NORMAL, "full": FULL}
+EFFORTS = {"quick": QUICK, "normal": Effort(), "full": FULL}
 
 
 def parse_effort(effort: Any) -> Effort:
@@ -536,14 +573,15 @@ def parse_effort(effort: Any) -> Effort:
     if isinstance(effort, str) and effort in EFFORTS:
         return EFFORTS[effort]
     if not isinstance(effort, Effort):
-        raise InputError(f"effort is one of {', '.join(map(repr, EFFORTS))} or an Effort, not {abbreviate(effort)}")
-    counts = [*effort.sizes, effort.rounds, effort.timed, *effort.joints, *effort.batches]
-    if min(counts) < 1 or effort.traced < 0 or not effort.seconds > 0 or effort.sizes.path < _MIN_PATH_FRAMES:
-        raise InputError(
-            f"the numbers of an effort are at least 1, its path at least {_MIN_PATH_FRAMES}; only traced may be "
-            f"0: {effort}"
-        )
+        message = f"effort is one of {', '.join(map(repr, EFFORTS))} or a poise.Effort"
+        raise InputError(f"{message}, not {abbreviate(effort)}")
     return effort
+
+
+def format_effort(effort: Effort) -> dict[str, Any]:
+    """Format an effort for the settings of a comparison. The JSON has the first three numbers as `sizes`."""
+    numbers = dataclasses.asdict(effort)
+    return {"sizes": [numbers.pop(name) for name in ("reachable", "path", "extreme")], **numbers}
 
 
 def check_seed(seed: Any) -> int:

@@ -5,7 +5,6 @@ It describes the task, findings, methods and the repeating call. Text is plain a
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from html import escape
@@ -24,7 +23,7 @@ from poise.comparison.data import (
 from poise.comparison.method import list_ability_groups
 from poise.comparison.metrics import MethodMetrics
 from poise.comparison.report.method_styles import MethodStyle, format_breakable, format_method
-from poise.comparison.runs import EFFORTS
+from poise.comparison.runs import EFFORTS, format_effort
 from poise.formatting import format_count, format_number
 from poise.problem.dof_layout import POSITION
 from poise.problem.goals import Orientation, Position
@@ -76,7 +75,7 @@ def _format_versions(machine: dict[str, str | int]) -> str:
 def find_effort_name(data: ComparisonData) -> str:
     """Find the name of the effort. `of its own` stands for an effort without one."""
     effort_values = data.settings.get("effort")
-    return next((name for name, effort in EFFORTS.items() if dataclasses.asdict(effort) == effort_values), "of its own")
+    return next((name for name, effort in EFFORTS.items() if format_effort(effort) == effort_values), "of its own")
 
 
 def read_seed(data: ComparisonData) -> str:
