@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from poise import kernels
-from poise.calls.argument_checks import check_function
-from poise.calls.progress_bar import show_progress_bar
+from poise.calls.progress import report_progress
 from poise.errors import UnknownNameError
 from poise.ground.grounder import Grounder
 from poise.ground.plant import plant_feet
@@ -44,7 +43,7 @@ def list_steps(group_name: str = "all") -> list[WarmupStep]:
     ]
 
 
-def warmup(what: str = "all", *, progress: bool | Callable[[str], None] | None = None) -> Path | None:
+def warmup(what: str = "all", *, progress: bool | Callable[[int, int, str], None] | None = None) -> Path | None:
     """Compile the kernels for this machine before the first solve.
 
     Parameters
@@ -54,9 +53,9 @@ def warmup(what: str = "all", *, progress: bool | Callable[[str], None] | None =
         `"methods"`: solvers selected by name, such as `ccd` and `fabrik`. `"feet"`: planting, locking, the Grounder.
         `"all"`: all of these.
     progress
-        True shows a progress bar on a terminal. Or a function called with the name of each step before it begins.
-        Without both, a line on standard error announces
-        the compilation.
+        As for `solve`. A function is called before and after each step with the number of steps done, the number of
+        all steps and the name of the step. Without a bar or a function, a line on standard error announces the
+        compilation.
 
     Returns
     -------
@@ -74,19 +73,15 @@ def warmup(what: str = "all", *, progress: bool | Callable[[str], None] | None =
     environment variable is set. They are compiled for this processor and this version of Poise.
     """
     steps = list_steps(what)
-    if progress is True:
-        with show_progress_bar("compiling", len(steps)) as advance, suppress_progress():
-            for name, compile_kernels in steps:
-                advance(0, name)
-                compile_kernels()
-                advance(1, name)
-    else:
-        report_step = None if progress is None or progress is False else check_function(progress, "progress")
-        with nullcontext() if report_step is None else suppress_progress():
-            for name, compile_kernels in steps:
-                if report_step is not None:
-                    report_step(name)
-                compile_kernels()
+    has_progress = progress is not None and progress is not False
+    with (
+        report_progress(progress, "compiling", len(steps), old_form="stage") as advance,
+        suppress_progress() if has_progress else nullcontext(),
+    ):
+        for name, compile_kernels in steps:
+            advance(0, name)
+            compile_kernels()
+            advance(1, name)
     cache_folder = kernels.kinematics.compute_local_transforms.stats.cache_path
     return None if cache_folder is None else Path(cache_folder)
 

@@ -59,9 +59,10 @@ class TestWarmup:
         assert compiled[1] == compiled[0]
 
     def test_progress_names_the_steps(self):
-        message = []
-        folder = poise.warmup(progress=message.append)
-        assert message == [name for name, _ in warming.list_steps()]
+        calls = []
+        folder = poise.warmup(progress=lambda *call: calls.append(call))
+        names = [name for name, _ in warming.list_steps()]
+        assert calls == [(i + done, len(names), name) for i, name in enumerate(names) for done in (0, 1)]
         assert list(folder.glob("*.nbc"))
 
     def test_the_command(self):

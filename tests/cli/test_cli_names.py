@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import poise
-from poise.calls.progress_bar import show_progress_bar
+from poise.calls.progress import show_progress_bar
 from poise.cli.terminal import say
 from poise.errors import FileError, PoiseWarning, escape_controls
 from poise.io.formats import gltf

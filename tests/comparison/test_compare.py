@@ -204,9 +204,10 @@ class TestWhatComesOut:
         assert [one.joint_count for one in grown] == [2, 10, 30]
         assert all(one.call_us > 0 and one.batch_us > 0 for one in grown)
         assert math.isfinite(fit_exponent(grown))
-        shares = [share for _, share in reported]
-        assert shares == sorted(shares)
-        assert shares[-1] == 1.0
+        done, totals, stages = zip(*reported, strict=True)
+        assert done == tuple(sorted(done))
+        assert {done[-1]} == set(totals)
+        assert "ccd, iterations" in stages
 
     def test_no_method_takes_the_task(self):
         found = compare(ARM.rest, PLACE, solvers=["fabrik"], effort="quick")

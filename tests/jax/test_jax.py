@@ -294,7 +294,7 @@ def test_seconds_leave_out_what_jax_compiles():
     poise.solve(pose, Position("tip", target), solver="autodiff")
     spent = []
 
-    def recompile(_done):
+    def recompile(*_):
         began = time.perf_counter()
         jax.jit(lambda x: jnp.linalg.svd(x + began))(jnp.eye(3))
         spent.append(time.perf_counter() - began)

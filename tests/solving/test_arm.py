@@ -245,16 +245,19 @@ class TestStreams:
         np.save(tmp_path / "rows.npy", rows)
         mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
         reach = poise.prepare(START, goal_of(rows[0]))
-        want, done = reach(rows), []
+        want = reach(rows)
         for targets in (mapped, (rows[i : i + 130] for i in range(0, 1000, 130)), matrices(rows)):
-            parts = list(reach.stream(targets, chunk=300, progress=done.append))
+            calls = []
+            parts = list(reach.stream(targets, chunk=300, progress=lambda *call, calls=calls: calls.append(call)))
+            done, totals, _ = zip(*calls, strict=True)
+            assert done == tuple(np.cumsum([len(part) for part in parts]))
+            assert totals == ((1000,) * len(parts) if hasattr(targets, "shape") else done)
             assert all(len(part) <= 300 for part in parts)
             q = np.concatenate([part.q for part in parts])
             if targets.__class__ is np.ndarray:
                 np.testing.assert_array_equal(np.concatenate([part.reached for part in parts]), want.reached)
             else:
                 np.testing.assert_array_equal(q, want.q)
-        assert sum(done) == 3000
         assert list(reach.stream(np.zeros((0, 7)))) == list(reach.stream([])) == []
 
     @pytest.mark.parametrize("chunk", [1, 2, 100])
@@ -312,9 +315,13 @@ def test_progress_adds_up_to_the_number_of_targets(prefer, trace):
         if count > 1000 and prefer == "closest":
             continue
         done = []
-        poise.solve(start, goal, solver=solver, prefer=prefer, trace=trace, progress=done.append)
-        assert sum(done) == count
-        assert min(done) > 0
+        poise.solve(
+            start, goal, solver=solver, prefer=prefer, trace=trace, progress=lambda *call, done=done: done.append(call)
+        )
+        counts, totals, _ = zip(*done, strict=True)
+        assert min(np.diff((0, *counts))) > 0
+        assert counts[-1] == count
+        assert set(totals) == {count}
 
 
 class TestTrace:

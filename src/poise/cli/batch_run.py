@@ -23,7 +23,7 @@ import typer
 
 import poise
 from poise.batch.each import Finished, iterate_completed, open_cluster
-from poise.calls.progress_bar import show_progress_bar
+from poise.calls.progress import show_progress_bar
 from poise.cli.batch_files import (
     BATCH_COMMANDS,
     BatchCommand,

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from poise.benchmark import FULL_SIZE, QUICK_SIZE, Measurement, list_benchmarks, read_machine_info
-from poise.calls.progress_bar import show_progress_bar
+from poise.calls.progress import show_progress_bar
 from poise.cli.terminal import say
-from poise.precompile import GROUP_NAMES, list_steps
+from poise.precompile import GROUP_NAMES
 from poise.precompile import warmup as compile_kernels
 
 _TABLE_WIDTH = 116  # [characters] table width for output other than a terminal
@@ -88,14 +88,7 @@ def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT_HELP)]
     solvers selected by name), feet (planting and the Grounder), or all.
     """
     start_time, cpu_start_time = time.perf_counter(), time.process_time()
-    with show_progress_bar("compiling", len(list_steps(what))) as advance:
-        started_steps: list[str] = []
-
-        def report_step(name: str) -> None:
-            advance(int(bool(started_steps)), name)
-            started_steps.append(name)
-
-        folder = compile_kernels(what, progress=report_step)
+    folder = compile_kernels(what, progress=True)
     location = "not cached: no folder is writable" if folder is None else f"cached in {folder}"
     seconds, cpu_seconds = time.perf_counter() - start_time, time.process_time() - cpu_start_time
     say(f"kernels ready ({what}) in {seconds:.1f} s, {cpu_seconds:.1f} s of processor time, {location}")

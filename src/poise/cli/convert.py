@@ -115,7 +115,7 @@ def convert(
     batch_files.reject_batch_options(
         "convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix
     )
-    _print_result(convert_file(*_parse_paths(files, out), **asdict(job)), as_json=as_json)
+    _print_result(convert_file(*_parse_paths(files, out), **asdict(job), progress=True), as_json=as_json)
 
 
 def _parse_paths(files: list[Path], out: Path | None) -> tuple[Path, Path]:

@@ -18,7 +18,7 @@ import typer
 
 from poise import plot
 from poise.call_clock import count_seconds
-from poise.calls.progress_bar import Advance, ignore_progress, show_progress_bar
+from poise.calls.progress import Advance, ProgressFunction, forward_progress, ignore_progress, show_progress_bar
 from poise.cli import batch_files
 from poise.cli.batch_run import run_batch
 from poise.cli.files import (
@@ -51,11 +51,13 @@ from poise.model.roles import Leg, Roles
 # --- Foot planting of one clip, or of every clip of a file -----------------------------------------------------------
 
 
-PlantFunction: TypeAlias = Callable[[Rig, Clip, Contacts | None], Planted]  # plants or locks a clip
+PlantFunction: TypeAlias = Callable[
+    [Rig, Clip, Contacts | None, ProgressFunction | None], Planted
+]  # plants or locks a clip
 
 _PAGE_SUFFIXES, _NUMBER_SUFFIXES = (".html", ".htm"), (".json",)
 _CONTACT_SUFFIXES = (".json", ".toml")
-_PROGRESS_STAGES = 4  # steps of the progress bar: reading, planting, writing, measuring
+_PROGRESS_STAGES = 6  # stages of the progress bar: reading, three of planting, writing, measuring
 
 
 class PlantRequest(NamedTuple):
@@ -137,11 +139,12 @@ def plant_clip(
     *,
     command: str,
     used_names: Container[str] = (),
+    progress: ProgressFunction | None = None,
 ) -> PlantOutcome:
     """Plant the feet of a clip. Its new name is unused."""
     contacts, contact_note = _load_contacts(request.contact_file, request.file, rig, clip, request.legs)
     start_time = perf_counter()
-    planted = plant_function(rig, clip, contacts)
+    planted = plant_function(rig, clip, contacts, progress)
     seconds = count_seconds(start_time)
     new_name = find_clip_name(planted, used_names, command)
     return PlantOutcome(
@@ -164,9 +167,10 @@ def plant_file(
     advance(1, "planting")
     with prefix_file_name(request.file):
         outcome = plant_clip(
-            rig, clip, request, plant_function, command=command, used_names={clip.name for clip in rig.clips}
-        )
-    advance(1, "writing")
+            rig, clip, request, plant_function, command=command, used_names={clip.name for clip in rig.clips},
+            progress=forward_progress(advance),
+        )  # fmt: skip
+    advance(0, "writing")
     save(build_clip(outcome), outputs.out, like=rig)
     if outputs.contact_file is not None:
         save_contacts(outcome.planted.contacts, outputs.contact_file, clip.name)
@@ -602,13 +606,15 @@ class PlantJob:
     strict: bool
     include_root: Path | None = None
 
-    def plant_clip(self, rig: Rig, clip: Clip, contacts: Contacts | None) -> Planted:
+    def plant_clip(
+        self, rig: Rig, clip: Clip, contacts: Contacts | None, progress: ProgressFunction | None = None
+    ) -> Planted:
         """Plant or lock a clip."""
         options = dict(self.options)
         if self.terrain is None:
-            return lock_feet(clip, rig=rig, legs=self.legs, contacts=contacts, **options)
+            return lock_feet(clip, rig=rig, legs=self.legs, contacts=contacts, progress=progress, **options)
         terrain = build_terrain(self.terrain, clip, rig, self.legs, up=options["up"], metre=options["metre"])
-        return plant_feet(clip, terrain, rig=rig, legs=self.legs, contacts=contacts, **options)
+        return plant_feet(clip, terrain, rig=rig, legs=self.legs, contacts=contacts, progress=progress, **options)
 
     def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Process one file of a batch and return its table row."""

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from poise import solvers
-from poise.calls.progress_bar import show_progress_bar
+from poise.calls.progress import show_progress_bar
 from poise.cli import batch_files, solve_result, target_file
 from poise.cli.files import (
     IncludeRoot,
@@ -150,8 +150,7 @@ def solve_clip(
     if out is not None:
         check_pose_path(out, rig.path)
     bake_arguments = _build_bake_options(options)
-    with show_progress_bar("solving", len(clip), shows_rate=True) as advance:
-        baked = bake(clip, goals, **bake_arguments, progress=lambda done: advance(done, ""))
+    baked = bake(clip, goals, **bake_arguments, progress=True)
     (name,) = find_free_names([baked.name], out, rig)
     baked = replace(baked, name=name)
     if out is not None:

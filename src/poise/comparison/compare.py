@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from poise.call_clock import count_seconds
-from poise.calls.argument_checks import check_entries, check_function, check_text
+from poise.calls.argument_checks import check_entries, check_text
 from poise.calls.argument_checks import check_names as names_of
-from poise.calls.progress_bar import show_progress_bar
+from poise.calls.progress import Advance, check_progress, report_progress
 from poise.comparison.data import ComparisonData, format_table, format_verdict
 from poise.comparison.method import Method, PoiseMethod, PreparedMethod
 from poise.comparison.metrics import MethodMetrics, measure_convergence, rank_methods
@@ -133,7 +133,7 @@ def compare(
     effort: Literal["quick", "normal", "full"] | Effort = "normal",
     seed: int = 0,
     name: str = "",
-    progress: bool | Callable[[str, float], None] | None = None,
+    progress: bool | Callable[[int, int, str], None] | None = None,
 ) -> Comparison:
     """Measure and time several methods on the same targets.
 
@@ -164,7 +164,8 @@ def compare(
     name
         Name of the rig, for titles.
     progress
-        True shows a progress bar on a terminal. Or a function called with the current step and the finished share.
+        As for `solve`. A function is called with the number of steps done, the number of all steps and the name of
+        the last step.
 
     Returns
     -------
@@ -189,26 +190,20 @@ def compare(
     start_time = time.perf_counter()
     check_arguments(start, "auto", tolerance, angle_tolerance)
     check_text(name, "the name of the rig")
-    if progress is True:
-        with show_progress_bar("comparing", 1.0) as advance:
-            return compare(
-                start, goal, solvers=solvers, peers=peers, targets=targets, clip=clip, tolerance=tolerance,
-                angle_tolerance=angle_tolerance, effort=effort, seed=seed, name=name,
-                progress=_ShareReporter(advance),
-            )  # fmt: skip
-    callback = None if progress is None or progress is False else check_function(progress, "progress")
+    checked_progress = check_progress(progress, "share")
     chosen_effort, methods = parse_effort(effort), [*_build_poise_methods(solvers), *_choose_peers(peers)]
     task = _build_task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen_effort, check_seed(seed), name)
     prepared_methods, refusals = prepare_methods(methods, task)
-    report_progress = _ProgressReporter(callback, _count_steps(chosen_effort, len(prepared_methods), task))
-    try:
-        metrics = _measure_methods(task, prepared_methods, chosen_effort, report_progress)
-    finally:
-        for _, prepared in prepared_methods:
-            prepared.close()
-    scaling = measure_scaling(
-        [method for method, _ in prepared_methods], chosen_effort.joints, chosen_effort.seconds / 4, report_progress
-    )
+    step_count = _count_steps(chosen_effort, len(prepared_methods), task)
+    with report_progress(checked_progress, "comparing", step_count) as advance:
+        report_step = _make_step_report(advance)
+        try:
+            metrics = _measure_methods(task, prepared_methods, chosen_effort, report_step)
+        finally:
+            for _, prepared in prepared_methods:
+                prepared.close()
+        compared_methods = [method for method, _ in prepared_methods]
+        scaling = measure_scaling(compared_methods, chosen_effort.joints, chosen_effort.seconds / 4, report_step)
     metrics = sorted(
         rank_methods(
             [
@@ -322,29 +317,9 @@ def _check_single_goal(goals: tuple[Goal, ...]) -> OneGoal:
     return goals[0]
 
 
-class _ShareReporter:
-    """Reporter of finished shares as advances of a progress bar."""
-
-    def __init__(self, advance: Callable[[float, str], None]) -> None:
-        self.advance, self.share = advance, 0.0
-
-    def __call__(self, label: str, share: float) -> None:
-        """Advance the bar to a share."""
-        self.advance(share - self.share, label)
-        self.share = share
-
-
-class _ProgressReporter:
-    """Reporter of the current step and the finished share."""
-
-    def __init__(self, progress: Callable[[str, float], None] | None, step_count: int) -> None:
-        self.progress, self.step_count, self.finished_count = progress, step_count, 0
-
-    def __call__(self, label: str) -> None:
-        """Count one more finished step."""
-        self.finished_count += 1
-        if self.progress is not None:
-            self.progress(label, min(self.finished_count / self.step_count, 1.0))
+def _make_step_report(advance: Advance) -> ProgressReport:
+    """Make the report of a finished step."""
+    return lambda label: advance(1, label)
 
 
 def _count_steps(effort: Effort, method_count: int, task: Task) -> int:
@@ -357,7 +332,7 @@ def _count_steps(effort: Effort, method_count: int, task: Task) -> int:
 
 
 def _measure_methods(
-    task: Task, prepared_methods: list[tuple[Method, PreparedMethod]], effort: Effort, report_progress: ProgressReport
+    task: Task, prepared_methods: list[tuple[Method, PreparedMethod]], effort: Effort, report_step: ProgressReport
 ) -> list[MethodMetrics]:
     """Measure everything but scaling and ranks."""
     metrics: list[MethodMetrics] = []
@@ -365,11 +340,11 @@ def _measure_methods(
         runs = {}
         for target_set in task.sets.values():
             runs[target_set.name] = run_method(prepared, task, target_set, effort.seconds)
-            report_progress(f"{method.name}, {target_set.name}")
+            report_step(f"{method.name}, {target_set.name}")
         curves = measure_convergence(
             prepared, task, task.main.rows[: effort.traced], _MAX_CURVE_ITERATIONS, effort.seconds
         )
-        report_progress(f"{method.name}, iterations")
+        report_step(f"{method.name}, iterations")
         metrics.append(dataclasses.replace(_make_metrics(method, task), runs=runs, convergence=curves))
     timed_methods = [
         _build_timed_method(prepared, method_metrics, task)
@@ -379,9 +354,9 @@ def _measure_methods(
         [timed.take_first(effort.timed) for timed in timed_methods],
         effort.rounds,
         effort.seconds,
-        report_progress,
+        report_step,
     )
-    batches = time_batches(timed_methods, task, effort.batches, effort.rounds, effort.seconds / 2, report_progress)
+    batches = time_batches(timed_methods, task, effort.batches, effort.rounds, effort.seconds / 2, report_step)
     return [
         dataclasses.replace(method_metrics, calls=times, batches=batch.times, batch_trouble=batch.error_message)
         for method_metrics, times, batch in zip(metrics, calls, batches, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from os import PathLike
@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poise.calls.argument_checks import check_choice, check_text
+from poise.calls.progress import report_progress
 from poise.conversion.rig_edits import UnitChange, change_units, compute_axis_rotation, keep_one_root, rename_joints
 from poise.errors import InputError, PoiseError, PoiseWarning, UnsupportedError, join_names
 from poise.formatting import format_count, format_fields
@@ -180,6 +181,7 @@ def _has_scale_keys(clip: Clip) -> bool:
 Rest = Literal["keep", "zero"]
 
 _METRE_SUFFIXES = (".gltf", ".glb", ".vrm", ".vrma")  # formats with metres as their unit
+_STAGE_COUNT = 4  # stages of the progress: reading, converting, writing, checking
 _MIN_REPORTED_SHARE = 1e-4  # fraction of the character's size; larger errors at the keys are reported
 
 
@@ -232,6 +234,7 @@ def convert(
     rest: Rest | None = None,
     root: str | None = None,
     include_root: str | PathLike[str] | None = None,
+    progress: bool | Callable[[int, int, str], None] | None = None,
 ) -> Converted:
     """Convert a rig or file to another file format.
 
@@ -258,6 +261,9 @@ def convert(
         Convert the joints below this root only. Single-root formats (BVH) get the tree of the hips by default.
     include_root
         A folder of permitted includes of the source, besides its own; see `poise.load`.
+    progress
+        As for `solve`. A function is called with the number of stages done, the number of all stages and the name of
+        the present one.
 
     Returns
     -------
@@ -283,19 +289,25 @@ def convert(
         if value is not None:
             check_choice(value, option, allowed_values)
     writer = find_writer(path)
-    rig, notes = _load_source(source, include_root)
-    selected_rig, selection_notes = _select_clip(rig, clip)
-    tree_rig, lost_joints = keep_one_root(selected_rig, root, needs_one_root=getattr(writer, "HAS_SINGLE_ROOT", False))
-    placed_rig, unit_notes = _convert_units(tree_rig, path, scale, up)
-    is_same_format = selected_rig.path is not None and find_reader(selected_rig.path) is writer
-    preserves_document = is_same_format and placed_rig.skeleton.source is selected_rig.skeleton.source
-    placed_rig, name_notes = _rename_for_format(placed_rig, writer)
-    rest_mode = rest or ("zero" if "zero" in getattr(writer, "REST_MODES", ()) and not preserves_document else "keep")
-    resampled_rig, time_notes = _resample_clips(placed_rig, fps)
-    written_files = _write_files(resampled_rig, path, rest_mode, is_per_clip=clip == ALL_CLIPS)
-    return _build_report(
-        written_files, count_meshes(rig), [*notes, *selection_notes, *unit_notes, *name_notes, *time_notes], lost_joints
-    )
+    with report_progress(progress, "converting", _STAGE_COUNT) as advance:
+        advance(0, "reading")
+        rig, notes = _load_source(source, include_root)
+        advance(1, "converting")
+        selected_rig, selection_notes = _select_clip(rig, clip)
+        needs_one_root = getattr(writer, "HAS_SINGLE_ROOT", False)
+        tree_rig, lost_joints = keep_one_root(selected_rig, root, needs_one_root=needs_one_root)
+        placed_rig, unit_notes = _convert_units(tree_rig, path, scale, up)
+        is_same_format = selected_rig.path is not None and find_reader(selected_rig.path) is writer
+        preserves_document = is_same_format and placed_rig.skeleton.source is selected_rig.skeleton.source
+        placed_rig, name_notes = _rename_for_format(placed_rig, writer)
+        has_zero_rest = "zero" in getattr(writer, "REST_MODES", ()) and not preserves_document
+        resampled_rig, time_notes = _resample_clips(placed_rig, fps)
+        advance(1, "writing")
+        rest_mode = rest or ("zero" if has_zero_rest else "keep")
+        written_files = _write_files(resampled_rig, path, rest_mode, is_per_clip=clip == ALL_CLIPS)
+        advance(1, "checking")
+        all_notes = [*notes, *selection_notes, *unit_notes, *name_notes, *time_notes]
+        return _build_report(written_files, count_meshes(rig), all_notes, lost_joints)
 
 
 def _load_source(source: str | PathLike[str] | Rig, include_root: str | PathLike[str] | None) -> tuple[Rig, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from poise.calls.argument_checks import check_bool, check_choice
+from poise.calls.progress import Advance, ignore_progress, report_progress
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
 from poise.ground.bearing.parts import Bearing, leaning
@@ -46,6 +47,7 @@ _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
 _ROUNDED = 1e-9  # [rad]
+_STAGES = 3  # of the progress: finding contacts, placing feet, writing poses
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
@@ -141,6 +143,7 @@ def plant_feet(
     steepest: float = STEEPEST_RAD,
     farthest: float = 0.15,
     stretch: float = 0.0,
+    progress: bool | Callable[[int, int, str], None] | None = None,
 ) -> Planted:
     """Put the feet of a clip on the ground.
 
@@ -179,6 +182,9 @@ def plant_feet(
     stretch
         Share by which legs may become longer where nothing else helps; 0.02 is not seen. Bones then change their
         lengths, which BVH cannot hold.
+    progress
+        As for `solve`. A function is called with the number of stages done, the number of all stages and the name of
+        the present one.
 
     Returns
     -------
@@ -208,14 +214,17 @@ def plant_feet(
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     found_contacts = _load_given(contacts, clip, rig, legs)
-    seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
-    if _one_of(stride, "stride", Stride) == "fit":
-        return _fitted(clip, seen, terrain, options, feet_only=feet_only, notes=note)
-    left = _left(clip, seen, terrain, soles, options, feet_only=feet_only, notes=note)
-    if left is not None:
-        return left
-    seen = seen if feet_only else with_bearing(clip, seen)
-    return _planted(clip, seen, terrain, options, notes=note)
+    with report_progress(progress, "planting", _STAGES) as advance:
+        advance(0, "finding contacts")
+        seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
+        if _one_of(stride, "stride", Stride) == "fit":
+            advance(1, "fitting strides")
+            return _fitted(clip, seen, terrain, options, feet_only=feet_only, notes=note)
+        left = _left(clip, seen, terrain, soles, options, feet_only=feet_only, notes=note)
+        if left is not None:
+            return left
+        seen = seen if feet_only else with_bearing(clip, seen)
+        return _planted(clip, seen, terrain, options, notes=note, advance=advance)
 
 
 def lock_feet(
@@ -230,6 +239,7 @@ def lock_feet(
     up: Up | None = None,
     metre: float | None = None,
     stretch: float = 0.0,
+    progress: bool | Callable[[int, int, str], None] | None = None,
 ) -> Planted:
     """Remove the sliding of feet from a clip on level ground: `plant_feet` on the floor that the clip itself has.
 
@@ -237,7 +247,7 @@ def lock_feet(
     ----------
     clip
         What the figure does. A clip that walks in place stays there, on ground that passes under it.
-    rig, legs, contacts, soles, in_place, feet_only, up, metre, stretch
+    rig, legs, contacts, soles, in_place, feet_only, up, metre, stretch, progress
         As for `plant_feet`.
 
     Returns
@@ -250,11 +260,13 @@ def lock_feet(
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     found_contacts = _load_given(contacts, clip, rig, legs)
-    seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
-    seen = seen if feet_only else with_bearing(clip, seen, near=0.0)  # nothing is to be in the ground
-    floor = floor_of(clip, seen, near=0.0)
-    options = options._replace(floor=floor)
-    return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
+    with report_progress(progress, "locking", _STAGES) as advance:
+        advance(0, "finding contacts")
+        seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
+        seen = seen if feet_only else with_bearing(clip, seen, near=0.0)  # nothing is to be in the ground
+        floor = floor_of(clip, seen, near=0.0)
+        options, ground = options._replace(floor=floor), Terrain.flat(floor, up=figure.up)
+        return _planted(clip, seen, ground, options, notes=note, advance=advance)
 
 
 def _load_given(
@@ -373,10 +385,15 @@ def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:
     return terrain.for_clip(figure.metre, figure.up)
 
 
-def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:
+def _planted(
+    clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...],
+    *, advance: Advance = ignore_progress,
+) -> Planted:  # fmt: skip
     motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
     footing = Footing(terrain, motion.figure)
+    advance(1, "placing feet")
     standing = stand(seen, footing, options)
+    advance(1, "writing poses")
     before, contacts = in_clip(seen), in_clip(standing.seen)
     lean, upright = standing.down.lean, clip.poses
     if lean:

@@ -90,8 +90,8 @@ def format_goal_code(arguments: Sequence[Any]) -> str:
     return ""
 
 
-def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:
-    """Check prefer, seeds, threads and progress."""
+def check_request(*, prefer: Any, seeds: Any, threads: Any) -> None:
+    """Check prefer, seeds and threads."""
     check_choice(prefer, "prefer", ("first", "closest", "all"))
     if seeds is not None and check_count(seeds, "seeds") == 0:
         raise InputError("seeds must be at least 1: the start pose")
@@ -102,8 +102,6 @@ def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> No
         )
     if threads is not None and check_count(threads, "threads") == 0:
         raise InputError("threads must be at least 1")
-    if progress is not None and not callable(progress):
-        raise InputError(f"progress must be a function of the number of targets done, not {abbreviate(progress)}")
 
 
 def check_start(start: Any) -> None:

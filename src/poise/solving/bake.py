@@ -285,7 +285,7 @@ def bake(
     angle_tolerance: float | None = None,
     free_root: bool = False,
     threads: int | None = None,
-    progress: bool | Callable[[int], None] | None = None,
+    progress: bool | Callable[[int, int, str], None] | None = None,
     natural: bool | None = None,
     continuous: bool = True,
 ) -> Baked:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import solvers
-from poise.calls.argument_checks import check_choice, check_function, check_integer
-from poise.calls.progress_bar import show_progress_bar
+from poise.calls.argument_checks import check_choice, check_integer
+from poise.calls.progress import report_progress
 from poise.errors import InputError
 from poise.maths.arrays import Floats, check_finite
 from poise.model.pose import Pose
@@ -185,7 +185,7 @@ class Prepared:
         return self.problem.with_start(pose), clamped_joints
 
     def stream(
-        self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
+        self, targets: Any, *, chunk: int = 65_536, progress: bool | Callable[[int, int, str], None] | None = None
     ) -> Iterator[Result]:
         """Solve any number of targets in chunks. The goal must be a single one; memory use stays constant.
 
@@ -196,7 +196,7 @@ class Prepared:
         chunk
             Number of targets solved at a time.
         progress
-            A function called with the number of targets done since the last call.
+            As for `solve`. The total of an iterable is the number of targets done.
 
         Yields
         ------
@@ -206,15 +206,14 @@ class Prepared:
         chunk = check_integer(chunk, "chunk")
         if chunk < 1:
             raise InputError(f"chunk must be at least 1, not {chunk}")
-        if progress is not None:
-            check_function(progress, "progress")
-        for target_chunk in _split_chunks(targets, chunk):
-            result = self(np.asarray(target_chunk))
-            if not result.shape:
-                raise InputError("stream() takes arrays of targets, one axis more than a single target has")
-            if progress is not None:
-                progress(len(target_chunk))
-            yield result
+        total = len(targets) if isinstance(getattr(targets, "shape", None), tuple) and targets.shape else None
+        with report_progress(progress, "solving", total, old_form="increment", shows_rate=True) as advance:
+            for target_chunk in _split_chunks(targets, chunk):
+                result = self(np.asarray(target_chunk))
+                if not result.shape:
+                    raise InputError("stream() takes arrays of targets, one axis more than a single target has")
+                advance(len(target_chunk))
+                yield result
 
 
 def _find_target_shape(problem: Problem, goal_rows: list[Floats]) -> tuple[int, ...]:
@@ -262,7 +261,7 @@ def solve(
     seeds: int | None = None,
     threads: int | None = None,
     trace: bool = False,
-    progress: bool | Callable[[int], None] | None = None,
+    progress: bool | Callable[[int, int, str], None] | None = None,
     natural: bool | None = None,
     **unknown: Never,
 ) -> Result:
@@ -299,7 +298,8 @@ def solve(
     trace
         Whether the error and q after every iteration are kept (one target only).
     progress
-        True shows a bar on the terminal. A function is called with the number of targets done since the last call.
+        True shows a bar on the terminal. A function is called with the number of targets done, the total number and
+        the name of the stage. None and False show nothing.
     natural
         Whether a character with known arms and legs gets human-like poses: knees bend forward and elbows back and
         outward, the collar bone moves when the arm alone is too short, the trunk follows the head. None: if the solver
@@ -339,18 +339,17 @@ def solve(
     if free_root:
         start, checked_goals = _free_start_and_goals(start, checked_goals, solver, prefer, natural=natural)
     shape = _find_batch_shape(start, checked_goals)
-    has_progress_bar = progress is True
-    callback = None if has_progress_bar or progress is False else progress
-    has_default_settings = prefer == "first" and trace is False and seeds is threads is callback is None
-    settings = _DEFAULT_SETTINGS if has_default_settings else SolveSettings(prefer, seeds, threads, trace, callback)
+    has_default_settings = prefer == "first" and trace is False and seeds is threads is None
+    settings = _DEFAULT_SETTINGS if has_default_settings else SolveSettings(prefer, seeds, threads, trace)
     options = _SolveOptions(solver, tolerance, angle_tolerance, settings, free_root, natural)
-    if not shape and not has_progress_bar:
+    is_silent = progress is None or progress is False
+    if not shape and is_silent:
         result = _solve_single(start, checked_goals, options, start_time)
         if result is not None:
             return result
-    if not has_progress_bar:
+    if is_silent:
         return _solve_general(start, checked_goals, shape, options, start_time)
-    with show_progress_bar("solving", math.prod(shape)) as advance:
+    with report_progress(progress, "solving", math.prod(shape), old_form="increment", shows_rate=True) as advance:
         settings = replace(settings, progress=advance)
         return _solve_general(start, checked_goals, shape, options._replace(settings=settings), start_time)
 

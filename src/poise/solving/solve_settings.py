@@ -25,7 +25,7 @@ class SolveSettings:
     progress: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
-        check_request(prefer=self.prefer, seeds=self.seeds, threads=self.threads, progress=self.progress)
+        check_request(prefer=self.prefer, seeds=self.seeds, threads=self.threads)
         object.__setattr__(self, "trace", check_bool(self.trace, "trace"))
         for name in ("seeds", "threads"):  # as plain numbers: arrays without axes have no hash
             value = getattr(self, name)
