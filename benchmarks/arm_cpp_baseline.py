@@ -25,7 +25,7 @@ from poise.kernels.lanes import LANES4, LANES8, SCALAR, LaneKind
 from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_PER_TARGET
 from poise.maths import rotations
 from poise.maths.arrays import allocate_aligned, find_simd_width
-from poise.problem.chain import Arm, find_arm, pack_for_u
+from poise.problem.arm_packing import Arm, find_arm, pack_for_u
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.lm_engine import pack_arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt

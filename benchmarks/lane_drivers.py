@@ -13,14 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from poise.kernels.arm_lm import (
-    MAX_ARM_FRAMES,
-    ArmWorkspace,
-    apply_damped_step,
-    compute_tip,
-    squared_norm,
-    write_error,
-)
+from poise.kernels.arm_lm import MAX_ARM_FRAMES, ArmWorkspace, apply_damped_step, compute_tip, squared_norm, write_error
 from poise.kernels.jit import _ARITHMETIC_FLAGS
 from poise.kernels.lane_workspace import compute_workspace_size, make_views
 from poise.kernels.lanes import LaneKind, count_lanes, stack_array, stack_matrix, view_lanes

@@ -18,8 +18,8 @@ import poise
 from poise import kernels
 from poise.kernels.layout import LIMB_WORKSPACE_SIZE
 from poise.maths.arrays import allocate_aligned, find_simd_width
-from poise.problem.limb import pack_limb
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.two_bone_limb import pack_limb
 
 Floats = NDArray[np.float64]
 TARGETS, BATCH = 1_000_000, 100_000

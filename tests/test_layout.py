@@ -20,18 +20,18 @@ def flat(row) -> list[float]:
 
 class TestRows:
     def test_a_limb_reads_every_number_of_its_row_once_and_in_order(self):
-        numbers = np.arange(float(layout.LIMB_ROW))
+        numbers = np.arange(float(layout.POSED_LIMB_ROW))
         assert flat(entered(two_bone.read_limb)(numbers)) == numbers.tolist()
 
     def test_a_planar_limb_does_too(self):
-        numbers = np.arange(float(layout.PLANE_ROW))
+        numbers = np.arange(float(layout.POSED_PLANE_ROW))
         assert flat(entered(planar_two_bone.read_plane)(numbers[None], 0)) == numbers.tolist()
 
     def test_limbs_are_stored_as_they_are_read(self):
         for count, read, put in (
-            (layout.LIMB_ROW, entered(two_bone.read_limb), entered(two_bone.write_limb)),
+            (layout.POSED_LIMB_ROW, entered(two_bone.read_limb), entered(two_bone.write_limb)),
             (
-                layout.PLANE_ROW,
+                layout.POSED_PLANE_ROW,
                 lambda row: entered(planar_two_bone.read_plane)(row[None], 0),
                 entered(planar_two_bone.write_plane),
             ),
@@ -57,7 +57,7 @@ class TestRows:
     @pytest.mark.parametrize(
         ("first", "last"),
         [
-            (layout.ARM_DISTANCE_TOLERANCE2, layout.ARM_TAKES_FIRST), (layout.METHOD_RULE,
+            (layout.ARM_DISTANCE_TOLERANCE2, layout.ARM_FIRST_FINISH_WINS), (layout.METHOD_RULE,
             layout.METHOD_SECOND_SETTING),
             (layout.TREE_DAMPING_FACTOR, layout.TREE_PREFERENCE_SHARE),
         ],

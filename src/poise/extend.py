@@ -35,7 +35,7 @@ from poise.model.limit_checks import checked_soft
 from poise.model.limits import Limit, unit_axis
 from poise.model.rig import Saveable
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goal_base import checked_offset, checked_weight, set_fields
+from poise.problem.goal_interface import checked_offset, checked_weight, set_fields
 from poise.problem.goals import Goal, JointGoal
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.target_parsing import directions, points

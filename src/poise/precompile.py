@@ -116,7 +116,7 @@ def count_compiled() -> dict[str, int]:
         "tree_lm.solve": getattr(kernels.tree_lm, f"solve{lane_suffix}"),
         "jacobian_methods.free": getattr(kernels.jacobian_methods, f"free{lane_suffix}"),
         "jacobian_methods.solve": getattr(kernels.jacobian_methods, f"solve{lane_suffix}"),
-        "limits.find_max_violation": kernels.limits.find_max_violation,
+        "limits.find_max_range_excess": kernels.limits.find_max_range_excess,
         "limits.is_valid_start": kernels.limits.is_valid_start,
         "goal_errors.measure": getattr(kernels.goal_errors, f"measure{lane_suffix}"),
     }

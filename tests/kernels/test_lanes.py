@@ -200,7 +200,7 @@ def test_half_turns_are_sines_and_cosines(kind, most):
 def arm_cases():
     """Answers of small problems by the kernels of serial arms; the settings of the engine."""
     import poise
-    from poise.problem.chain import find_arm
+    from poise.problem.arm_packing import find_arm
     from poise.solvers.base.lm_engine import pack_arm_settings
     from tests.strategies import generic_arm
 

@@ -15,8 +15,16 @@ from poise.maths.arrays import Floats
 from poise.maths.rotations import rotation_part
 from poise.model.limit_bounds import clamp_angles
 from poise.model.skeleton import Kind
-from poise.problem.limb import Bend, Branch, Limb, find_rotation_column, is_hinge, read_hinge_axis, read_hinge_range
 from poise.problem.problem import Problem
+from poise.problem.two_bone_limb import (
+    Bend,
+    Branch,
+    Limb,
+    find_rotation_column,
+    is_hinge,
+    read_hinge_axis,
+    read_hinge_range,
+)
 
 _NO_LEVER = 1e-12  # of the squared length: bending does not move the tip
 _BENT = 1e-9  # [rad]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import poise
 from poise import Place, Pole, Position, Range, UnsupportedError
 from poise.kernels import planar_two_bone, two_bone
-from poise.problem.limb import LimbOptions, pack_limb
 from poise.problem.problem import Problem
+from poise.problem.two_bone_limb import LimbOptions, pack_limb
 from tests.kernels.kernel_entries import entered
 from tests.problem.limb_oracle import limb_rows, plane_rows
 from tests.strategies import random_q, rng_of, seeds, unit_quaternions

@@ -1,4 +1,4 @@
-"""How joints go from one configuration towards another, with arrays: the oracle of kernels/approach.py."""
+"""How joints go from one configuration towards another, with arrays: the oracle of kernels/speed_limited_motion.py."""
 
 from __future__ import annotations
 

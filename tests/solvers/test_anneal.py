@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import poise
 from poise import Position, Range, solvers
-from poise.solvers.base.lm_engine import DRAWS_PER_JOINT, draw_random_starts
+from poise.solvers.base.random_starts import DRAWS_PER_JOINT, draw_random_starts
 from tests.reference.slow_limits import violation
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
 

@@ -14,7 +14,14 @@ from numba import njit
 
 from poise.kernels import jacobian_methods as tree_steps
 from poise.kernels.lanes import SCALAR
-from poise.kernels.layout import ADAPTIVE, DAMPED, LIMIT_ROW, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
+from poise.kernels.layout import (
+    LIMIT_ROW,
+    RULE_ADAPTIVE_TRANSPOSE,
+    RULE_DAMPED,
+    RULE_OPTIMAL_TRANSPOSE,
+    RULE_PSEUDO_INVERSE,
+    RULE_SELECTIVELY_DAMPED,
+)
 from poise.kernels.symmetric_matrices import diagonalise
 from poise.model.limit_bounds import pack_limit
 from poise.model.limits import SwingTwist
@@ -26,17 +33,19 @@ ROOT = Path(__file__).parent.parent.parent
 SEEDS = range(6)
 LARGE = 1e6
 RULES = {
-    "transpose": (OPTIMAL, 0.0, 0.0),
-    "pseudo-inverse": (PSEUDO_INVERSE, 0.05, 0.0),
-    "damped, constant": (DAMPED, 0.02, 0.0),
-    "damped, by the error": (DAMPED, 1e-8, 0.04),
-    "selective": (SELECTIVE, 0.5, 0.0),
+    "transpose": (RULE_OPTIMAL_TRANSPOSE, 0.0, 0.0),
+    "pseudo-inverse": (RULE_PSEUDO_INVERSE, 0.05, 0.0),
+    "damped, constant": (RULE_DAMPED, 0.02, 0.0),
+    "damped, by the error": (RULE_DAMPED, 1e-8, 0.04),
+    "selective": (RULE_SELECTIVELY_DAMPED, 0.5, 0.0),
 }
 
 
 def settings(rule, *, numeric=False, iterations=1, restarts=0, patience=np.inf, bend=0.0, max_turn=LARGE):
     number, first, second = rule
-    max_turn = first if number == SELECTIVE else max_turn  # one angle caps each direction and, as solvers have it, all
+    max_turn = (
+        first if number == RULE_SELECTIVELY_DAMPED else max_turn
+    )  # one angle caps each direction and, as solvers have it, all
     return np.array([number, numeric, iterations, restarts, patience, bend, max_turn, first, second])
 
 
@@ -48,7 +57,7 @@ def solve(tree, targets, starts, options, *, clamps=None, limits=None, kernel=No
     memory = np.full(tree_steps.compute_scratch_size(nd, tree.nu, m) + 8, np.nan)  # what it holds must not matter
     first = -memory.ctypes.data // 8 % 8
     limits = np.zeros((len(tree.nodes), LIMIT_ROW)) if limits is None else limits
-    kernel = kernel or (tree_steps.free8 if limits is PLAIN else tree_steps.solve8)
+    kernel = kernel or (tree_steps.plain8 if limits is PLAIN else tree_steps.solve8)
     kernel(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, starts,
         np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd), None if limits is PLAIN else limits,
@@ -60,11 +69,11 @@ def solve(tree, targets, starts, options, *, clamps=None, limits=None, kernel=No
 
 def reference_step(name, jacobian, e):
     number, first, second = RULES[name]
-    if number == OPTIMAL:
+    if number == RULE_OPTIMAL_TRANSPOSE:
         return jacobian_steps.transpose(jacobian, e)
-    if number == PSEUDO_INVERSE:
+    if number == RULE_PSEUDO_INVERSE:
         return jacobian_steps.pseudo_inverse(jacobian, e, first)
-    if number == DAMPED:
+    if number == RULE_DAMPED:
         return jacobian_steps.damped(jacobian, e, first + second * (e @ e))
     return jacobian_steps.selective(jacobian, e, first)
 
@@ -128,7 +137,7 @@ def test_numeric_and_analytic_jacobians_take_points_the_same_way(name):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_adaptive_rule_never_keeps_a_rise(seed):
     tree, u, targets = problem(seed)
-    _, errors, _, trace = solve(tree, targets, u, settings((ADAPTIVE, 0.02, 7.0), iterations=60))
+    _, errors, _, trace = solve(tree, targets, u, settings((RULE_ADAPTIVE_TRANSPOSE, 0.02, 7.0), iterations=60))
     kept = trace[:61, 0]
     assert (np.diff(kept) <= 0).all()
     assert errors[0] == kept.min() < kept[0]
@@ -141,7 +150,7 @@ def test_the_adaptive_factor_grows_by_seven_and_shrinks_by_seven():
     """A slide along its axis: J is 1, so that what is left changes by 1 less the factor at every step."""
     tree = arm([SLIDE], POSITION)
     _, _, _, trace = solve(
-        tree, np.array([[1.0, 0, 1]]), np.zeros((1, 1)), settings((ADAPTIVE, 0.02, 7.0), iterations=5)
+        tree, np.array([[1.0, 0, 1]]), np.zeros((1, 1)), settings((RULE_ADAPTIVE_TRANSPOSE, 0.02, 7.0), iterations=5)
     )
     left = 1 - trace[:6, 1]
     np.testing.assert_allclose(left[1:3], [0.98, 0.98 * 0.86], rtol=1e-12)
@@ -189,7 +198,7 @@ def test_no_joint_turns_by_more_than_requested():
     same_configuration(tree, trace[1, 1:], taken(tree, u[0], free), atol=1e-6)
 
 
-@pytest.mark.parametrize("rule", [(ADAPTIVE, 0.02, 7.0), *RULES.values()])
+@pytest.mark.parametrize("rule", [(RULE_ADAPTIVE_TRANSPOSE, 0.02, 7.0), *RULES.values()])
 def test_a_problem_has_the_same_bits_in_any_lane_and_company(rule):
     tree, u, _ = problem(5, terms=2)
     targets = tree.targets_at(random_u(np.random.default_rng(1), tree, 21, 0.6))
@@ -201,7 +210,7 @@ def test_a_problem_has_the_same_bits_in_any_lane_and_company(rule):
             np.testing.assert_array_equal(a[k], b[0])
 
 
-@pytest.mark.parametrize("rule", [(ADAPTIVE, 0.02, 7.0), *RULES.values()])
+@pytest.mark.parametrize("rule", [(RULE_ADAPTIVE_TRANSPOSE, 0.02, 7.0), *RULES.values()])
 def test_plain_trees_are_answered_as_those_whose_limits_bind_nothing(rule):
     rng = np.random.default_rng(18)
     tree = random_tree(rng, n=9, terms=3, kinds=(HINGE, SLIDE, BALL))
@@ -291,7 +300,7 @@ def both_ways():
     targets = tree.targets_at(random_u(np.random.default_rng(8), tree, 3, 0.5))
     return [
         solve(tree, targets, u, settings(rule, numeric=numeric, iterations=3, bend=0.03))[0].tolist()
-        for rule in [(ADAPTIVE, 0.02, 7.0), *RULES.values()] for numeric in (False, True)
+        for rule in [(RULE_ADAPTIVE_TRANSPOSE, 0.02, 7.0), *RULES.values()] for numeric in (False, True)
     ]  # fmt: skip
 
 

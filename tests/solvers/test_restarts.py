@@ -9,14 +9,14 @@ import pytest
 from numba import njit
 
 import poise
-from poise.kernels import arm_lm
+from poise.kernels import arm_race
 from poise.kernels.arm_lm import apply_seed
 from poise.kernels.lanes import SCALAR
 from poise.kernels.layout import ARM_CANDIDATE_COUNT, ARM_SETTINGS, ARM_WEIGHTS
 from poise.maths.arrays import find_simd_width
-from poise.problem.chain import find_arm
+from poise.problem.arm_packing import find_arm
 from poise.problem.problem import Problem
-from poise.solvers.base.lm_engine import extend_seeds
+from poise.solvers.base.random_starts import extend_table
 from tests.strategies import generic_arm, rng_of, straight_chain
 
 TABLE, GROUP = 64, 16
@@ -67,34 +67,34 @@ def test_the_tips_of_seeds_are_where_forward_kinematics_puts_them():
 
 @njit
 def may_begin(number, oldest, winner, settling, last):
-    state = np.zeros(arm_lm.RACE_SIZE)
-    arm_lm.init_race(state)
-    state[arm_lm.RACE_NEXT_ATTEMPT], state[arm_lm.RACE_OLDEST_ATTEMPT], state[arm_lm.RACE_WINNING_ATTEMPT] = (
+    state = np.zeros(arm_race.RACE_SIZE)
+    arm_race.init_race(state)
+    state[arm_race.RACE_NEXT_ATTEMPT], state[arm_race.RACE_OLDEST_ATTEMPT], state[arm_race.RACE_WINNING_ATTEMPT] = (
         number,
         oldest,
         winner,
     )
-    return arm_lm.can_start(state, settling, last)
+    return arm_race.can_start(state, settling, last)
 
 
 @pytest.mark.parametrize(
     ("number", "oldest", "winner", "settling", "last", "begins"),
     [
-        (3, 0, arm_lm.NO_WINNER, 9, 9, True),
-        (9, 8, arm_lm.NO_WINNER, 20, 9, True),
-        (10, 8, arm_lm.NO_WINNER, 20, 9, False),  # there is no such attempt
+        (3, 0, arm_race.NO_WINNER, 9, 9, True),
+        (9, 8, arm_race.NO_WINNER, 20, 9, True),
+        (10, 8, arm_race.NO_WINNER, 20, 9, False),  # there is no such attempt
         (3, 0, 2, 9, 9, False),  # an earlier one has arrived
         (
-            arm_lm.RACE_RING_SIZE,
+            arm_race.RACE_RING_SIZE,
             0,
-            arm_lm.NO_WINNER,
+            arm_race.NO_WINNER,
             99,
             99,
             False,
         ),  # the oldest would be overwritten before it is counted
-        (arm_lm.RACE_RING_SIZE, 1, arm_lm.NO_WINNER, 99, 99, True),
-        (9, 8, arm_lm.NO_WINNER, 9, 9, False),  # the last one starts from the best of all before it
-        (9, 9, arm_lm.NO_WINNER, 9, 9, True),
+        (arm_race.RACE_RING_SIZE, 1, arm_race.NO_WINNER, 99, 99, True),
+        (9, 8, arm_race.NO_WINNER, 9, 9, False),  # the last one starts from the best of all before it
+        (9, 9, arm_race.NO_WINNER, 9, 9, True),
     ],
 )
 def test_when_an_attempt_may_begin(number, oldest, winner, settling, last, begins):
@@ -103,7 +103,7 @@ def test_when_an_attempt_may_begin(number, oldest, winner, settling, last, begin
 
 def test_mixed_seeds_do_not_repeat():
     table = rng_of(2).random((32, 5))
-    rows = extend_seeds(table, 32 * 32)
+    rows = extend_table(table, 32 * 32)
     np.testing.assert_array_equal(rows[:32], table)
     assert len({row.tobytes() for row in rows}) == len(rows)
 

@@ -35,7 +35,7 @@ BOX = EulerBox("XYZ", x=(-0.4, 1.9), y=(-0.3, 0.3), z=(-2.0, 0.1))
 
 def left_of(distance, seconds, speed, half_life):
     """The compiled one, of numbers of any kind."""
-    return entered(kernels.approach.compute_remaining_distance)(
+    return entered(kernels.speed_limited_motion.compute_remaining_distance)(
         float(distance), float(seconds), float(speed), float(half_life)
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import poise
 from poise import Kind, Range, Status
-from poise.problem.chain import find_arm
+from poise.problem.arm_packing import find_arm
 from random_cases.kinematics import errors_of, value_of
 from random_cases.problems import KNOWN, ROWS, RequestedProblem
 

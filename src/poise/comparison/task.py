@@ -19,7 +19,7 @@ from poise.problem.feasibility import compute_reaches
 from poise.problem.goal_errors import compute_goal_point
 from poise.problem.goals import Orientation, Place, Position
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.lm_engine import DRAWS_PER_JOINT, draw_random_starts
+from poise.solvers.base.random_starts import DRAWS_PER_JOINT, draw_random_starts
 
 OneGoal: TypeAlias = Position | Orientation | Place
 TOLERANCE_LEVELS = (100.0, 10.0, 1.0)  # tolerances of the three levels, in units of the finest

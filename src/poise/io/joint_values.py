@@ -18,7 +18,7 @@ from poise.calls.argument_checks import check_type
 from poise.errors import FileError, UnknownNameError, UnsupportedError, join_names
 from poise.io.files import as_path, read_bytes
 from poise.io.text_parsing import MAX_NUMBER, parse_json, parse_table, quote_excerpt
-from poise.kernels.layout import UNIT_SLACK
+from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose

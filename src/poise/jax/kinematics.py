@@ -12,7 +12,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import SAME_POINT_RATIO
+from poise.kernels.thresholds import SAME_POINT_RATIO
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.rotations import rotation_part

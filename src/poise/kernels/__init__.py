@@ -20,8 +20,8 @@ from poise.kernels.lazy_import import make_lazy_getattr
 
 __getattr__ = make_lazy_getattr(
     __name__,
-    "approach",
     "arm_lm",
+    "arm_race",
     "arm_targets",
     "ccd_goals",
     "ccd_position",
@@ -45,6 +45,7 @@ __getattr__ = make_lazy_getattr(
     "problem_arrays",
     "rotation_fit",
     "rotation_matrices",
+    "speed_limited_motion",
     "springs",
     "symmetric_matrices",
     "tree_lm",

@@ -20,6 +20,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from poise.kernels import layout
+from poise.kernels.arm_race import (
+    NO_WINNER,
+    RACE_BEST_ATTEMPT,
+    RACE_ITERATIONS,
+    RACE_NEXT_ATTEMPT,
+    RACE_OLDEST_ATTEMPT,
+    RACE_SIZE,
+    RACE_WINNING_ATTEMPT,
+    can_start,
+    can_store,
+    finish_attempt,
+    init_race,
+    is_race_over,
+)
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import (
     SCALAR,
@@ -370,113 +384,6 @@ def apply_nearest_seeds(lane_kind, seeds, seed_tips, target, settings, values):
             values[i * w + l] = seeds[seed, i]
 
 
-# --- Parallel attempts at a lone problem -----------------------------------------------------------------------------
-#
-# All lanes run its attempts side by side, ahead of their turn.
-#
-# The solution equals that of sequential attempts: the first one in their order that meets the target wins. A later
-# attempt that arrives sooner waits for the earlier ones, and iterations of attempts after the winner do not count. With
-# ARM_TAKES_FIRST the first attempt to arrive wins, unless the attempt from the start is about to arrive: tracking a
-# moving target must not jump to another solution branch.
-#
-# race  (RACE_SIZE,)  five numbers, and a ring of the iterations of attempts that ended before earlier ones; -1 for
-# unfinished attempts
-
-
-RACE_NEXT_ATTEMPT = 0  # next attempt to start
-RACE_OLDEST_ATTEMPT = 1  # first unfinished attempt
-RACE_WINNING_ATTEMPT = 2  # first attempt that met the target; NO_WINNER if none
-RACE_ITERATIONS = 3  # iterations of all attempts before RACE_OLDEST_ATTEMPT
-RACE_BEST_ATTEMPT = 4  # attempt of the best pose
-RACE_RING_START, RACE_RING_SIZE = 5, 64
-RACE_SIZE = 69
-NO_WINNER = 1e18
-CLOSE_ERROR = 0.05  # squared error of the attempt from the start: below, it converges quadratically and is waited for
-
-
-@device_function
-def init_race(race):
-    """Initialise a race."""
-    for i in range(RACE_SIZE):
-        race[i] = -1.0
-    (
-        race[RACE_NEXT_ATTEMPT],
-        race[RACE_OLDEST_ATTEMPT],
-        race[RACE_WINNING_ATTEMPT],
-        race[RACE_ITERATIONS],
-        race[RACE_BEST_ATTEMPT],
-    ) = (
-        0.0,
-        0.0,
-        NO_WINNER,
-        0.0,
-        0.0,
-    )
-
-
-@device_function
-def can_start(race, first_polish, last_attempt):
-    """Return whether the next attempt may start.
-
-    `last_attempt` is the last one; attempt `first_polish` needs the best pose of all before it.
-    """
-    attempt = race[RACE_NEXT_ATTEMPT]
-    if (
-        attempt > last_attempt
-        or attempt > race[RACE_WINNING_ATTEMPT]
-        or attempt - race[RACE_OLDEST_ATTEMPT] >= RACE_RING_SIZE
-    ):
-        return False
-    return attempt != first_polish or race[RACE_OLDEST_ATTEMPT] >= first_polish
-
-
-@device_function
-def can_store(race, attempt, error, best_error):
-    """Return whether attempt `attempt` beats the best pose. Among equal ones the earliest attempt wins."""
-    if race[RACE_WINNING_ATTEMPT] < NO_WINNER:
-        return False
-    return error < best_error or (error == best_error and attempt < race[RACE_BEST_ATTEMPT])
-
-
-@device_function
-def finish_attempt(race, attempt, iterations, is_met):
-    """Record the end of attempt `attempt`."""
-    race[RACE_RING_START + int(attempt) % RACE_RING_SIZE] = iterations
-    if is_met and attempt < race[RACE_WINNING_ATTEMPT]:
-        race[RACE_WINNING_ATTEMPT] = attempt
-    while (
-        race[RACE_OLDEST_ATTEMPT] <= race[RACE_WINNING_ATTEMPT]
-        and race[RACE_RING_START + int(race[RACE_OLDEST_ATTEMPT]) % RACE_RING_SIZE] >= 0.0
-    ):
-        ring_index = RACE_RING_START + int(race[RACE_OLDEST_ATTEMPT]) % RACE_RING_SIZE
-        race[RACE_ITERATIONS] += race[ring_index]
-        race[ring_index] = -1.0
-        race[RACE_OLDEST_ATTEMPT] += 1.0
-
-
-@device_function
-def is_race_over(race, last_attempt, takes_first, start_error):
-    """Return whether a race is over.
-
-    No unfinished attempt could change the result; with `takes_first`, nothing is waited for.
-
-    start_error  squared error of the attempt from the start, while it lasts
-    """
-    if (
-        takes_first
-        and race[RACE_WINNING_ATTEMPT] < NO_WINNER
-        and (race[RACE_OLDEST_ATTEMPT] > 0.0 or start_error > CLOSE_ERROR)
-    ):
-        # At least one iteration: zero would mean that the start is the solution.
-        race[RACE_ITERATIONS] += (
-            max(race[RACE_RING_START + int(race[RACE_WINNING_ATTEMPT]) % RACE_RING_SIZE], 1.0)
-            if race[RACE_OLDEST_ATTEMPT] <= race[RACE_WINNING_ATTEMPT]
-            else 0.0
-        )
-        race[RACE_OLDEST_ATTEMPT] = race[RACE_WINNING_ATTEMPT] + 1.0
-    return race[RACE_OLDEST_ATTEMPT] > last_attempt or race[RACE_OLDEST_ATTEMPT] > race[RACE_WINNING_ATTEMPT]
-
-
 # --- Batches: a problem per lane -------------------------------------------------------------------------------------
 #
 # Each lane has one problem and takes the next when it is done.
@@ -560,13 +467,13 @@ def start_damped_attempt(lane_state, values, w, l, start, m, max_iterations, pat
 
 
 @device_function
-def store_best(lane_state, tested_values, w, l, m, error, is_met, x, errors, counts):
+def store_attempt_result(lane_state, tested_values, w, l, m, error, is_met, x, errors, counts):
     """Store lane l's result if it is the best."""
     k = int(lane_state[LANE_PROBLEM * w + l])
-    counts[k, 2] = 1 if is_met else 0
+    counts[k, layout.COUNT_IS_MET] = 1 if is_met else 0
     # The last iteration only measures: its step is not part of the solution.
-    counts[k, 0] += int(lane_state[LANE_ITERATIONS * w + l]) - 1
-    counts[k, 1] += 1
+    counts[k, layout.COUNT_ITERATIONS] += int(lane_state[LANE_ITERATIONS * w + l]) - 1
+    counts[k, layout.COUNT_ATTEMPTS] += 1
     if is_met or error < errors[k]:
         write_best(lane_state, tested_values, w, l, m, error, x, errors)
 
@@ -729,11 +636,14 @@ def check_race_end(lane_kind, problems, lanes, race, max_restarts, k):
     # Lane 0 runs the attempt from the start as long as that lasts.
     start_error = lanes.lane_state[LANE_PREVIOUS_ERROR * count_lanes(lane_kind)]
     is_over = is_race_over(
-        race, find_last_attempt(max_restarts, settings), settings[layout.ARM_TAKES_FIRST] > 0.0, start_error
+        race, find_last_attempt(max_restarts, settings), settings[layout.ARM_FIRST_FINISH_WINS] > 0.0, start_error
     )
     if is_over:
-        counts[k, 0], counts[k, 1] = race[RACE_ITERATIONS], race[RACE_OLDEST_ATTEMPT]
-        counts[k, 2] = 1.0 if race[RACE_WINNING_ATTEMPT] < NO_WINNER else 0.0
+        counts[k, layout.COUNT_ITERATIONS], counts[k, layout.COUNT_ATTEMPTS] = (
+            race[RACE_ITERATIONS],
+            race[RACE_OLDEST_ATTEMPT],
+        )
+        counts[k, layout.COUNT_IS_MET] = 1.0 if race[RACE_WINNING_ATTEMPT] < NO_WINNER else 0.0
     return is_over
 
 
@@ -741,7 +651,7 @@ def check_race_end(lane_kind, problems, lanes, race, max_restarts, k):
 def store_race_result(lane_kind, problems, lanes, race, l, error, is_met, has_ended):
     """Store the result of lane l in a race.
 
-    As `store_if_best` and `store_best`; a lane whose attempt ends becomes idle.
+    As `store_if_best` and `store_attempt_result`; a lane whose attempt ends becomes idle.
     """
     w, m, state = count_lanes(lane_kind), problems.links.shape[0] - 1, lanes.lane_state
     k, attempt = int(state[LANE_PROBLEM * w + l]), state[LANE_ATTEMPT * w + l]
@@ -797,9 +707,9 @@ def solve_range(lane_kind, problems, first, end, trace):
         view_lanes(lane_kind, lanes.tested_values, 0, m),
     )
     weights = settings[layout.ARM_WEIGHTS : layout.ARM_WEIGHTS + 2]
-    takes_first = settings[layout.ARM_TAKES_FIRST] > 0.0
+    first_finish_wins = settings[layout.ARM_FIRST_FINISH_WINS] > 0.0
     # A lone problem starts with one attempt, or on all lanes where the first attempt to arrive wins.
-    active_count, max_starts, iteration = min(w, end - first), 0 if takes_first else 1, 0
+    active_count, max_starts, iteration = min(w, end - first), 0 if first_finish_wins else 1, 0
     next_problem, has_any_ended = first + active_count, False
     # A trace records attempts sequentially.
     is_single, max_restarts, race = (
@@ -814,7 +724,7 @@ def solve_range(lane_kind, problems, first, end, trace):
         init_race(race)
         max_restarts = count_restarts(links, problems.targets[first], settings)
         write_start(problems.start_x, first, x, errors)
-        if takes_first:
+        if first_finish_wins:
             active_count = fill_all_lanes(lane_kind, problems, lanes, race, first, max_restarts)
     else:
         for l in range(active_count):
@@ -882,7 +792,14 @@ def solve_range(lane_kind, problems, first, end, trace):
             max_starts = STARTS_PER_ITERATION if iteration > SOLO_ITERATIONS or has_any_ended else 0
             continue
         if trace.shape[0] > 0 and lane_state[LANE_PROBLEM * w] == first:
-            trace_row = int(counts[first, 0] + counts[first, 1] + lane_state[LANE_ITERATIONS * w]) - 1
+            trace_row = (
+                int(
+                    counts[first, layout.COUNT_ITERATIONS]
+                    + counts[first, layout.COUNT_ATTEMPTS]
+                    + lane_state[LANE_ITERATIONS * w]
+                )
+                - 1
+            )
             record_trace(trace, trace_row, lanes.tested_values, w, m, get_lane(error, 0))
         for l in range(w if event_bits != 0 else 0):
             if lane_state[LANE_PROBLEM * w + l] < 0.0:
@@ -891,7 +808,9 @@ def solve_range(lane_kind, problems, first, end, trace):
             multiplier = lane_state[LANE_MULTIPLIER * w + l]
             store_if_best(lane_state, lanes.tested_values, w, l, m, multiplier, get_lane(error, l), x, errors)
             if (end_bits >> l) & 1:
-                store_best(lane_state, lanes.tested_values, w, l, m, get_lane(error, l), is_met, x, errors, counts)
+                store_attempt_result(
+                    lane_state, lanes.tested_values, w, l, m, get_lane(error, l), is_met, x, errors, counts
+                )
                 # A finished lane takes its next problem at once, without waiting for the slowest lane.
                 if schedule_lane(lane_kind, problems, lanes, l, is_met, next_problem, end):
                     next_problem += 1

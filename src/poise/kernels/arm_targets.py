@@ -26,17 +26,20 @@ from poise.kernels.layout import (
     ARM_SETTINGS,
     ARM_WORKSPACE_ONE_TARGET,
     ARM_WORKSPACE_SIZE,
+    COUNT_ATTEMPTS,
+    COUNT_IS_MET,
+    COUNT_ITERATIONS,
     INVALID_TARGET,
     MEASURE_KIND,
     MEASURE_ROW,
     PATH_ROW,
     POSITION,
     START_OUTSIDE_LIMITS,
-    TOLERANCE_SLACK,
     ArmLayout,
 )
 from poise.kernels.limits import find_nearest_equivalent
 from poise.kernels.rotation_matrices import compute_base_from_world
+from poise.kernels.thresholds import TOLERANCE_SLACK
 from poise.kernels.unit_rows import scale_to_unit
 from poise.kernels.vec_quat import Quat, Vec, multiply, rotate, sub
 
@@ -110,13 +113,13 @@ def world_to_base(world_target, width, base_transform, unit, kernel_target):
 
 
 @device_function
-def write_solution(x, q_columns, is_hinge, gains, ranges, q):
+def write_solution(x, q_columns, is_hinge, value_scales, ranges, q):
     """Write the solution into q. A hinge takes as few turns from the start as its range allows."""
     for i in range(q_columns.shape[0]):
         q_column = q_columns[i]
         low, high = ranges[2 * q_column], ranges[2 * q_column + 1]
-        # Dividing by the gain may exceed a range by rounding.
-        value = min(max(x[i] / gains[i], low), high)
+        # Dividing by the scale may exceed a range by rounding.
+        value = min(max(x[i] / value_scales[i], low), high)
         q[q_column] = find_nearest_equivalent(value, q[q_column], low, high) if is_hinge[i] > 0 else value
 
 
@@ -184,13 +187,20 @@ def solve_targets(lane_kind, packed_arm, packed_layout, world_targets, base_tran
         view_lanes(SCALAR, workspace, (8 + 2 * m) * target_count, target_count, 3),
     )
     q_columns = packed_layout[arm_layout.q_columns_start : arm_layout.q_columns_start + m]
-    gains, unit = packed_arm[arm_layout.gains_start : arm_layout.gains_start + m], packed_arm[arm_layout.unit_start]
+    value_scales, unit = (
+        packed_arm[arm_layout.value_scales_start : arm_layout.value_scales_start + m],
+        packed_arm[arm_layout.unit_start],
+    )
     for k in range(target_count):
         base_transform = base_transforms[min(first + k, base_transforms.shape[0] - 1)]
         world_to_base(world_targets[first + k], width, base_transform, unit, kernel_targets[k])
-        counts[k, 0], counts[k, 1], counts[k, 2] = 0.0, 0.0, 0.0
+        counts[k, COUNT_ITERATIONS], counts[k, COUNT_ATTEMPTS], counts[k, COUNT_IS_MET] = (
+            0.0,
+            0.0,
+            0.0,
+        )
         for i in range(m):
-            start_x[k, i] = q[first + k, q_columns[i]] * gains[i]
+            start_x[k, i] = q[first + k, q_columns[i]] * value_scales[i]
     links = view_lanes(SCALAR, packed_arm, arm_layout.links_start, m + 1, ARM_LINK_ROW)
     seeds = view_lanes(SCALAR, packed_arm, arm_layout.seeds_start, arm_layout.seed_count, m)
     seed_tips = packed_arm[arm_layout.seed_tips_start : arm_layout.seed_tips_start + 7 * arm_layout.seed_count]
@@ -202,16 +212,20 @@ def solve_targets(lane_kind, packed_arm, packed_layout, world_targets, base_tran
     for k in range(target_count):
         solution = q[first + k]
         # No iteration: the start meets the target, and q stays unchanged bit for bit.
-        if counts[k, 0] > 0.0:
-            write_solution(x[k], q_columns, is_hinge, gains, ranges, solution)
-        solution[nq], solution[nq + 1], solution[nq + 2] = counts[k, 0], counts[k, 1], counts[k, 2]
+        if counts[k, COUNT_ITERATIONS] > 0.0:
+            write_solution(x[k], q_columns, is_hinge, value_scales, ranges, solution)
+        solution[nq], solution[nq + 1], solution[nq + 2] = (
+            counts[k, COUNT_ITERATIONS],
+            counts[k, COUNT_ATTEMPTS],
+            counts[k, COUNT_IS_MET],
+        )
         solution[nq + 3] = errors[k]
     if not is_single:
         return 0, 0, 0.0, 0.0
     is_reached, first_error, second_error = measure_solution(
         packed_arm, packed_layout, arm_layout, q[0, :nq], world_targets[0]
     )
-    return is_reached, int(counts[0, 0]), first_error, second_error
+    return is_reached, int(counts[0, COUNT_ITERATIONS]), first_error, second_error
 
 
 @kernel

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.kernels import rotation_fit
-from poise.kernels.ccd_position import MAX_HALVINGS, MIN_SWEEP_DECREASE, halve_rotation
+from poise.kernels.ccd_position import MAX_HALVINGS, MAX_SLOW_SWEEPS, MIN_SWEEP_DECREASE, halve_rotation
 from poise.kernels.chain_kinematics import (
     ChainOutput,
     GoalChain,
@@ -56,14 +56,16 @@ from poise.kernels.layout import (
     BALL,
     BASE_FIRST,
     CHAIN_TARGET_ROW,
+    COUNT_ITERATIONS,
+    COUNT_JOINT_STEPS,
     GROWING_WINDOW,
     HINGE,
     LIMIT_KIND,
-    MIN_LEVERAGE,
     NO_LIMIT,
     SLIDE,
 )
 from poise.kernels.limits import cap_rotation, clamp, clamp_angle, clamp_rotation
+from poise.kernels.thresholds import MIN_LEVERAGE
 from poise.kernels.vec_quat import (
     Vec,
     add,
@@ -82,7 +84,7 @@ from poise.kernels.vec_quat import (
     write_vec,
 )
 
-NO_TRANSLATION = Vec(0.0, 0.0, 0.0)  # no translation
+NO_TRANSLATION = Vec(0.0, 0.0, 0.0)
 
 
 @inline
@@ -118,8 +120,8 @@ def compute_weighted_hinge_angle(axis, value, low, high, joint_weight, max_rotat
 
 
 @device_function
-def compute_ball_rotation(current_tip, target, weights, joint_weight, davenport):
-    """Compute the best rotation of a ball joint, with stiffness. davenport (2, 4, 4): see kernels/rotation_fit.py."""
+def compute_ball_rotation(current_tip, target, weights, joint_weight, fit_matrices):
+    """Compute the best rotation of a ball joint, with stiffness. fit_matrices (2, 4, 4): see `CcdGoalWorkspace`."""
     stiffness = 1.0 / joint_weight - 1.0
     if stiffness == 0.0 and weights.rotation == 0.0:
         if weights.direction == 0.0:
@@ -129,15 +131,15 @@ def compute_ball_rotation(current_tip, target, weights, joint_weight, davenport)
     rotation_error = compute_rotation_error(current_tip.rotation, target.rotation)
     if stiffness == 0.0 and weights.point == 0.0 and weights.direction == 0.0:
         return rotation_error
-    K = davenport[0]
-    rotation_fit.reset_davenport(K)
+    K = fit_matrices[0]
+    rotation_fit.reset_matrix(K)
     rotation_fit.add_vector_pair(K, weights.point, current_tip.point, target.point)
     rotation_fit.add_vector_pair(K, weights.direction, current_tip.direction, target.direction)
     rotation_fit.add_wanted_rotation(K, weights.rotation, rotation_error)
     amplitude = weights.point * norm(current_tip.point) * norm(target.point) + weights.direction + weights.rotation
     # K[0, 0] is the gain of the identity: stiffness favours no rotation.
     K[0, 0] += 2.0 * stiffness * amplitude
-    return rotation_fit.find_best_rotation(K, davenport[1])
+    return rotation_fit.find_best_rotation(K, fit_matrices[1])
 
 
 @inline
@@ -147,11 +149,11 @@ def rotate_target(effector, q):
 
 
 @device_function
-def step_ball(chain, i, max_rotation, weights, tip, target, x, davenport):
+def step_ball(chain, i, max_rotation, weights, tip, target, x, fit_matrices):
     """Step ball i. A step whose clamped rotation would raise the error is halved, or not taken."""
     q, limit = read_quat(x, i), chain.limits[i]
     current_tip = rotate_target(tip, q)
-    rotation = compute_ball_rotation(current_tip, target, weights, chain.joint_weights[i], davenport)
+    rotation = compute_ball_rotation(current_tip, target, weights, chain.joint_weights[i], fit_matrices)
     if max_rotation < math.pi:
         rotation = cap_rotation(rotation, max_rotation)
     if limit[LIMIT_KIND] == NO_LIMIT:
@@ -179,13 +181,13 @@ def step_slide(joint, i, joint_weight, weights, tip, target, x):
 
 
 @device_function
-def step_joint(chain, i, max_rotation, weights, tip, target, x, davenport):
+def step_joint(chain, i, max_rotation, weights, tip, target, x, fit_matrices):
     """Step joint i to bring the tip nearest. `tip` is in its moved frame, `target` in its frame."""
     joint, joint_weight = read_joint(chain, i), chain.joint_weights[i]
     if weights.point + weights.rotation + weights.direction == 0.0:  # no goal for this joint
         return
     if joint.link_kind == BALL:
-        step_ball(chain, i, max_rotation, weights, tip, target, x, davenport)
+        step_ball(chain, i, max_rotation, weights, tip, target, x, fit_matrices)
     elif joint.link_kind == HINGE:
         current_tip = rotate_target(tip, from_axis_angle(joint.axis, x[i, 0]))
         x[i, 0] = compute_weighted_hinge_angle(
@@ -231,7 +233,7 @@ def moved_target_to_parent(chain, i, target, x):
 @device_function
 def sweep_from_tip(chain, target, options, first_joint, x, workspace):
     """Sweep over the joints from the last down to `first_joint`."""
-    m, targets_in_links, local_target = chain.link_kinds.shape[0], workspace.targets_in_links, target
+    m, targets_in_links, local_target = chain.link_kinds.shape[0], workspace.effectors_in_links, target
     for i in range(m):
         local_target = parent_target_to_link(chain, i, local_target)
         write_target(targets_in_links[i], local_target)
@@ -240,14 +242,14 @@ def sweep_from_tip(chain, target, options, first_joint, x, workspace):
     for k in range(m - first_joint):
         i = m - 1 - k
         weights, local_target = select_weights(chain, options.weights, i), read_target(targets_in_links[i])
-        step_joint(chain, i, options.max_rotation, weights, local_tip, local_target, x, workspace.davenport)
+        step_joint(chain, i, options.max_rotation, weights, local_tip, local_target, x, workspace.fit_matrices)
         local_tip = moved_target_to_parent(chain, i, local_tip, x)
 
 
 @device_function
 def sweep_from_base(chain, target, options, x, workspace):
     """Sweep over the joints from the first up."""
-    m, tips_in_links, local_tip = chain.link_kinds.shape[0], workspace.targets_in_links, chain.tip
+    m, tips_in_links, local_tip = chain.link_kinds.shape[0], workspace.effectors_in_links, chain.tip
     for k in range(m):
         i = m - 1 - k
         write_target(tips_in_links[i], local_tip)
@@ -256,7 +258,7 @@ def sweep_from_base(chain, target, options, x, workspace):
     for i in range(m):
         local_target = parent_target_to_link(chain, i, local_target)
         weights, local_tip = select_weights(chain, options.weights, i), read_target(tips_in_links[i])
-        step_joint(chain, i, options.max_rotation, weights, local_tip, local_target, x, workspace.davenport)
+        step_joint(chain, i, options.max_rotation, weights, local_tip, local_target, x, workspace.fit_matrices)
         local_target = link_target_to_moved(chain, i, local_target, x)
 
 
@@ -307,8 +309,8 @@ class CcdGoalWorkspace(NamedTuple):
 
     best_x: Any  # (m, 4) best motions
     best_outcome: Any  # (2,) their error, and 1 if they meet the goals
-    targets_in_links: Any  # (m, CHAIN_TARGET_ROW) the target, or the tip, in each link's frame
-    davenport: Any  # (2, 4, 4) see kernels/rotation_fit.py
+    effectors_in_links: Any  # (m, CHAIN_TARGET_ROW) in each link's frame: targets in a sweep from the tip, else tips
+    fit_matrices: Any  # (2, 4, 4) matrix K and eigenvectors of kernels/rotation_fit.py
     polish: GoalPolishWorkspace
 
 
@@ -339,7 +341,7 @@ def solve(
     the goals are met. The rest: see kernels/ccd_position.py.
     """
     m, options, motions = link_kinds.shape[0], read_options(option_row), np.empty((5, link_kinds.shape[0], 4))
-    targets_in_links, davenport = np.empty((m, CHAIN_TARGET_ROW)), np.empty((2, 4, 4))
+    effectors_in_links, fit_matrices = np.empty((m, CHAIN_TARGET_ROW)), np.empty((2, 4, 4))
     jacobian, work_vectors = np.empty((3 * m, MAX_RESIDUAL_ROWS)), np.empty((3, MAX_RESIDUAL_ROWS))
     normal_matrix = np.empty((MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS))
     polish = GoalPolishWorkspace(motions[1], motions[2], motions[3], motions[4], jacobian, normal_matrix, work_vectors)
@@ -351,7 +353,7 @@ def solve(
         is_reachable = is_within_reach(chain, target.point, reach_ranges[min(k, reach_ranges.shape[0] - 1)])
         problem = ChainProblem(target, start_x[min(k, start_x.shape[0] - 1)], is_reachable)
         output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
-        workspace = CcdGoalWorkspace(motions[0], errors[k], targets_in_links, davenport, polish)
+        workspace = CcdGoalWorkspace(motions[0], errors[k], effectors_in_links, fit_matrices, polish)
         solve_one(options, chain, problem, output, workspace)
 
 
@@ -377,17 +379,22 @@ def descend(chain, target, options, min_decrease, output, workspace):
     needs_bend = options.initial_bend > 0.0 and options.weights.point > 0.0
     if needs_bend and bend_if_straight(chain, chain.tip.point, options.initial_bend, x, workspace.polish):
         clamp_balls(chain.link_kinds, chain.limits, x)
-        counts[1] += m
+        counts[COUNT_JOINT_STEPS] += m
     error, has_met = measure(chain, target, options, x)
     store_initial(error, has_met, output, workspace)
-    slow_sweeps, is_lagging, damping = 0, False, INITIAL_DAMPING
-    while counts[0] < options.iterations and not has_met and slow_sweeps < 3 and error < math.inf:
-        last_error, is_polishing = error, is_lagging and options.has_polish
+    slow_sweeps, polishes_next, damping = 0, False, INITIAL_DAMPING
+    while (
+        counts[COUNT_ITERATIONS] < options.iterations
+        and not has_met
+        and slow_sweeps < MAX_SLOW_SWEEPS
+        and error < math.inf
+    ):
+        last_error, is_polishing = error, polishes_next and options.has_polish
         if is_polishing:
             polish_goals(chain, target, options, damping, x, workspace.polish)
-            counts[1] += m
+            counts[COUNT_JOINT_STEPS] += m
         else:
-            counts[1] += sweep(chain, target, options, x, workspace)
+            counts[COUNT_JOINT_STEPS] += sweep(chain, target, options, x, workspace)
         error, has_met = measure(chain, target, options, x)
         if is_polishing:
             # A failed step was rejected: the next one is shorter and nearer to steepest descent.
@@ -397,12 +404,12 @@ def descend(chain, target, options, min_decrease, output, workspace):
                 else min(MAX_DAMPING, DAMPING_GROWTH * damping)
             )
         # A successful polish step is followed by another one, an unsuccessful one by a sweep.
-        is_lagging = (
+        polishes_next = (
             last_error - error < MIN_SWEEP_DECREASE * last_error
             if not is_polishing
             else last_error - error >= MIN_SWEEP_DECREASE * last_error
         )
-        counts[0] += 1
+        counts[COUNT_ITERATIONS] += 1
         slow_sweeps = slow_sweeps + 1 if last_error - error <= min_decrease * last_error else 0
         store_if_best(x, error, has_met, workspace)
         record_trace(output, error)

@@ -46,16 +46,18 @@ from poise.kernels.jit import device_function, inline, kernel, never_inline
 from poise.kernels.layout import (
     BALL,
     BASE_FIRST,
+    COUNT_ITERATIONS,
+    COUNT_JOINT_STEPS,
     EXACT_HINGE,
     HINGE,
     LIMIT_KIND,
     LIMIT_ROW,
-    MIN_LEVERAGE,
     NO_LIMIT,
     SLIDE,
     TIP_FIRST,
 )
 from poise.kernels.limits import TWO_PI, cap_rotation, clamp, clamp_angle, clamp_rotation, twist_angle
+from poise.kernels.thresholds import MIN_LEVERAGE
 from poise.kernels.vec_quat import (
     Quat,
     add,
@@ -274,6 +276,7 @@ def sweep_from_base(chain, target, step_rule, x, sincos, moved_tips):
 
 
 MIN_SWEEP_DECREASE = 0.2  # fraction of the error: after a smaller decrease, polish or sweep from the tip next
+MAX_SLOW_SWEEPS = 3  # iterations in a row with a small decrease before a descent ends
 MAX_EXTRAPOLATION = 32.0  # maximum extrapolation, in changes of the last sweep
 
 
@@ -365,33 +368,38 @@ def descend(chain, target, options, min_decrease, output, workspace):
     x, counts, m = output.x, output.counts, chain.link_kinds.shape[0]
     if options.initial_bend > 0.0 and bend_if_straight(chain, chain.tip, options.initial_bend, x, workspace.polish):
         clamp_balls(chain.link_kinds, chain.limits, x)
-        counts[1] += m
+        counts[COUNT_JOINT_STEPS] += m
     error, is_met = measure(chain, target, options, x)
     store_initial(error, is_met, output, workspace)
     cache_all_sincos(chain.link_kinds, x, workspace.sincos)
-    # slow: consecutive iterations with a small decrease; is_lagging: whether the last sweep had one; extrapolation: in
-    # changes of the last sweep.
-    slow_sweeps, is_lagging, extrapolation = 0, False, 1.0
-    while counts[0] < options.iterations and error > options.tolerance and slow_sweeps < 3 and error < math.inf:
+    # slow_sweeps: iterations in a row with a decrease below min_decrease; is_slow: whether the last sweep decreased by
+    # less than MIN_SWEEP_DECREASE; extrapolation: in changes of the last sweep.
+    slow_sweeps, is_slow, extrapolation = 0, False, 1.0
+    while (
+        counts[COUNT_ITERATIONS] < options.iterations
+        and error > options.tolerance
+        and slow_sweeps < MAX_SLOW_SWEEPS
+        and error < math.inf
+    ):
         last_error, slow_increment = error, 1
         # The polish counts its own iterations. Without progress it counts twice, because the sweep before it was slow.
-        if is_lagging and options.has_polish:
+        if is_slow and options.has_polish:
             error = polish_position(chain, target, options, output, workspace.polish)
             cache_all_sincos(chain.link_kinds, x, workspace.sincos)
-            is_lagging, slow_increment = False, 2
+            is_slow, slow_increment = False, 2
         else:
-            error, extrapolation = sweep(chain, target, options, is_lagging, extrapolation, x, workspace)
-            is_lagging = last_error - error < MIN_SWEEP_DECREASE * last_error
-            counts[0] += 1
-            counts[1] += m
+            error, extrapolation = sweep(chain, target, options, is_slow, extrapolation, x, workspace)
+            is_slow = last_error - error < MIN_SWEEP_DECREASE * last_error
+            counts[COUNT_ITERATIONS] += 1
+            counts[COUNT_JOINT_STEPS] += m
             record_trace(output, error)
         slow_sweeps = slow_sweeps + slow_increment if last_error - error <= min_decrease * last_error else 0
         store_if_best(x, error, error <= options.tolerance, workspace)
 
 
 @inline
-def sweep(chain, target, options, is_lagging, extrapolation, x, workspace):
-    """Sweep once. A base-first sweep that lags is followed by one from the tip, and by an extrapolation of its change.
+def sweep(chain, target, options, is_slow, extrapolation, x, workspace):
+    """Sweep once. A slow base-first sweep is followed by one from the tip, and by an extrapolation of its change.
 
     Returns the error and the next extrapolation.
     """
@@ -404,11 +412,11 @@ def sweep(chain, target, options, is_lagging, extrapolation, x, workspace):
     copy_motions(x, previous_x)
     # Sweeps from the base unroll a chain of 20 balls in 2.5 iterations, those from the tip in 41; where they converge
     # slowly, the other order often helps.
-    if options.sweep_order == TIP_FIRST or is_lagging:
+    if options.sweep_order == TIP_FIRST or is_slow:
         error = sweep_from_tip(chain, target, step_rule, x, sincos, points)
     else:
         error = sweep_from_base(chain, target, step_rule, x, sincos, points)
-    if options.sweep_order == BASE_FIRST and is_lagging and step_rule.max_rotation >= math.pi:
+    if options.sweep_order == BASE_FIRST and is_slow and step_rule.max_rotation >= math.pi:
         # A successful extrapolation is doubled the next time, a failed one is reset to the last change.
         new_error = extrapolate_sweep(chain, target, extrapolation, error, previous_x, x, sincos)
         return new_error, min(2.0 * extrapolation, MAX_EXTRAPOLATION) if new_error < error else 1.0

@@ -20,7 +20,7 @@ import math
 from typing import Any, NamedTuple
 
 from poise.kernels.jit import device_function, inline, kernel
-from poise.kernels.layout import BALL, HINGE, SLIDE
+from poise.kernels.layout import BALL, COUNT_ITERATIONS, HINGE, SLIDE
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -251,7 +251,7 @@ def copy_motions(source, destination):
 @inline
 def record_trace(output, error):
     """Record the state after an iteration, if there is a trace."""
-    trace_row = output.counts[0]
+    trace_row = output.counts[COUNT_ITERATIONS]
     if trace_row < output.trace_error.shape[0]:
         copy_motions(output.x, output.trace_x[trace_row])
         output.trace_error[trace_row] = error

@@ -27,7 +27,7 @@ from poise.kernels.chain_kinematics import (
     store_frames_and_tip,
 )
 from poise.kernels.jit import device_function, inline
-from poise.kernels.layout import BALL, HINGE, MOVE, SLIDE
+from poise.kernels.layout import BALL, COUNT_ITERATIONS, COUNT_JOINT_STEPS, HINGE, MOVE, SLIDE
 from poise.kernels.limits import clamp, clamp_rotation
 from poise.kernels.symmetric_matrices import factor_ldl, solve_ldl
 from poise.kernels.vec_quat import (
@@ -57,7 +57,8 @@ MAX_RELATIVE_DAMPING = 1e9  # relative damping of steps too short for progress: 
 DAMPING_FLOOR = 1e-14  # fraction of the trace: regularises the system where no joint moves the tip in some direction
 LIMIT_TOLERANCE_RAD = 1e-12  # [rad] a limit correcting a ball by less is not counted as active
 STEP_PASSES = 2  # passes of a step: one meets limits, one follows them
-MIN_POLISH_DECREASE = 1e-2  # fraction of the error: three consecutive smaller decreases end the polish
+MIN_POLISH_DECREASE = 1e-2  # fraction of the error: a step with a smaller decrease is slow
+MAX_SLOW_STEPS = 3  # slow steps in a row that end the polish
 
 
 class PositionPolishWorkspace(NamedTuple):
@@ -248,16 +249,16 @@ def polish_position(chain, target, options, output, workspace):
     e = sub(target, tip_position)
     error, relative_damping, slow_steps = norm(e), MIN_RELATIVE_DAMPING, 0
     while (
-        counts[0] < options.iterations
+        counts[COUNT_ITERATIONS] < options.iterations
         and error > options.tolerance
-        and slow_steps < 3
+        and slow_steps < MAX_SLOW_STEPS
         and relative_damping < MAX_RELATIVE_DAMPING
     ):
         if not take_damped_step(chain, x, tip_position, e, relative_damping, workspace):
             break
         new_error = norm(sub(target, compute_tip_position(chain, workspace.trial_x)))
-        counts[0] += 1
-        counts[1] += chain.link_kinds.shape[0]
+        counts[COUNT_ITERATIONS] += 1
+        counts[COUNT_JOINT_STEPS] += chain.link_kinds.shape[0]
         if new_error < error:
             slow_steps = slow_steps + 1 if error - new_error <= MIN_POLISH_DECREASE * error else 0
             # Reduce the damping by factors of ten, not at once: after one failed step the next ones may fail.

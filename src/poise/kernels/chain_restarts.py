@@ -18,7 +18,17 @@ from poise.kernels.chain_kinematics import (
     store_frames_and_point,
 )
 from poise.kernels.jit import device_function, inline
-from poise.kernels.layout import BALL, HINGE, LIMIT_KIND, NO_LIMIT, SLIDE
+from poise.kernels.layout import (
+    BALL,
+    COUNT_ITERATIONS,
+    COUNT_JOINT_STEPS,
+    HINGE,
+    LIMIT_KIND,
+    NO_LIMIT,
+    OUTCOME_ERROR,
+    OUTCOME_IS_MET,
+    SLIDE,
+)
 from poise.kernels.limits import clamp, clamp_rotation
 from poise.kernels.vec_quat import (
     Vec,
@@ -224,8 +234,8 @@ def is_within_reach(chain, point, reach_range):
 @inline
 def store_if_best(x, error, is_met, workspace):
     """Store x if it is the best so far. Sets `best_x` (m, 4) and `best_outcome` (2,) of the workspace."""
-    if is_met or error < workspace.best_outcome[0]:
-        workspace.best_outcome[0], workspace.best_outcome[1] = error, 1.0 if is_met else 0.0
+    if is_met or error < workspace.best_outcome[OUTCOME_ERROR]:
+        workspace.best_outcome[OUTCOME_ERROR], workspace.best_outcome[OUTCOME_IS_MET] = error, 1.0 if is_met else 0.0
         copy_motions(x, workspace.best_x)
 
 
@@ -235,7 +245,7 @@ def store_initial(error, is_met, output, workspace):
     store_if_best(output.x, error, is_met, workspace)
     # Count an iteration: zero iterations would mean the start.
     if is_met:
-        output.counts[0] += 1
+        output.counts[COUNT_ITERATIONS] += 1
         record_trace(output, error)
 
 
@@ -253,18 +263,18 @@ def descend_with_restarts(descend, measure, chain, problem, options, output, wor
     """
     x, counts, best_x, best_outcome = output.x, output.counts, workspace.best_x, workspace.best_outcome
     max_restarts = options.restarts if problem.is_reachable else 0
-    counts[0], counts[1] = 0, 0
+    counts[COUNT_ITERATIONS], counts[COUNT_JOINT_STEPS] = 0, 0
     copy_motions(problem.start_x, x)
     error, is_met = measure(chain, problem.target, options, x)
     record_trace(output, error)
-    best_outcome[0], best_outcome[1] = error, 1.0 if is_met else 0.0
+    best_outcome[OUTCOME_ERROR], best_outcome[OUTCOME_IS_MET] = error, 1.0 if is_met else 0.0
     # A start with a NaN error is returned unchanged.
     if is_met or not error < math.inf or chain.link_kinds.shape[0] == 0:
         return
     copy_motions(x, best_x)
     # The start, the restarts, and a last descent from the best.
     for attempt in range(max_restarts + 2 if max_restarts > 0 else 1):
-        if counts[0] >= options.iterations or best_outcome[1] > 0.0:
+        if counts[COUNT_ITERATIONS] >= options.iterations or best_outcome[OUTCOME_IS_MET] > 0.0:
             break
         # Attempts before the last were stopped while still decreasing slowly: the best of them is now continued.
         if attempt > max_restarts:
@@ -277,5 +287,5 @@ def descend_with_restarts(descend, measure, chain, problem, options, output, wor
     copy_motions(best_x, x)
     # Products of many unit quaternions drift by rounding. An unmoved start stays bit for bit.
     for i in range(chain.link_kinds.shape[0]):
-        if chain.link_kinds[i] == BALL and counts[0] > 0:
+        if chain.link_kinds[i] == BALL and counts[COUNT_ITERATIONS] > 0:
             write_quat(x, i, normalise(read_quat(x, i)))

@@ -36,7 +36,7 @@ from poise.kernels.chain_kinematics import (
 from poise.kernels.chain_polish import MIN_POLISH_DECREASE, PositionPolishWorkspace, polish_position
 from poise.kernels.chain_restarts import bend_chain, clamp_balls, is_straight, perturb, store_if_best
 from poise.kernels.jit import device_function, inline, kernel
-from poise.kernels.layout import HINGE
+from poise.kernels.layout import COUNT_ITERATIONS, COUNT_JOINT_STEPS, HINGE, OUTCOME_ERROR
 from poise.kernels.limits import clamp_rotation
 from poise.kernels.vec_quat import (
     Quat,
@@ -248,7 +248,7 @@ def solve_one(chain, target, free_start, options, output, workspace):
     """
     m, tolerance, x, counts = chain.link_kinds.shape[0], options.tolerance, output.x, output.counts
     points = workspace.polish.origins
-    counts[0], counts[1] = 0, 0
+    counts[COUNT_ITERATIONS], counts[COUNT_JOINT_STEPS] = 0, 0
     copy_motions(free_start.start_x, x)
     start_error = norm(sub(target, free_start.tip_position))
     record_trace(output, start_error)
@@ -264,7 +264,7 @@ def solve_one(chain, target, free_start, options, output, workspace):
     if is_too_far or is_too_near:
         straighten_towards(target, free_start.longest_bone, is_too_far, workspace)
         compute_rotations(chain, points, workspace.arc_start_x, x)
-        counts[0], counts[1] = 1, m
+        counts[COUNT_ITERATIONS], counts[COUNT_JOINT_STEPS] = 1, m
         record_trace(output, norm(sub(target, read_vec(points, m))))
     else:
         sweep_and_polish(chain, target, options, output, workspace)
@@ -281,10 +281,10 @@ def sweep_and_polish(chain, target, options, output, workspace):
     """Alternate sweeps and polish. A folded chain that stalls the polish unfolds in a sweep."""
     tolerance, x, counts, polish = options.tolerance, output.x, output.counts, workspace.polish
     error = sweep_until_slow(chain, target, options, output, workspace)
-    while options.has_polish and error > tolerance and counts[0] < options.iterations:
+    while options.has_polish and error > tolerance and counts[COUNT_ITERATIONS] < options.iterations:
         last_error = error
         error = polish_position(chain, target, options, output, polish)
-        if error > tolerance and counts[0] < options.iterations:
+        if error > tolerance and counts[COUNT_ITERATIONS] < options.iterations:
             # The polish has changed the twist of the bones: arcs now start from its motions.
             copy_motions(x, workspace.arc_start_x)
             compute_points(chain, 0.0, x, polish.origins, polish.rotations)
@@ -306,15 +306,15 @@ def sweep_until_slow(chain, target, options, output, workspace):
     counts, points = output.counts, workspace.polish.origins
     error, last_error = math.inf, math.inf
     while (
-        counts[0] < options.iterations
+        counts[COUNT_ITERATIONS] < options.iterations
         and error > options.tolerance
         and not (options.has_polish and error > SLOW_SWEEP_RATIO * last_error)
     ):
         last_error = error
         error = sweep(workspace.lengths, target, points)
-        counts[0] += 1
-        counts[1] += workspace.lengths.shape[0]
-        if counts[0] < output.trace_error.shape[0]:
+        counts[COUNT_ITERATIONS] += 1
+        counts[COUNT_JOINT_STEPS] += workspace.lengths.shape[0]
+        if counts[COUNT_ITERATIONS] < output.trace_error.shape[0]:
             # Sweeps need points only; motions are computed at the end, or for a trace.
             compute_rotations(chain, points, workspace.arc_start_x, output.x)
             record_trace(output, error)
@@ -432,7 +432,7 @@ def solve_limited(
         chain = PositionChain(link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
         output = ChainOutput(best_x[k], counts[k], trace_x, trace_error)
         solve_one_limited(chain, read_vec(targets, k), start, options, output, workspace)
-        errors[k] = best_outcome[0]
+        errors[k] = best_outcome[OUTCOME_ERROR]
 
 
 @device_function
@@ -443,14 +443,18 @@ def solve_one_limited(chain, target, start_x, options, output, workspace):
     """
     x, counts, best_outcome, polish = output.x, output.counts, workspace.best_outcome, workspace.polish
     max_restarts = options.restarts if options.has_polish else 0
-    counts[0], counts[1] = 0, 0
+    counts[COUNT_ITERATIONS], counts[COUNT_JOINT_STEPS] = 0, 0
     copy_motions(start_x, x)
     copy_motions(start_x, workspace.best_x)
-    best_outcome[0] = norm(sub(target, compute_tip_position(chain, x)))
-    record_trace(output, best_outcome[0])
+    best_outcome[OUTCOME_ERROR] = norm(sub(target, compute_tip_position(chain, x)))
+    record_trace(output, best_outcome[OUTCOME_ERROR])
     # A chain without joints, or a start whose error is not finite: no attempt at all.
-    attempt = 0 if chain.link_kinds.shape[0] > 0 and best_outcome[0] < math.inf else max_restarts + 1
-    while attempt <= max_restarts and counts[0] < options.iterations and best_outcome[0] > options.tolerance:
+    attempt = 0 if chain.link_kinds.shape[0] > 0 and best_outcome[OUTCOME_ERROR] < math.inf else max_restarts + 1
+    while (
+        attempt <= max_restarts
+        and counts[COUNT_ITERATIONS] < options.iterations
+        and best_outcome[OUTCOME_ERROR] > options.tolerance
+    ):
         if attempt > 0:
             perturb(chain.link_kinds, chain.ranges, start_x, attempt, x)
         # Bends a straight chain; bends and perturbations ignore limits, so balls are clamped afterwards.
@@ -458,7 +462,7 @@ def solve_one_limited(chain, target, start_x, options, output, workspace):
         clamp_balls(chain.link_kinds, chain.limits, x)
         attempt += 1
         sweep_limited(chain, target, options, output, workspace)
-        if options.has_polish and best_outcome[0] > options.tolerance:
+        if options.has_polish and best_outcome[OUTCOME_ERROR] > options.tolerance:
             error = polish_position(chain, target, options, output, polish)
             store_if_best(x, error, error <= options.tolerance, workspace)
     copy_motions(workspace.best_x, x)
@@ -468,19 +472,22 @@ def solve_one_limited(chain, target, start_x, options, output, workspace):
 def sweep_limited(chain, target, options, output, workspace):
     """Sweep a few times before a polish, else until done. The workspace holds the best pose."""
     x, counts, points, rotations = output.x, output.counts, workspace.polish.origins, workspace.polish.rotations
-    max_sweeps = counts[0] + SWEEPS_BEFORE_POLISH if options.has_polish else options.iterations
+    max_sweeps = counts[COUNT_ITERATIONS] + SWEEPS_BEFORE_POLISH if options.has_polish else options.iterations
     compute_points(chain, 0.0, x, points, rotations)
     m, last_link = chain.link_kinds.shape[0], chain.link_kinds.shape[0] - 1
     rotation = multiply(
         read_quat(rotations, last_link),
         compute_motion_rotation(chain.link_kinds[last_link], read_vec(chain.axes, last_link), x, last_link),
     )
-    while counts[0] < min(max_sweeps, options.iterations) and workspace.best_outcome[0] > options.tolerance:
+    while (
+        counts[COUNT_ITERATIONS] < min(max_sweeps, options.iterations)
+        and workspace.best_outcome[OUTCOME_ERROR] > options.tolerance
+    ):
         drag_to_target(chain, target, x, rotation, points)
         rotation = drag_to_base(chain, x, points)
         error = norm(sub(target, read_vec(points, m)))
-        counts[0] += 1
-        counts[1] += m
+        counts[COUNT_ITERATIONS] += 1
+        counts[COUNT_JOINT_STEPS] += m
         # With limits a sweep may raise the error, so the best pose is stored.
         store_if_best(x, error, error <= options.tolerance, workspace)
         record_trace(output, error)

@@ -24,10 +24,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.kernels import layout
+from poise.kernels import layout, thresholds
 from poise.kernels.chain_polish import Sym3, add_ball, make_small_rotation, solve_sym3
 from poise.kernels.jit import device_function, inline, kernel
-from poise.kernels.layout import BALL, FIXED, HINGE
+from poise.kernels.layout import (
+    BALL,
+    BONE_END_INDEX,
+    BONE_END_KIND,
+    COUNT_IS_MET,
+    COUNT_ITERATIONS,
+    COUNT_JOINT_STEPS,
+    FIXED,
+    HINGE,
+    TERM_END,
+)
 from poise.kernels.limits import clamp, clamp_angle, clamp_rotation
 from poise.kernels.problem_arrays import read_node, read_term
 from poise.kernels.vec_quat import (
@@ -116,23 +126,31 @@ class SweepTrace(NamedTuple):
 def read_bone(tree, b):
     """Return bone b in its node's moved frame."""
     bones = tree.bones
-    return read_vec_at(tree.effectors[bones[b, 1]], 0) if bones[b, 0] == 1 else read_vec_at(tree.frames[bones[b, 1]], 0)
+    return (
+        read_vec_at(tree.effectors[bones[b, BONE_END_INDEX]], layout.EFFECTOR_POINT)
+        if bones[b, BONE_END_KIND] == TERM_END
+        else read_vec_at(tree.frames[bones[b, BONE_END_INDEX]], layout.FRAME_OFFSET)
+    )
 
 
 @inline
 def read_bone_target(tree, target, wanted_positions, b):
     """Return the wanted end of bone b. It is a goal's target, or the wanted position of the next node."""
     bones = tree.bones
-    if bones[b, 0] == 1:
-        return read_vec_at(target, read_term(tree.terms, bones[b, 1]).target_start)
-    return read_vec(wanted_positions, bones[b, 1])
+    if bones[b, BONE_END_KIND] == TERM_END:
+        return read_vec_at(target, read_term(tree.terms, bones[b, BONE_END_INDEX]).target_start)
+    return read_vec(wanted_positions, bones[b, BONE_END_INDEX])
 
 
 @inline
 def read_bone_weight(tree, b):
     """Return the total goal weight below bone b."""
     n, bones, goal_weights = tree.first_bones.shape[0] - 1, tree.bones, tree.goal_weights
-    return goal_weights[n + bones[b, 1]] if bones[b, 0] == 1 else goal_weights[bones[b, 1]]
+    return (
+        goal_weights[n + bones[b, BONE_END_INDEX]]
+        if bones[b, BONE_END_KIND] == TERM_END
+        else goal_weights[bones[b, BONE_END_INDEX]]
+    )
 
 
 @device_function
@@ -198,7 +216,7 @@ def fit_hinge(tree, target, wanted_positions, point, frame, low, high, hinge_val
     # All bones lie along the axis: any angle is equal, and an arc tangent of rounding errors would spin the hinge.
     if (
         cosine * cosine + sine * sine
-        <= layout.MIN_LEVERAGE * layout.MIN_LEVERAGE * tree.goal_weights[i] * tree.goal_weights[i]
+        <= thresholds.MIN_LEVERAGE * thresholds.MIN_LEVERAGE * tree.goal_weights[i] * tree.goal_weights[i]
     ):
         return hinge_value
     return clamp_angle(hinge_value + math.atan2(sine, cosine), low, high)
@@ -248,7 +266,9 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
                 i,
             )
             # Division by the ratio may leave the range by rounding.
-            u[u_start] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
+            u[u_start] = clamp(
+                (value - frames[i, layout.FRAME_VALUE_OFFSET]) / frames[i, layout.FRAME_RATIO], low, high
+            )
         elif motion == BALL:
             new_motion = fit_ball(
                 tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, u_start), i
@@ -271,17 +291,23 @@ def measure_error(terms, effectors, target, points, rotations):
     max_distance, squared_sum = 0.0, 0.0
     for t in range(terms.shape[0]):
         _, node, _, target_start, _, _ = read_term(terms, t)
-        tip = add(read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(effectors[t], 0)))
+        tip = add(
+            read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(effectors[t], layout.EFFECTOR_POINT))
+        )
         error_vector = sub(read_vec_at(target, target_start), tip)
         max_distance = max(max_distance, norm(error_vector))
-        squared_sum += effectors[t, 7] * effectors[t, 7] * dot(error_vector, error_vector)
+        squared_sum += (
+            effectors[t, layout.EFFECTOR_WEIGHT]
+            * effectors[t, layout.EFFECTOR_WEIGHT]
+            * dot(error_vector, error_vector)
+        )
     return max_distance, math.sqrt(squared_sum)
 
 
 @inline
 def compute_frame(nodes, frames, rotations, i):
     """Return the base-frame rotation of node i before its motion."""
-    node_rotation = read_quat_at(frames[i], 3)
+    node_rotation = read_quat_at(frames[i], layout.FRAME_ROTATION)
     parent = read_node(nodes, i).parent
     return multiply(read_quat(rotations, parent), node_rotation) if parent >= 0 else node_rotation
 
@@ -289,7 +315,7 @@ def compute_frame(nodes, frames, rotations, i):
 @inline
 def compute_coupled_value(frames, u_value, i):
     """Compute hinge i's value from its number in u. The hinge may follow one outside all paths to goals."""
-    return frames[i, 7] * u_value + frames[i, 8]
+    return frames[i, layout.FRAME_RATIO] * u_value + frames[i, layout.FRAME_VALUE_OFFSET]
 
 
 @inline
@@ -306,7 +332,9 @@ def read_motion(nodes, frames, u, i):
 def compute_position(nodes, frames, points, rotations, i):
     """Compute the position of node i from its parent's."""
     parent = read_node(nodes, i).parent
-    return add(read_vec(points, parent), rotate(read_quat(rotations, parent), read_vec_at(frames[i], 0)))
+    return add(
+        read_vec(points, parent), rotate(read_quat(rotations, parent), read_vec_at(frames[i], layout.FRAME_OFFSET))
+    )
 
 
 @device_function
@@ -315,7 +343,11 @@ def write_pose(nodes, frames, u, points, rotations):
     for i in range(nodes.shape[0]):
         is_root = read_node(nodes, i).parent < 0
         write_vec(
-            points, i, read_vec_at(frames[i], 0) if is_root else compute_position(nodes, frames, points, rotations, i)
+            points,
+            i,
+            read_vec_at(frames[i], layout.FRAME_OFFSET)
+            if is_root
+            else compute_position(nodes, frames, points, rotations, i),
         )
         write_quat(rotations, i, multiply(compute_frame(nodes, frames, rotations, i), read_motion(nodes, frames, u, i)))
 
@@ -350,27 +382,27 @@ def sweep_until_met(tree, state, start_u, target, option_row, best_u, counts, tr
     write_pose(nodes, tree.frames, u, pose.points, pose.rotations)
     max_distance, error = measure_error(tree.terms, tree.effectors, target, pose.points, pose.rotations)
     last_error, best_error = math.inf, error
-    counts[0] = 0
+    counts[COUNT_ITERATIONS] = 0
     record_trace(trace, 0, u, error)
     # If a polish follows, sweeps pay only while each reduces the error to 70 % or less.
     while (
         max_distance > tolerance
         and error < math.inf
-        and counts[0] < max_sweeps
+        and counts[COUNT_ITERATIONS] < max_sweeps
         and not (has_polish and error > SLOW_SWEEP_RATIO * last_error)
     ):
         last_error = error
         forward_pass(nodes, tree, target, pose)
         backward_pass(nodes, state.dofs, state.limits, tree, target, pose, u)
         max_distance, error = measure_error(tree.terms, tree.effectors, target, pose.points, pose.rotations)
-        counts[0] += 1
+        counts[COUNT_ITERATIONS] += 1
         # Conflicting limits and branches can let a sweep raise the error, so store the best.
         if error < best_error or max_distance <= tolerance:
             best_error = error
             copy_row(u, best_u)
-        record_trace(trace, counts[0], u, error)
-    counts[1] = counts[0] * nodes.shape[0]
-    counts[2] = 1 if max_distance <= tolerance else 0
+        record_trace(trace, counts[COUNT_ITERATIONS], u, error)
+    counts[COUNT_JOINT_STEPS] = counts[COUNT_ITERATIONS] * nodes.shape[0]
+    counts[COUNT_IS_MET] = 1 if max_distance <= tolerance else 0
 
 
 @inline

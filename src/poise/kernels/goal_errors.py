@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels import layout
+from poise.kernels import layout, thresholds
 from poise.kernels.jit import device_function, gil_kernel, inline, kernel
 from poise.kernels.lanes import (
     LANES4,
@@ -134,7 +134,7 @@ def measure_error(goal_kind, measure, target, position, rotation, scale_factor):
     target_vector = read_vec_at(target, 0)
     if goal_kind == AIM:
         target_offset = sub(target_vector, position)
-        is_at_target = dot(target_offset, target_offset) <= layout.SAME_POINT_RATIO * (
+        is_at_target = dot(target_offset, target_offset) <= thresholds.SAME_POINT_RATIO * (
             dot(target_vector, target_vector) + dot(position, position)
         )
         # At the target every direction is right: both numbers and the angle become zero.
@@ -177,10 +177,10 @@ def measure_pole_error(lane_kind, table, path_start, path_end, measure, q_values
         vec_norm(chord_vector),
         vec_norm(middle_vector) + vec_norm(sub(tip_position, middle_position)),
     )
-    n = scale(chord_vector, 1.0 / maximum(chord_length, layout.MIN_DIVISOR))
+    n = scale(chord_vector, 1.0 / maximum(chord_length, thresholds.MIN_DIVISOR))
     k, p = sub(middle_vector, scale(n, dot(n, middle_vector))), sub(pole_vector, scale(n, dot(n, pole_vector)))
     # For a straight limb, a pole on its line or a tip at the first joint, the bend is undefined and the error zero.
-    is_straight = minimum(minimum(vec_norm(k), vec_norm(p)), chord_length) <= layout.STRAIGHT_RATIO * limb_length
+    is_straight = minimum(minimum(vec_norm(k), vec_norm(p)), chord_length) <= thresholds.STRAIGHT_RATIO * limb_length
     sine, cosine = dot(n, cross(k, p)), dot(k, p)
     zero = sine * 0.0
     return select(is_straight, zero, maximum(sine, -sine)), select(is_straight, zero, cosine)
@@ -272,6 +272,6 @@ def measure_one(table, path_spans, measures, used_columns, tolerances, q, target
     for i in range(measure_count):
         errors[i] = compute_error(int(measures[i, layout.MEASURE_KIND]), error_parts[0, i, 0], error_parts[0, i, 1])
         # NaN counts as not met.
-        if not errors[i] <= tolerances[i] * (1.0 + layout.TOLERANCE_SLACK):
+        if not errors[i] <= tolerances[i] * (1.0 + thresholds.TOLERANCE_SLACK):
             is_met = False
     return is_met

@@ -7,7 +7,7 @@ path to lanes.J. It returns the squared residual without the weight, for compari
 
 from __future__ import annotations
 
-from poise.kernels import layout
+from poise.kernels import layout, thresholds
 from poise.kernels.jit import device_function, inline
 from poise.kernels.lanes import maximum, minimum, select, sqrt
 from poise.kernels.layout import BALL, HINGE, MOVE
@@ -214,8 +214,10 @@ def write_aim(tree, lanes, t):
     target_offset = sub(target_point, point)
     zero, squared_distance = dot(a, a) * 0.0, dot(target_offset, target_offset)
     # A joint at its target has no direction to it: the goal is met for every rotation.
-    is_at_target = squared_distance <= layout.SAME_POINT_RATIO * (dot(target_point, target_point) + dot(point, point))
-    inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(squared_distance), layout.MIN_DIVISOR))
+    is_at_target = squared_distance <= thresholds.SAME_POINT_RATIO * (
+        dot(target_point, target_point) + dot(point, point)
+    )
+    inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(squared_distance), thresholds.MIN_DIVISOR))
     b = scale(target_offset, inverse_distance)
     error = direction_error(a, b)
     write_residual(lanes.e, term.error_row, error, weight)
@@ -278,7 +280,7 @@ def vec_norm(v):
 @inline
 def divide_safely(a, b):
     """Return a / b, finite where b is 0."""
-    return a / maximum(b, layout.MIN_DIVISOR)
+    return a / maximum(b, thresholds.MIN_DIVISOR)
 
 
 @device_function
@@ -349,5 +351,5 @@ def write_pole(tree, lanes, t):
             lanes.J[node.dof_start + c, term.error_row] = lanes.J[node.dof_start + c, term.error_row] + dot(
                 axis, torque if is_rotating(node.motion) else force
             )
-    is_straight = minimum(minimum(k_length, p_length), chord_length) <= layout.STRAIGHT_RATIO * limb_length
+    is_straight = minimum(minimum(k_length, p_length), chord_length) <= thresholds.STRAIGHT_RATIO * limb_length
     return select(is_straight, zero, side_error * side_error)

@@ -39,7 +39,15 @@ from poise.kernels.lanes import (
     sqrt,
     view_lanes,
 )
-from poise.kernels.layout import ADAPTIVE, BALL, DAMPED, FIXED, HINGE, OPTIMAL, PSEUDO_INVERSE
+from poise.kernels.layout import (
+    BALL,
+    FIXED,
+    HINGE,
+    RULE_ADAPTIVE_TRANSPOSE,
+    RULE_DAMPED,
+    RULE_OPTIMAL_TRANSPOSE,
+    RULE_PSEUDO_INVERSE,
+)
 from poise.kernels.problem_arrays import TreeArrays, TreeProblems, read_node, read_term
 from poise.kernels.symmetric_matrices import diagonalise, factor_ldl_blocks, solve_ldl_blocks
 from poise.kernels.tree_lm import (
@@ -314,8 +322,8 @@ def cap_step(lane_kind, tree, lanes, max_step, step_factor):
 #
 # Each lane has one problem. The driver is that of kernels/tree_lm.py with a choice of step rules.
 #
-# kernels/problem_arrays.py describes the arrays of a tree, kernels/tree_lm.py start_u, seeds, u and trace. Further
-# arrays:
+# kernels/problem_arrays.py describes the arrays of a tree, kernels/tree_lm.py start_u, restart_draws, u and trace.
+# Further arrays:
 #
 # max_residuals (t,)    largest weighted residual of each term in one step
 # settings (9,)         the columns METHOD_ of layout.py
@@ -403,7 +411,9 @@ def start_attempt(problems, scalars, w, l, k):
         0.0,
     )
     scalars.lane_state[STEP_GAIN * w + l] = (
-        problems.settings[layout.METHOD_FIRST_SETTING] if problems.settings[layout.METHOD_RULE] == ADAPTIVE else 1.0
+        problems.settings[layout.METHOD_FIRST_SETTING]
+        if problems.settings[layout.METHOD_RULE] == RULE_ADAPTIVE_TRANSPOSE
+        else 1.0
     )
 
 
@@ -419,11 +429,11 @@ def load_problem(problems, scalars, w, l, k):
 def write_result(problems, scalars, workspace, w, l, is_met):
     """Write the result of lane l to its problem."""
     k = int(scalars.lane_state[LANE_PROBLEM * w + l])
-    problems.counts[k, 0], problems.counts[k, 1] = (
+    problems.counts[k, layout.COUNT_ITERATIONS], problems.counts[k, layout.COUNT_ATTEMPTS] = (
         int(scalars.lane_state[LANE_ITERATIONS * w + l]),
         int(scalars.lane_state[LANE_ATTEMPT * w + l]) + 1,
     )
-    problems.counts[k, 2] = 1 if is_met else 0
+    problems.counts[k, layout.COUNT_IS_MET] = 1 if is_met else 0
     problems.errors[k] = scalars.lane_state[LANE_BEST_ERROR * w + l]
     # Still HUGE_ERROR: the residual was never a number, and the start remains the result.
     if problems.errors[k] < HUGE_ERROR:
@@ -459,7 +469,7 @@ def schedule_lane(tree, limits, problems, scalars, workspace, w, l, is_met, next
         scalars.lane_state[LANE_ATTEMPT * w + l] = attempt_count
         start_attempt(problems, scalars, w, l, k)
         if attempt_count <= max_restarts and spent_iterations < FINAL_ATTEMPT_SHARE * max_iterations:
-            randomize_lane(tree, limits, problems.seeds, attempt_count, scalars, w, l)
+            randomize_lane(tree, limits, problems.restart_draws, attempt_count, scalars, w, l)
             return False
         scalars.lane_state[IS_FINAL_ATTEMPT * w + l] = 1.0
         for i in range(problems.u.shape[1]):
@@ -501,7 +511,7 @@ def undo_steps(lane_kind, lanes, error, settings):
     """
     one, previous_error = broadcast(lane_kind, 1.0), lanes.lane_state[PREVIOUS_ERROR]
     can_undo, gain_factor, max_gain = lanes.lane_state[IS_FINAL_ATTEMPT] > 0.0, FINAL_GAIN_FACTOR, 1.0
-    if settings[layout.METHOD_RULE] == ADAPTIVE:
+    if settings[layout.METHOD_RULE] == RULE_ADAPTIVE_TRANSPOSE:
         can_undo, gain_factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND_SETTING], HUGE_ERROR
     # Before the first step the last error is HUGE_ERROR, and neither holds.
     has_risen, has_fallen = (
@@ -602,12 +612,12 @@ def bend_chain(lane_kind, tree, lanes, bend_mask, bend_angle):
 def compute_step(lane_kind, tree, lanes, workspace, settings, error):
     """Compute the step y by the rule and cap it. A final attempt scales it by its gain."""
     rule, step_factor = int(settings[layout.METHOD_RULE]), lanes.lane_state[STEP_GAIN]
-    if rule == ADAPTIVE:
+    if rule == RULE_ADAPTIVE_TRANSPOSE:
         solve_transpose(lanes, step_factor)
         step_factor = broadcast(lane_kind, 1.0)
-    elif rule == OPTIMAL:
+    elif rule == RULE_OPTIMAL_TRANSPOSE:
         solve_transpose(lanes, compute_optimal_gain(lane_kind, tree, lanes))
-    elif rule == PSEUDO_INVERSE:
+    elif rule == RULE_PSEUDO_INVERSE:
         cutoff = broadcast(lane_kind, settings[layout.METHOD_FIRST_SETTING])
         # With goals out of reach, small singular values cause large useless steps, and the pose would not converge.
         final_cutoff = maximum(cutoff, broadcast(lane_kind, MIN_FINAL_CUTOFF))
@@ -618,7 +628,7 @@ def compute_step(lane_kind, tree, lanes, workspace, settings, error):
             workspace.singular_vectors,
             select(lanes.lane_state[IS_FINAL_ATTEMPT] > 0.0, final_cutoff, cutoff),
         )
-    elif rule == DAMPED:
+    elif rule == RULE_DAMPED:
         solve_damped(
             lane_kind,
             tree,
@@ -666,12 +676,12 @@ def make_kernel(lane_kind, name="solve"):
     """
 
     def solve(
-        nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, seeds, preferred_u,
+        nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
         preference_weights,
         limits, max_residuals, settings, work, scratch, first, end, u, errors, counts, trace,
     ):  # fmt: skip
         tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
-        problems = TreeProblems(frames, targets, start_u, seeds, settings, u, errors, counts)
+        problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
         w, nu, uses_differences, has_limits = (
             count_lanes(lane_kind),
             start_u.shape[1],
@@ -735,4 +745,4 @@ def make_kernel(lane_kind, name="solve"):
 
 
 solve4, solve8 = make_kernel(LANES4, "solve4"), make_kernel(LANES8, "solve8")
-free4, free8 = make_kernel(LANES4, "free4"), make_kernel(LANES8, "free8")  # for plain trees
+plain4, plain8 = make_kernel(LANES4, "plain4"), make_kernel(LANES8, "plain8")  # for plain trees

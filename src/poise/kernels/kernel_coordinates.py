@@ -25,62 +25,71 @@ MAX_FINITE = 1.7e308  # largest finite number; goals report others
 
 
 @inline
-def read_hinge_angle(q, hinge_limit):
+def read_hinge_angle(q, hinged_ball_limit):
     """Return the angle of a ball limited to one axis.
 
-    It lies in the range of `hinge_limit`.
+    It lies in the range of `hinged_ball_limit`.
 
-    `hinge_limit` has the columns HINGE_LIMIT_ of layout.py. Angles a turn apart are the same pose: the soft range
+    `hinged_ball_limit` has the columns HINGED_BALL_ of layout.py. Angles a turn apart are the same pose: the soft range
     selects the one inside it or nearest to it.
     """
-    angle = twist_angle(q, read_vec_at(hinge_limit, layout.HINGE_LIMIT_AXIS))
+    angle = twist_angle(q, read_vec_at(hinged_ball_limit, layout.HINGED_BALL_AXIS))
     angle = angle - TWO_PI if angle > math.pi else angle + TWO_PI if angle <= -math.pi else angle
-    soft_low, soft_high = hinge_limit[layout.HINGE_LIMIT_SOFT_LOW], hinge_limit[layout.HINGE_LIMIT_SOFT_HIGH]
+    soft_low, soft_high = (
+        hinged_ball_limit[layout.HINGED_BALL_SOFT_LOW],
+        hinged_ball_limit[layout.HINGED_BALL_SOFT_HIGH],
+    )
     if soft_low <= soft_high:
         angle += TWO_PI * math.floor((clamp_angle(angle, soft_low, soft_high) - angle) / TWO_PI + 0.5)
-    return clamp_angle(angle, hinge_limit[layout.HINGE_LIMIT_LOW], hinge_limit[layout.HINGE_LIMIT_HIGH])
+    return clamp_angle(angle, hinged_ball_limit[layout.HINGED_BALL_LOW], hinged_ball_limit[layout.HINGED_BALL_HIGH])
 
 
 @kernel
-def convert_q_to_u(q, shared_columns, hinged_balls, hinge_limits, translation_columns, translation_gains, u):
+def convert_q_to_u(q, shared_columns, hinged_balls, hinged_ball_limits, translation_columns, translation_scales, u):
     """Fill u (k, nu) from configurations q (k, nq).
 
     shared_columns       (p, 2)  columns of q and u with the same number
     hinged_balls         (h, 2)  column of q with the quaternion of a ball limited to one axis, column of u with its
                                  angle
-    hinge_limits         (h, 7)  its axis, its range, and its soft range: the columns HINGE_LIMIT_ of layout.py
+    hinged_ball_limits         (h, 7)  its axis, its range, and its soft range: the columns HINGED_BALL_ of layout.py
     translation_columns  (m, 2)  columns of q and u with the position of a free joint
-    translation_gains    (m,)    kernel units per file unit
+    translation_scales    (m,)    kernel units per file unit
     """
     for k in range(q.shape[0]):
         for i in range(shared_columns.shape[0]):
             u[k, shared_columns[i, U_COLUMN]] = q[k, shared_columns[i, Q_COLUMN]]
         for i in range(hinged_balls.shape[0]):
             u[k, hinged_balls[i, U_COLUMN]] = read_hinge_angle(
-                read_quat_at(q[k], hinged_balls[i, Q_COLUMN]), hinge_limits[i]
+                read_quat_at(q[k], hinged_balls[i, Q_COLUMN]), hinged_ball_limits[i]
             )
         for i in range(translation_columns.shape[0]):
             for j in range(3):
                 u[k, translation_columns[i, U_COLUMN] + j] = (
-                    q[k, translation_columns[i, Q_COLUMN] + j] * translation_gains[i]
+                    q[k, translation_columns[i, Q_COLUMN] + j] * translation_scales[i]
                 )
 
 
 @inline
-def unwrap_hinges(q, start_q, hinge_ranges):
-    """Shift hinges by multiples of 2 pi towards the start pose. hinge_ranges (h, 3): the columns WRAP_ of layout.py."""
-    for i in range(hinge_ranges.shape[0]):
-        q_column = int(hinge_ranges[i, layout.WRAP_COLUMN])
+def unwrap_hinges(q, start_q, turning_hinges):
+    """Shift hinges by multiples of 2 pi towards the start pose.
+
+    turning_hinges  (h, 3)  the columns TURNING_HINGE_ of layout.py
+    """
+    for i in range(turning_hinges.shape[0]):
+        q_column = int(turning_hinges[i, layout.TURNING_HINGE_COLUMN])
         q[q_column] = find_nearest_equivalent(
-            q[q_column], start_q[q_column], hinge_ranges[i, layout.WRAP_LOW], hinge_ranges[i, layout.WRAP_HIGH]
+            q[q_column],
+            start_q[q_column],
+            turning_hinges[i, layout.TURNING_HINGE_LOW],
+            turning_hinges[i, layout.TURNING_HINGE_HIGH],
         )
 
 
 @kernel
-def unwrap_hinges_batch(q, start_q, hinge_ranges):
+def unwrap_hinges_batch(q, start_q, turning_hinges):
     """Unwrap hinges of many configurations: q (k, nq), start_q (1|k, nq)."""
     for k in range(q.shape[0]):
-        unwrap_hinges(q[k], start_q[k if start_q.shape[0] > 1 else 0], hinge_ranges)
+        unwrap_hinges(q[k], start_q[k if start_q.shape[0] > 1 else 0], turning_hinges)
 
 
 @kernel
@@ -90,15 +99,15 @@ def convert_u_to_q(
     start_q,
     shared_columns,
     hinged_balls,
-    hinge_limits,
+    hinged_ball_limits,
     translation_columns,
-    translation_gains,
-    hinge_ranges,
+    translation_scales,
+    turning_hinges,
     q,
 ):
     """Fill q (k, nq) from u (k, nu) where `has_moved` (k,). Elsewhere copy the start (1|k, nq) bit for bit.
 
-    hinge_ranges  (h, 3)  see `unwrap_hinges`
+    turning_hinges  (h, 3)  see `unwrap_hinges`
     """
     for k in range(u.shape[0]):
         start_row = k if start_q.shape[0] > 1 else 0
@@ -108,10 +117,12 @@ def convert_u_to_q(
             continue
         for i in range(shared_columns.shape[0]):
             q[k, shared_columns[i, Q_COLUMN]] = u[k, shared_columns[i, U_COLUMN]]
-        unwrap_hinges(q[k], start_q[start_row], hinge_ranges)
+        unwrap_hinges(q[k], start_q[start_row], turning_hinges)
         for i in range(hinged_balls.shape[0]):
             rotation, q_column = (
-                from_axis_angle(read_vec_at(hinge_limits[i], layout.HINGE_LIMIT_AXIS), u[k, hinged_balls[i, U_COLUMN]]),
+                from_axis_angle(
+                    read_vec_at(hinged_ball_limits[i], layout.HINGED_BALL_AXIS), u[k, hinged_balls[i, U_COLUMN]]
+                ),
                 hinged_balls[i, Q_COLUMN],
             )
             q[k, q_column], q[k, q_column + 1], q[k, q_column + 2], q[k, q_column + 3] = (
@@ -123,7 +134,7 @@ def convert_u_to_q(
         for i in range(translation_columns.shape[0]):
             for j in range(3):
                 q[k, translation_columns[i, Q_COLUMN] + j] = (
-                    u[k, translation_columns[i, U_COLUMN] + j] / translation_gains[i]
+                    u[k, translation_columns[i, U_COLUMN] + j] / translation_scales[i]
                 )
 
 

@@ -1,4 +1,4 @@
-"""Constants of packed arrays and kernels: kinds, columns, rules, workspace sizes.
+"""Columns, row lengths and codes of packed arrays, shared by Python and kernels.
 
 Python packs rows of numbers and kernels read them; both use the column numbers defined here. This module imports no
 Numba, so that packing does not wait for it. A kernel freezes these numbers when it is compiled, and its cache stamp
@@ -8,13 +8,13 @@ A joint's transform is A . motion . B: A is the rest transform from the parent, 
 term is one measured quantity of a goal, a node one joint of the packed tree.
 
 Column names start with the kind of row (FK_, PATH_, NODE_, ...); names ending in _ROW or _SETTINGS are the row lengths.
+Numerical thresholds are in kernels/thresholds.py.
 The heading of each group names the modules that document its arrays. Rows of a live frame, read by the grounder only,
 are defined in kernels/ground/grounder_walk.py.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 # --- kinds of joints, tree nodes and chain links ----------------------------------------------------------------------
@@ -27,28 +27,20 @@ MOVE = 4  # node or link that translates along three axes; a free joint is packe
 
 POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4
 
-# --- degenerate lengths: thresholds shared by Python and the kernels --------------------------------------------------
-
-STRAIGHT_RATIO = 1e-6  # fraction of a limb's length: shorter lines and pole offsets have no direction
-SAME_POINT_RATIO = 1e-24  # fraction of the squared lengths of two points: closer ones are the same point
-MIN_DIVISOR = 1e-150  # smallest divisor of a length; its square is still a number
-UNIT_SLACK = 1e-12  # largest deviation of a squared length from 1 that is rounding; such vectors are kept bit for bit
-MIN_LEVERAGE = 1e-14  # fraction of the squared size of a chain or tree: below, a hinge cannot reduce the error
-TOLERANCE_SLACK = 1e-9  # fraction of a tolerance: errors that exceed it by less count as reached
-
 # --- limits of balls (b, LIMIT_ROW): model/limit_bounds.py, kernels/limits.py -------------------------------------
 
 LIMIT_ROW = 14  # numbers of a row
 LIMIT_KIND = 0  # one of the four kinds below
 LIMIT_FRAME = 1  # w x y z of the frame in which the angles are measured
-LIMIT_BOUNDS = 5  # min and max of three angles [rad]; SWING_TWIST: x, y, twist; RANGE: of one value
+LIMIT_BOUNDS = 5  # first of six bounds [rad]: min and max of three values
+# SWING_TWIST: swing about x and y, twist about z; EULER_BOX: angles about x, y and z; RANGE: its one value in X
+LIMIT_X_LOW, LIMIT_X_HIGH = 5, 6
+LIMIT_Y_LOW, LIMIT_Y_HIGH = 7, 8
+LIMIT_Z_LOW, LIMIT_Z_HIGH = 9, 10
 LIMIT_SOFT_WEIGHT = 11  # weight of a soft limit; 0: hard
-LIMIT_TANGENTS = 12  # tangents of half the min and max twist, slightly inside; 1, -1: too large
+LIMIT_LOW_TANGENT = 12  # tangent of half the min twist, slightly inside; 1: too large
+LIMIT_HIGH_TANGENT = 13  # the same of the max twist; -1: too large
 NO_LIMIT, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
-ANGLE_SLACK_RAD = 1e-12  # [rad] rotations closer than this to a legal one are kept, so that clamping is idempotent
-MAX_SWING_RAD = math.pi - 5e-3  # [rad] of clamped rotations: nearer to half a turn the twist is undefined
-MAX_ELLIPSE_STEPS = 20  # Newton iterations to the nearest point of an ellipse; usually 4 to 7
-MAX_BOX_SWEEPS = 8  # rounds over the angles of a box; usually 1 to 4
 
 # --- forward kinematics (r, FK_ROW): model/kinematics.py, kernels/kinematics.py ---------------------------------------
 
@@ -73,7 +65,7 @@ MEASURE_KIND, MEASURE_TARGET_START = 0, 1  # kind of term, and its first column 
 MEASURE_VECTOR = 2  # DIRECTION, AIM: the joint's axis; POLE: path lengths of the limb's first joint and middle joint
 MEASURE_POINT = 5  # POSITION, AIM: point in the joint's frame
 
-# --- speed-limited motion of joints (j, SPEED_LIMIT_ROW): solving/tracker.py, kernels/approach.py -----------------
+# --- speed-limited motion of joints (j, SPEED_LIMIT_ROW): solving/tracker.py, kernels/speed_limited_motion.py ---------
 
 SPEED_LIMIT_ROW = 8
 SPEED_LIMIT_KIND = 0  # HINGE: shorter direction; SLIDE (also a leading hinge): straight; MOVE; BALL; hinged ball
@@ -84,7 +76,8 @@ HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
 
 # --- a tree of motions: problem/plan.py, kernels/problem_arrays.py ----------------------------------------------------
 
-FRAME_ROW, EFFECTOR_ROW = 9, 15  # numbers of a row
+FRAME_ROW = 9  # numbers of a frame
+EFFECTOR_ROW = 15  # numbers of an effector
 FRAME_OFFSET, FRAME_ROTATION = 0, 3  # x y z and w x y z, from the parent's frame after its motion to this one
 FRAME_RATIO, FRAME_VALUE_OFFSET = 7, 8  # value of a hinge or slide = ratio u + offset
 DOF_LOW, DOF_HIGH, DOF_U_COLUMN, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
@@ -96,15 +89,28 @@ EFFECTOR_AXIS, EFFECTOR_IS_SHARED = 3, 6  # AIM: unit axis; 1 where all path joi
 EFFECTOR_WEIGHT, EFFECTOR_TOLERANCE2 = 7, 8  # weight; squared tolerance: kernel units, or 2 sin(angle / 2)
 EFFECTOR_MIDDLE_POINT, EFFECTOR_FIRST_POINT = 9, 12  # POLE: middle and first joint of the limb, in their nodes' frames
 
-NODE_END, TERM_END = 0, 1  # kinds of ends of a bone, see kernels/fabrik_tree.py
+# --- bones of a tree (b, 2): solvers/fabrik.py, kernels/fabrik_tree.py ------------------------------------------------
+
+BONE_END_KIND, BONE_END_INDEX = 0, 1  # kind of the bone's end, and its number among the nodes or terms
+NODE_END, TERM_END = 0, 1  # kinds of an end: the next node, or the point of a goal
+
+# --- results of a problem: counts (k, 2 | 3) and outcomes (k, 2) ------------------------------------------------------
+
+COUNT_ITERATIONS = 0
+COUNT_JOINT_STEPS = 1  # of chains and FABRIK: steps of single joints
+COUNT_ATTEMPTS = 1  # of arms and trees: attempts, the first one included
+COUNT_IS_MET = 2  # 1 where the goals are met; chains have it in their outcome
+OUTCOME_ERROR, OUTCOME_HAS_MOVED = 0, 0  # of a chain: the error; of a limb: whether it has moved
+OUTCOME_IS_MET = 1  # 1 where the goals are met
 
 # --- conversion to kernel coordinates: problem/plan.py, problem/chain.py, kernels/kernel_coordinates.py ---------------
 
 Q_COLUMN, U_COLUMN = 0, 1  # a pair of columns with the same numbers in q and u
-HINGE_LIMIT_ROW = 7
-HINGE_LIMIT_AXIS, HINGE_LIMIT_LOW, HINGE_LIMIT_HIGH = 0, 3, 4  # axis and range of a ball limited to one axis
-HINGE_LIMIT_SOFT_LOW, HINGE_LIMIT_SOFT_HIGH = 5, 6  # soft range; low above high: none
-WRAP_COLUMN, WRAP_LOW, WRAP_HIGH = 0, 1, 2  # column of a hinge with free whole turns, and its range
+HINGED_BALL_ROW = 7  # numbers of a ball limited to one axis
+HINGED_BALL_AXIS, HINGED_BALL_LOW, HINGED_BALL_HIGH = 0, 3, 4  # its axis and range
+HINGED_BALL_SOFT_LOW, HINGED_BALL_SOFT_HIGH = 5, 6  # soft range; low above high: none
+# A hinge whose range allows whole turns: its column in q, and its range.
+TURNING_HINGE_COLUMN, TURNING_HINGE_LOW, TURNING_HINGE_HIGH = 0, 1, 2
 
 # --- settings of the damped engine on a tree: solvers/base/lm_engine.py, kernels/tree_lm.py ---------------------------
 
@@ -123,15 +129,15 @@ METHOD_PATIENCE_STEPS = 4  # steps without progress before an attempt ends
 # [rad] initial bend of a straight chain; maximum joint rotation in one step
 METHOD_INITIAL_BEND, METHOD_MAX_ROTATION = 5, 6
 METHOD_FIRST_SETTING, METHOD_SECOND_SETTING = 7, 8  # two settings of the rule
-ADAPTIVE = 0  # transpose; initial gain, and its growth and decay
-OPTIMAL = 1  # transpose; no settings
-PSEUDO_INVERSE = 2  # smallest singular value used, as a fraction of the largest
-DAMPED = 3  # damping; damping per squared error
-SELECTIVE = 4  # maximum joint rotation of one singular direction [rad]
+# Step rules, and their two settings:
+RULE_ADAPTIVE_TRANSPOSE = 0  # initial gain; factor by which the gain grows or shrinks
+RULE_OPTIMAL_TRANSPOSE = 1  # no settings
+RULE_PSEUDO_INVERSE = 2  # smallest singular value used, as a fraction of the largest
+RULE_DAMPED = 3  # damping; damping per squared error
+RULE_SELECTIVELY_DAMPED = 4  # maximum joint rotation of one singular direction [rad]
 
-# --- a serial arm: problem/chain.py, kernels/arm_lm.py ----------------------------------------------------------------
+# --- a serial arm: problem/arm_packing.py, kernels/arm_lm.py ----------------------------------------------------------
 
-LONG_PATH_JOINTS = 16.0  # joints of a path; longer paths get smaller steps and more damping, in proportion
 MAX_ARM_LINKS = 16  # maximum links of an arm, kept on the stack; longer chains are solved as trees
 ARM_LINK_ROW = 10  # numbers of a link: x y z, w x y z, and the three below
 ARM_LOW, ARM_HIGH, ARM_IS_SLIDE = 7, 8, 9  # range; 1 for a slide, 0 for a hinge
@@ -140,12 +146,13 @@ ARM_DISTANCE_TOLERANCE2, ARM_ANGLE_TOLERANCE2 = 0, 1  # squared tolerances: kern
 ARM_WEIGHTS = 2  # two weights: position and rotation
 ARM_DAMPING_FACTOR, ARM_DAMPING_FLOOR = 4, 5  # damping = factor |e|^2 + floor
 ARM_ITERATIONS, ARM_RESTARTS = 6, 7  # maximum iterations of one attempt; maximum restarts
-ARM_CANDIDATE_COUNT, MAX_ARM_CANDIDATES = 8, 16  # seeds compared at a restart (a multiple of lanes); their maximum
+ARM_CANDIDATE_COUNT = 8  # seeds compared at a restart, a multiple of the lanes
+MAX_ARM_CANDIDATES = 16  # largest number of them
 ARM_MIN_REACH, ARM_MAX_REACH = 9, 10  # reach of the tip from the first link; outside it, few restarts are made
 ARM_POLISH_ITERATIONS = 11  # polish iterations of the best attempt where none reached the target
-ARM_TAKES_FIRST = 12  # 1: the first attempt to arrive wins a lone problem
+ARM_FIRST_FINISH_WINS = 12  # 1: the attempt that arrives first wins a lone problem; 0: the first in their order
 
-# --- targets of an arm: problem/chain.py, kernels/arm_targets.py ------------------------------------------------------
+# --- targets of an arm: problem/arm_packing.py, kernels/arm_targets.py ------------------------------------------------
 
 ARM_WORKSPACE_SIZE = 2048  # float64 of workspace on the stack; larger problems take the general path
 # float64 per target, plus two per link: position, two rows of values, error, three counts
@@ -173,7 +180,7 @@ class ArmLayout(NamedTuple):
     seed_tips_start: int
     settings_start: int
     unit_start: int
-    gains_start: int
+    value_scales_start: int
     ranges_start: int
     path_table_start: int
     measures_start: int
@@ -187,29 +194,44 @@ class ArmLayout(NamedTuple):
 
 ARM_HEAD_SIZE = len(ArmLayout._fields)  # numbers before the lists
 
-# --- limbs of two bones: problem/limb.py, kernels/limb_packing.py, kernels/two_bone.py ------------------------------
+# --- limbs of two bones: problem/two_bone_limb.py, kernels/two_bone.py ------------------------------------------------
 
-LIMB_ROW, LIMB_SETTINGS, PLANE_ROW = 78, 8, 37
-LIMB_WORKSPACE_SIZE = LIMB_ROW + 23  # workspace per lane: a row, a target (7), a pole (3) and a solution (13)
-# Natural bend of a character's limb: kernels/posture.py, solvers/natural/limbs.py. Five directions: the first two
-# and the last in the body frame, the others in the tip frame. ALONG: usual direction of the limb; SIDE: bend side
-# there; STRAIGHT: bone above the tip at rest; AHEAD: bend side in the tip frame; UP: against gravity, or zero for a
-# limb whose middle joint may be above both ends. Then two weights, the length of the limb and of its first bone, and
-# the built-in offset of the middle joint from the line.
-NATURAL_BEND_ALONG, NATURAL_BEND_SIDE, NATURAL_BEND_STRAIGHT, NATURAL_BEND_AHEAD, NATURAL_BEND_UP = 0, 3, 6, 9, 12
-NATURAL_BEND_STRAIGHT_WEIGHT, NATURAL_BEND_AHEAD_WEIGHT, NATURAL_BEND_LENGTH = 15, 16, 17
-NATURAL_BEND_UPPER_LENGTH, NATURAL_BEND_REST_BULGE, NATURAL_BEND_ROW = 18, 19, 20
-BEND_MIN, BEND_THIGH, BEND_AXIS = 0.0, 1.0, 2.0  # rule of the rotation about the chord
-# Pose-independent data of a limb, kernels/limb_packing.py. POSED_MAP_INDICES: indices of the parent maps of first
-# joint, middle joint and tip, and of the tip's own map; -1 is the world
-POSED_MAP_INDICES = 0  # four offsets
-POSED_IS_HINGE, POSED_TIP_ROTATES, POSED_BRANCH = 4, 5, 6  # middle joint is a hinge; tip rotates; side to bend to, or 0
-POSED_THIGH_WEIGHT, POSED_SHIN_WEIGHT = 7, 8  # weights of thigh and shin in the preferred bend
-POSED_JOINTS = 9  # three rows of POSED_JOINT_ROW numbers: first joint, middle joint, tip
-POSED_JOINT_ROW = 16
-POSED_HAS_ANGLE, POSED_Q_START = 0, 1  # 1: q holds an angle, 0: a rotation; its column in q
-POSED_TRANSLATION_COLUMN, POSED_LOCAL_OFFSET = 2, 3  # translation column in q, or -1; row among the supplied offsets
-POSED_OFFSET, POSED_ROTATION, POSED_AXIS, POSED_RANGE = 4, 7, 11, 14  # A: x y z, w x y z; hinge: axis, range
+POSED_LIMB_ROW = 78  # numbers of a limb in its start pose: the fields of `LimbRow`
+POSED_PLANE_ROW = 37  # the same of a limb with two parallel hinges: the fields of `PlaneRow`
+LIMB_SETTINGS = 8  # the numbers of `LimbSettings`
+LIMB_WORKSPACE_SIZE = POSED_LIMB_ROW + 23  # workspace per lane: a row, a target (7), a pole (3) and a solution (13)
+# Columns of `q_columns` (5,): columns in q of the three joints (-1: not changed), and whether q has an angle there.
+LIMB_FIRST_COLUMN, LIMB_MIDDLE_COLUMN, LIMB_TIP_COLUMN = 0, 1, 2
+LIMB_FIRST_HAS_ANGLE, LIMB_MIDDLE_HAS_ANGLE = 3, 4
+# Rule of the swivel, the rotation of the middle joint about the chord from first joint to target:
+SWIVEL_SHORTEST = 0.0  # none: the whole limb makes the shortest rotation
+SWIVEL_THIGH = 1.0  # the middle joint goes to the side of the preferred bend
+SWIVEL_AXIS = 2.0  # the bend axis keeps its direction
+# Constants of a limb, independent of its pose: problem/two_bone_limb.py, kernels/limb_packing.py.
+LIMB_MAP_INDICES = 0  # four maps: of the parents of first joint, middle joint and tip, and of the tip; -1: the world
+LIMB_MIDDLE_IS_HINGE = 4  # 1: the middle joint is a hinge; 0: a ball
+LIMB_TIP_ROTATES = 5  # 1: the tip's joint is changed too
+LIMB_BEND_SIGN = 6  # side to bend to, 1 or -1; 0: as the start pose
+LIMB_THIGH_WEIGHT, LIMB_SHIN_WEIGHT = 7, 8  # weights of the two bones in the preferred bend direction
+LIMB_JOINTS_START = 9  # three rows of LIMB_JOINT_ROW numbers: first joint, middle joint, tip
+LIMB_JOINT_ROW = 16
+LIMB_JOINT_HAS_ANGLE, LIMB_JOINT_Q_START = 0, 1  # 1: q holds an angle, 0: a rotation; its column in q
+LIMB_JOINT_TRANSLATION_COLUMN = 2  # column in q of its translation, or -1
+LIMB_JOINT_LOCAL_OFFSET = 3  # its row among the supplied local offsets
+LIMB_JOINT_OFFSET, LIMB_JOINT_ROTATION = 4, 7  # A: x y z and w x y z
+LIMB_JOINT_AXIS, LIMB_JOINT_RANGE = 11, 14  # of a hinge: axis; min and max angle
+
+# --- natural bend of a character's limb: solvers/natural/limbs.py, kernels/posture.py ---------------------------------
+
+NATURAL_BEND_ROW = 20
+# Directions in the body's frame: usual direction of the limb, and the side it bends to there.
+NATURAL_BEND_ALONG, NATURAL_BEND_SIDE = 0, 3
+# Directions in the tip's frame: the bone above the tip at rest, and the side the limb bends to.
+NATURAL_BEND_STRAIGHT, NATURAL_BEND_AHEAD = 6, 9
+NATURAL_BEND_UP = 12  # in the body's frame: against gravity; zero where the middle joint may be above both ends
+NATURAL_BEND_STRAIGHT_WEIGHT, NATURAL_BEND_AHEAD_WEIGHT = 15, 16  # weights of the two directions of the tip
+NATURAL_BEND_LENGTH, NATURAL_BEND_UPPER_LENGTH = 17, 18  # lengths of the limb and of its first bone
+NATURAL_BEND_REST_BULGE = 19  # distance of the middle joint from the chord at rest
 
 # --- chains of joints: problem/chain.py, kernels/chain_kinematics.py --------------------------------------------------
 

@@ -3,11 +3,11 @@
 
 The rows are for kernels/two_bone.py and kernels/planar_two_bone.py.
 
-packed_joints  (57,)       constants of the limb, the columns POSED_ in layout.py
+limb_constants  (57,)       constants of the limb, the columns LIMB_ in layout.py
 maps           (k, 12 m)   world maps of joints, affine 3 x 4 (kernels/kinematics.py)
 q              (k, nq)     the poses
 local_offsets  (0|k, 6 r)  their translations and scales, see kernels/kinematics.py
-map_rotations  (k, 16)     rotations of the four maps in POSED_MAP_INDICES
+map_rotations  (k, 16)     rotations of the four maps in LIMB_MAP_INDICES
 
 A joint with map number -1 has the world as its parent.
 """
@@ -47,8 +47,8 @@ from poise.kernels.vec_quat import (
 SIMILARITY_TOLERANCE = 1e-12  # tolerance for a map to be a rotation times a factor, as in `Transforms.rotations`
 MIN_LEVER_SHARE = 1e-12  # share of the squared length; with a smaller lever bending does not move the tip
 MIN_BEND_RAD = 1e-9  # bend [rad] below which a limb is straight
-FIRST_JOINT, MIDDLE_JOINT, TIP_JOINT = 0, 1, 2  # numbers of the joints in packed_joints
-TIP_MAP = 3  # number of the tip's own map in POSED_MAP_INDICES
+FIRST_JOINT, MIDDLE_JOINT, TIP_JOINT = 0, 1, 2  # numbers of the joints in limb_constants
+TIP_MAP = 3  # number of the tip's own map in LIMB_MAP_INDICES
 
 
 class JointPlacement(NamedTuple):
@@ -75,15 +75,15 @@ class TipCircle(NamedTuple):
 
 
 @device_function
-def write_rotations(packed_joints, maps, map_rotations):
+def write_rotations(limb_constants, maps, map_rotations):
     """Fill `map_rotations` with the rotations of the limb's maps.
 
     Return the number of maps far from any rotation; w is -1 there.
     """
-    irregular_count, map_count = 0, 4 if packed_joints[layout.POSED_TIP_ROTATES] > 0.0 else 2
+    irregular_count, map_count = 0, 4 if limb_constants[layout.LIMB_TIP_ROTATES] > 0.0 else 2
     for i in range(maps.shape[0]):
         for j in range(map_count):
-            map_index, rotation = int(packed_joints[layout.POSED_MAP_INDICES + j]), Quat(1.0, 0.0, 0.0, 0.0)
+            map_index, rotation = int(limb_constants[layout.LIMB_MAP_INDICES + j]), Quat(1.0, 0.0, 0.0, 0.0)
             if map_index >= 0:
                 rotation, is_similar = similarity_to_quaternion(
                     maps[i, 12 * map_index : 12 * map_index + 12], SIMILARITY_TOLERANCE
@@ -104,61 +104,65 @@ def transform_point(m, v):
 
 
 @device_function
-def compute_frame(packed_joints, joint_index, maps, q, local_offsets, map_rotations, i):
+def compute_frame(limb_constants, joint_index, maps, q, local_offsets, map_rotations, i):
     """Compute one of the three joint frames in pose i."""
-    joint_row, pose_q = packed_joints[layout.POSED_JOINTS + layout.POSED_JOINT_ROW * joint_index :], q[i]
+    joint_row, pose_q = limb_constants[layout.LIMB_JOINTS_START + layout.LIMB_JOINT_ROW * joint_index :], q[i]
     position, rotation, column = (
-        read_vec_at(joint_row, layout.POSED_OFFSET),
-        read_quat_at(joint_row, layout.POSED_ROTATION),
-        int(joint_row[layout.POSED_Q_START]),
+        read_vec_at(joint_row, layout.LIMB_JOINT_OFFSET),
+        read_quat_at(joint_row, layout.LIMB_JOINT_ROTATION),
+        int(joint_row[layout.LIMB_JOINT_Q_START]),
     )
     if local_offsets.shape[0] > 0:
-        position = add(position, read_vec_at(local_offsets[i], 6 * int(joint_row[layout.POSED_LOCAL_OFFSET])))
-    if joint_row[layout.POSED_TRANSLATION_COLUMN] >= 0.0:
-        position = add(position, rotate(rotation, read_vec_at(pose_q, int(joint_row[layout.POSED_TRANSLATION_COLUMN]))))
-    map_index = int(packed_joints[layout.POSED_MAP_INDICES + joint_index])
+        position = add(position, read_vec_at(local_offsets[i], 6 * int(joint_row[layout.LIMB_JOINT_LOCAL_OFFSET])))
+    if joint_row[layout.LIMB_JOINT_TRANSLATION_COLUMN] >= 0.0:
+        position = add(
+            position, rotate(rotation, read_vec_at(pose_q, int(joint_row[layout.LIMB_JOINT_TRANSLATION_COLUMN])))
+        )
+    map_index = int(limb_constants[layout.LIMB_MAP_INDICES + joint_index])
     if map_index >= 0:
         position = transform_point(maps[i, 12 * map_index :], position)
-    if joint_row[layout.POSED_HAS_ANGLE] > 0.0:
-        motion = from_axis_angle(read_vec_at(joint_row, layout.POSED_AXIS), pose_q[column])
+    if joint_row[layout.LIMB_JOINT_HAS_ANGLE] > 0.0:
+        motion = from_axis_angle(read_vec_at(joint_row, layout.LIMB_JOINT_AXIS), pose_q[column])
     else:
         motion = read_quat_at(pose_q, column)
     return JointPlacement(position, multiply(read_quat_at(map_rotations[i], 4 * joint_index), rotation), motion)
 
 
 @inline
-def read_tip(packed_joints, maps, i):
+def read_tip(limb_constants, maps, i):
     """Return the world position of the tip in pose i."""
-    tip_map = maps[i, 12 * int(packed_joints[layout.POSED_MAP_INDICES + TIP_MAP]) :]
+    tip_map = maps[i, 12 * int(limb_constants[layout.LIMB_MAP_INDICES + TIP_MAP]) :]
     return Vec(tip_map[3], tip_map[7], tip_map[11])
 
 
 @inline
-def read_range(packed_joints, joint_index):
+def read_range(limb_constants, joint_index):
     """Return the lowest and the highest angle of a hinge."""
-    range_start = layout.POSED_JOINTS + layout.POSED_JOINT_ROW * joint_index + layout.POSED_RANGE
-    return packed_joints[range_start], packed_joints[range_start + 1]
+    range_start = layout.LIMB_JOINTS_START + layout.LIMB_JOINT_ROW * joint_index + layout.LIMB_JOINT_RANGE
+    return limb_constants[range_start], limb_constants[range_start + 1]
 
 
 @inline
-def read_axis(packed_joints, joint_index):
+def read_axis(limb_constants, joint_index):
     """Return the axis of a hinge in its joint frame."""
-    return read_vec_at(packed_joints, layout.POSED_JOINTS + layout.POSED_JOINT_ROW * joint_index + layout.POSED_AXIS)
+    return read_vec_at(
+        limb_constants, layout.LIMB_JOINTS_START + layout.LIMB_JOINT_ROW * joint_index + layout.LIMB_JOINT_AXIS
+    )
 
 
 @device_function
-def read_angle(packed_joints, joint_index, q, i):
+def read_angle(limb_constants, joint_index, q, i):
     """Return the angle of a hinge in pose i. The angle of a ball limited to one axis is clamped to its range."""
-    joint_row = packed_joints[layout.POSED_JOINTS + layout.POSED_JOINT_ROW * joint_index :]
-    column = int(joint_row[layout.POSED_Q_START])
-    if joint_row[layout.POSED_HAS_ANGLE] > 0.0:
+    joint_row = limb_constants[layout.LIMB_JOINTS_START + layout.LIMB_JOINT_ROW * joint_index :]
+    column = int(joint_row[layout.LIMB_JOINT_Q_START])
+    if joint_row[layout.LIMB_JOINT_HAS_ANGLE] > 0.0:
         return q[i, column]
-    angle = twist_angle(read_quat_at(q[i], column), read_vec_at(joint_row, layout.POSED_AXIS))
+    angle = twist_angle(read_quat_at(q[i], column), read_vec_at(joint_row, layout.LIMB_JOINT_AXIS))
     if angle > math.pi:
         angle -= TWO_PI
     elif angle <= -math.pi:
         angle += TWO_PI
-    return clamp_angle(angle, joint_row[layout.POSED_RANGE], joint_row[layout.POSED_RANGE + 1])
+    return clamp_angle(angle, joint_row[layout.LIMB_JOINT_RANGE], joint_row[layout.LIMB_JOINT_RANGE + 1])
 
 
 # --- the bend ----------------------------------------------------------------------------------------------------
@@ -254,13 +258,13 @@ def find_legal_interval(straight_angle, low, high):
 
 
 @inline
-def compute_tip_fields(packed_joints, maps, q, local_offsets, map_rotations, i, limb_from_world):
+def compute_tip_fields(limb_constants, maps, q, local_offsets, map_rotations, i, limb_from_world):
     """Compute the last four fields of a LimbRow."""
-    if packed_joints[layout.POSED_TIP_ROTATES] == 0.0:
+    if limb_constants[layout.LIMB_TIP_ROTATES] == 0.0:
         no_rotation = Quat(1.0, 0.0, 0.0, 0.0)
         return no_rotation, no_rotation, no_rotation, no_rotation
     tip, tip_rotation = (
-        compute_frame(packed_joints, TIP_JOINT, maps, q, local_offsets, map_rotations, i),
+        compute_frame(limb_constants, TIP_JOINT, maps, q, local_offsets, map_rotations, i),
         read_quat_at(map_rotations[i], 4 * TIP_MAP),
     )
     return (
@@ -272,23 +276,23 @@ def compute_tip_fields(packed_joints, maps, q, local_offsets, map_rotations, i, 
 
 
 @inline
-def pack_limb(packed_joints, maps, q, local_offsets, map_rotations, i):
+def pack_limb(limb_constants, maps, q, local_offsets, map_rotations, i):
     """Pack the limb in pose i as a LimbRow."""
     first, middle = (
-        compute_frame(packed_joints, FIRST_JOINT, maps, q, local_offsets, map_rotations, i),
-        compute_frame(packed_joints, MIDDLE_JOINT, maps, q, local_offsets, map_rotations, i),
+        compute_frame(limb_constants, FIRST_JOINT, maps, q, local_offsets, map_rotations, i),
+        compute_frame(limb_constants, MIDDLE_JOINT, maps, q, local_offsets, map_rotations, i),
     )
     limb_from_world = conjugate(first.frame_rotation)
     thigh = rotate(limb_from_world, sub(middle.position, first.position))
-    shin = rotate(limb_from_world, sub(read_tip(packed_joints, maps, i), middle.position))
+    shin = rotate(limb_from_world, sub(read_tip(limb_constants, maps, i), middle.position))
     tip, limb_from_middle = add(thigh, shin), multiply(limb_from_world, middle.frame_rotation)
-    middle_low, middle_high = read_range(packed_joints, MIDDLE_JOINT)
-    if packed_joints[layout.POSED_IS_HINGE] > 0.0:
+    middle_low, middle_high = read_range(limb_constants, MIDDLE_JOINT)
+    if limb_constants[layout.LIMB_MIDDLE_IS_HINGE] > 0.0:
         middle_axis, posed_angle, has_free_axis, requested_sign = (
-            read_axis(packed_joints, MIDDLE_JOINT),
-            read_angle(packed_joints, MIDDLE_JOINT, q, i),
+            read_axis(limb_constants, MIDDLE_JOINT),
+            read_angle(limb_constants, MIDDLE_JOINT, q, i),
             0.0,
-            packed_joints[layout.POSED_BRANCH],
+            limb_constants[layout.LIMB_BEND_SIGN],
         )
         bend_axis, straight_motion = rotate(limb_from_middle, middle_axis), Quat(1.0, 0.0, 0.0, 0.0)
     else:
@@ -307,11 +311,11 @@ def pack_limb(packed_joints, maps, q, local_offsets, map_rotations, i):
         max(bend_sign * middle_low, bend_sign * middle_high),
     )
     limb_from_tip, tip_offset_inverse, tip_motion, tip_rotation = compute_tip_fields(
-        packed_joints, maps, q, local_offsets, map_rotations, i, limb_from_world
+        limb_constants, maps, q, local_offsets, map_rotations, i, limb_from_world
     )
     bend_direction = sub(
-        scale(unit_vec(thigh), packed_joints[layout.POSED_THIGH_WEIGHT]),
-        scale(unit_vec(shin), packed_joints[layout.POSED_SHIN_WEIGHT]),
+        scale(unit_vec(thigh), limb_constants[layout.LIMB_THIGH_WEIGHT]),
+        scale(unit_vec(shin), limb_constants[layout.LIMB_SHIN_WEIGHT]),
     )
     return LimbRow(
         first.position, limb_from_world, thigh, tip, circle.centre, circle.circle_cos, circle.circle_sin, bend_axis,
@@ -324,16 +328,16 @@ def pack_limb(packed_joints, maps, q, local_offsets, map_rotations, i):
 
 
 @kernel
-def pack_limbs(packed_joints, maps, q, local_offsets, has_rotations, map_rotations, limb_rows):
-    """Fill limb_rows (k, LIMB_ROW), and `map_rotations` unless `has_rotations`.
+def pack_limbs(limb_constants, maps, q, local_offsets, has_rotations, map_rotations, limb_rows):
+    """Fill limb_rows (k, POSED_LIMB_ROW), and `map_rotations` unless `has_rotations`.
 
     Returns the number of maps other than a rotation times a factor. Rows of poses with such a map are invalid; the
     caller sets their rotations and fills the rows again. The second result is 0, the number of non-planar limbs in
     `pack_planar_limbs`.
     """
-    irregular_count = 0 if has_rotations else write_rotations(packed_joints, maps, map_rotations)
+    irregular_count = 0 if has_rotations else write_rotations(limb_constants, maps, map_rotations)
     for i in range(limb_rows.shape[0]):
-        write_limb(limb_rows[i], pack_limb(packed_joints, maps, q, local_offsets, map_rotations, i))
+        write_limb(limb_rows[i], pack_limb(limb_constants, maps, q, local_offsets, map_rotations, i))
     return irregular_count, 0
 
 
@@ -344,13 +348,13 @@ PARALLEL_TOLERANCE = 1e-9  # largest angle [rad] between parallel axes
 
 
 @inline
-def pack_planar_limb(packed_joints, maps, q, local_offsets, map_rotations, i):
+def pack_planar_limb(limb_constants, maps, q, local_offsets, map_rotations, i):
     """Pack the limb in pose i as a PlaneRow. Also return whether its axes are parallel."""
     first, middle = (
-        compute_frame(packed_joints, FIRST_JOINT, maps, q, local_offsets, map_rotations, i),
-        compute_frame(packed_joints, MIDDLE_JOINT, maps, q, local_offsets, map_rotations, i),
+        compute_frame(limb_constants, FIRST_JOINT, maps, q, local_offsets, map_rotations, i),
+        compute_frame(limb_constants, MIDDLE_JOINT, maps, q, local_offsets, map_rotations, i),
     )
-    first_axis, middle_axis = read_axis(packed_joints, FIRST_JOINT), read_axis(packed_joints, MIDDLE_JOINT)
+    first_axis, middle_axis = read_axis(limb_constants, FIRST_JOINT), read_axis(limb_constants, MIDDLE_JOINT)
     w, world_middle_axis = rotate(first.frame_rotation, first_axis), rotate(middle.frame_rotation, middle_axis)
     axis_cross = cross(w, world_middle_axis)
     is_parallel = max(abs(axis_cross.x), abs(axis_cross.y), abs(axis_cross.z)) <= PARALLEL_TOLERANCE
@@ -358,21 +362,21 @@ def pack_planar_limb(packed_joints, maps, q, local_offsets, map_rotations, i):
     v = cross(w, u)
     middle_offset, tip_offset = (
         sub(middle.position, first.position),
-        sub(read_tip(packed_joints, maps, i), middle.position),
+        sub(read_tip(limb_constants, maps, i), middle.position),
     )
     thigh = Vec(dot(u, middle_offset), dot(v, middle_offset), dot(w, middle_offset))
     shin = Vec(dot(u, tip_offset), dot(v, tip_offset), dot(w, tip_offset))
     axis_sign = 1.0 if dot(w, world_middle_axis) > 0.0 else -1.0
     circle = compute_tip_circle(Vec(thigh.x, thigh.y, 0.0), Vec(shin.x, shin.y, 0.0), Vec(0.0, 0.0, axis_sign))
-    first_low, first_high = read_range(packed_joints, FIRST_JOINT)
-    middle_low, middle_high = read_range(packed_joints, MIDDLE_JOINT)
+    first_low, first_high = read_range(limb_constants, FIRST_JOINT)
+    middle_low, middle_high = read_range(limb_constants, MIDDLE_JOINT)
     first_angle, middle_angle = (
-        read_angle(packed_joints, FIRST_JOINT, q, i),
-        read_angle(packed_joints, MIDDLE_JOINT, q, i),
+        read_angle(limb_constants, FIRST_JOINT, q, i),
+        read_angle(limb_constants, MIDDLE_JOINT, q, i),
     )
     straight_angle = middle_angle + circle.straight_offset
     bend_sign = choose_bend_sign(
-        circle.straight_offset, straight_angle, middle_low, middle_high, packed_joints[layout.POSED_BRANCH]
+        circle.straight_offset, straight_angle, middle_low, middle_high, limb_constants[layout.LIMB_BEND_SIGN]
     )
     return PlaneRow(
         first.position, u, v, w, thigh, shin, circle.longest2, circle.shortest2, circle.sine2_gain,
@@ -382,15 +386,15 @@ def pack_planar_limb(packed_joints, maps, q, local_offsets, map_rotations, i):
 
 
 @kernel
-def pack_planar_limbs(packed_joints, maps, q, local_offsets, has_rotations, map_rotations, plane_rows):
-    """Fill plane_rows (k, PLANE_ROW), and `map_rotations` unless already known.
+def pack_planar_limbs(limb_constants, maps, q, local_offsets, has_rotations, map_rotations, plane_rows):
+    """Fill plane_rows (k, POSED_PLANE_ROW), and `map_rotations` unless already known.
 
     Returns the number of maps other than a rotation times a factor (see `pack_limbs`) and the number of non-planar
     limbs.
     """
-    irregular_count, nonplanar_count = 0 if has_rotations else write_rotations(packed_joints, maps, map_rotations), 0
+    irregular_count, nonplanar_count = 0 if has_rotations else write_rotations(limb_constants, maps, map_rotations), 0
     for i in range(plane_rows.shape[0]):
-        plane_row, is_parallel = pack_planar_limb(packed_joints, maps, q, local_offsets, map_rotations, i)
+        plane_row, is_parallel = pack_planar_limb(limb_constants, maps, q, local_offsets, map_rotations, i)
         write_plane(plane_rows[i], plane_row)
         nonplanar_count += 0 if is_parallel else 1
     return irregular_count, nonplanar_count

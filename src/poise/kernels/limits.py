@@ -1,5 +1,5 @@
 # pyright: standard
-"""Joint limits of angles and rotations: clamping, blocked directions, violations.
+"""Joint limits of angles and rotations: clamping, blocked directions, excess.
 
 Every solver uses these rules. A hinge or slide gets the legal value nearest on the circle, a ball the nearest legal
 rotation; legal ones are not changed by a bit.
@@ -11,18 +11,21 @@ import math
 
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.layout import (
-    ANGLE_SLACK_RAD,
     EULER_BOX,
-    LIMIT_BOUNDS,
     LIMIT_FRAME,
+    LIMIT_HIGH_TANGENT,
     LIMIT_KIND,
+    LIMIT_LOW_TANGENT,
     LIMIT_SOFT_WEIGHT,
-    LIMIT_TANGENTS,
-    MAX_BOX_SWEEPS,
-    MAX_ELLIPSE_STEPS,
-    MAX_SWING_RAD,
+    LIMIT_X_HIGH,
+    LIMIT_X_LOW,
+    LIMIT_Y_HIGH,
+    LIMIT_Y_LOW,
+    LIMIT_Z_HIGH,
+    LIMIT_Z_LOW,
     SWING_TWIST,
 )
+from poise.kernels.thresholds import ANGLE_SLACK_RAD, MAX_BOX_SWEEPS, MAX_ELLIPSE_STEPS, MAX_SWING_RAD
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -218,18 +221,21 @@ def _is_inside_swing_twist(limit, w, v):
     The twist is compared with the tangents of half its ends. The swing uses an angle up to 0.8 % too large, for up to a
     quarter turn: atan t <= t (15 + 4 t^2) / (15 + 9 t^2), from its continued fraction.
     """
-    low_tangent, high_tangent = limit[LIMIT_TANGENTS], limit[LIMIT_TANGENTS + 1]
+    low_tangent, high_tangent = limit[LIMIT_LOW_TANGENT], limit[LIMIT_HIGH_TANGENT]
     w_sign = -1.0 if w < 0.0 else 1.0
     # tan(twist / 2) is z / w: ends are compared as low w <= z <= high w, without dividing.
     if not low_tangent * w_sign * w <= w_sign * v.z <= high_tangent * w_sign * w:
         return False
-    nn = w * w + v.z * v.z
-    x, y, tt = w * v.x - v.z * v.y, w * v.y + v.z * v.x, (v.x * v.x + v.y * v.y) / nn
-    a = limit[LIMIT_BOUNDS + 1] if x >= 0.0 else limit[LIMIT_BOUNDS]
-    b = limit[LIMIT_BOUNDS + 3] if y >= 0.0 else limit[LIMIT_BOUNDS + 2]
+    twist_length2 = w * w + v.z * v.z
+    x, y, half_swing_tangent2 = w * v.x - v.z * v.y, w * v.y + v.z * v.x, (v.x * v.x + v.y * v.y) / twist_length2
+    a = limit[LIMIT_X_HIGH] if x >= 0.0 else limit[LIMIT_X_LOW]
+    b = limit[LIMIT_Y_HIGH] if y >= 0.0 else limit[LIMIT_Y_LOW]
     # 2 atan(t) / t with t = tan of half the swing; at most 0.8 % too large, which is conservative.
-    k = 2.0 * (15.0 + 4.0 * tt) / ((15.0 + 9.0 * tt) * nn)
-    return tt <= 1.0 and (k * x / a) * (k * x / a) + (k * y / b) * (k * y / b) < 1.0 - 2.0 * EDGE_TOLERANCE
+    k = 2.0 * (15.0 + 4.0 * half_swing_tangent2) / ((15.0 + 9.0 * half_swing_tangent2) * twist_length2)
+    return (
+        half_swing_tangent2 <= 1.0
+        and (k * x / a) * (k * x / a) + (k * y / b) * (k * y / b) < 1.0 - 2.0 * EDGE_TOLERANCE
+    )
 
 
 @device_function
@@ -243,7 +249,7 @@ def _clamp_swing_twist(limit, q):
     """
     n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
     twist = 2.0 * math.atan2(q.z, q.w)
-    clamped_twist = clamp_angle(twist, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
+    clamped_twist = clamp_angle(twist, limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH])
     x, y = q.x, q.y
     # The swing is q times the inverse twist. At a swing of half a turn (n = 0) the twist is undefined and left out.
     if n > 0.0:
@@ -274,9 +280,7 @@ def _find_nearest_swing(limit, x, y):
     nearest_x, nearest_y = _find_nearest_in_ellipse(limit, x, y)
     distance = math.sqrt((nearest_x - x) * (nearest_x - x) + (nearest_y - y) * (nearest_y - y))
     angle = math.sqrt(x * x + y * y)
-    max_swing = max(
-        max(-limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]), max(-limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
-    )
+    max_swing = max(max(-limit[LIMIT_X_LOW], limit[LIMIT_X_HIGH]), max(-limit[LIMIT_Y_LOW], limit[LIMIT_Y_HIGH]))
     # The opposite direction can only be nearer for wide limits.
     if TWO_PI - angle - max_swing < distance:
         k = 1.0 - TWO_PI / angle
@@ -297,8 +301,8 @@ def _find_nearest_in_ellipse(limit, x, y):
     Newton's method increases t monotonically from any point before the root and cannot overshoot. It starts where one
     of the two coordinates alone would be on the ellipse, with a residual between 0 and 1.
     """
-    a = limit[LIMIT_BOUNDS + 1] if x >= 0.0 else -limit[LIMIT_BOUNDS]
-    b = limit[LIMIT_BOUNDS + 3] if y >= 0.0 else -limit[LIMIT_BOUNDS + 2]
+    a = limit[LIMIT_X_HIGH] if x >= 0.0 else -limit[LIMIT_X_LOW]
+    b = limit[LIMIT_Y_HIGH] if y >= 0.0 else -limit[LIMIT_Y_LOW]
     if a <= ANGLE_SLACK_RAD or b <= ANGLE_SLACK_RAD:  # a line, or a point
         a, b = (0.0 if a <= ANGLE_SLACK_RAD else a), (0.0 if b <= ANGLE_SLACK_RAD else b)
         return min(max(x, -a), a), min(max(y, -b), b)
@@ -332,10 +336,8 @@ def _clamp_euler_box(limit, q):
     distributes a and c at gimbal lock (b at a quarter turn), where only their sum or difference is defined.
     """
     a, b, c = compute_euler_angles(q)
-    is_inside = (
-        limit[LIMIT_BOUNDS] <= a <= limit[LIMIT_BOUNDS + 1] and limit[LIMIT_BOUNDS + 2] <= b <= limit[LIMIT_BOUNDS + 3]
-    )
-    if is_inside and limit[LIMIT_BOUNDS + 4] <= c <= limit[LIMIT_BOUNDS + 5]:
+    is_inside = limit[LIMIT_X_LOW] <= a <= limit[LIMIT_X_HIGH] and limit[LIMIT_Y_LOW] <= b <= limit[LIMIT_Y_HIGH]
+    if is_inside and limit[LIMIT_Z_LOW] <= c <= limit[LIMIT_Z_HIGH]:
         return True, q
     # Ranges of b may exceed a quarter turn, where only the second triple is inside.
     angles = _clamp_angles(limit, Vec(a, b, c))
@@ -372,9 +374,9 @@ def compute_euler_angles(q):
 def _clamp_angles(limit, angles):
     """Clamp each angle to its range, on the circle."""
     return Vec(
-        clamp_angle(angles.x, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]),
-        clamp_angle(angles.y, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]),
-        clamp_angle(angles.z, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5]),
+        clamp_angle(angles.x, limit[LIMIT_X_LOW], limit[LIMIT_X_HIGH]),
+        clamp_angle(angles.y, limit[LIMIT_Y_LOW], limit[LIMIT_Y_HIGH]),
+        clamp_angle(angles.z, limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH]),
     )
 
 
@@ -384,16 +386,16 @@ def _refine_angles(limit, q, angles):
     y, z = from_axis_angle(Vec(0.0, 1.0, 0.0), angles.y), from_axis_angle(Vec(0.0, 0.0, 1.0), angles.z)
     remaining_rotation = multiply(q, conjugate(multiply(y, z)))
     a = clamp_angle(
-        2.0 * math.atan2(remaining_rotation.x, remaining_rotation.w), limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]
+        2.0 * math.atan2(remaining_rotation.x, remaining_rotation.w), limit[LIMIT_X_LOW], limit[LIMIT_X_HIGH]
     )
     x = from_axis_angle(Vec(1.0, 0.0, 0.0), a)
     remaining_rotation = multiply(conjugate(multiply(x, y)), q)
     c = clamp_angle(
-        2.0 * math.atan2(remaining_rotation.z, remaining_rotation.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5]
+        2.0 * math.atan2(remaining_rotation.z, remaining_rotation.w), limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH]
     )
     remaining_rotation = multiply(conjugate(x), multiply(q, conjugate(from_axis_angle(Vec(0.0, 0.0, 1.0), c))))
     b = clamp_angle(
-        2.0 * math.atan2(remaining_rotation.y, remaining_rotation.w), limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]
+        2.0 * math.atan2(remaining_rotation.y, remaining_rotation.w), limit[LIMIT_Y_LOW], limit[LIMIT_Y_HIGH]
     )
     return Vec(a, b, c)
 
@@ -494,12 +496,16 @@ def _compute_twist_gradient(limit, q):
     With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in
     `_clamp_swing_twist`.
     """
-    nn = q.w * q.w + q.z * q.z
+    twist_length2 = q.w * q.w + q.z * q.z
     # Zero unless the twist is at an end.
-    end_sign = _find_end_sign(2.0 * math.atan2(q.z, q.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
-    if nn == 0.0 or end_sign == 0.0:
+    end_sign = _find_end_sign(2.0 * math.atan2(q.z, q.w), limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH])
+    if twist_length2 == 0.0 or end_sign == 0.0:
         return Vec(0.0, 0.0, 0.0)
-    return Vec(end_sign * (q.w * q.y + q.z * q.x) / nn, -end_sign * (q.w * q.x - q.z * q.y) / nn, end_sign)
+    return Vec(
+        end_sign * (q.w * q.y + q.z * q.x) / twist_length2,
+        -end_sign * (q.w * q.x - q.z * q.y) / twist_length2,
+        end_sign,
+    )
 
 
 @device_function
@@ -517,8 +523,8 @@ def _compute_swing_gradient(limit, q):
     angle = 2.0 * math.atan2(r, n)
     x, y = angle * ux, angle * uy
     # Limits without swing to one side have a semi-axis of zero there, replaced by a small divisor.
-    a = max(limit[LIMIT_BOUNDS + 1] if x >= 0.0 else -limit[LIMIT_BOUNDS], EDGE_TOLERANCE)
-    b = max(limit[LIMIT_BOUNDS + 3] if y >= 0.0 else -limit[LIMIT_BOUNDS + 2], EDGE_TOLERANCE)
+    a = max(limit[LIMIT_X_HIGH] if x >= 0.0 else -limit[LIMIT_X_LOW], EDGE_TOLERANCE)
+    b = max(limit[LIMIT_Y_HIGH] if y >= 0.0 else -limit[LIMIT_Y_LOW], EDGE_TOLERANCE)
     if (x / a) * (x / a) + (y / b) * (y / b) < 1.0 - EDGE_TOLERANCE:
         return zero
     mx, my = x / (a * a), y / (b * b)
@@ -539,9 +545,9 @@ def _compute_box_gradients(limit, q):
         a, b, c = a + math.pi, math.pi - b, c + math.pi
     triple_sign = -1.0 if math.cos(b) < 0.0 else 1.0
     sa, ca, sb, cb = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
-    a_gradient_size = triple_sign * _find_end_sign(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
-    b_gradient_size = _find_end_sign(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
-    c_gradient_size = triple_sign * _find_end_sign(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
+    a_gradient_size = triple_sign * _find_end_sign(a, limit[LIMIT_X_LOW], limit[LIMIT_X_HIGH])
+    b_gradient_size = _find_end_sign(b, limit[LIMIT_Y_LOW], limit[LIMIT_Y_HIGH])
+    c_gradient_size = triple_sign * _find_end_sign(c, limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH])
     return (
         scale(Vec(cb, sa * sb, -ca * sb), a_gradient_size),
         scale(Vec(0.0, ca, sa), b_gradient_size),
@@ -552,9 +558,9 @@ def _compute_box_gradients(limit, q):
 @inline
 def _measure_box_excess(limit, a, b, c):
     """Measure the largest excess of the angles beyond their ranges."""
-    a = abs(math.sin(0.5 * (clamp_angle(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]) - a)))
-    b = abs(math.sin(0.5 * (clamp_angle(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]) - b)))
-    return max(max(a, b), abs(math.sin(0.5 * (clamp_angle(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5]) - c))))
+    a = abs(math.sin(0.5 * (clamp_angle(a, limit[LIMIT_X_LOW], limit[LIMIT_X_HIGH]) - a)))
+    b = abs(math.sin(0.5 * (clamp_angle(b, limit[LIMIT_Y_LOW], limit[LIMIT_Y_HIGH]) - b)))
+    return max(max(a, b), abs(math.sin(0.5 * (clamp_angle(c, limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH]) - c))))
 
 
 @inline
@@ -567,7 +573,7 @@ def _find_end_sign(angle, low, high):
     return -1.0 if abs(math.sin(0.5 * (angle - low))) < EDGE_TOLERANCE else 0.0
 
 
-# --- Range violations of configurations ------------------------------------------------------------------------------
+# --- Excess of configurations beyond their ranges --------------------------------------------------------------------
 #
 # Ranges bound values of q, and ball joints reduced to hinges.
 #
@@ -575,7 +581,7 @@ def _find_end_sign(angle, low, high):
 
 
 @kernel
-def find_max_violation(bounded_columns, ranges, hinge_columns, hinge_axes, hinge_low, hinge_high, q):
+def find_max_range_excess(bounded_columns, ranges, hinge_columns, hinge_axes, hinge_low, hinge_high, q):
     """Find the largest range excess of configurations. In [rad] or file units, over q (k, nq); NaN propagates.
 
     bounded_columns        (c,)    columns of q bounded by the rows of `ranges` (nq, 2)
@@ -614,7 +620,7 @@ def is_valid_start(
 
     quaternion_columns (b,)  first column of each quaternion
     unit_tolerance           of their squared lengths
-    max_excess               of values beyond their ranges; the others as in `find_max_violation`
+    max_excess               of values beyond their ranges; the others as in `find_max_range_excess`
     """
     for j in range(q.shape[0]):
         if not math.isfinite(q[j]):

@@ -1,7 +1,7 @@
 # pyright: standard
 """Planar two-bone limb: two parallel hinges with ranges, solved exactly.
 
-    limbs    (1|k, PLANE_ROW)  see PlaneRow; one row for all problems, or one each
+    limbs    (1|k, POSED_PLANE_ROW)  see PlaneRow; one row for all problems, or one each
     targets  (k, 3)        world
     q_columns, settings_row, start_q, q, outcome: see kernels/two_bone.py
 
@@ -16,6 +16,14 @@ import math
 from typing import NamedTuple
 
 from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.layout import (
+    LIMB_FIRST_COLUMN,
+    LIMB_FIRST_HAS_ANGLE,
+    LIMB_MIDDLE_COLUMN,
+    LIMB_MIDDLE_HAS_ANGLE,
+    OUTCOME_HAS_MOVED,
+    OUTCOME_IS_MET,
+)
 from poise.kernels.limits import TWO_PI, clamp_angle
 from poise.kernels.two_bone import TIE_TOLERANCE, read_settings, soften_distance
 from poise.kernels.vec_quat import Vec, add, dot, from_axis_angle, norm, read_vec_at, sub, write_vec_at
@@ -181,8 +189,8 @@ def solve_one(limbs, targets, q_columns, settings_row, start_q, q, outcome, i):
     target_offset = sub(read_vec_at(targets[i], 0), limb.hip)
     plane_target = Vec(dot(target_offset, limb.u), dot(target_offset, limb.v), dot(target_offset, limb.w))
     start_error = norm(sub(plane_target, add(limb.thigh, limb.shin)))
-    outcome[i, 0], outcome[i, 1] = not start_error <= settings.tolerance, True
-    if not outcome[i, 0]:
+    outcome[i, OUTCOME_HAS_MOVED], outcome[i, OUTCOME_IS_MET] = not start_error <= settings.tolerance, True
+    if not outcome[i, OUTCOME_HAS_MOVED]:
         return
     distance = math.sqrt(plane_target.x * plane_target.x + plane_target.y * plane_target.y)
     softened_distance = soften_distance(distance, limb.reach, settings.soft_share)
@@ -197,14 +205,16 @@ def solve_one(limbs, targets, q_columns, settings_row, start_q, q, outcome, i):
     error = measure_error(limb, first_angle, middle_angle, plane_target)
     # Parallel hinges never leave their plane: no angle changes the out-of-plane distance.
     plane_distance = limb.thigh.z + limb.shin.z - plane_target.z
-    outcome[i, 1] = (
+    outcome[i, OUTCOME_IS_MET] = (
         error * error + plane_distance * plane_distance <= settings.tolerance * settings.tolerance
         and settings.blend_weight == 1.0
     )
     first_angle = limb.first_angle_range.x + settings.blend_weight * (first_angle - limb.first_angle_range.x)
     middle_angle = limb.middle_angle_range.x + settings.blend_weight * (middle_angle - limb.middle_angle_range.x)
-    write_angle(q[i], q_columns[0], q_columns[3] > 0, limb.first_axis, first_angle)
-    write_angle(q[i], q_columns[1], q_columns[4] > 0, limb.middle_axis, middle_angle)
+    write_angle(q[i], q_columns[LIMB_FIRST_COLUMN], q_columns[LIMB_FIRST_HAS_ANGLE] > 0, limb.first_axis, first_angle)
+    write_angle(
+        q[i], q_columns[LIMB_MIDDLE_COLUMN], q_columns[LIMB_MIDDLE_HAS_ANGLE] > 0, limb.middle_axis, middle_angle
+    )
 
 
 @kernel

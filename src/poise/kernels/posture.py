@@ -38,6 +38,8 @@ from poise.kernels.vec_quat import (
     write_vec_at,
 )
 
+# Columns of `map_indices`: the maps of the body and of the joints of a limb.
+BODY_MAP, FIRST_JOINT_MAP, MIDDLE_JOINT_MAP, TIP_MAP = 0, 1, 2, 3
 MIN_LENGTH_SHARE = 1e-9  # share of the limb's length; shorter vectors have no direction
 OPPOSITE_COSINE_GAP = 1e-6  # 1 + cosine of the angle; below it the smallest rotation is undefined
 # Share of the limb's length from the middle joint to the chord, at a bend of 2 and 6 degrees: the current bend side
@@ -109,13 +111,13 @@ def find_current_side(maps, map_indices, chord, limb_length, rest_bulge):
 
     rest_bulge  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
     """
-    first_position = read_origin(maps, map_indices[1])
-    old_chord = sub(read_origin(maps, map_indices[3]), first_position)
+    first_position = read_origin(maps, map_indices[FIRST_JOINT_MAP])
+    old_chord = sub(read_origin(maps, map_indices[TIP_MAP]), first_position)
     chord_length = norm(old_chord)
     if not chord_length > MIN_LENGTH_SHARE * limb_length:
         return Vec(0.0, 0.0, 0.0), 0.0
     old_chord = scale(old_chord, 1.0 / chord_length)
-    bulge_vector = perpendicular_part(sub(read_origin(maps, map_indices[2]), first_position), old_chord)
+    bulge_vector = perpendicular_part(sub(read_origin(maps, map_indices[MIDDLE_JOINT_MAP]), first_position), old_chord)
     bulge = norm(bulge_vector)
     side_weight = smoothstep_between(
         (bulge - rest_bulge) / limb_length, MIN_BULGE_SHARE, FULL_BULGE_SHARE
@@ -163,15 +165,15 @@ def lower_bend_side(side, chord, distance, up, natural_bend):
 def find_natural_side(maps, map_indices, natural_bend, target, chord, chord_length):
     """Return the bend side preferred by the body and the tip's rotation. Its length is arbitrary."""
     side = parallel_transport(
-        map_direction(maps, map_indices[0], read_vec_at(natural_bend, layout.NATURAL_BEND_ALONG)),
+        map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_ALONG)),
         chord,
-        map_direction(maps, map_indices[0], read_vec_at(natural_bend, layout.NATURAL_BEND_SIDE)),
+        map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_SIDE)),
     )
     side = lower_bend_side(
         perpendicular_part(side, chord),
         chord,
         chord_length,
-        map_direction(maps, map_indices[0], read_vec_at(natural_bend, layout.NATURAL_BEND_UP)),
+        map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_UP)),
         natural_bend,
     )
     if target.shape[0] > 3:
@@ -202,12 +204,12 @@ def compute_poles(maps, map_indices, natural_bend, targets, poles):
     limb_length = natural_bend[layout.NATURAL_BEND_LENGTH]
     for k in range(targets.shape[0]):
         pose_maps = maps[k if maps.shape[0] > 1 else 0]
-        first_position = read_origin(pose_maps, map_indices[1])
+        first_position = read_origin(pose_maps, map_indices[FIRST_JOINT_MAP])
         chord_vector = sub(read_vec_at(targets[k], 0), first_position)
         chord_length = norm(chord_vector)
         # A target at the limb's first joint has no chord direction: keep the current one.
         if not chord_length > MIN_LENGTH_SHARE * limb_length:
-            chord_vector = sub(read_origin(pose_maps, map_indices[3]), first_position)
+            chord_vector = sub(read_origin(pose_maps, map_indices[TIP_MAP]), first_position)
             chord_length = max(norm(chord_vector), MIN_LENGTH_SHARE * limb_length)
         chord = scale(chord_vector, 1.0 / chord_length)
         side = find_natural_side(pose_maps, map_indices, natural_bend, targets[k], chord, chord_length)
@@ -238,8 +240,11 @@ def lower_raised_poles(maps, map_indices, natural_bend, poles, is_raised):
     limb_length, raised_count = natural_bend[layout.NATURAL_BEND_LENGTH], 0
     for k in range(maps.shape[0]):
         pose_maps = maps[k]
-        first_position, middle_position = read_origin(pose_maps, map_indices[1]), read_origin(pose_maps, map_indices[2])
-        chord_vector = sub(read_origin(pose_maps, map_indices[3]), first_position)
+        first_position, middle_position = (
+            read_origin(pose_maps, map_indices[FIRST_JOINT_MAP]),
+            read_origin(pose_maps, map_indices[MIDDLE_JOINT_MAP]),
+        )
+        chord_vector = sub(read_origin(pose_maps, map_indices[TIP_MAP]), first_position)
         chord_length = norm(chord_vector)
         chord = (
             scale(chord_vector, 1.0 / chord_length) if chord_length > MIN_LENGTH_SHARE * limb_length else chord_vector
@@ -257,7 +262,7 @@ def lower_raised_poles(maps, map_indices, natural_bend, poles, is_raised):
                 side,
                 chord,
                 chord_length,
-                map_direction(pose_maps, map_indices[0], read_vec_at(natural_bend, layout.NATURAL_BEND_UP)),
+                map_direction(pose_maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_UP)),
                 natural_bend,
             )
             is_raised[k] = norm(sub(lowered_side, side)) > 0.0

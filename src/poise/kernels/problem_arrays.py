@@ -60,7 +60,7 @@ class TreeProblems(NamedTuple):
 
     frames    (1|k, n, 9), targets (k, width)   see the module
     start_u   (1|k, nu)    configurations to start from
-    seeds     (s, nd)      numbers in 0..1 that define the restarts, the same for all problems
+    restart_draws (s, nd)  random numbers in 0..1 that define the restarts, the same for all problems
     settings  (c,)         columns of layout.py: TREE_ for kernels/tree_lm.py, METHOD_ for kernels/jacobian_methods.py
     u         (k, nu)      results
     errors    (k,)         weighted squared error of each result; 1e300 where the residual was never a number
@@ -70,7 +70,7 @@ class TreeProblems(NamedTuple):
     frames: Any
     targets: Any
     start_u: Any
-    seeds: Any
+    restart_draws: Any
     settings: Any
     u: Any
     errors: Any

@@ -13,13 +13,13 @@ import math
 from poise.kernels.jit import device_function, inline
 from poise.kernels.vec_quat import Quat, cross, dot, normalise
 
-DAVENPORT_SWEEPS = 12  # most sweeps of Jacobi's method; a 4 x 4 matrix takes 4 or 5
+JACOBI_SWEEPS = 12  # most sweeps of Jacobi's method; a 4 x 4 matrix takes 4 or 5
 EIGENVALUE_TIE = 1e-9  # share of the largest entry; eigenvalues closer than this are equal
 
 
 @inline
-def reset_davenport(K):
-    """Reset K to zero."""
+def reset_matrix(K):
+    """Set K to zero."""
     for r in range(4):
         for c in range(4):
             K[r, c] = 0.0
@@ -67,7 +67,7 @@ def find_best_rotation(K, vectors):
             vectors[r, c] = 1.0 if r == c else 0.0
             if c >= r:
                 max_entry = max(max_entry, abs(K[r, c]))
-    for _ in range(DAVENPORT_SWEEPS):
+    for _ in range(JACOBI_SWEEPS):
         max_off_diagonal = 0.0
         for r in range(3):
             for c in range(r + 1, 4):

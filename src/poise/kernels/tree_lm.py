@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels import layout
+from poise.kernels import layout, thresholds
 from poise.kernels.arm_lm import (
     HUGE_ERROR,
     LANE_ATTEMPT,
@@ -38,7 +38,7 @@ from poise.kernels.arm_lm import (
     read_seed_value,
     record_trace,
     start_attempt,
-    store_best,
+    store_attempt_result,
     store_if_best,
     update_damping_multiplier,
     write_start,
@@ -99,11 +99,11 @@ def compute_length_factor(tree):
     for t in range(tree.terms.shape[0]):
         term = read_term(tree.terms, t)
         longest_path = max(longest_path, term.path_end - term.path_start)
-    return max(1.0, longest_path / layout.LONG_PATH_JOINTS)
+    return max(1.0, longest_path / thresholds.LONG_PATH_JOINTS)
 
 
 @device_function
-def randomize_start(tree, seeds, restart_index, max_angle, u, w, l):
+def randomize_start(tree, restart_draws, restart_index, max_angle, u, w, l):
     """Randomize the start in lane l. Hinges and slides get any value in their range, balls stay near the start.
 
     A hinge without a finite range rotates by up to half a turn in both directions, within its one end if any; such
@@ -120,17 +120,17 @@ def randomize_start(tree, seeds, restart_index, max_angle, u, w, l):
             )
             # Both ends are finite: any value between them.
             if high - low < HUGE_ERROR:
-                u[u_start * w + l] = low + read_seed_value(seeds, restart_index, dof_start) * (high - low)
+                u[u_start * w + l] = low + read_seed_value(restart_draws, restart_index, dof_start) * (high - low)
             elif motion == HINGE:
-                value = start_value + (2.0 * read_seed_value(seeds, restart_index, dof_start) - 1.0) * math.pi
+                value = start_value + (2.0 * read_seed_value(restart_draws, restart_index, dof_start) - 1.0) * math.pi
                 u[u_start * w + l] = min(max(value, low), high)
             if motion == HINGE and rotation_factor < 1.0:
                 u[u_start * w + l] = start_value + rotation_factor * (u[u_start * w + l] - start_value)
         elif motion == BALL:
             x, y, z = (
-                read_seed_value(seeds, restart_index, dof_start),
-                read_seed_value(seeds, restart_index, dof_start + 1),
-                read_seed_value(seeds, restart_index, dof_start + 2),
+                read_seed_value(restart_draws, restart_index, dof_start),
+                read_seed_value(restart_draws, restart_index, dof_start + 1),
+                read_seed_value(restart_draws, restart_index, dof_start + 2),
             )
             rotation_vector = Vec(2.0 * x - 1.0, 2.0 * y - 1.0, 2.0 * z - 1.0)
             angle = norm(rotation_vector)
@@ -146,15 +146,15 @@ def randomize_start(tree, seeds, restart_index, max_angle, u, w, l):
 
 
 @inline
-def randomize_lane(tree, limits, seeds, restart_number, scalars, w, l):
+def randomize_lane(tree, limits, restart_draws, restart_number, scalars, w, l):
     """Randomize lane l for restart number `restart_number`, counted from 1. Balls rotate farther with every restart."""
     max_angle = min(RESTART_ANGLE_STEP_RAD * restart_number, MAX_RESTART_ANGLE_RAD)
-    randomize_start(tree, seeds, restart_number - 1, max_angle, scalars.u, w, l)
+    randomize_start(tree, restart_draws, restart_number - 1, max_angle, scalars.u, w, l)
     clamp_balls(tree, limits, scalars.u, w, l)
 
 
 @device_function
-def restart_lane(scalars, w, l, start, max_iterations, patience, preference_share, damping_multiplier):
+def start_lane_attempt(scalars, w, l, start, max_iterations, patience, preference_share, damping_multiplier):
     """Start an attempt in lane l. The multipliers of the lane's previous attempt are cleared."""
     patience = patience if preference_share <= 0.0 else PREFERENCE_PATIENCE
     start_attempt(scalars.lane_state, scalars.u, w, l, start, start.shape[0], max_iterations, patience)
@@ -176,7 +176,7 @@ def restart_lane(scalars, w, l, start, max_iterations, patience, preference_shar
 def write_frames(scalars, w, l, frames):
     """Write the frames (n, 9) of a problem into lane l."""
     for i in range(frames.shape[0]):
-        for j in range(9):
+        for j in range(layout.FRAME_ROW):
             scalars.frames[(layout.FRAME_ROW * i + j) * w + l] = frames[i, j]
 
 
@@ -201,7 +201,7 @@ def load_lane(problems, scalars, w, l, k):
 def start_with_preference(problems, scalars, w, l, k):
     """Start an attempt of lane l at problem k, with the preferences."""
     start, settings = problems.start_u[min(k, problems.start_u.shape[0] - 1)], problems.settings
-    restart_lane(
+    start_lane_attempt(
         scalars, w, l, start, settings[layout.TREE_ITERATIONS], 0.0, settings[layout.TREE_PREFERENCE_SHARE], 0.0
     )
 
@@ -213,7 +213,7 @@ def start_polish(problems, scalars, w, l, k):
     It has a damping multiplier of 1 and no preferences, and does not stall.
     """
     max_iterations = problems.settings[layout.TREE_POLISH_ITERATIONS]
-    restart_lane(scalars, w, l, problems.u[k], max_iterations, max_iterations, 0.0, 1.0)
+    start_lane_attempt(scalars, w, l, problems.u[k], max_iterations, max_iterations, 0.0, 1.0)
 
 
 @device_function
@@ -231,8 +231,8 @@ def schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, e
     """
     k, attempt_count = int(scalars.lane_state[LANE_PROBLEM * w + l]), int(scalars.lane_state[LANE_ATTEMPT * w + l]) + 1
     scalars.lane_state[LANE_ATTEMPT * w + l] = attempt_count
-    seeds, settings = problems.seeds, problems.settings
-    max_restarts = int(settings[layout.TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
+    restart_draws, settings = problems.restart_draws, problems.settings
+    max_restarts = int(settings[layout.TREE_RESTARTS]) if restart_draws.shape[0] > 0 else 0
     has_polish = settings[layout.TREE_POLISH_ITERATIONS] > 0.0
     if not is_met and attempt_count == 1 and has_polish:
         # Polish the result of the start's own attempt.
@@ -247,7 +247,7 @@ def schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, e
         # Restart from the randomized start pose. The balls rotate farther with every attempt, so nearby poses are tried
         # first.
         start_with_preference(problems, scalars, w, l, k)
-        randomize_lane(tree, limits, seeds, restart_number, scalars, w, l)
+        randomize_lane(tree, limits, restart_draws, restart_number, scalars, w, l)
         return False
     # Polish the best pose of all restarts; the start's own is polished already.
     if (
@@ -319,12 +319,12 @@ def make_kernel(lane_kind, name="solve"):
     """
 
     def solve(
-        nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, seeds, preferred_u,
+        nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
         preference_weights,
         limits, settings, work, first, end, u, errors, counts, trace,
     ):  # fmt: skip
         tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
-        problems = TreeProblems(frames, targets, start_u, seeds, settings, u, errors, counts)
+        problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
         w, nu, has_preference, has_limits = (
             count_lanes(lane_kind),
             start_u.shape[1],
@@ -376,7 +376,9 @@ def make_kernel(lane_kind, name="solve"):
             if trace.shape[0] > 0 and scalars.lane_state[LANE_PROBLEM * w] == first:
                 record_trace(
                     trace,
-                    counts[first, 0] + counts[first, 1] + int(scalars.lane_state[LANE_ITERATIONS * w]),
+                    counts[first, layout.COUNT_ITERATIONS]
+                    + counts[first, layout.COUNT_ATTEMPTS]
+                    + int(scalars.lane_state[LANE_ITERATIONS * w]),
                     scalars.previous_u,
                     w,
                     nu,
@@ -402,7 +404,7 @@ def make_kernel(lane_kind, name="solve"):
                 )
                 if (end_bits >> l) & 1:
                     is_met = (met_bits >> l) & 1 == 1
-                    store_best(
+                    store_attempt_result(
                         scalars.lane_state, scalars.previous_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts
                     )
                     if schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
@@ -415,4 +417,4 @@ def make_kernel(lane_kind, name="solve"):
 
 
 solve4, solve8 = make_kernel(LANES4, "solve4"), make_kernel(LANES8, "solve8")
-free4, free8 = make_kernel(LANES4, "free4"), make_kernel(LANES8, "free8")  # for plain trees
+plain4, plain8 = make_kernel(LANES4, "plain4"), make_kernel(LANES8, "plain8")  # for plain trees

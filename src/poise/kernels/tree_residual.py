@@ -192,7 +192,7 @@ def add_soft_limit_step(lane_kind, tree, limits, lanes):
         if limit[layout.LIMIT_KIND] == RANGE:
             # No step inside the soft range.
             clamped_value = minimum(
-                maximum(lanes.u[u_start], zero + limit[layout.LIMIT_BOUNDS]), zero + limit[layout.LIMIT_BOUNDS + 1]
+                maximum(lanes.u[u_start], zero + limit[layout.LIMIT_X_LOW]), zero + limit[layout.LIMIT_X_HIGH]
             )
             lanes.preference_step[dof_start] = (
                 lanes.preference_step[dof_start] + (clamped_value - lanes.u[u_start]) * step_factor

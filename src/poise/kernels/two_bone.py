@@ -25,7 +25,17 @@ from poise.kernels.lanes import (
     sqrt,
     view_lanes,
 )
-from poise.kernels.layout import BEND_AXIS, BEND_MIN, LIMB_ROW
+from poise.kernels.layout import (
+    LIMB_FIRST_COLUMN,
+    LIMB_MIDDLE_COLUMN,
+    LIMB_MIDDLE_HAS_ANGLE,
+    LIMB_TIP_COLUMN,
+    OUTCOME_HAS_MOVED,
+    OUTCOME_IS_MET,
+    POSED_LIMB_ROW,
+    SWIVEL_AXIS,
+    SWIVEL_SHORTEST,
+)
 from poise.kernels.limits import TWO_PI, clamp_angle
 from poise.kernels.vec_quat import (
     Quat,
@@ -94,7 +104,7 @@ class LimbSettings(NamedTuple):
     soft_share: float  # share of the reach over which the distance is softened
     swivel: Quat  # half-angle cosine and sine of the offset; y above 0: move even a start at its target
     blend_weight: float  # 0 keeps the start, 1 applies the solution
-    bend_rule: float  # BEND_MIN, BEND_THIGH or BEND_AXIS: the rule for the swivel about the chord
+    bend_rule: float  # SWIVEL_SHORTEST, SWIVEL_THIGH or SWIVEL_AXIS: the rule for the swivel about the chord
 
 
 class LimbProblems(NamedTuple):
@@ -301,7 +311,7 @@ def nlerp(a, b, weight):
 #
 # Bend by the law of cosines, aim, swivel.
 #
-# limbs    (1|k, LIMB_ROW)   target-independent numbers, see LimbRow; one row for all problems, or one each
+# limbs    (1|k, POSED_LIMB_ROW)   target-independent numbers, see LimbRow; one row for all problems, or one each
 # targets  (k, 3 | 7)    world position of the tip, and its rotation if wanted
 # poles    (0|1|k, 3)    world points; the middle joint points at them
 # q_columns (5,)         columns in q of first joint, middle joint and tip (tip: -1, not changed); then whether the
@@ -326,7 +336,7 @@ TIE_TOLERANCE = 1e-9  # difference of cosines, or of distances in reaches; below
 
 
 # Positions in the scratch memory; a row comes first.
-TARGET_OFFSET, POLE_OFFSET, OUTPUT_OFFSET = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10
+TARGET_OFFSET, POLE_OFFSET, OUTPUT_OFFSET = POSED_LIMB_ROW, POSED_LIMB_ROW + 7, POSED_LIMB_ROW + 10
 
 
 # --- the bend ----------------------------------------------------------------------------------------------------
@@ -448,7 +458,7 @@ def compute_swivel(limb, arc, squared_length, chord, a, sine, bend_rule, pole, h
         straight_bend = scale(cross(chord, limb.bend_axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
         p = select_vec(is_straight, perpendicular_part(rotate_scaled(arc, straight_bend), a), p)
     current_side, target_side = p, limb.bend_direction
-    if bend_rule == BEND_AXIS:
+    if bend_rule == SWIVEL_AXIS:
         current_side, target_side = perpendicular_part(rotate_scaled(arc, limb.bend_axis), a), limb.bend_axis
     # The point of the circle farthest along a vector lies in the direction of its part perpendicular to the chord.
     n = perpendicular_part(target_side, a)
@@ -516,7 +526,7 @@ def solve_limb(lane_kind, limb, settings, limb_target, pole, has_pole, needs_ang
     # Aim by the shortest arc, the smallest rotation onto the target direction.
     arc, squared_length = shortest_arc(chord, length, a)
     rotation = arc
-    if has_pole or settings.bend_rule != BEND_MIN:
+    if has_pole or settings.bend_rule != SWIVEL_SHORTEST:
         rotation = multiply(
             compute_swivel(limb, arc, squared_length, chord, a, sine, settings.bend_rule, pole, has_pole), arc
         )
@@ -586,10 +596,10 @@ def solve_block(lane_kind, limb, problems, settings, work, block, count):
     q_columns, start_q, outcome = problems.q_columns, problems.start_q, problems.outcome
     has_pole = problems.poles.shape[0] > 0
     first_column, middle_column, tip_column, has_angle, w = (
-        q_columns[0],
-        q_columns[1],
-        q_columns[2],
-        q_columns[4] > 0,
+        q_columns[LIMB_FIRST_COLUMN],
+        q_columns[LIMB_MIDDLE_COLUMN],
+        q_columns[LIMB_TIP_COLUMN],
+        q_columns[LIMB_MIDDLE_HAS_ANGLE] > 0,
         count_lanes(lane_kind),
     )
     target, pole = view_lanes(lane_kind, work, TARGET_OFFSET * w, 7), view_lanes(lane_kind, work, POLE_OFFSET * w, 3)
@@ -636,7 +646,7 @@ def solve_block(lane_kind, limb, problems, settings, work, block, count):
         start = start_q[min(block * w + l, start_q.shape[0] - 1)]
         copy_row(result_q, start)
         is_unchanged = (met_bits >> l) & 1 == 1
-        outcome[block * w + l, 0], outcome[block * w + l, 1] = (
+        outcome[block * w + l, OUTCOME_HAS_MOVED], outcome[block * w + l, OUTCOME_IS_MET] = (
             not is_unchanged,
             is_unchanged or (arrived_bits >> l) & 1 == 1,
         )
@@ -657,7 +667,7 @@ def solve_all(lane_kind, limbs, problems, settings_row, work):
     settings, w, problem_count = read_settings(settings_row), count_lanes(lane_kind), targets.shape[0]
     if problem_count == 0:
         return
-    lane_rows, pole = view_lanes(lane_kind, work, 0, LIMB_ROW), view_lanes(lane_kind, work, POLE_OFFSET * w, 3)
+    lane_rows, pole = view_lanes(lane_kind, work, 0, POSED_LIMB_ROW), view_lanes(lane_kind, work, POLE_OFFSET * w, 3)
     gather_rows(work, 0, limbs, 0, w)
     # One limb for all targets is read once and stays in registers.
     limb = read_limb(lane_rows)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels.jit import inline_strict, kernel
-from poise.kernels.layout import UNIT_SLACK
+from poise.kernels.thresholds import UNIT_SLACK
 
 
 @inline_strict

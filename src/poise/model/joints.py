@@ -16,7 +16,7 @@ from poise.calls.argument_checks import check_names as check_texts
 from poise.calls.old_names import make_alias
 from poise.errors import InputError, quote_value
 from poise.kernels import layout
-from poise.kernels.layout import UNIT_SLACK
+from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, abbreviate, check_finite, check_real, freeze_array
 from poise.maths.rotations import normalise

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.kernels import layout
+from poise.kernels import layout, thresholds
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.euler import compute_alternative, from_quaternion, parse_order, wrap_angles
@@ -48,8 +48,8 @@ def pack_limit(limit: Limit | None) -> Floats:
         )
         limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT] = np.array([*limit.sides, limit.twist]).ravel()
         limit_row[layout.LIMIT_SOFT_WEIGHT] = limit.soft
-        twist_range = limit_row[layout.LIMIT_BOUNDS + 4 : layout.LIMIT_SOFT_WEIGHT]
-        limit_row[layout.LIMIT_TANGENTS :] = (
+        twist_range = limit_row[layout.LIMIT_Z_LOW : layout.LIMIT_SOFT_WEIGHT]
+        limit_row[layout.LIMIT_LOW_TANGENT :] = (
             np.tan((twist_range + _TANGENT_MARGIN_RAD) / 2)
             if np.abs(limit.twist).max() < _MAX_TANGENT_TWIST_RAD
             else (1.0, -1.0)
@@ -188,11 +188,11 @@ def _clamp_swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     swing, twist, n = _split_swing_twist(q)
     legal_twist = clamp_angles(twist, *bounds[2])
     nearest_swing, swing_distance = _find_nearest_swing(bounds[:2], swing)
-    is_legal = (swing_distance <= layout.ANGLE_SLACK_RAD) & (
-        n * 2.0 * np.abs(np.sin(0.5 * (legal_twist - twist))) <= layout.ANGLE_SLACK_RAD
+    is_legal = (swing_distance <= thresholds.ANGLE_SLACK_RAD) & (
+        n * 2.0 * np.abs(np.sin(0.5 * (legal_twist - twist))) <= thresholds.ANGLE_SLACK_RAD
     )
     angle = np.sqrt((nearest_swing**2).sum(axis=-1))
-    half_angle = 0.5 * np.minimum(angle, layout.MAX_SWING_RAD)
+    half_angle = 0.5 * np.minimum(angle, thresholds.MAX_SWING_RAD)
     a, b = np.moveaxis(nearest_swing * (np.sin(half_angle) / np.where(angle > 0.0, angle, 1.0))[..., None], -1, 0)
     c, s = np.cos(0.5 * legal_twist), np.sin(0.5 * legal_twist)
     return is_legal, np.stack([np.cos(half_angle) * c, a * c + b * s, b * c - a * s, np.cos(half_angle) * s], axis=-1)
@@ -219,13 +219,13 @@ def _find_nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
 def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
     """Clamp points (..., 2) to a region of four quarter ellipses."""
     semi_axes = np.where(point >= 0.0, sides[:, 1], -sides[:, 0])
-    is_degenerate = (semi_axes <= layout.ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
-    semi_axes = np.where(semi_axes <= layout.ANGLE_SLACK_RAD, 0.0, semi_axes)
+    is_degenerate = (semi_axes <= thresholds.ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
+    semi_axes = np.where(semi_axes <= thresholds.ANGLE_SLACK_RAD, 0.0, semi_axes)
     clipped = np.clip(point, -semi_axes, semi_axes)
     semi_axes = np.where(is_degenerate, 1.0, semi_axes)
     squared_axes, magnitudes = semi_axes**2, np.abs(point)
     t = np.maximum((semi_axes * magnitudes - squared_axes).max(axis=-1, keepdims=True), 0.0)
-    for _ in range(layout.MAX_ELLIPSE_STEPS):
+    for _ in range(thresholds.MAX_ELLIPSE_STEPS):
         squared_ratios = (semi_axes * magnitudes / (t + squared_axes)) ** 2
         slope = 2.0 * (squared_ratios / (t + squared_axes)).sum(axis=-1, keepdims=True)
         step = (squared_ratios.sum(axis=-1, keepdims=True) - 1.0) / np.where(slope > 0.0, slope, 1.0)
@@ -246,14 +246,14 @@ def _clamp_euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
         q, _euler_to_quaternion(nearest_angles)
     )
     nearest_angles = np.where(is_nearer[..., None], alternative, nearest_angles)
-    for _ in range(layout.MAX_BOX_SWEEPS):
+    for _ in range(thresholds.MAX_BOX_SWEEPS):
         refined_angles = _refine_angles(bounds, q, nearest_angles)
-        is_changing = np.abs(refined_angles - nearest_angles).max(axis=-1, keepdims=True) > layout.ANGLE_SLACK_RAD
+        is_changing = np.abs(refined_angles - nearest_angles).max(axis=-1, keepdims=True) > thresholds.ANGLE_SLACK_RAD
         if not is_changing.any():
             break
         nearest_angles = np.where(is_changing, refined_angles, nearest_angles)
     rotation = _euler_to_quaternion(nearest_angles)
-    return is_inside | (2.0 * _measure_chord(q, rotation) <= layout.ANGLE_SLACK_RAD), rotation
+    return is_inside | (2.0 * _measure_chord(q, rotation) <= thresholds.ANGLE_SLACK_RAD), rotation
 
 
 def _refine_angles(bounds: Floats, q: Floats, angles: Floats) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
-from poise.kernels import layout
+from poise.kernels import layout, thresholds
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.model.joint_tree import JointTree, find_rotation_starts
@@ -232,7 +232,7 @@ def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
         quaternions = q[..., first : first + quaternion_columns.size].reshape(*q.shape[:-1], *quaternion_columns.shape)
     else:
         quaternions = q[..., quaternion_columns]
-    is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > layout.UNIT_SLACK
+    is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > thresholds.UNIT_SLACK
     if is_scaled.any():
         if (quaternions == 0.0).all(axis=-1).any():
             ball_index = int(np.argwhere((quaternions == 0.0).all(axis=-1))[0, -1])

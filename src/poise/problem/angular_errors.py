@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.kernels.layout import MIN_DIVISOR, STRAIGHT_RATIO
+from poise.kernels.thresholds import MIN_DIVISOR, STRAIGHT_RATIO
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import length

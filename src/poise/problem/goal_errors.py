@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.layout import MEASURE_ROW, PATH_ROW, SAME_POINT_RATIO
+from poise.kernels.layout import MEASURE_ROW, PATH_ROW
+from poise.kernels.thresholds import SAME_POINT_RATIO
 from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.model.joints import Q_OFFSET_RANGES

@@ -1,12 +1,12 @@
 """Arrays of a problem for the kernels, independent of its start pose.
 
-A Plan has the moving joints of a set of goals. It also bounds the reach of each goal by bone lengths. With non-uniform
-scale each length is known only to the plan's relative `length_error`, which widens the bounds.
+A Plan has the moving joints of a set of goals. It is cached with its skeleton, by the kinds of its goals and the fixed
+joint data of the start pose. problem/problem.py converts start poses and targets into the plan's frames and units. The
+arrays are documented in kernels/problem_arrays.py.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,168 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.errors import InputError
-from poise.kernels.layout import (
-    FRAME_RATIO,
-    HINGE_LIMIT_ROW,
-    LIMIT_BOUNDS,
-    LIMIT_ROW,
-    LIMIT_SOFT_WEIGHT,
-    LONG_PATH_JOINTS,
-    NO_LIMIT,
-)
+from poise.kernels.layout import FRAME_RATIO, HINGED_BALL_ROW, LIMIT_BOUNDS, LIMIT_ROW, LIMIT_SOFT_WEIGHT, NO_LIMIT
+from poise.kernels.thresholds import LONG_PATH_JOINTS
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.model.limit_bounds import clamp_rotations, pack_limit
 from poise.model.limits import Range, is_soft
-from poise.model.pose import Pose, check_same_skeleton
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
-from poise.problem.goals import AnyGoal, Goal, Near
-from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, pack_tree_frames
+from poise.problem.goals import AnyGoal, Near
+from poise.problem.reach_bounds import ReachBounds
+from poise.problem.tree_packing import pack_tree_frames
 from poise.runtime.result_cache import get_or_compute, select_own_fields
-
-_Z_AXIS = np.array([0.0, 0.0, 1.0])
-_ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths
-
-
-@dataclass(frozen=True, eq=False)
-class ReachBounds:
-    """Bounds on the reach of terms from bone lengths.
-
-    Lengths are in kernel units and the base frame. For the fields see `Plan`.
-    """
-
-    layout: dof_layout.Layout
-    frames: Floats
-    effectors: Floats
-    length_error: float
-
-    def compute_range(self, term_index: int) -> tuple[float, float, Floats]:
-        """Compute the reach of term i from its path's first node.
-
-        Returns the shortest and longest distance and the origin (3,) of that node.
-        """
-        path = self.layout.term_paths[term_index]
-        if not path:
-            node, point = self.layout.terms[term_index].node_index, self.effectors[term_index, :3]
-            return 0.0, self._compute_slack(node, _compute_norm(point)), self._transform_to_base(node, point)
-        spans, slack = self._compute_spans(term_index), self._compute_slack(path[0])
-        max_reach = sum(spans)
-        only_rotates = {self.layout.nodes[node].kind for node in path} <= {dof_layout.HINGE, dof_layout.BALL}
-        min_reach = max(2 * max(spans) - max_reach, 0.0) if only_rotates else 0.0
-        min_reach *= 1 - self._rounding_margin
-        if self.length_error > EXPORTER_LENGTH_ERROR and only_rotates:  # each length has its own error
-            min_reach = max(2 * max(spans) - (1 + self.length_error) * max_reach - slack, 0.0)
-        origin, parent = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
-        origin = origin if parent < 0 else self._transform_to_base(parent, origin)
-        return min_reach, max_reach * (1 + self._rounding_margin) + slack, origin
-
-    def compute_max_reach(self, term_index: int) -> float:
-        """Return the total bone length up to term i."""
-        if not self.layout.term_paths[term_index]:
-            return 0.0
-        margin = 0.0 if self.length_error > EXPORTER_LENGTH_ERROR else self._rounding_margin
-        return sum(self._compute_spans(term_index)) * (1 + margin)
-
-    def bound_distance(self, i: int, j: int) -> tuple[float, float]:
-        """Bound the distance between the points of terms i and j.
-
-        Both terms are positions, of a plan without length error. Points of one rigid body have a single distance.
-        """
-        first_path, second_path = self._list_moving_ancestors(i), self._list_moving_ancestors(j)
-        is_shared = [a[0] == b[0] for a, b in zip(first_path, second_path, strict=False)]
-        shared_index = is_shared.index(False) - 1 if False in is_shared else len(is_shared) - 1
-        separate_nodes = [*first_path[shared_index + 1 :], *second_path[shared_index + 1 :]]
-        spans = [
-            _compute_norm(first_path[shared_index][1] - second_path[shared_index][1]),
-            *[self._compute_span(node, end) for node, end in separate_nodes],
-        ]
-        only_rotates = {self.layout.nodes[node].kind for node, _ in separate_nodes} <= {
-            dof_layout.HINGE,
-            dof_layout.BALL,
-        }
-        max_distance = sum(spans)
-        min_distance = max(2 * max(spans) - max_distance, 0.0) if only_rotates else 0.0
-        return min_distance * (1 - self._rounding_margin), max_distance * (1 + self._rounding_margin)
-
-    def _list_moving_ancestors(self, term_index: int) -> list[tuple[int, Floats]]:
-        """List the moving nodes above term i, from the base (-1).
-
-        Each is paired with the origin (3,) of the next one in its own moved frame.
-        """
-        node, point = self._find_moving_ancestor(
-            self.layout.terms[term_index].node_index, self.effectors[term_index, :3]
-        )
-        ends = [(node, point)]
-        while node >= 0:
-            node, point = self._find_moving_ancestor(self.layout.nodes[node].parent, self.frames[0, node, :3])
-            ends.append((node, point))
-        return ends[::-1]
-
-    def _find_moving_ancestor(self, node: int, point: Floats) -> tuple[int, Floats]:
-        """Find the nearest moving node at or above a node.
-
-        Also return the point (3,), given in the first node's frame, in the moved frame of the second.
-        """
-        while node >= 0 and self.layout.nodes[node].kind == dof_layout.FIXED:
-            frame = self.frames[0, node]
-            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
-        return node, point
-
-    @property
-    def _rounding_margin(self) -> float:
-        return max(EXPORTER_LENGTH_ERROR, self.length_error) if self.length_error else _ROUNDING_RATIO
-
-    def _compute_spans(self, term_index: int) -> list[float]:
-        """Compute the maximal span of each node on a term's path.
-
-        It is the distance between the node's origin and the next one's.
-        """
-        path = self.layout.term_paths[term_index]
-        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.effectors[term_index, :3]]
-        return [self._compute_span(node, end) for node, end in zip(path, ends, strict=True)]
-
-    def _compute_span(self, node: int, end: Floats) -> float:
-        kind, dof_index = self.layout.nodes[node].kind, self.layout.nodes[node].dof_start
-        if kind == dof_layout.MOVE:
-            return np.inf
-        if kind != dof_layout.SLIDE:
-            return _compute_norm(end)
-        ratio, offset = self.frames[0, node, FRAME_RATIO : FRAME_RATIO + 2].tolist()
-        slide_positions = [ratio * value + offset for value in self.layout.dofs[dof_index, :2].tolist()]
-        if not np.isfinite(slide_positions).all():
-            return np.inf
-        return max(_compute_norm(end + _Z_AXIS * value) for value in slide_positions)
-
-    def _transform_to_base(self, node: int, point: Floats) -> Floats:
-        """Transform a point (3,) of a fixed node into the base frame."""
-        while node >= 0:
-            frame = self.frames[0, node]
-            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
-        return point
-
-    def _compute_slack(self, node: int, extra_length: float = 0.0) -> float:
-        """Bound the position error of a fixed node."""
-        if self.length_error <= EXPORTER_LENGTH_ERROR:
-            return 0.0
-        path_length = extra_length
-        while node >= 0:
-            path_length, node = path_length + _compute_norm(self.frames[0, node, :3]), self.layout.nodes[node].parent
-        return self.length_error * path_length
-
-
-def _compute_norm(vector: Floats) -> float:
-    return float(np.sqrt((vector**2).sum()))
-
-
-# --- Build plans: from the cache, or packed --------------------------------------------------------------------------
-#
-# A plan is cached with its skeleton, by the kinds of its goals and the fixed joint data of the start pose.
-#
-# `problem.py` converts start poses and targets into the plan's frames and units. The arrays are documented in
-# kernels/problem_arrays.py.
-
 
 # Kinds of terms of the kernels without limits.
 _PLAIN_TERM_KINDS = {dof_layout.POSITION, dof_layout.ROTATION, dof_layout.POLE}
@@ -287,9 +138,9 @@ class CoordinateMap(NamedTuple):
 
     shared_columns: Ints
     hinged_balls: Ints
-    hinge_limits: Floats
+    hinged_ball_limits: Floats
     translation_columns: Ints
-    translation_gains: Floats
+    translation_scales: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,20 +310,20 @@ class Plan:
         """Index map between q and u."""
         skeleton, nodes = self.skeleton, self.layout.nodes
         hinged_nodes = [n for n in nodes if n.kind == dof_layout.HINGE and skeleton.kinds[n.row] >= Kind.BALL]
-        nodes_with_gain = [
-            (n, self.frames[0, i, FRAME_RATIO]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE
-        ]
+        moving_nodes = [(n, self.frames[0, i, FRAME_RATIO]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE]
         return CoordinateMap(
             shared_columns=np.stack(dof_layout.find_shared_columns(nodes, skeleton), axis=1),
             hinged_balls=np.array([(n.q_start, n.u_start) for n in hinged_nodes], dtype=np.int64).reshape(-1, 2),
-            hinge_limits=np.array([self._pack_hinge_limits(n) for n in hinged_nodes]).reshape(-1, HINGE_LIMIT_ROW),
-            translation_columns=np.array([(n.q_start, n.u_start) for n, _ in nodes_with_gain], dtype=np.int64).reshape(
+            hinged_ball_limits=np.array([self._pack_hinged_ball_limits(n) for n in hinged_nodes]).reshape(
+                -1, HINGED_BALL_ROW
+            ),
+            translation_columns=np.array([(n.q_start, n.u_start) for n, _ in moving_nodes], dtype=np.int64).reshape(
                 -1, 2
             ),
-            translation_gains=np.array([gain for _, gain in nodes_with_gain], dtype=np.float64),
+            translation_scales=np.array([scale for _, scale in moving_nodes], dtype=np.float64),
         )
 
-    def _pack_hinge_limits(self, node: dof_layout.Node) -> list[float]:
+    def _pack_hinged_ball_limits(self, node: dof_layout.Node) -> list[float]:
         """Pack axis and ranges of a ball limited to a hinge.
 
         The soft range is 1 to 0 where there is none.
@@ -605,62 +456,9 @@ class Plan:
 
 
 def _count_moving_nodes(nodes: Sequence[dof_layout.Node], node: int) -> int:
-    """Count the moving nodes from the base to `node_index`, inclusive."""
+    """Count the moving nodes from the base to `node`, inclusive."""
     count = 0
     while node >= 0:
         count += nodes[node].kind != dof_layout.FIXED
         node = nodes[node].parent
     return count
-
-
-# --- Pose preferences of Near goals, packed for the kernels ----------------------------------------------------------
-
-
-_MAX_PREFERENCE_WEIGHT = 2.0  # largest weight: a step covers weight / 2 of the way to the preferred pose
-
-
-class PosePreference(NamedTuple):
-    """Preferred configurations u (1|k, nu) and weights (nd,)."""
-
-    u: Floats
-    weights: Floats
-
-
-def build_preference(plan: Plan, goals: Sequence[AnyGoal]) -> PosePreference:
-    """Pack the preference of the Near goals. The last one counts where several name the same joint."""
-    shape = find_preferred_shape(goals)
-    preference = PosePreference(np.zeros((math.prod(shape), plan.layout.nu)), np.zeros(len(plan.layout.dofs)))
-    for goal in [near_goal.spread(shape) for near_goal in goals if isinstance(near_goal, Near)]:
-        check_same_skeleton(plan.skeleton, goal.pose.skeleton, "the pose of Near")
-        u, weights = plan.q_to_u(goal.pose.on(plan.skeleton).flat_q), goal.weights(plan.skeleton)
-        for node in plan.layout.nodes:
-            if node.row in weights:
-                u_slice = slice(node.u_start, node.u_start + dof_layout.U_SIZES[node.kind])
-                preference.u[:, u_slice] = u[:, u_slice]
-                preference.weights[node.dof_start : node.dof_start + dof_layout.DOF_COUNTS[node.kind]] = weights[
-                    node.row
-                ]
-    max_weight = preference.weights.max(initial=0.0)
-    if max_weight > _MAX_PREFERENCE_WEIGHT:
-        preference.weights[:] *= _MAX_PREFERENCE_WEIGHT / max_weight
-    return preference
-
-
-def find_preferred_shape(goals: Sequence[AnyGoal]) -> tuple[int, ...]:
-    """Broadcast the batch axes of the poses of Near goals. Raises InputError where they do not match."""
-    shapes = [goal.shape for goal in goals if isinstance(goal, Near) and goal.shape]
-    if not shapes:
-        return ()
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError as error:
-        message = f"the poses of Near goals are batches of different shapes: {', '.join(map(str, shapes))}"
-        raise InputError(message) from error
-
-
-def broadcast_goals(goals: tuple[Goal, ...], shape: tuple[int, ...]) -> tuple[Goal, ...]:
-    """Broadcast Near goals to a batch of targets of this shape.
-
-    Each gets one pose for all targets, or one per target along one axis.
-    """
-    return tuple(goal.spread(shape) if isinstance(goal, Near) else goal for goal in goals)

@@ -17,7 +17,7 @@ import numpy as np
 from poise import kernels
 from poise.calls.old_names import make_alias, make_property_alias
 from poise.formatting import format_fields
-from poise.kernels.layout import TOLERANCE_SLACK
+from poise.kernels.thresholds import TOLERANCE_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, check_finite, prepare_for_kernel
 from poise.maths.rotations import rotation_part
@@ -28,17 +28,8 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout, goal_errors
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
-from poise.problem.plan import (
-    Plan,
-    PosePreference,
-    broadcast_goals,
-    build_goal_key,
-    build_plan,
-    build_preference,
-    collect_plan_inputs,
-    find_preferred_shape,
-    get_layout,
-)
+from poise.problem.plan import Plan, build_goal_key, build_plan, collect_plan_inputs, get_layout
+from poise.problem.pose_preference import PosePreference, broadcast_goals, build_preference, find_preferred_shape
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 

@@ -170,7 +170,7 @@ def _find_acting_dofs(plan: Plan, goal: AnyGoal) -> Bools:
 def _select_plan_columns(plan: Plan, jacobian: Floats) -> Floats:
     """Select the plan's columns (k, 6, nd) of a Jacobian."""
     column_map = get_or_compute(plan, "columns of the skeleton", None, lambda: _build_plan_columns(plan))
-    plan_jacobian = jacobian[:, :, column_map.columns] / column_map.gains
+    plan_jacobian = jacobian[:, :, column_map.columns] / column_map.column_scales
     for dof, first, axis in column_map.hinged_balls:
         plan_jacobian[:, :, dof] = jacobian[:, :, first : first + 3] @ axis
     return plan_jacobian
@@ -183,13 +183,13 @@ class _PlanColumns(NamedTuple):
     """
 
     columns: Ints
-    gains: Floats
+    column_scales: Floats
     hinged_balls: tuple[tuple[int, int, Floats], ...]
 
 
 def _build_plan_columns(plan: Plan) -> _PlanColumns:
     skeleton, dof_count = plan.skeleton, len(plan.layout.dofs)
-    columns, gains = np.zeros(dof_count, dtype=np.int64), np.ones(dof_count)
+    columns, column_scales = np.zeros(dof_count, dtype=np.int64), np.ones(dof_count)
     hinged_balls: list[tuple[int, int, Floats]] = []
     for i, node in enumerate(plan.layout.nodes):
         if node.kind == dof_layout.FIXED:
@@ -204,5 +204,5 @@ def _build_plan_columns(plan: Plan) -> _PlanColumns:
             dof_range = slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind])
             columns[dof_range] = np.arange(first_column, first_column + dof_layout.DOF_COUNTS[node.kind])
             # Units of u in one unit of q.
-            gains[dof_range] = plan.frames[0, i, FRAME_RATIO] if node.kind == dof_layout.MOVE else 1.0
-    return _PlanColumns(columns, gains, tuple(hinged_balls))
+            column_scales[dof_range] = plan.frames[0, i, FRAME_RATIO] if node.kind == dof_layout.MOVE else 1.0
+    return _PlanColumns(columns, column_scales, tuple(hinged_balls))

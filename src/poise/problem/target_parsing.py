@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise import kernels
 from poise.errors import InputError
-from poise.kernels.layout import UNIT_SLACK
+from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Floats, check_finite, prepare_for_kernel
 from poise.maths.rotations import check_rotation_matrices

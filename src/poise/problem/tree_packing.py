@@ -167,7 +167,7 @@ def read_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
     """Return the axis of a direction or aim in joint coordinates."""
     if isinstance(goal, LookAt):
         return goal.sight(skeleton).axis
-    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (see JointGoal in problem/goal_base.py)
+    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (see JointGoal in problem/goal_interface.py)
 
 
 def _pack_effector(

@@ -22,7 +22,7 @@ from poise.problem.feasibility import find_unreachable
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import read_weight
 from poise.solvers.base import interface
-from poise.solvers.base.lm_engine import DRAWS_PER_JOINT, draw_random_starts
+from poise.solvers.base.random_starts import DRAWS_PER_JOINT, draw_random_starts
 
 
 @require_keywords

@@ -129,7 +129,7 @@ class Autodiff:
             if not len(rows):
                 break
             restart_u = plan.randomize_starts(
-                start_u[rows], engine.seeds[i % len(engine.seeds)], min(0.25 * (i + 1), 2.0)
+                start_u[rows], engine.restart_draws[i % len(engine.restart_draws)], min(0.25 * (i + 1), 2.0)
             )
             output = output.merge_retry(rows, descent.solve(rows, restart_u, options.iterations, _MAX_ERROR_RATIO))
         rows = np.flatnonzero(~output.met)

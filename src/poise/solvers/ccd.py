@@ -27,7 +27,8 @@ from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, solve_out_of_reach
-from poise.solvers.base.lm_engine import Stiffness, answer_with_start, check_stiffness, compute_mobilities
+from poise.solvers.base.lm_engine import answer_with_start
+from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
 
 _ORDER_CODES = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": GROWING_WINDOW}
 _DIRECTION_COLUMN = 2  # column of the direction's weight
@@ -187,10 +188,10 @@ class CCD:
         )
         if self._can_use_point_kernel(problem, chain):
             return kernels.ccd_position.solve, (*joint_arrays, *chain_frames), options
-        mobilities = compute_mobilities(problem.skeleton, check_stiffness(self.stiffness)).take(chain.joint_rows)
+        joint_weights = compute_joint_weights(problem.skeleton, check_stiffness(self.stiffness)).take(chain.joint_rows)
         return (
             kernels.ccd_goals.solve,
-            (*joint_arrays, mobilities, self._build_goal_flags(problem, chain), *chain_frames),
+            (*joint_arrays, joint_weights, self._build_goal_flags(problem, chain), *chain_frames),
             options,
         )
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from poise.calls.argument_checks import check_choice, check_positive, require_keywords
 from poise.errors import InputError
-from poise.kernels.layout import DAMPED
+from poise.kernels.layout import RULE_DAMPED
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _DEFAULT_CONSTANT_DAMPING, _DEFAULT_DAMPING_PER_ERROR, _MIN_DAMPING = 0.01, 0.04, 1e-8
@@ -80,12 +80,12 @@ class DampedLeastSquares(JacobianMethod):
         """Step rule `dq = J^T (J J^T + l I)^-1 e`."""
         if self.damping == "constant":
             return StepRule(
-                method_code=DAMPED,
+                rule_code=RULE_DAMPED,
                 rule_settings=(self.amount or _DEFAULT_CONSTANT_DAMPING, 0.0),
                 patience_steps=_PATIENCE_STEPS,
             )
         return StepRule(
-            method_code=DAMPED,
+            rule_code=RULE_DAMPED,
             rule_settings=(_MIN_DAMPING, self.amount or _DEFAULT_DAMPING_PER_ERROR),
             patience_steps=_PATIENCE_STEPS,
         )

@@ -183,7 +183,7 @@ class FABRIK:
             )
             engine = lm_engine.TreeEngine(problem, tolerance, options).select_rows(is_missed)
             max_trace_rows = lm_engine.count_trace_rows(problem, options) if request.trace else 0
-            output = engine.solve_first(
+            output = engine.solve(
                 kernel_targets[is_missed], u[is_missed], threads=request.threads, max_trace_rows=max_trace_rows
             )
             u[is_missed], is_met[is_missed] = output.u, output.met

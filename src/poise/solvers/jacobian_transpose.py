@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poise.calls.argument_checks import check_choice, require_keywords
-from poise.kernels.layout import ADAPTIVE, OPTIMAL
+from poise.kernels.layout import RULE_ADAPTIVE_TRANSPOSE, RULE_OPTIMAL_TRANSPOSE
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _INITIAL_GAIN, _GAIN_FACTOR = 0.02, 7.0
@@ -78,9 +78,9 @@ class JacobianTranspose(JacobianMethod):
     @property
     def rule(self) -> StepRule:
         """Step rule `dq = a J^T e`."""
-        method_code = ADAPTIVE if self.step == "adaptive" else OPTIMAL
+        rule_code = RULE_ADAPTIVE_TRANSPOSE if self.step == "adaptive" else RULE_OPTIMAL_TRANSPOSE
         return StepRule(
-            method_code=method_code,
+            rule_code=rule_code,
             rule_settings=(_INITIAL_GAIN, _GAIN_FACTOR),
             patience_steps=_PATIENCE_STEPS,
             uses_finite_differences=self.jacobian == "numeric",

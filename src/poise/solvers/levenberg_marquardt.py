@@ -18,12 +18,14 @@ import numpy as np
 from poise.calls.argument_checks import check_bool, check_count, require_keywords
 from poise.errors import InputError
 from poise.maths.arrays import Floats, abbreviate, check_real
-from poise.problem.chain import Arm, find_arm
+from poise.problem.arm_packing import Arm, find_arm
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import lm_engine
 from poise.solvers.base.answer_refinement import solve_with_balance
 from poise.solvers.base.interface import Answer, Capabilities, Request, solve_out_of_reach
+from poise.solvers.base.solution_search import solve_all, solve_closest
+from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
 
 _DEFAULT_ARM_RESTARTS, _DEFAULT_TREE_RESTARTS = 250, 120
 _MIN_DAMPING = 1e-8
@@ -84,7 +86,7 @@ class LevenbergMarquardt:
     restarts: int | None = None
     damping: float = 0.04
     apart: float | None = None
-    stiffness: lm_engine.Stiffness | Mapping[str, float] = 0.0
+    stiffness: Stiffness | Mapping[str, float] = 0.0
     race: bool = False
 
     def __post_init__(self) -> None:
@@ -100,7 +102,7 @@ class LevenbergMarquardt:
                 raise InputError(f"{name} must be a finite number above 0, not {abbreviate(value)}")
             object.__setattr__(self, name, number)
         object.__setattr__(self, "race", check_bool(self.race, "race"))
-        object.__setattr__(self, "stiffness", lm_engine.check_stiffness(self.stiffness))
+        object.__setattr__(self, "stiffness", check_stiffness(self.stiffness))
 
     @property
     def name(self) -> str:
@@ -132,7 +134,7 @@ class LevenbergMarquardt:
             min_damping=_MIN_DAMPING,
             candidate_count=_RESTART_CANDIDATES,
             polish_iterations=polish_iterations,
-            uses_race=self.race,
+            first_finish_wins=self.race,
         )
 
     def arm(self, problem: Problem) -> Arm | None:
@@ -144,27 +146,27 @@ class LevenbergMarquardt:
         arm = self.arm(problem)
         if arm is not None:
             return lm_engine.ArmEngine(problem, arm, tolerance, self.arm_options)
-        return lm_engine.TreeEngine(problem, tolerance, self.tree_options, lm_engine.check_stiffness(self.stiffness))
+        return lm_engine.TreeEngine(problem, tolerance, self.tree_options, check_stiffness(self.stiffness))
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         if self.stiffness not in (0.0, ()):
             # This raises for unknown names.
-            lm_engine.compute_mobilities(problem.skeleton, lm_engine.check_stiffness(self.stiffness))
+            compute_joint_weights(problem.skeleton, check_stiffness(self.stiffness))
         if problem.has_balance:
             return solve_with_balance(self, problem, targets, tolerance, request)
         if not problem.joints:
             return lm_engine.answer_with_start(problem, targets, tolerance, request)
         engine = self.engine(problem, tolerance)
         if request.prefer == "closest":
-            return lm_engine.solve_closest(engine, targets, request)
+            return solve_closest(engine, targets, request)
         if request.prefer == "all":
-            return lm_engine.solve_all(engine, targets, request, self.apart)
+            return solve_all(engine, targets, request, self.apart)
         is_far = find_overextended(problem, targets, tolerance)
         if is_far is not None:
             return solve_out_of_reach(self, problem, targets, tolerance, request, is_far)
         max_trace_rows = lm_engine.count_trace_rows(problem, engine.options) if request.trace else 0
-        output = engine.solve_first(
+        output = engine.solve(
             engine.pack_targets(targets), problem.start_u, threads=request.threads, max_trace_rows=max_trace_rows,
             progress=request.progress,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from poise.calls.argument_checks import require_keywords
 from poise.errors import InputError
-from poise.kernels.layout import PSEUDO_INVERSE
+from poise.kernels.layout import RULE_PSEUDO_INVERSE
 from poise.maths.arrays import check_real
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
@@ -74,7 +74,7 @@ class PseudoInverse(JacobianMethod):
     @property
     def rule(self) -> StepRule:
         """y = (J J^T)^+ e."""
-        return StepRule(method_code=PSEUDO_INVERSE, rule_settings=(self.cut, 0.0), patience_steps=_PATIENCE_STEPS)
+        return StepRule(rule_code=RULE_PSEUDO_INVERSE, rule_settings=(self.cut, 0.0), patience_steps=_PATIENCE_STEPS)
 
 
 Solver = PseudoInverse

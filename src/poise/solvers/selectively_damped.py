@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from poise.calls.argument_checks import require_keywords
-from poise.kernels.layout import SELECTIVE
+from poise.kernels.layout import RULE_SELECTIVELY_DAMPED
 from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
 _PATIENCE_STEPS = 12
@@ -63,7 +63,9 @@ class SelectivelyDamped(JacobianMethod):
     @property
     def rule(self) -> StepRule:
         """y = sum_i k_i (u_i . e) / s_i^2 u_i."""
-        return StepRule(method_code=SELECTIVE, rule_settings=(self.max_turn, 0.0), patience_steps=_PATIENCE_STEPS)
+        return StepRule(
+            rule_code=RULE_SELECTIVELY_DAMPED, rule_settings=(self.max_turn, 0.0), patience_steps=_PATIENCE_STEPS
+        )
 
 
 Solver = SelectivelyDamped

@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.calls.argument_checks import check_bool, check_choice, check_text, require_keywords
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import BEND_AXIS, BEND_MIN, BEND_THIGH, LIMB_WORKSPACE_SIZE
+from poise.kernels.layout import LIMB_WORKSPACE_SIZE, SWIVEL_AXIS, SWIVEL_SHORTEST, SWIVEL_THIGH
 from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real, find_simd_width, get_scratch
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION
-from poise.problem.limb import Bend, LimbOptions, LimbPlan, PosedLimb, pack_limb
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.two_bone_limb import Bend, LimbOptions, LimbPlan, PosedLimb, pack_limb
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
 
 _MAX_CACHED_SETTINGS = 128  # settings in the cache
-_BEND_MODES = {"turn": BEND_MIN, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
+_BEND_MODES = {"turn": SWIVEL_SHORTEST, "thigh": SWIVEL_THIGH, "both": SWIVEL_THIGH, "axis": SWIVEL_AXIS}
 _NO_POLE = np.empty((0, 3))
 _CAPABILITIES = Capabilities(
     goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),

@@ -15,7 +15,7 @@ from poise import kernels, solvers
 from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_SIZE
 from poise.maths.arrays import Floats, Ints, find_simd_width
 from poise.model.skeleton import Kind
-from poise.problem.chain import pack_arm_arrays
+from poise.problem.arm_packing import pack_arm_arrays
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute

@@ -19,7 +19,8 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.errors import UnsupportedError
-from poise.kernels.layout import LIMIT_SOFT_WEIGHT, NO_LIMIT, UNIT_SLACK
+from poise.kernels.layout import LIMIT_SOFT_WEIGHT, NO_LIMIT
+from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.model.limit_bounds import clamp_rotations
@@ -269,7 +270,7 @@ def compute_max_violation(skeleton: Skeleton, q: Floats) -> float:
     ranges, bounded, hinges, balls = skeleton.value_ranges, skeleton.bounded, skeleton.ball_hinges, skeleton.ball_limits
     kernel_q, max_violation = q if q.flags.carray else prepare_for_kernel(q), 0.0
     if len(bounded) or hinges.joint_rows:
-        max_violation = kernels.limits.find_max_violation(
+        max_violation = kernels.limits.find_max_range_excess(
             bounded, ranges, hinges.columns, hinges.axes, hinges.low, hinges.high, kernel_q
         )
     if balls.joint_rows:

@@ -23,7 +23,8 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Goals, Near, is_joint_goal
-from poise.problem.plan import broadcast_goals, build_goal_key, find_preferred_shape
+from poise.problem.plan import build_goal_key
+from poise.problem.pose_preference import broadcast_goals, find_preferred_shape
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Prefer, Request, is_builtin
@@ -31,9 +32,9 @@ from poise.solvers.natural.auto import chosen, whole
 from poise.solvers.natural.natural import Natural
 from poise.solving import arguments
 from poise.solving.arm_fast_path import make_kernel_buffer, solve_on_fast_path
-from poise.solving.batch import check_priority_request
 from poise.solving.batch_result import solve_batch
 from poise.solving.diagnosis import can_start, clamp_start
+from poise.solving.optional_goals import check_priority_request
 from poise.solving.result import Result
 from poise.solving.single_target import SingleTargetSolve
 from poise.solving.solve_settings import SolveSettings

@@ -4,7 +4,7 @@ The motion towards a new configuration does not depend on the frame rate.
 
 Each joint's distance d to its goal decreases at the rate min(speed, d ln 2 / half-life). The closed-form solution is a
 straight line down to the distance at which both rates are equal, then an exponential, so that two steps of half the
-time equal one step of the whole time. kernels/approach.py computes the steps.
+time equal one step of the whole time. kernels/speed_limited_motion.py computes the steps.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.feasibility import has_closed_loops
 from poise.problem.goal_errors import compute_single_errors
 from poise.problem.goals import Goal, Goals
-from poise.problem.plan import find_preferred_shape
-from poise.solvers.base.interface import Request, get_finisher, replace_finisher
+from poise.problem.pose_preference import find_preferred_shape
+from poise.solvers.base.interface import Request, get_last_stage, replace_last_stage
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
 from poise.solving.batch_result import solve_batch
@@ -50,7 +50,7 @@ from poise.solving.result import Result
 from poise.solving.solve import check_goals, choose_solver, prepare
 
 _Q_WIDTH_BY_KIND = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, HINGED_BALL: 4}  # columns of q for each part of a joint
-_SPEED_COLUMN = 2  # column of the speed in rows of kernels/approach.py
+_SPEED_COLUMN = 2  # column of the speed in rows of kernels/speed_limited_motion.py
 _NO_RANGE, _NO_AXIS = (-np.inf, np.inf), (0.0, 0.0, 0.0)
 
 
@@ -112,7 +112,7 @@ class SpeedLimitedMotion:
 
     def _advance(self, rows: Floats, q: Floats, goal: Floats, seconds: float) -> Floats:
         advanced_q = np.empty(len(goal))
-        kernels.approach.step_towards(
+        kernels.speed_limited_motion.step_towards(
             rows, prepare_for_kernel(q), prepare_for_kernel(goal), float(seconds), self.half_life, advanced_q
         )
         return advanced_q
@@ -296,7 +296,7 @@ class Tracker:
         self.budget: int = _DEFAULT_MAX_ITERATIONS if iterations is None else check_count(iterations, "iterations")
         has_budget = iterations is not None or microseconds is not None
         self._budget_name = "iterations" if iterations is not None else "microseconds" if self.microseconds else ""
-        self._uses_slices = "iterations" in _list_options(get_finisher(self.solver)) and (
+        self._uses_slices = "iterations" in _list_options(get_last_stage(self.solver)) and (
             has_budget or isinstance(solver, str)
         )
         self._uses_fast_path = self._prepared.has_fast_path and not has_budget
@@ -468,12 +468,12 @@ class Tracker:
         prepared, solver = self._prepared, self.solver
         problem = prepared.problem.with_start(prepared.problem.start.with_q(q))
         if self._uses_slices:
-            max_iterations: int | None = get_finisher(solver).iterations
+            max_iterations: int | None = get_last_stage(solver).iterations
             iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
             iterations = (
                 iterations if max_iterations is None else min(iterations, max_iterations)
             )  # None: the solver has no limit of its own
-            solver = replace_finisher(solver, dataclasses.replace(get_finisher(solver), iterations=iterations))
+            solver = replace_last_stage(solver, dataclasses.replace(get_last_stage(solver), iterations=iterations))
         return solve_batch(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
 
     def _is_spent(self, used_iterations: int, start_time: float) -> bool:
@@ -509,7 +509,7 @@ def choose_tracking_solver(
     chosen_solver: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural)
     if not isinstance(solver, str):
         return chosen_solver
-    return replace_finisher(chosen_solver, _disable_restarts(get_finisher(chosen_solver)))
+    return replace_last_stage(chosen_solver, _disable_restarts(get_last_stage(chosen_solver)))
 
 
 def _disable_restarts(solver: Any) -> Any:

@@ -1,6 +1,6 @@
 """Goals: desired positions, rotations and directions of joints.
 
-Goals are immutable; a new target needs a new goal. `goal_base.py` has the common interface, and
+Goals are immutable; a new target needs a new goal. `goal_interface.py` has the common interface, and
 `target_parsing.py` the parsing of targets.
 
 The folder is the registry: one file per goal, with the class named like the file (look_at.py has LookAt).
@@ -11,10 +11,10 @@ import pkgutil
 from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard
 
-from poise.problem.goal_base import AnyGoal as AnyGoal
-from poise.problem.goal_base import GoalValue as GoalValue
-from poise.problem.goal_base import JointGoal as JointGoal
-from poise.problem.goal_base import is_optional as is_optional
+from poise.problem.goal_interface import AnyGoal as AnyGoal
+from poise.problem.goal_interface import GoalValue as GoalValue
+from poise.problem.goal_interface import JointGoal as JointGoal
+from poise.problem.goal_interface import is_optional as is_optional
 from poise.problem.goals.aim import Aim as Aim
 from poise.problem.goals.balance import Balance as Balance
 from poise.problem.goals.direction import Direction as Direction

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats
 from poise.model.limits import unit_axis
-from poise.problem.goal_base import ORIGIN, PointTarget, checked_offset, checked_weight, set_fields
+from poise.problem.goal_interface import ORIGIN, PointTarget, checked_offset, checked_weight, set_fields
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from poise.model.limits import unit_axis
 from poise.model.mass import BodyMass, MassShares, check_masses, compute_mass_shares
 from poise.model.roles.roles import find_confident_roles, find_joint_by_role, find_roles
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goal_base import ORIGIN, GoalValue, checked_offset, checked_weight, refuse_target, set_fields
+from poise.problem.goal_interface import ORIGIN, GoalValue, checked_offset, checked_weight, refuse_target, set_fields
 
 _FOOT_ROLES = ("leftFoot", "leftToes", "rightFoot", "rightToes")
 _PAIR_SIZE = 2

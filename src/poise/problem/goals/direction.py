@@ -14,7 +14,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, abbreviate, freeze_array
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
-from poise.problem.goal_base import GoalValue, checked_weight, copy_optional_flag, set_fields
+from poise.problem.goal_interface import GoalValue, checked_weight, copy_optional_flag, set_fields
 from poise.problem.target_parsing import directions
 from poise.runtime.immutable_values import FrozenValue
 

@@ -15,7 +15,7 @@ from poise.formatting import format_fields
 from poise.maths.arrays import Floats
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem import goal_base
+from poise.problem import goal_interface
 from poise.runtime.result_cache import get_or_compute
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _DEFAULT_JOINT_COUNT = 3  # number of default joints, such as spine, neck and he
 
 
 @dataclass(frozen=True, eq=False)
-class LookAt(goal_base.PointTarget):
+class LookAt(goal_interface.PointTarget):
     """A ray of the joint passes through a target point.
 
     An example is a head's line of sight: neck and spine turn too.
@@ -73,7 +73,7 @@ class LookAt(goal_base.PointTarget):
     target: Floats
     axis: tuple[float, float, float] = DEFAULT_AXIS
     over: tuple[tuple[str, float], ...] | None = None
-    offset: tuple[float, float, float] = goal_base.ORIGIN
+    offset: tuple[float, float, float] = goal_interface.ORIGIN
     weight: float = 1.0
     optional: bool = False
 
@@ -84,20 +84,20 @@ class LookAt(goal_base.PointTarget):
         *,
         axis: ArrayLike | None = None,
         over: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
-        offset: ArrayLike = goal_base.ORIGIN,
+        offset: ArrayLike = goal_interface.ORIGIN,
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
         shares = None if over is None else _parse_shares(over, joint)
         uses_face = axis is None or axis is DEFAULT_AXIS  # dataclasses.replace() passes the stored default
-        goal_base.set_fields(
+        goal_interface.set_fields(
             self, joint=joint, axis=DEFAULT_AXIS if axis is None or uses_face else unit_axis(axis), over=shares
         )
-        goal_base.set_fields(self, looks=(shares, uses_face))
-        goal_base.set_fields(
+        goal_interface.set_fields(self, looks=(shares, uses_face))
+        goal_interface.set_fields(
             self,
-            offset=goal_base.checked_offset(offset, joint),
-            weight=goal_base.checked_weight(weight, joint=joint),
+            offset=goal_interface.checked_offset(offset, joint),
+            weight=goal_interface.checked_weight(weight, joint=joint),
             optional=optional,
         )
         self._store_target(target)
@@ -112,7 +112,7 @@ class LookAt(goal_base.PointTarget):
             over=self.over,
             offset=self.offset,
             weight=self.weight,
-            **goal_base.copy_optional_flag(self),
+            **goal_interface.copy_optional_flag(self),
         )
 
     def sight(self, skeleton: Skeleton) -> GazeDirection:
@@ -160,7 +160,7 @@ def _warn_without_face(joint: str, reason: str) -> bool:
 
 def _parse_shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
     """Parse names and shares > 0. Names alone get 1, 2, 3 and so on."""
-    weights = goal_base.parse_names_and_weights(over, f"the joints that look with {quote_value(joint)}")
+    weights = goal_interface.parse_names_and_weights(over, f"the joints that look with {quote_value(joint)}")
     if not weights:
         message = (
             f"the joints that look with {quote_value(joint)} are none; name at least one, such as "

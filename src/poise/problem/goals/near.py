@@ -16,7 +16,7 @@ from poise.formatting import format_fields
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
-from poise.problem.goal_base import GoalValue, checked_weight, parse_names_and_weights, refuse_target, set_fields
+from poise.problem.goal_interface import GoalValue, checked_weight, parse_names_and_weights, refuse_target, set_fields
 
 
 @dataclass(frozen=True, eq=False)

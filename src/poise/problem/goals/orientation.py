@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats, freeze_array
-from poise.problem.goal_base import GoalValue, checked_weight, copy_optional_flag, set_fields
+from poise.problem.goal_interface import GoalValue, checked_weight, copy_optional_flag, set_fields
 from poise.problem.target_parsing import parse_quaternions
 from poise.runtime.immutable_values import FrozenValue
 

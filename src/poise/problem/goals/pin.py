@@ -12,7 +12,7 @@ from poise.calls.argument_checks import check_bool
 from poise.errors import InputError, quote_value
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats
-from poise.problem.goal_base import GoalValue, checked_weight, refuse_target, set_fields
+from poise.problem.goal_interface import GoalValue, checked_weight, refuse_target, set_fields
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from poise.errors import InputError, quote_value
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats, check_finite, freeze_array
 from poise.maths.rotations import split_transforms
-from poise.problem import goal_base
+from poise.problem import goal_interface
 from poise.problem.target_parsing import parse_transforms
 from poise.runtime.immutable_values import FrozenValue
 
@@ -20,7 +20,7 @@ _PAIR_SIZE = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Place(goal_base.GoalValue, FrozenValue):
+class Place(goal_interface.GoalValue, FrozenValue):
     """The joint has a target position and rotation in the world.
 
     Parameters
@@ -61,7 +61,7 @@ class Place(goal_base.GoalValue, FrozenValue):
     rotation: Floats
     root: str | None = None
     weight: float = 1.0
-    offset: tuple[float, float, float] = goal_base.ORIGIN
+    offset: tuple[float, float, float] = goal_interface.ORIGIN
     rotation_weight: float = 1.0
     optional: bool = False
 
@@ -73,13 +73,16 @@ class Place(goal_base.GoalValue, FrozenValue):
         *,
         root: str | None = None,
         weight: float = 1.0,
-        offset: ArrayLike = goal_base.ORIGIN,
+        offset: ArrayLike = goal_interface.ORIGIN,
         rotation_weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        weight, offset = goal_base.checked_weight(weight, joint=joint), goal_base.checked_offset(offset, joint)
-        rotation_weight = goal_base.checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
-        goal_base.set_fields(
+        weight, offset = (
+            goal_interface.checked_weight(weight, joint=joint),
+            goal_interface.checked_offset(offset, joint),
+        )
+        rotation_weight = goal_interface.checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
+        goal_interface.set_fields(
             self,
             joint=joint,
             root=root,
@@ -90,7 +93,7 @@ class Place(goal_base.GoalValue, FrozenValue):
         )
         rows = parse_transforms(position, rotation, joint)
         freeze_array(rows)
-        goal_base.set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
+        goal_interface.set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
 
     @classmethod
     def from_matrix(
@@ -100,7 +103,7 @@ class Place(goal_base.GoalValue, FrozenValue):
         *,
         root: str | None = None,
         weight: float = 1.0,
-        offset: ArrayLike = goal_base.ORIGIN,
+        offset: ArrayLike = goal_interface.ORIGIN,
         rotation_weight: float = 1.0,
         optional: bool = False,
     ) -> Self:
@@ -155,7 +158,7 @@ class Place(goal_base.GoalValue, FrozenValue):
         """Return this goal with other transforms, see `parse`."""
         return type(self)(
             self.joint, *self._split_target(value), root=self.root, weight=self.weight, offset=self.offset,
-            rotation_weight=self.rotation_weight, **goal_base.copy_optional_flag(self),
+            rotation_weight=self.rotation_weight, **goal_interface.copy_optional_flag(self),
         )  # fmt: skip
 
     def _split_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:

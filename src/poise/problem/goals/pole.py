@@ -13,7 +13,7 @@ from poise.errors import InputError, quote_value
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats, abbreviate
 from poise.model.skeleton import Skeleton
-from poise.problem.goal_base import PointTarget, checked_weight, set_fields
+from poise.problem.goal_interface import PointTarget, checked_weight, set_fields
 
 _LIMB_ROLES = (("UpperArm", "LowerArm"), ("UpperLeg", "LowerLeg"))  # role names without their side
 

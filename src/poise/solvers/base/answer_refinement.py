@@ -23,7 +23,8 @@ from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import interface
-from poise.solvers.base.lm_engine import build_scaled_dofs, draw_seeds
+from poise.solvers.base.lm_engine import build_scaled_dofs
+from poise.solvers.base.random_starts import draw_restarts
 
 _MAX_STEPS = 100  # largest number of steps in one run
 _MAX_PARALLEL_RUNS = 4096  # runs in memory at once
@@ -143,13 +144,13 @@ def _run_restarts(
     start_u: Floats,
     targets: Floats,
     tolerance: Tolerance,
-    seed_numbers: range,
+    draw_rows: range,
 ) -> None:
     """Run restarts from random poses around `start_u` (r, nu). Each row keeps the better result."""
-    restart_count, row_of_run = len(seed_numbers), np.repeat(rows, len(seed_numbers))
-    subproblem, seeds = problem.select_rows(row_of_run), draw_seeds(len(problem.plan.layout.dofs))
+    restart_count, row_of_run = len(draw_rows), np.repeat(rows, len(draw_rows))
+    subproblem, restart_draws = problem.select_rows(row_of_run), draw_restarts(len(problem.plan.layout.dofs))
     restart_u = [
-        problem.plan.randomize_starts(start_u, seeds[i], min(_START_SPREAD * (i + 1), 2.0)) for i in seed_numbers
+        problem.plan.randomize_starts(start_u, restart_draws[i], min(_START_SPREAD * (i + 1), 2.0)) for i in draw_rows
     ]
     u = np.stack(restart_u, axis=1).reshape(len(row_of_run), -1)
     output = run_lm(subproblem, u, targets[row_of_run], tolerance, _RESTART_PATIENCE)
@@ -348,7 +349,7 @@ def correct_shear(
     solver_missed_rows = missed_rows[~answer.met[missed_rows]]
     if len(solver_missed_rows):
         answer = _solve_pulled_targets(problem, solver, targets, tolerance, request, answer, solver_missed_rows)
-    solver_restarts = getattr(interface.get_finisher(solver), "restarts", 0)  # solvers without restarts get none here
+    solver_restarts = getattr(interface.get_last_stage(solver), "restarts", 0)  # solvers without restarts get none here
     restart_count = _MAX_RESTARTS if solver_restarts is None else min(solver_restarts, _MAX_RESTARTS)
     refined_answer = refine_by_lm(
         problem.select_rows(missed_rows), answer.q[missed_rows], targets[missed_rows], tolerance, restarts=restart_count

@@ -217,17 +217,17 @@ def is_builtin(solver: object) -> bool:
     return type(solver).__module__.startswith(BUILTIN_PREFIX) and (inner is None or is_builtin(inner))
 
 
-def get_finisher(solver: Any) -> Any:
-    """Return the solver's finisher, or the solver itself.
+def get_last_stage(solver: Any) -> Any:
+    """Return the solver's last stage, or the solver itself.
 
-    A finisher starts from the poses of the solver in front of it.
+    The last stage (`Natural.finisher`) starts from the poses of the solver in front of it.
     """
     return getattr(solver, "finisher", solver)
 
 
-def replace_finisher(solver: Any, finisher: Any) -> Any:
-    """Replace the finisher of a solver. A solver without a finisher is replaced itself."""
-    return replace(solver, finisher=finisher) if hasattr(solver, "finisher") else finisher
+def replace_last_stage(solver: Any, last_stage: Any) -> Any:
+    """Replace the last stage of a solver. A solver without stages is replaced itself."""
+    return replace(solver, finisher=last_stage) if hasattr(solver, "finisher") else last_stage
 
 
 def check_solver(solver: Any) -> None:

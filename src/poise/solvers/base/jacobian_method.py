@@ -24,6 +24,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin
+from poise.solvers.base.random_starts import draw_restarts
 
 JACOBIAN_GOALS = tuple(goal for goal in GOAL_NAMES if goal not in ("Near", "Balance"))
 _MAX_TRACE_ROWS = 100_000
@@ -33,18 +34,18 @@ _MAX_CACHED_SETTINGS = 128  # settings in the cache
 class StepRule(NamedTuple):
     """Step rule of a Jacobian method, for its kernel.
 
-    method_code              code of the rule in kernels/layout.py
+    rule_code                code of the rule in kernels/layout.py
     rule_settings            two numbers; their meaning depends on the code, and unused ones are 0:
-                                 ADAPTIVE        initial gain, factor of the gain
-                                 OPTIMAL         both unused
-                                 PSEUDO_INVERSE  smallest used singular value as a share of the largest, unused
-                                 DAMPED          constant damping, damping per squared error
-                                 SELECTIVE       largest rotation of a singular direction [rad], unused
+                                 RULE_ADAPTIVE_TRANSPOSE  initial gain, factor of the gain
+                                 RULE_OPTIMAL_TRANSPOSE   both unused
+                                 RULE_PSEUDO_INVERSE      smallest used singular value as a share of the largest, unused
+                                 RULE_DAMPED              constant damping, damping per squared error
+                                 RULE_SELECTIVELY_DAMPED  largest rotation of a singular direction [rad], unused
     patience_steps           number of steps without progress before a restart
     uses_finite_differences  whether the Jacobian is computed by finite differences
     """
 
-    method_code: int
+    rule_code: int
     rule_settings: tuple[float, float]
     patience_steps: int
     uses_finite_differences: bool = False
@@ -109,7 +110,7 @@ def _run_kernel(
     )
     settings = (_cached_settings if is_builtin(method) else _pack_settings)(method)
     shared_inputs = (
-        lm_engine.draw_seeds(nd),
+        draw_restarts(nd),
         np.zeros(nu),
         np.zeros(nd),
         plan.kernel_limits,
@@ -143,7 +144,7 @@ def _pack_settings(method: JacobianMethod) -> Floats:
     step_rule = method.rule
     patience_steps = step_rule.patience_steps if method.restarts else math.inf
     return np.array([
-        step_rule.method_code, step_rule.uses_finite_differences, method.iterations, method.restarts, patience_steps,
+        step_rule.rule_code, step_rule.uses_finite_differences, method.iterations, method.restarts, patience_steps,
         method.bend, method.max_turn, *step_rule.rule_settings,
     ], dtype=np.float64)  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt engines: serial arms, trees, restarts, several solutions.
+"""Levenberg-Marquardt engines of serial arms and of trees.
 
 Steps are damped least squares in dual form, x += J^T (J J^T + l I)^-1 e: the system has the size of the goals, not of
 the rig. The damping follows the squared error, so no line search is needed. Values at a limit with an outward gradient
@@ -21,17 +21,16 @@ restart replaces it only if it meets the goals or is clearly nearer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import kernels
 from poise.call_clock import get_pauses, share_pauses
-from poise.errors import InputError
 from poise.kernels.layout import (
     ARM_RESULT_ROW,
     ARM_WORKSPACE_PER_TARGET,
@@ -39,71 +38,22 @@ from poise.kernels.layout import (
     EFFECTOR_TOLERANCE2,
     EFFECTOR_WEIGHT,
 )
-from poise.maths import rotations
 from poise.maths.arrays import (
     Bools,
     Floats,
     Ints,
-    abbreviate,
-    check_real,
     find_simd_width,
     get_scratch,
     prepare_for_kernel,
 )
-from poise.model.joint_tree import match_names
-from poise.model.limit_bounds import clamp_angles
-from poise.model.limits import Range
-from poise.model.skeleton import Kind, Skeleton
-from poise.problem.chain import Arm, ArmArrays, pack_for_u
+from poise.problem.arm_packing import Arm, ArmArrays, pack_for_u
 from poise.problem.dof_layout import DOF_COUNTS, FIXED, POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Answer, Request, Trace
-
-Stiffness: TypeAlias = float | tuple[tuple[str, float], ...]  # for all joints, or for some by name, role or glob
-
-_GLOB_CHARACTERS = frozenset("*?[")
-
-
-def check_stiffness(value: Any) -> Stiffness:
-    """Check a stiffness for all joints, or pairs for some.
-
-    Pairs hold a name, role or glob, and a number; InputError for anything else.
-    """
-    if not isinstance(value, Mapping | tuple):
-        return _check_stiffness_number(value, "stiffness")
-    pairs: tuple[Any, ...] = tuple(value.items()) if isinstance(value, Mapping) else value
-    if not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):  # noqa: PLR2004
-        raise InputError(f"stiffness is a number, or joint=number for some joints, not {abbreviate(value)}")
-    return tuple((name, _check_stiffness_number(mu, f"stiffness of {name!r}")) for name, mu in pairs)
-
-
-def _check_stiffness_number(value: Any, label: str) -> float:
-    number = check_real(value, label)
-    if not 0.0 <= number < math.inf:
-        raise InputError(f"{label} must be a finite number from 0 up, not {abbreviate(value)}")
-    return number
-
-
-def compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
-    """Compute the mobility 1 / (1 + mu) of each row. Later names override earlier ones.
-
-    Raises UnknownNameError for unknown names, and for globs without a match.
-    """
-    return get_or_compute(skeleton, "mobilities", stiffness, lambda: _compute_mobilities(skeleton, stiffness))
-
-
-def _compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
-    if isinstance(stiffness, float | int):
-        return np.full(len(skeleton), 1.0 / (1.0 + stiffness))
-    mobilities = np.ones(len(skeleton))
-    for name, mu in stiffness:
-        is_glob = name not in skeleton and not _GLOB_CHARACTERS.isdisjoint(name)
-        joint_indices = match_names(name, skeleton.names, skeleton.aliases) if is_glob else [skeleton.index(name)]
-        mobilities[joint_indices] = 1.0 / (1.0 + mu)
-    return mobilities
-
+from poise.solvers.base.random_starts import draw_restarts, extend_table
+from poise.solvers.base.stiffness import Stiffness, compute_joint_weights
 
 # --- Batches in lanes and threads ------------------------------------------------------------------------------------
 #
@@ -114,7 +64,6 @@ def _compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
 
 _CHUNK_PROBLEM_COUNT = 2048  # problems per chunk of a thread
 _PREFERENCE_SHARE = 0.5  # share of the way to a preferred pose covered by a step
-_SEED_COUNT = 256
 _MIN_PREFERENCE_ITERATIONS = 150  # iterations allowed for converging to a preferred pose
 _MAX_POLISHES = 3  # largest number of polished results, see kernels/arm_lm.py
 _MAX_CACHED_SETTINGS = 128  # settings in the cache
@@ -132,7 +81,7 @@ class LmOptions:
     min_damping        damping at an error of zero
     candidate_count    starts compared for each restart of an arm
     polish_iterations  largest number of steps from the best attempt where none met the goals
-    uses_race          whether the restart of an arm that finishes first wins; else the first in their order
+    first_finish_wins  whether the restart of an arm that finishes first wins; else the first in their order
     preference_share   share of the way to a preferred pose covered by a step
     """
 
@@ -142,7 +91,7 @@ class LmOptions:
     min_damping: float
     candidate_count: int
     polish_iterations: int
-    uses_race: bool = False
+    first_finish_wins: bool = False
     preference_share: float = _PREFERENCE_SHARE
 
 
@@ -158,8 +107,8 @@ class KernelOutput(NamedTuple):
 def choose_kernel(kernel_module: Any, *, has_limits: bool) -> Callable[..., None]:
     """Return the kernel of a module for this processor. Trees without limits have a faster one."""
     if find_simd_width() == 8:  # noqa: PLR2004
-        return kernel_module.solve8 if has_limits else kernel_module.free8
-    return kernel_module.solve4 if has_limits else kernel_module.free4
+        return kernel_module.solve8 if has_limits else kernel_module.plain8
+    return kernel_module.solve4 if has_limits else kernel_module.plain4
 
 
 def run_in_chunks(
@@ -202,7 +151,7 @@ def pack_arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: LmOp
     return np.array([
         max_distance**2, max_chord**2, *arm.weights, options.damping, options.min_damping, options.iterations,
         options.restarts,
-        options.candidate_count, *arm.reach_range, options.polish_iterations, options.uses_race,
+        options.candidate_count, *arm.reach_range, options.polish_iterations, options.first_finish_wins,
     ], dtype=np.float64)  # fmt: skip
 
 
@@ -215,7 +164,7 @@ class ArmEngine:
     tolerance: Tolerance
     options: LmOptions
 
-    def solve_first(
+    def solve(
         self, targets: Floats, start_u: Floats, *, threads: int, max_trace_rows: int = 0,
         progress: Callable[[int], None] | None = None, options: LmOptions | None = None,
     ) -> KernelOutput:  # fmt: skip
@@ -267,12 +216,12 @@ class ArmEngine:
     def _convert_to_u(self, x: Floats) -> Floats:
         """Convert kernel values x (k, m) into u within ranges.
 
-        Dividing slides by their gain may round them past a range end.
+        Dividing slides by their scale may round them past a range end.
         """
-        if (self.arm.gains == 1).all():
+        if (self.arm.value_scales == 1).all():
             return x
         dofs = self.problem.plan.layout.dofs
-        return np.clip(x / self.arm.gains, dofs[:, 0], dofs[:, 1])
+        return np.clip(x / self.arm.value_scales, dofs[:, 0], dofs[:, 1])
 
     def select_rows(self, rows: Bools | slice) -> ArmEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
@@ -284,7 +233,7 @@ class ArmEngine:
 
     def build_starts(self, start_u: Floats, start_count: int) -> Floats:
         """Return `start_count` starts (k, start_count, m): the start, then seeds."""
-        seeds = self._convert_to_u(extend_seeds(self.arm.seeds, start_count - 1))
+        seeds = self._convert_to_u(extend_table(self.arm.seeds, start_count - 1))
         shape = (len(start_u), start_count - 1, self.arm.link_count)
         return np.concatenate([start_u[:, None], np.broadcast_to(seeds, shape)], axis=1)
 
@@ -298,7 +247,7 @@ class TreeEngine:
     options: LmOptions
     stiffness: Stiffness = 0.0
 
-    def solve_first(
+    def solve(
         self, targets: Floats, start_u: Floats, *, threads: int, max_trace_rows: int = 0,
         progress: Callable[[int], None] | None = None, options: LmOptions | None = None,
     ) -> KernelOutput:  # fmt: skip
@@ -316,7 +265,7 @@ class TreeEngine:
         def solve_range(first: int, last: int) -> None:
             for preferred_u, begin, end in _split_by_preference(preferences, k, first, last):
                 solve_kernel(
-                    *tree_arrays, targets, start_u, self.seeds, preferred_u, *shared_inputs,
+                    *tree_arrays, targets, start_u, self.restart_draws, preferred_u, *shared_inputs,
                     get_scratch(workspace_size), begin, end,
                     u, errors, kernel_counts,
                     trace_buffer,
@@ -331,9 +280,9 @@ class TreeEngine:
         )
 
     @property
-    def seeds(self) -> Floats:
-        """(s, nd) numbers in 0..1 for random restarts."""
-        return draw_seeds(len(self.problem.plan.layout.dofs))
+    def restart_draws(self) -> Floats:
+        """(s, nd) random numbers in 0..1 that define the restarts."""
+        return draw_restarts(len(self.problem.plan.layout.dofs))
 
     def select_rows(self, rows: Bools | slice) -> TreeEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
@@ -345,10 +294,9 @@ class TreeEngine:
 
     def build_starts(self, start_u: Floats, start_count: int) -> Floats:
         """Return `start_count` starts (k, start_count, nu): the start, then random ones."""
-        plan, seeds = self.problem.plan, self.seeds
-        all_start_u = np.repeat(start_u[:, None], start_count, axis=1)
-        for i, seed in enumerate(extend_seeds(seeds, start_count - 1), 1):
-            all_start_u[:, i] = plan.randomize_starts(start_u, seed, min(0.25 * i, 2.0))
+        plan, all_start_u = self.problem.plan, np.repeat(start_u[:, None], start_count, axis=1)
+        for i, draws in enumerate(extend_table(self.restart_draws, start_count - 1), 1):
+            all_start_u[:, i] = plan.randomize_starts(start_u, draws, min(0.25 * i, 2.0))
         return all_start_u
 
 
@@ -442,7 +390,7 @@ def build_effectors(plan: Plan, tolerance: Tolerance) -> Floats:
 
 
 def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
-    """Build the dofs with mobility scaled for slides and stiffness.
+    """Build the dofs with joint weights scaled for slides and stiffness.
 
     One rig size of a slide counts as one radian, so file units do not matter. Stiff joints take smaller steps; for
     coupled joints the leader's stiffness counts.
@@ -452,28 +400,13 @@ def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
         dofs = plan.layout.dofs.copy()
         for dof_start in {node.dof_start for node in plan.layout.nodes if node.kind == SLIDE}:
             dofs[dof_start, DOF_WEIGHT] *= plan.unit_size**2
-        mobilities = compute_mobilities(plan.skeleton, stiffness)
+        joint_weights = compute_joint_weights(plan.skeleton, stiffness)
         leader_nodes = {node.dof_start: node for node in reversed(plan.layout.nodes) if node.kind != FIXED}
         for node in leader_nodes.values():
-            dofs[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], DOF_WEIGHT] *= mobilities[node.row]
+            dofs[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], DOF_WEIGHT] *= joint_weights[node.row]
         return dofs
 
     return get_or_compute(plan, "scaled dofs", stiffness, scale_dofs)
-
-
-def extend_seeds(seeds: Floats, seed_count: int) -> Floats:
-    """Return `seed_count` seeds, extending the table (s, n). Seeds beyond the table recombine its numbers.
-
-    The kernels use the same rule, see kernels/arm_lm.py.
-    """
-    seed_number, column = np.arange(seed_count)[:, None], np.arange(seeds.shape[1])
-    return seeds[(seed_number + column * (seed_number // len(seeds))) % len(seeds), column]
-
-
-@cache
-def draw_seeds(dof_count: int) -> Floats:
-    """Draw numbers (s, nd) in 0..1 for random restarts. They are the same for all problems."""
-    return np.random.default_rng(7).random((_SEED_COUNT, dof_count))
 
 
 Engine = ArmEngine | TreeEngine
@@ -509,180 +442,3 @@ def answer_with_start(problem: Problem, targets: Floats, tolerance: Tolerance, r
     is_met = problem.is_met(errors, tolerance)
     trace = Trace(np.linalg.norm(errors[:1], axis=-1), q[:1]) if request.trace else None
     return Answer(q, is_met, zero_counts, zero_counts, trace, q[is_met] if request.prefer == "all" else None)
-
-
-# --- Search from several starts: random starts, closest solution, all solutions --------------------------------------
-
-
-DRAWS_PER_JOINT = 6  # random numbers in 0..1 per joint
-_FULL_TURN_RAD = 2 * np.pi
-
-
-def draw_random_starts(
-    skeleton: Skeleton,
-    q: Floats,
-    joint_indices: tuple[int, ...],
-    range_share: float,
-    draws: Floats,
-    *,
-    unbounded_length: float,
-    has_translation: bool,
-) -> Floats:
-    """Draw random values for the joints in `joint_indices` of q (k, nq). The result is within limits if q is.
-
-    range_share       largest offset, as a share of a joint's range; of half a turn, or of `unbounded_length` for
-                      slides, where the range is infinite. Values are uniform in the allowed part
-    draws             (joints, DRAWS_PER_JOINT) numbers in 0..1, the same for every configuration
-    unbounded_length  [file units]
-    has_translation   whether a free joint translates as well
-    """
-    q = q.copy()
-    for joint_index, joint_draws in zip(joint_indices, draws, strict=True):
-        start_column, kind, limit = (
-            int(skeleton.q_start[joint_index]),
-            skeleton.kinds[joint_index],
-            skeleton.limits[joint_index],
-        )
-        if kind in (Kind.HINGE, Kind.SLIDE):
-            unbounded_width = np.pi if kind == Kind.HINGE else unbounded_length
-            low, high = skeleton.value_ranges[start_column]
-            q[:, start_column] = _draw_in_range(
-                q[:, start_column], low, high, range_share, unbounded_width, joint_draws[0]
-            )
-            continue
-        if kind == Kind.FREE:
-            for axis in range(3 if has_translation else 0):
-                column, (low, high) = start_column + axis, skeleton.value_ranges[start_column + axis]
-                q[:, column] = _draw_in_range(
-                    q[:, column], low, high, range_share, unbounded_length, joint_draws[3 + axis]
-                )
-            start_column += 3
-        quaternions = q[:, start_column : start_column + 4]
-        if isinstance(limit, Range) and limit.axis is not None:
-            angles = clamp_angles(rotations.twist_angle(quaternions, np.array(limit.axis)), limit.low, limit.high)
-            new_angles = _draw_in_range(angles, limit.low, limit.high, range_share, np.pi, joint_draws[0])
-            q[:, start_column : start_column + 4] = rotations.about(np.array(limit.axis), new_angles)
-        else:
-            rotation = np.broadcast_to(_draw_rotation(range_share * np.pi, joint_draws), quaternions.shape)
-            q[:, start_column : start_column + 4] = rotations.normalise(rotations.multiply(rotation, quaternions))
-    return skeleton.legal(q)[0]
-
-
-def _draw_in_range(
-    values: Floats, low: float, high: float, range_share: float, unbounded_width: float, draw: float
-) -> Floats:
-    """Draw values (k,) from low..high within an offset.
-
-    The offset is a share of the range, or of `unbounded_width` where the range is infinite.
-    """
-    range_width = high - low
-    max_offset = range_share * (range_width if np.isfinite(range_width) else unbounded_width)
-    draw_low, draw_high = np.maximum(low, values - max_offset), np.minimum(high, values + max_offset)
-    return np.clip(draw_low + draw * (draw_high - draw_low), low, high)
-
-
-def _draw_rotation(max_angle: float, draws: Floats) -> Floats:
-    """Draw a rotation by at most `max_angle` [rad], uniformly in rotation vectors."""
-    height, azimuth = 2 * draws[0] - 1, _FULL_TURN_RAD * draws[1]
-    radius = np.sqrt(1 - height * height)
-    axis = np.array([radius * np.cos(azimuth), radius * np.sin(azimuth), height])
-    return rotations.about(axis, max_angle * np.cbrt(draws[2]))
-
-
-# --- Search for the closest solution or all distinct solutions -------------------------------------------------------
-
-
-_CLOSEST_START_COUNT, _ALL_START_COUNT = 64, 512  # default number of starts for "closest" and "all"
-_MIN_SOLUTION_DISTANCE = 1e-3  # [rad, file units] smallest difference of distinct solutions
-_FAMILY_RADIUS = 0.5  # [rad, file units] cluster radius of redundant chains, with continuous solution families
-_MAX_PARALLEL_STARTS = 65_536  # starts in memory at once
-
-
-def solve_closest(engine: Engine, targets: Floats, request: Request) -> Answer:
-    """Return the solution nearest to the start.
-
-    Distance is the sum of squared joint differences; candidates come from the start and the seeds.
-    """
-    start_count = request.seeds or _CLOSEST_START_COUNT
-    chunk_size = max(_MAX_PARALLEL_STARTS // start_count, 1)
-    problem, plan = engine.problem, engine.problem.plan
-    u, is_met = np.zeros((len(targets), plan.layout.nu)), np.zeros(len(targets), dtype=bool)
-    iterations = np.zeros(len(targets), dtype=np.int64)
-    start_u = np.broadcast_to(problem.start_u, u.shape)
-    for first in range(0, len(targets), chunk_size):
-        rows = slice(first, first + chunk_size)
-        u[rows], is_met[rows], iterations[rows] = _solve_closest_chunk(
-            engine.select_rows(rows), targets[rows], start_u[rows], start_count, request.threads
-        )
-        if request.progress is not None:
-            request.progress(len(targets[rows]))
-    is_missed = ~is_met
-    if is_missed.any():  # the normal solve takes more iterations, and polishes the nearest pose
-        missed_engine = engine.select_rows(is_missed)
-        output = missed_engine.solve_first(
-            missed_engine.pack_targets(targets[is_missed]), start_u[is_missed], threads=request.threads
-        )
-        u[is_missed], is_met[is_missed] = output.u, output.met
-        iterations[is_missed] += output.iterations
-    is_moved = (u != start_u).any(axis=-1)
-    return Answer(problem.compute_q(u, is_moved), is_met, iterations, iterations * len(plan.layout.dofs))
-
-
-def _solve_closest_chunk(
-    engine: Engine, targets: Floats, start_u: Floats, start_count: int, threads: int
-) -> tuple[Floats, Bools, Ints]:
-    plan = engine.problem.plan
-    solutions, is_met, iterations = _solve_from_all_starts(engine, targets, start_u, start_count, threads)
-    start_of_solution = np.repeat(start_u, start_count, axis=0)
-    solutions = plan.unwrap_near(solutions.reshape(start_of_solution.shape), start_of_solution).reshape(solutions.shape)
-    squared_distance = (plan.compute_differences(solutions, start_u[:, None]) ** 2).sum(axis=-1)
-    best_index = np.where(is_met, squared_distance, np.inf).argmin(axis=1)
-    nearest_u = np.take_along_axis(solutions, best_index[:, None, None], axis=1)[:, 0]
-    return nearest_u, np.any(is_met, axis=1), np.sum(iterations, axis=1)
-
-
-def solve_all(engine: Engine, targets: Floats, request: Request, min_distance: float | None) -> Answer:
-    """Return all distinct solutions of one target, nearest first. The nearest one is the answer.
-
-    Solutions that differ by whole turns count as one, at the turn nearest to the start within limits. Chains with more
-    degrees of freedom than the goals constrain have continuous families of solutions. Of these one per cluster of
-    radius `min_distance` is returned, chosen greedily from the nearest to the start on.
-    """
-    problem, plan = engine.problem, engine.problem.plan
-    start_count = request.seeds or _ALL_START_COUNT
-    all_u, is_met, iterations = _solve_from_all_starts(engine, targets, problem.start_u, start_count, request.threads)
-    u = plan.unwrap_near(all_u[is_met], problem.start_u)
-    if not len(u):
-        answer = solve_closest(engine, targets, replace(request, seeds=1))
-        return answer._replace(solutions=answer.q[answer.met])
-    u = u[np.argsort((plan.compute_differences(u, problem.start_u) ** 2).sum(axis=-1), kind="stable")]
-    radius = min_distance or (
-        _FAMILY_RADIUS if len(plan.layout.dofs) > plan.layout.target_dofs else _MIN_SOLUTION_DISTANCE
-    )
-    distinct_u: list[Floats] = []
-    while len(u):
-        distinct_u.append(u[0])
-        u = u[plan.compute_differences(u, u[0]).max(axis=-1) > radius]
-    solutions = np.stack(distinct_u)
-    q = problem.compute_q(solutions, (solutions != problem.start_u[0]).any(axis=-1))
-    iteration_total = iterations.sum(axis=1)
-    return Answer(q[:1], np.ones(1, dtype=bool), iteration_total, iteration_total * len(plan.layout.dofs), solutions=q)
-
-
-def _solve_from_all_starts(
-    engine: Engine, targets: Floats, start_u: Floats, start_count: int, threads: int
-) -> tuple[Floats, Bools, Ints]:
-    """Solve every target from every start: u (k, start_count, nu).
-
-    Also return success and iterations (k, start_count).
-    """
-    single_start_options = replace(engine.options, restarts=0, polish_iterations=0)
-    all_start_u = engine.build_starts(start_u, start_count).reshape(-1, start_u.shape[-1])
-    repeated_targets = np.repeat(engine.pack_targets(targets), start_count, axis=0)
-    output = engine.solve_first(repeated_targets, all_start_u, threads=threads, options=single_start_options)
-    batch_shape = (len(targets), start_count)
-    return (
-        output.u.reshape(*batch_shape, start_u.shape[-1]),
-        output.met.reshape(batch_shape),
-        output.iterations.reshape(batch_shape),
-    )

@@ -32,8 +32,8 @@ from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.roles import find_roles
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.limb import LimbOptions, LimbPlan, build_limb_plan, pack_limb_poses
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.two_bone_limb import LimbOptions, LimbPlan, build_limb_plan, pack_limb_poses
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
 from poise.solvers.two_bone import TwoBone, solve_limb

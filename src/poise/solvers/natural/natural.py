@@ -21,8 +21,8 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.feasibility import find_overextended
 from poise.problem.goals import Orientation, Place, is_joint_goal
-from poise.problem.limb import LimbPlan
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.two_bone_limb import LimbPlan
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, solve_with_balance
 from poise.solvers.base.interface import (
     Answer,

@@ -196,7 +196,7 @@ class LimbPlan(NamedTuple):
     pole_column        first target column of a Pole; -1 without one
     q_columns          see kernels/two_bone.py
     kinematics_table   path to the tip; the limb needs the maps of its last `map_count` rows
-    packed_joints      input of kernels/limb_packing.py
+    limb_constants     input of kernels/limb_packing.py
     has_uniform_scale  whether the scale on the path is uniform in every pose, so no start is checked
     """
 
@@ -205,7 +205,7 @@ class LimbPlan(NamedTuple):
     q_columns: Ints
     kinematics_table: kinematics.KinematicsTable
     map_count: int
-    packed_joints: Floats
+    limb_constants: Floats
     has_uniform_scale: bool
 
 
@@ -222,8 +222,8 @@ class PosedLimb(NamedTuple):
     """Limb in its start poses.
 
     plan       pose-independent data
-    limb_rows  (1|k, LIMB_ROW), the fields of `LimbRow` in kernels/two_bone.py; or (1|k, PLANE_ROW), those of `PlaneRow`
-               in kernels/planar_two_bone.py
+    limb_rows  (1|k, POSED_LIMB_ROW), the fields of `LimbRow` in kernels/two_bone.py; or (1|k, POSED_PLANE_ROW),
+               those of `PlaneRow` in kernels/planar_two_bone.py
     start_q    (1|k, nq) the poses
     """
 
@@ -279,15 +279,17 @@ def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> 
     )
     map_rotations, limb_rows = (
         np.empty((len(start_q), 16)),
-        np.empty((len(start_q), layout.PLANE_ROW if plan.limb.is_planar else layout.LIMB_ROW)),
+        np.empty((len(start_q), layout.POSED_PLANE_ROW if plan.limb.is_planar else layout.POSED_LIMB_ROW)),
     )
     pack_rows = kernels.limb_packing.pack_planar_limbs if plan.limb.is_planar else kernels.limb_packing.pack_limbs
     has_shear, has_skewed_axes = pack_rows(
-        plan.packed_joints, maps, start_q, local_offsets, False, map_rotations, limb_rows
+        plan.limb_constants, maps, start_q, local_offsets, False, map_rotations, limb_rows
     )
     if has_shear:
         _fill_rotations(plan, maps, map_rotations)
-        _, has_skewed_axes = pack_rows(plan.packed_joints, maps, start_q, local_offsets, True, map_rotations, limb_rows)
+        _, has_skewed_axes = pack_rows(
+            plan.limb_constants, maps, start_q, local_offsets, True, map_rotations, limb_rows
+        )
     if has_skewed_axes:
         a, b = (start.skeleton.names[row] for row in plan.limb[:2])
         raise UnsupportedError(f"two_bone needs parallel axes where both joints are hinges; {a!r} and {b!r} are not")
@@ -299,7 +301,7 @@ def _fill_rotations(plan: LimbPlan, maps: Floats, quaternions: Floats) -> None:
     for j in range(4 if plan.limb.rotates_tip else 2):
         sheared_rows, column = (
             np.flatnonzero(quaternions[:, 4 * j] < 0.0),
-            12 * int(plan.packed_joints[layout.POSED_MAP_INDICES + j]),
+            12 * int(plan.limb_constants[layout.LIMB_MAP_INDICES + j]),
         )
         if len(sheared_rows):
             linear = maps[sheared_rows, column : column + 12].reshape(-1, 3, 4)[..., :3]
@@ -318,43 +320,43 @@ def _pack_limb_plan(problem: Problem, options: LimbOptions, *, has_translations:
     map_indices = [path.index(row) - 1 for row in limb[:3]]
     map_indices = [*(map_indices if limb.rotates_tip else [*map_indices[:2], -1]), len(path) - 1]
     first_map = min([index for index in map_indices if index >= 0])
-    packed_joints = np.zeros(layout.POSED_JOINTS + 3 * layout.POSED_JOINT_ROW)
-    packed_joints[layout.POSED_MAP_INDICES : layout.POSED_MAP_INDICES + 4] = [
+    limb_constants = np.zeros(layout.LIMB_JOINTS_START + 3 * layout.LIMB_JOINT_ROW)
+    limb_constants[layout.LIMB_MAP_INDICES : layout.LIMB_MAP_INDICES + 4] = [
         index - first_map if index >= 0 else -1 for index in map_indices
     ]
-    packed_joints[layout.POSED_IS_HINGE], packed_joints[layout.POSED_TIP_ROTATES] = (
+    limb_constants[layout.LIMB_MIDDLE_IS_HINGE], limb_constants[layout.LIMB_TIP_ROTATES] = (
         is_hinge(skeleton, limb.middle),
         limb.rotates_tip,
     )
-    packed_joints[layout.POSED_BRANCH] = _BRANCH_SIGNS[options.branch]
-    packed_joints[layout.POSED_THIGH_WEIGHT], packed_joints[layout.POSED_SHIN_WEIGHT] = (
+    limb_constants[layout.LIMB_BEND_SIGN] = _BRANCH_SIGNS[options.branch]
+    limb_constants[layout.LIMB_THIGH_WEIGHT], limb_constants[layout.LIMB_SHIN_WEIGHT] = (
         options.bend in ("thigh", "both"),
         options.bend == "both",
     )
-    joints = packed_joints[layout.POSED_JOINTS :].reshape(3, layout.POSED_JOINT_ROW)
+    joints = limb_constants[layout.LIMB_JOINTS_START :].reshape(3, layout.LIMB_JOINT_ROW)
     for packed_joint, row in zip(joints, limb[:3] if limb.rotates_tip else limb[:2], strict=False):
         _pack_joint(packed_joint, skeleton, row, has_translations=has_translations)
-        packed_joint[layout.POSED_LOCAL_OFFSET] = path.index(row)
+        packed_joint[layout.LIMB_JOINT_LOCAL_OFFSET] = path.index(row)
     table = kinematics.build_table(skeleton, path, has_translations=has_translations, has_scales=has_scales)
     q_columns = _find_q_columns(skeleton, limb)
     return LimbPlan(
-        limb, _find_pole_column(problem), q_columns, table, len(path) - first_map, packed_joints, has_uniform_scale
+        limb, _find_pole_column(problem), q_columns, table, len(path) - first_map, limb_constants, has_uniform_scale
     )
 
 
 def _pack_joint(packed_joint: Floats, skeleton: Skeleton, row: int, *, has_translations: bool) -> None:
     kind = skeleton.kinds[row]
-    packed_joint[layout.POSED_HAS_ANGLE], packed_joint[layout.POSED_Q_START] = (
+    packed_joint[layout.LIMB_JOINT_HAS_ANGLE], packed_joint[layout.LIMB_JOINT_Q_START] = (
         kind == Kind.HINGE,
         find_rotation_column(skeleton, row),
     )
-    packed_joint[layout.POSED_TRANSLATION_COLUMN] = skeleton.q_start[row] if kind == Kind.FREE else -1
-    packed_joint[layout.POSED_OFFSET : layout.POSED_AXIS] = skeleton.A[row]
+    packed_joint[layout.LIMB_JOINT_TRANSLATION_COLUMN] = skeleton.q_start[row] if kind == Kind.FREE else -1
+    packed_joint[layout.LIMB_JOINT_OFFSET : layout.LIMB_JOINT_AXIS] = skeleton.A[row]
     if has_translations and kind != Kind.FREE:
-        packed_joint[layout.POSED_OFFSET : layout.POSED_ROTATION] = 0.0
-    packed_joint[layout.POSED_RANGE :] = read_hinge_range(skeleton, row)
+        packed_joint[layout.LIMB_JOINT_OFFSET : layout.LIMB_JOINT_ROTATION] = 0.0
+    packed_joint[layout.LIMB_JOINT_RANGE :] = read_hinge_range(skeleton, row)
     if is_hinge(skeleton, row):
-        packed_joint[layout.POSED_AXIS : layout.POSED_RANGE] = read_hinge_axis(skeleton, row)
+        packed_joint[layout.LIMB_JOINT_AXIS : layout.LIMB_JOINT_RANGE] = read_hinge_axis(skeleton, row)
 
 
 def _find_q_columns(skeleton: Skeleton, limb: Limb) -> Ints:
