@@ -182,7 +182,7 @@ def _pack_arm_arrays(
         packed_arm[offset : offset + array.size] = array.ravel()
     no_indices = np.empty(0, dtype=np.int64)
     path_lists = (no_indices, no_indices) if paths is None else (paths.spans.ravel(), paths.q_columns)
-    index_lists = [columns, plan.wrapping_nodes, *path_lists]
+    index_lists = [columns, plan.turning_nodes, *path_lists]
     counts = [
         arm.link_count, len(arm.seeds), 0 if paths is None else len(paths.table),
         0 if paths is None else len(paths.spans), len(path_lists[1]), len(ranges),

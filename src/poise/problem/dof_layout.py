@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.kernels.layout import AIM, BALL, DIRECTION, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE
+from poise.kernels.layout import AIM, BALL, DIRECTION, DOF_WEIGHT, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE
 from poise.maths.arrays import Floats, Ints
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.skeleton import Kind, Skeleton
@@ -402,7 +402,7 @@ def _order_depth_first(nodes: Sequence[Node]) -> list[int]:
 
 
 def _find_node_path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
-    """List the moving nodes from the base to `node_index`, inclusive."""
+    """List the moving nodes from the base to `node`, inclusive."""
     path: list[int] = []
     while node >= 0:
         if nodes[node].kind != FIXED:
@@ -424,7 +424,7 @@ def _find_term_path(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal:
 
 
 def _weight_dofs(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) -> Floats:
-    """Scale the mobility of dofs by the shares of a LookAt.
+    """Scale the weights of dofs by the shares of a LookAt.
 
     Shares are relative to the largest; the last LookAt counts.
     """
@@ -434,9 +434,8 @@ def _weight_dofs(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyG
             shares = goal.shares(skeleton)
             for node in nodes:
                 if node.row in shares and node.kind != MOVE:
-                    dof_rows[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], 3] = shares[node.row] / max(
-                        shares.values()
-                    )
+                    dofs = slice(node.dof_start, node.dof_start + DOF_COUNTS[node.kind])
+                    dof_rows[dofs, DOF_WEIGHT] = shares[node.row] / max(shares.values())
     return dof_rows
 
 
@@ -448,9 +447,9 @@ def _build_dof_rows(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
         limit = skeleton.limits[node.row]
         if node.kind == HINGE and isinstance(limit, Range) and limit.axis is not None:
             bounds = (-np.inf, np.inf) if limit.soft else (limit.low, limit.high)
-            dof_rows[node.dof_start, :3] = *bounds, node.u_start
+            dof_rows[node.dof_start, :DOF_WEIGHT] = *bounds, node.u_start
         elif node.kind in (HINGE, SLIDE):
-            dof_rows[node.dof_start, :3] = *skeleton.value_ranges[node.q_start], node.u_start
+            dof_rows[node.dof_start, :DOF_WEIGHT] = *skeleton.value_ranges[node.q_start], node.u_start
     return dof_rows
 
 

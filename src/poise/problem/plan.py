@@ -15,7 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.layout import FRAME_RATIO, HINGED_BALL_ROW, LIMIT_BOUNDS, LIMIT_ROW, LIMIT_SOFT_WEIGHT, NO_LIMIT
+from poise.kernels.layout import (
+    FRAME_RATIO,
+    HINGED_BALL_ROW,
+    LIMIT_KIND,
+    LIMIT_ROW,
+    LIMIT_SOFT_WEIGHT,
+    LIMIT_X_HIGH,
+    LIMIT_X_LOW,
+    NO_LIMIT,
+)
 from poise.kernels.thresholds import LONG_PATH_JOINTS
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
@@ -209,8 +218,8 @@ class Plan:
                 row[:] = pack_limit(limit)
                 ratio, offset = self.skeleton.coupling_rows[node.row]
                 if self.skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
-                    row[LIMIT_BOUNDS : LIMIT_BOUNDS + 2] = np.sort(
-                        (row[LIMIT_BOUNDS : LIMIT_BOUNDS + 2] - offset) / ratio
+                    row[LIMIT_X_LOW : LIMIT_X_HIGH + 1] = np.sort(
+                        (row[LIMIT_X_LOW : LIMIT_X_HIGH + 1] - offset) / ratio
                     )
         return rows
 
@@ -268,17 +277,17 @@ class Plan:
         return np.stack([np.minimum(first_rows, last_rows), last_rows], axis=1).astype(np.int64)
 
     @cached_property
-    def wrapping_nodes(self) -> Ints:
+    def turning_nodes(self) -> Ints:
         """(n,) 1 for nodes with free whole turns.
 
         These are hinges, except leaders of couplings and their followers.
         """
         skeleton, nodes = self.skeleton, self.layout.nodes
         leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
-        is_wrapping = [
+        is_turning = [
             n.kind == dof_layout.HINGE and n.row not in leaders and not skeleton.couplings[n.row] for n in nodes
         ]
-        return np.array(is_wrapping, dtype=np.int64)
+        return np.array(is_turning, dtype=np.int64)
 
     # --- reach ---------------------------------------------------------------------------------------------------
 
@@ -310,17 +319,19 @@ class Plan:
         """Index map between q and u."""
         skeleton, nodes = self.skeleton, self.layout.nodes
         hinged_nodes = [n for n in nodes if n.kind == dof_layout.HINGE and skeleton.kinds[n.row] >= Kind.BALL]
-        moving_nodes = [(n, self.frames[0, i, FRAME_RATIO]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE]
+        translating_nodes = [
+            (n, self.frames[0, i, FRAME_RATIO]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE
+        ]
         return CoordinateMap(
             shared_columns=np.stack(dof_layout.find_shared_columns(nodes, skeleton), axis=1),
             hinged_balls=np.array([(n.q_start, n.u_start) for n in hinged_nodes], dtype=np.int64).reshape(-1, 2),
             hinged_ball_limits=np.array([self._pack_hinged_ball_limits(n) for n in hinged_nodes]).reshape(
                 -1, HINGED_BALL_ROW
             ),
-            translation_columns=np.array([(n.q_start, n.u_start) for n, _ in moving_nodes], dtype=np.int64).reshape(
-                -1, 2
-            ),
-            translation_scales=np.array([scale for _, scale in moving_nodes], dtype=np.float64),
+            translation_columns=np.array(
+                [(n.q_start, n.u_start) for n, _ in translating_nodes], dtype=np.int64
+            ).reshape(-1, 2),
+            translation_scales=np.array([scale for _, scale in translating_nodes], dtype=np.float64),
         )
 
     def _pack_hinged_ball_limits(self, node: dof_layout.Node) -> list[float]:
@@ -344,23 +355,26 @@ class Plan:
 
         With `unwrap`, hinges are moved by whole turns as near to the start as their ranges allow.
         """
-        q, wrap_ranges = np.empty((len(u), self.skeleton.nq)), self.wrap_ranges if unwrap else self.wrap_ranges[:0]
+        q, turning_hinges = (
+            np.empty((len(u), self.skeleton.nq)),
+            self.turning_hinges if unwrap else self.turning_hinges[:0],
+        )
         kernels.kernel_coordinates.convert_u_to_q(
-            prepare_for_kernel(u), has_moved, prepare_for_kernel(start_q), *self.coordinate_map, wrap_ranges, q
+            prepare_for_kernel(u), has_moved, prepare_for_kernel(start_q), *self.coordinate_map, turning_hinges, q
         )
         return q
 
     def unwrap_hinges(self, q: Floats, start_q: Floats) -> Floats:
         """Move hinges of q (k, nq) by whole turns towards the starts. `start_q` is (1|k, nq); ranges are kept."""
         q = np.array(q, order="C")
-        kernels.kernel_coordinates.unwrap_hinges_batch(q, prepare_for_kernel(start_q), self.wrap_ranges)
+        kernels.kernel_coordinates.unwrap_hinges_batch(q, prepare_for_kernel(start_q), self.turning_hinges)
         return q
 
     @cached_property
-    def wrap_ranges(self) -> Floats:
+    def turning_hinges(self) -> Floats:
         """(h, 3) hinges with free whole turns. Columns: column of q, lowest and highest value."""
-        node_flags = zip(self.layout.nodes, self.wrapping_nodes, strict=True)
-        hinge_rows = [n.row for n, wraps in node_flags if wraps and self.skeleton.kinds[n.row] == Kind.HINGE]
+        node_flags = zip(self.layout.nodes, self.turning_nodes, strict=True)
+        hinge_rows = [n.row for n, is_turning in node_flags if is_turning and self.skeleton.kinds[n.row] == Kind.HINGE]
         q_columns = self.skeleton.q_start[hinge_rows]
         return np.concatenate([q_columns[:, None].astype(np.float64), self.skeleton.value_ranges[q_columns]], axis=1)
 
@@ -411,7 +425,7 @@ class Plan:
 
         `near_u` is (1|k, nu). Coupled hinges stay: a whole turn of a leader is no whole turn of its followers.
         """
-        nodes = [node for node, wraps in zip(self.layout.nodes, self.wrapping_nodes, strict=True) if wraps]
+        nodes = [node for node, is_turning in zip(self.layout.nodes, self.turning_nodes, strict=True) if is_turning]
         hinge_rows = [(node.u_start, *self.layout.dofs[node.dof_start, :2]) for node in nodes]
         u = np.array(u, order="C")
         kernels.kernel_coordinates.unwrap_hinges_batch(
@@ -449,7 +463,7 @@ class Plan:
                 )
                 u[:, u_slice] = rotations.multiply(np.broadcast_to(random_rotation, (len(u), 4)), start_u[:, u_slice])
         for node, limit in zip(self.layout.nodes, self.limit_rows, strict=True):
-            if limit[0] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0:
+            if limit[LIMIT_KIND] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0:
                 u_slice = slice(node.u_start, node.u_start + 4)
                 u[:, u_slice] = clamp_rotations(limit, u[:, u_slice])
         return u

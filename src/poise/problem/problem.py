@@ -241,7 +241,7 @@ class Problem:
         Hinges are moved by whole turns as near to the start as possible, except with a preferred pose or soft limits,
         and in traces.
         """
-        unwrap = bool(len(self.plan.wrap_ranges)) and not traced and not self.has_preference
+        unwrap = bool(len(self.plan.turning_hinges)) and not traced and not self.has_preference
         return self.plan.u_to_q(u, moved, self.start_rows, unwrap=unwrap)
 
     @cached_property

@@ -191,7 +191,7 @@ class CCD:
         joint_weights = compute_joint_weights(problem.skeleton, check_stiffness(self.stiffness)).take(chain.joint_rows)
         return (
             kernels.ccd_goals.solve,
-            (*joint_arrays, joint_weights, self._build_goal_flags(problem, chain), *chain_frames),
+            (*joint_arrays, joint_weights, self._build_goal_masks(problem, chain), *chain_frames),
             options,
         )
 
@@ -217,11 +217,11 @@ class CCD:
             *([self.hinge == "project"] if uses_point_kernel else [max_chord, *chain.weights / chain.weights.max()]),
         ])  # fmt: skip
 
-    def _build_goal_flags(self, problem: Problem, chain: Chain) -> Floats:
-        """Return (m, 3) flags of the goals served by each joint."""
-        goal_flags = np.ones((len(chain.joint_rows), 3))
+    def _build_goal_masks(self, problem: Problem, chain: Chain) -> Floats:
+        """Return (m, 3) masks of the goals served by each joint."""
+        goal_masks = np.ones((len(chain.joint_rows), 3))
         if self.direction_joints is None:
-            return goal_flags
+            return goal_masks
         if not chain.weights[_DIRECTION_COLUMN]:
             raise UnsupportedError("direction_joints are for a Direction goal; there is none")
         names_by_row = {problem.skeleton.index(name): name for name in self.direction_joints}
@@ -229,8 +229,8 @@ class CCD:
         if unmoved_name is not None:
             raise UnsupportedError(f"direction_joints: {unmoved_name!r} does not move for this goal")
         for i, row in enumerate(chain.joint_rows):
-            goal_flags[i] = (0, 0, 1) if row in names_by_row else (1, 1, 0)
-        return goal_flags
+            goal_masks[i] = (0, 0, 1) if row in names_by_row else (1, 1, 0)
+        return goal_masks
 
 
 def _is_point_only(problem: Problem, chain: Chain) -> bool:
