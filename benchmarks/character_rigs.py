@@ -94,7 +94,7 @@ def loaded(path: Path) -> poise.Rig:
 
 def body_of(name: str, rig: poise.Rig | poise.Skeleton) -> Body | None:
     """The body of a rig; None where an arm or leg is unknown, or its rest pose is none of a figure."""
-    joints = dict(poise.humanoid(rig).joints)
+    joints = dict(poise.find_roles(rig).joints)
     if not {side + part for side in SIDES for part in LIMBS} | {"hips"} <= joints.keys():
         return None
     rest = rig.rest if isinstance(rig, poise.Rig) else poise.Pose(rig, rig.rest_q)
@@ -136,7 +136,7 @@ def in_another_guise(rig: poise.Rig, *, scale: float = 1.0, up: str = "y", named
         offsets.append(rotations.rotate(back, points[row] - (points[parent] if parent >= 0 else 0.0)))
     kinds = [poise.Kind.FIXED if kind == poise.Kind.FIXED else poise.Kind.BALL for kind in s.kinds]
     names = list(s.names) if named else [f"q{number}" for number in range(len(s))]
-    roles = {} if named else {role: names[s.index(joint)] for role, joint in poise.humanoid(rig).joints.items()}
+    roles = {} if named else {role: names[s.index(joint)] for role, joint in poise.find_roles(rig).joints.items()}
     return poise.Skeleton.build(
         names, s.parents.tolist(), kinds, offsets=np.array(offsets), rotations=np.array(own), up=up, roles=roles
     )

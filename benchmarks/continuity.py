@@ -54,7 +54,7 @@ def moving(folder: Path) -> Iterator[Moving]:
         clip = rig.clips[0]
         begin = 1 if len(clip) > FRAMES else 0  # the first frame of CMU's clips is a T
         part = slice(begin, begin + FRAMES)
-        yield Moving(name, poise.Clip(clip.times[part], clip.poses[part], clip.name), dict(poise.humanoid(rig).joints))
+        yield Moving(name, poise.Clip(clip.times[part], clip.poses[part], clip.name), dict(rig.roles.joints))
 
 
 def beyond(given: Moving, tip: str) -> np.ndarray:

@@ -54,7 +54,7 @@ def characters() -> Iterator[tuple[str, poise.Rig]]:
 
 def limbs_of(rig: poise.Rig) -> list[Limb]:
     """Both arms and both legs."""
-    joints = poise.humanoid(rig).joints
+    joints = poise.find_roles(rig).joints
     return [Limb(*(joints[side + part] for part in parts)) for parts in LIMBS.values() for side in ("left", "right")]
 
 

@@ -46,7 +46,7 @@ def recorded(folder: Path, names: Sequence[str]) -> Iterator[Recorded]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", poise.PoiseWarning)
             rig = poise.load(folder / "bvh" / f"{name}.bvh")
-        clip, joints = rig.clips[0], dict(poise.humanoid(rig).joints)
+        clip, joints = rig.clips[0], dict(poise.find_roles(rig).joints)
         needed = {"hips", "head", *ENDS, *(side + part for side in ("left", "right") for part in MEASURED.values())}
         if needed <= joints.keys():
             frames = np.unique(np.linspace(0, len(clip) - 1, FRAMES).round().astype(int))

@@ -46,7 +46,7 @@ class Limb(NamedTuple):
 
 def limbs_of(rig: poise.Rig) -> Iterator[Limb]:
     """Arms and legs of both sides, and hands moved from the hips, as far as the figure has them."""
-    roles = poise.humanoid(rig).joints
+    roles = poise.find_roles(rig).joints
     for side in ("left", "right"):
         for end, what, first in LIMBS:
             root = roles.get(first if first == "hips" else side + first)

@@ -46,7 +46,7 @@ UNNAMED = ("CesiumMan",)  # planted on what structure alone says of its legs, wh
 
 def with_reported_roles(rig: poise.Rig) -> poise.Rig:
     """The rig with the roles that are found for it, as its sidecar would say them."""
-    roles = dict(poise.humanoid(rig).joints)
+    roles = dict(poise.find_roles(rig).joints)
     message = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
     return dataclasses.replace(message, humanoid=roles, sidecar_roles=frozenset(roles))
 

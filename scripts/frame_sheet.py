@@ -28,7 +28,7 @@ from poise.ground.way import way_of
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip
-from poise.model.rig_roles import search_roles
+from poise.model.rig_roles import find_roles
 from poise.plot.drawing import encode_figure, open_canvas
 
 COLUMNS, MOST, EVERY = 8, 32, 3  # frames beside each other; more than so many are shown farther apart
@@ -167,7 +167,7 @@ def _size(planted: poise.Planted) -> float:
 def _named(planted: poise.Planted) -> list[str]:
     """The joints that are known to be of the body: those with a role, and the legs."""
     legs = [joint for leg in planted.figure.legs for joint in (leg.upper, leg.lower, leg.foot)]
-    return [*search_roles(planted.figure.skeleton).joints.values(), *legs]
+    return [*find_roles(planted.figure.skeleton).joints.values(), *legs]
 
 
 def _places(planted: poise.Planted, clip: Clip, *, hips: bool = False) -> Floats:

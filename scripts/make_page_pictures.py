@@ -160,7 +160,7 @@ def check(path: Path) -> None:
 
 def roles(rig: poise.Rig) -> bytes:
     """The figure from the front, a word with a thin line for each role."""
-    found, rest = poise.humanoid(rig).joints, rig.rest.world
+    found, rest = poise.find_roles(rig).joints, rig.rest.world
     at = {role: rest[joint].positions for role, joint in found.items()}
     skeleton = rig.skeleton
     with open_canvas(*SIZE) as drawing:

@@ -28,7 +28,7 @@ UP = np.array([0.0, 1.0, 0.0])
 def draw(path: Path) -> None:
     """Turn joints of the sample to the ends of their limits; the left limbs are red, the right ones blue."""
     rig = poise.load(poise.samples.path("humanoid.glb"))
-    found = poise.humanoid(rig)
+    found = poise.find_roles(rig)
     limits: dict[str, Any] = found.limits()
     drawing, boards = figure(2, len(ENDS), height=5.2)
     for column, (title, ends) in enumerate(ENDS.items()):

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from poise.io.robot_motion import load_motion as load_motion
     from poise.io.robot_motion import save_motion as save_motion
     from poise.io.samples import sample as sample
-    from poise.model.anatomy.humanoid import Humanoid as Humanoid
+    from poise.model.anatomy.roles import Roles as Roles
     from poise.model.clip import Channel as Channel
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
@@ -69,9 +69,8 @@ if TYPE_CHECKING:
     from poise.model.pose import Transforms as Transforms
     from poise.model.rig import Rig as Rig
     from poise.model.rig import Skin as Skin
-    from poise.model.rig_roles import humanoid as humanoid
+    from poise.model.rig_roles import find_roles as find_roles
     from poise.model.roles import Leg as Leg
-    from poise.model.roles import Roles as Roles
     from poise.model.skeleton import Coupling as Coupling
     from poise.model.skeleton import Joint as Joint
     from poise.model.skeleton import Kind as Kind
@@ -139,7 +138,6 @@ _MODULE_BY_NAME = {
     "Finished": "batch.each",
     "Fitted": "solving.fit",
     "Grounder": "ground.grounder",
-    "Humanoid": "model.anatomy.humanoid",
     "InputError": "errors",
     "JacobianTranspose": "solvers.jacobian_transpose",
     "Joint": "model.skeleton",
@@ -167,7 +165,7 @@ _MODULE_BY_NAME = {
     "Range": "model.limits",
     "Result": "solving.result",
     "Rig": "model.rig",
-    "Roles": "model.roles",
+    "Roles": "model.anatomy.roles",
     "SafetyController": "model.joints",
     "SelectivelyDamped": "solvers.selectively_damped",
     "SingleResult": "solving.result",
@@ -191,8 +189,8 @@ _MODULE_BY_NAME = {
     "compare": "comparison.compare",
     "convert": "conversion.convert",
     "each": "batch.each",
+    "find_roles": "model.rig_roles",
     "fit": "solving.fit",
-    "humanoid": "model.rig_roles",
     "load": "io.registry",
     "load_contacts": "ground.contact.contact_files",
     "load_markers": "io.markers",
@@ -227,7 +225,9 @@ _PUBLIC_MODULES = {
 # Old names of renamed public names: the new name, and the module and name of the value. They work for one version, with
 # a warning, and are neither in `__all__` nor in `dir(poise)`.
 _OLD_NAMES = {
+    "Humanoid": ("Roles", "model.anatomy.roles", "Roles"),
     "Track": ("Channel", "model.clip", "Channel"),
+    "humanoid": ("find_roles, or rig.roles", "model.rig_roles", "find_roles"),
     "read_contacts": ("load_contacts", "ground.contact.contact_files", "load_contacts"),
     "read_values": ("load_values", "io.joint_values", "load_values"),
     "write_contacts": ("save_contacts(contacts, path, clip)", "ground.contact.contact_files", "write_contacts"),
@@ -249,9 +249,9 @@ def _draw_result(*args: Any, **options: Any) -> None:
 
 
 def _find_roles(rig: Any) -> Any:
-    from poise.model.rig_roles import humanoid  # noqa: PLC0415  (slow to import)
+    from poise.model.rig_roles import find_roles  # noqa: PLC0415  (slow to import)
 
-    return humanoid(rig)
+    return find_roles(rig)
 
 
 late_binding.draw_result, late_binding.find_roles = _draw_result, _find_roles

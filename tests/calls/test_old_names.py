@@ -50,6 +50,8 @@ def test_a_solver_by_its_old_function():
         ("read_values", "load_values"),
         ("read_contacts", "load_contacts"),
         ("write_contacts", "save_contacts"),
+        ("humanoid", "find_roles"),
+        ("Humanoid", "Roles"),
     ],
 )
 def test_an_old_public_name_warns_where_it_is_used(old, new):

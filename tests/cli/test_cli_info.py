@@ -79,12 +79,12 @@ def test_another_fixed_tip_keeps_its_chain():
 def test_the_height_is_the_figures_where_the_file_has_no_up(data):
     """The arms are wider than the figure is tall."""
     rig = poise.load(data / "bvh/cmu_12_01_walk.bvh")
-    assert compute_height(rig, poise.humanoid(rig)) == pytest.approx(24.18, abs=0.01)
+    assert compute_height(rig, poise.find_roles(rig)) == pytest.approx(24.18, abs=0.01)
     assert np.ptp(rig.rest.world.positions, axis=0).max() > 25
 
 
 def test_legs_of_a_fox(data):
-    known = find_limbs(poise.humanoid(poise.load(data / "glb/fox.glb")))
+    known = find_limbs(poise.find_roles(poise.load(data / "glb/fox.glb")))
     assert [name for name in known if "foot" in name] == [
         "front left foot",
         "front right foot",
@@ -119,7 +119,7 @@ class TestTheBox:
         rig = poise.Rig(wide, poise.Pose(wide, wide.rest_q))
         plain = poise.Skeleton.build(s.names, s.parents, kinds[: len(s)], offsets=offsets[: len(s)], up="y")
         alone = poise.Rig(plain, poise.Pose(plain, plain.rest_q))
-        roles = poise.humanoid(rig)
+        roles = poise.find_roles(rig)
         np.testing.assert_allclose(compute_extent(rig, roles), compute_extent(alone, roles))
         assert compute_height(rig, roles) == pytest.approx(compute_height(alone, roles))
         skinned = dataclasses.replace(rig, skins=(Skin("sky", ("Sky",), np.eye(4)[None]),))
@@ -128,7 +128,7 @@ class TestTheBox:
     def test_what_has_neither_roles_nor_skin_counts_as_a_whole(self):
         s = poise.Skeleton.build(["a", "b"], [-1, -1], [3, 3], offsets=[[0, 0, 0], [3, 4, 5]])
         rig = poise.Rig(s, poise.Pose(s, s.rest_q))
-        np.testing.assert_allclose(compute_extent(rig, poise.humanoid(rig)), [3, 4, 5])
+        np.testing.assert_allclose(compute_extent(rig, poise.find_roles(rig)), [3, 4, 5])
 
     def test_a_real_one(self, data):
         pytest.importorskip("ufbx")

@@ -34,7 +34,7 @@ def test_limits_go_into_a_new_sidecar_and_are_those_of_python(file):
     sidecar = file.with_name("figure.ik.toml")
     assert (done.returncode, done.stdout) == (0, f"{sidecar}: limits for 20 joints added\n")
     found = poise.load(file).skeleton
-    for joint, limit in poise.humanoid(poise.load(samples.path("humanoid.glb"))).limits().items():
+    for joint, limit in poise.find_roles(poise.load(samples.path("humanoid.glb"))).limits().items():
         read = found[joint].limit
         assert read.source == "sidecar"
         np.testing.assert_allclose([*read.sides, read.twist], [*limit.sides, limit.twist], atol=1e-5)

@@ -201,7 +201,7 @@ def planted() -> poise.Planted:
 @functools.cache
 def roles() -> poise.Roles:
     """The roles of the figure."""
-    return poise.humanoid(FIGURE)
+    return poise.find_roles(FIGURE)
 
 
 @functools.cache
@@ -325,7 +325,6 @@ RIGHT: dict[str, dict[str, Any]] = {
     "FileError": {"path": "a.bvh"},
     "Finished": {"file": "a", "value": 1, "error": None},
     "Fitted": {"joints": ("Head",), "residuals": np.zeros((4, 1))},
-    "Humanoid": {"joints": {}, "confidence": {}, "reasons": {}, "legs": (), "kind": "other", "missing": ()},
     "Roles": {"joints": {}, "confidence": {}, "reasons": {}, "legs": (), "kind": "other", "missing": ()},
     "Joint": {
         "row": 0,
@@ -420,7 +419,7 @@ OWNERS: dict[str, Callable[[], Any]] = {
     "Fitted": _fitted,
     "Thresholds": poise.Thresholds,
     "Grounder": lambda: poise.Grounder(CLIP, poise.Terrain.flat()),
-    "Humanoid": roles,
+    "Roles": roles,
     "KeyedClip": lambda: poise.KeyedClip(BODY, (_track(),)),
     "LookAt": lambda: poise.LookAt("Head", POINT),
     "Loop": lambda: poise.Loop("tie", (None, "Head"), (np.eye(7)[3], np.eye(7)[3])),

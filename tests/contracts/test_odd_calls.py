@@ -112,7 +112,7 @@ USES = {
     "Pose": lambda pose: (pose.world.positions, pose.local),
     "Contacts": lambda contacts: contacts.intervals(),
     "Markers": lambda markers: (markers.times, markers["a"]),
-    "Rig": lambda rig: (rig.rest, poise.humanoid(rig)),
+    "Rig": lambda rig: (rig.rest, poise.find_roles(rig)),
     "Transforms": lambda world: (world.rotations, world.matrices),
     "Terrain": lambda ground: (ground.heights([1.0, 2.0, 3.0]), ground.lifted(1.0)),
 }

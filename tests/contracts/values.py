@@ -14,7 +14,6 @@ from poise import Grounder, Position, Terrain, extend, solvers
 from poise.comparison.runs import QUICK
 from poise.io import samples
 from poise.model.limits import LIMIT_NAMES as LIMITS
-from poise.model.roles.roles import find_roles
 from poise.problem.goals import GOAL_CLASSES
 from poise.solvers.base.interface import Request
 from tests.contracts.cases import LIMITS as LIMITED
@@ -88,12 +87,11 @@ VALUES = {
     "FileError": lambda: poise.FileError("a.bvh", "it ends", place="line 3"),
     "Fitted": lambda: poise.fit(walk().poses[0], walk().poses.world.positions),
     "Grounder": lambda: Grounder(walk(".glb"), Terrain.noise(0.1)),
-    "Humanoid": lambda: poise.humanoid(rig("bvh")),
     "InputError": lambda: poise.InputError("a sentence"),
     "Joint": lambda: rig("bvh").skeleton["LeftLeg"],
     "KeyedClip": lambda: rig("glb").clips[0],
     "Kind": lambda: poise.Kind.BALL,
-    "Leg": lambda: poise.humanoid(rig("bvh")).legs[0],
+    "Leg": lambda: poise.find_roles(rig("bvh")).legs[0],
     "Markers": lambda: poise.Markers(walk().poses.world.positions, walk().skeleton.names, 30, metres_per_unit=0.01),
     "Finished": lambda: poise.Finished("a.bvh", 3, None),
     "Converted": lambda: poise.Converted(("a.bvh",), ("walk",), 76, 30.0, 0.1, 0.2, ("a line",), ()),
@@ -107,7 +105,7 @@ VALUES = {
     "Request": Request,
     "Result": solved,
     "Rig": lambda: rig("glb"),
-    "Roles": lambda: find_roles(rig("bvh").skeleton),
+    "Roles": lambda: poise.find_roles(rig("bvh")),
     "Skeleton": lambda: rig("glb").skeleton,
     "Skin": lambda: poise.Skin("skin", ("a",), np.eye(4)[None]),
     "Soles": lambda: planted().soles,

@@ -51,7 +51,7 @@ def _loaded(path: Path) -> poise.Rig:
 
 def with_reported_roles(rig: poise.Rig) -> poise.Rig:
     """The rig with the roles that structure shows, as its sidecar would say them, which planting asks for."""
-    roles = dict(poise.humanoid(rig).joints)
+    roles = dict(poise.find_roles(rig).joints)
     message = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
     return dataclasses.replace(message, humanoid=roles, sidecar_roles=frozenset(roles))
 

@@ -208,7 +208,7 @@ class TestReport:
 
 
 def test_the_figure_of_these_tests_has_arms_and_legs():
-    assert poise.humanoid(skeleton()).kind == "humanoid"
+    assert poise.find_roles(skeleton()).kind == "humanoid"
 
 
 class TestOddClips:

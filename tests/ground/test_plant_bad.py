@@ -69,7 +69,7 @@ class TestFigures:
         for call in (lambda: plant_feet(rig.clips[0], FLAT, rig=rig), lambda: lock_feet(rig.clips[0], rig=rig)):
             with pytest.raises(UnsupportedError, match=match):
                 call()
-        roles = dict(poise.humanoid(rig).joints)
+        roles = dict(poise.find_roles(rig).joints)
         message = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
         assert [leg.name for leg in lock_feet(message.clips[0]).figure.legs] == ["left", "right"]
 

@@ -108,7 +108,7 @@ class TestRealTakes:
 
     def test_its_roles_are_found(self, data):
         rig = poise.load(data / "asf" / "02.asf")
-        roles = poise.humanoid(rig)
+        roles = poise.find_roles(rig)
         assert roles.missing == ()
         assert (roles.joints["leftUpperArm"], roles.joints["rightFoot"]) == ("lhumerus", "rfoot")
 

@@ -157,7 +157,7 @@ class TestRealFiles:
     @pytest.mark.parametrize("suffix", [".glb", ".bvh"])
     def test_a_solved_limb_is_saved_and_read_again(self, real, tmp_path, name, suffix):
         rig = real[name]
-        tip = poise.humanoid(rig).joints.get("leftHand", "Bone.005")
+        tip = poise.find_roles(rig).joints.get("leftHand", "Bone.005")
         hip = rig.rest.world[rig.skeleton.chain(None, tip)[0]].positions
         way = rig.rest.world[tip].positions - hip
         reach = hip + 0.8 * way + 0.1 * np.linalg.norm(way) * np.array([0.0, 1.0, 1.0])

@@ -112,7 +112,7 @@ def test_a_robot_of_physics_joints(data, tmp_path):
     np.testing.assert_allclose(rig.rest.world["left_lower_arm"].positions, (-0.02405, 0.457898, 0.479651), atol=1e-5)
     assert s["right_knee"].kind == Kind.HINGE
     assert s["pelvis"].kind == Kind.FREE  # nothing holds it
-    roles = poise.humanoid(rig)
+    roles = poise.find_roles(rig)
     assert (roles.kind, roles.missing) == ("humanoid", ())
     assert [roles.joints[role] for role in ("hips", "spine", "leftHand")] == ["pelvis", "torso", "left_hand"]
     assert s["right_knee"].limit == Range(0.0, np.radians(160))

@@ -82,7 +82,7 @@ class TestReading:
         assert walk.notes == ()
         assert walk.skeleton.faces == "+z"
         assert walk.skeleton.metres_per_unit == 1.0
-        found = poise.humanoid(walk)
+        found = poise.find_roles(walk)
         assert set(found.reasons.values()) == {"the file's VRM map"}
         assert [clip.name for clip in walk.clips] == ["clip"]
 

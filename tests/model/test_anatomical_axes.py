@@ -54,13 +54,13 @@ def checked_limbs(skeleton, roles, front, up):
 def test_limbs_of_every_figure_bend_as_limbs_do(data, name):
     rig = load(data, name)
     front, up = (np.array(v, dtype=float) for v in FRONTS.get(name, ((0, 0, 1), (0, 1, 0))))
-    checked_limbs(rig.skeleton, poise.humanoid(rig).joints, front, up)
+    checked_limbs(rig.skeleton, poise.find_roles(rig).joints, front, up)
 
 
 @pytest.mark.parametrize("rest", RESTS)
 def test_other_rest_poses(data, rest):
     rig = poise.load(data / f"bvh/rest/{rest}.bvh")
-    axes = checked_limbs(rig.skeleton, poise.humanoid(rig).joints, np.eye(3)[2], np.eye(3)[1])
+    axes = checked_limbs(rig.skeleton, poise.find_roles(rig).joints, np.eye(3)[2], np.eye(3)[1])
     lifted = {"walk_T": 90, "walk_rolled": 90, "walk_A": 45, "walk_hang": 5, "walk_up": 170}[rest]
     assert np.degrees(axes["LeftArm"].abduction) == pytest.approx(lifted, abs=0.5)
     assert np.degrees(axes["RightArm"].abduction) == pytest.approx(lifted, abs=0.5)

@@ -1,4 +1,4 @@
-"""poise.humanoid(rig).limits(): knees bend backward as far as people's do, and every rest pose is legal."""
+"""poise.find_roles(rig).limits(): knees bend backward as far as people's do, and every rest pose is legal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HINGES = (("UpperLeg", "LowerLeg", "Foot", 135.0), ("UpperArm", "LowerArm", "Han
 def test_knees_and_elbows_close_as_far_as_those_of_people(data, name):
     """The shin ends up behind the thigh, the forearm before the upper arm, at the published angle to it."""
     rig = load(data, name)
-    found = poise.humanoid(rig.skeleton)
+    found = poise.find_roles(rig.skeleton)
     joints, limits, axes = found.joints, found.limits(), find_joint_axes(rig.skeleton)
     for side in SIDES:
         for upper, middle, lower, most in HINGES:
@@ -66,7 +66,7 @@ def test_knees_and_elbows_close_as_far_as_those_of_people(data, name):
 @pytest.mark.parametrize("name", FIGURES)
 def test_thighs_are_lifted_forward_by_120_degrees_from_straight_down(data, name):
     rig = load(data, name)
-    found = poise.humanoid(rig.skeleton)
+    found = poise.find_roles(rig.skeleton)
     joints, limits, axes = found.joints, found.limits(), find_joint_axes(rig.skeleton)
     front, up = (np.array(v, dtype=float) for v in FRONTS.get(name, ((0, 0, 1), (0, 1, 0))))
     for side in SIDES:
@@ -81,7 +81,7 @@ def test_thighs_are_lifted_forward_by_120_degrees_from_straight_down(data, name)
 @pytest.mark.parametrize("name", FIGURES)
 def test_rest_poses_are_legal_and_the_limits_hold(data, name):
     rig = load(data, name)
-    limits = poise.humanoid(rig).limits()
+    limits = poise.find_roles(rig).limits()
     limited = rig.skeleton.with_limits(limits)
     np.testing.assert_array_equal(limited.rest_q, rig.skeleton.rest_q)
     assert {one.source for one in limits.values()} == {"anatomy"}
@@ -93,7 +93,7 @@ def test_rest_poses_are_legal_and_the_limits_hold(data, name):
 def test_limits_do_not_depend_on_how_bones_are_rolled_nor_on_units(data, name, scale, up):
     rig = load(data, name)
     other = in_another_guise(rig, scale=scale, up=up)
-    same, limits = poise.humanoid(rig.skeleton).limits(), poise.humanoid(other).limits()
+    same, limits = poise.find_roles(rig.skeleton).limits(), poise.find_roles(other).limits()
     assert limits.keys() == same.keys()
     for joint, limit in limits.items():
         near = np.degrees([*limit.sides, limit.twist]), np.degrees([*same[joint].sides, same[joint].twist])
@@ -118,7 +118,7 @@ SPANS = {
 @pytest.mark.parametrize("side", SIDES)
 def test_joints_span_what_both_published_motions_are_together(side):
     """Bending, aside and about the bone, wherever the rest is in between; of an arm, whose cone is fitted, the last."""
-    limits = poise.humanoid(figure(CONVENTIONS["vrm"]).skeleton()).limits()
+    limits = poise.find_roles(figure(CONVENTIONS["vrm"]).skeleton()).limits()
     for part, published in SPANS.items():
         limit = limits[f"{side}{part}"]
         spans = np.ptp(np.degrees([*limit.sides, limit.twist]), axis=1)
@@ -126,7 +126,7 @@ def test_joints_span_what_both_published_motions_are_together(side):
 
 
 def test_left_and_right_mirror_each_other(data):
-    found = poise.humanoid(load(data, "samples/humanoid.glb").skeleton)
+    found = poise.find_roles(load(data, "samples/humanoid.glb").skeleton)
     limits = found.limits()
     for role, joint in found.joints.items():
         if not role.startswith("left") or joint not in limits:
@@ -148,7 +148,7 @@ LIMBS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg")
 def test_people_who_walk_stay_inside(data, name):
     """Arms and legs, by more than 5 degrees, in fewer than one of a hundred frames."""
     rig = poise.load(data / name)
-    found = poise.humanoid(rig)
+    found = poise.find_roles(rig)
     beyond = []
     for one in found.explain_limits():
         if one.part in LIMBS:
@@ -163,7 +163,7 @@ def test_people_who_walk_stay_inside(data, name):
 def test_clips_show_in_which_plane_an_elbow_bends(data):
     """In these captured clips forearms bend 30 degrees off the plane that a straight arm leads one to expect."""
     rig = poise.load(data / "bvh/cmu_12_01_walk.bvh")
-    alone, with_clips = (poise.humanoid(one).limits()["LeftForeArm"] for one in (rig.skeleton, rig))
+    alone, with_clips = (poise.find_roles(one).limits()["LeftForeArm"] for one in (rig.skeleton, rig))
     assert angle(np.array(alone.across), np.array(with_clips.across)) == pytest.approx(30.0, abs=1.5)
     assert np.degrees(alone.sides[1]) == pytest.approx((-25.0, 25.0), abs=0.1)  # nothing shows the plane
     assert np.degrees(with_clips.sides[1]) == pytest.approx((-5.0, 5.0), abs=0.1)
@@ -186,15 +186,15 @@ def test_joints_with_position_channels_have_the_same_limits(data, tmp_path):
     (tmp_path / "six.bvh").write_text(made)
     six, three = poise.load(tmp_path / "six.bvh"), poise.load(data / "bvh/walk_mass.bvh")
     assert (six.skeleton.kinds == poise.Kind.FREE).sum() == names + 1
-    same = poise.humanoid(three.skeleton).limits()
-    found = poise.humanoid(six.skeleton).limits()
+    same = poise.find_roles(three.skeleton).limits()
+    found = poise.find_roles(six.skeleton).limits()
     assert found.keys() == same.keys()
     np.testing.assert_allclose(found["Character1_LeftLeg"].sides, same["Character1_LeftLeg"].sides, atol=1e-6)
-    assert len(poise.humanoid(six).limits()) == len(same)
+    assert len(poise.find_roles(six).limits()) == len(same)
 
 
 def test_a_joint_that_the_clips_have_outside_gets_no_limit(data):
-    found = {one.joint: one for one in poise.humanoid(poise.load(data / "bvh/rest/walk_rolled.bvh")).explain_limits()}
+    found = {one.joint: one for one in poise.find_roles(poise.load(data / "bvh/rest/walk_rolled.bvh")).explain_limits()}
     assert found["LeftUpLeg"].limit is None
     assert found["LeftUpLeg"].reason.startswith("clips of the file leave it in 100 % of their frames: extension 30")
 
@@ -210,7 +210,7 @@ def test_an_end_is_moved_to_a_rest_that_is_a_little_outside():
     """An elbow that stands 20 degrees beyond straight; people's go to 10."""
     back = 0.25 * np.tan(np.radians(20.0)) + 0.01
     skeleton = made(lambda name, p: p - [0, 0, back] if name == "leftHand" else p)
-    one = next(one for one in poise.humanoid(skeleton).explain_limits() if one.role == "leftLowerArm")
+    one = next(one for one in poise.find_roles(skeleton).explain_limits() if one.role == "leftLowerArm")
     assert "; widened by " in one.reason
     assert min(one.limit.sides[0]) == 0.0
     np.testing.assert_array_equal(skeleton.with_limits({"leftLowerArm": one.limit}).rest_q, skeleton.rest_q)
@@ -223,10 +223,10 @@ def test_a_joint_that_rests_far_outside_gets_no_limit():
             return np.array([side * (0.1 + 0.95 - point[1]), 0.9, point[2]])
         return point
 
-    found = {one.role: one for one in poise.humanoid(made(split)).explain_limits()}
+    found = {one.role: one for one in poise.find_roles(made(split)).explain_limits()}
     assert found["leftUpperLeg"].limit is None
     assert found["leftUpperLeg"].reason.startswith("rests ")
-    assert "leftUpperLeg" not in poise.humanoid(made(split)).limits()
+    assert "leftUpperLeg" not in poise.find_roles(made(split)).limits()
     assert found["leftLowerLeg"].limit is not None
 
 
@@ -249,7 +249,7 @@ def test_the_cone_of_an_arm_is_like_what_is_published(data, rest):
 
 
 def test_spine_and_neck_share_what_is_published(data):
-    found = poise.humanoid(poise.load(data / "bvh/cmu_12_01_walk.bvh").skeleton).limits()
+    found = poise.find_roles(poise.load(data / "bvh/cmu_12_01_walk.bvh").skeleton).limits()
     assert np.degrees(found["Neck1"].sides[0]) == pytest.approx((-22.5, 22.5), abs=0.1)  # 45, half of it for each of 3
     assert np.degrees(found["Spine"].twist) == pytest.approx((-22.5, 22.5), abs=0.1)
 
@@ -264,20 +264,20 @@ def test_who_is_no_person_is_refused(data):
     }
     for name, sentence in cases.items():
         with pytest.raises(poise.InputError, match=sentence):
-            poise.humanoid(load(data, name)).limits()
+            poise.find_roles(load(data, name)).limits()
 
 
 def test_a_sidecar_that_says_the_roles_makes_them_sure(data):
     rig = load(data, UNSURE)
-    roles = dict(poise.humanoid(rig).joints)
+    roles = dict(poise.find_roles(rig).joints)
     skeleton = dataclasses.replace(rig.skeleton, roles=roles)
-    assert set(poise.humanoid(skeleton).limits()) >= {roles["leftLowerLeg"], roles["rightUpperArm"]}
+    assert set(poise.find_roles(skeleton).limits()) >= {roles["leftLowerLeg"], roles["rightUpperArm"]}
 
 
 def test_solves_keep_them(data):
     """A foot asked to the front above the hip: the knee does not give way forward."""
     rig = load(data, "samples/humanoid.glb")
-    limited = rig.with_skeleton(rig.skeleton.with_limits(poise.humanoid(rig).limits()))
+    limited = rig.with_skeleton(rig.skeleton.with_limits(poise.find_roles(rig).limits()))
     hip = rig.rest.world["LeftUpLeg"].positions
     targets = hip + np.random.default_rng(2).normal(scale=0.4, size=(40, 3))
     result = poise.solve(limited.rest, poise.Position("LeftFoot", targets, root="LeftUpLeg"))

@@ -28,7 +28,7 @@ def expected(name):
 
 @pytest.mark.parametrize("name", HUMANOIDS)
 def test_every_humanoid_of_the_data(data, name):
-    found = poise.humanoid(load(data, name))
+    found = poise.find_roles(load(data, name))
     known = expected(name)
     assert {role: found.joints.get(role) for role in known} == known
     assert found.missing == tuple(role for role in REQUIRED_BONES if role not in known)
@@ -40,13 +40,13 @@ def test_legs_are_those_of_the_roles(data, name):
     known = expected(name)
     parts = ("UpperLeg", "LowerLeg", "Foot", "Toes")
     legs = tuple(poise.Leg(side, *(known.get(f"{side}{part}") for part in parts)) for side in SIDES)
-    found = poise.humanoid(load(data, name))
+    found = poise.find_roles(load(data, name))
     assert found.legs == tuple(leg for leg in legs if leg.foot)
     assert found.left_out == {} or name == "glb/robot_quaternius.glb"
 
 
 def test_feet_that_hang_apart_for_ik_have_no_role_and_stand_in_legs_of_their_own(data):
-    found = poise.humanoid(poise.load(data / "glb/robot_quaternius.glb"))
+    found = poise.find_roles(poise.load(data / "glb/robot_quaternius.glb"))
     assert found.apart[0] == poise.Leg("left", "UpperLeg.L", "LowerLeg.L_1", "Foot.L_1", None)
     assert [leg.side for leg in found.apart] == ["left", "right"]
     assert found.left_out["leftFoot"] == "'Foot.L_1' is not below 'UpperLeg.L', the leftUpperLeg"
@@ -54,7 +54,7 @@ def test_feet_that_hang_apart_for_ik_have_no_role_and_stand_in_legs_of_their_own
 
 @pytest.mark.parametrize("name", HUMANOIDS)
 def test_no_joint_has_two_roles_and_no_helper_has_one(data, name):
-    found = poise.humanoid(load(data, name))
+    found = poise.find_roles(load(data, name))
     assert len(set(found.joints.values())) == len(found.joints)
     helpers = re.compile(r"IK|twist|control|Pole|slot|_end|_leaf|RIGMESH|HipJoint|^__", re.IGNORECASE)
     assert [joint for joint in found.joints.values() if helpers.search(joint)] == []
@@ -62,7 +62,7 @@ def test_no_joint_has_two_roles_and_no_helper_has_one(data, name):
 
 @pytest.mark.parametrize("name", HUMANOIDS)
 def test_every_role_has_a_confidence_and_a_reason(data, name):
-    found = poise.humanoid(load(data, name))
+    found = poise.find_roles(load(data, name))
     assert found.joints.keys() == found.confidence.keys() == found.reasons.keys()
     assert set(found.joints) <= set(BONES)
     assert all(0.0 < value <= 1.0 for value in found.confidence.values())
@@ -72,7 +72,7 @@ def test_every_role_has_a_confidence_and_a_reason(data, name):
 
 @pytest.mark.parametrize("name", QUADRUPEDS)
 def test_every_quadruped_of_the_data(data, name):
-    found = poise.humanoid(load(data, name))
+    found = poise.find_roles(load(data, name))
     legs = {leg.name: (leg.upper, leg.lower, leg.foot, leg.toes) for leg in found.legs}
     assert legs == QUADRUPEDS[name]
     assert list(legs) == ["front left", "front right", "hind left", "hind right"]
@@ -81,7 +81,7 @@ def test_every_quadruped_of_the_data(data, name):
 
 
 def test_the_trunk_of_a_quadruped(data):
-    trunk = poise.humanoid(poise.load(data / "glb/fox.glb")).joints
+    trunk = poise.find_roles(poise.load(data / "glb/fox.glb")).joints
     assert trunk == {
         "hips": "b_Hip_01", "spine": "b_Spine01_02", "chest": "b_Spine02_03", "neck": "b_Neck_04", "head": "b_Head_05",
     }  # fmt: skip
@@ -89,7 +89,7 @@ def test_the_trunk_of_a_quadruped(data):
 
 @pytest.mark.parametrize("name", NO_FIGURES)
 def test_nothing_is_mapped_on_what_is_no_figure(data, name):
-    found = poise.humanoid(load(data, name))
+    found = poise.find_roles(load(data, name))
     assert (dict(found.joints), found.legs, found.kind, found.missing) == ({}, (), "other", REQUIRED_BONES)
 
 
@@ -105,7 +105,7 @@ FINGERS = {
 
 @pytest.mark.parametrize("name", FINGERS)
 def test_fingers(data, name):
-    joints = poise.humanoid(poise.load(data / name)).joints
+    joints = poise.find_roles(poise.load(data / name)).joints
     thumb, little, numbers = FINGERS[name]
     thumbs = [joints[f"leftThumb{part}"] for part in ("Metacarpal", "Proximal", "Distal")]
     littles = [joints[f"leftLittle{part}"] for part in ("Proximal", "Intermediate", "Distal")]
@@ -114,7 +114,7 @@ def test_fingers(data, name):
 
 
 def test_eyes_and_jaw(data):
-    joints = poise.humanoid(poise.load(data / "bvh/walk_makehuman_zup.bvh")).joints
+    joints = poise.find_roles(poise.load(data / "bvh/walk_makehuman_zup.bvh")).joints
     assert [joints[role] for role in ("leftEye", "rightEye", "jaw")] == ["Eye_L", "Eye_R", "Jaw"]
 
 
@@ -132,7 +132,7 @@ def test_the_order_of_joints_does_not_matter(data, name):
         rotations=s.A[rows, 3:],
         up=s.up,
     )
-    assert poise.humanoid(mixed).joints == poise.humanoid(s).joints
+    assert poise.find_roles(mixed).joints == poise.find_roles(s).joints
 
 
 def shuffled_rows(parents, seed):
@@ -147,7 +147,7 @@ def shuffled_rows(parents, seed):
 
 
 def test_the_file_s_own_map_is_certain(data):
-    found = poise.humanoid(poise.load(data / "glb/cryptovoxels.vrm"))
+    found = poise.find_roles(poise.load(data / "glb/cryptovoxels.vrm"))
     assert found.confidence["hips"] == 1.0
     assert found.reasons["leftFoot"] == "the file's VRM map"
 
@@ -155,7 +155,7 @@ def test_the_file_s_own_map_is_certain(data):
 def test_a_map_wins_over_names(data):
     rig = poise.load(data / "glb/mixamo_human_makehuman.glb")
     other = dataclasses.replace(rig, humanoid={"hips": "mixamorig:Spine", "noSuchBone": "mixamorig:Head"})
-    found = poise.humanoid(other)
+    found = poise.find_roles(other)
     assert found.joints["hips"] == "mixamorig:Spine"
     assert found.joints.get("spine") != "mixamorig:Spine"
     assert found.joints["head"] == "mixamorig:Head"
@@ -171,7 +171,7 @@ def with_sidecar(tmp_path, text):
 class TestSidecar:
     def test_it_wins(self, tmp_path):
         rig = poise.load(with_sidecar(tmp_path, '[humanoid]\nleftFoot = "LeftToe"\nhips = "Spine"'))
-        found = poise.humanoid(rig)
+        found = poise.find_roles(rig)
         assert (found.joints["leftFoot"], found.confidence["leftFoot"]) == ("LeftToe", 1.0)
         assert found.reasons["hips"] == "the sidecar"
         assert found.legs[0] == poise.Leg("left", "LeftUpLeg", "LeftLeg", "LeftToe", None)
@@ -180,7 +180,7 @@ class TestSidecar:
     def test_it_wins_over_the_file(self, data, tmp_path):
         shutil.copy(data / "glb/cryptovoxels.vrm", tmp_path / "a.vrm")
         (tmp_path / "a.ik.toml").write_text('[humanoid]\nhips = "Spine"')
-        found = poise.humanoid(poise.load(tmp_path / "a.vrm"))
+        found = poise.find_roles(poise.load(tmp_path / "a.vrm"))
         assert (found.joints["hips"], found.reasons["hips"]) == ("Spine", "the sidecar")
         assert found.reasons["head"] == "the file's VRM map"
         assert "spine" not in found.joints
@@ -210,7 +210,7 @@ class TestSidecar:
 def test_a_figure_without_its_clips_has_the_same_roles():
     rig = poise.load(samples.path("humanoid.bvh"))
     assert len(rig.clips) > 0
-    assert poise.humanoid(dataclasses.replace(rig, clips=())) == poise.humanoid(rig)
+    assert poise.find_roles(dataclasses.replace(rig, clips=())) == poise.find_roles(rig)
 
 
 class TestInfo:
@@ -233,19 +233,19 @@ class TestInfo:
 
 def test_only_rigs_and_skeletons_are_accepted():
     with pytest.raises(poise.InputError, match="takes a Rig or a Skeleton, not a Pose"):
-        poise.humanoid(poise.load(samples.path("humanoid.bvh")).rest)
+        poise.find_roles(poise.load(samples.path("humanoid.bvh")).rest)
 
 
 def test_no_joints():
-    found = poise.humanoid(poise.Skeleton.build([], [], []))
+    found = poise.find_roles(poise.Skeleton.build([], [], []))
     assert (dict(found.joints), found.legs, found.missing) == ({}, (), REQUIRED_BONES)
 
 
 def test_a_rig_has_its_roles():
     rig = poise.load(poise.samples.path("humanoid.glb"))
-    assert rig.roles == poise.humanoid(rig)
+    assert rig.roles == poise.find_roles(rig)
     assert rig.roles is rig.roles
-    assert rig.roles.limits() == poise.humanoid(rig).limits()
+    assert rig.roles.limits() == poise.find_roles(rig).limits()
     named = dataclasses.replace(rig, humanoid={"head": "Neck"}, sidecar_roles=frozenset({"head"}))
     assert named.roles.joints["head"] == "Neck"
     assert pickle.loads(pickle.dumps(rig)).roles == rig.roles  # noqa: S301  (our own bytes)

@@ -26,7 +26,7 @@ def second_leg(made, names):
 
 def test_a_bone_that_deforms_before_its_original():
     made = figure(CONVENTIONS["rigify"])
-    found = poise.humanoid(second_leg(made, ["ORG-thigh.L", "ORG-shin.L", "ORG-foot.L"]))
+    found = poise.find_roles(second_leg(made, ["ORG-thigh.L", "ORG-shin.L", "ORG-foot.L"]))
     assert found.legs[0] == poise.Leg("left", "DEF-thigh.L", "DEF-shin.L", "DEF-foot.L", "DEF-toe.L")
 
 
@@ -34,25 +34,25 @@ def test_a_joint_of_the_skin_before_others():
     made = figure(CONVENTIONS["blender small"])
     s = second_leg(made, ["thigh_l", "shin_l", "foot_l"])
     skin = poise.Skin("", tuple(made.names), np.tile(np.eye(4), (len(made.names), 1, 1)))
-    found = poise.humanoid(poise.Rig(s, poise.Pose(s, s.rest_q), skins=(skin,)))
+    found = poise.find_roles(poise.Rig(s, poise.Pose(s, s.rest_q), skins=(skin,)))
     assert found.legs[0] == poise.Leg("left", "thigh_l", "shin_l", "foot_l", "toe_l")
 
 
 def test_a_hand_of_the_arm_before_one_at_the_root():
     s = second_leg(figure(CONVENTIONS["blender small"]), ["hand_l"])
-    assert poise.humanoid(s).joints["leftHand"] == "hand_l"
+    assert poise.find_roles(s).joints["leftHand"] == "hand_l"
 
 
 def test_a_plain_name_before_one_with_other_words():
     s = second_leg(figure(CONVENTIONS["blender small"]), ["trouser_thigh_l", "trouser_shin_l", "trouser_foot_l"])
-    assert poise.humanoid(s).joints["leftLowerLeg"] == "shin_l"
+    assert poise.find_roles(s).joints["leftLowerLeg"] == "shin_l"
 
 
 def test_a_name_with_other_words_is_worth_less_unless_all_names_have_them():
     made = figure(CONVENTIONS["vrm"])
     plain = [f"Bob_{name}" for name in made.names]
     odd = [name if name != "Bob_leftFoot" else "Bob_leftFoot_trouser" for name in plain]
-    both = [poise.humanoid(skeleton_of(names, made.parents, made.points)) for names in (plain, odd)]
+    both = [poise.find_roles(skeleton_of(names, made.parents, made.points)) for names in (plain, odd)]
     assert both[0].confidence["leftFoot"] == both[0].confidence["rightFoot"] >= 0.8
     assert both[1].confidence["leftFoot"] == 0.6
 
@@ -60,7 +60,7 @@ def test_a_name_with_other_words_is_worth_less_unless_all_names_have_them():
 def test_a_joint_has_one_role():
     made = figure(CONVENTIONS["vrm"])
     names = [{"leftHand": "q", "chest": "leftHand"}.get(name, name) for name in made.names]
-    joints = poise.humanoid(skeleton_of(names, made.parents, made.points)).joints
+    joints = poise.find_roles(skeleton_of(names, made.parents, made.points)).joints
     assert len(set(joints.values())) == len(joints)
 
 
@@ -71,9 +71,9 @@ def test_a_bone_in_the_palm_is_no_finger(palm):
     hand = made.names.index("leftHand")
     parents = [*made.parents, hand, len(made.names), len(made.names) + 1]
     points = [*made.points, (0.75, 1.45, 0.0), (0.8, 1.45, 0.0), (0.83, 1.45, 0.0)]
-    joints = poise.humanoid(skeleton_of([*made.names, *names], parents, points)).joints
+    joints = poise.find_roles(skeleton_of([*made.names, *names], parents, points)).joints
     assert joints["leftIndexProximal"] == "left_index_1"
-    alone = poise.humanoid(skeleton_of([*made.names, names[0]], [*made.parents, hand], points[:-2])).joints
+    alone = poise.find_roles(skeleton_of([*made.names, names[0]], [*made.parents, hand], points[:-2])).joints
     assert "leftIndexProximal" not in alone
 
 
@@ -107,7 +107,7 @@ def test_arms_that_are_longer_than_legs():
     made, names, points = plain_body()
     arms = [row for row, name in enumerate(made.names) if "Arm" in name or "Hand" in name]
     points[arms, 0] *= 3.0
-    found = poise.humanoid(skeleton_of(names, made.parents, points, up=None))
+    found = poise.find_roles(skeleton_of(names, made.parents, points, up=None))
     assert found_required(found) == required(made, names)
 
 
@@ -120,7 +120,7 @@ def test_ears_are_no_limbs():
             parents.append(head if place == 0 else len(parents) - 1)
             ears.append((0.1 * side, 1.7 + 0.05 * place, 0.0))
     all_names = names + [f"q{len(names) + place}" for place in range(6)]
-    found = poise.humanoid(skeleton_of(all_names, parents, [*points, *ears]))
+    found = poise.find_roles(skeleton_of(all_names, parents, [*points, *ears]))
     assert found_required(found) == required(made, names)
 
 
@@ -139,7 +139,7 @@ def bowing(points, names, hands):
 
 def test_a_bowing_figure_whose_arms_hang_is_no_quadruped():
     made, names, points = plain_body()
-    found = poise.humanoid(skeleton_of(names, made.parents, bowing(points, made.names, hands=0.5)))
+    found = poise.find_roles(skeleton_of(names, made.parents, bowing(points, made.names, hands=0.5)))
     assert found.kind == "humanoid"
 
 
@@ -152,7 +152,7 @@ def test_hands_that_stand_on_the_floor_are_paws_unless_they_have_fingers(fingers
         for place, finger in enumerate(fingers):
             names, parents = [*names, f"{side}Hand{finger}"], [*parents, hand]
             places.append(places[hand] + (0.02 * place, 0.0, 0.05))
-    found = poise.humanoid(skeleton_of(names, parents, places))
+    found = poise.find_roles(skeleton_of(names, parents, places))
     assert found.kind == ("humanoid" if fingers else "quadruped")
     if fingers:
         assert not found.missing
@@ -166,20 +166,20 @@ def test_sides_in_names_that_say_nothing_else_are_kept():
         name + (letters[old[0]] if old.startswith(("left", "right")) else "")
         for name, old in zip(names, made.names, strict=True)
     ]
-    found = poise.humanoid(skeleton_of(sided, made.parents, points * [-1.0, 1.0, 1.0]))
+    found = poise.find_roles(skeleton_of(sided, made.parents, points * [-1.0, 1.0, 1.0]))
     assert found_required(found) == required(made, sided)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_units_at_the_end_of_the_numbers(scale):
     made, names, points = plain_body()
-    found = poise.humanoid(skeleton_of(names, made.parents, points * scale))
+    found = poise.find_roles(skeleton_of(names, made.parents, points * scale))
     assert found_required(found) == required(made, names)
 
 
 def test_places_beyond_the_numbers_are_answered():
     s = poise.Skeleton.build(["a", "b", "c"], [-1, 0, 1], [3, 3, 3], offsets=[(0.0, 1e308, 0.0)] * 3)
-    assert poise.humanoid(s).kind == "other"
+    assert poise.find_roles(s).kind == "other"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_places_beyond_the_numbers_are_answered():
 )
 def test_robots_without_names_look_along_x(data, name, thigh):
     rig = poise.load(data / name)
-    found = poise.humanoid(nameless(rig))
+    found = poise.find_roles(nameless(rig))
     assert back(rig, found.joints)["leftUpperLeg"] == thigh
     assert found.confidence["leftUpperLeg"] == 0.3
 
@@ -212,7 +212,7 @@ def table(front, left, pattern="{end}{side}_{part}"):
 @pytest.mark.parametrize("front", [-1.0, 1.0])
 @pytest.mark.parametrize("left", [-1.0, 1.0])
 def test_front_and_left_by_name(front, left, pattern):
-    legs = {leg.name: leg.foot for leg in poise.humanoid(table(front, left, pattern)).legs}
+    legs = {leg.name: leg.foot for leg in poise.find_roles(table(front, left, pattern)).legs}
     assert legs == {
         f"{end} {side}": pattern.format(end=letter, side=side[0].upper(), part="paw")
         for end, letter in (("front", "F"), ("hind", "H"))
@@ -222,19 +222,19 @@ def test_front_and_left_by_name(front, left, pattern):
 
 @pytest.mark.parametrize("left", [-1.0, 1.0])
 def test_left_by_name_says_where_the_front_is(left):
-    legs = {leg.name: leg.foot for leg in poise.humanoid(table(1.0, left, "{side}_{part}_{end}x")).legs}
+    legs = {leg.name: leg.foot for leg in poise.find_roles(table(1.0, left, "{side}_{part}_{end}x")).legs}
     assert legs["front left"] == ("L_paw_Fx" if left > 0.0 else "L_paw_Hx")
     assert len(legs) == 4
 
 
 def test_four_legs_that_are_all_called_left_are_reported_by_where_they_are():
     s = table(1.0, 1.0, "left_{end}{side}_{part}".replace("{side}", "{part}"))
-    assert [leg.name for leg in poise.humanoid(s).legs] == ["front left", "front right", "hind left", "hind right"]
+    assert [leg.name for leg in poise.find_roles(s).legs] == ["front left", "front right", "hind left", "hind right"]
 
 
 def test_legs_given_in_the_sidecar_stand_for_themselves(data):
     rig = poise.load(data / "glb/fox.glb")
     given = {"leftUpperLeg": "b_LeftLeg01_015", "leftLowerLeg": "b_LeftLeg02_016", "leftFoot": "b_LeftFoot02_018"}
-    found = poise.humanoid(dataclasses.replace(rig, humanoid=given, sidecar_roles=frozenset(given)))
+    found = poise.find_roles(dataclasses.replace(rig, humanoid=given, sidecar_roles=frozenset(given)))
     assert found.legs[0] == poise.Leg("left", "b_LeftLeg01_015", "b_LeftLeg02_016", "b_LeftFoot02_018", None)
     assert found.reasons["leftFoot"] == "the sidecar"

@@ -11,7 +11,7 @@ from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_a_convention(name):
     made = figure(CONVENTIONS[name])
-    found = poise.humanoid(made.skeleton())
+    found = poise.find_roles(made.skeleton())
     for role, joint in made.roles.items():
         assert (role, found.joints.get(role)) == (role, joint)
     assert found.missing == ()
@@ -32,7 +32,7 @@ def rooted_in_the_chest():
 
 
 def test_a_tree_that_begins_at_the_chest():
-    found = poise.humanoid(rooted_in_the_chest())
+    found = poise.find_roles(rooted_in_the_chest())
     assert [found.joints[role] for role in ("hips", "spine", "chest", "head")] == [
         "pelvis", "waist_lower", "torso", "head",
     ]  # fmt: skip
@@ -43,7 +43,7 @@ def test_a_tree_that_begins_at_the_chest():
 def test_a_root_on_the_ground_is_not_the_hips():
     made = figure(CONVENTIONS["vrm"])
     parents = [-1, *(0 if name == "spine" else row + 1 for name, row in zip(made.names, made.parents, strict=True))]
-    found = poise.humanoid(skeleton_of(["Root", *made.names], parents, [(0.0, 0.0, 0.0), *made.points]))
+    found = poise.find_roles(skeleton_of(["Root", *made.names], parents, [(0.0, 0.0, 0.0), *made.points]))
     assert found.joints["hips"] == "hips"  # though the spine hangs at the root, beside them
     assert "'Root' carries legs and spine" in found.reasons["hips"]
 
@@ -71,7 +71,7 @@ def test_the_bones_of_an_arm_may_be_counted(count, roles):
     for side in ("left", "right"):
         for number, role in enumerate(roles, 1):
             names[made.names.index(made.roles[f"{side}{role}"])] = f"{side} arm {number}"
-    found = poise.humanoid(skeleton_of(names, made.parents, made.points))
+    found = poise.find_roles(skeleton_of(names, made.parents, made.points))
     for side in ("left", "right"):
         assert [found.joints[f"{side}{role}"] for role in roles] == [f"{side} arm {i}" for i in range(1, count + 1)]
 
@@ -79,7 +79,7 @@ def test_the_bones_of_an_arm_may_be_counted(count, roles):
 @pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
 def test_sensors_beside_hinges_that_are_named_with_their_axis(data):
     """The sites `lhand_touch` and `lhumerus_ft` hang beside the hinges `lhandrx` and `lhumerusrx`."""
-    found = poise.humanoid(poise.load(data / "mjcf" / "humanoid_CMU_V2020.xml"))
+    found = poise.find_roles(poise.load(data / "mjcf" / "humanoid_CMU_V2020.xml"))
     assert found.kind == "humanoid"
     assert found.missing == ()
     assert not any(joint.endswith(("_touch", "_ft", "_site")) for joint in found.joints.values())
@@ -100,4 +100,4 @@ def test_seven_numbered_hinges_of_a_robot_are_no_four_bones():
     ]
     kinds = [poise.Kind.HINGE if name.startswith("arm") else poise.Kind.FIXED for name in names]
     robot = poise.Skeleton.build(names, parents, kinds, offsets=offsets, axes=[(0, 1, 0)] * len(names), up="z")
-    assert not [role for role in poise.humanoid(robot).joints if "Hand" in role or "Arm" in role]
+    assert not [role for role in poise.find_roles(robot).joints if "Hand" in role or "Arm" in role]

@@ -57,7 +57,7 @@ def back(rig, joints):
 @pytest.mark.parametrize("name", NAMELESS)
 def test_structure_alone_finds_the_required_bones(data, name):
     rig = poise.load(samples.path(name[8:]) if name.startswith("samples") else data / name)
-    found = poise.humanoid(nameless(rig))
+    found = poise.find_roles(nameless(rig))
     known, joints = truth(HUMANOIDS[name]), back(rig, found.joints)
     assert {role: joints.get(role) for role in REQUIRED_BONES} == {role: known[role] for role in REQUIRED_BONES}
     assert max(found.confidence.values()) <= 0.5
@@ -66,7 +66,7 @@ def test_structure_alone_finds_the_required_bones(data, name):
 @pytest.mark.parametrize("name", QUADRUPEDS)
 def test_structure_alone_finds_four_legs(data, name):
     rig = poise.load(data / name)
-    found = poise.humanoid(nameless(rig))
+    found = poise.find_roles(nameless(rig))
     legs = {leg.name: [leg.upper, leg.lower, leg.foot, leg.toes] for leg in found.legs}
     known = {name: [joint for joint in leg if joint] for name, leg in QUADRUPEDS[name].items()}
     assert {name: list(back(rig, {j: j for j in leg if j}).values()) for name, leg in legs.items()} == known
@@ -83,13 +83,13 @@ def body(**changes):
 @pytest.mark.parametrize("scale", [1e-150, 1e-6, 100.0, 1e150])
 def test_units_do_not_matter(scale):
     s, roles = body(points=scale * np.array(figure(CONVENTIONS["vrm"]).points))
-    assert poise.humanoid(s).joints == roles
+    assert poise.find_roles(s).joints == roles
 
 
 def test_z_up_as_blender_has_it():
     points = np.array(figure(CONVENTIONS["vrm"]).points)
     s, roles = body(points=np.stack([points[:, 0], -points[:, 2], points[:, 1]], axis=1), up="z")
-    assert poise.humanoid(s).joints == roles
+    assert poise.find_roles(s).joints == roles
 
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4).filter(lambda q: np.linalg.norm(q) > 0.1))
@@ -97,7 +97,7 @@ def test_a_file_that_says_no_up_may_stand_any_way(quaternion):
     turn = rotations.normalise(np.array(quaternion))
     points = rotations.rotate(turn, np.array(figure(CONVENTIONS["vrm"]).points))
     s, roles = body(points=points, up=None)
-    assert poise.humanoid(s).joints == roles
+    assert poise.find_roles(s).joints == roles
 
 
 @given(st.lists(st.floats(-0.002, 0.002), min_size=3 * 22, max_size=3 * 22), st.permutations(range(3)))
@@ -105,7 +105,7 @@ def test_no_body_is_quite_symmetric(noise, axes):
     made = figure(CONVENTIONS["vrm"])
     points = np.array(made.points) + np.array(noise).reshape(-1, 3)[: len(made.points)]
     s, roles = body(points=points[:, list(axes)] * ([1, 1, 1] if is_even(axes) else [-1, 1, 1]), up=None)
-    assert poise.humanoid(s).joints == roles
+    assert poise.find_roles(s).joints == roles
 
 
 def is_even(axes):
@@ -117,7 +117,7 @@ def test_without_feet_or_bent_knees_the_habit_of_the_format_says_left():
     points = np.array(made.points)
     points[:, 2] = 0.0  # flat as a drawing
     s, roles = body(points=points)
-    found = poise.humanoid(s)
+    found = poise.find_roles(s)
     assert found.joints == roles
     assert found.confidence["leftFoot"] == 0.3
     assert "the file's axes" in found.reasons["leftFoot"]
@@ -126,7 +126,7 @@ def test_without_feet_or_bent_knees_the_habit_of_the_format_says_left():
 def test_names_that_say_the_other_side_are_kept_and_doubted():
     made = figure(CONVENTIONS["mixamo"])
     mirrored = np.array(made.points) * [-1.0, 1.0, 1.0]
-    found = poise.humanoid(skeleton_of(made.names, made.parents, mirrored))
+    found = poise.find_roles(skeleton_of(made.names, made.parents, mirrored))
     assert found.joints["leftFoot"] == "mixamorig:LeftFoot"
     assert found.reasons["leftFoot"].endswith("but by the feet this is the other side")
     assert found.confidence["leftFoot"] == pytest.approx(0.63)
@@ -136,7 +136,7 @@ def test_names_that_say_the_other_side_are_kept_and_doubted():
 def test_half_the_names_are_enough():
     made = figure(CONVENTIONS["mixamo"])
     names = [name if "Right" not in name and "Spine" not in name else f"q{row}" for row, name in enumerate(made.names)]
-    found = poise.humanoid(skeleton_of(names, made.parents, made.points))
+    found = poise.find_roles(skeleton_of(names, made.parents, made.points))
     truth = dict(zip(made.names, names, strict=True))
     assert {role: found.joints.get(role) for role in REQUIRED_BONES} == {
         role: truth[made.roles[role]] for role in REQUIRED_BONES
@@ -149,7 +149,7 @@ def test_duplicate_names_take_the_joint_nearer_to_the_trunk():
     names = [*made.names, "thigh_l", "foot_l", "head"]
     rows = [made.names.index(name) for name in ("thigh_l", "foot_l", "head")]
     points = [*made.points, *(made.points[row] for row in rows)]
-    found = poise.humanoid(skeleton_of(names, [*made.parents, *rows], points))
+    found = poise.find_roles(skeleton_of(names, [*made.parents, *rows], points))
     assert {role: found.joints.get(role) for role in made.roles} == made.roles
 
 
@@ -158,8 +158,8 @@ def test_fixed_nodes_of_a_character_are_no_joints():
     kinds = [Kind.BALL] * len(made.names) + [Kind.FIXED] * 3
     names = [*made.names, "foot.l_mesh", "Head", "hand.l_1"]
     s = skeleton_of(names, [*made.parents, -1, -1, -1], [*made.points, *[(0.0, 0.0, 0.0)] * 3], kinds=kinds)
-    assert poise.humanoid(s).joints["head"] == "head"
-    assert poise.humanoid(s).joints["leftFoot"] == "foot.l"
+    assert poise.find_roles(s).joints["head"] == "head"
+    assert poise.find_roles(s).joints["leftFoot"] == "foot.l"
 
 
 def hinges(names):
@@ -175,7 +175,7 @@ def hinges(names):
 
 def test_of_three_hinges_the_last_that_stands_at_the_hip_is_the_thigh():
     s = hinges(["left_hip_pitch", "left_hip_roll", "left_hip_yaw", "left_knee", "left_ankle_pitch", "left_ankle_roll"])
-    (leg,) = poise.humanoid(s).legs
+    (leg,) = poise.find_roles(s).legs
     assert leg == poise.Leg("left", "left_hip_roll", "left_knee", "left_ankle_roll", None)
 
 
@@ -184,19 +184,19 @@ def test_hands_alone_are_hands():
     names = ["hand_l", *fingers]
     parents = [-1, *(0 if place % 3 == 0 else place for place in range(15))]
     points = [(0.0, 0.0, 0.0), *((0.1 * (place % 3 + 1), 0.0, 0.02 * (place // 3)) for place in range(15))]
-    found = poise.humanoid(skeleton_of(names, parents, points))
+    found = poise.find_roles(skeleton_of(names, parents, points))
     assert found.joints["leftHand"] == "hand_l"
     assert found.joints["leftThumbMetacarpal"] == "thumb_1_l"
     assert len(found.joints) == 16
     assert (found.kind, found.legs) == ("other", ())
-    plain = poise.humanoid(skeleton_of([f"q{row}" for row in range(16)], parents, points))
+    plain = poise.find_roles(skeleton_of([f"q{row}" for row in range(16)], parents, points))
     assert (dict(plain.joints), plain.kind) == ({}, "other")
 
 
 def test_a_joint_has_one_role_where_names_and_structure_disagree():
     parents = [-1, -1, 0, 1, 3, 4, 0, 6, 7, 1, 9, 10, 2, 12]
     heights = [0, 0, 0, -1, 1, 0, 0, 1, 0, 1, -1, 0, 1, 0]
-    found = poise.humanoid(skeleton_of(["foot_l"] * 14, parents, [(0.0, 0.0, float(z)) for z in heights]))
+    found = poise.find_roles(skeleton_of(["foot_l"] * 14, parents, [(0.0, 0.0, float(z)) for z in heights]))
     assert len(set(found.joints.values())) == len(found.joints)
 
 
@@ -208,7 +208,7 @@ PLACES = st.tuples(*[st.integers(-1, 1)] * 3)
 def test_any_tree_is_answered(rows, up):
     parents = [min(parent, row) - 1 for row, (parent, _, _) in enumerate(rows)]
     points = [place for _, _, place in rows]
-    found = poise.humanoid(skeleton_of([name for _, name, _ in rows], parents, points, up=up))
+    found = poise.find_roles(skeleton_of([name for _, name, _ in rows], parents, points, up=up))
     assert set(found.missing) == set(REQUIRED_BONES) - set(found.joints)
     assert len(set(found.joints.values())) == len(found.joints)
     assert len({leg.name for leg in found.legs}) == len(found.legs)

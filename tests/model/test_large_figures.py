@@ -61,11 +61,11 @@ def figure(shape, n, *, nameless=False):
 @pytest.mark.parametrize("shape", ["comb", "star", "chain"])
 def test_the_search_for_roles_grows_with_the_joints(shape):
     skeletons = {n: figure(shape, n) for n in (600, 1200, 1800)}
-    assert_linear(lambda n: poise.humanoid(skeletons[n]), 600)
+    assert_linear(lambda n: poise.find_roles(skeletons[n]), 600)
 
 
 def test_the_search_for_pairs_of_limbs_ends_where_there_are_too_many():
-    found = poise.humanoid(figure("limbs", 3000, nameless=True))
+    found = poise.find_roles(figure("limbs", 3000, nameless=True))
     assert found.kind == "other"
     assert "pairs of limbs; legs are searched in up to 200" in found.left_out["legs"]
 
@@ -101,7 +101,7 @@ def test_a_name_of_a_million_letters_is_read_at_once(piece):
     name = "abc" + piece * (1_000_000 // len(piece))
     with no_hang():
         parse_joint_name(name)
-        assert poise.humanoid(skeleton_of(["hips", name], [-1, 0], [(0, 0, 0), (0, 1, 0)])).kind == "other"
+        assert poise.find_roles(skeleton_of(["hips", name], [-1, 0], [(0, 0, 0), (0, 1, 0)])).kind == "other"
 
 
 def test_an_unknown_joint_among_many_long_names_is_reported_at_once():

@@ -81,7 +81,7 @@ def test_a_role_that_is_not_sure_is_no_name():
     made = figure(CONVENTIONS["vrm"])
     names = [f"q{row}" for row in range(len(made.names))]
     plain = dataclasses.replace(made, names=names).skeleton()
-    assert poise.humanoid(plain).confidence["leftFoot"] < roles.MIN_CONFIDENCE
+    assert poise.find_roles(plain).confidence["leftFoot"] < roles.MIN_CONFIDENCE
     with pytest.raises(poise.UnknownNameError, match="no joint 'leftFoot'"):
         plain.index("leftFoot")
 
@@ -109,7 +109,7 @@ def test_errors_offer_roles():
 
 def test_roles_are_looked_for_only_where_no_joint_has_the_name(monkeypatch):
     requested = []
-    monkeypatch.setattr(roles, "search_skeleton", lambda given: requested.append(given) or poise.humanoid(given))
+    monkeypatch.setattr(roles, "search_skeleton", lambda given: requested.append(given) or poise.find_roles(given))
     skeleton = figure(CONVENTIONS["mixamo without prefix"]).skeleton()
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("LeftHand", POINT), natural=False)

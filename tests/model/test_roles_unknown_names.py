@@ -81,7 +81,7 @@ def called(robot: poise.Skeleton, leg: Namer, arm: Namer) -> tuple[poise.Skeleto
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_limb_of_a_robot_gets_a_wrong_joint(g1, robot):
     skeleton, true = called(g1, *ROBOTS[robot])
-    found = poise.humanoid(skeleton)
+    found = poise.find_roles(skeleton)
     wrong = {}
     for role, joint in found.joints.items():
         side = next((side for side in ("left", "right") if role.startswith(side)), None)
@@ -93,7 +93,7 @@ def test_no_limb_of_a_robot_gets_a_wrong_joint(g1, robot):
 
 
 def test_drakes_atlas_has_its_feet_and_its_head(data):
-    found = poise.humanoid(poise.load(data / "field" / "atlas_drake.urdf"))
+    found = poise.find_roles(poise.load(data / "field" / "atlas_drake.urdf"))
     for side in "lr":
         word = {"l": "left", "r": "right"}[side]
         assert found.joints[f"{word}LowerLeg"] == f"{side}_leg_kny"
@@ -117,9 +117,9 @@ def numbered(side: str, k: int, start: int) -> str:
 
 def test_sides_are_left_out_where_the_habit_of_the_format_says_nothing(g1):
     skeleton, true = called(g1, lambda side, k: numbered(side, k, 0), lambda side, k: numbered(side, k, 40))
-    ahead = poise.humanoid(skeleton)
+    ahead = poise.find_roles(skeleton)
     assert true[ahead.joints["leftFoot"]].startswith("left_ankle")
-    aside = poise.humanoid(turned(skeleton, 90.0))
+    aside = poise.find_roles(turned(skeleton, 90.0))
     assert not {role for role in aside.joints if role.startswith(("left", "right"))}
     assert aside.legs == ()
     why = "left and right are ambiguous: by the file's axes the legs are not side by side"
@@ -130,7 +130,7 @@ def test_sides_are_left_out_where_the_habit_of_the_format_says_nothing(g1):
 @pytest.mark.parametrize("degrees", [0, 90, 180])
 def test_names_of_arms_tell_the_sides_of_legs(g1, degrees):
     skeleton, true = called(g1, lambda side, k: numbered(side, k, 0), ROBOTS["TALOS"][1])
-    found = poise.humanoid(turned(skeleton, degrees))
+    found = poise.find_roles(turned(skeleton, degrees))
     assert true[found.joints["leftFoot"]].startswith("left_ankle")
     assert true[found.joints["rightUpperLeg"]].startswith("right_hip")
     assert found.reasons["leftFoot"].endswith("side by the names of the other limbs")
@@ -155,7 +155,7 @@ SEAS = {
 @pytest.mark.parametrize("creature", SEAS)
 def test_fins_and_sprawling_legs_are_no_legs_to_stand_on(creature, nameless, up):
     skeleton = SEAS[creature].skeleton(nameless=nameless, up=up)
-    found = poise.humanoid(skeleton)
+    found = poise.find_roles(skeleton)
     assert found.kind == "other"
     assert found.legs == ()
     assert "leftFoot" not in found.joints
@@ -165,11 +165,11 @@ def test_fins_and_sprawling_legs_are_no_legs_to_stand_on(creature, nameless, up)
 
 
 def test_why_limbs_are_no_legs_is_reported():
-    found = poise.humanoid(SEAS["shark"].skeleton(nameless=True))
+    found = poise.find_roles(SEAS["shark"].skeleton(nameless=True))
     assert found.left_out["legs"].endswith("do not hang down like legs")
-    found = poise.humanoid(SEAS["whale"].skeleton(nameless=True))
+    found = poise.find_roles(SEAS["whale"].skeleton(nameless=True))
     assert found.left_out["legs"].endswith("short compared to the trunk: they may be fins")
-    found = poise.humanoid(SEAS["lizard"].skeleton(nameless=True, up=False))
+    found = poise.find_roles(SEAS["lizard"].skeleton(nameless=True, up=False))
     assert found.left_out["legs"].endswith("point apart, unlike legs")
     pose = poise.Pose(SEAS["whale"].skeleton(nameless=True), SEAS["whale"].skeleton(nameless=True).rest_q)
     with pytest.raises(
@@ -208,7 +208,7 @@ CRABS = {
 @pytest.mark.parametrize("up", [True, False])
 @pytest.mark.parametrize("crab", CRABS)
 def test_ten_legged_crabs_are_no_humanoids(crab, up):
-    found = poise.humanoid(CRABS[crab].skeleton(up=up))
+    found = poise.find_roles(CRABS[crab].skeleton(up=up))
     if "flat" in crab:  # nothing shows what stands
         assert (found.kind, found.legs) == ("other", ())
     else:
@@ -220,4 +220,4 @@ def test_sensors_are_no_heads():
     names = ["base", "neck_pitch", "head_camera_frame", "head_hokuyo_frame"]
     kinds = [Kind.FIXED, Kind.HINGE, Kind.FIXED, Kind.FIXED]
     skeleton = poise.Skeleton.build(names, [-1, 0, 1, 1], kinds, axes=[(0, 1, 0)] * 4, offsets=np.eye(4, 3), up="z")
-    assert "head" not in poise.humanoid(skeleton).joints
+    assert "head" not in poise.find_roles(skeleton).joints

@@ -61,7 +61,7 @@ def test_every_leg_of_an_animal(name, copy):
     for pattern in PATTERNS:
         made = ANIMALS[name](pattern)
         skeleton = made.skeleton(**copy)
-        found = poise.humanoid(skeleton)
+        found = poise.find_roles(skeleton)
         assert found_legs(found) == leg_truth(made, skeleton), pattern
         assert broken_chains(skeleton, found) == []
         assert not any(role.startswith(tuple(SIDES)) for role in found.joints)
@@ -80,16 +80,16 @@ def test_legs_are_counted_from_the_front_whatever_their_order_in_the_file(name):
     place = {row: new for new, row in enumerate(order)}
     parents = [place.get(made.parents[row], -1) for row in order]
     skeleton = skeleton_of([made.names[row] for row in order], parents, [made.points[row] for row in order])
-    assert found_legs(poise.humanoid(skeleton)) == leg_truth(made, made.skeleton())
+    assert found_legs(poise.find_roles(skeleton)) == leg_truth(made, made.skeleton())
 
 
 def test_sides_and_positions_of_legs():
-    legs = poise.humanoid(insect().skeleton()).legs
+    legs = poise.find_roles(insect().skeleton()).legs
     assert [(leg.position, leg.side) for leg in legs] == [
         (at, side) for at in ("front", "mid", "hind") for side in SIDES
     ]
-    assert [leg.position for leg in poise.humanoid(spider().skeleton()).legs[::2]] == positions(4)
-    two = poise.humanoid(figure(CONVENTIONS["vrm"]).skeleton()).legs
+    assert [leg.position for leg in poise.find_roles(spider().skeleton()).legs[::2]] == positions(4)
+    two = poise.find_roles(figure(CONVENTIONS["vrm"]).skeleton()).legs
     assert [(leg.position, leg.side) for leg in two] == [("", "left"), ("", "right")]
 
 
@@ -99,14 +99,14 @@ def test_head_and_tail_tell_the_front_where_legs_are_only_numbered(turned):
     pairs = {"leg" + word: f"leg{i}" for i, word in enumerate(("FR", "FL", "MR", "ML", "HR", "HL"))}
     names = [f"{pairs[name[:5]]}_{row}" if name[:5] in pairs else name for row, name in enumerate(made.names)]
     skeleton = skeleton_of(names, made.parents, np.array(made.points) * [turned, 1.0, turned], up="y")
-    legs = poise.humanoid(skeleton).legs
+    legs = poise.find_roles(skeleton).legs
     found = [(leg.position, leg.side, leg.upper[:4]) for leg in legs]
     assert found[:2] == [("front", "left", "leg1"), ("front", "right", "leg0")]
     assert found[-2:] == [("hind", "left", "leg5"), ("hind", "right", "leg4")]
 
 
 def test_the_head_and_what_carries_the_legs_of_an_insect():
-    joints = poise.humanoid(insect().skeleton()).joints
+    joints = poise.find_roles(insect().skeleton()).joints
     assert joints == {"hips": "metathorax", "head": "head"}
 
 
@@ -120,7 +120,7 @@ def test_a_lost_leg_is_no_reason_for_a_wrong_one():
         [place.get(made.parents[row], -1) for row in keep],
         [made.points[row] for row in keep],
     )
-    found = poise.humanoid(skeleton)
+    found = poise.find_roles(skeleton)
     assert broken_chains(skeleton, found) == []
 
 
@@ -128,7 +128,7 @@ def test_a_lost_leg_is_no_reason_for_a_wrong_one():
 def test_helpers_in_and_beside_limbs_win_nothing(convention):
     for seed in range(8):
         skeleton, truth = helped(convention, seed)
-        found = poise.humanoid(skeleton)
+        found = poise.find_roles(skeleton)
         assert wrong_roles(found, truth) == {}, seed
         assert broken_chains(skeleton, found) == [], seed
         assert not set(found.missing) & set(truth), seed
@@ -139,7 +139,7 @@ def test_a_leaf_with_the_better_name_is_a_helper(leaf, role):
     made = figure(CONVENTIONS["mixamo without prefix"])
     with_leaf(made, leaf, role)
     skeleton, truth = ordered(made)
-    found = poise.humanoid(skeleton)
+    found = poise.find_roles(skeleton)
     assert found.joints[f"left{role}"] == truth[f"left{role}"]
     assert found.confidence[f"left{role}"] == 0.9
 
@@ -151,7 +151,7 @@ def test_a_leaf_is_not_taken_where_the_true_joint_has_no_name_that_says_anything
     made.names = [shins.get(name, name) for name in made.names]
     made.roles = {role: shins.get(name, name) for role, name in made.roles.items()}
     skeleton, truth = ordered(made)
-    found = poise.humanoid(skeleton)
+    found = poise.find_roles(skeleton)
     assert found.joints["leftLowerLeg"] == truth["leftLowerLeg"] == "q1"
     assert found.confidence["leftLowerLeg"] == 0.5
 
@@ -161,7 +161,7 @@ def test_a_foot_that_hangs_elsewhere_is_left_out_with_a_reason():
     for side in ("Left", "Right"):
         made.parents[made.names.index(f"{side}Foot")] = 0
     skeleton, _ = ordered(made)
-    found = poise.humanoid(skeleton)
+    found = poise.find_roles(skeleton)
     assert "leftFoot" not in found.joints
     assert found.left_out["leftFoot"] == "'LeftFoot' is not below 'LeftUpLeg', the leftUpperLeg"
     assert found.legs == ()
@@ -171,7 +171,7 @@ def test_a_foot_that_hangs_elsewhere_is_left_out_with_a_reason():
 def test_what_the_sidecar_says_against_the_tree_is_left_out_with_a_reason(data):
     rig = poise.load(data / "glb/mixamo_human_makehuman.glb")
     given_ = {"leftLowerLeg": "mixamorig:RightLeg"}
-    found = poise.humanoid(dataclasses.replace(rig, humanoid=given_, sidecar_roles=frozenset(given_)))
+    found = poise.find_roles(dataclasses.replace(rig, humanoid=given_, sidecar_roles=frozenset(given_)))
     assert "RightLeg" in found.left_out["leftLowerLeg"]
     assert found.joints.get("leftLowerLeg") in (None, "mixamorig:LeftLeg")
     assert broken_chains(rig.skeleton, found) == []
@@ -192,7 +192,7 @@ def test_every_humanoid_rolled_and_in_other_units(data, name, scale):
     rolled = poise.Skeleton.build(
         s.names, parents, s.kinds, offsets=offsets, rotations=own, axes=axes, up=s.up,
     )  # fmt: skip
-    known, found = expected(name), poise.humanoid(rolled)
+    known, found = expected(name), poise.find_roles(rolled)
     assert wrong_roles(found, known) == {}
     assert broken_chains(rolled, found) == []
 
@@ -221,7 +221,7 @@ def test_arms_at_rest_may_stand_out_or_hang(down, nameless):
         plain = {name: f"q{row}" for row, name in enumerate(made.names)}
         made.names = list(plain.values())
         made.roles = {role: plain[name] for role, name in made.roles.items()}
-    found = poise.humanoid(made.skeleton())
+    found = poise.find_roles(made.skeleton())
     assert found.joints == made.roles
 
 
@@ -233,7 +233,7 @@ def test_nonsense_names_with_a_twist_bone_in_line_are_left_out_not_guessed(role)
     made.names = list(plain.values())
     made.roles = {role: plain[name] for role, name in made.roles.items()}
     skeleton, truth = ordered(made)
-    found = poise.humanoid(skeleton)
+    found = poise.find_roles(skeleton)
     assert wrong_roles(found, truth) == {}
     assert broken_chains(skeleton, found) == []
 
@@ -245,7 +245,7 @@ LIMB_NAMES = st.sampled_from(["LeftUpLeg", "LeftLeg", "LeftFoot", "Tibia_L", "Le
 def test_any_tree_has_true_chains_only(rows):
     parents = [min(parent, row) - 1 for row, (parent, _, _) in enumerate(rows)]
     skeleton = skeleton_of([name for _, name, _ in rows], parents, [place for _, _, place in rows])
-    found = poise.humanoid(skeleton)
+    found = poise.find_roles(skeleton)
     assert broken_chains(skeleton, found) == []
     assert not set(found.left_out) & set(found.joints)
 
@@ -257,7 +257,7 @@ class TestFlat:
     )  # fmt: skip
 
     def test_roles_are_left_out_and_say_so(self):
-        found = poise.humanoid(self.FLAT)
+        found = poise.find_roles(self.FLAT)
         assert (dict(found.joints), found.legs, found.missing) == ({}, (), REQUIRED_BONES)
         assert found.left_out["leftFoot"].startswith("flat skeleton: no joint is another's parent; ")
 
@@ -266,9 +266,9 @@ class TestFlat:
             self.FLAT.chain("LeftUpLeg", "LeftFoot")
 
     def test_one_joint_is_not_flat_nor_is_a_chain(self):
-        assert poise.humanoid(poise.Skeleton.build(["a"], [-1], [Kind.BALL])).left_out == {}
+        assert poise.find_roles(poise.Skeleton.build(["a"], [-1], [Kind.BALL])).left_out == {}
         chain = poise.Skeleton.build(["a", "b", "c"], [-1, 0, 1], [Kind.BALL, Kind.FIXED, Kind.BALL])
-        assert poise.humanoid(chain).left_out == {}
+        assert poise.find_roles(chain).left_out == {}
 
     def test_info_says_so(self, data):
         text = run("info", data / "glb/hand_left_webxr.glb").stdout

@@ -28,7 +28,7 @@ def in_another_guise(rig, *, seed=3, scale=1.0, up="y", names=None, says_up=True
         offsets.append(rotations.rotate(back, points[row] - (points[parent] if parent >= 0 else 0.0)))
     kinds = [Kind.FIXED if kind == Kind.FIXED else Kind.BALL for kind in s.kinds]
     called = list(s.names) if names is None else names
-    known = poise.humanoid(rig).joints
+    known = poise.find_roles(rig).joints
     roles = {} if names is None else {role: called[s.index(joint)] for role, joint in known.items()}
     return poise.Skeleton.build(
         called, s.parents.tolist(), kinds, offsets=np.array(offsets), rotations=np.array(own),

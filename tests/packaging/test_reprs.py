@@ -10,7 +10,6 @@ import pytest
 import poise
 from poise.io import samples
 from poise.model.limits import LIMIT_CLASSES
-from poise.model.rig_roles import search_roles as roles_of
 from poise.problem.goals import GOAL_CLASSES
 
 MOST_LINES, MOST_LETTERS = 6, 400
@@ -27,12 +26,12 @@ def values():
     walk, rest, bones = rig.clips[0], rig.rest, rig.skeleton
     hand = poise.Position("LeftHand", np.zeros((500, 3)), root="LeftArm")
     planted = poise.plant_feet(walk, poise.Terrain.heightmap(samples.path("hills.npz")), rig=rig)
-    roles = poise.humanoid(rig)
+    roles = poise.find_roles(rig)
     turns = np.tile([1.0, 0, 0, 0], (500, 1))
     return [
         rig, arm, rig.skins[0], bones, bones["Hips"], bones["Hips"].kind, rest, walk.poses, rest.world,
         walk.poses.local, rest.world["Hips"], walk, walk.poses, *walk.tracks[:1], roles, *roles.legs[:1],
-        roles_of(rig), planted, planted.report,
+        poise.Effort(joints=tuple(range(2, 500))), planted, planted.report,
         planted.contacts, planted.soles, poise.Thresholds(), planted.terrain,
         poise.Grounder(walk, planted.terrain), poise.masses(rig)["Hips"],
         poise.Motor(2.5, 87.0, poise.SafetyController(k_velocity=10.0)), poise.SafetyController(),

@@ -57,7 +57,7 @@ def test_the_face_of_every_figure_looks_at_the_target(data, name):
     rig = load(data, name)
     looks = np.array(LOOKS.get(name, (0, 0, 1)), dtype=np.float64)
     up = np.array((0.0, 0.0, 1.0) if "zup" in name else (0.0, 1.0, 0.0))
-    head = poise.humanoid(rig).joints["head"]
+    head = poise.find_roles(rig).joints["head"]
     assert np.degrees(face_angles(rig.rest, looks, head, around(looks, up)).max()) < 2.0
 
 
@@ -254,7 +254,7 @@ def test_it_is_found_once(monkeypatch):
 
     skeleton = rolled(9)
     requested = []
-    monkeypatch.setattr(roles, "search_skeleton", lambda given: requested.append(given) or poise.humanoid(given))
+    monkeypatch.setattr(roles, "search_skeleton", lambda given: requested.append(given) or poise.find_roles(given))
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("leftHand", (0.4, 1.2, 0.3)), natural=False)
     assert requested == []

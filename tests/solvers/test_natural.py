@@ -96,7 +96,7 @@ class TestArms:
 class TestLegs:
     def test_a_raised_foot_brings_the_knee_forward(self):
         straight = poise.load(samples.path("humanoid.bvh"))
-        joints = poise.humanoid(straight).joints
+        joints = poise.find_roles(straight).joints
         leg = [joints[f"left{part}"] for part in ("UpperLeg", "LowerLeg", "Foot")]
         at = straight.rest.world[leg[2]].positions
         size = np.linalg.norm(straight.rest.world[leg[0]].positions - at)
@@ -193,7 +193,7 @@ class TestWholeFigures:
     def test_clips_with_translations_frame_by_frame(self):
         walk = FIGURE
         clip = walk.clips[0]
-        joints = poise.humanoid(walk).joints
+        joints = poise.find_roles(walk).joints
         goal = poise.Position(
             joints["leftHand"], clip.poses.world[joints["head"]].positions + np.array([0.1, -0.1, 0.25])
         )
@@ -298,7 +298,7 @@ def test_all_that_solve_take_it():
     assert shown.reached
     assert np.degrees(turned(shown, "LeftShoulder")) < 1e-6
     clip = FIGURE
-    joints = poise.humanoid(clip).joints
+    joints = poise.find_roles(clip).joints
     over = poise.Position(joints["leftHand"], clip.rest.world[joints["leftHand"]].positions + 0.2 * UP + 0.2 * FORWARD)
     assert poise.bake(clip.clips[0], over).result.natural
     assert not poise.bake(clip.clips[0], over, natural=False).result.natural

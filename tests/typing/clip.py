@@ -24,7 +24,9 @@ print(clip.name, len(clip), clip.times[-1], pose.world.positions.shape, pose.q[:
 
 half = clip.resample(clip.fps / 2)
 print(
-    half.fps, half.poses[0].blend(half.poses[1], 0.5).q.shape, [leg.name for leg in poise.humanoid(clip.skeleton).legs]
+    half.fps,
+    half.poses[0].blend(half.poses[1], 0.5).q.shape,
+    [leg.name for leg in poise.find_roles(clip.skeleton).legs],
 )
 fitted = poise.fit(walk.skeleton, walk.poses.world.positions, fps=30)
 print(fitted, np.abs(fitted.poses.world.positions - walk.poses.world.positions).max())

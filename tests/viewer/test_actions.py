@@ -222,7 +222,7 @@ class TestAnatomical:
         assert on.mode == "limits"
         before, after = document.skeleton.limits, on.skeleton.limits
         assert [limit for limit in before if limit] == [new for old, new in zip(before, after, strict=True) if old]
-        people = poise.humanoid(document.rig).limits()
+        people = poise.find_roles(document.rig).limits()
         assert {name for name in people if document.skeleton[name].limit is None} == {
             name for name, old, new in zip(on.skeleton.names, before, after, strict=True) if new and not old
         }

@@ -9,4 +9,4 @@ from collections.abc import Callable
 from typing import Any
 
 draw_result: Callable[..., None]  # poise.plot.draw_result, for Result.plot
-find_roles: Callable[[Any], Any]  # poise.humanoid, for Rig.roles
+find_roles: Callable[[Any], Any]  # poise.find_roles, for Rig.roles

@@ -43,10 +43,11 @@ from poise.ground.plant import Planted, load_clip_contacts, lock_feet, plant_fee
 from poise.ground.terrain.words import FORMS
 from poise.io.files import build_sidecar_path, is_file, write_atomically
 from poise.io.registry import ALL_CLIPS, build_clip_paths, load, save
+from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
 from poise.model.rig import Rig
-from poise.model.rig_roles import search_roles
-from poise.model.roles import Leg, Roles
+from poise.model.rig_roles import find_roles
+from poise.model.roles import Leg
 
 # --- Foot planting of one clip, or of every clip of a file -----------------------------------------------------------
 
@@ -253,7 +254,7 @@ def write_report(planted: Planted, outputs: OutputPaths) -> None:
 def _print_report(planted: Planted, rig: Rig, notes: list[str]) -> None:
     """Print the report, the joints of each leg, and notes."""
     say(*str(planted.report).split("\n"))
-    roles = search_roles(rig)
+    roles = find_roles(rig)
     for leg in planted.figure.legs:
         say(_format_leg(leg, roles))
     for regression in planted.report.worse:

@@ -21,13 +21,14 @@ from poise.io.markers import Markers, load_markers
 from poise.io.registry import MARKER_FORMATS, load
 from poise.maths.arrays import Bools, Floats
 from poise.maths.units import build_units
+from poise.model.anatomy.roles import Roles
 from poise.model.joint_tree import FLAT_MESSAGE, MIN_LIMB_JOINTS
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.rig_roles import search_roles
-from poise.model.roles import Leg, Roles
+from poise.model.rig_roles import find_roles
+from poise.model.roles import Leg
 from poise.model.roles.bone_names import BONES, FINGER_BONES, SIDES
 from poise.model.roles.gaze_direction import find_gaze
 from poise.model.skeleton import Kind, Skeleton
@@ -432,7 +433,7 @@ def info(
 
 def build_json(rig: Rig, file: Path) -> dict[str, Any]:
     """Build the JSON document of a rig."""
-    skeleton, roles = rig.skeleton, search_roles(rig)
+    skeleton, roles = rig.skeleton, find_roles(rig)
     return {
         "file": str(file),
         "nq": skeleton.nq,
@@ -489,7 +490,7 @@ def _convert_open_end(end: float) -> float | None:
 
 def format_lines(rig: Rig, file: Path) -> list[str]:
     """Format the description of a rig."""
-    skeleton, roles = rig.skeleton, search_roles(rig)
+    skeleton, roles = rig.skeleton, find_roles(rig)
     kind_counts = {kind: int((skeleton.kinds == kind).sum()) for kind in Kind}
     kinds_text = ", ".join(f"{count} {kind.name.lower()}" for kind, count in kind_counts.items() if count)
     heading = (

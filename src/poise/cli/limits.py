@@ -21,7 +21,6 @@ from poise.io.sidecar import append_limits, read_sidecar_text
 from poise.maths.units import build_units
 from poise.model.anatomy.joint_limits import JointLimit
 from poise.model.rig import Rig
-from poise.model.rig_roles import humanoid
 from poise.model.skeleton import Kind
 
 _SIDECAR_HEADER = (
@@ -88,7 +87,7 @@ def limits(
 def plan_change(rig: Rig, file: Path) -> SidecarChange:
     """Plan the sidecar of a file with anatomical limits added."""
     skeleton = rig.skeleton
-    joint_limits = humanoid(rig).explain_limits()
+    joint_limits = rig.roles.explain_limits()
     with_own_limit = tuple(
         entry.joint for entry in joint_limits if skeleton.limits[skeleton.index(entry.joint)] is not None
     )

@@ -27,7 +27,7 @@ from poise.maths.arrays import abbreviate, check_real
 from poise.model.clip import Clip, KeyedClip, find_frame_grid, measure_key_error
 from poise.model.pose import compute_local_transforms
 from poise.model.rig import Rig
-from poise.model.rig_roles import search_roles
+from poise.model.rig_roles import find_roles
 from poise.model.skeleton import Kind, Skeleton
 
 # --- Losses of a conversion, found by reading the file back ----------------------------------------------------------
@@ -382,7 +382,7 @@ def _find_up_axis(rig: Rig, requested: str | None) -> str | None:
     check_choice(requested or "y", "up", ("x", "y", "z"))
     if rig.skeleton.up is not None:
         return rig.skeleton.up
-    legs = search_roles(rig).legs
+    legs = find_roles(rig).legs
     if legs:
         return up_of_legs(rig.clips[0] if rig.clips and len(rig.clips[0].times) else rig.rest, legs)
     if requested is not None:

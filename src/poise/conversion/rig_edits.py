@@ -16,7 +16,7 @@ from poise.model.joints import Coupling, Motor, select_loops
 from poise.model.limits import Limit, Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Skin
-from poise.model.rig_roles import search_roles
+from poise.model.rig_roles import find_roles
 from poise.model.skeleton import Kind, Skeleton
 
 
@@ -297,9 +297,7 @@ def _format_root_names(skeleton: Skeleton, joint_indices: list[int]) -> str:
 def _find_character_root(rig: Rig, roots: list[int]) -> int:
     """Find the root of the only tree with hips."""
     skeleton = rig.skeleton
-    hip_roots = [
-        joint_index for joint_index in roots if "hips" in search_roles(_build_tree_rig(rig, joint_index)).joints
-    ]
+    hip_roots = [joint_index for joint_index in roots if "hips" in find_roles(_build_tree_rig(rig, joint_index)).joints]
     if len(hip_roots) == 1:
         return hip_roots[0]
     counts_text = f"{len(hip_roots)} of them have hips" if hip_roots else "none of them has hips"

@@ -20,7 +20,7 @@ order = "ZXY"
 x_deg = [-40, 50]              # and y_deg, z_deg; or x, y, z in radians; a missing one is free
 soft = 0.5                     # any limit may be soft: the weight of its cost
 
-[humanoid]                     # VRM 1.0 bone names: roles of joints, in place of those found by poise.humanoid
+[humanoid]                     # VRM 1.0 bone names: roles of joints, in place of those found by poise.find_roles
 hips = "Bip01"
 
 [contacts."walk"]              # foot contacts of the clip "walk" [s]: poise.ground.contact.contact_files

@@ -24,7 +24,7 @@ from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations,
 from poise.model.clip import Channel, Clip, KeyedClip
 from poise.model.pose import Pose, compute_local_transforms, compute_rest_local_transforms
 from poise.model.rig import Rig, Saveable
-from poise.model.rig_roles import search_roles
+from poise.model.rig_roles import find_roles
 from poise.model.roles.bone_names import BONES, FINGER_BONES, REQUIRED_BONES, SIDES
 from poise.model.skeleton import Kind, Skeleton
 
@@ -83,7 +83,7 @@ def find_t_pose(skeleton: Skeleton) -> TPose:
 
     UnsupportedError where a required role is unknown or the rest pose is not that of a standing humanoid.
     """
-    joints = {role: joint for role, joint in search_roles(skeleton).joints.items() if role not in _EYE_ROLES}
+    joints = {role: joint for role, joint in find_roles(skeleton).joints.items() if role not in _EYE_ROLES}
     missing_roles = [role for role in REQUIRED_BONES if role not in joints]
     if missing_roles:
         raise UnsupportedError(

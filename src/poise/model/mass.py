@@ -14,7 +14,7 @@ from poise.model.anatomy.rest_geometry import compute_body_frame, compute_rest_t
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
-from poise.model.roles.roles import find_confident_roles, find_roles
+from poise.model.roles.roles import find_confident_roles, find_joint_roles
 from poise.model.skeleton import Skeleton
 from poise.runtime.result_cache import get_or_compute
 
@@ -259,7 +259,7 @@ def _find_masses(skeleton: Skeleton) -> dict[str, BodyMass]:
     inertials: Mapping[str, tuple[float, _Point]] = getattr(skeleton.source, "inertials", {})
     if inertials:
         return {name: BodyMass(mass, centre) for name, (mass, centre) in inertials.items()}
-    roles, confident_roles = find_roles(skeleton), find_confident_roles(skeleton)
+    roles, confident_roles = find_joint_roles(skeleton), find_confident_roles(skeleton)
     try:
         segments = find_segment_masses(skeleton, {role: roles.joints[role] for role in confident_roles})
     except InputError as error:

@@ -20,7 +20,7 @@ from poise.model.skeleton import Skeleton
 from poise.runtime.immutable_values import FrozenValue
 
 if TYPE_CHECKING:
-    from poise.model.anatomy.humanoid import Humanoid
+    from poise.model.anatomy.roles import Roles
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +132,8 @@ class Rig(FrozenValue):
         return Pose(self.skeleton, self.skeleton.rest_q)
 
     @cached_property
-    def roles(self) -> Humanoid:
-        """The roles of the joints, the same as `poise.humanoid(rig)`. They are found at the first use."""
+    def roles(self) -> Roles:
+        """Roles of the joints. They are found at the first use."""
         return late_binding.find_roles(self)
 
     def clip(self, name: str) -> Clip:

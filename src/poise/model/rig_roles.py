@@ -8,59 +8,45 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from poise.errors import InputError
-from poise.model.anatomy.humanoid import Humanoid
+from poise.model.anatomy.roles import Roles
+from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES
 from poise.model.roles.character_tree import CharacterTree, Role
-from poise.model.roles.roles import Roles, compute_scaled_positions, search_skeleton, search_tree
+from poise.model.roles.roles import JointRoles, compute_scaled_positions, search_skeleton, search_tree
 from poise.model.skeleton import Kind, Skeleton
 
 
-def search_roles(rig: Rig | Skeleton) -> Roles:
+def find_roles(rig: Rig | Skeleton) -> Roles:
     """Find the roles of a character's joints.
 
     Parameters
     ----------
     rig
-        A rig, or a skeleton alone.
+        A skeleton without a rig; or a rig, which gives the same as `rig.roles`.
 
     Returns
     -------
     Roles
-        Sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and position at rest.
+        Roles from these sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and
+        position at rest. Its `limits()` are those of people.
     """
     if isinstance(rig, Skeleton):
-        return search_skeleton(rig)
+        return _add_skeleton(search_skeleton(rig), rig, ())
     if not isinstance(rig, Rig):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
+        raise InputError(f"find_roles() takes a Rig or a Skeleton, not a {type(rig).__name__}")
     index, sidecar = rig.skeleton.index, rig.sidecar_roles
     declared_roles = {
         role: Role(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
         for role, joint in rig.humanoid.items()
         if role in BONES
     }
-    return search_tree(_build_character_tree(rig), declared_roles)
+    return _add_skeleton(search_tree(_build_character_tree(rig), declared_roles), rig.skeleton, rig.clips)
 
 
-def humanoid(rig: Rig | Skeleton) -> Humanoid:
-    """Find the roles of a character's joints.
-
-    Parameters
-    ----------
-    rig
-        A rig, or a skeleton alone.
-
-    Returns
-    -------
-    Humanoid
-        Roles from these sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and
-        position at rest. Its `limits()` are those of people.
-    """
-    roles = search_roles(rig)
-    fields = {each.name: getattr(roles, each.name) for each in dataclasses.fields(roles)}
-    if isinstance(rig, Rig):
-        return Humanoid(**fields, skeleton=rig.skeleton, clips=rig.clips)
-    return Humanoid(**fields, skeleton=rig)
+def _add_skeleton(roles: JointRoles, skeleton: Skeleton, clips: tuple[Clip, ...]) -> Roles:
+    fields = {field.name: getattr(roles, field.name) for field in dataclasses.fields(roles)}
+    return Roles(**fields, skeleton=skeleton, clips=clips)
 
 
 def _build_character_tree(rig: Rig) -> CharacterTree:
@@ -122,7 +108,7 @@ def find_default_limbs(rig: Rig) -> tuple[DefaultLimb, ...]:
 
 def _find_role_limbs(rig: Rig) -> list[tuple[str, str, str]]:
     """Find arms and legs as name, first joint and tip. An animal on four legs or more has its legs only."""
-    roles_found = search_roles(rig)
+    roles_found = find_roles(rig)
     roles = roles_found.joints
     if roles_found.kind in ("quadruped", "multi-legged"):
         return [(f"{leg.name} foot", leg.upper, leg.foot) for leg in roles_found.legs]

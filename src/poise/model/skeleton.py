@@ -77,7 +77,7 @@ class Skeleton(JointTree):
     chains
         Named pairs (root, tip), from a sidecar.
     roles
-        VRM 1.0 bone names to joint names, from the sidecar and the file; see `poise.humanoid`. Not compared.
+        VRM 1.0 bone names to joint names, from the sidecar and the file; see `poise.find_roles`. Not compared.
     motors
         Drives by joint name. Not compared.
     faces

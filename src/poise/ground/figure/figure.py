@@ -14,12 +14,13 @@ from poise.calls.argument_checks import check_names as names_of
 from poise.errors import InputError, UnsupportedError, quote_value
 from poise.maths.arrays import Floats, check_real
 from poise.maths.vectors import find_z_up_rotation
+from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
 from poise.model.joint_tree import FLAT_MESSAGE
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.rig_roles import search_roles
-from poise.model.roles import Leg, Roles
+from poise.model.rig_roles import find_roles
+from poise.model.roles import Leg
 from poise.model.roles.roles import MIN_CONFIDENCE
 from poise.model.skeleton import Kind, Skeleton
 
@@ -77,7 +78,7 @@ def figure_of(
     """Find the legs of a clip's skeleton, which way is up, and how long a metre is.
 
     rig    whose roles say which joints are legs; the skeleton's own if None
-    legs   names of the legs to plant (`humanoid(rig).legs`); all of them if None
+    legs   names of the legs to plant (`rig.roles.legs`); all of them if None
     up     "y" or "z"; if None the file's word; else where the legs lead away from, over the clip or at rest
     metre  file units per metre; if None, the figure counts as 1.7 m tall, which its legs say: thigh and shin are 0.49
            of a person's height. A figure with a large head on short legs, or on four legs, is measured alike
@@ -86,7 +87,7 @@ def figure_of(
     is.
     """
     skeleton = clip.skeleton
-    roles = search_roles(skeleton if rig is None else rig)
+    roles = find_roles(skeleton if rig is None else rig)
     chosen = _chosen(roles, legs)
     for leg in chosen:
         _check_joints(skeleton, leg)

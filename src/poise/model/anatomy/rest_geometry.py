@@ -13,7 +13,7 @@ from poise.maths.rotations import about, rotate, rotation_between, rotation_part
 from poise.maths.vectors import normalise, remove_component, snap_to_axis
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
-from poise.model.roles.roles import MIN_CONFIDENCE, Roles, find_roles
+from poise.model.roles.roles import MIN_CONFIDENCE, JointRoles, find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
 
@@ -577,7 +577,7 @@ def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
 # and elbows from the line of the bone above; feet from a sole perpendicular to the shin. Trunk, neck, head, clavicles,
 # hands and toes have different curves in every rig, so their zero is their rest.
 #
-# Example: `knee = find_joint_axes(skeleton)[poise.humanoid(rig).joints["leftLowerLeg"]]`,
+# Example: `knee = find_joint_axes(skeleton)[rig.roles.joints["leftLowerLeg"]]`,
 # then `np.cross(knee.flexion_axis, knee.bone)` is the motion of the foot when the knee bends, in the world at rest.
 
 
@@ -585,7 +585,7 @@ def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
 _MIN_TRUNK_COSINE = 0.3
 
 
-def find_confident_joints(roles: Roles) -> dict[str, str]:
+def find_confident_joints(roles: JointRoles) -> dict[str, str]:
     """Map confident roles to joint names. Confident means a confidence of 0.8 or more.
 
     A foot detached from its leg (an IK bone) has the key "leftFoot apart": the shin ends there.
@@ -609,7 +609,7 @@ def find_joint_axes(skeleton: Skeleton, joints: Mapping[str, str] | None = None)
     InputError
         For unknown thighs or upper arms, and for a rest pose without recognizable body directions.
     """
-    role_joints = find_confident_joints(find_roles(skeleton)) if joints is None else dict(joints)
+    role_joints = find_confident_joints(find_joint_roles(skeleton)) if joints is None else dict(joints)
     return get_or_compute(
         skeleton, "anatomical axes", tuple(role_joints.items()), lambda: _compute_axes(skeleton, role_joints)
     )
@@ -620,7 +620,7 @@ def find_body_frame(skeleton: Skeleton, joints: Mapping[str, str] | None = None)
 
     The result is cached; `joints` and errors are those of `find_joint_axes`.
     """
-    role_joints = find_confident_joints(find_roles(skeleton)) if joints is None else dict(joints)
+    role_joints = find_confident_joints(find_joint_roles(skeleton)) if joints is None else dict(joints)
     return get_or_compute(
         skeleton, "stance", tuple(role_joints.items()), lambda: compute_body_frame(skeleton, role_joints)
     )

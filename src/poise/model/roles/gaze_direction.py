@@ -14,7 +14,7 @@ from poise.model.joint_tree import JointTree
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.character_tree import CharacterTree
 from poise.model.roles.limb_structure import find_facing
-from poise.model.roles.roles import Leg, Roles, build_character_tree, find_roles
+from poise.model.roles.roles import JointRoles, Leg, build_character_tree, find_joint_roles
 from poise.runtime.result_cache import get_or_compute
 
 # default gaze: +z of the joint's own frame
@@ -47,7 +47,7 @@ def find_gaze(skeleton: JointTree, row: int) -> GazeDirection:
 
 
 def _compute_gaze(skeleton: JointTree, row: int) -> GazeDirection:
-    roles = find_roles(skeleton)
+    roles = find_joint_roles(skeleton)
     if "head" not in roles.joints:
         return GazeDirection(DEFAULT_GAZE_AXIS, "+z of the joint: no head is known", is_known=False)
     head_row = skeleton.index(roles.joints["head"])
@@ -64,7 +64,7 @@ def _compute_gaze(skeleton: JointTree, row: int) -> GazeDirection:
     return GazeDirection((x, y, z), reason)
 
 
-def _find_face_direction(tree: CharacterTree, roles: Roles) -> tuple[Floats | None, str]:
+def _find_face_direction(tree: CharacterTree, roles: JointRoles) -> tuple[Floats | None, str]:
     """Find the forward direction (3,) of a character at rest.
 
     It is a unit vector in the world or None; also return the reason.
@@ -87,7 +87,7 @@ def _find_face_direction(tree: CharacterTree, roles: Roles) -> tuple[Floats | No
     return None, "the rest pose does not show the facing direction"
 
 
-def _list_legs(roles: Roles) -> Sequence[Leg]:
+def _list_legs(roles: JointRoles) -> Sequence[Leg]:
     return roles.legs or roles.apart
 
 
@@ -102,7 +102,9 @@ def _find_up(tree: CharacterTree, leg_rows: list[list[int]]) -> Floats | None:
     return up if abs(float(up[0])) < float(np.linalg.norm(up[1:])) else None
 
 
-def _list_cues(tree: CharacterTree, roles: Roles, leg_rows: list[list[int]], up: Floats) -> list[tuple[Floats, str]]:
+def _list_cues(
+    tree: CharacterTree, roles: JointRoles, leg_rows: list[list[int]], up: Floats
+) -> list[tuple[Floats, str]]:
     """List the forward cues, the most reliable first."""
     points, find_row = tree.positions, tree.skeleton.index
     cues: list[tuple[Floats, str]] = []
@@ -125,7 +127,7 @@ def _list_cues(tree: CharacterTree, roles: Roles, leg_rows: list[list[int]], up:
     return cues + [(np.cross(lateral, up), "left and right") for lateral in _list_lateral_vectors(tree, roles)]
 
 
-def _list_lateral_vectors(tree: CharacterTree, roles: Roles) -> list[Floats]:
+def _list_lateral_vectors(tree: CharacterTree, roles: JointRoles) -> list[Floats]:
     """List the vectors across hips and shoulders. They point from right to left."""
     points, find_row = tree.positions, tree.skeleton.index
     joint_pairs = [
@@ -143,7 +145,7 @@ def _list_lateral_vectors(tree: CharacterTree, roles: Roles) -> list[Floats]:
     return lateral_vectors
 
 
-def _align_forward(tree: CharacterTree, roles: Roles, forward: Floats, up: Floats) -> Floats:
+def _align_forward(tree: CharacterTree, roles: JointRoles, forward: Floats, up: Floats) -> Floats:
     """Align the forward direction with hips and file axis. Feet may point aside."""
     for lateral in _list_lateral_vectors(tree, roles):
         perpendicular = np.cross(lateral, up)

@@ -234,30 +234,10 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Roles:
-    """Roles of a character's joints.
+class JointRoles:
+    """Roles of a character's joints, without the joints themselves.
 
-    Parameters
-    ----------
-    joints
-        Roles (VRM 1.0 bone names: "hips", "leftUpperLeg") to joint names. Limbs are chains: thigh above shin above
-        foot, upper arm above lower arm above hand.
-    confidence
-        Confidence of each role, 0 to 1: 1 where the sidecar or the file declares it, 0.9 for names of a known
-        convention, 0.8 for clear names, less for names with unknown words and for roles from structure only.
-    reasons
-        A short clause for each role.
-    legs
-        The legs reaching the ground, each of them a chain.
-    kind
-        "humanoid" (two legs and two arms), "quadruped", "multi-legged" (six legs or more) or "other".
-    missing
-        The roles not found, of the 15 of every humanoid.
-    left_out
-        Rejected roles with the reason: 'Foot.L' is not below 'Shin.L', ...
-    apart
-        Legs with a detached foot elsewhere in the tree (IK bones). They are no chains and have no role for that foot;
-        planting moves the foot and bends the leg to it.
+    `poise.Roles` describes the fields, and adds the skeleton.
     """
 
     __repr__ = format_fields
@@ -272,7 +252,7 @@ class Roles:
     apart: tuple[Leg, ...] = ()
 
 
-def search_tree(tree: CharacterTree, declared_roles: dict[str, Role]) -> Roles:
+def search_tree(tree: CharacterTree, declared_roles: dict[str, Role]) -> JointRoles:
     """Find the roles of a character's joints.
 
     Sources, the most reliable first: declared roles, names, structure and position at rest.
@@ -297,7 +277,7 @@ def search_tree(tree: CharacterTree, declared_roles: dict[str, Role]) -> Roles:
 
 def _build_quadruped(
     tree: CharacterTree, structure: limb_structure.LimbStructure, declared_roles: dict[str, Role]
-) -> Roles:
+) -> JointRoles:
     rows_by_leg = leg_roles.find_quadruped_legs(tree, structure)
     roles = _add_trunk(tree, leg_roles.map_to_biped(rows_by_leg), leg_roles.STANDING_CONFIDENCE)
     roles = {role: role_joint for role, role_joint in roles.items() if not is_limb_role(role)}
@@ -306,7 +286,7 @@ def _build_quadruped(
 
 def _build_multiped(
     tree: CharacterTree, limbs: tuple[list[int], ...], up: Floats, declared_roles: dict[str, Role]
-) -> Roles:
+) -> JointRoles:
     rows_by_leg = leg_roles.find_multiped_legs(tree, limbs, up)
     roles = _overlay_roles(leg_roles.find_multiped_trunk(tree, limbs, NameReader(tree).confidence), declared_roles)
     if not rows_by_leg:
@@ -319,7 +299,7 @@ def _build_biped(
     name_reader: NameReader,
     structure: limb_structure.LimbStructure,
     declared_roles: dict[str, Role],
-) -> Roles:
+) -> JointRoles:
     limb_roles = _overlay_roles(
         name_reader.find_limbs(),
         {role: role_joint for role, role_joint in declared_roles.items() if is_limb_role(role)},
@@ -444,10 +424,10 @@ def _assemble_roles(
     kind: str,
     rejection_reasons: Mapping[str, str] | None = None,
     detached_legs: Iterable[Leg] = (),
-) -> Roles:
+) -> JointRoles:
     names = tree.skeleton.names
     ordered_roles = {role: roles[role] for role in BONES if role in roles}
-    return Roles(
+    return JointRoles(
         joints={role: names[role_joint.row] for role, role_joint in ordered_roles.items()},
         confidence={role: role_joint.confidence for role, role_joint in ordered_roles.items()},
         reasons={role: role_joint.reason for role, role_joint in ordered_roles.items()},
@@ -468,7 +448,7 @@ MIN_CONFIDENCE = 0.8
 _ROLE_NAMES = frozenset(BONES)
 
 
-def search_skeleton(skeleton: JointTree) -> Roles:
+def search_skeleton(skeleton: JointTree) -> JointRoles:
     """Find the roles of a skeleton's joints. Declared roles are those of its file and sidecar."""
     declared_joints = {role: joint for role, joint in skeleton.roles.items() if role in BONES and joint in skeleton}
     declared_roles = {
@@ -477,7 +457,7 @@ def search_skeleton(skeleton: JointTree) -> Roles:
     return search_tree(build_character_tree(skeleton), declared_roles)
 
 
-def find_roles(skeleton: JointTree) -> Roles:
+def find_joint_roles(skeleton: JointTree) -> JointRoles:
     """Find the roles of a skeleton's joints, cached."""
     return get_or_compute(skeleton, "roles", None, lambda: search_skeleton(skeleton))
 
@@ -486,11 +466,11 @@ def find_joint_by_role(skeleton: JointTree, name: object) -> int | None:
     """Find the row of a role's joint, or None. The role must be confident; None also for a name that is no role."""
     if not isinstance(name, str) or name not in _ROLE_NAMES:
         return None
-    roles = find_roles(skeleton)
+    roles = find_joint_roles(skeleton)
     return skeleton.index(roles.joints[name]) if roles.confidence.get(name, 0.0) >= MIN_CONFIDENCE else None
 
 
 def find_confident_roles(skeleton: JointTree) -> list[str]:
     """Find the roles usable as joint names."""
-    roles = find_roles(skeleton)
+    roles = find_joint_roles(skeleton)
     return [role for role in roles.joints if roles.confidence[role] >= MIN_CONFIDENCE]

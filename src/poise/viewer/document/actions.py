@@ -22,7 +22,7 @@ from poise.model.anatomy.joint_limits import LIMIT_SOURCE
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist, find_hinge_axis, unit_axis
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.rig_roles import humanoid, search_roles
+from poise.model.rig_roles import find_roles
 from poise.model.skeleton import Kind
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.option_parsing import list_parameters
@@ -199,7 +199,7 @@ def _find_human_limits(rig: Rig) -> dict[str, Limit] | str:
 
     def find_limits() -> dict[str, Limit] | str:
         try:
-            return humanoid(rig).limits()
+            return rig.roles.limits()
         except PoiseError as error:
             return str(error)
 
@@ -571,7 +571,7 @@ def switch_planting(document: Document, args: dict[str, Any]) -> Document:
     is_on = read_bool(args, "on")
     if is_on and document.clip_name is None:
         raise InputError("there is no clip whose feet could be planted: choose one first")
-    roles = search_roles(document.rig) if is_on else None
+    roles = find_roles(document.rig) if is_on else None
     if roles is not None and not (roles.legs or roles.apart):
         raise UnsupportedError(
             "this skeleton has no legs that can be told: name them in the sidecar's [humanoid] table"

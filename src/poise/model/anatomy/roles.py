@@ -13,7 +13,7 @@ from poise.model.anatomy.rest_geometry import find_confident_joints, find_joint_
 from poise.model.clip import Clip
 from poise.model.limits import Limit
 from poise.model.roles.bone_names import REQUIRED_BONES
-from poise.model.roles.roles import MIN_CONFIDENCE, Roles
+from poise.model.roles.roles import MIN_CONFIDENCE, JointRoles
 from poise.model.skeleton import Kind, Skeleton
 
 _REQUIRED_ROLES = tuple(
@@ -22,13 +22,32 @@ _REQUIRED_ROLES = tuple(
 
 
 @dataclass(frozen=True)
-class Humanoid(Roles):
-    """Roles of a character's joints, with human joint limits. `humanoid` returns it.
+class Roles(JointRoles):
+    """Roles of a character's joints, with human joint limits.
+
+    `rig.roles` has those of a rig; `find_roles` finds those of a skeleton.
 
     Parameters
     ----------
-    joints, confidence, reasons, legs, kind, missing, left_out, apart
-        As for Roles.
+    joints
+        Roles (VRM 1.0 bone names: "hips", "leftUpperLeg") to joint names. Limbs are chains: thigh above shin above
+        foot, upper arm above lower arm above hand.
+    confidence
+        Confidence of each role, 0 to 1: 1 where the sidecar or the file declares it, 0.9 for names of a known
+        convention, 0.8 for clear names, less for names with unknown words and for roles from structure only.
+    reasons
+        A short clause for each role.
+    legs
+        The legs reaching the ground, each of them a chain.
+    kind
+        "humanoid" (two legs and two arms), "quadruped", "multi-legged" (six legs or more) or "other".
+    missing
+        The roles not found, of the 15 of every humanoid.
+    left_out
+        Rejected roles with the reason: 'Foot.L' is not below 'Shin.L', ...
+    apart
+        Legs with a detached foot elsewhere in the tree (IK bones). They are no chains and have no role for that foot;
+        planting moves the foot and bends the leg to it.
     skeleton
         The skeleton of these joints. Not compared.
     clips
@@ -93,7 +112,7 @@ class Humanoid(Roles):
             raise InputError(f"{message} them, and its file gives their ranges")
         return compute_joint_limits(self.skeleton, find_joint_axes(self.skeleton, joints).values(), self.clips)
 
-    explained: ClassVar[Any] = make_alias("Humanoid.explained", explain_limits)
+    explained: ClassVar[Any] = make_alias("Roles.explained", explain_limits)
 
     def _describe_missing(self, missing: list[str]) -> str:
         """List the missing roles and the uncertain joints."""
