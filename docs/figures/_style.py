@@ -25,7 +25,7 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# Okabe and Ito 2008: told apart by colour-blind readers, and of different greys on paper.
+# Okabe and Ito 2002: told apart by colour-blind readers, and of different greys on paper.
 BLUE, RED, GREEN, PINK = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 ORANGE, SKY, BLACK = "#e69f00", "#56b4e9", "#000000"
 COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)

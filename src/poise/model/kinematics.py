@@ -29,7 +29,7 @@ from poise.runtime.result_cache import get_or_compute
 # (tr(Q) I - Q) w = axial(N Q - (N Q)^T)
 #
 # which is L g where L and M are rotations. It is the antisymmetric part of dM = dQ R + Q dR; for the decomposition see
-# N. J. Higham, "Functions of Matrices", SIAM 2008, chapter 8.
+# N. J. Higham, "Functions of Matrices: Theory and Computation", SIAM 2008, chapter 8.
 
 
 # smallest absolute determinant to divide by

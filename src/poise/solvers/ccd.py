@@ -2,7 +2,7 @@
 
 Each joint rotates to bring the tip as near to the target as it can.
 
-Wang and Chen, "A combined optimization method for solving the inverse kinematics problem of mechanical
+Wang and Chen, "A combined optimization method for solving the inverse kinematics problems of mechanical
 manipulators", IEEE Trans. Robotics and Automation 7(4), 1991; the hinge step in closed form is their
 equation for one joint, also for orientations. Every step lowers the error or leaves it, also at a limit.
 Where sweeps converge slowly, damped Gauss-Newton steps of all joints at once take over.
@@ -65,8 +65,9 @@ class CCD:
         side: no single joint can bring the tip of a straight chain nearer to a target on the chain's own line. 0
         switches it off.
     hinge
-        "exact" takes the angle of least error, in closed form and within the hinge's range. "project" is the classic
-        method for a Position: rotate freely, rotate the hinge axis back, read the angle, clamp it.
+        "exact" takes the angle of least error, in closed form and within the hinge's range: the classic step. "project"
+        is the step of many game programs, for a Position: rotate freely, rotate the hinge axis back, read the angle,
+        clamp it.
     max_turn
         [rad] Largest rotation of a joint in one step (damping); inf is no bound. Below pi there are no pattern moves,
         and with hinge="project" there is no finish.
@@ -85,16 +86,17 @@ class CCD:
     direction joints or `max_turn`, the chain is straightened towards them in closed form.
 
     Each step lowers `p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2`, or leaves it: p, o and d are the squared
-    weights of the goals, `|t - e|` the distance in units of the chain's size (the power of two above its longest bone),
-    a the remaining angle of the rotation and b that of the direction. Hinges and slides take the exact minimiser
-    inside their range. A ball joint takes the exact rotation (Davenport 1968); where moving it back inside its
-    SwingTwist or EulerBox would raise the error, the step is halved up to three times, or not taken.
+    weights of the goals, `|t - e|` the distance in units of the chain's size (the smallest power of two not below the
+    largest coordinate of an offset), a the remaining angle of the rotation and b that of the direction. Hinges and
+    slides take the exact minimiser inside their range. A ball joint takes the exact rotation (Davenport 1968); where
+    moving it back inside its SwingTwist or EulerBox would raise the error, the step is halved up to three times, or not
+    taken.
 
     `CCD(order="tip-first", bend=0, finish=False)` is the classic form.
 
     References
     ----------
-    Wang and Chen, "A combined optimization method for solving the inverse kinematics problem of mechanical
+    Wang and Chen, "A combined optimization method for solving the inverse kinematics problems of mechanical
     manipulators", IEEE Trans. Robotics and Automation 7(4), 1991.
     """
 
@@ -206,7 +208,7 @@ class CCD:
         uses_point_kernel = self._can_use_point_kernel(problem, chain)
         if self.hinge == "project" and not uses_point_kernel:
             raise UnsupportedError(
-                'hinge="project" is the classic form for a Position: without stiffness, a window, or direction_joints'
+                'hinge="project" is for a Position only: without stiffness, a window, or direction_joints'
             )
         max_distance, max_chord = chain.convert_tolerance(tolerance)
         default_restarts = 0 if self.order == "tip-first" else 8 if _is_point_only(problem, chain) else 32

@@ -1,8 +1,8 @@
 """Damped least squares: each step minimizes the error and its own length.
 
-Step: dq = J^T (J J^T + l I)^-1 e. Constant l: Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986; Nakamura
-and Hanafusa, the same year. l proportional to the squared error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans.
-Robotics 27(5), 2011. The latter is stable far from the goal and converges quadratically near it.
+Step: dq = J^T (J J^T + l I)^-1 e. Constant l: Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986. l
+proportional to the squared error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans. Robotics 27(5), 2011. The latter
+is stable far from the goal and converges quadratically near it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class DampedLeastSquares(JacobianMethod):
     damping
         "error": the damping l is proportional to the squared error. "constant": it stays the same.
     amount
-        `l / |e|^2` with damping="error", l with damping="constant"; lengths are in units of the rig's size. More
-        damping is slower and more stable. None: 0.04 and 0.01.
+        `l / |e|^2` with damping="error", l with damping="constant". The unit of length is the smallest power of two
+        not below the largest coordinate of an offset. More damping is slower and more stable. None: 0.04 and 0.01.
 
     Notes
     -----

@@ -3,8 +3,9 @@
 Joints are dragged as points, from the tip at its target, then from the base.
 
 Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
-2011; with limits Aristidou, Chrysanthou and Lasenby, Computer Animation and Virtual Worlds 27(1), 2016. Rotations are
-computed once, at the end, so bone lengths are those of the skeleton.
+2011; with limits Aristidou, Chrysanthou and Lasenby, Computer Animation and Virtual Worlds 27(1), 2016. Rotations of
+balls without limits are computed once, at the end; with hinges or limits both passes rotate each bone within its joint.
+So bone lengths are those of the skeleton.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class FABRIK:
     """Forward and backward reaching for Position goals. It moves ball joints and hinges within their limits.
 
     The joints are points: one pass drags them from the tip at its target towards the base, the next one from the base
-    back out. Rotations are computed once, at the end.
+    back out. Rotations of balls without limits are computed once, at the end; with hinges or limits both passes rotate
+    each bone within its joint.
 
     Parameters
     ----------

@@ -44,9 +44,9 @@ class JacobianTranspose(JacobianMethod):
         "analytic", or "numeric": central differences of the residual, with three degrees of freedom for each ball.
         "numeric" costs two more forward kinematics for each degree of freedom.
     step
-        "optimal": the best factor for linearized goals, `e . J J^T e / |J J^T e|^2`. "adaptive": the classic factor,
-        multiplied by 7 after the error fell and divided by 7 after it rose. Steps raising the error are undone, and
-        count. "adaptive" needs five to ten times as many steps.
+        "optimal": the best factor for linearized goals, `e . J J^T e / |J J^T e|^2`. "adaptive": a factor of
+        0.02 at first, multiplied by 7 after the error fell and divided by 7 after it rose. Steps raising the error are
+        undone, and count. "adaptive" needs five to ten times as many steps.
 
     Notes
     -----
@@ -56,8 +56,7 @@ class JacobianTranspose(JacobianMethod):
     References
     ----------
     Wolovich and Elliott, "A computational technique for inverse kinematics", CDC 1984. The optimal factor: Buss,
-    "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods", 2004,
-    equation 8.
+    "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods", 2004.
     """
 
     iterations: int = 2000

@@ -21,7 +21,7 @@ from poise.io.files import write_atomically
 from poise.maths.arrays import Floats
 from poise.plot.drawing import encode_figure, open_canvas
 
-# Okabe and Ito 2008: distinguishable for colour-blind readers and in grey print.
+# Okabe and Ito 2002: distinguishable for colour-blind readers and in grey print.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "*")
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))

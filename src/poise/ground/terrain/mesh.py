@@ -111,7 +111,7 @@ def _columns(normals: Floats) -> Normal:
 
 
 def _meeting(table: Floats, origins: Floats, directions: Floats) -> Floats:
-    """Distances (k,) at which rays meet their triangle, infinite where they do not (Moller, Trumbore, JGT 2, 1997).
+    """Distances (k,) at which rays meet their triangle, infinite where they do not (Möller, Trumbore, JGT 2, 1997).
 
     Rows are: first corner, the two sides from it, their cross product, the longest side. A ray that starts on the
     triangle to rounding meets it there.
