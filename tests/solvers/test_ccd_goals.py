@@ -221,7 +221,7 @@ def test_the_growing_window_moves_the_base_least():
 
 def test_projected_hinges_are_for_a_lone_position():
     s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3)
-    with pytest.raises(poise.UnsupportedError, match="classic form"):
+    with pytest.raises(poise.UnsupportedError, match="only a Position"):
         poise.solve(rest(s), Orientation("tip", [1, 0, 0, 0]), solver=CCD(hinge="project"))
 
 

@@ -208,7 +208,7 @@ class CCD:
         uses_point_kernel = self._can_use_point_kernel(problem, chain)
         if self.hinge == "project" and not uses_point_kernel:
             raise UnsupportedError(
-                'hinge="project" is for a Position only: without stiffness, a window, or direction_joints'
+                'hinge="project" solves only a Position, without stiffness, a window or direction_joints'
             )
         max_distance, max_chord = chain.convert_tolerance(tolerance)
         default_restarts = 0 if self.order == "tip-first" else 8 if _is_point_only(problem, chain) else 32

@@ -51,7 +51,7 @@ class JacobianTranspose(JacobianMethod):
     Notes
     -----
     Step: `dq = a J^T e`, along the gradient of the squared error. `JacobianTranspose(step="adaptive", bend=0,
-    restarts=0, clamp=inf, max_turn=inf)` is the textbook form.
+    restarts=0, clamp=inf, max_turn=inf)` is the textbook form, with Poise's adaptive gain.
 
     References
     ----------
