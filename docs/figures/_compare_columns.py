@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poise.comparison.data import COLUMNS
+from poise.comparison.results import COLUMNS
 
 UNITS = {"us": "µs", "distance": "rig's unit", "": "-"}
 

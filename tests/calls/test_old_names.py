@@ -14,6 +14,7 @@ REST = RIG.rest
 CALLS = {
     "Pose.blended": lambda call: call(REST, REST, 0.5).q,
     "Pose.unchecked": lambda call: call(REST.skeleton, REST.q, None, None).q,
+    "Skeleton.way": lambda call: call(REST.skeleton, 5),
     "Skeleton.limited": lambda call: call(REST.skeleton, {"Head": None}).rest_q,
     "Direction.kept": lambda call: call("Head", [0.0, 1.0, 0.0], REST).direction,
     "rotations.normalised": lambda call: call([2.0, 0.0, 0.0, 0.0]),
@@ -21,6 +22,7 @@ CALLS = {
 NEW = {
     "Pose.blended": poise.Pose.blend,
     "Pose.unchecked": poise.Pose.make_unchecked,
+    "Skeleton.way": poise.Skeleton.list_path,
     "Skeleton.limited": poise.Skeleton.with_limits,
     "Direction.kept": poise.Direction.from_pose,
     "rotations.normalised": poise.rotations.normalise,
@@ -36,6 +38,25 @@ def test_an_old_name_warns_and_does_the_same(name):
     assert caught[0].filename == __file__
     np.testing.assert_array_equal(result, CALLS[name](new))
     assert inspect.signature(alias) == inspect.signature(new)
+
+
+@pytest.mark.parametrize("function", ["save", "view"])
+def test_an_old_parameter_warns_and_means_the_same(function, tmp_path):
+    path = tmp_path / "pose.json"
+    options = {"path": path} if function == "save" else {"open_browser": False}
+    with pytest.warns(DeprecationWarning, match=rf"{function}\(thing=\.\.\.\) was renamed to content=") as caught:
+        result = getattr(poise, function)(thing=REST, **options)
+    assert caught[0].filename == __file__
+    assert path.exists() if function == "save" else result.document.start is REST
+    assert "thing" not in inspect.signature(getattr(poise, function)).parameters
+
+
+@pytest.mark.parametrize(("old", "new"), [("bound", "without_free_root"), ("turn_columns", "quaternion_columns")])
+def test_an_old_property_warns_and_has_the_same_value(old, new):
+    with pytest.warns(DeprecationWarning, match=rf"Skeleton\.{old} was renamed to {new}") as caught:
+        value = getattr(REST.skeleton, old)
+    assert caught[0].filename == __file__
+    assert value is getattr(REST.skeleton, new)
 
 
 def test_a_solver_by_its_old_function():

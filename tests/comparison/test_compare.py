@@ -13,10 +13,10 @@ import pytest
 
 import poise
 from poise.comparison import compare as module
-from poise.comparison import data
+from poise.comparison import results
 from poise.comparison.compare import compare
-from poise.comparison.data import COLUMNS
 from poise.comparison.metrics import _rank_by_share as by_share
+from poise.comparison.results import COLUMNS
 from poise.comparison.runs import EFFORTS, QUICK, fit_exponent, format_effort, parse_effort, time_calls
 from poise.io import samples
 from tests.comparison.faulty_solvers import Homebody, Liar, Lost, Murky, Outlaw, Sleeper
@@ -118,8 +118,8 @@ class TestJudge:
 
         missing = [method("a", 1.0, 0.9), method("b", 1.0, 1.0), method("weak", 0.5, 0.5), method("no path", 1.0, NAN)]
         sentence = "Jerk is not measured where frames of the path are missed: a solves 90 %."
-        assert data._describe_path_misses(SimpleNamespace(compared=missing)) == sentence
-        assert data._describe_path_misses(SimpleNamespace(compared=missing[1:])) == ""
+        assert results._describe_path_misses(SimpleNamespace(compared=missing)) == sentence
+        assert results._describe_path_misses(SimpleNamespace(compared=missing[1:])) == ""
 
     def test_no_method_solves_anything(self):
         found = compare(ARM.rest, poise.Position("tool", [[9, 9, 9], [8, 8, 8]]), solvers=["ccd"], effort="quick")

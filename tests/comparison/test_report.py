@@ -13,13 +13,13 @@ import pytest
 
 import poise
 from poise import solvers
-from poise.comparison.data import COLUMNS, format_heading, format_value
 from poise.comparison.method import list_ability_groups
 from poise.comparison.metrics import MethodRanks
 from poise.comparison.peers.library_method import build_peer_methods
 from poise.comparison.report import chart_drawing, diagrams, page_text, stick_figures
 from poise.comparison.report.method_styles import build_styles, shorten_names
 from poise.comparison.report.page import format_page
+from poise.comparison.results import COLUMNS, format_heading, format_value
 from poise.comparison.runs import ScalingPoint
 from poise.io import samples
 from poise.problem.goals import GOAL_NAMES

@@ -296,7 +296,7 @@ USUAL: dict[str, Any] = {
     "target": POINT,
     "targets": np.tile(POINT, (2, 1)),
     "terrain": poise.Terrain.flat(),
-    "thing": REST,
+    "content": REST,
     "times": CLIP.times,
     "tracks": (),
     "v": (1.0, 0.0, 0.0),

@@ -38,7 +38,7 @@ def bent(pose):
     for row in np.flatnonzero((s.kinds == poise.Kind.HINGE) | (s.kinds == poise.Kind.SLIDE)):
         if s.couplings[row] is None:
             q[..., s.q_start[row]] += BENT
-    q[..., s.turn_columns] += np.array([0.0, BENT, 0.0, -BENT])
+    q[..., s.quaternion_columns] += np.array([0.0, BENT, 0.0, -BENT])
     return pose.with_q(q)
 
 

@@ -185,7 +185,7 @@ def test_where_limits_keep_it_away_no_small_legal_turn_brings_it_nearer(limits):
     assert len(missed) > 2
     rng = rng_of(1)
     for i in missed:
-        columns = s.turn_columns
+        columns = s.quaternion_columns
         q = np.tile(result.q[i], (300, 1))
         turn = rotations.from_vector(rng.normal(size=(300, len(columns), 3)) * 0.01)
         q[:, columns] = rotations.multiply(turn, q[:, columns])

@@ -14,7 +14,7 @@ from tests.strategies import random_q, random_skeleton
 def near_q(rng, skeleton, q, amount):
     """Another legal configuration, every joint of which differs by up to about `amount`; q may be a batch."""
     out = q + rng.uniform(-amount, amount, size=q.shape)
-    for columns in skeleton.turn_columns:
+    for columns in skeleton.quaternion_columns:
         turn = rotations.from_vector(rng.uniform(-amount, amount, size=(*q.shape[:-1], 3)))
         out[..., columns] = rotations.multiply(turn, q[..., columns])
     return skeleton.legal(out)[0]

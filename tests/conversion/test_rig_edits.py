@@ -94,7 +94,7 @@ class TestOneTree:
         both = Skeleton.build(["a", "b", "c"], [-1, -1, 1], [Kind.BALL] * 3).with_free_root("b")
         part, _ = keep_one_root(Rig(both, Pose(both, both.rest_q)), "b", needs_one_root=False)
         assert part.skeleton.freed == (0, Kind.BALL)
-        assert part.skeleton.bound.kinds.tolist() == [Kind.BALL, Kind.BALL]
+        assert part.skeleton.without_free_root.kinds.tolist() == [Kind.BALL, Kind.BALL]
 
 
 def several(*figures):

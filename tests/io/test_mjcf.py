@@ -151,7 +151,9 @@ def test_masses_of_shapes_and_of_inertials(parsed):
 def test_load_solve_save(data, name, tmp_path):
     rig = mjcf.read(data / "mjcf" / name)
     skeleton = rig.skeleton
-    tip = skeleton.names[int(np.flatnonzero(np.array([len(skeleton.way(i)) for i in range(len(skeleton))]) > 4)[-1])]
+    tip = skeleton.names[
+        int(np.flatnonzero(np.array([len(skeleton.list_path(i)) for i in range(len(skeleton))]) > 4)[-1])
+    ]
     chain = skeleton.chain(None, tip)
     rng = np.random.default_rng(1)
     q = skeleton.rest_q.copy()

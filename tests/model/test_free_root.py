@@ -43,7 +43,7 @@ def test_names_parents_and_limits_are_the_same():
     assert np.flatnonzero(free.kinds != own.kinds).tolist() == [own.index("Hips")]
     assert free["Hips"].kind is Kind.FREE
     assert free.nv == own.nv + 3
-    assert free.bound == own
+    assert free.without_free_root == own
     assert free.with_free_root() is free
     assert own.with_free_root() is free
 

@@ -81,7 +81,7 @@ def test_real_robots_reach_their_places_from_base_to_tip(data, name):
     assert path is not None, name
     rig = poise.load(path)
     s, rng = rig.skeleton, np.random.default_rng(3)
-    depth = {tip: sum(s.kinds[row] in (1, 2) for row in s.way(s.index(tip))) for tip in s.names}
+    depth = {tip: sum(s.kinds[row] in (1, 2) for row in s.list_path(s.index(tip))) for tip in s.names}
     tip = max(depth, key=lambda joint: depth[joint])
     ranges = np.where(np.isfinite(s.value_ranges), s.value_ranges, [-np.pi, np.pi])
     q = s.legal(np.tile(s.rest_q, (60, 1)) * 0.0 + ranges[:, 0] + rng.random((60, s.nq)) * np.ptp(ranges, axis=1))[0]

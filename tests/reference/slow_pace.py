@@ -50,7 +50,7 @@ def approached(skeleton, q, goal, seconds, half_life, speeds):
         out[columns] = goal[columns] if share >= 1 else q[columns] + share * way
     hinges, turning = skeleton.ball_hinges, np.flatnonzero(kinds >= Kind.BALL)
     is_free = np.array([row not in set(hinges.joint_rows) for row in turning.tolist()], dtype=bool)
-    columns = skeleton.turn_columns[is_free]
+    columns = skeleton.quaternion_columns[is_free]
     if len(columns):
         a, b = q[columns], goal[columns]
         share = done(rotation_angle(a, b), speeds[turning[is_free]])

@@ -228,7 +228,7 @@ class TestClosest:
 
 def turned(skeleton, q, other):
     """Sum of squared differences of the joints."""
-    out, columns = 0.0, skeleton.turn_columns
+    out, columns = 0.0, skeleton.quaternion_columns
     for c in columns:
         out += (2 * np.arccos(min(1.0, abs(q[c] @ other[c])))) ** 2
     rest = np.setdiff1d(np.arange(skeleton.nq), columns)

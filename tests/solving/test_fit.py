@@ -25,7 +25,7 @@ HUMAN = [
 
 def largest_step(poses):
     """The largest angle that any joint turns from one frame to the next."""
-    turns = poses.q[:, poses.skeleton.turn_columns]
+    turns = poses.q[:, poses.skeleton.quaternion_columns]
     return float(rotation_angle(turns[:-1], turns[1:]).max())
 
 

@@ -57,13 +57,13 @@ def towards(rng, skeleton, q):
     goal = q.copy()
     way = rng.integers(5)
     if way == 1:
-        goal[skeleton.turn_columns] *= -1
+        goal[skeleton.quaternion_columns] *= -1
     elif way == 2:
         hinges = skeleton.q_start[skeleton.kinds == 1]
         goal[hinges] += 2 * np.pi * rng.integers(-3, 4, size=len(hinges))
     elif way == 3:
         goal = 1e-7 * random_q(rng, skeleton) + q
-        goal[skeleton.turn_columns] = rotations.normalise(goal[skeleton.turn_columns])
+        goal[skeleton.quaternion_columns] = rotations.normalise(goal[skeleton.quaternion_columns])
     elif way == 4:
         goal = random_q(rng, skeleton)
         goal[skeleton.q_start[skeleton.kinds == 1]] *= 5
@@ -72,7 +72,7 @@ def towards(rng, skeleton, q):
 
 def signed_like(skeleton, q, other):
     """The same rotations, those written the other way than in `other` turned over."""
-    q, turns = q.copy(), skeleton.turn_columns
+    q, turns = q.copy(), skeleton.quaternion_columns
     q[turns] *= np.where((q[turns] * other[turns]).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
     return q
 
@@ -230,8 +230,8 @@ class TestLimits:
         step = SpeedLimitedMotion(s, half_life, speed)
         on_the_way = step(q, goal, dt)
         assert s.legal(on_the_way)[1] == ()
-        assert (rotation_angle(q[s.turn_columns], on_the_way[s.turn_columns]) <= speed * dt + 1e-9).all()
-        numbers = np.setdiff1d(np.arange(s.nq), s.turn_columns)
+        assert (rotation_angle(q[s.quaternion_columns], on_the_way[s.quaternion_columns]) <= speed * dt + 1e-9).all()
+        numbers = np.setdiff1d(np.arange(s.nq), s.quaternion_columns)
         assert (np.abs(q - on_the_way)[numbers] <= speed * dt + 1e-9).all()
         there, wanted = SpeedLimitedMotion(s, half_life, None)(q, goal, 1e6), s.legal(goal)[0]
         np.testing.assert_allclose(poise.Pose(s, there).world.affine, poise.Pose(s, wanted).world.affine, atol=1e-8)

@@ -159,7 +159,7 @@ class TestData:
             pickle.loads(pickle.dumps(s)),  # noqa: S301
             s.with_limits({"a": poise.Range(-1, 1)}),
             s.with_free_root(),
-            s.with_free_root().bound,
+            s.with_free_root().without_free_root,
         ):
             assert other.loops == s.loops
         assert s != fourbar(loops=False)

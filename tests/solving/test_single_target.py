@@ -44,7 +44,7 @@ def test_a_start_whose_rotation_is_not_of_unit_length_does_not_stand():
     skeleton = figure()
     q = np.array(skeleton.rest_q)
     assert can_start(skeleton, q)
-    at = skeleton.turn_columns[2]
+    at = skeleton.quaternion_columns[2]
     q[at] *= 1 + 1e-11
     assert not can_start(skeleton, q)
     assert np.array_equal(poise.Pose(skeleton, q).q[at], skeleton.rest_q[at] / np.linalg.norm(skeleton.rest_q[at]))

@@ -27,7 +27,7 @@ def zero(skeleton):
 
 def largest_turn(skeleton, a, b):
     """The largest angle between two configurations."""
-    turns = rotation_angle(a[skeleton.turn_columns], b[skeleton.turn_columns])
+    turns = rotation_angle(a[skeleton.quaternion_columns], b[skeleton.quaternion_columns])
     hinges = [int(skeleton.q_start[i]) for i in np.flatnonzero(skeleton.kinds == 1)]
     return max(np.abs(a[hinges] - b[hinges]).max(initial=0), turns.max(initial=0))
 

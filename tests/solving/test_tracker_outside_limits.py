@@ -76,7 +76,7 @@ def test_a_ball_comes_back_at_its_speed(limit):
     q = start.q
     for frame in range(90):
         result = follow([1.0, 1.5, 0.2], dt=DT)
-        columns = start.skeleton.turn_columns
+        columns = start.skeleton.quaternion_columns
         assert rotation_angle(result.q[columns], q[columns]).max() <= 2.0 * DT + 1e-9
         assert (result.moved_inside == ("j1",)) == (start.skeleton.legal(q)[1] == ("j1",))
         assert frame or result.moved_inside == ("j1",)
@@ -133,6 +133,6 @@ def test_a_root_that_is_freed_keeps_to_its_speed():
     q, target = follow.pose.q, rest.world["LeftHand"].positions + np.array([0.5, 0.3, 0.4])
     for _ in range(3):
         result = follow(target, dt=DT)
-        columns = follow.skeleton.turn_columns
+        columns = follow.skeleton.quaternion_columns
         assert rotation_angle(result.q[columns], q[columns]).max() <= 0.5 * DT + 1e-9
         q = result.q

@@ -6,7 +6,7 @@ from functools import cache
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import Control, Gizmo, build_chain, build_document
+from poise.viewer.document.document import Control, HandleState, build_chain, build_document
 
 CONTROLS = (Control("slider", "stiff", 0.5), Control("button", "go", 0), Control("text", "note", ""))
 HAND = [0.45, 1.25, 0.3]
@@ -27,7 +27,7 @@ def everything():
         build_chain(pose, "head", None, "Head", "look", enabled=False),
     )
     return build_document(
-        rig(), pose=pose, chains=(arm, *others), handles=(Gizmo("ball", (0.0, 1.0, 1.0)),), controls=CONTROLS
+        rig(), pose=pose, chains=(arm, *others), handles=(HandleState("ball", (0.0, 1.0, 1.0)),), controls=CONTROLS
     )
 
 

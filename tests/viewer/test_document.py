@@ -11,7 +11,7 @@ import pytest
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist
 from poise.io import samples
-from poise.viewer.document.document import Document, Gizmo, SolverChoice, build_document
+from poise.viewer.document.document import Document, HandleState, SolverChoice, build_document
 
 MIXED = poise.Skeleton.build(
     ["free", "ball", "hinged", "cone", "box", "hinge", "slide", "fixed"],
@@ -142,7 +142,12 @@ class TestValues:
     def test_same_means_that_nothing_differs(self, mixed):
         assert mixed.is_same(mixed.replace())
         assert mixed.is_same(mixed.replace(chains=(), view_count=1))
-        for change in ({"view_count": 2}, {"mode": "plain"}, {"tolerance": 0.1}, {"handles": (Gizmo("a", (0, 0, 0)),)}):
+        for change in (
+            {"view_count": 2},
+            {"mode": "plain"},
+            {"tolerance": 0.1},
+            {"handles": (HandleState("a", (0, 0, 0)),)},
+        ):
             assert not mixed.is_same(mixed.replace(**change))
         assert not mixed.is_same(mixed.replace(start=poise.Pose(MIXED, MIXED.rest_q)))
 

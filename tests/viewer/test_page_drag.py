@@ -11,7 +11,7 @@ from poise.io import samples
 from poise.io.registry import load
 from poise.viewer import scenes
 from poise.viewer.document.actions import place_on_ground
-from poise.viewer.document.document import Gizmo, build_document
+from poise.viewer.document.document import HandleState, build_document
 from poise.viewer.protocol import KIND_POSE
 from tests.timeouts import PATIENCE
 from tests.viewer.browser import assert_shown_is_solved
@@ -227,7 +227,7 @@ def test_both_views_drag_one_target(served):
 
 def test_a_handle_of_a_program_is_dragged(served):
     rig = load(samples.path("humanoid.glb"))
-    tab = served(build_document(rig, chains=(), handles=(Gizmo("here", (0.5, 1.0, 0.2)),), is_driven=True))
+    tab = served(build_document(rig, chains=(), handles=(HandleState("here", (0.5, 1.0, 0.2)),), is_driven=True))
     tab.take("handle:here", (0.5, 1.0, 0.2))
     tab.drag(*CIRCLE)
     tab.answered()

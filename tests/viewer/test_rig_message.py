@@ -37,7 +37,7 @@ def opened(glb):
 
 def turned(pose, seed=0):
     """The pose with every ball joint somewhere else."""
-    q, columns = pose.q.copy(), pose.skeleton.turn_columns
+    q, columns = pose.q.copy(), pose.skeleton.quaternion_columns
     q[columns] = rotations.normalise(np.random.default_rng(seed).normal(size=columns.shape))
     return poise.Pose(pose.skeleton, q, pose.translations, pose.scales)
 

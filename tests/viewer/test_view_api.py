@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 import poise
 from poise.io import samples
 from poise.viewer import view as viewer_module
-from poise.viewer.document.document import Gizmo, build_document
+from poise.viewer.document.document import HandleState, build_document
 from poise.viewer.server import CLOSED_ENDED, CLOSED_REFUSED
 from poise.viewer.widgets import Handle
 from tests.timeouts import PATIENCE
@@ -185,12 +185,12 @@ class TestHandles:
         changes, document = [], build_document(rig)
         ball = Handle("a", TARGET, (1, 0, 0, 0), changes.append)
         ball.position = (1, 0, 0)
-        ball.update_from_page(Gizmo("a", (9.0, 9.0, 9.0)))  # said before the change arrived
+        ball.update_from_page(HandleState("a", (9.0, 9.0, 9.0)))  # said before the change arrived
         np.testing.assert_array_equal(ball.position, (1, 0, 0))
         for change in changes:
             document = change(document)
         assert [(handle.name, handle.position) for handle in document.handles] == [("a", (1, 0, 0))]
-        ball.update_from_page(Gizmo("a", (9.0, 9.0, 9.0)))
+        ball.update_from_page(HandleState("a", (9.0, 9.0, 9.0)))
         np.testing.assert_array_equal(ball.position, (9, 9, 9))
 
     def test_many_changes_end_where_the_last_was(self, view):

@@ -1,4 +1,4 @@
-"""Old names of renamed functions and properties. They work for one version and warn."""
+"""Old names of functions, properties and parameters. They work for one version and warn."""
 
 from __future__ import annotations
 
@@ -37,6 +37,22 @@ def make_property_alias(old: str, new: str) -> property:
     alias.__name__, alias.__doc__ = old.rpartition(".")[2], f"Old name of `{new}`."
     vars(alias)["is_alias"] = True
     return property(alias)
+
+
+def accept_old_keyword(old: str, new: str) -> Callable[[_Function], _Function]:
+    """Accept the old name of a renamed parameter. A decorator; a call with the old name warns."""
+
+    def decorate(function: _Function) -> _Function:
+        @wraps(function)
+        def accept(*args: Any, **options: Any) -> Any:
+            if old in options and new not in options:
+                warn_of_old_name(f"{function.__name__}({old}=...)", f"{new}=...")
+                options[new] = options.pop(old)
+            return function(*args, **options)
+
+        return accept  # pyright: ignore[reportReturnType]
+
+    return decorate
 
 
 def warn_of_old_name(old: str, new: str, depth: int = 3) -> None:

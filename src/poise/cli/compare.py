@@ -19,7 +19,7 @@ from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
 from poise.comparison import compare as compare_module
 from poise.comparison.compare import SUFFIXES, Comparison
-from poise.comparison.data import format_table
+from poise.comparison.results import format_table
 from poise.comparison.task import OneGoal
 from poise.errors import InputError, escape_controls
 from poise.io import samples

@@ -166,7 +166,7 @@ def _find_character_joints(rig: Rig, roles: Roles) -> list[int]:
     skeleton = rig.skeleton
     deforming_joints = {skeleton.index(name) for skin in rig.skins for name in skin.joints}
     if not deforming_joints:
-        deforming_joints = {skeleton.way(skeleton.index(joint))[0] for joint in roles.joints.values()}
+        deforming_joints = {skeleton.list_path(skeleton.index(joint))[0] for joint in roles.joints.values()}
     is_included: list[bool] = []
     for joint_index, parent_index in enumerate(skeleton.parents.tolist()):
         is_included.append(joint_index in deforming_joints or (parent_index >= 0 and is_included[parent_index]))

@@ -16,9 +16,9 @@ from poise.call_clock import count_seconds
 from poise.calls.argument_checks import check_entries, check_text
 from poise.calls.argument_checks import check_names as names_of
 from poise.calls.progress import Advance, check_progress, report_progress
-from poise.comparison.data import ComparisonData, format_table, format_verdict
 from poise.comparison.method import Method, PoiseMethod, PreparedMethod
 from poise.comparison.metrics import MethodMetrics, measure_convergence, rank_methods
+from poise.comparison.results import ComparisonData, format_table, format_verdict
 from poise.comparison.runs import (
     ROUNDS_PER_REPORT,
     Effort,

@@ -91,7 +91,7 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     """Pack a figure and its terrain."""
     skeleton = figure.skeleton
     needed = {skeleton.index(figure.mover)}
-    needed |= {row for leg in figure.legs for name in turning(leg) for row in skeleton.way(skeleton.index(name))}
+    needed |= {row for leg in figure.legs for name in turning(leg) for row in skeleton.list_path(skeleton.index(name))}
     rows = sorted(needed)
     slots = {row: i + 1 for i, row in enumerate(rows)}
     legs = np.array([_leg_row(figure, leg, slots) for leg in figure.legs], dtype=np.int64)
@@ -127,8 +127,9 @@ def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
     skeleton, names = figure.skeleton, turning(leg)
     parents = [slots.get(int(skeleton.parents[skeleton.index(name)]), 0) for name in names]
     parts = [skeleton.index(name) for name in names]
-    over = [max((i for i in range(part) if parts[i] in skeleton.way(parts[part])), default=-1) for part in range(4)]
-    apart = parts[SHIN] not in skeleton.way(parts[FOOT])
+    paths = [skeleton.list_path(row) for row in parts]
+    over = [max((i for i in range(part) if parts[i] in paths[part]), default=-1) for part in range(4)]
+    apart = parts[SHIN] not in paths[FOOT]
     return [
         *(slots[skeleton.index(name)] for name in names),
         *parents,

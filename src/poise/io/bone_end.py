@@ -91,7 +91,7 @@ def _iterate_attached_vertices(document: Json, accessors: Accessors, skeleton: S
     nodes, meshes = read_objects(document, "nodes"), read_objects(document, "meshes")
     world = Pose(skeleton, skeleton.rest_q).world.matrices
     for mesh_row, node_index in enumerate(skeleton.source_ids):
-        node, path = nodes[int(str(node_index))], skeleton.way(mesh_row)
+        node, path = nodes[int(str(node_index))], skeleton.list_path(mesh_row)
         if "mesh" not in node or "skin" in node or row not in path:
             continue
         if (skeleton.kinds[path[path.index(row) + 1 :]] != Kind.FIXED).any():
@@ -214,7 +214,7 @@ def bone_end(rig: Rig, joint: str) -> Floats:
     """
     if not isinstance(rig, Rig):
         raise InputError(f"bone_end() needs a rig from poise.load(), not {abbreviate(rig)}")
-    skeleton, source = rig.skeleton.bound, rig.skeleton.source
+    skeleton, source = rig.skeleton.without_free_root, rig.skeleton.source
     row = skeleton.index(joint)
     name = skeleton.names[row]
     if isinstance(source, GltfDocument):

@@ -170,12 +170,13 @@ def _parse_limit(entry: dict[str, Any], nodes: list[SceneNode]) -> _RowLimit:
     """
     row = range(len(nodes))[entry["row"]]
     pre_rotation, post_rotation = (
-        rotations.normalise(np.array(entry[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post")
+        rotations.normalise(np.array(entry[name], dtype=np.float64)[_XYZW])
+        for name in ("pre_rotation", "post_rotation")
     )
     ranges: list[tuple[float, float]] = []
     for axis in range(3):
-        low = math.radians(entry["low"][axis]) if entry["on"][axis] else -math.inf
-        high = math.radians(entry["high"][axis]) if entry["on"][axis + 3] else math.inf
+        low = math.radians(entry["low"][axis]) if entry["is_limited"][axis] else -math.inf
+        high = math.radians(entry["high"][axis]) if entry["is_limited"][axis + 3] else math.inf
         ranges.append((low, high))
     if abs(post_rotation[0]) < _IDENTITY_COSINE or any(not low <= high for low, high in ranges):
         return _RowLimit(row, None, pre_rotation)

@@ -255,11 +255,11 @@ def _describe_limit(row: int, node: Any) -> dict[str, Any] | None:
     low, high, pre_degrees, post_degrees = (_read_vector(props, name) for name in names)
     return {
         "row": row,
-        "on": switches,
+        "is_limited": switches,
         "low": low,
         "high": high,
-        "pre": _euler_to_quaternion(pre_degrees),
-        "post": _euler_to_quaternion(post_degrees),
+        "pre_rotation": _euler_to_quaternion(pre_degrees),
+        "post_rotation": _euler_to_quaternion(post_degrees),
     }
 
 

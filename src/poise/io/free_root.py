@@ -14,5 +14,5 @@ def strip_free_root(content: Saveable) -> Saveable:
     freed = content.skeleton.freed
     if freed is None or freed.former_kind == Kind.FIXED:
         return content
-    bound = content.skeleton.bound
-    return content.with_skeleton(bound) if isinstance(content, Rig) else content.on(bound)
+    skeleton = content.skeleton.without_free_root
+    return content.with_skeleton(skeleton) if isinstance(content, Rig) else content.on(skeleton)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from poise.calls.argument_checks import check_choice
+from poise.calls.old_names import accept_old_keyword
 from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, join_names, prefix_file_name
 from poise.io import formats as formats_folder
 from poise.io.files import as_path, build_sidecar_path, is_file, is_folder, suggest_similar_paths
@@ -80,8 +81,8 @@ class Format(Protocol):
         ...
 
     @staticmethod
-    def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-        """Write a rig, clip or pose. `like.source` is the document to keep, if it is of this format."""
+    def write(content: Saveable, path: Path, source_skeleton: Skeleton, /) -> None:
+        """Write a rig, clip or pose. `source_skeleton.source` is the document to keep, if it is of this format."""
         ...
 
 
@@ -177,8 +178,9 @@ def _apply_sidecar_file(rig: Rig, path: Path) -> Rig:
     return dataclasses.replace(rig, humanoid=file_roles | roles, sidecar_roles=frozenset(roles))
 
 
+@accept_old_keyword("thing", "content")
 def save(
-    thing: Saveable,
+    content: Saveable,
     path: str | PathLike[str],
     *,
     like: Rig | Skeleton | None = None,
@@ -188,7 +190,7 @@ def save(
 
     Parameters
     ----------
-    thing
+    content
         The rig, clip or pose.
     path
         The file. Its bytes are first read back in memory and written under a temporary name: the file is complete and
@@ -210,19 +212,19 @@ def save(
     InputError
         For anything but a rig, a clip or a pose, and for an unknown value of `rest`.
     """
-    if not isinstance(thing, Rig | Clip | Pose):
-        raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_describe_type(thing)}")
+    if not isinstance(content, Rig | Clip | Pose):
+        raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_describe_type(content)}")
     if not (like is None or isinstance(like, Rig | Skeleton)):
         raise InputError(f"like must be a Rig or a Skeleton, not {_describe_type(like)}")
     path = as_path(path)
-    skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
+    skeleton = like.skeleton if isinstance(like, Rig) else like or content.skeleton
     check_choice(rest, "rest", ("keep", "zero"))
     module = find_writer(path)
     with prefix_file_name(path):
         if rest == "keep":
-            module.write(thing, path, skeleton)
+            module.write(content, path, skeleton)
         elif rest in getattr(module, "REST_MODES", ()):
-            module.write(thing, path, skeleton, rest=rest)
+            module.write(content, path, skeleton, rest=rest)
         else:
             raise UnsupportedError(
                 f"rest={rest!r} is for BVH files; {module.NAME} files keep the rest pose of their joints"

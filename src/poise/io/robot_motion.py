@@ -406,7 +406,7 @@ def find_motion_root(skeleton: Skeleton) -> MotionRoot | None:
         return None
     row = free_skeleton.freed.row if free_skeleton.freed else int(np.flatnonzero(free_skeleton.kinds == Kind.FREE)[0])
     frame = _IDENTITY_FRAME
-    for ancestor in free_skeleton.way(row):
+    for ancestor in free_skeleton.list_path(row):
         is_fixed = ancestor == row or (
             free_skeleton.kinds[ancestor] == Kind.FIXED and np.array_equal(free_skeleton.B[ancestor], np.eye(3, 4))
         )

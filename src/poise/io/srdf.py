@@ -110,7 +110,7 @@ class _SrdfReader:
     def _find_chain_rows(self, chain: Element) -> list[int]:
         """Find the rows between a chain's base link and tip link. The tip's row is among them."""
         base, tip = self._find_row(chain, "base_link"), self._find_row(chain, "tip_link")
-        path = self.skeleton.way(tip)
+        path = self.skeleton.list_path(tip)
         if base not in path:
             chain.fail(f"the base link {quote_excerpt(_read_attribute(chain, 'base_link'))} is not above the tip link")
         return path[path.index(base) + 1 :]
@@ -123,8 +123,8 @@ class _SrdfReader:
         if not rows:
             return None
         skeleton = self.skeleton
-        tip = max(rows, key=lambda row: len(skeleton.way(row)))
-        path = skeleton.way(tip)
+        tip = max(rows, key=lambda row: len(skeleton.list_path(row)))
+        path = skeleton.list_path(tip)
         moving_rows = [row for row in path[:-1] if row in rows and skeleton.kinds[row] != Kind.FIXED]
         if not moving_rows or not rows.issubset(path):
             return None

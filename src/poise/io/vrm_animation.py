@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.errors import InputError, UnsupportedError, join_names
 from poise.io.gltf.container import Container, pack_document
-from poise.io.gltf.draft import Draft, build_document_state
+from poise.io.gltf.document_draft import Draft, build_document_state
 from poise.io.gltf.json_checks import Json, read_object
 from poise.io.gltf.reader import VRM_ANIMATION
 from poise.io.gltf.source_document import GltfDocument
@@ -93,7 +93,7 @@ def find_t_pose(skeleton: Skeleton) -> TPose:
     rows = sorted({skeleton.index(joint) for joint in joints.values()})
     role_by_row = {skeleton.index(joints[role]): role for role in BONES if role in joints}
     parents = [
-        next((rows.index(ancestor) for ancestor in skeleton.way(row)[-2::-1] if ancestor in role_by_row), -1)
+        next((rows.index(ancestor) for ancestor in skeleton.list_path(row)[-2::-1] if ancestor in role_by_row), -1)
         for row in rows
     ]
     if parents.count(-1) > 1 or role_by_row[rows[0]] != "hips":

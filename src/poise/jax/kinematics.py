@@ -289,7 +289,7 @@ def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
     q_columns = [skeleton.q_start[is_single_dof], (skeleton.q_start[is_free][:, None] + np.arange(3)).ravel()]
     v_columns = [skeleton.v_start[is_single_dof], (skeleton.v_start[is_free][:, None] + np.arange(3)).ravel()]
     added_q, added_v = np.concatenate(q_columns), np.concatenate(v_columns)
-    quaternion_columns, rotation_dofs = skeleton.turn_columns, _find_rotation_dofs(skeleton)
+    quaternion_columns, rotation_dofs = skeleton.quaternion_columns, _find_rotation_dofs(skeleton)
 
     @jax.jit
     def apply_velocity(q: Array, v: Array) -> Array:
@@ -344,7 +344,7 @@ def _build_table(skeleton: Skeleton, pose: Pose | None) -> _JointTable:
         pre_transforms[:, :3] = np.where((kinds == Kind.FREE)[:, None], pre_transforms[:, :3], pose.translations)
     if pose is not None and pose.scales is not None:
         post_transforms = np.concatenate([pose.scales[:, :, None] * np.eye(3), np.zeros((n, 3, 1))], axis=2)
-    depth = max((len(skeleton.way(row)) for row in range(n)), default=0)
+    depth = max((len(skeleton.list_path(row)) for row in range(n)), default=0)
     return _JointTable(
         skeleton=skeleton,
         doubling_rounds=max(depth - 1, 0).bit_length(),
@@ -425,9 +425,9 @@ def _compute_motions(table: _JointTable, q: Array) -> tuple[Array, Array]:
         angle, axes = read_values(table.hinge_rows)
         hinge_rotations = jnp.concatenate([jnp.cos(0.5 * angle), jnp.sin(0.5 * angle) * axes], axis=-1)
         motion_rotations = motion_rotations.at[..., table.hinge_rows, :].set(hinge_rotations)
-    if len(skeleton.turn_columns):
+    if len(skeleton.quaternion_columns):
         ball_rows = np.flatnonzero(skeleton.kinds >= Kind.BALL)
-        unit_quaternions = normalise(to_quat(q[..., skeleton.turn_columns]))
+        unit_quaternions = normalise(to_quat(q[..., skeleton.quaternion_columns]))
         motion_rotations = motion_rotations.at[..., ball_rows, :].set(stack(unit_quaternions))
     if len(table.slide_rows):
         displacements, axes = read_values(table.slide_rows)

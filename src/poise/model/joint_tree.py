@@ -43,7 +43,7 @@ class JointTree:
         return compute_offsets([Kind(k).nq for k in self.kinds], self.couplings)
 
     @cached_property
-    def turn_columns(self) -> Ints:
+    def quaternion_columns(self) -> Ints:
         """(b, 4) quaternion columns of ball and free joints in q."""
         ball_rows = np.flatnonzero(self.kinds >= Kind.BALL)
         columns = find_rotation_starts(self.kinds, self.q_start)[ball_rows, None] + np.arange(4)

@@ -232,7 +232,7 @@ def _get_table(skeleton: Skeleton, row: int | None, local_offsets: LocalOffsets)
     has_translations, has_scales = local_offsets.translations is not None, local_offsets.scales is not None
 
     def build_rows_table() -> KinematicsTable:
-        rows = list(range(len(skeleton))) if row is None else skeleton.way(row)
+        rows = list(range(len(skeleton))) if row is None else skeleton.list_path(row)
         return build_table(skeleton, rows, has_translations=has_translations, has_scales=has_scales)
 
     return get_or_compute(skeleton, "tables", (row, has_translations, has_scales), build_rows_table)
@@ -252,7 +252,7 @@ def build_table(
 
 def _get_inverse_scales(skeleton: Skeleton, row: int, local_offsets: LocalOffsets) -> tuple[Floats, Bools]:
     """Return 1 / scale (1|k, r) above each row. Also return the poses (1|k,) with shear."""
-    rows = skeleton.way(row)
+    rows = skeleton.list_path(row)
     if local_offsets.scales is not None:
         return _compute_inverse_scales(skeleton, rows, local_offsets.scales[:, rows, None, :] * np.eye(3))
     return get_or_compute(

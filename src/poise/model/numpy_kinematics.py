@@ -224,7 +224,7 @@ def compute_world_transforms(tree: JointTree, q: Floats, translations: Floats | 
 
 def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
     """Normalize the quaternions in q (..., nq). Those of unit length to rounding stay bit for bit."""
-    quaternion_columns = tree.turn_columns
+    quaternion_columns = tree.quaternion_columns
     first = int(quaternion_columns[0, 0]) if len(quaternion_columns) else 0
     if (
         len(quaternion_columns) and quaternion_columns[-1, -1] - first + 1 == quaternion_columns.size

@@ -46,7 +46,10 @@ def check_same_skeleton(expected: Skeleton, actual: Skeleton, label: str) -> Non
         Name of the pose, for the message.
     """
     check_type(expected, Skeleton, "the expected skeleton")
-    if actual is expected or not (difference := _describe_difference(expected.bound, actual.bound)):
+    if actual is expected:
+        return
+    difference = _describe_difference(expected.without_free_root, actual.without_free_root)
+    if not difference:
         return
     message = f"{label} is a pose of another skeleton: {difference}"
     raise InputError(message)
@@ -493,7 +496,7 @@ class Pose(FrozenValue):
         if not isinstance(other, Pose):
             message = f"a pose is blended with another Pose, not with {abbreviate(other)}"
             raise InputError(message)
-        if other.skeleton is not self.skeleton and other.skeleton.bound != self.skeleton.bound:
+        if other.skeleton is not self.skeleton and other.skeleton.without_free_root != self.skeleton.without_free_root:
             message = "two poses can be blended only on the same skeleton"
             raise InputError(message)
         converted: Pose = other if other.skeleton.freed == self.skeleton.freed else other.on(self.skeleton)
@@ -535,7 +538,7 @@ def _broadcast_to_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) ->
 def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:
     """Blend configurations (..., nq). Numbers are interpolated linearly, rotations by slerp."""
     q = a + weight[..., None] * (b - a)
-    for start in skeleton.turn_columns[:, 0].tolist():
+    for start in skeleton.quaternion_columns[:, 0].tolist():
         quaternion_slice = slice(start, start + 4)
         q[..., quaternion_slice] = rotations.slerp(a[..., quaternion_slice], b[..., quaternion_slice], weight)
     return q

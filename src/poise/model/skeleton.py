@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from poise.calls.argument_checks import check_entries, check_integer, check_type
-from poise.calls.old_names import make_alias
+from poise.calls.old_names import make_alias, make_property_alias
 from poise.errors import InputError, UnknownNameError, join_names
 from poise.formatting import format_count
 from poise.maths.arrays import Floats, Ints, abbreviate, check_finite, freeze_array, is_equal
@@ -272,7 +272,7 @@ class Skeleton(JointTree):
     def zero_q(self) -> Floats:
         """Return q (nq,) with zero values and identity rotations."""
         q = np.zeros(self.nq)
-        q[self.turn_columns[:, 0]] = 1.0
+        q[self.quaternion_columns[:, 0]] = 1.0
         return q
 
     def q_slice(self, joint: str) -> slice:
@@ -344,9 +344,9 @@ class Skeleton(JointTree):
 
     def ancestors(self, joint: str) -> tuple[str, ...]:
         """List the names from the root to the joint's parent."""
-        return tuple([self.names[row] for row in self.way(self.index(joint))[:-1]])
+        return tuple([self.names[row] for row in self.list_path(self.index(joint))[:-1]])
 
-    def way(self, row: int) -> list[int]:
+    def list_path(self, row: int) -> list[int]:
         """List the rows from the root to `row`, itself included. The list is empty for -1."""
         if type(row) is not int:
             row = check_integer(row, "a row")
@@ -358,6 +358,8 @@ class Skeleton(JointTree):
             rows.append(row)
             row = int(self.parents[row])
         return rows[::-1]
+
+    way: ClassVar[Any] = make_alias("Skeleton.way", list_path)
 
     def chain(self, root: str | None, tip: str) -> tuple[str, ...]:
         """List the joints of a chain, from root to tip's parent.
@@ -398,9 +400,12 @@ class Skeleton(JointTree):
         return get_or_compute(self, "free root", row, lambda: _add_free_root(self, joint))
 
     @property
-    def bound(self) -> Skeleton:
+    def without_free_root(self) -> Skeleton:
         """The skeleton without the root of `with_free_root`. It is the skeleton itself where no joint was freed."""
         return self if self.freed is None else get_or_compute(self, "bound root", None, lambda: _remove_free_root(self))
+
+    bound: ClassVar[Any] = make_property_alias("Skeleton.bound", "without_free_root")
+    turn_columns: ClassVar[Any] = make_property_alias("Skeleton.turn_columns", "quaternion_columns")
 
     # --- limits ----------------------------------------------------------------------------------
 

@@ -247,7 +247,7 @@ def find_chain_bones(skeleton: Skeleton, chain: Sequence[int]) -> list[tuple[int
     return [
         (ancestors[-1], row)
         for row in dict.fromkeys(chain)
-        if (ancestors := [ancestor for ancestor in skeleton.way(row)[:-1] if ancestor in set(chain)])
+        if (ancestors := [ancestor for ancestor in skeleton.list_path(row)[:-1] if ancestor in set(chain)])
     ]
 
 

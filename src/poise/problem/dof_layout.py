@@ -31,7 +31,7 @@ def find_pole_rows(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> 
     chain = find_shared_chain(skeleton, pole, goals)
     if chain and pole.root is None:
         return []
-    limb, path = pole.limb(skeleton, chain), skeleton.way(pole.tip_row(skeleton))
+    limb, path = pole.limb(skeleton, chain), skeleton.list_path(pole.tip_row(skeleton))
     return path[path.index(limb.first) : -1]
 
 
@@ -42,12 +42,12 @@ def find_shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) 
     counts if the pole's joint moves for it: a hand rotating alone moves no elbow.
     """
     middle, tip = skeleton.index(pole.joint), pole.tip_row(skeleton)
-    path, shared_rows = skeleton.way(tip), set[int]()
+    path, shared_rows = skeleton.list_path(tip), set[int]()
     for goal in goals:
         if isinstance(goal, Pole | LookAt) or not is_joint_goal(goal):
             continue
         row = skeleton.index(goal.joint)
-        if tip not in skeleton.way(row):
+        if tip not in skeleton.list_path(row):
             continue
         chain = find_chain_rows(skeleton, goal)
         if middle in chain[1:] or (row == tip and "position" in goal.measures):
@@ -281,7 +281,7 @@ def _find_moving_rows(
 
 def _find_free_rows(skeleton: Skeleton, tip_rows: Iterable[int]) -> set[int]:
     """Find the free joints at or above the goals' joints. Without such joints all free joints are returned."""
-    free_rows = {row for tip_row in tip_rows for row in skeleton.way(tip_row) if skeleton.kinds[row] == Kind.FREE}
+    free_rows = {row for tip_row in tip_rows for row in skeleton.list_path(tip_row) if skeleton.kinds[row] == Kind.FREE}
     if not tip_rows:
         free_rows = set(np.flatnonzero(skeleton.kinds == Kind.FREE).tolist())
     if not free_rows:
@@ -296,7 +296,7 @@ def _find_coupled_rows(skeleton: Skeleton, moving_rows: set[int], tip_rows: Iter
     if not any(skeleton.couplings):
         return set()
     columns = {int(skeleton.q_start[row]) for row in moving_rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
-    path_rows = {row for tip in tip_rows for row in skeleton.way(tip)}
+    path_rows = {row for tip in tip_rows for row in skeleton.list_path(tip)}
     ratios = skeleton.coupling_rows[:, 0]
     kinds = (Kind.HINGE, Kind.SLIDE)
     return {
@@ -311,7 +311,7 @@ def _build_nodes(
     skeleton: Skeleton, moving_rows: set[int], measured_rows: Sequence[int], *, free_root: bool
 ) -> tuple[tuple[Node, ...], dict[int, int]]:
     """Build the nodes, parents first. Also return the node that carries each row on the way to a goal."""
-    fixed_tip_rows = {tip for tip in measured_rows if not moving_rows.intersection(skeleton.way(tip))}
+    fixed_tip_rows = {tip for tip in measured_rows if not moving_rows.intersection(skeleton.list_path(tip))}
     rows_with_ancestors = _add_ancestors(skeleton, [*measured_rows, *moving_rows])
     nodes: list[Node] = []
     nodes_by_row: dict[int, int] = {}
@@ -455,7 +455,7 @@ def _build_dof_rows(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
 
 def _find_base_row(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
     """Find the lowest row above every node."""
-    parent_paths = [skeleton.way(int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
+    parent_paths = [skeleton.list_path(int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
     base_row = -1
     for rows in zip(*parent_paths, strict=False):
         if len(set(rows)) > 1:

@@ -262,7 +262,7 @@ def _compare_within_bodies(
 def _find_body(problem: Problem, row: int) -> int:
     """Find the nearest moving joint at or above a row. -1 is none."""
     moving_rows = problem.plan.layout.moving_rows
-    return next((ancestor for ancestor in reversed(problem.skeleton.way(row)) if ancestor in moving_rows), -1)
+    return next((ancestor for ancestor in reversed(problem.skeleton.list_path(row)) if ancestor in moving_rows), -1)
 
 
 def _measure_bodies(problem: Problem, q: Floats) -> list[Floats]:

@@ -142,7 +142,7 @@ def _compute_com_jacobian(
     for node in plan.layout.nodes:
         if node.kind == dof_layout.FIXED:
             continue
-        descendant_row = next(row for row in origin_jacobians if node.row in plan.skeleton.way(row))
+        descendant_row = next(row for row in origin_jacobians if node.row in plan.skeleton.list_path(row))
         rows_below, dofs = (
             descendants[node.row],
             slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind]),
@@ -166,7 +166,7 @@ def _find_descendants(skeleton: Skeleton) -> Bools:
     def build_mask() -> Bools:
         mask = np.zeros((len(skeleton), len(skeleton)), dtype=bool)
         for row in range(len(skeleton)):
-            mask[skeleton.way(row), row] = True
+            mask[skeleton.list_path(row), row] = True
         return mask
 
     return get_or_compute(skeleton, "behind", None, build_mask)
@@ -213,7 +213,7 @@ def _pack_queries(skeleton: Skeleton, measures: Sequence[dof_layout.Measure], go
         if measure.kind in (dof_layout.DIRECTION, dof_layout.AIM):
             query[2:5] = read_axis(skeleton, goal)
         elif isinstance(goal, Pole):
-            query[2:4] = [len(skeleton.way(joint)) for joint in measure.limb_rows]
+            query[2:4] = [len(skeleton.list_path(joint)) for joint in measure.limb_rows]
     return queries
 
 
@@ -224,7 +224,7 @@ def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | No
     for i, measure in enumerate(measures):
         if measure.kind == dof_layout.BALANCE:
             return None
-        path = skeleton.way(measure.row)
+        path = skeleton.list_path(measure.row)
         spans[i] = len(path_rows), len(path_rows) + len(path)
         path_rows.extend(path)
     packed_by_row = {row: _pack_path_row(skeleton, row) for row in set(path_rows)}
@@ -344,7 +344,7 @@ class WorldTransforms:
     def __init__(self, pose: Pose, rows: Collection[int] = (), q: Floats | None = None) -> None:
         skeleton, self._pose = pose.skeleton, pose
         self._transforms: dict[int, Transforms] = {}
-        if q is not None and sum([len(skeleton.way(row)) for row in rows]) < len(skeleton):
+        if q is not None and sum([len(skeleton.list_path(row)) for row in rows]) < len(skeleton):
             local_offsets = LocalOffsets(pose.translations, pose.scales)
             self._transforms = {
                 row: Transforms(skeleton, compute_world_maps(skeleton, row, q, local_offsets)[:, 0]) for row in rows

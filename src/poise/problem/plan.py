@@ -113,7 +113,7 @@ def collect_plan_inputs(start: Pose, layout: dof_layout.Layout) -> Floats | None
         offsets = start.translations.reshape(-1, n, 3).take(layout.offset_rows, axis=1)
         input_columns.append(offsets.reshape(k, 3 * len(layout.offset_rows)))
     if start.scales is not None:
-        scaled_rows = [*start.skeleton.way(layout.base_row), *layout.rows_below_base]
+        scaled_rows = [*start.skeleton.list_path(layout.base_row), *layout.rows_below_base]
         input_columns.append(start.scales.reshape(-1, n, 3).take(scaled_rows, axis=1).reshape(k, 3 * len(scaled_rows)))
     return np.concatenate(input_columns, axis=1) if input_columns else None
 

@@ -130,7 +130,7 @@ def _compute_balance_rows(
     plan, goal = problem.plan, problem.goals[measure.goal_index]
     assert isinstance(goal, Balance)
     rows = {measure.row, *measure.limb_rows} | {node.row for node in plan.layout.nodes}
-    ancestors = {ancestor for row in rows for ancestor in plan.skeleton.way(row)[:-1]}
+    ancestors = {ancestor for row in rows for ancestor in plan.skeleton.list_path(row)[:-1]}
     measured_rows = sorted((rows - ancestors) | {measure.row, *measure.limb_rows})
     origin_jacobians = {
         row: _select_plan_columns(plan, _compute_jacobian(pose, plan.skeleton.names[row], needs_angular=True))

@@ -89,7 +89,7 @@ def find_static_transform(skeleton: Skeleton, row: int) -> Floats | None:
     """
 
     def compute_transform() -> Floats | None:
-        rows = skeleton.way(row)
+        rows = skeleton.list_path(row)
         if (skeleton.kinds[rows] != Kind.FIXED).any():
             return None
         maps_before = np.concatenate([rotations.as_matrix(skeleton.A[rows, 3:]), skeleton.A[rows, :3, None]], axis=-1)
@@ -284,7 +284,7 @@ def _compute_base_scale(start: Pose, layout: dof_layout.Layout) -> tuple[float, 
     skeleton = start.skeleton
     if layout.base_row < 0:
         return 1.0, 0.0
-    if start.scales is None and (skeleton.B[skeleton.way(layout.base_row), :, :3] == np.eye(3)).all():
+    if start.scales is None and (skeleton.B[skeleton.list_path(layout.base_row), :, :3] == np.eye(3)).all():
         return 1.0, 0.0  # exact, and without a kernel
     own_scales = NO_OFFSETS if start.scales is None else LocalOffsets(None, start.scales[None])
     linear = compute_world_maps(skeleton, layout.base_row, np.array(skeleton.rest_q[None]), own_scales)[:, 0, :, :3]
@@ -298,7 +298,7 @@ def _compute_length_error_above(start: Pose, base_row: int) -> float:
     Non-uniform scales may cancel in the rest pose, but not after rotation of a joint between them. Scales without such
     a joint between them count as one.
     """
-    skeleton, rows = start.skeleton, start.skeleton.way(base_row)
+    skeleton, rows = start.skeleton, start.skeleton.list_path(base_row)
     rotation_matrices, scales = rotations.as_matrix(skeleton.A[rows, 3:]), start.b_affine[0, rows, :, :3]
     factor, linear_map = 1.0, np.eye(3)
     for row, rotation_matrix, scale in zip(rows, rotation_matrices, scales, strict=True):

@@ -316,7 +316,7 @@ def _pack_limb_plan(problem: Problem, options: LimbOptions, *, has_translations:
     if not has_uniform_scale:
         problem.plan  # noqa: B018  (its errors come first)
     limb, skeleton = find_limb(problem, options.mid, keep_tip=options.keep_tip), problem.skeleton
-    path = skeleton.way(limb.tip)
+    path = skeleton.list_path(limb.tip)
     map_indices = [path.index(row) - 1 for row in limb[:3]]
     map_indices = [*(map_indices if limb.rotates_tip else [*map_indices[:2], -1]), len(path) - 1]
     first_map = min([index for index in map_indices if index >= 0])

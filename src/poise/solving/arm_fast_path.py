@@ -70,7 +70,7 @@ def build_fast_path(
 
 def _is_base_fixed(plan: Plan) -> bool:
     """Return whether the base of the arm is fixed."""
-    return all(plan.skeleton.kinds[row] == Kind.FIXED for row in plan.skeleton.way(plan.layout.base_row))
+    return all(plan.skeleton.kinds[row] == Kind.FIXED for row in plan.skeleton.list_path(plan.layout.base_row))
 
 
 def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) -> ArmFastPath | None:

@@ -299,7 +299,13 @@ def _build_start_check(skeleton: Skeleton) -> tuple[Any, ...]:
     hinges = skeleton.ball_hinges
     hinge_limits = hinges.columns, hinges.axes, hinges.low, hinges.high
     ball_columns = skeleton.ball_limits.columns[:, 0].copy() if skeleton.ball_limits.joint_rows else ()
-    return ball_columns, skeleton.turn_columns[:, 0].copy(), skeleton.bounded, skeleton.value_ranges, *hinge_limits
+    return (
+        ball_columns,
+        skeleton.quaternion_columns[:, 0].copy(),
+        skeleton.bounded,
+        skeleton.value_ranges,
+        *hinge_limits,
+    )
 
 
 def clamp_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:

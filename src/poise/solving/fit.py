@@ -52,7 +52,7 @@ def fit_rotations(
     """
     rotation_fit = _RotationFit(base, tracked_rows, targets, twist_retention)
     for row in range(anchor, len(base.skeleton)):
-        if anchor in base.skeleton.way(row):
+        if anchor in base.skeleton.list_path(row):
             rotation_fit.fit_joint(row)
     return base.skeleton.legal(rotation_fit.q)[0]
 
@@ -418,7 +418,7 @@ def _find_anchor(
     """
     if not observed_columns:
         raise InputError("no joint has a position in any frame")
-    path_rows = {i: set(skeleton.way(rows[i])) for i in observed_columns}
+    path_rows = {i: set(skeleton.list_path(rows[i])) for i in observed_columns}
     anchor = max(
         (rows[i] for i in observed_columns), key=lambda top: (sum(top in path_rows[i] for i in observed_columns), -top)
     )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls.old_names import accept_old_keyword
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import abbreviate, check_finite, check_real
 from poise.model.clip import Clip
@@ -57,12 +58,13 @@ class Frame(NamedTuple):
     dt: float
 
 
-def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True) -> View:
+@accept_old_keyword("thing", "content")
+def view(content: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True) -> View:
     """Show a rig, a pose or a clip in the browser. Drive it from Python with the returned viewer.
 
     Parameters
     ----------
-    thing
+    content
         The content: a rig in its pose, a pose, or a clip for playing.
     host
         The address to listen at. The default is reachable from this machine only; with any other host everyone with the
@@ -86,7 +88,7 @@ def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, op
     UnsupportedError
         Without the extra: pip install 'poise[view]'.
     """
-    return View(_build_document(thing), host=host, port=port, open_browser=open_browser)
+    return View(_build_document(content), host=host, port=port, open_browser=open_browser)
 
 
 class View:
@@ -219,13 +221,13 @@ class View:
         """
         if document.rig is self._initial_document.rig:
             return document
-        own_document = self._initial_document.replace(handles=tuple(handle.gizmo for handle in self._handles.values()))
+        own_document = self._initial_document.replace(handles=tuple(handle.state for handle in self._handles.values()))
         return own_document.with_program_controls(document)
 
     # --- handles -----------------------------------------------------------------------------------------------------
 
     def handle(self, name: str, at: ArrayLike = (0.0, 0.0, 0.0), rotation: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Handle:
-        """Put a draggable gizmo into the scene.
+        """Put a draggable handle into the scene.
 
         Parameters
         ----------
@@ -323,10 +325,10 @@ class View:
         for control in document.controls:
             if control.name in self._controls:
                 self._controls[control.name].update_from_page(control)
-        for gizmo in document.handles:
-            handle = self._handles.get(gizmo.name)
+        for state in document.handles:
+            handle = self._handles.get(state.name)
             if handle is not None:
-                handle.update_from_page(gizmo)
+                handle.update_from_page(state)
 
     # --- loops -------------------------------------------------------------------------------------------------------
 

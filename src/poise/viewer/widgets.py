@@ -1,4 +1,4 @@
-"""Widgets of a Python program on the page: gizmos, controls, marks."""
+"""Widgets of a Python program on the page: handles, controls, marks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths.arrays import Floats, abbreviate, check_finite, check_real, freeze_array
 from poise.maths.rotations import normalise
-from poise.viewer.document.document import Control, ControlValue, Document, Gizmo, PointCloud
+from poise.viewer.document.document import Control, ControlValue, Document, HandleState, PointCloud
 
 DocumentChange: TypeAlias = Callable[[Document], Document]
 
 
 class Handle:
-    """A draggable gizmo with position and rotation, made by `View.handle`.
+    """A draggable handle with position and rotation, made by `View.handle`.
 
     Its arrays are read-only copies; read the property again for the current value.
     """
@@ -34,7 +34,7 @@ class Handle:
 
     @property
     def position(self) -> Floats:
-        """(3,) the current position [file units, world]. Set it to move the gizmo."""
+        """(3,) the current position [file units, world]. Set it to move the handle."""
         return self._position
 
     @position.setter
@@ -43,7 +43,7 @@ class Handle:
 
     @property
     def rotation(self) -> Floats:
-        """(4,) the current rotation w x y z. Set it to rotate the gizmo."""
+        """(4,) the current rotation w x y z. Set it to rotate the handle."""
         return self._rotation
 
     @rotation.setter
@@ -58,19 +58,19 @@ class Handle:
         return was_moved
 
     @property
-    def gizmo(self) -> Gizmo:
-        """Return the gizmo as stored in a document."""
+    def state(self) -> HandleState:
+        """Return the state as stored in a document."""
         with self._lock:
             x, y, z = self._position.tolist()
-            return Gizmo(self.name, (x, y, z), tuple(self._rotation.tolist()))
+            return HandleState(self.name, (x, y, z), tuple(self._rotation.tolist()))
 
     def __repr__(self) -> str:
         return f"Handle({self.name!r}, at {np.array2string(self._position, precision=4)})"
 
-    def update_from_page(self, gizmo: Gizmo) -> None:
+    def update_from_page(self, state: HandleState) -> None:
         """Take over the page's values unless a local change is pending."""
         with self._lock:
-            position, rotation = _check_position(gizmo.position), _check_rotation(gizmo.rotation)
+            position, rotation = _check_position(state.position), _check_rotation(state.rotation)
             is_same = np.array_equal(position, self._position) and np.array_equal(rotation, self._rotation)
             if self._pending_changes or is_same:
                 return
@@ -86,12 +86,12 @@ class Handle:
         """Return the document with the current state of this handle. It runs on the session's thread."""
         with self._lock:
             self._pending_changes -= 1
-        gizmo, gizmos = self.gizmo, document.handles
-        if any(existing.name == self.name for existing in gizmos):
+        state, states = self.state, document.handles
+        if any(existing.name == self.name for existing in states):
             return document.replace(
-                handles=tuple(gizmo if existing.name == self.name else existing for existing in gizmos)
+                handles=tuple(state if existing.name == self.name else existing for existing in states)
             )
-        return document.replace(handles=(*gizmos, gizmo))
+        return document.replace(handles=(*states, state))
 
 
 def _check_position(position: ArrayLike) -> Floats:

@@ -214,7 +214,7 @@ def build_serial_chain(start: Pose, goal: Position | Place) -> SerialArm:
     if not moving_rows:
         raise UnsupportedError(f"no joint moves for {goal.joint!r}: there is no chain to pass")
     builder = _ChainBuilder(start, moving_rows)
-    for row in skeleton.way(tip_row):
+    for row in skeleton.list_path(tip_row):
         if row >= moving_rows[0]:
             builder.add_joint(row)
     return builder.build_arm(np.array(goal.offset))

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.comparison.data import ComparisonData, find_length_unit
 from poise.comparison.metrics import compute_displacements, compute_share_interval
 from poise.comparison.report.chart_drawing import (
     ChartLabels,
@@ -28,6 +27,7 @@ from poise.comparison.report.chart_drawing import (
 )
 from poise.comparison.report.method_styles import MethodStyle, format_method
 from poise.comparison.report.page_text import format_percent, format_time
+from poise.comparison.results import ComparisonData, find_length_unit
 from poise.comparison.runs import MethodRun
 from poise.comparison.task import TOLERANCE_LEVELS, Task
 from poise.formatting import format_count

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.comparison.data import ComparisonData
 from poise.comparison.metrics import MethodMetrics
+from poise.comparison.results import ComparisonData
 from poise.comparison.task import TOLERANCE_LEVELS
 from poise.errors import InputError
 from poise.io.files import write_atomically

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from html import escape
 from importlib import resources
 
-from poise.comparison.data import ComparisonData, format_verdict
 from poise.comparison.report import diagrams, page_text, stick_figures
 from poise.comparison.report.method_styles import MethodStyle, build_styles, format_css
+from poise.comparison.results import ComparisonData, format_verdict
 
 _BAND_OPACITY = 0.14  # opacity of a band; lower for many overlapping bands
 

@@ -12,7 +12,10 @@ from html import escape
 import numpy as np
 
 from poise import solvers
-from poise.comparison.data import (
+from poise.comparison.method import list_ability_groups
+from poise.comparison.metrics import MethodMetrics
+from poise.comparison.report.method_styles import MethodStyle, format_breakable, format_method
+from poise.comparison.results import (
     Column,
     ComparisonData,
     find_length_unit,
@@ -20,9 +23,6 @@ from poise.comparison.data import (
     format_tolerance,
     format_value,
 )
-from poise.comparison.method import list_ability_groups
-from poise.comparison.metrics import MethodMetrics
-from poise.comparison.report.method_styles import MethodStyle, format_breakable, format_method
 from poise.comparison.runs import EFFORTS, format_effort
 from poise.formatting import format_count, format_number
 from poise.problem.dof_layout import POSITION

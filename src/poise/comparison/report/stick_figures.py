@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.comparison.data import ComparisonData, find_length_unit
 from poise.comparison.report.chart_drawing import open_svg
 from poise.comparison.report.method_styles import MethodStyle, format_method
+from poise.comparison.results import ComparisonData, find_length_unit
 from poise.comparison.runs import MAX_VIOLATION, MethodRun
 from poise.comparison.task import Task
 from poise.formatting import format_number

@@ -5,7 +5,8 @@ A format module has these members; `poise.io.registry` reads them, and those aft
 NAME                              name of the format, for messages
 SUFFIXES                          suffixes of its files, with the dot
 read(path)                        reads a Rig; missing in a write-only format
-write(thing, path, like)          writes a rig, clip or pose; `like` is the skeleton with the source document to keep;
+write(content, path, source_skeleton)
+                                  writes a rig, clip or pose; `source_skeleton` has the source document to keep;
                                   missing in a read-only format
 UNSUPPORTED_HINT                  hint for the user where `read` or `write` is missing
 HAS_SINGLE_CLIP, HAS_SINGLE_ROOT  True if a file holds one clip, or one tree of joints

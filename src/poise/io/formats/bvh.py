@@ -69,13 +69,13 @@ def _read_data(path: Path, data: bytes) -> Rig:
     return Rig(skeleton, Pose(skeleton, pose_q), clips, notes=all_notes, path=path)
 
 
-def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") -> None:
+def write(content: Saveable, path: Path, source_skeleton: Skeleton, *, rest: str = "keep") -> None:
     """Write a rig, a clip or a pose. A batch has one row per pose. See `poise.io.bvh_writer`.
 
     `rest` is for a new hierarchy: "zero" has the rest pose where all angles are zero, "keep" keeps the joints' frames.
     UnsupportedError for content that the format cannot hold or that `read` would refuse.
     """
-    write_checked(path, encode_bvh(strip_free_root(thing), like.bound, rest=rest), _read_data)
+    write_checked(path, encode_bvh(strip_free_root(content), source_skeleton.without_free_root, rest=rest), _read_data)
 
 
 def choose_joint_names(rig: Rig) -> tuple[tuple[str, ...], str]:

@@ -25,10 +25,10 @@ def read(path: Path) -> Rig:
     return read_gltf_rig(path, read_bytes(path))
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+def write(content: Saveable, path: Path, source_skeleton: Skeleton) -> None:
     """Write a rig, a clip or a pose. See `poise.io.gltf.writer`.
 
     UnsupportedError for content that glTF cannot hold or that `read` would refuse, FileError for a file that cannot be
     written.
     """
-    write_checked(path, encode_gltf(strip_free_root(thing), path, like.bound), read_gltf_rig)
+    write_checked(path, encode_gltf(strip_free_root(content), path, source_skeleton.without_free_root), read_gltf_rig)

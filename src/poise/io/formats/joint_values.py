@@ -35,19 +35,19 @@ HAS_SINGLE_CLIP = True
 UNSUPPORTED_HINT = "their numbers need a skeleton: poise.load_values(FILE, rig.skeleton)"
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)
+def write(content: Saveable, path: Path, source_skeleton: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)
     """Write the joint values of a pose, batch, clip or rig.
 
     UnsupportedError for a pose with translations or scales of single joints (these are not joint values) and for a rig
     with clips: save one of them.
     """
-    if isinstance(thing, Rig):
-        if thing.clips:
-            names = join_names(repr(clip.name) for clip in thing.clips)
+    if isinstance(content, Rig):
+        if content.clips:
+            names = join_names(repr(clip.name) for clip in content.clips)
             message = f"this rig has clips; save one of them, rig.clip(NAME), or a pose, rig.rest; clips: {names}"
             raise UnsupportedError(message)
-        thing = thing.pose
-    poses, times = (thing.poses, thing.times) if isinstance(thing, Clip) else (thing, None)
+        content = content.pose
+    poses, times = (content.poses, content.times) if isinstance(content, Clip) else (content, None)
     joint_values.check_no_local_offsets(poses)
     text = _format_csv(poses, times) if path.suffix.lower() == ".csv" else _format_json(poses, times)
     write_checked(path, text.encode(), lambda path, data: joint_values.parse_values(path, data, poses.skeleton))

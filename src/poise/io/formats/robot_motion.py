@@ -20,9 +20,9 @@ HAS_SINGLE_CLIP = True
 UNSUPPORTED_HINT = "their values need a robot: poise.load_motion(FILE, rig)"
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)
+def write(content: Saveable, path: Path, source_skeleton: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)
     """Write a clip, or a rig's only clip. UnsupportedError for poses and for frames that are not evenly spaced."""
-    write_motion(thing, path)
+    write_motion(content, path)
 
 
 def describe_other_content(path: Path) -> str | None:

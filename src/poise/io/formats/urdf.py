@@ -63,9 +63,9 @@ def _read_data(path: Path, data: bytes) -> Rig:
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(builder.notes), path=path)
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+def write(content: Saveable, path: Path, source_skeleton: Skeleton) -> None:
     """Write the source URDF with changed limits. See `poise.io.urdf_xml`."""
-    write_checked(path, encode_urdf(thing, like), _read_data)
+    write_checked(path, encode_urdf(content, source_skeleton), _read_data)
 
 
 class _SkeletonBuilder:

@@ -32,13 +32,13 @@ def read(path: Path) -> Rig:
     return _read_data(path, read_bytes(path))
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:
+def write(content: Saveable, path: Path, source_skeleton: Skeleton) -> None:
     """Write the clips of a rig, a clip, or a pose. A pose becomes a clip of one frame.
 
     UnsupportedError for characters with unknown roles, and for motion other than bone rotations and hip translation.
     Guesses and losses give a WriteWarning.
     """
-    data, messages = encode_vrma(strip_free_root(thing), path, like.bound)
+    data, messages = encode_vrma(strip_free_root(content), path, source_skeleton.without_free_root)
     write_checked(path, data, _read_data)
     for message in messages:
         warnings.warn(f"{path}: {message}", WriteWarning, stacklevel=3)

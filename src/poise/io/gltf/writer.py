@@ -16,7 +16,7 @@ from poise.io.gltf.asset_extras import (
     compute_metre_scale,
 )
 from poise.io.gltf.container import Container, pack_document
-from poise.io.gltf.draft import (
+from poise.io.gltf.document_draft import (
     MAX_KEY_VALUE,
     DocumentState,
     Draft,

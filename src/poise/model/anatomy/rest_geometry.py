@@ -143,7 +143,7 @@ def find_trunk_rows(skeleton: Skeleton, joints: Mapping[str, str]) -> tuple[list
     """
     if "head" not in joints:
         return [], []
-    head_path = skeleton.way(skeleton.index(joints["head"]))
+    head_path = skeleton.list_path(skeleton.index(joints["head"]))
     legs_row = _find_common_ancestor(
         skeleton, [head_path[-1], *(skeleton.index(joints[f"{side}UpperLeg"]) for side in SIDES)]
     )
@@ -157,7 +157,7 @@ def find_trunk_rows(skeleton: Skeleton, joints: Mapping[str, str]) -> tuple[list
 
 def _find_common_ancestor(skeleton: Skeleton, rows: Iterable[int]) -> int:
     """Find the lowest common ancestor of rows, or -1."""
-    paths = [skeleton.way(row) for row in rows]
+    paths = [skeleton.list_path(row) for row in rows]
     shared_rows = [row for row in paths[0] if all(row in path for path in paths)]
     return shared_rows[-1] if shared_rows else -1
 

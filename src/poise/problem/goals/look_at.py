@@ -138,7 +138,7 @@ class LookAt(goal_interface.PointTarget):
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """Return the rotation share of each row. Raises InputError for a joint not above the goal's."""
-        path = check_type(skeleton, Skeleton, "the skeleton").way(skeleton.index(self.joint))
+        path = check_type(skeleton, Skeleton, "the skeleton").list_path(skeleton.index(self.joint))
         if self.over is None:
             rotating_rows = [row for row in path if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
             return {row: share for share, row in enumerate(rotating_rows[-_DEFAULT_JOINT_COUNT:], start=1)}

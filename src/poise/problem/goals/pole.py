@@ -106,7 +106,7 @@ class Pole(PointTarget):
             check_integer(row, "each row of the chain")
             for row in check_entries(chain, "the rows of the chain", "[2, 3]")
         ]
-        path = skeleton.way(tip)
+        path = skeleton.list_path(tip)
         off_path = [row for row in chain if row not in path]
         if off_path:
             tip_name = quote_value(skeleton.names[tip])
@@ -156,5 +156,5 @@ def _find_first_by_role(skeleton: Skeleton, middle: int, tip: int) -> int | None
         for upper, lower in _LIMB_ROLES:
             if find_joint_by_role(skeleton, side + lower) == middle:
                 first = find_joint_by_role(skeleton, side + upper)
-                return first if first in skeleton.way(tip) else None
+                return first if first in skeleton.list_path(tip) else None
     return None

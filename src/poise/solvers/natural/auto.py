@@ -66,7 +66,7 @@ def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
         if not is_joint_goal(goal) or getattr(goal, "root", root) is not None:
             return goal
         row = skeleton.index(goal.joint)
-        return rooted_goal(goal, skeleton.names[root]) if row != root and root in skeleton.way(row) else goal
+        return rooted_goal(goal, skeleton.names[root]) if row != root and root in skeleton.list_path(row) else goal
 
     return tuple(rooted(goal) for goal in goals)
 

@@ -110,7 +110,7 @@ def _limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
 
 def _is_chain(skeleton: Skeleton, rows: list[int]) -> bool:
     first, middle, tip = rows
-    way = skeleton.way(tip)
+    way = skeleton.list_path(tip)
     turns = (Kind.BALL, Kind.FREE)
     bends = (*turns, Kind.HINGE)
     return first in way and middle in way and skeleton.kinds[first] in turns and skeleton.kinds[middle] in bends
@@ -121,9 +121,9 @@ def _carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: str, f
     below = first
     if kind == "arm" and f"{side}Shoulder" in joints:
         shoulder = skeleton.index(joints[f"{side}Shoulder"])
-        below = shoulder if shoulder in skeleton.way(first) else first
+        below = shoulder if shoulder in skeleton.list_path(first) else first
     parent = int(skeleton.parents[below])
-    if kind == "leg" and "hips" in joints and skeleton.index(joints["hips"]) in skeleton.way(first):
+    if kind == "leg" and "hips" in joints and skeleton.index(joints["hips"]) in skeleton.list_path(first):
         return skeleton.index(joints["hips"])
     return parent
 
@@ -214,7 +214,7 @@ class Bends(NamedTuple):
 
 def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
     """How the limb of a problem with one goal for its tip and a Pole is bent."""
-    start, rows = problem.start, problem.skeleton.way(limb.tip)
+    start, rows = problem.start, problem.skeleton.list_path(limb.tip)
     bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
     moved, scaled = start.translations is not None, start.scales is not None
     first = rows.index(limb.carrier)

@@ -120,7 +120,7 @@ def _root(problem: Problem) -> tuple[int, ...] | None:
     skeleton = problem.skeleton
     free = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
     hips = find_joint_by_role(skeleton, "hips")
-    return (free,) if hips is None or free not in skeleton.way(hips) else tuple(dict.fromkeys((free, hips)))
+    return (free,) if hips is None or free not in skeleton.list_path(hips) else tuple(dict.fromkeys((free, hips)))
 
 
 def _may_bend(problem: Problem, limb: RoleLimb, held: set[int]) -> bool:
@@ -138,7 +138,7 @@ def _poles_alone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> l
 
     Another goal for its tip, knee or elbow is left to the engine, and so is a Pole of other joints.
     """
-    own = skeleton.way(limb.tip)[skeleton.way(limb.tip).index(limb.first) :]
+    own = skeleton.list_path(limb.tip)[skeleton.list_path(limb.tip).index(limb.first) :]
     speaks = [i for i, goal in enumerate(goals) if is_joint_goal(goal) and skeleton.index(goal.joint) in own]
     poles: list[int] = []
     for i in speaks:
@@ -160,7 +160,7 @@ def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
 
 def _is_below(skeleton: Skeleton, row: int, limbs: dict[int, RoleLimb]) -> bool:
     """Whether a joint is part of a limb or hangs on one."""
-    return any(limb.first in skeleton.way(row) for limb in limbs.values())
+    return any(limb.first in skeleton.list_path(row) for limb in limbs.values())
 
 
 def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -> NaturalStage:
@@ -183,7 +183,7 @@ def _spine(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: s
     """The balls between the root and what carries the arms that may turn, and of which nobody says how."""
     skeleton, moving = problem.skeleton, set(problem.joints)
     carriers = {limb.bends.limb.carrier for limb in limbs if limb.bends and limb.bends.limb.kind == "arm"}
-    ways = [[row for row in skeleton.way(carrier) if root in skeleton.way(row)] for carrier in carriers]
+    ways = [[row for row in skeleton.list_path(carrier) if root in skeleton.list_path(row)] for carrier in carriers]
     shared = [row for row in (ways[0] if ways else ()) if all(row in way for way in ways)]
     free = [row for row in shared if skeleton.names[row] in moving and row not in held]
     return tuple(row for row in free if skeleton.kinds[row] == Kind.BALL and not is_soft(skeleton.limits[row]))
@@ -219,7 +219,7 @@ def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointG
     """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
     if has_own_root(skeleton, goal):
         return goal  # that alone moves
-    way = skeleton.way(skeleton.index(goal.joint))
+    way = skeleton.list_path(skeleton.index(goal.joint))
     chain = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
     if not chain:
         return goal

@@ -106,7 +106,7 @@ def set_mode(document: Document, args: dict[str, Any]) -> Document:
     return document.replace(mode=value)
 
 
-def set_run(document: Document, args: dict[str, Any]) -> Document:
+def set_pace(document: Document, args: dict[str, Any]) -> Document:
     """Set the pace: live, iterate or single steps.
 
     Live solves to the end for each target, iterate does one iteration a frame.
@@ -114,7 +114,7 @@ def set_run(document: Document, args: dict[str, Any]) -> Document:
     return document.replace(pace=read_choice(args, "value", ("live", "iterate", "step")))
 
 
-def set_origin(document: Document, args: dict[str, Any]) -> Document:
+def set_solve_start(document: Document, args: dict[str, Any]) -> Document:
     """Set the initial pose of solves: displayed pose or start pose."""
     return document.replace(solve_start=read_choice(args, "value", ("last", "start")))
 
@@ -312,13 +312,15 @@ def set_pole(document: Document, args: dict[str, Any]) -> Document:
 def move_handle(document: Document, args: dict[str, Any]) -> Document:
     """Move a handle of a program."""
     name = read_text(args, "name")
-    if name not in [gizmo.name for gizmo in document.handles]:
-        raise UnknownNameError("handle", name, [gizmo.name for gizmo in document.handles])
+    if name not in [handle.name for handle in document.handles]:
+        raise UnknownNameError("handle", name, [handle.name for handle in document.handles])
     changes: dict[str, Any] = {"position": read_vector(args, "position")}
     if "rotation" in args:
         changes["rotation"] = read_quaternion(args, "rotation")
-    gizmos = tuple(dataclasses.replace(gizmo, **changes) if gizmo.name == name else gizmo for gizmo in document.handles)
-    return document.replace(handles=gizmos)
+    handles = tuple(
+        dataclasses.replace(handle, **changes) if handle.name == name else handle for handle in document.handles
+    )
+    return document.replace(handles=handles)
 
 
 # --- Add, change and remove chains and pins --------------------------------------------------------------------------
@@ -609,9 +611,9 @@ def _check_terrain_spec(spec: str) -> None:
         )
 
 
-def _is_number(word: str) -> bool:
+def _is_number(text: str) -> bool:
     try:
-        return math.isfinite(float(word))
+        return math.isfinite(float(text))
     except ValueError:
         return False
 
@@ -661,8 +663,8 @@ ACTIONS: dict[str, Action] = {
     "solver": Action("choose solver", choose_solver, restarts_solve=True),
     "option": Action("change option", set_option, restarts_solve=True),
     "mode": Action("switch limits", set_mode, restarts_solve=True),
-    "run": Action("change pace", set_run),
-    "from": Action("change where solving starts", set_origin),
+    "run": Action("change pace", set_pace),
+    "from": Action("change where solving starts", set_solve_start),
     "tolerance": Action("change tolerance", set_tolerance),
     "free_root": Action("free the root", switch_free_root),
     "views": Action("change views", set_view_count, is_undoable=False),

@@ -396,8 +396,8 @@ class SolverChoice:
 
 
 @dataclass(frozen=True)
-class Gizmo:
-    """A gizmo of a program (`poise.view`)."""
+class HandleState:
+    """Position and rotation of a handle of a program (`poise.view`)."""
 
     name: str
     position: Vector
@@ -426,7 +426,7 @@ class Document:
     keys                 keyed bone rotations in clips of the rig
     plants_feet          whether the clip's feet are planted on the terrain
     terrain_spec         specification such as "stairs:0.15,0.30", or None
-    handles              gizmos of a program
+    handles              handles of a program
     controls             sliders, buttons and texts of a program
     marks                point marks of a program
     is_driven            whether a program sets the poses: then nothing is solved
@@ -451,7 +451,7 @@ class Document:
     keys: tuple[Key, ...] = ()
     plants_feet: bool = False
     terrain_spec: str | None = None
-    handles: tuple[Gizmo, ...] = ()
+    handles: tuple[HandleState, ...] = ()
     controls: tuple[Control, ...] = ()
     marks: tuple[PointCloud, ...] = ()
     is_driven: bool = False

@@ -120,7 +120,7 @@ class Outbox:
 
 
 class Inbox:
-    """Actions from the page, in order. Consecutive moves of one gizmo are replaced by the newest."""
+    """Actions from the page, in order. Consecutive moves of one handle are replaced by the newest."""
 
     def __init__(self) -> None:
         self._ready = threading.Condition()
@@ -131,7 +131,7 @@ class Inbox:
         return len(self._actions)
 
     def put(self, action: dict[str, Any]) -> None:
-        """Add an action. A move replaces an older move of the same gizmo."""
+        """Add an action. A move replaces an older move of the same handle."""
         with self._ready:
             last_action = self._actions[-1] if self._actions else None
             if last_action is not None and _is_same_move(last_action, action):

@@ -315,7 +315,7 @@ class SessionThread:
     def _apply_action(self, name: str, args: dict[str, Any]) -> None:
         """Apply an action. All moves of one drag are one step of undo."""
         target_serial = args.get("serial")
-        # also for refused actions: the page then releases the gizmo
+        # also for refused actions: the page then releases the handle
         self.pose_state.target_serial = (
             target_serial % 2**32 if type(target_serial) is int else self.pose_state.target_serial
         )

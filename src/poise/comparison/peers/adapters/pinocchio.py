@@ -1,4 +1,4 @@
-"""Pinocchio: its documented IK loop over compiled kinematics, with restarts."""
+"""Pinocchio: damped least squares over its compiled kinematics, with restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison data, its columns, the text table and the verdict.
+"""Results of a comparison: columns, text table and verdict.
 
 Every table, page and JSON file reads its columns from here.
 """
