@@ -11,6 +11,7 @@ same configurations again. Times are those of the kernel alone and with the copi
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shutil
@@ -18,8 +19,9 @@ import subprocess
 import sys
 import time
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -37,6 +39,7 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
 }
 ENTRIES = ("solve_arms", "solve_trees")
+_NO_LIBNVVM = 77  # exit status of tests/kernels/cuda_build.py
 
 
 def draw(ranges: np.ndarray, count: int) -> np.ndarray:
@@ -52,14 +55,21 @@ def prepare(folder: Path) -> None:
     """Write the PTX and the arrays of each problem into a folder."""
     import harness  # noqa: PLC0415  (not on the machine with the GPU)
 
+    data = harness.data_folder()
+    absent = sorted(file for file, _ in CASES.values() if not (data and (data / file).is_file()))
+    if absent:
+        _stop(f"not here: {', '.join(absent)}; `python benchmarks/fetch_data.py gpu` gets them")
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(__file__, folder / "gpu.py")
     command = [sys.executable, "-m", "tests.kernels.cuda_build", "ptx", *(f"{entry}:9.0" for entry in ENTRIES)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
+    if done.returncode == _NO_LIBNVVM:
+        _stop("NVIDIA's libnvvm is not here: pip install nvidia-cuda-nvcc-cu12, or CUDA's toolkit, has it")
+    if done.returncode:
+        _stop(f"the kernels were not compiled:\n{done.stderr}")
     for name, code in json.loads(done.stdout).items():
         (folder / f"{name.partition(':')[0]}.ptx").write_text(code, encoding="utf-8")
-    data = harness.data_folder()
-    for name in CASES if data else ():
+    for name in CASES:
         problem = problem_of(name)
         np.savez(folder / f"{name}.npz", **(pack_arm(problem) if len(CASES[name][1]) == 1 else pack_tree(problem)))
 
@@ -184,10 +194,30 @@ def load_kernel(cp: Any, folder: Path, entry: str) -> Any:
     return cp.RawModule(path=str(folder / f"{entry}.ptx")).get_function(name)
 
 
+def _stop(message: str) -> NoReturn:
+    """End with a sentence and exit code 2."""
+    sys.stderr.write(f"gpu: {message}\n")
+    sys.exit(2)
+
+
+def _require(folder: Path, step: str, *names: str) -> None:
+    """End with a sentence where a step before has not written its files."""
+    absent = [name for name in names if not (folder / name).is_file()]
+    if absent:
+        _stop(f"{folder} has no {', '.join(absent)}: the step before, `gpu.py {step}`, writes them there")
+
+
 def solve(folder: Path, out: Path) -> None:
     """Solve every case on the GPU; write a JSON of figures and the first answers of each."""
-    import cupy as cp  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
+    try:
+        import cupy as cp  # pyright: ignore[reportMissingImports]  # noqa: PLC0415
 
+        cp.cuda.runtime.getDeviceCount()
+    except ImportError:
+        _stop("CuPy is not here: run this on a machine with an NVIDIA GPU, after pip install cupy-cuda12x")
+    except Exception as error:  # noqa: BLE001  (CUDARuntimeError is a name of CuPy)
+        _stop(f"CUDA finds no NVIDIA GPU on this machine: {error}")
+    _require(folder, "prepare", *(f"{name}.npz" for name in CASES))
     device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     figures: dict[str, Any] = {"device": device, "cases": {}}
     for name in CASES:
@@ -297,6 +327,10 @@ def report(folder: Path, out: Path) -> None:
 
     import poise  # noqa: PLC0415
 
+    if find_spec("pinocchio") is None:
+        _stop("Pinocchio is not here: pip install pin")
+    _require(out, "solve", "figures.json")
+    _require(folder, "prepare", *(f"{name}.npz" for name in CASES))
     figures, rows = json.loads((out / "figures.json").read_text(encoding="utf-8")), []
     for name, case in figures["cases"].items():
         file, tips = CASES[name]
@@ -347,5 +381,22 @@ def report(folder: Path, out: Path) -> None:
     )  # fmt: skip
 
 
+def main() -> None:
+    """Run one of the three steps."""
+    assert __doc__ is not None
+    title, _, usage = __doc__.partition("\n")
+    parser = argparse.ArgumentParser(
+        description=title, epilog=usage, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    steps = parser.add_subparsers(required=True, metavar="STEP")
+    for step, names in ((prepare, ("folder",)), (solve, ("folder", "out")), (report, ("folder", "out"))):
+        step_parser = steps.add_parser(step.__name__, help=step.__doc__)
+        for name in names:
+            step_parser.add_argument(name, type=Path, metavar=name.upper())
+        step_parser.set_defaults(step=step)
+    arguments = vars(parser.parse_args())
+    arguments.pop("step")(**arguments)
+
+
 if __name__ == "__main__":
-    {"prepare": prepare, "solve": solve, "report": report}[sys.argv[1]](*map(Path, sys.argv[2:]))
+    main()

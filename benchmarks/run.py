@@ -57,7 +57,7 @@ def main() -> int:
     names = parser.parse_args().names or NAMES
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
-        parser.error(f"no benchmark {unknown[0]!r}; there are: {', '.join(NAMES)}")
+        parser.error(describe_unknown(unknown[0]))
     for name in names:
         absent = describe_absent(name)
         if absent:
@@ -66,6 +66,15 @@ def main() -> int:
             importlib.import_module(name).main()
     (harness.RESULTS / "README.md").write_text(list_results(harness.RESULTS), encoding="utf-8")
     return 0
+
+
+def describe_unknown(name: str) -> str:
+    """Describe a name that is not run here: the commands of its own, or the names that there are."""
+    benchmark = data_manifest.read_benchmarks().get(name)
+    if benchmark is None:
+        return f"no benchmark {name!r}; there are: {', '.join(NAMES)}"
+    needs = "; it needs " + ", ".join(benchmark.requires) if benchmark.requires else ""
+    return "\n    ".join([f"{name} has commands of its own{needs}:", *benchmark.commands])
 
 
 def describe_absent(name: str) -> str:

@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import data_manifest
 import fetch_data
+import gpu
 import harness
 import made_data
 import run
@@ -252,3 +253,35 @@ def test_a_run_says_which_files_are_not_here(tmp_path, monkeypatch, capsys):
     (tmp_path / "x").mkdir(exist_ok=True)
     (tmp_path / "x" / "ur5.urdf").write_text("")
     assert run.describe_absent("multiple_solutions") == ""  # found through POISE_PEER_URDFS
+
+
+def test_a_benchmark_with_commands_of_its_own_is_told_with_them(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["run.py", "gpu"])
+    with pytest.raises(SystemExit, match="2"):
+        run.main()
+    told = capsys.readouterr().err
+    assert "gpu has commands of its own; it needs an NVIDIA GPU with CuPy" in told
+    assert "    python benchmarks/gpu.py prepare FOLDER\n" in told
+    assert "no benchmark 'gpus'; there are: five_axis" in run.describe_unknown("gpus")
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (
+            ["prepare", "a"],
+            "gpu: not here: urdf/g1_29dof.urdf, urdf/panda.urdf, urdf/ur5.urdf; `python benchmarks/fetch",
+        ),
+        (["solve", "a", "b"], "gpu: (CuPy is not here|CUDA finds no NVIDIA GPU|a has no panda.npz)"),
+        (["report", "a", "b"], "gpu: (Pinocchio is not here|b has no figures.json)"),
+    ],
+)
+def test_the_gpu_says_what_it_lacks(step, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("POISE_DATA", "POISE_BENCH_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path / "x"))
+    monkeypatch.setattr(sys, "argv", ["gpu.py", *step])
+    with pytest.raises(SystemExit, match="2"):
+        gpu.main()
+    (told,) = capsys.readouterr().err.splitlines()
+    assert re.match(message, told)
