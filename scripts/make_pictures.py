@@ -20,7 +20,7 @@ def main() -> None:
     draw_whole(rig.rest)
     draw_limits(rig.rest)
     hills = poise.Terrain.heightmap(samples.path("hills.npz"))
-    plot.draw_feet(IMAGES / "feet.png", poise.plant_feet(rig.clips[0], hills, rig=rig))
+    plot.draw_feet(poise.plant_feet(rig.clips[0], hills, rig=rig), IMAGES / "feet.png")
     hand = poise.Position("LeftHand", [0.4, 1.2, 0.35], root="LeftArm")
     poise.compare(rig.rest, hand, solvers=COMPARED, effort="quick").save(IMAGES / "compare.png")
 
@@ -30,7 +30,7 @@ def draw_reach(rest: poise.Pose) -> None:
     goal = poise.Position("LeftHand", [0.4, 1.2, 0.35], root="LeftArm")
     result = poise.solve(rest, goal).require()
     poses = [("rest", rest), ("reached", result.pose)]
-    plot.draw_poses(IMAGES / "reach.png", poses, target=goal.target, chain=[*result.joints, goal.joint])
+    plot.draw_poses(poses, IMAGES / "reach.png", target=goal.target, chain=[*result.joints, goal.joint])
 
 
 def draw_arm(rest: poise.Pose) -> None:
@@ -38,7 +38,7 @@ def draw_arm(rest: poise.Pose) -> None:
     goal = poise.Place("tool", [0.3, 0.25, 0.3], rest.world["tool"].rotations)
     result = poise.solve(rest, goal).require()
     poses = [("rest", rest), ("tool at its place, pointing down", result.pose)]
-    plot.draw_poses(IMAGES / "arm.png", poses, target=goal.position, chain=[*result.joints, goal.joint])
+    plot.draw_poses(poses, IMAGES / "arm.png", target=goal.position, chain=[*result.joints, goal.joint])
 
 
 def draw_whole(rest: poise.Pose) -> None:
@@ -48,7 +48,7 @@ def draw_whole(rest: poise.Pose) -> None:
     hands = [poise.Position("LeftHand", [0.15, 0.65, 0.05]), poise.Position("RightHand", [-0.15, 0.65, 0.05])]
     result = poise.solve(rest, [*feet, hips, *hands], free_root=True).require()
     poses = [("rest", rest), ("hips on a chair, hands on the knees", result.pose)]
-    plot.draw_poses(IMAGES / "whole.png", poses, target=hips.target, chain=["Hips"])
+    plot.draw_poses(poses, IMAGES / "whole.png", target=hips.target, chain=["Hips"])
 
 
 def draw_limits(rest: poise.Pose) -> None:
@@ -58,7 +58,7 @@ def draw_limits(rest: poise.Pose) -> None:
     start = poise.Pose(rest.skeleton.with_limits({"LeftForeArm": elbow, "LeftArm": shoulder}), rest.q)
     goal = poise.Position("LeftHand", [0.3, 1.2, 0.3], root="LeftArm")
     result = poise.solve(start, goal, solver=poise.CCD(order="tip-first", finish=False), trace=True).require()
-    plot.draw_solve(IMAGES / "solve.png", start, result, target=goal.target)
+    plot.draw_solve(start, result, IMAGES / "solve.png", target=goal.target)
 
 
 if __name__ == "__main__":

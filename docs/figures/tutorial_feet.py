@@ -12,4 +12,4 @@ def draw(path: Path) -> None:
     """Plant the walk and draw it."""
     rig = poise.load(samples.path("humanoid.glb"))
     hills = poise.Terrain.heightmap(samples.path("hills.npz"))
-    plot.draw_feet(path, poise.plant_feet(rig.clips[0], hills, rig=rig))
+    plot.draw_feet(poise.plant_feet(rig.clips[0], hills, rig=rig), path)

@@ -26,4 +26,4 @@ def draw(path: Path) -> None:
     lamp, result = made["lamp"], made["result"]
     poses = [("as the file has it", lamp.rest), ("over the point", result.pose)]
     target = result.goals[0].target
-    plot.draw_poses(path, poses, target=target, chain=[*result.joints, "bulb"])
+    plot.draw_poses(poses, path, target=target, chain=[*result.joints, "bulb"])

@@ -15,4 +15,4 @@ def draw(path: Path) -> None:
     rig = poise.load(samples.path("humanoid.glb"))
     result = poise.solve(rig.rest, poise.Position("LeftHand", TARGET, root="LeftArm"))
     poses = [("at rest", rig.rest), ("reached", result.pose)]
-    plot.draw_poses(path, poses, target=TARGET, chain=[*result.joints, "LeftHand"])
+    plot.draw_poses(poses, path, target=TARGET, chain=[*result.joints, "LeftHand"])

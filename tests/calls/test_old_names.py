@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise import plot
 
 RIG = poise.load(poise.samples.path("humanoid.glb"))
 REST = RIG.rest
@@ -116,3 +117,34 @@ def test_what_is_called_for_each_target_names_its_skeleton():
     tracker, prepared = poise.Tracker(REST, goal), poise.prepare(REST, goal)
     grounder = poise.Grounder(REST, poise.Terrain.flat())
     assert tracker.skeleton == prepared.skeleton == grounder.skeleton == REST.skeleton
+
+
+@pytest.mark.parametrize("name", ["blend", "pelvis", "lift"])
+def test_half_lives_of_a_grounder_by_their_old_names(name):
+    ground, pose = poise.Terrain.stairs(0.15, 0.3), RIG.clips[0].at(0.5)
+    with pytest.warns(
+        DeprecationWarning, match=rf"Grounder\({name}_halflife=\.\.\.\) was renamed to {name}_half_life="
+    ) as caught:
+        old = poise.Grounder(RIG.clips[0], ground, **{f"{name}_halflife": 0.5})
+    assert caught[0].filename == __file__
+    new = poise.Grounder(RIG.clips[0], ground, **{f"{name}_half_life": 0.5})
+    np.testing.assert_array_equal(old(pose, dt=0.1).q, new(pose, dt=0.1).q)
+    np.testing.assert_array_equal(old._live.settings, new._live.settings)
+    assert not np.array_equal(new._live.settings, poise.Grounder(RIG.clips[0], ground)._live.settings)
+
+
+def test_pictures_are_drawn_with_the_path_first(tmp_path):
+    pytest.importorskip("matplotlib")
+    solved = poise.solve(REST, poise.Position("LeftHand", [0.4, 1.2, 0.3]))
+    planted = poise.plant_feet(RIG.clips[0], poise.Terrain.flat(), rig=RIG)
+    for function, things in [
+        (plot.draw_poses, ([("rest", REST)],)),
+        (plot.draw_solve, (REST, solved)),
+        (plot.draw_feet, (planted,)),
+    ]:
+        function(*things, tmp_path / "new.svg")
+        with pytest.warns(DeprecationWarning, match=f"{function.__name__} takes the path last") as caught:
+            function(tmp_path / "old.svg", *things)
+        assert caught[0].filename == __file__
+        old, new = ((tmp_path / f"{age}.svg").read_text().partition("<defs>")[2] for age in ("old", "new"))
+        assert len(old) == len(new) > 0

@@ -22,9 +22,11 @@ def test_without_a_file_it_is_the_bundled_character():
     assert " of 20 targets solved" in done.stdout
 
 
-def test_json_of_an_arm_asks_for_places_by_itself():
-    done = run("compare", ARM, *QUICK, "--json")
+def test_json_of_an_arm_asks_for_places_by_itself(tmp_path):
+    report = tmp_path / "report.json"
+    done = run("compare", ARM, *QUICK, "-o", report, "--json")
     document = json.loads(done.stdout)
+    assert json.loads(report.read_text()) == document
     assert document["task"]["goal"] == "Place"
     assert {row["method"] for row in document["methods"]} == {"ccd", "levenberg_marquardt"}
     units = document["units"]

@@ -298,8 +298,8 @@ def test_time_is_a_time(seconds):
 def test_a_number_is_requested_where_something_else_is_given():
     with pytest.raises(InputError, match="dt must be a number"):
         grounder()(at(), "soon")
-    with pytest.raises(InputError, match="blend_halflife must be"):
-        grounder(blend_halflife=-1.0)
+    with pytest.raises(InputError, match="blend_half_life must be"):
+        grounder(blend_half_life=-1.0)
     with pytest.raises(InputError, match="level must be finite"):
         grounder(level=float("nan"))
     with pytest.raises(InputError, match=r"terrain is a poise.Terrain, such as Terrain.flat\(\), not 0.3"):

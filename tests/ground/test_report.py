@@ -251,14 +251,14 @@ class TestPicture:
     def test_the_same_every_time(self, planted, tmp_path):
         files = [tmp_path / f"{name}.svg" for name in "ab"]
         for file in files:
-            plot.draw_feet(file, planted)
+            plot.draw_feet(planted, file)
         assert files[0].read_bytes() == files[1].read_bytes()
-        plot.draw_feet(tmp_path / "c.png", planted)
+        plot.draw_feet(planted, tmp_path / "c.png")
         assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
     def test_a_figure_that_stands_still(self, rig, tmp_path, monkeypatch):
         monkeypatch.setitem(__import__("matplotlib").rcParams, "svg.fonttype", "none")  # words as words
-        plot.draw_feet(tmp_path / "still.svg", one_frame(rig))
+        plot.draw_feet(one_frame(rig), tmp_path / "still.svg")
         text = (tmp_path / "still.svg").read_text()
         for words in ("before", "left leg", "right foot: speed along it [m/s]", "along the path [m]"):
             assert f">{words}</text>" in text
@@ -266,5 +266,5 @@ class TestPicture:
     def test_without_matplotlib(self, planted, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         with pytest.raises(poise.UnsupportedError, match=r"pip install 'poise\[plot\]'"):
-            plot.draw_feet(tmp_path / "a.png", planted)
+            plot.draw_feet(planted, tmp_path / "a.png")
         assert list(tmp_path.iterdir()) == []

@@ -74,8 +74,8 @@ except SystemExit as end:
 """,
     "plot": """
 from poise import plot
-plot.draw_poses(folder / "a.png", [("rest", figure.rest)])
-plot.draw_poses(folder / "a.svg", [("rest", figure.rest)])
+plot.draw_poses([("rest", figure.rest)], folder / "a.png")
+plot.draw_poses([("rest", figure.rest)], folder / "a.svg")
 assert (folder / "a.png").stat().st_size > 1000
 """,
     "terrain": MESHES + """

@@ -40,7 +40,7 @@ def test_every_format_is_written_and_the_same_every_time(figure, tmp_path, suffi
     pair = [("before", figure.rest), ("after", figure.clips[0].at(0.3))]
     files = [tmp_path / f"{name}{suffix}" for name in ("one", "two")]
     for file in files:
-        plot.draw_poses(file, pair, target=[0.4, 1.2, 0.3], chain=arm_of(figure), title="An arm")
+        plot.draw_poses(pair, file, target=[0.4, 1.2, 0.3], chain=arm_of(figure), title="An arm")
     assert files[0].read_bytes().startswith(head)
     assert files[0].read_bytes() == files[1].read_bytes()
     assert sorted(tmp_path.iterdir()) == files  # no temporary file is left
@@ -50,8 +50,8 @@ def test_words_say_how_far_the_tip_is_off(figure, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("matplotlib").rcParams, "svg.fonttype", "none")  # words as words
     hand = figure.rest.world["LeftHand"].positions
     plot.draw_poses(
-        tmp_path / "a.svg",
         [("start", figure.rest)],
+        tmp_path / "a.svg",
         target=hand + np.array([0, 0.25, 0]),
         chain=arm_of(figure),
         title="T-pose",
@@ -71,7 +71,7 @@ def test_a_tip_that_has_arrived_is_at_the_target(figure, tmp_path, monkeypatch, 
     monkeypatch.setitem(__import__("matplotlib").rcParams, "svg.fonttype", "none")
     hand = figure.rest.world["LeftHand"].positions
     rest = poise.Pose(dataclasses.replace(figure.skeleton, metres_per_unit=metres), figure.rest.q)
-    plot.draw_poses(tmp_path / "a.svg", [("start", rest)], target=hand + np.array([0, off, 0]), chain=arm_of(figure))
+    plot.draw_poses([("start", rest)], tmp_path / "a.svg", target=hand + np.array([0, off, 0]), chain=arm_of(figure))
     reported = words.format("0.1 mm" if metres else "0.0001 units")
     assert f">{reported}</text>" in (tmp_path / "a.svg").read_text()
 
@@ -119,7 +119,7 @@ def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
     rig = poise.load(data / "glb" / "hand_left_webxr.glb")
     panel = scene._build_panel("hand", rig.rest, (), [2, 0, 1])
     assert len(panel.joint_rows) >= 25
-    plot.draw_poses(tmp_path / "hand.png", [("hand", rig.rest)])
+    plot.draw_poses([("hand", rig.rest)], tmp_path / "hand.png")
 
 
 @pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
@@ -130,13 +130,13 @@ def test_real_rigs_are_drawn_inside_the_picture(data, tmp_path, name):
     flat = scene.project_points(panels[0].points[panels[0].joint_rows])
     assert (flat >= shared.lower_corner).all()
     assert (flat <= shared.upper_corner).all()
-    plot.draw_poses(tmp_path / "rest.png", [("rest", rig.rest)])
+    plot.draw_poses([("rest", rig.rest)], tmp_path / "rest.png")
     assert (tmp_path / "rest.png").read_bytes().startswith(PNG)
 
 
 def test_a_single_point_can_be_drawn(tmp_path):
     skeleton = poise.Skeleton.build(["only"], [-1], [poise.Kind.BALL])
-    plot.draw_poses(tmp_path / "point.png", [("point", poise.Pose(skeleton, skeleton.rest_q))])
+    plot.draw_poses([("point", poise.Pose(skeleton, skeleton.rest_q))], tmp_path / "point.png")
     assert (tmp_path / "point.png").read_bytes().startswith(PNG)
 
 
@@ -154,19 +154,19 @@ def test_a_single_point_can_be_drawn(tmp_path):
 def test_misuse_is_refused_and_nothing_is_written(figure, tmp_path, arguments, message):
     given = {"poses": [("rest", figure.rest)]} | arguments
     with pytest.raises(poise.PoiseError, match=message):
-        plot.draw_poses(tmp_path / given.pop("path", "a.png"), given.pop("poses"), **given)
+        plot.draw_poses(given.pop("poses"), tmp_path / given.pop("path", "a.png"), **given)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_batch_is_refused(figure, tmp_path):
     with pytest.raises(poise.InputError, match=r"'walk' is a batch.*pose\[0\]"):
-        plot.draw_poses(tmp_path / "a.png", [("walk", figure.clips[0].poses)])
+        plot.draw_poses([("walk", figure.clips[0].poses)], tmp_path / "a.png")
 
 
 def test_without_matplotlib_the_sentence_says_what_to_install(figure, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(poise.UnsupportedError, match=r"pip install 'poise\[plot\]'"):
-        plot.draw_poses(tmp_path / "a.png", [("rest", figure.rest)])
+        plot.draw_poses([("rest", figure.rest)], tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -193,14 +193,14 @@ class TestSolve:
     def test_the_error_falls_on_a_logarithmic_axis(self, figure, tmp_path, words):
         goal = poise.Position("LeftHand", [0.35, 1.45, 0.35])
         result = poise.solve(figure.rest, goal, solver="ccd", trace=True)
-        plot.draw_solve(tmp_path / "a.svg", figure.rest, result, target=goal.target)
+        plot.draw_solve(figure.rest, result, tmp_path / "a.svg", target=goal.target)
         text = (tmp_path / "a.svg").read_text()
         for message_text in ("iterations", "distance left [m]", "tolerance", "start", "reached"):
             assert f">{message_text}</text>" in text
 
     def test_without_a_trace_there_is_no_curve(self, figure, tmp_path, words):
         result = poise.solve(figure.rest, poise.Position("LeftHand", [0.35, 1.45, 0.35]))
-        plot.draw_solve(tmp_path / "a.svg", figure.rest, result)
+        plot.draw_solve(figure.rest, result, tmp_path / "a.svg")
         assert ">iterations</text>" not in (tmp_path / "a.svg").read_text()
 
     def test_the_way_of_the_tip_goes_from_start_to_target(self, figure):
@@ -224,14 +224,14 @@ class TestSolve:
         np.testing.assert_allclose(trail[-1], tip, atol=0.02)
 
     def test_the_curve_of_many_attempts_says_that_its_line_is_the_best_so_far(self, missed, tmp_path, words):
-        plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
+        plot.draw_solve(missed.pose, missed, tmp_path / "a.svg")
         text = (tmp_path / "a.svg").read_text()
         attempts = int(curve.build_error_curve(missed).is_restart_start.sum())
         for message_text in ("best so far", "each iteration", f"iterations, in {attempts} restarts"):
             assert f">{message_text}</text>" in text
 
     def test_a_tolerance_far_below_leaves_the_room_to_the_curve(self, missed, tmp_path, words):
-        plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
+        plot.draw_solve(missed.pose, missed, tmp_path / "a.svg")
         assert ">tolerance: 1e-06, far below</text>" in (tmp_path / "a.svg").read_text()
 
     def test_an_answer_that_is_refined_at_the_end_keeps_the_way_that_led_to_it(self):
@@ -277,7 +277,7 @@ class TestSolve:
     def test_a_legend_names_the_lines_that_are_there(self, limited, tmp_path, words):
         goals = [poise.Position("LeftHand", [0.35, 1.45, 0.35]), poise.Pole("LeftForeArm", [0.5, 0.5, -1.0])]
         result = poise.solve(limited, goals, trace=True)
-        plot.draw_solve(tmp_path / "a.svg", limited, result, target=goals[0].target)
+        plot.draw_solve(limited, result, tmp_path / "a.svg", target=goals[0].target)
         text = (tmp_path / "a.svg").read_text()
         named = {
             "target",
@@ -289,7 +289,7 @@ class TestSolve:
         }
         assert all(f">{message_text}</text>" in text for message_text in named)
         alone = poise.solve(limited.with_q(limited.q), poise.Position("Head", limited.world["Head"].positions))
-        plot.draw_solve(tmp_path / "b.svg", limited, alone)
+        plot.draw_solve(limited, alone, tmp_path / "b.svg")
         text = (tmp_path / "b.svg").read_text()
         assert all(f">{message_text}</text>" not in text for message_text in named - {"limit: directions of the bone"})
 
@@ -307,7 +307,7 @@ class TestSolve:
     def test_a_batch_is_refused(self, figure, tmp_path):
         result = poise.solve(figure.rest, poise.Position("LeftHand", [[0.35, 1.45, 0.35]] * 2))
         with pytest.raises(poise.InputError, match=r"not a batch of shape \(2,\)"):
-            plot.draw_solve(tmp_path / "a.svg", figure.rest, result)
+            plot.draw_solve(figure.rest, result, tmp_path / "a.svg")
 
 
 def test_the_limbs_of_several_goals_fork():

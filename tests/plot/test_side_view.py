@@ -80,6 +80,6 @@ def test_the_picture_says_that_it_is_unrolled(planted, tmp_path, monkeypatch):
     turning = poise.Clip(planted.source.times, poise.Pose(planted.skeleton, q), "round")
     for name, clip in (("round", turning), ("straight", planted.source)):
         made = poise.plant_feet(clip, poise.Terrain.noise(0.05), in_place="keep")
-        plot.draw_feet(tmp_path / f"{name}.svg", made)
+        plot.draw_feet(made, tmp_path / f"{name}.svg")
     assert ">along the unrolled path [m]</text>" in (tmp_path / "round.svg").read_text()
     assert ">along the path [m]</text>" in (tmp_path / "straight.svg").read_text()

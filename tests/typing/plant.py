@@ -25,7 +25,7 @@ print(again.legs, again.times[-1])
 poise.save(planted, out / "on_hills.glb", like=rig)
 
 pose = poise.plant_pose(rig.rest, poise.Terrain.slope(8))
-grounder = poise.Grounder(walk, poise.Terrain.slope(8), blend_halflife=0.1)
+grounder = poise.Grounder(walk, poise.Terrain.slope(8), blend_half_life=0.1)
 for time in np.linspace(0.0, 0.2, 5):
     pose = grounder(walk.at(time), dt=1 / 30)
 print(pose.shape, grounder.locked.any(), grounder.contacts.shape, float(hills.heights(np.zeros((1, 3)))[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import wraps
+from os import PathLike
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -39,15 +40,31 @@ def make_property_alias(old: str, new: str) -> property:
     return property(alias)
 
 
-def accept_old_keyword(old: str, new: str) -> Callable[[_Function], _Function]:
-    """Accept the old name of a renamed parameter. A decorator; a call with the old name warns."""
+def accept_path_first(function: _Function) -> _Function:
+    """Accept the path as first argument, as in version 0.1. It warns, then calls the function with the path last."""
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if args and isinstance(args[0], str | PathLike) and "path" not in options:
+            message = f"{function.__name__} takes the path last; the path as first argument goes with the next version"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return function(*args[1:], **options, path=args[0])
+        return function(*args, **options)
+
+    return call  # pyright: ignore[reportReturnType]
+
+
+def accept_old_keywords(**new_names: str) -> Callable[[_Function], _Function]:
+    """Accept old names of renamed parameters, each with its new name. A decorator; a call with an old name warns."""
 
     def decorate(function: _Function) -> _Function:
         @wraps(function)
         def accept(*args: Any, **options: Any) -> Any:
-            if old in options and new not in options:
-                warn_of_old_name(f"{function.__name__}({old}=...)", f"{new}=...")
-                options[new] = options.pop(old)
+            for old, new in new_names.items():
+                if old in options and new not in options:
+                    name = function.__qualname__.removesuffix(".__init__")
+                    warn_of_old_name(f"{name}({old}=...)", f"{new}=...")
+                    options[new] = options.pop(old)
             return function(*args, **options)
 
         return accept  # pyright: ignore[reportReturnType]

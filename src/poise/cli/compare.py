@@ -23,7 +23,6 @@ from poise.comparison.results import format_table
 from poise.comparison.task import OneGoal
 from poise.errors import InputError, escape_controls
 from poise.io import samples
-from poise.maths.units import build_units
 from poise.model.clip import Clip
 from poise.model.joint_tree import FLAT_MESSAGE, is_flat
 from poise.model.rig import Rig
@@ -118,7 +117,7 @@ def compare(
     )  # fmt: skip
     if out is not None:
         comparison.save(out)
-    _print_comparison(comparison, rig, out, as_json=as_json)
+    _print_comparison(comparison, out, as_json=as_json)
 
 
 def _check_report_path(out: Path) -> None:
@@ -177,11 +176,9 @@ def _format_rig_name(rig: Rig) -> str:
     return "" if rig.path is None else escape_controls(rig.path.name)
 
 
-def _print_comparison(comparison: Comparison, rig: Rig, out: Path | None, *, as_json: bool) -> None:
+def _print_comparison(comparison: Comparison, out: Path | None, *, as_json: bool) -> None:
     if as_json:
-        units = build_units(rig.skeleton.metres_per_unit, distance="file unit", us="1e-6 s")
-        document = comparison.document() | {"units": units}
-        typer.echo(json.dumps(document, indent=1, allow_nan=False))
+        typer.echo(json.dumps(comparison.document(), indent=1, allow_nan=False))
         return
     console = Console()
     say(*format_table(comparison, console.width if console.is_terminal else 120).split("\n"))

@@ -269,7 +269,7 @@ def _draw_feet(path: Path, planted: Planted) -> None:
     from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
 
     try:
-        plot.draw_feet(path, planted)
+        plot.draw_feet(planted, path)
     except UnsupportedError as error:
         say(f"no picture: {error}", err=True)
 
@@ -284,7 +284,7 @@ def _draw_viewer(folder: Path) -> None:
     poses = [("start", document.start), ("reached", solve_document_pose(document))]
     try:
         plot.draw_poses(
-            folder / f"{VIEWER_NAME}.png", poses, target=chain.position, chain=chain.list_joints(document.skeleton)
+            poses, folder / f"{VIEWER_NAME}.png", target=chain.position, chain=chain.list_joints(document.skeleton)
         )
     except UnsupportedError as error:
         say(f"no picture: {error}", err=True)
@@ -297,8 +297,8 @@ def _draw_solve(path: Path, demo_solve: DemoSolve, result: Result) -> None:
     title = str(result.status).replace("_", " ")
     try:
         plot.draw_poses(
-            path,
             [("rest", start), (title, result.pose)],
+            path,
             target=demo_solve.target,
             chain=[*result.joints, demo_solve.joint],
         )

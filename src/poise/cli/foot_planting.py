@@ -246,7 +246,7 @@ def write_report(planted: Planted, outputs: OutputPaths) -> None:
         write_atomically(outputs.report, planted.report.to_json().encode())
     if outputs.plot is not None:
         try:
-            plot.draw_feet(outputs.plot, planted)
+            plot.draw_feet(planted, outputs.plot)
         except UnsupportedError as error:
             say(f"no picture: {error}", err=True)
 

@@ -142,7 +142,7 @@ def draw_result(path: Path, start: Pose, result: Result) -> bool:
     from poise import plot  # noqa: PLC0415  (needed for a picture only)
 
     try:
-        plot.draw_solve(path, start, result, target=_find_target(_select_first_goal(result))[0])
+        plot.draw_solve(start, result, path, target=_find_target(_select_first_goal(result))[0])
     except UnsupportedError as error:
         say(f"no picture: {error}", err=True)
         return False

@@ -19,6 +19,7 @@ from poise.comparison.task import TOLERANCE_LEVELS, Task
 from poise.errors import InputError, UnknownNameError
 from poise.formatting import format_number
 from poise.maths.arrays import Floats
+from poise.maths.units import build_units
 from poise.problem.goals import Orientation, Position
 from poise.solvers.base.interface import join_words
 
@@ -175,7 +176,7 @@ class ComparisonData:
         return row | {column.key: _to_json_number(column.compute(method)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:
-        """Return the whole comparison as JSON data. It holds the task, the columns, the rows and the curves."""
+        """Return the whole comparison as JSON data. It holds the task, units, columns, rows and curves."""
         task = self.task
         return {
             "task": {
@@ -188,6 +189,7 @@ class ComparisonData:
                 },
             },
             "machine": self.machine,
+            "units": build_units(task.start.skeleton.metres_per_unit, distance="file unit", us="1e-6 s"),
             "settings": self.settings,
             "seconds": self.seconds,
             "columns": {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise import kernels
-from poise.calls.old_names import make_alias
+from poise.calls.old_names import accept_old_keywords, make_alias
 from poise.errors import InputError
 from poise.ground.checks import check_terrain
 from poise.ground.contact.contacts import Thresholds
@@ -46,11 +46,11 @@ class Grounder:
     thresholds
         When heel and ball stand, as for `plant_feet` (looser where the reference walks in place). Speeds are means over
         the last moments.
-    blend_halflife
+    blend_half_life
         [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over.
-    pelvis_halflife
+    pelvis_half_life
         [s] the same for the pelvis; it rises again four times more slowly than it sinks.
-    lift_halflife
+    lift_half_life
         [s] the same for the lift of a swinging foot over ground ahead.
     farthest
         [m] A locked foot that is animated farther away than this is let go until it lifts.
@@ -90,6 +90,9 @@ class Grounder:
     >>> shown = grounder(pose, dt=1 / 60)
     """
 
+    @accept_old_keywords(
+        blend_halflife="blend_half_life", pelvis_halflife="pelvis_half_life", lift_halflife="lift_half_life"
+    )
     def __init__(
         self,
         reference: Clip | Pose,
@@ -101,9 +104,9 @@ class Grounder:
         metre: float | None = None,
         level: float | None = None,
         thresholds: Thresholds | None = None,
-        blend_halflife: float = 0.05,
-        pelvis_halflife: float = 0.08,
-        lift_halflife: float = 0.04,
+        blend_half_life: float = 0.05,
+        pelvis_half_life: float = 0.08,
+        lift_half_life: float = 0.04,
         farthest: float = 0.15,
         steepest: float = _STEEPEST,
     ) -> None:
@@ -118,9 +121,9 @@ class Grounder:
         if level is not None:
             self.gait = self.gait._replace(level=_size(level, "level", -math.inf) / self.figure.metre)
         springs = Springs(
-            blend=_size(blend_halflife, "blend_halflife"),
-            pelvis=_size(pelvis_halflife, "pelvis_halflife"),
-            lift=_size(lift_halflife, "lift_halflife"),
+            blend=_size(blend_half_life, "blend_half_life"),
+            pelvis=_size(pelvis_half_life, "pelvis_half_life"),
+            lift=_size(lift_half_life, "lift_half_life"),
             farthest=_size(farthest, "farthest"),
             steepest=_size(steepest, "steepest", most=0.5 * math.pi),
             pause=_PAUSE,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from poise.calls.argument_checks import check_choice
-from poise.calls.old_names import accept_old_keyword
+from poise.calls.old_names import accept_old_keywords
 from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, join_names, prefix_file_name
 from poise.io import formats as formats_folder
 from poise.io.files import as_path, build_sidecar_path, is_file, is_folder, suggest_similar_paths
@@ -178,7 +178,7 @@ def _apply_sidecar_file(rig: Rig, path: Path) -> Rig:
     return dataclasses.replace(rig, humanoid=file_roles | roles, sidecar_roles=frozenset(roles))
 
 
-@accept_old_keyword("thing", "content")
+@accept_old_keywords(thing="content")
 def save(
     content: Saveable,
     path: str | PathLike[str],

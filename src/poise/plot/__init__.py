@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.calls.argument_checks import check_type
+from poise.calls.old_names import accept_path_first
 from poise.errors import InputError, quote_value
 from poise.ground.plant import Planted
 from poise.io.files import as_path, write_atomically
@@ -36,9 +37,10 @@ __all__ = [
 SUFFIXES = (".png", ".svg", ".pdf")
 
 
+@accept_path_first
 def draw_poses(
-    path: str | PathLike[str],
     poses: Sequence[tuple[str, Pose]],
+    path: str | PathLike[str],
     *,
     target: ArrayLike | None = None,
     chain: Sequence[str] = (),
@@ -48,10 +50,10 @@ def draw_poses(
 
     Parameters
     ----------
-    path
-        The file, ending with .png, .svg or .pdf.
     poses
         Pairs (label, pose), drawn from left to right at one scale; single poses, not batches.
+    path
+        The file, ending with .png, .svg or .pdf.
     target
         (3,) a point [file units]; with a chain, its distance from the last joint is drawn and written.
     chain
@@ -79,8 +81,9 @@ def draw_poses(
     write_atomically(path, render_scene(path.suffix.lower()[1:], *prepare_scene(poses, target, chain), title))
 
 
+@accept_path_first
 def draw_solve(
-    path: str | PathLike[str], start: Pose, result: Result, *, label: str = "", target: ArrayLike | None = None,
+    start: Pose, result: Result, path: str | PathLike[str], *, label: str = "", target: ArrayLike | None = None,
     title: str = "",
 ) -> None:  # fmt: skip
     """Draw a solve: poses, limits, tip path and error.
@@ -89,13 +92,13 @@ def draw_solve(
 
     Parameters
     ----------
-    path
-        The file, ending with .png, .svg or .pdf.
     start
         The pose before.
     result
         The result of one target. With a trace (`solve(..., trace=True)`) the tip path of the best restart and the error
         per iteration are drawn; for many restarts the best error so far, and dots.
+    path
+        The file, ending with .png, .svg or .pdf.
     label
         Label above the pose after; by default the result's own status.
     target
@@ -134,18 +137,19 @@ def draw_result(path: str | PathLike[str], result: Result, *, title: str = "") -
     goal = next((goal for goal in result.goals if hasattr(goal, "target")), None)
     target = getattr(goal, "target", None)
     is_point = isinstance(target, np.ndarray) and target.shape == (3,) and isinstance(goal, Position)
-    draw_solve(path, result.problem.start, result, target=target if is_point else None, title=title)
+    draw_solve(result.problem.start, result, path, target=target if is_point else None, title=title)
 
 
-def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
+@accept_path_first
+def draw_feet(planted: Planted, path: str | PathLike[str]) -> None:
     """Draw the planted feet of a clip from the side. Height and speed of each foot over time stand below.
 
     Parameters
     ----------
-    path
-        The file, ending with .png, .svg or .pdf.
     planted
         The result of `plant_feet` or `lock_feet`.
+    path
+        The file, ending with .png, .svg or .pdf.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.calls.old_names import accept_old_keyword
+from poise.calls.old_names import accept_old_keywords
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import abbreviate, check_finite, check_real
 from poise.model.clip import Clip
@@ -58,7 +58,7 @@ class Frame(NamedTuple):
     dt: float
 
 
-@accept_old_keyword("thing", "content")
+@accept_old_keywords(thing="content")
 def view(content: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True) -> View:
     """Show a rig, a pose or a clip in the browser. Drive it from Python with the returned viewer.
 
