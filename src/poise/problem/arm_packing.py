@@ -12,6 +12,7 @@ import numpy as np
 from poise import kernels
 from poise.kernels.layout import (
     ARM_HEAD_SIZE,
+    ARM_HIGH,
     ARM_IS_SLIDE,
     ARM_LINK_ROW,
     ARM_LOW,
@@ -84,7 +85,7 @@ def _pack_arm(plan: Plan) -> Arm:
     links[:m, :ARM_LOW] = plan.frames[0, :, :FRAME_RATIO]
     links[m, :ARM_LOW] = plan.effectors[-1, :EFFECTOR_WEIGHT]
     value_scales = plan.frames[0, :, FRAME_RATIO].copy()
-    links[:m, ARM_LOW : ARM_LOW + 2] = plan.layout.dofs[:, :2] * value_scales[:, None]
+    links[:m, ARM_LOW : ARM_HIGH + 1] = plan.layout.dofs[:, :2] * value_scales[:, None]
     links[:m, ARM_IS_SLIDE] = [node.kind == SLIDE for node in plan.layout.nodes]
     term_kinds = {term.kind for term in plan.layout.terms}
     seeds, seed_tips = _draw_seeds(links, m)
@@ -103,15 +104,15 @@ def _draw_seeds(links: Floats, link_count: int) -> tuple[Floats, Floats]:
 
     Infinite ranges are replaced by half a turn or one unit around zero.
     """
-    low, high = links[:link_count, 7].copy(), links[:link_count, 8].copy()
-    half_range = np.where(links[:link_count, 9] > 0, 1.0, np.pi)
+    low, high = links[:link_count, ARM_LOW].copy(), links[:link_count, ARM_HIGH].copy()
+    half_range = np.where(links[:link_count, ARM_IS_SLIDE] > 0, 1.0, np.pi)
     low = np.where(np.isfinite(low), low, np.minimum(-half_range, high - 2 * half_range))
     high = np.where(np.isfinite(high), high, np.maximum(half_range, low + 2 * half_range))
     seeds, tip_transforms = (
         np.random.default_rng(7).uniform(low, high, (_SEED_COUNT, link_count)),
         np.zeros((_SEED_COUNT, 7)),
     )
-    _set_range_ends(seeds, links[:link_count, 7:9])
+    _set_range_ends(seeds, links[:link_count, ARM_LOW : ARM_HIGH + 1])
     kernels.arm_lm.compute_tip_transforms(links, seeds, tip_transforms)
     return seeds, tip_transforms.reshape(-1, find_simd_width(), 7).transpose(0, 2, 1).ravel()
 
@@ -173,7 +174,7 @@ def _pack_arm_arrays(
 ) -> ArmArrays:
     plan, no_values = problem.plan, np.empty(0)
     unit = np.array([plan.base_scale * plan.unit_size])
-    path_arrays = (no_values, no_values) if paths is None else (paths.table, paths.queries)
+    path_arrays = (no_values, no_values) if paths is None else (paths.table, paths.measure_rows)
     arrays = [arm.links, arm.seeds, arm.seed_tips, settings, unit, arm.value_scales, ranges, *path_arrays, max_errors]
     padded_sizes = [-(-array.size // 8) * 8 for array in arrays]
     packed_arm = allocate_aligned(sum(padded_sizes))

@@ -20,6 +20,8 @@ from poise.kernels.layout import (
     CHAIN_POINT,
     CHAIN_ROTATION,
     CHAIN_TARGET_ROW,
+    EFFECTOR_POINT,
+    EFFECTOR_ROTATION,
     EFFECTOR_WEIGHT,
     FRAME_RATIO,
 )
@@ -144,7 +146,11 @@ def _pack_chain(plan: Plan) -> Chain:
     reach = np.array([[0.0, np.inf]])
     for i, term in enumerate(plan.layout.terms):
         weights[term.kind] = plan.effectors[i, EFFECTOR_WEIGHT] ** 2
-        effector = plan.effectors[i, 3:7] if term.kind == ROTATION else plan.effectors[i, :3]
+        effector = (
+            plan.effectors[i, EFFECTOR_ROTATION : EFFECTOR_ROTATION + 4]
+            if term.kind == ROTATION
+            else plan.effectors[i, EFFECTOR_POINT : EFFECTOR_POINT + 3]
+        )
         tips[0, _TARGET_COLUMNS[term.kind] : _TARGET_COLUMNS[term.kind] + len(effector)] = effector
         if term.kind == POSITION:
             reach[0] = plan.term_reaches[i][:2]
@@ -191,7 +197,7 @@ def _pack_link(plan: Plan, node: Node) -> list[float]:
 
 
 def _build_identity_targets(count: int) -> Floats:
-    """Return rows (k, 10) with a zero point and identity rotation."""
+    """Return rows (k, 10) with a zero point and identity rotation, and the z axis."""
     targets = np.zeros((count, CHAIN_TARGET_ROW))
-    targets[:, 3] = targets[:, 9] = 1.0
+    targets[:, CHAIN_ROTATION] = targets[:, CHAIN_AXIS + 2] = 1.0
     return targets

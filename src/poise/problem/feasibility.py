@@ -16,7 +16,7 @@ from poise.model.skeleton import Skeleton
 from poise.problem.angular_errors import measure_direction_error, measure_rotation_error
 from poise.problem.dof_layout import BALL, DIRECTION, POSITION, ROTATION, TARGET_SIZES, Measure
 from poise.problem.goal_errors import WorldTransforms
-from poise.problem.plan import Plan
+from poise.problem.plan import TERM_TARGET_START, Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, read_offset
 from poise.runtime.result_cache import get_or_compute
@@ -41,7 +41,7 @@ def compute_reaches(problem: Problem, targets: Floats) -> list[TargetReach]:
     for i, term in enumerate(plan.layout.terms):
         if term.kind == POSITION:
             min_reach, max_reach, origin = plan.term_reaches[i]
-            column = int(plan.term_table[i, 3])
+            column = int(plan.term_table[i, TERM_TARGET_START])
             offset = kernel_targets[:, column : column + 3] - origin
             target_reaches.append(TargetReach(i, min_reach, max_reach, np.sqrt((offset**2).sum(axis=-1))))
     return target_reaches
@@ -107,7 +107,7 @@ def pull_inside_reach(problem: Problem, targets: Floats) -> Floats:
             (1.0 + 2.0 * plan.length_error) * min_reach,
             (1.0 - 2.0 * plan.length_error) * plan.reach_bounds.compute_max_reach(i),
         )
-        offset = kernel_targets[:, int(plan.term_table[i, 3]) :][:, :3] - origin
+        offset = kernel_targets[:, int(plan.term_table[i, TERM_TARGET_START]) :][:, :3] - origin
         distance = np.sqrt((offset**2).sum(axis=-1, keepdims=True))
         new_distance = np.clip(distance, min(min_distance, max_distance), max_distance)
         kernel_points = origin + offset * (new_distance / np.maximum(distance, 1e-300))

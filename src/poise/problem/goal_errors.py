@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.layout import MEASURE_ROW, PATH_ROW
+from poise.kernels import layout
 from poise.kernels.thresholds import SAME_POINT_RATIO
 from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
@@ -189,7 +189,7 @@ class ErrorPaths(NamedTuple):
 
     table: Floats
     spans: Ints
-    queries: Floats
+    measure_rows: Floats
     q_columns: Ints
     angle_factors: tuple[tuple[int, float], ...]
 
@@ -204,17 +204,20 @@ def build_error_paths(skeleton: Skeleton, goals: Sequence[AnyGoal], goal_key: Ha
     return get_or_compute(skeleton, "paths", goal_key, lambda: _pack_paths(skeleton, goals))
 
 
-def _pack_queries(skeleton: Skeleton, measures: Sequence[dof_layout.Measure], goals: Sequence[AnyGoal]) -> Floats:
+def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure], goals: Sequence[AnyGoal]) -> Floats:
     """Pack the quantity measured at the end of each path. See kernels/goal_errors.py."""
-    queries = np.zeros((len(measures), MEASURE_ROW))
-    for query, measure in zip(queries, measures, strict=True):
+    measure_rows = np.zeros((len(measures), layout.MEASURE_ROW))
+    for packed_row, measure in zip(measure_rows, measures, strict=True):
         goal = goals[measure.goal_index]
-        query[:2], query[5:] = (measure.kind, measure.target_column), read_offset(goal)
+        packed_row[layout.MEASURE_KIND], packed_row[layout.MEASURE_TARGET_START] = measure.kind, measure.target_column
+        packed_row[layout.MEASURE_POINT :] = read_offset(goal)
         if measure.kind in (dof_layout.DIRECTION, dof_layout.AIM):
-            query[2:5] = read_axis(skeleton, goal)
+            packed_row[layout.MEASURE_VECTOR : layout.MEASURE_POINT] = read_axis(skeleton, goal)
         elif isinstance(goal, Pole):
-            query[2:4] = [len(skeleton.list_path(joint)) for joint in measure.limb_rows]
-    return queries
+            packed_row[layout.MEASURE_VECTOR : layout.MEASURE_VECTOR + 2] = [
+                len(skeleton.list_path(joint)) for joint in measure.limb_rows
+            ]
+    return measure_rows
 
 
 def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | None:
@@ -230,7 +233,7 @@ def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | No
     packed_by_row = {row: _pack_path_row(skeleton, row) for row in set(path_rows)}
     if any([packed_row is None for packed_row in packed_by_row.values()]):  # noqa: C419  (faster than a generator)
         return None
-    table = np.array([packed_by_row[row] for row in path_rows]).reshape(-1, PATH_ROW)
+    table = np.array([packed_by_row[row] for row in path_rows]).reshape(-1, layout.PATH_ROW)
     q_columns = _find_q_columns(skeleton, sorted(set(path_rows)))
     _renumber_columns(table, q_columns)
     angle_factors = tuple(
@@ -240,15 +243,18 @@ def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | No
             if m.kind != dof_layout.POSITION
         ]
     )
-    return ErrorPaths(table, spans, _pack_queries(skeleton, measures, goals), q_columns, angle_factors)
+    return ErrorPaths(table, spans, _pack_measure_rows(skeleton, measures, goals), q_columns, angle_factors)
 
 
 def _pack_path_row(skeleton: Skeleton, row: int) -> Floats | None:
     """Pack a table row, with columns of the skeleton's q. None where the row's scale is not uniform."""
-    packed_row, b_affine = np.zeros(PATH_ROW), skeleton.B[row]
-    packed_row[0], packed_row[1:4], packed_row[4:11] = skeleton.kinds[row], skeleton.axes[row], skeleton.A[row]
-    packed_row[11], packed_row[12:14] = skeleton.q_start[row], skeleton.coupling_rows[row]
-    packed_row[18], packed_row[22] = 1.0, 1.0
+    packed_row, b_affine = np.zeros(layout.PATH_ROW), skeleton.B[row]
+    packed_row[layout.PATH_KIND] = skeleton.kinds[row]
+    packed_row[layout.PATH_AXIS : layout.PATH_OFFSET] = skeleton.axes[row]
+    packed_row[layout.PATH_OFFSET : layout.PATH_Q_START] = skeleton.A[row]
+    packed_row[layout.PATH_Q_START] = skeleton.q_start[row]
+    packed_row[layout.PATH_COUPLING_RATIO : layout.PATH_COUPLING_OFFSET + 1] = skeleton.coupling_rows[row]
+    packed_row[layout.PATH_POST_ROTATION], packed_row[layout.PATH_POST_SCALE] = 1.0, 1.0
     if (b_affine != np.eye(3, 4)).any():
         determinant = np.linalg.det(b_affine[:, :3])
         scale = np.cbrt(determinant)
@@ -257,8 +263,9 @@ def _pack_path_row(skeleton: Skeleton, row: int) -> Floats | None:
             or np.abs(b_affine[:, :3] @ b_affine[:, :3].T / scale**2 - np.eye(3)).max() > _SIMILARITY_TOLERANCE
         ):
             return None
-        packed_row[14], packed_row[15:18], packed_row[22] = 1.0, b_affine[:, 3], scale
-        packed_row[18:22] = rotations.from_matrix(b_affine[:, :3] / scale)
+        packed_row[layout.PATH_HAS_POST_TRANSFORM], packed_row[layout.PATH_POST_SCALE] = 1.0, scale
+        packed_row[layout.PATH_POST_OFFSET : layout.PATH_POST_ROTATION] = b_affine[:, 3]
+        packed_row[layout.PATH_POST_ROTATION : layout.PATH_POST_SCALE] = rotations.from_matrix(b_affine[:, :3] / scale)
     return packed_row
 
 
@@ -271,8 +278,10 @@ def _find_q_columns(skeleton: Skeleton, rows: Sequence[int]) -> Ints:
 
 def _renumber_columns(table: Floats, q_columns: Ints) -> None:
     """Renumber the table's q columns among the used ones."""
-    is_moving = table[:, 0] != Kind.FIXED
-    table[is_moving, 11] = np.searchsorted(q_columns, table[is_moving, 11].astype(np.int64))
+    is_moving = table[:, layout.PATH_KIND] != Kind.FIXED
+    table[is_moving, layout.PATH_Q_START] = np.searchsorted(
+        q_columns, table[is_moving, layout.PATH_Q_START].astype(np.int64)
+    )
 
 
 def compute_path_errors(paths: ErrorPaths, q: Floats, targets: Floats) -> Floats:
@@ -281,7 +290,7 @@ def compute_path_errors(paths: ErrorPaths, q: Floats, targets: Floats) -> Floats
     lane_count = find_simd_width()
     workspace = get_scratch((len(paths.q_columns) + 7) * lane_count)
     measure_kernel = kernels.goal_errors.measure8 if lane_count == 8 else kernels.goal_errors.measure4  # noqa: PLR2004
-    measure_kernel(paths.table, paths.spans, paths.queries, q, paths.q_columns, targets, workspace, error_parts)
+    measure_kernel(paths.table, paths.spans, paths.measure_rows, q, paths.q_columns, targets, workspace, error_parts)
     errors = error_parts[:, :, 0]
     for c, factor in paths.angle_factors:
         errors[:, c] = factor * np.arctan2(
@@ -298,7 +307,7 @@ def compute_single_errors(paths: ErrorPaths, max_errors: Floats, q: Floats, targ
     """
     errors = np.empty(len(max_errors))
     workspace = np.empty(len(paths.q_columns) + 7 + 2 * len(max_errors))
-    path_arrays = paths.table, paths.spans, paths.queries, paths.q_columns
+    path_arrays = paths.table, paths.spans, paths.measure_rows, paths.q_columns
     return errors, kernels.goal_errors.measure_one(*path_arrays, max_errors, q, target, workspace, errors)
 
 

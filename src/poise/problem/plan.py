@@ -38,6 +38,7 @@ from poise.problem.reach_bounds import ReachBounds
 from poise.problem.tree_packing import pack_tree_frames
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
+TERM_TARGET_START = 3  # column of `Plan.term_table`: first number of a term in a kernel target
 # Kinds of terms of the kernels without limits.
 _PLAIN_TERM_KINDS = {dof_layout.POSITION, dof_layout.ROTATION, dof_layout.POLE}
 _KEY_FIELDS = (
@@ -386,7 +387,7 @@ class Plan:
         """
         term_columns = [
             (term.kind, term.target_column, kernel_column)
-            for term, kernel_column in zip(self.layout.terms, self.term_table[:, 3], strict=True)
+            for term, kernel_column in zip(self.layout.terms, self.term_table[:, TERM_TARGET_START], strict=True)
         ]
         return np.array(term_columns, dtype=np.int64).reshape(-1, 3)
 

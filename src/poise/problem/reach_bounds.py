@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poise.kernels.layout import FRAME_RATIO
+from poise.kernels.layout import FRAME_OFFSET, FRAME_RATIO, FRAME_ROTATION
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.problem import dof_layout
@@ -100,7 +100,7 @@ class ReachBounds:
         """
         while node >= 0 and self.layout.nodes[node].kind == dof_layout.FIXED:
             frame = self.frames[0, node]
-            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
+            point, node = _transform_point(frame, point), self.layout.nodes[node].parent
         return node, point
 
     @property
@@ -132,7 +132,7 @@ class ReachBounds:
         """Transform a point (3,) of a fixed node into the base frame."""
         while node >= 0:
             frame = self.frames[0, node]
-            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
+            point, node = _transform_point(frame, point), self.layout.nodes[node].parent
         return point
 
     def _compute_slack(self, node: int, extra_length: float = 0.0) -> float:
@@ -143,6 +143,12 @@ class ReachBounds:
         while node >= 0:
             path_length, node = path_length + _compute_norm(self.frames[0, node, :3]), self.layout.nodes[node].parent
         return self.length_error * path_length
+
+
+def _transform_point(frame: Floats, point: Floats) -> Floats:
+    """Transform a point (3,) out of a node's frame."""
+    offset, rotation = frame[FRAME_OFFSET:FRAME_ROTATION], frame[FRAME_ROTATION:FRAME_RATIO]
+    return offset + rotations.rotate(rotation, point)
 
 
 def _compute_norm(vector: Floats) -> float:

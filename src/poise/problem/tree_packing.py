@@ -23,7 +23,9 @@ from poise.kernels.layout import (
     EFFECTOR_MIDDLE_POINT,
     EFFECTOR_ROW,
     EFFECTOR_WEIGHT,
+    FRAME_OFFSET,
     FRAME_RATIO,
+    FRAME_ROTATION,
     FRAME_ROW,
     FRAME_VALUE_OFFSET,
 )
@@ -239,7 +241,8 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
     base_scale, base_length_error = _compute_base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), FRAME_ROW))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
-        frames[:, i, :3], frames[:, i, 3:7] = frame.offset / unit_size, frame.rotation
+        frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / unit_size
+        frames[:, i, FRAME_ROTATION:FRAME_RATIO] = frame.rotation
         ratio, offset = read_coupling(skeleton, node)
         gain = frame.scale / unit_size if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
         frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * gain, offset * gain

@@ -20,7 +20,14 @@ import numpy as np
 from poise import kernels
 from poise.calls.argument_checks import check_bool, check_choice, check_count, check_names, require_keywords
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import BASE_FIRST, GROWING_WINDOW, TIP_FIRST
+from poise.kernels.layout import (
+    BASE_FIRST,
+    COUNT_ITERATIONS,
+    COUNT_JOINT_STEPS,
+    GROWING_WINDOW,
+    OUTCOME_IS_MET,
+    TIP_FIRST,
+)
 from poise.maths.arrays import Floats, check_real
 from poise.problem.chain import Chain, find_chain
 from poise.problem.feasibility import find_overextended
@@ -161,12 +168,18 @@ class CCD:
         solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error)
         trace = None
         if request.trace:
-            trace_count = int(kernel_counts[0, 0]) + 1
+            trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1
             error_scale = chain.unit if chain.is_point_only else math.sqrt(chain.weights.max())
             trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, is_trace=True)
             trace = Trace(trace_error[:trace_count] * error_scale, trace_q)
-        q = chain.motions_to_q(problem, x, kernel_counts[:, 1] > 0)
-        return Answer(q, errors[:, 1] > 0, kernel_counts[:, 0], kernel_counts[:, 1], trace)
+        q = chain.motions_to_q(problem, x, kernel_counts[:, COUNT_JOINT_STEPS] > 0)
+        return Answer(
+            q,
+            errors[:, OUTCOME_IS_MET] > 0,
+            kernel_counts[:, COUNT_ITERATIONS],
+            kernel_counts[:, COUNT_JOINT_STEPS],
+            trace,
+        )
 
     @property
     def _can_use_straight_line(self) -> bool:

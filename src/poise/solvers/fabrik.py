@@ -19,7 +19,15 @@ import numpy as np
 from poise import kernels
 from poise.calls.argument_checks import check_bool, check_count, require_keywords
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import BALL, EFFECTOR_WEIGHT, NODE_END, TERM_END
+from poise.kernels.layout import (
+    BALL,
+    COUNT_IS_MET,
+    COUNT_ITERATIONS,
+    COUNT_JOINT_STEPS,
+    EFFECTOR_WEIGHT,
+    NODE_END,
+    TERM_END,
+)
 from poise.maths.arrays import Floats, Ints, check_real
 from poise.model.skeleton import Kind
 from poise.problem.chain import Chain, find_chain
@@ -135,11 +143,13 @@ class FABRIK:
         solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error)
         trace = None
         if request.trace:
-            trace_count = int(kernel_counts[0, 0]) + 1
+            trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1
             trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, is_trace=True)
             trace = Trace(trace_error[:trace_count] * chain.unit, trace_q)
-        q = chain.motions_to_q(problem, x, kernel_counts[:, 1] > 0)
-        return Answer(q, errors <= options[0], kernel_counts[:, 0], kernel_counts[:, 1], trace)
+        q = chain.motions_to_q(problem, x, kernel_counts[:, COUNT_JOINT_STEPS] > 0)
+        return Answer(
+            q, errors <= options[0], kernel_counts[:, COUNT_ITERATIONS], kernel_counts[:, COUNT_JOINT_STEPS], trace
+        )
 
     def _pack_cached(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         if not is_builtin(self):
@@ -175,7 +185,11 @@ class FABRIK:
             trace_u,
             trace_error,
         )  # fmt: skip
-        is_met, iterations, joint_updates = kernel_counts[:, 2] > 0, kernel_counts[:, 0], kernel_counts[:, 1]
+        is_met, iterations, joint_updates = (
+            kernel_counts[:, COUNT_IS_MET] > 0,
+            kernel_counts[:, COUNT_ITERATIONS],
+            kernel_counts[:, COUNT_JOINT_STEPS],
+        )
         trace_count = int(iterations[0]) + 1 if k else 0
         errors, traced_u = trace_error[:trace_count], trace_u[:trace_count]
         is_missed = ~is_met

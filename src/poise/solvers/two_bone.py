@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.calls.argument_checks import check_bool, check_choice, check_text, require_keywords
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.layout import LIMB_WORKSPACE_SIZE, SWIVEL_AXIS, SWIVEL_SHORTEST, SWIVEL_THIGH
+from poise.kernels.layout import (
+    LIMB_WORKSPACE_SIZE,
+    OUTCOME_HAS_MOVED,
+    OUTCOME_IS_MET,
+    SWIVEL_AXIS,
+    SWIVEL_SHORTEST,
+    SWIVEL_THIGH,
+)
 from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real, find_simd_width, get_scratch
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION
@@ -22,7 +29,7 @@ from poise.problem.two_bone_limb import Bend, LimbOptions, LimbPlan, PosedLimb, 
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
 
 _MAX_CACHED_SETTINGS = 128  # settings in the cache
-_BEND_MODES = {"turn": SWIVEL_SHORTEST, "thigh": SWIVEL_THIGH, "both": SWIVEL_THIGH, "axis": SWIVEL_AXIS}
+_SWIVEL_RULES = {"turn": SWIVEL_SHORTEST, "thigh": SWIVEL_THIGH, "both": SWIVEL_THIGH, "axis": SWIVEL_AXIS}
 _NO_POLE = np.empty((0, 3))
 _CAPABILITIES = Capabilities(
     goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
@@ -91,7 +98,7 @@ class TwoBone:
     def __post_init__(self) -> None:
         if self.mid is not None:
             check_text(self.mid, "mid, the name of a joint,")
-        check_choice(self.bend, "bend", tuple(_BEND_MODES))
+        check_choice(self.bend, "bend", tuple(_SWIVEL_RULES))
         check_choice(self.branch, "branch", ("nearest", "positive", "negative"))
         checked_options: dict[str, Any] = {
             name: check_real(getattr(self, name), name) for name in ("swivel", "soft", "weight")
@@ -133,12 +140,14 @@ class TwoBone:
             self._split_targets(plan, targets) if has_pole else (np.ascontiguousarray(targets), _NO_POLE)
         )
         settings = (_cached_settings if is_builtin(self) else _pack_settings)(self, tolerance, has_pole=has_pole)
-        q, moved_and_met = solve_limb(PosedLimb(plan, limb_rows, start_q), tip_targets, poles, settings)
+        q, outcomes = solve_limb(PosedLimb(plan, limb_rows, start_q), tip_targets, poles, settings)
         if plan.pole_column >= 0 and self.swivel == 0.0:
-            _restore_met_starts(problem, start_q, targets, tolerance, q, moved_and_met)
-        iterations = moved_and_met[:, 0].astype(np.int64)
+            _restore_met_starts(problem, start_q, targets, tolerance, q, outcomes)
+        iterations = outcomes[:, OUTCOME_HAS_MOVED].astype(np.int64)
         trace = _build_trace(problem, start_q, q, targets) if request.trace else None
-        return Answer(q, moved_and_met[:, 1], iterations, (3 if plan.limb.rotates_tip else 2) * iterations, trace)
+        return Answer(
+            q, outcomes[:, OUTCOME_IS_MET], iterations, (3 if plan.limb.rotates_tip else 2) * iterations, trace
+        )
 
     def refuse(self, problem: Problem) -> None:
         """Raise UnsupportedError for chains other than two-bone limbs.
@@ -180,10 +189,10 @@ def solve_limb(limb: PosedLimb, targets: Floats, poles: Floats, settings: Floats
     settings  what `TwoBone.settings` gives
     """
     plan, limb_rows, start_q = limb
-    q, moved_and_met = np.empty((len(targets), start_q.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
+    q, outcomes = np.empty((len(targets), start_q.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
     if plan.limb.is_planar:
-        kernels.planar_two_bone.solve(limb_rows, targets, plan.q_columns, settings, start_q, q, moved_and_met)
-        return q, moved_and_met
+        kernels.planar_two_bone.solve(limb_rows, targets, plan.q_columns, settings, start_q, q, outcomes)
+        return q, outcomes
     lane_count = find_simd_width()
     solve_kernel = kernels.two_bone.solve8 if lane_count == 8 else kernels.two_bone.solve4  # noqa: PLR2004
     solve_kernel(
@@ -194,10 +203,10 @@ def solve_limb(limb: PosedLimb, targets: Floats, poles: Floats, settings: Floats
         settings,
         start_q,
         q,
-        moved_and_met,
+        outcomes,
         get_scratch(LIMB_WORKSPACE_SIZE * lane_count),
     )
-    return q, moved_and_met
+    return q, outcomes
 
 
 def _pack_settings(options: TwoBone, tolerance: Tolerance, *, has_pole: bool) -> Floats:
@@ -205,9 +214,17 @@ def _pack_settings(options: TwoBone, tolerance: Tolerance, *, has_pole: bool) ->
     uses_swivel = has_pole or options.swivel != 0.0
     half_angle_sine = math.sin(min(tolerance.angle, math.pi) / 2)
     swivel_components = math.cos(half_swivel), math.sin(half_swivel)
-    bend_mode = _BEND_MODES[options.bend]
+    swivel_rule = _SWIVEL_RULES[options.bend]
     return np.array(
-        [tolerance.distance, half_angle_sine, options.soft, *swivel_components, uses_swivel, options.weight, bend_mode]
+        [
+            tolerance.distance,
+            half_angle_sine,
+            options.soft,
+            *swivel_components,
+            uses_swivel,
+            options.weight,
+            swivel_rule,
+        ]
     )
 
 
@@ -215,12 +232,13 @@ _cached_settings = lru_cache(_MAX_CACHED_SETTINGS)(_pack_settings)
 
 
 def _restore_met_starts(
-    problem: Problem, start_q: Floats, targets: Floats, tolerance: Tolerance, q: Floats, moved_and_met: Bools
+    problem: Problem, start_q: Floats, targets: Floats, tolerance: Tolerance, q: Floats, outcomes: Bools
 ) -> None:
     """Restore starts with target and pole already met."""
     start_rows = np.ascontiguousarray(np.broadcast_to(start_q, q.shape))
     is_met = problem.is_met(problem.compute_errors(start_rows, targets), tolerance)
-    q[is_met], moved_and_met[is_met, 0], moved_and_met[is_met, 1] = start_rows[is_met], False, True
+    q[is_met] = start_rows[is_met]
+    outcomes[is_met, OUTCOME_HAS_MOVED], outcomes[is_met, OUTCOME_IS_MET] = False, True
 
 
 def _build_trace(problem: Problem, start_q: Floats, q: Floats, targets: Floats) -> Trace:

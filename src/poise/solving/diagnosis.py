@@ -19,7 +19,7 @@ import numpy as np
 
 from poise import kernels, solvers
 from poise.errors import UnsupportedError
-from poise.kernels.layout import LIMIT_SOFT_WEIGHT, NO_LIMIT
+from poise.kernels.layout import DOF_HIGH, DOF_LOW, DOF_U_COLUMN, LIMIT_KIND, LIMIT_SOFT_WEIGHT, NO_LIMIT
 from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
@@ -440,7 +440,8 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
     gradient = np.einsum("krd,kr->kd", jacobian, e)
     gain = gradient**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
     can_help = gain > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1, keepdims=True)
-    low, high, u_columns = plan.layout.dofs[:, 0], plan.layout.dofs[:, 1], plan.layout.dofs[:, 2].astype(np.int64)
+    dof_table = plan.layout.dofs
+    low, high, u_columns = dof_table[:, DOF_LOW], dof_table[:, DOF_HIGH], dof_table[:, DOF_U_COLUMN].astype(np.int64)
     joint_values = np.where(u_columns >= 0, plan.q_to_u(q)[:, u_columns], 0.0)
     ranges = np.stack([low, high], axis=1)
     slide_dofs = [node.dof_start for node in plan.layout.nodes if node.kind == SLIDE]
@@ -450,7 +451,9 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
     is_at_limit = (is_at_low | is_at_high) & (u_columns >= 0)
     is_blocked = is_at_limit & ((is_at_low & (gradient < 0)) | (is_at_high & (gradient > 0)))
     can_improve = can_help & ~is_blocked
-    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0 for limit in plan.limit_rows]):
+    for i in np.flatnonzero(
+        [limit[LIMIT_KIND] != NO_LIMIT and limit[LIMIT_SOFT_WEIGHT] == 0.0 for limit in plan.limit_rows]
+    ):
         node, dofs = plan.layout.nodes[i], slice(plan.layout.nodes[i].dof_start, plan.layout.nodes[i].dof_start + 3)
         ball_rotations = plan.q_to_u(q)[:, node.u_start : node.u_start + 4]
         direction, is_held_back = _find_open_direction(plan.limit_rows[i], ball_rotations, gradient[:, dofs])

@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.layout import EFFECTOR_WEIGHT, LIMIT_SOFT_WEIGHT, NO_LIMIT
+from poise.kernels.layout import (
+    DOF_HIGH,
+    DOF_LOW,
+    DOF_U_COLUMN,
+    DOF_WEIGHT,
+    EFFECTOR_WEIGHT,
+    LIMIT_KIND,
+    LIMIT_SOFT_WEIGHT,
+    NO_LIMIT,
+)
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem.dof_layout import BALL, MOVE
@@ -220,21 +229,21 @@ def _compute_step(plan: Plan, u: Floats, jacobian: Floats, residuals: Floats, da
     """Compute damped least-squares steps (k, nd). Columns blocked by a limit are excluded."""
     dofs, jacobian = build_scaled_dofs(plan), jacobian.copy()
     gradient = (jacobian * residuals[:, :, None]).sum(axis=1)
-    u_columns = dofs[:, 2].astype(np.int64)
+    u_columns = dofs[:, DOF_U_COLUMN].astype(np.int64)
     dof_values = np.where(u_columns >= 0, u[:, u_columns], 0.0)
     is_blocked = (u_columns >= 0) & (
-        ((dof_values <= dofs[:, 0]) & (gradient < 0)) | ((dof_values >= dofs[:, 1]) & (gradient > 0))
+        ((dof_values <= dofs[:, DOF_LOW]) & (gradient < 0)) | ((dof_values >= dofs[:, DOF_HIGH]) & (gradient > 0))
     )
     jacobian *= ~is_blocked[:, None]
     _remove_blocked_rotations(plan, u, gradient, jacobian)
-    scaled_jacobian = jacobian * dofs[:, 3]
+    scaled_jacobian = jacobian * dofs[:, DOF_WEIGHT]
     normal_matrix = scaled_jacobian @ np.swapaxes(jacobian, 1, 2)
     damping = np.maximum(_DAMPING_PER_SQUARED_ERROR * damping_factor * (residuals**2).sum(axis=1), _MIN_DAMPING)
     multipliers = np.linalg.solve(
         normal_matrix + damping[:, None, None] * np.eye(normal_matrix.shape[1]), residuals[:, :, None]
     )
     step = (scaled_jacobian * multipliers).sum(axis=1)
-    max_step = np.abs(step / np.sqrt(dofs[:, 3])).max(axis=1, initial=_MAX_DOF_STEP)
+    max_step = np.abs(step / np.sqrt(dofs[:, DOF_WEIGHT])).max(axis=1, initial=_MAX_DOF_STEP)
     return step * (_MAX_DOF_STEP / max_step)[:, None]
 
 
@@ -279,7 +288,7 @@ def _find_balls(plan: Plan, *, limited_only: bool = False) -> _BallColumns:
 
     def build_columns() -> _BallColumns:
         limits = plan.limit_rows
-        has_hard_limit = (limits[:, 0] != NO_LIMIT) & (limits[:, LIMIT_SOFT_WEIGHT] == 0.0)
+        has_hard_limit = (limits[:, LIMIT_KIND] != NO_LIMIT) & (limits[:, LIMIT_SOFT_WEIGHT] == 0.0)
         node_indices = [
             i
             for i, node in enumerate(plan.layout.nodes)
@@ -302,9 +311,11 @@ def _find_balls(plan: Plan, *, limited_only: bool = False) -> _BallColumns:
 def _apply_step(plan: Plan, u: Floats, step: Floats) -> Floats:
     """Apply a step (k, nd) to u (k, nu) within limits."""
     u, dofs, balls, limited_balls = u.copy(), plan.layout.dofs, _find_balls(plan), _find_balls(plan, limited_only=True)
-    scalar_dofs = np.flatnonzero(dofs[:, 2] >= 0.0)
-    u_columns = dofs[scalar_dofs, 2].astype(np.int64)
-    u[:, u_columns] = np.clip(u[:, u_columns] + step[:, scalar_dofs], dofs[scalar_dofs, 0], dofs[scalar_dofs, 1])
+    scalar_dofs = np.flatnonzero(dofs[:, DOF_U_COLUMN] >= 0.0)
+    u_columns = dofs[scalar_dofs, DOF_U_COLUMN].astype(np.int64)
+    u[:, u_columns] = np.clip(
+        u[:, u_columns] + step[:, scalar_dofs], dofs[scalar_dofs, DOF_LOW], dofs[scalar_dofs, DOF_HIGH]
+    )
     for node in plan.layout.nodes:
         if node.kind == MOVE:
             u[:, node.u_start : node.u_start + 3] += step[:, node.dof_start : node.dof_start + 3]

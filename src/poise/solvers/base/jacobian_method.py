@@ -15,7 +15,7 @@ import numpy as np
 from poise import kernels
 from poise.calls.argument_checks import check_count, check_positive
 from poise.errors import InputError
-from poise.kernels.layout import EFFECTOR_WEIGHT
+from poise.kernels.layout import COUNT_IS_MET, COUNT_ITERATIONS, EFFECTOR_WEIGHT
 from poise.maths.arrays import Floats, allocate_aligned, check_real, prepare_for_kernel
 from poise.problem.dof_layout import POSITION
 from poise.problem.goals import GOAL_NAMES
@@ -127,8 +127,8 @@ def _run_kernel(
         )  # fmt: skip
 
     lm_engine.run_in_chunks(k, 1 if request.trace else request.threads, solve_range, request.progress)
-    trace_rows = trace_buffer[: int(kernel_counts[0, :2].sum())] if request.trace else None
-    return lm_engine.KernelOutput(u, kernel_counts[:, 2] > 0, kernel_counts[:, 0], trace_rows)
+    trace_rows = trace_buffer[: int(kernel_counts[0, :COUNT_IS_MET].sum())] if request.trace else None
+    return lm_engine.KernelOutput(u, kernel_counts[:, COUNT_IS_MET] > 0, kernel_counts[:, COUNT_ITERATIONS], trace_rows)
 
 
 def _compute_scratch_size(plan: Plan) -> int:

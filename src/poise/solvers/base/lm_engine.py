@@ -34,6 +34,10 @@ from poise.call_clock import get_pauses, share_pauses
 from poise.kernels.layout import (
     ARM_RESULT_ROW,
     ARM_WORKSPACE_PER_TARGET,
+    COUNT_IS_MET,
+    COUNT_ITERATIONS,
+    DOF_HIGH,
+    DOF_LOW,
     DOF_WEIGHT,
     EFFECTOR_TOLERANCE2,
     EFFECTOR_WEIGHT,
@@ -197,13 +201,13 @@ class ArmEngine:
 
         run_in_chunks(k, 1 if max_trace_rows else threads, solve_range, progress)
         u, output_columns = buffer[:k, :m].copy(), buffer[:k, m:]
-        iterations, trace_rows = output_columns[:, 0].astype(np.int64), None
+        iterations, trace_rows = output_columns[:, COUNT_ITERATIONS].astype(np.int64), None
         if max_trace_rows:
-            trace_rows = buffer[1 : 1 + int(output_columns[0, :2].sum()), : m + 1].copy()
+            trace_rows = buffer[1 : 1 + int(output_columns[0, :COUNT_IS_MET].sum()), : m + 1].copy()
             # The kernel knows only the ratio of a goal's weights.
             trace_rows[:, 0] *= self.problem.plan.effectors[0, EFFECTOR_WEIGHT] ** 2
             trace_rows[:, 1:] = self._convert_to_u(trace_rows[:, 1:])
-        return KernelOutput(u, output_columns[:, 2] > 0, iterations, trace_rows)
+        return KernelOutput(u, output_columns[:, COUNT_IS_MET] > 0, iterations, trace_rows)
 
     def _pack_arrays(self, options: LmOptions) -> ArmArrays:
         plan, arm = self.problem.plan, self.arm
@@ -221,7 +225,7 @@ class ArmEngine:
         if (self.arm.value_scales == 1).all():
             return x
         dofs = self.problem.plan.layout.dofs
-        return np.clip(x / self.arm.value_scales, dofs[:, 0], dofs[:, 1])
+        return np.clip(x / self.arm.value_scales, dofs[:, DOF_LOW], dofs[:, DOF_HIGH])
 
     def select_rows(self, rows: Bools | slice) -> ArmEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
@@ -274,9 +278,9 @@ class TreeEngine:
         run_in_chunks(k, 1 if max_trace_rows else threads, solve_range, progress)
         return KernelOutput(
             u,
-            kernel_counts[:, 2] > 0,
-            kernel_counts[:, 0],
-            trace_buffer[: int(kernel_counts[0, :2].sum())] if max_trace_rows else None,
+            kernel_counts[:, COUNT_IS_MET] > 0,
+            kernel_counts[:, COUNT_ITERATIONS],
+            trace_buffer[: int(kernel_counts[0, :COUNT_IS_MET].sum())] if max_trace_rows else None,
         )
 
     @property
