@@ -1,4 +1,4 @@
-"""Columns, row lengths and codes of packed arrays, shared by Python and kernels.
+"""Columns, row lengths and codes of packed arrays.
 
 Python packs rows of numbers and kernels read them; both use the column numbers defined here. This module imports no
 Numba, so that packing does not wait for it. A kernel freezes these numbers when it is compiled, and its cache stamp

@@ -1,6 +1,7 @@
-"""Conversion of serial arms with one goal at the end to kernel arrays.
+"""Conversion of serial arms to kernel arrays.
 
-The links are hinges and slides. kernels/arm_lm.py and kernels/arm_targets.py describe the arrays.
+The links are hinges and slides, with one goal at the end. kernels/arm_lm.py and kernels/arm_targets.py describe the
+arrays.
 """
 
 from __future__ import annotations

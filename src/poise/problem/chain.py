@@ -1,6 +1,7 @@
-"""Conversion of serial chains with goals of one joint to kernel arrays.
+"""Conversion of serial chains to kernel arrays.
 
-CCD, FABRIK and the diagnostics go through a chain joint by joint. The moving nodes of such a plan form a serial chain.
+The goals are those of one joint, and the moving nodes of such a plan form a serial chain. CCD, FABRIK and the
+diagnostics go through it joint by joint.
 """
 
 from __future__ import annotations
@@ -197,7 +198,7 @@ def _pack_link(plan: Plan, node: Node) -> list[float]:
 
 
 def _build_identity_targets(count: int) -> Floats:
-    """Return rows (k, 10) with a zero point and identity rotation, and the z axis."""
+    """Return rows (k, 10) with zero point, identity rotation and z axis."""
     targets = np.zeros((count, CHAIN_TARGET_ROW))
     targets[:, CHAIN_ROTATION] = targets[:, CHAIN_AXIS + 2] = 1.0
     return targets

@@ -1,4 +1,4 @@
-"""Removal of jumps between frames that were solved independently.
+"""Removal of jumps between independently solved frames.
 
 Frames solved independently are solved again from the previous frame where that reduces a jump.
 

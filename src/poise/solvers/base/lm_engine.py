@@ -285,7 +285,7 @@ class TreeEngine:
 
     @property
     def restart_draws(self) -> Floats:
-        """(s, nd) random numbers in 0..1 that define the restarts."""
+        """(s, nd) random numbers of the restarts, in 0..1."""
         return draw_restarts(len(self.problem.plan.layout.dofs))
 
     def select_rows(self, rows: Bools | slice) -> TreeEngine:

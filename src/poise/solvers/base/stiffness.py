@@ -43,7 +43,7 @@ def _check_stiffness_number(value: Any, label: str) -> float:
 
 
 def compute_joint_weights(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
-    """Compute the joint weight 1 / (1 + mu) of each joint, mu its stiffness. Later names override earlier ones.
+    """Compute joint weights 1 / (1 + mu) from stiffness mu. Later names override earlier ones.
 
     Raises UnknownNameError for unknown names, and for globs without a match.
     """
