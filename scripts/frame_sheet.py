@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import poise
-from poise.cli.files import select_clip
+from poise.cli.input_output_files import select_clip
 from poise.cli.terrain_options import TerrainOptions, build_terrain
 from poise.errors import InputError, PoiseError
 from poise.ground.figure.figure import Figure
@@ -29,7 +29,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip
 from poise.model.rig_roles import find_roles
-from poise.plot.drawing import encode_figure, open_canvas
+from poise.plot.scene_drawing import encode_figure, open_canvas
 
 COLUMNS, MOST, EVERY = 8, 32, 3  # frames beside each other; more than so many are shown farther apart
 ASIDE, BELOW, ABOVE = 0.85, 1.15, 0.95  # [m] to either side of the hips in a cell, below and above them, at least

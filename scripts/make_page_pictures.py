@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright
 import poise
 from poise.cli.view import ViewOptions, configure_document
 from poise.io import samples
-from poise.plot.drawing import encode_figure, open_canvas
+from poise.plot.scene_drawing import encode_figure, open_canvas
 from poise.viewer.document.document import Document, build_document
 from poise.viewer.server import Server
 from poise.viewer.session.session_thread import SessionThread

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from poise import plot as plot
     from poise import rotations as rotations
     from poise import solvers as solvers
-    from poise.batch.each import Finished as Finished
-    from poise.batch.each import each as each
+    from poise.batch.parallel_jobs import Finished as Finished
+    from poise.batch.parallel_jobs import each as each
     from poise.comparison.compare import Comparison as Comparison
     from poise.comparison.compare import compare as compare
     from poise.comparison.runs import Effort as Effort
@@ -135,7 +135,7 @@ _MODULE_BY_NAME = {
     "EulerBox": "model.limits",
     "FABRIK": "solvers.fabrik",
     "FileError": "errors",
-    "Finished": "batch.each",
+    "Finished": "batch.parallel_jobs",
     "Fitted": "solving.fit",
     "Grounder": "ground.grounder",
     "InputError": "errors",
@@ -188,7 +188,7 @@ _MODULE_BY_NAME = {
     "centre_of_mass": "model.mass",
     "compare": "comparison.compare",
     "convert": "conversion.convert",
-    "each": "batch.each",
+    "each": "batch.parallel_jobs",
     "find_roles": "model.rig_roles",
     "fit": "solving.fit",
     "load": "io.registry",

@@ -27,7 +27,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), st
 EACH = """
 import sys
 import poise
-from poise.batch.each import open_cluster
+from poise.batch.parallel_jobs import open_cluster
 from tests.batch import jobs
 if __name__ == "__main__":
     with open_cluster(sys.argv[1]) as executor:
@@ -108,12 +108,12 @@ def test_the_command_line(scheduler, tmp_path):
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):
-    from poise.batch import each
+    from poise.batch import parallel_jobs
 
-    monkeypatch.setattr(each, "_CONNECT_TIMEOUT", "1s")
+    monkeypatch.setattr(parallel_jobs, "_CONNECT_TIMEOUT", "1s")
     with (
         pytest.raises(InputError, match="no scheduler of Dask answers at 'tcp://127"),
-        each.open_cluster(f"tcp://127.0.0.1:{free_port()}"),
+        parallel_jobs.open_cluster(f"tcp://127.0.0.1:{free_port()}"),
     ):
         pass
 

@@ -231,7 +231,9 @@ class TestRefused:
         requested = []
         for name in ("a", "ab", "b", "b_1", "b_1_x", "c-d"):
             several(name, ("walk", "run"))
-        monkeypatch.setattr("poise.cli.files.read_rig", lambda file: requested.append(file.stem) or poise.load(file))
+        monkeypatch.setattr(
+            "poise.cli.input_output_files.read_rig", lambda file: requested.append(file.stem) or poise.load(file)
+        )
         run(*self.ALL, cwd=tmp_path)
         assert sorted(requested) == ["b", "b_1", "b_1_x"]
 

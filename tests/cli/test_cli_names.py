@@ -20,7 +20,7 @@ from poise.errors import FileError, PoiseWarning, escape_controls
 from poise.io.formats import gltf
 from poise.model.clip import Clip
 from poise.model.rig import Rig
-from poise.plot.drawing import encode_figure, open_canvas
+from poise.plot.scene_drawing import encode_figure, open_canvas
 from tests.command_line import HUMANOID, REACH, run, start
 
 BVH = poise.sample("humanoid.bvh")

@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise.cli import info
 from poise.model.roles.bone_names import parse_joint_name
-from poise.model.roles.roles import build_character_tree
+from poise.model.roles.role_search import build_character_tree
 from tests.model.humanoid_figures import skeleton_of
 from tests.timeouts import assert_linear, no_hang
 

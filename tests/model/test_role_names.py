@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.model.roles import roles
+from poise.model.roles import role_search
 from tests.command_line import run
 from tests.model.humanoid_figures import CONVENTIONS, figure
 
@@ -81,7 +81,7 @@ def test_a_role_that_is_not_sure_is_no_name():
     made = figure(CONVENTIONS["vrm"])
     names = [f"q{row}" for row in range(len(made.names))]
     plain = dataclasses.replace(made, names=names).skeleton()
-    assert poise.find_roles(plain).confidence["leftFoot"] < roles.MIN_CONFIDENCE
+    assert poise.find_roles(plain).confidence["leftFoot"] < role_search.MIN_CONFIDENCE
     with pytest.raises(poise.UnknownNameError, match="no joint 'leftFoot'"):
         plain.index("leftFoot")
 
@@ -109,7 +109,9 @@ def test_errors_offer_roles():
 
 def test_roles_are_looked_for_only_where_no_joint_has_the_name(monkeypatch):
     requested = []
-    monkeypatch.setattr(roles, "search_skeleton", lambda given: requested.append(given) or poise.find_roles(given))
+    monkeypatch.setattr(
+        role_search, "search_skeleton", lambda given: requested.append(given) or poise.find_roles(given)
+    )
     skeleton = figure(CONVENTIONS["mixamo without prefix"]).skeleton()
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("LeftHand", POINT), natural=False)

@@ -145,7 +145,7 @@ from PIL import Image
 """,
     "cluster": """
 from concurrent.futures import wait
-from poise.batch.each import open_cluster
+from poise.batch.parallel_jobs import open_cluster
 if __name__ == "__main__":  # workers import this
     with open_cluster("local", processes=1) as executor:
         assert [done.require() for done in poise.each([-1, 2], abs, executor=executor)] == [1, 2]

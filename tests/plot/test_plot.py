@@ -12,9 +12,9 @@ import pytest
 import poise
 from poise import plot
 from poise.io import samples
-from poise.plot import drawing, limit_outlines, scene
 from poise.plot import error_curve as curve
-from poise.plot.drawing import find_chain_bones
+from poise.plot import limit_outlines, scene_drawing, scene_layout
+from poise.plot.scene_drawing import find_chain_bones
 from poise.solvers.base.interface import Trace
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -59,8 +59,8 @@ def test_words_say_how_far_the_tip_is_off(figure, tmp_path, monkeypatch):
     text = (tmp_path / "a.svg").read_text()
     for words in ("start", "T-pose", "0.25 m from the target", "grid 0.2 m"):
         assert f">{words}</text>" in text
-    assert text.count(drawing._CHAIN_COLOUR.lower()) > 0
-    assert text.count(drawing._TARGET_COLOUR.lower()) > 0
+    assert text.count(scene_drawing._CHAIN_COLOUR.lower()) > 0
+    assert text.count(scene_drawing._TARGET_COLOUR.lower()) > 0
 
 
 @pytest.mark.parametrize("metres", [1.0, None])
@@ -78,16 +78,16 @@ def test_a_tip_that_has_arrived_is_at_the_target(figure, tmp_path, monkeypatch, 
 
 def test_the_projection_keeps_left_and_up_and_lengths():
     up = np.array([0.0, 0.0, 1.0])
-    assert scene.project_points(up)[1] > 0.9
-    assert scene.project_points(up)[0] == pytest.approx(0, abs=1e-12)
-    axes = np.stack([*scene.project_points(np.eye(3)).T, scene.compute_depth(np.eye(3))])
+    assert scene_layout.project_points(up)[1] > 0.9
+    assert scene_layout.project_points(up)[0] == pytest.approx(0, abs=1e-12)
+    axes = np.stack([*scene_layout.project_points(np.eye(3)).T, scene_layout.compute_depth(np.eye(3))])
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(axes) == pytest.approx(1.0)  # right, up, towards the viewer: nothing is mirrored
 
 
 @pytest.mark.parametrize("up", ["x", "y", "z"])
 def test_up_is_vertical_and_no_axis_is_mirrored(up):
-    order = scene._Z_UP_ORDERS[up]
+    order = scene_layout._Z_UP_ORDERS[up]
     assert np.eye(3)["xyz".index(up)][order].tolist() == [0, 0, 1]
     assert np.linalg.det(np.eye(3)[:, order]) == pytest.approx(1.0)
 
@@ -95,21 +95,23 @@ def test_up_is_vertical_and_no_axis_is_mirrored(up):
 @pytest.mark.parametrize(("tall", "expected"), [((1, 0), "y"), ((0, 1), "z")])
 def test_an_unknown_up_is_guessed_from_the_taller_extent(tall, expected):
     skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], [poise.Kind.BALL] * 2, offsets=[[0, 0, 0], [9, *tall]])
-    assert scene.find_z_up_order(poise.Pose(skeleton, skeleton.rest_q)) == scene._Z_UP_ORDERS[expected]
+    assert scene_layout.find_z_up_order(poise.Pose(skeleton, skeleton.rest_q)) == scene_layout._Z_UP_ORDERS[expected]
 
 
 def test_rows_above_the_first_joint_are_left_out_but_not_a_robots_base():
     kinds = [poise.Kind.FIXED, poise.Kind.BALL, poise.Kind.BALL, poise.Kind.FIXED]
     rig = poise.Skeleton.build(["scene", "hips", "spine", "end"], [-1, 0, 1, 2], kinds)
-    assert scene._find_drawn_joints(rig).tolist() == [False, True, True, True]
+    assert scene_layout._find_drawn_joints(rig).tolist() == [False, True, True, True]
     arm = poise.load(samples.path("arm.urdf")).skeleton
-    assert scene._find_drawn_joints(arm).all()
+    assert scene_layout._find_drawn_joints(arm).all()
 
 
 def test_control_bones_are_faint_and_limbs_are_not(data):
     rig = poise.load(data / "glb" / "knight_kaykit.glb")
     skeleton = rig.skeleton
-    faint = scene._find_helper_bones(skeleton, rig.rest.world.positions, scene._find_drawn_joints(skeleton))
+    faint = scene_layout._find_helper_bones(
+        skeleton, rig.rest.world.positions, scene_layout._find_drawn_joints(skeleton)
+    )
     names = {name for name, pale in zip(skeleton.names, faint, strict=True) if pale}
     assert names
     assert all("ik" in name.lower() or "control" in name.lower() for name in names), names
@@ -117,7 +119,7 @@ def test_control_bones_are_faint_and_limbs_are_not(data):
 
 def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
     rig = poise.load(data / "glb" / "hand_left_webxr.glb")
-    panel = scene._build_panel("hand", rig.rest, (), [2, 0, 1])
+    panel = scene_layout._build_panel("hand", rig.rest, (), [2, 0, 1])
     assert len(panel.joint_rows) >= 25
     plot.draw_poses([("hand", rig.rest)], tmp_path / "hand.png")
 
@@ -126,8 +128,8 @@ def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
 @pytest.mark.parametrize("name", ["glb/fox.glb", "bvh/mocapbank.bvh", "urdf/g1_29dof.urdf", "glb/cesium_man.gltf"])
 def test_real_rigs_are_drawn_inside_the_picture(data, tmp_path, name):
     rig = poise.load(data / name)
-    panels, shared = scene.prepare_scene([("rest", rig.rest)], None, ())
-    flat = scene.project_points(panels[0].points[panels[0].joint_rows])
+    panels, shared = scene_layout.prepare_scene([("rest", rig.rest)], None, ())
+    flat = scene_layout.project_points(panels[0].points[panels[0].joint_rows])
     assert (flat >= shared.lower_corner).all()
     assert (flat <= shared.upper_corner).all()
     plot.draw_poses([("rest", rig.rest)], tmp_path / "rest.png")
@@ -267,12 +269,12 @@ class TestSolve:
     def test_the_limits_are_inside_the_picture(self):
         arm = poise.load(samples.path("arm.urdf"))
         names = arm.skeleton.chain(None, "tool")
-        panels, shared = scene.prepare_scene([("rest", arm.rest)], None, [*names, "tool"], limited_joints=names)
+        panels, shared = scene_layout.prepare_scene([("rest", arm.rest)], None, [*names, "tool"], limited_joints=names)
         assert panels[0].limits
         for outline in panels[0].limits:
             for line in outline.lines:
-                assert (scene.project_points(line) >= shared.lower_corner).all()
-                assert (scene.project_points(line) <= shared.upper_corner).all()
+                assert (scene_layout.project_points(line) >= shared.lower_corner).all()
+                assert (scene_layout.project_points(line) <= shared.upper_corner).all()
 
     def test_a_legend_names_the_lines_that_are_there(self, limited, tmp_path, words):
         goals = [poise.Position("LeftHand", [0.35, 1.45, 0.35]), poise.Pole("LeftForeArm", [0.5, 0.5, -1.0])]
@@ -295,14 +297,14 @@ class TestSolve:
 
     def test_the_pole_is_inside_the_picture_and_starts_at_the_joint_that_bends(self, figure):
         point = np.array([0.5, 0.5, -9.0])
-        panels, shared = scene.prepare_scene([("", figure.rest)], None, [], poles=[("LeftForeArm", point)])
+        panels, shared = scene_layout.prepare_scene([("", figure.rest)], None, [], poles=[("LeftForeArm", point)])
         ((joint, end),) = panels[0].pole_lines
         np.testing.assert_allclose(joint, panels[0].points[figure.skeleton.index("LeftForeArm")])
         assert np.linalg.norm(end - joint) == pytest.approx(
             np.linalg.norm(point - figure.rest.world["LeftForeArm"].positions)
         )
-        assert (scene.project_points(end) >= shared.lower_corner).all()
-        assert (scene.project_points(end) <= shared.upper_corner).all()
+        assert (scene_layout.project_points(end) >= shared.lower_corner).all()
+        assert (scene_layout.project_points(end) <= shared.upper_corner).all()
 
     def test_a_batch_is_refused(self, figure, tmp_path):
         result = poise.solve(figure.rest, poise.Position("LeftHand", [[0.35, 1.45, 0.35]] * 2))

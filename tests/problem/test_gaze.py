@@ -250,11 +250,13 @@ def test_an_axis_without_a_length_is_still_refused():
 
 
 def test_it_is_found_once(monkeypatch):
-    from poise.model.roles import roles
+    from poise.model.roles import role_search
 
     skeleton = rolled(9)
     requested = []
-    monkeypatch.setattr(roles, "search_skeleton", lambda given: requested.append(given) or poise.find_roles(given))
+    monkeypatch.setattr(
+        role_search, "search_skeleton", lambda given: requested.append(given) or poise.find_roles(given)
+    )
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("leftHand", (0.4, 1.2, 0.3)), natural=False)
     assert requested == []

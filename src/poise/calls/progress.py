@@ -1,4 +1,4 @@
-"""Progress of long calls: the argument `progress`, and the bar on a terminal."""
+"""Progress of long calls: reports, and the bar on a terminal."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _takes(function: Callable[..., Any], argument_count: int) -> bool:
 
 
 def _warn_of_old_form(old_form: OldForm) -> None:
-    """Warn of a function of the old form, at the call from outside of Poise."""
+    """Warn of a function of the old form, at the user's call."""
     old_arguments = {"increment": "the number newly done", "share": "stage and share", "stage": "the stage"}[old_form]
     message = f"progress takes a function of done, total and stage; that of {old_arguments} goes with the next version"
     depth, frame = 1, inspect.currentframe()

@@ -22,7 +22,7 @@ from typing import Any, Self, TextIO
 import typer
 
 import poise
-from poise.batch.each import Finished, iterate_completed, open_cluster
+from poise.batch.parallel_jobs import Finished, iterate_completed, open_cluster
 from poise.calls.progress import show_progress_bar
 from poise.cli.batch_files import (
     BATCH_COMMANDS,
@@ -34,11 +34,11 @@ from poise.cli.batch_files import (
     check_outputs_absent,
     plan_outputs,
 )
-from poise.cli.files import check_batch_outputs
+from poise.cli.input_output_files import check_batch_outputs
 from poise.cli.terminal import say
 from poise.errors import FileError, InputError, PoiseError, PoiseWarning, escape_controls, quote_path
 from poise.io.files import encode_text, find_leftovers, write_atomically
-from poise.maths.units import FOOT_ROW_UNITS, build_units
+from poise.io.json_units import FOOT_ROW_UNITS, build_units
 
 _END_LINE = json.dumps({"ended": True})
 

@@ -12,8 +12,7 @@ import typer
 from rich.console import Console
 
 from poise import plot, solvers
-from poise.cli import files
-from poise.cli.files import IncludeRoot, load_rig
+from poise.cli.input_output_files import IncludeRoot, check_writable, load_rig
 from poise.cli.solver_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP
 from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
@@ -27,7 +26,7 @@ from poise.model.clip import Clip
 from poise.model.joint_tree import FLAT_MESSAGE, is_flat
 from poise.model.rig import Rig
 from poise.model.rig_roles import DefaultLimb, choose_goal_kind, find_default_limbs
-from poise.plot.drawing import open_canvas
+from poise.plot.scene_drawing import open_canvas
 from poise.solvers.base.option_parsing import parse_options
 
 _MAX_TARGETS = 10_000  # targets of a file, solved by every method: bounds the run time
@@ -123,7 +122,7 @@ def compare(
 def _check_report_path(out: Path) -> None:
     if out.suffix.lower() not in SUFFIXES:
         raise InputError(f"cannot write a report to {out.name!r}: its name ends with {', '.join(SUFFIXES)}")
-    files.check_writable(out)
+    check_writable(out)
     if out.suffix.lower() in plot.SUFFIXES:
         with open_canvas(1.0, 1.0):  # reports a missing Matplotlib before minutes of work
             pass

@@ -12,14 +12,14 @@ import typer
 
 from poise.cli import batch_files
 from poise.cli.batch_run import run_batch
-from poise.cli.files import IncludeRoot, check_overwrites_no_input, check_writable
+from poise.cli.input_output_files import IncludeRoot, check_overwrites_no_input, check_writable
 from poise.cli.terminal import say
 from poise.conversion.convert import Converted
 from poise.conversion.convert import convert as convert_file
 from poise.errors import InputError
 from poise.formatting import format_count
+from poise.io.json_units import build_units
 from poise.io.registry import ALL_CLIPS
-from poise.maths.units import build_units
 
 
 class UpAxisXYZ(StrEnum):

@@ -22,9 +22,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from poise.batch.each import count_cores, each
+from poise.batch.parallel_jobs import count_cores, each
 from poise.call_clock import count_seconds
-from poise.cli.files import is_same_file
+from poise.cli.input_output_files import is_same_file
 from poise.cli.terminal import say
 from poise.cli.view import can_open_browser, serve
 from poise.errors import FileError, UnsupportedError

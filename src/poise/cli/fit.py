@@ -13,7 +13,7 @@ import typer
 
 from poise.call_clock import count_seconds
 from poise.cli.convert import UpAxisXYZ
-from poise.cli.files import (
+from poise.cli.input_output_files import (
     IncludeRoot,
     check_overwrites_no_input,
     check_pose_path,
@@ -25,11 +25,11 @@ from poise.cli.target_file import check_regular_file, map_npy
 from poise.cli.terminal import say
 from poise.conversion.rig_edits import compute_axis_rotation
 from poise.errors import FileError, InputError, UnsupportedError, join_names
+from poise.io.json_units import build_units
 from poise.io.markers import Markers, load_markers
 from poise.io.registry import MARKER_FORMATS
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.units import build_units
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.solving.fit import Fitted

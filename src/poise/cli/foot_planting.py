@@ -21,7 +21,7 @@ from poise.call_clock import count_seconds
 from poise.calls.progress import Advance, ProgressFunction, forward_progress, ignore_progress, show_progress_bar
 from poise.cli import batch_files
 from poise.cli.batch_run import run_batch
-from poise.cli.files import (
+from poise.cli.input_output_files import (
     ClipOption,
     IncludeRoot,
     check_distinct_outputs,

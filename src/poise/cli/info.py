@@ -12,15 +12,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from poise.cli.files import IncludeRoot
+from poise.cli.input_output_files import IncludeRoot
 from poise.cli.terminal import say
 from poise.errors import escape_unprintable, join_names
 from poise.formatting import format_count, format_number
 from poise.io.gltf.node_extras import format_limit
+from poise.io.json_units import build_units
 from poise.io.markers import Markers, load_markers
 from poise.io.registry import MARKER_FORMATS, load
 from poise.maths.arrays import Bools, Floats
-from poise.maths.units import build_units
 from poise.model.anatomy.roles import Roles
 from poise.model.joint_tree import FLAT_MESSAGE, MIN_LIMB_JOINTS
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist

@@ -9,16 +9,16 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from poise.cli.files import IncludeRoot, check_writable
 from poise.cli.info import describe_limit
+from poise.cli.input_output_files import IncludeRoot, check_writable
 from poise.cli.terminal import say
 from poise.errors import InputError, escape_unprintable
 from poise.formatting import format_count
 from poise.io.files import build_sidecar_path, write_atomically
 from poise.io.gltf.node_extras import format_limit
+from poise.io.json_units import build_units
 from poise.io.registry import load
 from poise.io.sidecar import append_limits, read_sidecar_text
-from poise.maths.units import build_units
 from poise.model.anatomy.joint_limits import JointLimit
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind

@@ -14,8 +14,9 @@ import typer
 
 from poise import solvers
 from poise.calls.progress import show_progress_bar
-from poise.cli import batch_files, solve_result, target_file
-from poise.cli.files import (
+from poise.cli import batch_files, solve_output, target_file
+from poise.cli.goal_options import GOAL_HELP, GoalOptions, build_goals
+from poise.cli.input_output_files import (
     IncludeRoot,
     apply_limits,
     check_overwrites_no_input,
@@ -30,17 +31,16 @@ from poise.cli.files import (
     save_with_note,
     select_clip,
 )
-from poise.cli.goal_options import GOAL_HELP, GoalOptions, build_goals
 from poise.cli.joint_option_groups import GroupedCommand, read_later_groups
-from poise.cli.solve_result import build_header, find_max_error, write_csv, write_csv_rows, write_json_rows, write_npy
+from poise.cli.solve_output import build_header, find_max_error, write_csv, write_csv_rows, write_json_rows, write_npy
 from poise.cli.solver_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, make_solver
 from poise.cli.target_file import TargetTable, open_target_table
 from poise.cli.terminal import say
 from poise.errors import InputError
+from poise.io.json_units import build_units
 from poise.io.registry import ALL_CLIPS, load
 from poise.io.text_parsing import is_number
 from poise.maths.arrays import Ints
-from poise.maths.units import build_units
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -556,10 +556,10 @@ def _solve_pose(
     if out is not None:
         save_with_note(result.pose, out, rig)
         written.append(str(out))
-    if plot is not None and solve_result.draw_result(plot, start, result):
+    if plot is not None and solve_output.draw_result(plot, start, result):
         written.append(str(plot))
     # last: nothing may fail after the result is printed
-    solve_result.print_result(result, options.prefer, as_json=as_json)
+    solve_output.print_result(result, options.prefer, as_json=as_json)
     if written and not as_json:
         say(f"written: {', '.join(written)}")
     return 0 if result.reached else 1

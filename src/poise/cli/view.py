@@ -13,8 +13,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import typer
 
-from poise.cli import files
-from poise.cli.files import IncludeRoot, select_clip
+from poise.cli.input_output_files import IncludeRoot, check_writable, select_clip
 from poise.cli.terminal import say
 from poise.cli.terrain_options import DirectionOption, TerrainOptions, resolve_direction
 from poise.errors import FileError, InputError, prefix_file_name
@@ -248,7 +247,7 @@ def _check_package_folders(folders: list[Path]) -> tuple[Path, ...]:
 def _check_page_path(path: Path) -> None:
     if path.suffix.lower() not in _PAGE_SUFFIXES:
         raise InputError(f"--html writes a page (.html), not {path.name!r}")
-    files.check_writable(path)
+    check_writable(path)
 
 
 def _print_scenes() -> None:

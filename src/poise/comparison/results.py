@@ -18,8 +18,8 @@ from poise.comparison.runs import fit_exponent
 from poise.comparison.task import TOLERANCE_LEVELS, Task
 from poise.errors import InputError, UnknownNameError
 from poise.formatting import format_number
+from poise.io.json_units import build_units
 from poise.maths.arrays import Floats
-from poise.maths.units import build_units
 from poise.problem.goals import Orientation, Position
 from poise.solvers.base.interface import join_words
 

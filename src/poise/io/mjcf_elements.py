@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from poise.errors import FileError
 from poise.io.files import guess_file_type, read_bytes
-from poise.io.include_folders import PermittedFolders
+from poise.io.permitted_folders import PermittedFolders
 from poise.io.text_parsing import (
     MAX_NAME_LENGTH,
     MAX_NUMBER,

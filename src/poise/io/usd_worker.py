@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from poise.io.include_folders import PermittedFolders
+from poise.io.permitted_folders import PermittedFolders
 from poise.io.subprocess_worker import UnreadableFileError, run_worker
 
 _MAX_LAYERS = 1000  # most layers of a stage

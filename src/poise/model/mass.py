@@ -14,7 +14,7 @@ from poise.model.anatomy.rest_geometry import compute_body_frame, compute_rest_t
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
-from poise.model.roles.roles import find_confident_roles, find_joint_roles
+from poise.model.roles.role_search import find_confident_roles, find_joint_roles
 from poise.model.skeleton import Skeleton
 from poise.runtime.result_cache import get_or_compute
 

@@ -13,7 +13,7 @@ from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES
 from poise.model.roles.character_tree import CharacterTree, Role
-from poise.model.roles.roles import JointRoles, compute_scaled_positions, search_skeleton, search_tree
+from poise.model.roles.role_search import JointRoles, compute_scaled_positions, search_skeleton, search_tree
 from poise.model.skeleton import Kind, Skeleton
 
 

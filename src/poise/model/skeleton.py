@@ -478,7 +478,7 @@ class Skeleton(JointTree):
 
 def _require_joint_by_role(skeleton: Skeleton, role: str, known_names: Iterable[str]) -> int:
     """Find the joint with a confident role, or raise UnknownNameError. The error lists `known_names`."""
-    from poise.model.roles.roles import find_confident_roles, find_joint_by_role  # noqa: PLC0415  (slow to import, not needed by names)
+    from poise.model.roles.role_search import find_confident_roles, find_joint_by_role  # noqa: PLC0415  (slow to import, not needed by names)
 
     row = find_joint_by_role(skeleton, role)
     if row is None:

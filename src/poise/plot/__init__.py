@@ -20,10 +20,10 @@ from poise.errors import InputError, quote_value
 from poise.ground.plant import Planted
 from poise.io.files import as_path, write_atomically
 from poise.model.pose import Pose
-from poise.plot.drawing import render_scene
 from poise.plot.error_curve import ErrorCurve, build_error_curve
 from poise.plot.planted_feet import render_feet
-from poise.plot.scene import check_plain_text, prepare_scene
+from poise.plot.scene_drawing import render_scene
+from poise.plot.scene_layout import check_plain_text, prepare_scene
 from poise.problem.goals import Pole, Position
 from poise.solving.result import Result
 

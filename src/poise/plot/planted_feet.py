@@ -15,7 +15,7 @@ from poise.ground.plant import Planted
 from poise.ground.report.measures import SolePaths, speeds
 from poise.ground.report.report import Report
 from poise.maths.arrays import Floats, Ints
-from poise.plot.drawing import encode_figure, open_canvas
+from poise.plot.scene_drawing import encode_figure, open_canvas
 from poise.svg.charts import choose_range
 
 # --- Side views: straight, or unrolled along a turning path ----------------------------------------------------------

@@ -19,7 +19,7 @@ from poise.comparison.task import TOLERANCE_LEVELS
 from poise.errors import InputError
 from poise.io.files import write_atomically
 from poise.maths.arrays import Floats
-from poise.plot.drawing import encode_figure, open_canvas
+from poise.plot.scene_drawing import encode_figure, open_canvas
 
 # Okabe and Ito 2002: distinguishable for colour-blind readers and in grey print.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -17,7 +17,7 @@ from poise.formatting import format_number
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
-from poise.plot.scene import Panel, find_z_up_order, prepare_scene, project_points
+from poise.plot.scene_layout import Panel, find_z_up_order, prepare_scene, project_points
 from poise.problem.dof_layout import POSITION
 from poise.problem.goal_errors import compute_goal_point
 from poise.problem.goals import Orientation, Position

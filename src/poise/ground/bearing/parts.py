@@ -25,7 +25,7 @@ from poise.maths.vectors import normalise
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.roles import Leg
-from poise.model.roles.roles import find_joint_by_role
+from poise.model.roles.role_search import find_joint_by_role
 from poise.model.skeleton import Kind, Skeleton
 
 _NEAR = {"hand": 0.16, "elbow": 0.11, "knee": 0.11, "hips": 0.2}  # [m] a joint that bears is no higher over the floor

@@ -21,7 +21,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.rig_roles import find_roles
 from poise.model.roles import Leg
-from poise.model.roles.roles import MIN_CONFIDENCE
+from poise.model.roles.role_search import MIN_CONFIDENCE
 from poise.model.skeleton import Kind, Skeleton
 
 Up = Literal["y", "z"]

@@ -31,10 +31,10 @@ from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.io.files import encode_text, write_atomically
+from poise.io.json_units import FOOT_UNITS, build_units
 from poise.maths.arrays import Floats
-from poise.maths.units import FOOT_UNITS, build_units
 from poise.model.clip import Clip
-from poise.model.roles.roles import find_joint_by_role
+from poise.model.roles.role_search import find_joint_by_role
 
 _STRAIGHT = 0.01  # [degrees] by which a direction may differ from the default and be it
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, InputError, join_names
-from poise.io import acclaim
+from poise.io import asf_amc
 from poise.io.files import name_clip, read_bytes
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -40,16 +40,16 @@ def read(path: Path) -> Rig:
             notes=tuple(notes),
             path=path,
         )
-    motion = acclaim.parse_amc(path, data)
-    asf_path = acclaim.find_asf(path)
+    motion = asf_amc.parse_amc(path, data)
+    asf_path = asf_amc.find_asf(path)
     file, asf_skeleton, notes = _read_skeleton(asf_path, read_bytes(asf_path))
     return _build_moving_rig(path, file, asf_skeleton, motion, notes)
 
 
-def _read_skeleton(path: Path, data: bytes) -> tuple[acclaim.AsfFile, acclaim.AsfSkeleton, list[str]]:
-    file = acclaim.parse_asf(path, data)
+def _read_skeleton(path: Path, data: bytes) -> tuple[asf_amc.AsfFile, asf_amc.AsfSkeleton, list[str]]:
+    file = asf_amc.parse_asf(path, data)
     try:
-        asf_skeleton = acclaim.build_skeleton(file)
+        asf_skeleton = asf_amc.build_skeleton(file)
     except InputError as error:
         raise FileError(path, str(error)) from error
     if not np.isfinite(asf_skeleton.skeleton.A).all():
@@ -57,9 +57,9 @@ def _read_skeleton(path: Path, data: bytes) -> tuple[acclaim.AsfFile, acclaim.As
     return file, asf_skeleton, _list_notes(file, asf_skeleton)
 
 
-def _list_notes(file: acclaim.AsfFile, asf_skeleton: acclaim.AsfSkeleton) -> list[str]:
+def _list_notes(file: asf_amc.AsfFile, asf_skeleton: asf_amc.AsfSkeleton) -> list[str]:
     notes = list(file.notes)
-    sliding_bones = [bone.name for bone in asf_skeleton.bones if set(bone.dof) - set(acclaim.ROTATION_DOFS)]
+    sliding_bones = [bone.name for bone in asf_skeleton.bones if set(bone.dof) - set(asf_amc.ROTATION_DOFS)]
     if sliding_bones:
         notes.append(
             "bones slide or stretch (tx ty tz l), which is not read; only their rotations are: "
@@ -81,15 +81,15 @@ def _list_notes(file: acclaim.AsfFile, asf_skeleton: acclaim.AsfSkeleton) -> lis
 
 
 def _build_moving_rig(
-    path: Path, file: acclaim.AsfFile, asf_skeleton: acclaim.AsfSkeleton, motion: acclaim.AmcMotion, notes: list[str]
+    path: Path, file: asf_amc.AsfFile, asf_skeleton: asf_amc.AsfSkeleton, motion: asf_amc.AmcMotion, notes: list[str]
 ) -> Rig:
     skeleton = asf_skeleton.skeleton
-    q = acclaim.convert_to_q(path, file, asf_skeleton, motion)
+    q = asf_amc.convert_to_q(path, file, asf_skeleton, motion)
     missing_bones = [bone.name for bone in asf_skeleton.bones if bone.dof and bone.name.lower() not in motion.values]
-    missing_bones += [acclaim.ROOT] * (acclaim.ROOT not in motion.values)
+    missing_bones += [asf_amc.ROOT] * (asf_amc.ROOT not in motion.values)
     if missing_bones:
         notes.append(f"the file has no values for these, which stay at zero: {join_names(missing_bones)}")
-    violation_note = acclaim.describe_limit_violations(file, asf_skeleton.bones, motion)
+    violation_note = asf_amc.describe_limit_violations(file, asf_skeleton.bones, motion)
     clip = Clip.at_rate(Pose(skeleton, q), motion.rate, name_clip(path))
     pose = Pose(skeleton, q[0] if len(q) == 1 else skeleton.rest_q)
     all_notes = (*notes, *motion.notes, *([violation_note] if violation_note else []))

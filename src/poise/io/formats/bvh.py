@@ -16,7 +16,7 @@ from poise.errors import FileError
 from poise.io import bvh_reader
 from poise.io.bvh_writer import describe_renames, encode_bvh, find_file_names
 from poise.io.files import name_clip, read_bytes, write_checked
-from poise.io.free_root import strip_free_root
+from poise.io.free_root_export import strip_free_root
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.joints import make_unique_names

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from poise.io.files import read_bytes, write_checked
-from poise.io.free_root import strip_free_root
+from poise.io.free_root_export import strip_free_root
 from poise.io.gltf.reader import read_gltf_rig
 from poise.io.gltf.writer import encode_gltf
 from poise.model.rig import Rig, Saveable

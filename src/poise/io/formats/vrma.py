@@ -13,7 +13,7 @@ from pathlib import Path
 
 from poise.errors import FileError, WriteWarning, join_names
 from poise.io.files import read_bytes, write_checked
-from poise.io.free_root import strip_free_root
+from poise.io.free_root_export import strip_free_root
 from poise.io.gltf.json_checks import Json, read_object, read_objects
 from poise.io.gltf.reader import VRM_ANIMATION, read_gltf_rig
 from poise.io.gltf.source_document import GltfDocument

@@ -13,7 +13,7 @@ from poise.maths.rotations import about, rotate, rotation_between, rotation_part
 from poise.maths.vectors import normalise, remove_component, snap_to_axis
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
-from poise.model.roles.roles import MIN_CONFIDENCE, JointRoles, find_joint_roles
+from poise.model.roles.role_search import MIN_CONFIDENCE, JointRoles, find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
 

@@ -13,7 +13,7 @@ from poise.model.anatomy.rest_geometry import find_confident_joints, find_joint_
 from poise.model.clip import Clip
 from poise.model.limits import Limit
 from poise.model.roles.bone_names import REQUIRED_BONES
-from poise.model.roles.roles import MIN_CONFIDENCE, JointRoles
+from poise.model.roles.role_search import MIN_CONFIDENCE, JointRoles
 from poise.model.skeleton import Kind, Skeleton
 
 _REQUIRED_ROLES = tuple(

@@ -7,5 +7,5 @@ A joint tree goes in, `JointRoles` come out: declared roles of the file and its 
 
 from __future__ import annotations
 
-from poise.model.roles.roles import JointRoles as JointRoles
-from poise.model.roles.roles import Leg as Leg
+from poise.model.roles.role_search import JointRoles as JointRoles
+from poise.model.roles.role_search import Leg as Leg

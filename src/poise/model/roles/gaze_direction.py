@@ -14,7 +14,7 @@ from poise.model.joint_tree import JointTree
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.character_tree import CharacterTree
 from poise.model.roles.limb_structure import find_facing
-from poise.model.roles.roles import JointRoles, Leg, build_character_tree, find_joint_roles
+from poise.model.roles.role_search import JointRoles, Leg, build_character_tree, find_joint_roles
 from poise.runtime.result_cache import get_or_compute
 
 # default gaze: +z of the joint's own frame

@@ -17,7 +17,7 @@ from poise.maths.arrays import Floats, abbreviate, check_real
 from poise.model.anatomy.rest_geometry import find_trunk_rows
 from poise.model.limits import unit_axis
 from poise.model.mass import BodyMass, MassShares, check_masses, compute_mass_shares
-from poise.model.roles.roles import find_confident_roles, find_joint_by_role, find_joint_roles
+from poise.model.roles.role_search import find_confident_roles, find_joint_by_role, find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goal_interface import ORIGIN, GoalValue, checked_offset, checked_weight, refuse_target, set_fields
 

@@ -150,7 +150,7 @@ class Pole(PointTarget):
 
 def _find_first_by_role(skeleton: Skeleton, middle: int, tip: int) -> int | None:
     """Find the upper arm or leg above an elbow or knee. None where the roles are not sure."""
-    from poise.model.roles.roles import find_joint_by_role  # noqa: PLC0415  (slow to import, not needed by other goals)
+    from poise.model.roles.role_search import find_joint_by_role  # noqa: PLC0415  (slow to import, not needed by other goals)
 
     for side in ("left", "right"):
         for upper, lower in _LIMB_ROLES:

@@ -11,7 +11,7 @@ from poise.errors import UnsupportedError, join_names
 from poise.model.joint_tree import is_robot
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import REQUIRED_BONES
-from poise.model.roles.roles import find_confident_roles
+from poise.model.roles.role_search import find_confident_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem

@@ -30,7 +30,7 @@ from poise.model.kinematics import (
 )
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
-from poise.model.roles.roles import find_joint_roles
+from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import LimbOptions, LimbPlan, build_limb_plan, pack_limb_poses

@@ -16,7 +16,7 @@ from poise.errors import UnsupportedError
 from poise.maths.arrays import Ints
 from poise.model.limits import is_soft
 from poise.model.pose import Pose
-from poise.model.roles.roles import find_joint_by_role
+from poise.model.roles.role_search import find_joint_by_role
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.dof_layout import MEASURE_KINDS, TARGET_SIZES, find_pole_limb, has_own_root
 from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_joint_goal

@@ -1,4 +1,4 @@
-"""Export of characters with a free root. The nodes or channels of the formats hold its position."""
+"""Removal of an added free root before a file is written. The nodes or channels of the formats hold its position."""
 
 from __future__ import annotations
 

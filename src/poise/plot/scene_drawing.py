@@ -14,7 +14,7 @@ from poise.formatting import format_number
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Skeleton
 from poise.plot.error_curve import ErrorCurve, draw_curve
-from poise.plot.scene import Panel, Scene, compute_depth, project_points
+from poise.plot.scene_layout import Panel, Scene, compute_depth, project_points
 
 # --- Matplotlib figures, drawn from a scene --------------------------------------------------------------------------
 #

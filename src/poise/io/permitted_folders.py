@@ -1,6 +1,6 @@
-"""Folders with files for inclusion in a rig file.
+"""Permitted folders of the files included by a rig file.
 
-They are its own folder, and one more by permission.
+They are its own folder, and one more of the user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Layout of a picture: characters, ground grid and projection.
+"""Layout of a picture: poses, ground grid and projection.
 
 Scenes have z up and are computed before drawing.
 """

@@ -1,4 +1,4 @@
-"""Input and output files of commands: loading, clips, saving, conflicts."""
+"""Input and output files of commands: loading, saving, conflicts."""
 
 from __future__ import annotations
 

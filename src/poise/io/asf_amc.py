@@ -1,4 +1,4 @@
-"""ASF and AMC files: parsers, skeleton, and conversion of motion to q."""
+"""Acclaim's ASF and AMC files: parsers, skeleton, and motion as q."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import poise
-from poise.batch import each as module
-from poise.batch.each import WorkerDiedError
+from poise.batch import parallel_jobs as module
+from poise.batch.parallel_jobs import WorkerDiedError
 from poise.errors import InputError
 from tests.batch import jobs
 from tests.conftest import ROOT

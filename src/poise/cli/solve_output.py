@@ -17,8 +17,8 @@ from poise.cli.terminal import say
 from poise.errors import FileError, UnsupportedError, join_names
 from poise.io.files import name_part_file, replace_file, resolve_target
 from poise.io.joint_values import compute_joint_numbers, list_columns, list_table_columns
+from poise.io.json_units import build_units
 from poise.maths.arrays import Floats
-from poise.maths.units import build_units
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, Near, Orientation, Place, Position, is_joint_goal, is_optional
