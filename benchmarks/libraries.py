@@ -4,7 +4,7 @@ The clips are parts of those of the test data (POISE_DATA), of other paces and l
 from every run, no file lost or told twice, memory that does not grow with the number of files, and two processes that
 are nearly twice as fast as one.
 
-    python benchmarks/libraries.py [JOBS]
+    python benchmarks/libraries.py [JOBS [KILLS]]
 """
 
 from __future__ import annotations

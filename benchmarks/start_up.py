@@ -2,6 +2,8 @@
 
 Numba itself takes a good part: what it needs before it runs anything from its cache is measured alone. Where SciPy is
 installed Numba imports it to ask for its linear algebra, which Poise does not use; a row tells what that costs.
+
+    python benchmarks/start_up.py [ROUNDS]
 """
 
 from __future__ import annotations
@@ -93,10 +95,12 @@ def warm(rounds: int) -> list[harness.Row]:
         "both in one process": (lambda: fresh(ARM + CCD), REQUESTED),
         "both in one process, no SciPy": (lambda: fresh(NO_SCIPY + ARM + CCD), REQUESTED),
     }
-    for job, _ in jobs.values():
+    for name, (job, _) in jobs.items():
+        print(f"first time: {name}", file=sys.stderr, flush=True)
         job()  # compiles what is not cached yet
     spent: dict[str, list[Spent]] = {name: [] for name in jobs}
-    for _ in range(rounds):
+    for round_index in range(rounds):
+        print(f"round {round_index + 1} of {rounds}", file=sys.stderr, flush=True)
         for name, (job, _) in jobs.items():
             spent[name].append(job())
     rows = []
@@ -117,6 +121,7 @@ def cold() -> list[harness.Row]:
         jobs["poise.warmup()"] = WARMUP
     rows = []
     for name, code in jobs.items():
+        print(f"empty cache: {name}", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
             spent = fresh(code, {"NUMBA_CACHE_DIR": folder})
         rows.append({
@@ -138,4 +143,4 @@ def main(rounds: int = ROUNDS, *, recompile: bool = True) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise import plot, svg
+from poise import plot
 from poise.ground.plant import Planted, plant_feet
 from poise.ground.report import report
 from poise.ground.terrain.terrain import Terrain
 from poise.io import samples
+from poise.svg import charts as svg
 
 
 @pytest.fixture(scope="module")
