@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import message_names
+
 # no example has a time limit: a kernel compiles at its first call, and machines are busy; CI must not fail by chance
 settings.register_profile(
     "poise", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
@@ -36,6 +38,7 @@ LONGEST = (  # groups of tests by how their names begin, those that take longest
 )
 WANT = "for want of test data"  # in every reason of a test that was skipped for that
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
+message_names.record_messages()
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     from tests.shared_kernel_cache import compile_once, locked
@@ -135,6 +138,16 @@ def describe_missing_data(skipped):
         f"{count} skipped for want of test data, real rigs, clips and robots in the folder POISE_DATA ({counts}); "
         "benchmarks/manifest.toml names those that are public"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """Fail a test with a message that names something which does not exist."""
+    result = yield
+    unknown = message_names.take_unknown_names()
+    if unknown:
+        pytest.fail("names in messages that do not exist:\n" + "\n".join(unknown), pytrace=False)
+    return result
 
 
 @pytest.fixture(scope="session")
