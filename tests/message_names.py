@@ -53,6 +53,12 @@ class _RecordedWarning(UserWarning):
         messages.update(text for text in args[:1] if isinstance(text, str))
 
 
+# no parameters for readers of signatures, as the built-in base classes have
+_NO_PARAMETERS = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)])
+for _base in (_RecordedError, _RecordedWarning):
+    _base.__init__.__signature__ = _NO_PARAMETERS
+
+
 def record_messages() -> None:
     """Record the text of each error and warning from now on. The recorded texts are in `messages`.
 
