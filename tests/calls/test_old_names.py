@@ -60,6 +60,12 @@ def test_an_old_property_warns_and_has_the_same_value(old, new):
     assert value is getattr(REST.skeleton, new)
 
 
+def test_an_old_property_of_a_viewer():
+    view = poise.view(REST, open_browser=False)
+    with pytest.warns(DeprecationWarning, match=r"View\.gone was renamed to page_closed"):
+        assert view.gone is view.page_closed is False
+
+
 def test_a_solver_by_its_old_function():
     with pytest.warns(DeprecationWarning, match=r"poise\.solvers\.named was renamed to make_solver"):
         assert poise.solvers.named("ccd", iterations=7) == poise.solvers.make_solver("ccd", iterations=7)

@@ -120,7 +120,7 @@ with numpy_kinematics.defer_kernels():
         document = scenes.build_scene(name)
         studio = SessionThread(document)
         build_rig_message(document.rig, document.character_positions)
-        studio.pose_state.pack_ghost(), studio.pose_state.build_still_frame(), build_welcome("k", "1")
+        studio.pose_state.pack_start_pose(), studio.pose_state.build_still_frame(), build_welcome("k", "1")
         build_state(document, studio.pose_state.playhead, studio.history, 1)
     print("numba" in sys.modules)
 """

@@ -275,7 +275,7 @@ def test_the_face_at_the_command_line(data):
 
 
 def test_a_look_in_the_viewer_is_the_face():
-    from poise.viewer.document.document import build_chain
+    from poise.viewer.document.chains import build_chain
 
     chain = build_chain(START, "look", None, "head", "look").replace(position=tuple(TARGET.tolist()))
     result = poise.solve(START, chain.build_goals(START.skeleton))

@@ -6,7 +6,9 @@ from functools import cache
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import Control, HandleState, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import build_document
+from poise.viewer.document.program_widgets import Control, HandleState
 
 CONTROLS = (Control("slider", "stiff", 0.5), Control("button", "go", 0), Control("text", "note", ""))
 HAND = [0.45, 1.25, 0.3]

@@ -268,7 +268,9 @@ class Tab:
         found = Future()
 
         def look():
-            found.set_result(outbox.can_take_pose and not stage.is_due() and not stage._is_answer_pending and not inbox)
+            found.set_result(
+                outbox.can_take_frame and not stage.is_due() and not stage._is_answer_pending and not inbox
+            )
 
         inbox.put({"do": "after", "work": look})
         return found.result(PATIENCE)

@@ -146,16 +146,16 @@ class TestTargets:
 class TestChains:
     def test_a_new_one_begins_where_its_tip_is(self, document):
         added = done(document, ("chain_add", {"tip": "RightHand", "root": "RightArm", "kind": "place"})).chains[-1]
-        assert (added.id, added.root, added.tip, added.kind) == ("RightHand", "RightArm", "RightHand", "place")
+        assert (added.name, added.root, added.tip, added.kind) == ("RightHand", "RightArm", "RightHand", "place")
         np.testing.assert_array_equal(added.position, document.solver_start.world["RightHand"].positions)
 
     def test_names_are_unique(self, document):
         two = done(document, *[("chain_add", {"tip": "RightHand"})] * 3)
-        assert [chain.id for chain in two.chains[-3:]] == ["RightHand", "RightHand 2", "RightHand 3"]
+        assert [chain.name for chain in two.chains[-3:]] == ["RightHand", "RightHand 2", "RightHand 3"]
 
     def test_there_is_an_end(self, document):
         many = done(document, *[("chain_add", {"tip": "RightHand"})] * 61)
-        assert len({chain.id for chain in many.chains}) == 64
+        assert len({chain.name for chain in many.chains}) == 64
         assert "64 chains" in refusal(lambda: done(many, ("chain_add", {"tip": "RightHand"})))
 
     @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ class TestMethod:
         joints = [name for name, limit in zip(document.skeleton.names, document.skeleton.limits, strict=True) if limit]
         bare = done(document, *[("limit", {"joint": joint, "limit": None}) for joint in joints])
         assert "give one under Limits" in refusal(lambda: done(bare, ("mode", {"value": "limits"})))
-        assert done(bare, ("mode", {"value": "plain"})).mode == "plain"
+        assert done(bare, ("mode", {"value": "plain"})).limit_mode == "plain"
 
     @pytest.mark.parametrize("count", [0, 3, 1.5, "two", None, True])
     def test_one_view_or_two(self, document, count):
@@ -219,7 +219,7 @@ class TestMethod:
 class TestAnatomical:
     def test_joints_without_a_limit_get_that_of_people_and_lose_it_again(self, document):
         on = done(document, ("mode", {"value": "plain"}), ("anatomical", {"on": True}))
-        assert on.mode == "limits"
+        assert on.limit_mode == "limits"
         before, after = document.skeleton.limits, on.skeleton.limits
         assert [limit for limit in before if limit] == [new for old, new in zip(before, after, strict=True) if old]
         people = poise.find_roles(document.rig).limits()

@@ -11,7 +11,8 @@ from poise.io import samples
 from poise.maths import rotations
 from poise.model.clip import KeyedClip
 from poise.viewer.document.actions import ACTIONS
-from poise.viewer.document.document import FADE_S, apply_keys, build_document, list_frame_times
+from poise.viewer.document.clip_keys import FADE_S, apply_keys, list_frame_times
+from poise.viewer.document.document import build_document
 from poise.viewer.session.downloads import build_download
 from tests.viewer.action_cases import everything, rig
 from tests.viewer.watcher import watched
@@ -83,7 +84,7 @@ class TestStartPose:
         after = turned(document, "Hips", rotation=rotations.about(np.array([0.0, 0.0, 1.0]), 0.2).tolist())
         for chain in after.chains:
             if chain.kind == "pin":
-                assert chain == document.find_chain(chain.id)
+                assert chain == document.find_chain(chain.name)
             elif chain.kind != "look":
                 np.testing.assert_allclose(chain.position, after.solver_start.world[chain.tip].positions, atol=1e-9)
 

@@ -9,7 +9,8 @@ import poise
 from poise.io import samples
 from poise.maths import rotations
 from poise.problem.goals import Direction, LookAt, Place, Pole, Position
-from poise.viewer.document.document import CHAIN_KINDS, ChainTarget, build_chain, build_default_chains, build_document
+from poise.viewer.document.chains import CHAIN_KINDS, TargetedChain, build_chain, build_default_chains
+from poise.viewer.document.document import build_document
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, straight_chain
 
 
@@ -23,7 +24,7 @@ def rig_of(skeleton):
 
 
 def offered(rig):
-    return [(chain.id, chain.root, chain.tip, chain.kind) for chain in build_default_chains(rig, rig.pose)]
+    return [(chain.name, chain.root, chain.tip, chain.kind) for chain in build_default_chains(rig, rig.pose)]
 
 
 class TestOffered:
@@ -98,7 +99,7 @@ class TestTargets:
 
 
 class TestGoals:
-    CHAIN = ChainTarget(
+    CHAIN = TargetedChain(
         id="leg", root="l_leg", tip="l_foot", weight=2.0, position=(1.0, 2.0, 3.0), rotation=(0.0, 1.0, 0.0, 0.0),
         direction=(0.0, 2.0, 0.0), axis=(1.0, 0.0, 0.0),
     )  # fmt: skip

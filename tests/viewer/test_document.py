@@ -11,7 +11,8 @@ import pytest
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist
 from poise.io import samples
-from poise.viewer.document.document import Document, HandleState, SolverChoice, build_document
+from poise.viewer.document.document import Document, SolverChoice, build_document
+from poise.viewer.document.program_widgets import HandleState
 
 MIXED = poise.Skeleton.build(
     ["free", "ball", "hinged", "cone", "box", "hinge", "slide", "fixed"],
@@ -38,42 +39,47 @@ class TestModes:
         assert mixed.solver_skeleton is mixed.skeleton
 
     def test_hinge_keeps_axes_and_slides(self, mixed):
-        limits = dict(zip(MIXED.names, mixed.replace(mode="hinge").solver_skeleton.limits, strict=True))
+        limits = dict(zip(MIXED.names, mixed.replace(limit_mode="hinge").solver_skeleton.limits, strict=True))
         hinged = limits["hinged"]
         assert (hinged.low, hinged.high, hinged.axis) == (-math.inf, math.inf, (1.0, 0.0, 0.0))
         assert limits["slide"] == Range(-0.2, 0.2)
         assert {name for name, limit in limits.items() if limit is not None} == {"hinged", "slide"}
 
     def test_plain_keeps_the_ends_of_slides_only(self, mixed):
-        limits = mixed.replace(mode="plain").solver_skeleton.limits
+        limits = mixed.replace(limit_mode="plain").solver_skeleton.limits
         assert [limit for limit in limits if limit is not None] == [Range(-0.2, 0.2)]
 
     def test_nothing_else_of_the_skeleton_changes(self, mixed):
         for mode in ("hinge", "plain"):
-            working = mixed.replace(mode=mode).solver_skeleton
+            working = mixed.replace(limit_mode=mode).solver_skeleton
             assert dataclasses.replace(working, limits=MIXED.limits) == MIXED
 
     def test_they_are_made_once(self, mixed):
         """Packed solvers are remembered on the skeleton."""
         for mode in ("hinge", "plain", "limits"):
-            assert mixed.replace(mode=mode).solver_skeleton is mixed.replace(mode=mode, view_count=2).solver_skeleton
+            assert (
+                mixed.replace(limit_mode=mode).solver_skeleton
+                is mixed.replace(limit_mode=mode, view_count=2).solver_skeleton
+            )
 
     def test_the_start_is_inside_the_limits_that_count(self, mixed):
         wild = poise.Pose(MIXED, np.random.default_rng(1).normal(size=MIXED.nq))
         document = mixed.replace(start=wild)
         for mode in ("limits", "hinge", "plain"):
-            now = document.replace(mode=mode)
+            now = document.replace(limit_mode=mode)
             assert now.solver_start.skeleton is now.solver_skeleton
             assert now.solver_skeleton.legal(now.solver_start.q)[1] == ()
             assert now.solver_start is now.replace(view_count=2).solver_start
         ball = MIXED.q_slice("ball")
         given = wild.q[ball] / np.linalg.norm(wild.q[ball])
-        np.testing.assert_allclose(document.replace(mode="plain").solver_start.q[ball], given, atol=1e-12)
+        np.testing.assert_allclose(document.replace(limit_mode="plain").solver_start.q[ball], given, atol=1e-12)
 
     def test_where_they_make_no_difference_they_say_why(self):
         def modes(kinds, limits):
             skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], kinds, axes=[(0, 0, 1)] * 2, limits=limits)
-            return build_document(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)), chains=()).list_modes()
+            return build_document(
+                poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)), chains=()
+            ).list_limit_modes()
 
         assert modes([3, 3], None)["hinge"].startswith("no joint has a hinge axis")
         assert modes([3, 3], None)["limits"].startswith("no joint has limits")
@@ -89,8 +95,8 @@ class TestBeginning:
         assert document.name == "humanoid.glb"
         assert document.start is rig.pose
         assert document.skeleton is rig.skeleton
-        assert [chain.id for chain in document.chains] == ["left_arm", "right_arm", "left_leg", "right_leg"]
-        assert (document.mode, document.pace, document.solve_start, document.view_count) == (
+        assert [chain.name for chain in document.chains] == ["left_arm", "right_arm", "left_leg", "right_leg"]
+        assert (document.limit_mode, document.pace, document.solve_start, document.view_count) == (
             "limits",
             "live",
             "last",
@@ -128,8 +134,8 @@ class TestValues:
         with pytest.raises(poise.UnknownNameError, match="left_arm"):
             document.find_chain("left_amr")
         off = document.with_chain(document.find_chain("left_arm").replace(enabled=False))
-        assert [chain.id for chain in off.active_chains] == ["right_arm", "left_leg", "right_leg"]
-        assert [chain.id for chain in off.chains] == [chain.id for chain in document.chains]
+        assert [chain.name for chain in off.active_chains] == ["right_arm", "left_leg", "right_leg"]
+        assert [chain.name for chain in off.chains] == [chain.name for chain in document.chains]
 
     def test_what_it_is_made_of_is_listed(self):
         """A new field needs a line here, in `same` of watcher.py, and in undo."""

@@ -37,7 +37,7 @@ def move(chain="a", serial=0, **more):
 class TestControls:
     def test_they_keep_their_order_and_their_binaries(self, outbox):
         outbox.send({"kind": "model"}, b"mesh", b"ghost")
-        outbox.send_ghost(b"ghost 2")
+        outbox.send_start_pose(b"ghost 2")
         outbox.send({"kind": "message", "text": "a"})
         outbox.send({"kind": "message", "text": "b"})
         assert kinds(outbox.take()) == ["model", b"mesh", b"ghost", b"ghost 2", "message", "message"]
@@ -58,7 +58,7 @@ class TestControls:
         assert outbox.take() == []
 
     def test_they_go_before_the_pose(self, outbox):
-        outbox.send_pose(numbered)
+        outbox.send_frame(numbered)
         outbox.send({"kind": "state"})
         assert kinds(outbox.take())[0] == "state"
 
@@ -66,43 +66,43 @@ class TestControls:
 class TestPoses:
     def test_only_the_newest_is_kept(self, outbox):
         for _ in range(100):
-            outbox.send_pose(numbered)
+            outbox.send_frame(numbered)
         assert outbox.take() == [b"pose 100"]
 
     def test_none_is_sent_before_the_last_was_shown(self, outbox):
-        first = outbox.send_pose(numbered)
+        first = outbox.send_frame(numbered)
         assert outbox.take() == [b"pose 1"]
         for _ in range(5):
-            second = outbox.send_pose(numbered)
+            second = outbox.send_frame(numbered)
             assert outbox.take() == []
         outbox.acknowledge(first)
         assert outbox.take() == [b"pose 6"]
         outbox.acknowledge(first)  # an old number, again
-        outbox.send_pose(numbered)
+        outbox.send_frame(numbered)
         assert outbox.take() == []
         outbox.acknowledge(second)
         assert outbox.take() == [b"pose 7"]
 
     def test_free_means_that_a_page_waits(self, outbox):
-        assert not Outbox().can_take_pose
-        assert outbox.can_take_pose
-        number = outbox.send_pose(numbered)
-        assert not outbox.can_take_pose
+        assert not Outbox().can_take_frame
+        assert outbox.can_take_frame
+        number = outbox.send_frame(numbered)
+        assert not outbox.can_take_frame
         outbox.take()
-        assert not outbox.can_take_pose
+        assert not outbox.can_take_frame
         outbox.acknowledge(number)
-        assert outbox.can_take_pose
+        assert outbox.can_take_frame
 
     def test_a_frame_that_is_packed_meanwhile_does_not_lose_the_one_that_is_sent(self, outbox):
         """The number that is waited for is the number of the frame that went out."""
-        first = outbox.send_pose(numbered)
+        first = outbox.send_frame(numbered)
         sent = []
 
         def pack(number):
             sent.extend(outbox.take())
             return numbered(number)
 
-        second = outbox.send_pose(pack)
+        second = outbox.send_frame(pack)
         assert sent == [b"pose 1"]
         assert outbox.take() == []
         outbox.acknowledge(first)
@@ -114,17 +114,17 @@ class TestPoses:
             outbox.send(WELCOME)
             return numbered(number)
 
-        outbox.send_pose(pack)
+        outbox.send_frame(pack)
         assert kinds(outbox.take()) == ["welcome"]
 
     def test_waking_when_there_is_something_to_take(self):
         box, woken = Outbox(), []
         box.attach(lambda: woken.append(1))
         box.send(WELCOME)
-        number = box.send_pose(numbered)
+        number = box.send_frame(numbered)
         assert len(woken) == 2
         box.take()
-        box.send_pose(numbered)
+        box.send_frame(numbered)
         box.acknowledge(number)
         assert len(woken) == 4
 
@@ -139,8 +139,8 @@ class TestPages:
                 box.detach(print)
             for _ in range(1000):
                 box.send({"kind": "message", "text": "x" * 100})
-                box.send_ghost(b"x" * 100)
-                box.send_pose(numbered)
+                box.send_start_pose(b"x" * 100)
+                box.send_frame(numbered)
             assert box.take() == []
             assert not box.is_attached
 
@@ -148,22 +148,22 @@ class TestPages:
         box = Outbox()
         box.attach(lambda: None)
         box.send({"kind": "state"})
-        box.send_ghost(b"ghost")
-        box.send_pose(numbered)
-        assert not box.can_take_pose
+        box.send_start_pose(b"ghost")
+        box.send_frame(numbered)
+        assert not box.can_take_frame
         box.send(WELCOME)
         box.send({"kind": "model"})
         assert kinds(box.take()) == ["welcome", "model"]
 
     def test_a_page_that_takes_over_finds_nothing_of_the_one_before(self, outbox):
         outbox.send({"kind": "message"})
-        outbox.send_pose(numbered)
+        outbox.send_frame(numbered)
         outbox.take()
-        outbox.send_pose(numbered)
+        outbox.send_frame(numbered)
         outbox.attach(lambda: None)
         assert outbox.take() == []
         outbox.send(WELCOME)
-        assert outbox.can_take_pose  # what the other page has not seen does not matter
+        assert outbox.can_take_frame  # what the other page has not seen does not matter
 
     def test_leaving_late_does_not_end_the_page_that_took_over(self):
         box = Outbox()
@@ -185,7 +185,7 @@ class TestPages:
             while not end.is_set():
                 box.send(WELCOME)
                 box.send({"kind": "state"})
-                box.send_pose(numbered)
+                box.send_frame(numbered)
 
         def pages():
             for turn in range(60):

@@ -94,7 +94,7 @@ def test_a_chain_is_made_by_picking_root_and_tip(tab):
     tab.undone_and_redone(lambda: tab.click("chain-add"), "state.chains.some(({tip}) => tip === 'Head')")
     chain = tab.studio.document.chains[-1]
     assert (chain.root, chain.tip, chain.kind) == ("Spine", "Head", "position")
-    tab.at(f"chain-{chain.id}").wait_for()
+    tab.at(f"chain-{chain.name}").wait_for()
     tab.click("chain-tip-pick")
     tab.key("Escape")
     tab.click("joint-Hips")
@@ -110,14 +110,16 @@ def test_chains_of_every_kind_are_added_and_changed(tab, kind):
     assert chain.kind == kind
     tab.answered()
     before, other = chain.kind, "place" if kind != "place" else "look"
-    tab.undone_and_redone(lambda: tab.pick(f"chain-{chain.id}-kind", other), f"state.chains.at(-1).kind === {other!r}")
     tab.undone_and_redone(
-        lambda: tab.pick(f"chain-{chain.id}-kind", before), f"state.chains.at(-1).kind === {before!r}"
+        lambda: tab.pick(f"chain-{chain.name}-kind", other), f"state.chains.at(-1).kind === {other!r}"
     )
     tab.undone_and_redone(
-        lambda: tab.click(f"chain-{chain.id}-remove"), f"!state.chains.some(({{id}}) => id === {chain.id!r})"
+        lambda: tab.pick(f"chain-{chain.name}-kind", before), f"state.chains.at(-1).kind === {before!r}"
     )
-    tab.at(f"chain-{chain.id}").wait_for(state="detached")
+    tab.undone_and_redone(
+        lambda: tab.click(f"chain-{chain.name}-remove"), f"!state.chains.some(({{id}}) => id === {chain.name!r})"
+    )
+    tab.at(f"chain-{chain.name}").wait_for(state="detached")
     assert_shown_is_solved(tab)
     assert tab.messages_shown() == []
 

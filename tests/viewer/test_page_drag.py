@@ -11,7 +11,8 @@ from poise.io import samples
 from poise.io.registry import load
 from poise.viewer import scenes
 from poise.viewer.document.actions import place_on_ground
-from poise.viewer.document.document import HandleState, build_document
+from poise.viewer.document.document import build_document
+from poise.viewer.document.program_widgets import HandleState
 from poise.viewer.protocol import KIND_POSE
 from tests.timeouts import PATIENCE
 from tests.viewer.browser import assert_shown_is_solved
@@ -30,16 +31,16 @@ def test_a_target_is_dragged_in_every_scene(served, name):
         tab.unfold()
         tab.at(f"chain-{tab.state['chains'][0]['id']}-enabled").check()
         tab.until_state("state.chains[0].enabled")
-    before = {chain.id: chain.position for chain in tab.studio.document.chains}
+    before = {chain.name: chain.position for chain in tab.studio.document.chains}
     frames = tab.get("window.poise.frames")
     tab.drag(*CIRCLE)
     tab.answered()
-    moved = [chain.id for chain in tab.studio.document.chains if chain.position != before[chain.id]]
+    moved = [chain.name for chain in tab.studio.document.chains if chain.position != before[chain.name]]
     assert len(moved) == 1
     chain = tab.studio.document.find_chain(moved[0])
-    assert np.linalg.norm(np.subtract(chain.position, before[chain.id])) > 1e-3
+    assert np.linalg.norm(np.subtract(chain.position, before[chain.name])) > 1e-3
     np.testing.assert_allclose(tab.get(HANDLE), chain.position, atol=1e-5)
-    assert tab.chain(chain.id)["position"] == list(chain.position)
+    assert tab.chain(chain.name)["position"] == list(chain.position)
     assert tab.get("window.poise.frames") > frames + 1
     assert tab.get("window.poise.roundTrips.length") > 2
     assert_shown_is_solved(tab)
@@ -123,7 +124,7 @@ def test_no_pose_goes_out_before_the_last_was_drawn(served, monkeypatch):
         moves.wait(5)
         under_way.append(0)
         observed(number)
-        tab.studio.inbox.wake()
+        tab.studio.inbox.interrupt_take()
 
     monkeypatch.setattr(outbox, "take", watched_take)
     monkeypatch.setattr(

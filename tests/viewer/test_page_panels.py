@@ -6,7 +6,8 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import build_document
 from tests.viewer.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long

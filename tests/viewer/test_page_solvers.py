@@ -9,7 +9,8 @@ from poise.errors import UnsupportedError
 from poise.io import samples
 from poise.io.registry import load
 from poise.solvers.base.option_parsing import list_parameters
-from poise.viewer.document.document import SolverChoice, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import SolverChoice, build_document
 from poise.viewer.session.session_state import _describe_option
 
 pytestmark = pytest.mark.long

@@ -15,7 +15,8 @@ import poise
 from poise.ground.contact.contacts import Contacts
 from poise.viewer import scenes
 from poise.viewer.document import terrain
-from poise.viewer.document.document import MAX_SPEED, MIN_SPEED, Playhead, list_contacts
+from poise.viewer.document.contact_intervals import list_contacts
+from poise.viewer.document.playhead import MAX_SPEED, MIN_SPEED, Playhead
 from poise.viewer.session import commands
 from tests.viewer.action_cases import HAND, everything, rig
 from tests.viewer.watcher import watched

@@ -225,7 +225,7 @@ class TestFrames:
 
     def test_the_ghost_is_the_start(self, stage):
         aim(stage, HAND)
-        ghost = Frame(stage.pack_ghost())
+        ghost = Frame(stage.pack_start_pose())
         assert ghost.kind == 2
         np.testing.assert_allclose(ghost.rows[0, 0, :, :3], everything().solver_start.world.positions, atol=1e-6)
 

@@ -53,10 +53,13 @@ class TestPoses:
 
     def test_one_view_says_the_same_of_both(self):
         message = pack_poses(
-            protocol.KIND_GHOST, np.zeros((1, 1, 1, 12), np.float32), 0, PoseHeader(view_statuses=(ViewStatus(2, 5.0),))
+            protocol.KIND_START_POSE,
+            np.zeros((1, 1, 1, 12), np.float32),
+            0,
+            PoseHeader(view_statuses=(ViewStatus(2, 5.0),)),
         )
         head = HEAD.unpack_from(message)
-        assert head[:4] == (protocol.KIND_GHOST, 1, 1, 12)
+        assert head[:4] == (protocol.KIND_START_POSE, 1, 1, 12)
         assert (head[9], head[10]) == (2, 2)
         assert math.isnan(head[14])
         assert math.isnan(head[15])

@@ -165,7 +165,7 @@ def test_a_solver_that_raises_at_its_first_solve_leaves_no_word(monkeypatch):
 
 @pytest.mark.parametrize("mode", ["plain", "hinge", "limits"])
 def test_limits_are_saved_whatever_counts_just_now(mode, tmp_path):
-    document = scenes.build_scene("robot_arm").replace(mode=mode)
+    document = scenes.build_scene("robot_arm").replace(limit_mode=mode)
     made = build_download(document, document.solver_start, None, "urdf")
     (tmp_path / "a.urdf").write_bytes(made.data)
     assert poise.load(tmp_path / "a.urdf").skeleton.limits == document.skeleton.limits
@@ -303,10 +303,10 @@ def test_a_page_that_does_not_read_is_let_go_with_bounded_memory():
     outbox.send({"kind": "welcome"})
     for i in range(5000):
         outbox.send({"kind": "message", "text": f"{i}"})
-    assert outbox.is_overflown
+    assert outbox.has_overflowed
     assert len(outbox._messages) < 2500
     outbox.attach(lambda: None)
-    assert not outbox.is_overflown
+    assert not outbox.has_overflowed
 
 
 def test_a_handle_has_a_name():

@@ -91,7 +91,7 @@ class TestTheSidecar:
         assert (limit.low, limit.high) == pytest.approx((-0.5, 0.75))
         np.testing.assert_allclose(limit.axis, (0, 0, 1), atol=1e-9)
         assert again.chains["left_arm"] == ("LeftArm", "LeftHand")
-        assert set(again.chains) == {chain.id for chain in document.chains}
+        assert set(again.chains) == {chain.name for chain in document.chains}
 
 
 class TestAClip:

@@ -104,9 +104,9 @@ class TestModes:
     """The three switches of the classic scenes are modes of one arm."""
 
     def test_each_scene_has_its_own(self):
-        modes = [scenes.build_scene(name).mode for name in CLASSIC[:3]]
+        modes = [scenes.build_scene(name).limit_mode for name in CLASSIC[:3]]
         assert modes == ["plain", "hinge", "limits"]
-        assert all(reason is None for reason in scenes.build_scene("ccd").list_modes().values())
+        assert all(reason is None for reason in scenes.build_scene("ccd").list_limit_modes().values())
 
     def test_plain_joints_turn_as_balls(self):
         outcome, _ = solved(scenes.build_scene("ccd"))

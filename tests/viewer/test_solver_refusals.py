@@ -10,7 +10,8 @@ from poise import solvers
 from poise.errors import UnsupportedError
 from poise.io import samples
 from poise.viewer import scenes
-from poise.viewer.document.document import SolverChoice, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import SolverChoice, build_document
 from poise.viewer.protocol import STATUS_REFUSED
 from poise.viewer.view_solver import ViewSolver, find_solver_refusals
 

@@ -13,7 +13,9 @@ from poise.io import samples
 from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS, read_limit
-from poise.viewer.document.document import ChainTarget, Playhead, build_document
+from poise.viewer.document.chains import TargetedChain
+from poise.viewer.document.document import build_document
+from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
 from poise.viewer.session.session_state import (
     History,
@@ -92,9 +94,13 @@ class TestState:
         document = scenes.build_scene(scene)
         state = reported(document)
         assert (state["scene"], state["name"], state["version"]) == (scene, document.name, 7)
-        assert [chain["id"] for chain in state["chains"]] == [chain.id for chain in document.chains]
+        assert [chain["id"] for chain in state["chains"]] == [chain.name for chain in document.chains]
         assert [solver["name"] for solver in state["solvers"]] == [choice.name for choice in document.solvers]
-        assert (state["mode"], state["run"], state["from"]) == (document.mode, document.pace, document.solve_start)
+        assert (state["mode"], state["run"], state["from"]) == (
+            document.limit_mode,
+            document.pace,
+            document.solve_start,
+        )
         assert set(state["modes"]) == {"plain", "hinge", "limits"}
 
     def test_a_handle_is_not_turned_until_somebody_turns_it(self):
@@ -104,7 +110,7 @@ class TestState:
     def test_chains_say_every_field(self):
         chain = everything().chains[0]
         (first, *_) = reported(everything())["chains"]
-        fields = set(ChainTarget.__dataclass_fields__) - {"stays_on_ground"}
+        fields = set(TargetedChain.__dataclass_fields__) - {"stays_on_ground"}
         assert set(first) == fields | {"ground", "joints"}  # the page's key of stays_on_ground
         assert first["joints"] == ["LeftArm", "LeftForeArm", "LeftHand"]
         assert first["position"] == list(chain.position)
@@ -138,7 +144,7 @@ class TestState:
         document = everything()
         limited = {name for name, limit in zip(rig().skeleton.names, rig().skeleton.limits, strict=True) if limit}
         assert set(reported(document)["outlines"]) == limited
-        assert reported(document.replace(mode="plain"))["outlines"] == {}
+        assert reported(document.replace(limit_mode="plain"))["outlines"] == {}
         for lines in reported(document)["outlines"].values():
             for line in lines:
                 assert np.isfinite(np.array(line)).all()

@@ -16,7 +16,8 @@ from websockets.sync.client import connect
 import poise
 from poise.io import samples
 from poise.viewer import view as viewer_module
-from poise.viewer.document.document import HandleState, build_document
+from poise.viewer.document.document import build_document
+from poise.viewer.document.program_widgets import HandleState
 from poise.viewer.server import CLOSED_ENDED, CLOSED_REFUSED
 from poise.viewer.widgets import Handle
 from tests.timeouts import PATIENCE
@@ -283,9 +284,9 @@ class TestFrames:
             with page_at(view.url) as page:
                 page.until(lambda page: page.state is not None)
                 eventually(lambda: view.connected)
-                assert not view.gone
+                assert not view.page_closed
             assert len(list(view.frames(fps=20))) > 3  # it may come back: it is being reloaded
-            assert view.gone
+            assert view.page_closed
 
     @pytest.mark.parametrize("fps", [0, -1, float("nan"), float("inf"), "fast"])
     def test_a_pace_is_a_positive_number(self, view, fps):

@@ -13,7 +13,8 @@ from poise import solvers
 from poise.io import samples
 from poise.solvers.base.interface import Status
 from poise.viewer import scenes
-from poise.viewer.document.document import SolverChoice, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import SolverChoice, build_document
 from poise.viewer.protocol import STATUS_NOTHING, STATUS_REFUSED
 from poise.viewer.view_solver import ViewSolver
 from tests.strategies import figure, rng_of
@@ -118,16 +119,16 @@ class TestModes:
             outcome = solved(document)
             assert outcome.status == Status.reached
             assert document.solver_skeleton.legal(outcome.q[0])[1] == ()
-            found[document.mode] = outcome.q[0]
+            found[document.limit_mode] = outcome.q[0]
         plain = scenes.build_scene("ccd")
-        assert plain.replace(mode="hinge").solver_skeleton.legal(found["plain"])[1] != ()
-        assert plain.replace(mode="limits").solver_skeleton.legal(found["limits"])[1] == ()
+        assert plain.replace(limit_mode="hinge").solver_skeleton.legal(found["plain"])[1] != ()
+        assert plain.replace(limit_mode="limits").solver_skeleton.legal(found["limits"])[1] == ()
 
     def test_limits_are_kept_where_they_are_in_the_way(self):
         document = scenes.build_scene("ccd_hinge")
         behind = document.with_chain(document.find_chain("arm").replace(position=(0.0, 0.15, -0.1)))
         for mode in ("hinge", "limits"):
-            now = behind.replace(mode=mode)
+            now = behind.replace(limit_mode=mode)
             assert now.solver_skeleton.legal(solved(now).q[0])[1] == ()
 
 
@@ -230,7 +231,7 @@ class TestChainAfterChain:
         document = with_solver(everything(), "ccd")
         pose = document.solver_start
         hand = build_chain(pose, "hand", "LeftArm", "LeftHand").replace(position=(0.45, 1.25, 0.3))
-        other = hand.replace(id="other", position=(0.2, 1.2, 0.35))
+        other = hand.replace(name="other", position=(0.2, 1.2, 0.35))
         outcome = solved(document.replace(chains=(hand, other)))
         apart = float(np.linalg.norm(np.subtract(hand.position, other.position)))
         assert outcome.status == Status.contradictory

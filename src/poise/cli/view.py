@@ -26,7 +26,8 @@ from poise.maths.arrays import Floats
 from poise.model import numpy_kinematics
 from poise.viewer import scenes
 from poise.viewer.document import actions
-from poise.viewer.document.document import Document, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import Document, build_document
 from poise.viewer.document.terrain import build_document_terrain, find_terrain_up
 
 # --- Viewer server in a terminal -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from poise.errors import InputError
 from poise.maths.arrays import abbreviate
 
 PROTOCOL_VERSION = 1
-KIND_POSE, KIND_GHOST, KIND_ASSET, KIND_DOWNLOAD = 1, 2, 3, 4
+KIND_POSE, KIND_START_POSE, KIND_ASSET, KIND_DOWNLOAD = 1, 2, 3, 4
 MODEL_ASSET, TERRAIN_ASSET = 1, 2
 STATUS_REFUSED, STATUS_NOTHING = 254, 255  # besides the codes of poise.Status
 FLAG_PLAYING, FLAG_ITERATING = 1, 2

@@ -15,7 +15,8 @@ from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.document.document import Document, LimitMode, SolverChoice, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import Document, LimitMode, SolverChoice, build_document
 
 _JOINTS = (  # name, offset from the parent [m]; axis, range and start [degrees] of the hinge
     ("base", (0.0, 0.16, 0.0), (0, 1, 0), 180.0, 0.0),
@@ -44,11 +45,13 @@ def build_ball_arm() -> Rig:
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q).replace(bent_rotations))
 
 
-def build_arm_scene(mode: LimitMode) -> Document:
-    """Build a scene of the arm reaching a cube with CCD. `mode` says how its limits count."""
+def build_arm_scene(limit_mode: LimitMode) -> Document:
+    """Build a scene of the arm reaching a cube with CCD. `limit_mode` says how its limits count."""
     rig = build_ball_arm()
     chain = build_chain(rig.pose, "arm", "base", "tip").replace(position=_TARGET_POSITION_M)
-    return build_document(rig, chains=(chain,), solvers=(SolverChoice("ccd"), SolverChoice("fabrik")), mode=mode)
+    return build_document(
+        rig, chains=(chain,), solvers=(SolverChoice("ccd"), SolverChoice("fabrik")), limit_mode=limit_mode
+    )
 
 
 # --- The bundled character for scenes, its arms down -----------------------------------------------------------------

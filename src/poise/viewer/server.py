@@ -462,7 +462,7 @@ class Server:
 
     async def _send_messages(self, connection: ServerConnection, ready: asyncio.Event) -> None:
         with contextlib.suppress(ConnectionClosed):
-            while not self.session.outbox.is_overflown:
+            while not self.session.outbox.has_overflowed:
                 await ready.wait()
                 ready.clear()
                 for part in self.session.outbox.take():

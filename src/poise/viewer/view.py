@@ -15,12 +15,12 @@ import threading
 from collections.abc import Callable, Iterator
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.calls.old_names import accept_old_keywords
+from poise.calls.old_names import accept_old_keywords, make_property_alias
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import abbreviate, check_finite, check_real
 from poise.model.clip import Clip
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Positions: TypeAlias = tuple[tuple[float, float, float], ...]
 
-_SPACING_WIDTHS = 1.1  # distance of characters side by side, in widths of one character
+_SPACING_IN_WIDTHS = 1.1  # distance of characters side by side, in widths of one character
 _MAX_NAME_LENGTH = 400  # characters of a handle's name
 _POLL_INTERVAL_S = 0.2  # [s] between two checks for the page
 
@@ -105,7 +105,7 @@ class View:
         self._server: Server | None = None
         self._handles: dict[str, Handle] = {}
         self._controls: dict[str, Slider | Button | Text] = {}
-        self._shown_pose: Pose | None = None  # the last pose of this program
+        self._shown_pose: Pose | None = None  # the last pose set by the Python program
         self._page_left = threading.Event()  # set when the page has left for good
 
     # --- from the start to the end ---------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class View:
         return self.open()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 
@@ -215,7 +215,7 @@ class View:
         session.post_pose(pose)
 
     def _find_own_document(self, document: Document) -> Document:
-        """Return the current document if it shows this program's rig.
+        """Return the current document if it shows the rig of this viewer.
 
         Where the page has gone to a scene, return the initial one with its handles.
         """
@@ -264,7 +264,7 @@ class View:
         value
             Its initial value; default: `low`.
         """
-        return self._add_control(name, Slider, lambda call: Slider(name, low, high, value, call))
+        return self._add_control(name, Slider, lambda post_change: Slider(name, low, high, value, post_change))
 
     def button(self, name: str) -> Button:
         """Put a button on the page. The same name again is the same button.
@@ -278,7 +278,7 @@ class View:
         return (
             existing
             if isinstance(existing, Button)
-            else self._add_control(name, Button, lambda call: Button(name, call))
+            else self._add_control(name, Button, lambda post_change: Button(name, post_change))
         )
 
     def text(self, name: str, value: str = "") -> Text:
@@ -291,13 +291,13 @@ class View:
         value
             Its initial text, at most 400 characters.
         """
-        return self._add_control(name, Text, lambda call: Text(name, value, call))
+        return self._add_control(name, Text, lambda post_change: Text(name, value, post_change))
 
-    def _add_control(self, name: str, control_class: type[Any], make: Callable[[Any], Any]) -> Any:
+    def _add_control(self, name: str, control_class: type[Any], build_control: Callable[[Any], Any]) -> Any:
         _check_name(name, control_class.__name__.lower())
         if name in self._controls:
             check_control_kind(self._controls[name], control_class, name)
-        control = self._controls[name] = make(self._start()[0].post_change)
+        control = self._controls[name] = build_control(self._start()[0].post_change)
         return control
 
     def marks(self, points: ArrayLike, *, name: str = "marks", colour: str = "#ffd166", size: float = 8.0) -> None:
@@ -357,7 +357,7 @@ class View:
     def _iterate_frames(self, frame_interval: float) -> Iterator[Frame]:
         start_time = last_time = due_time = perf_counter()
         frame_number, current_time = 0, start_time
-        while not self._ended.is_set() and not self.gone:
+        while not self._ended.is_set() and not self.page_closed:
             yield Frame(
                 frame_number, current_time - start_time, current_time - last_time if frame_number else frame_interval
             )
@@ -370,17 +370,19 @@ class View:
         """Serve until the page is closed. Closing the viewer or Ctrl-C ends it as well."""
         self._start()
         try:
-            while not self.gone and not self._ended.wait(_POLL_INTERVAL_S):
+            while not self.page_closed and not self._ended.wait(_POLL_INTERVAL_S):
                 pass
         except KeyboardInterrupt:
             self.close()
 
     @property
-    def gone(self) -> bool:
+    def page_closed(self) -> bool:
         """Whether a page was closed and has not returned for some seconds."""
         if self.connected:
             self._page_left.clear()
         return self._page_left.is_set()
+
+    gone: ClassVar[Any] = make_property_alias("View.gone", "page_closed")
 
     # --- notebooks ---------------------------------------------------------------------------------------------------
 
@@ -427,7 +429,7 @@ def _build_rig(pose: Pose, clips: tuple[Clip, ...]) -> Rig:
 
 
 def _build_driven_document(document: Document, positions: Positions) -> Document:
-    """Build the document of a program with its own poses. Nothing is solved, and targets are switched off."""
+    """Build a document with poses of the Python program. Nothing is solved, and targets are switched off."""
     chains = tuple(chain.replace(enabled=False) for chain in document.chains)
     return document.replace(is_driven=True, character_positions=positions, chains=chains)
 
@@ -437,5 +439,5 @@ def _arrange_side_by_side(document: Document, pose: Pose) -> Positions:
     if not pose.shape:
         return ((0.0, 0.0, 0.0),)
     points = document.rig.rest.world.positions
-    spacing = _SPACING_WIDTHS * float(np.ptp(points[:, 0]) or np.ptp(points, axis=0).max())
+    spacing = _SPACING_IN_WIDTHS * float(np.ptp(points[:, 0]) or np.ptp(points, axis=0).max())
     return tuple((i * spacing, 0.0, 0.0) for i in range(len(pose)))

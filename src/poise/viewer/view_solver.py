@@ -22,7 +22,8 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, Status
 from poise.solving.result import Result
 from poise.solving.solve import Prepared, choose_solver, prepare, solve
-from poise.viewer.document.document import ChainTarget, Document, SolverChoice
+from poise.viewer.document.chains import TargetedChain
+from poise.viewer.document.document import Document, SolverChoice
 from poise.viewer.protocol import STATUS_NOTHING, STATUS_REFUSED
 
 # --- Plan chains for a solver: together, in sequence, or skipped -----------------------------------------------------
@@ -51,12 +52,12 @@ class ChainPlan(NamedTuple):
     free_root: bool = False
     refusal: str | None = None
 
-    def set_roots(self, chains: Sequence[ChainTarget]) -> list[ChainTarget]:
+    def set_roots(self, chains: Sequence[TargetedChain]) -> list[TargetedChain]:
         """Return the chains with the roots of this plan."""
         return [chain.replace(root=self.roots.get(i, chain.root)) for i, chain in enumerate(chains)]
 
 
-def plan_chains(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> ChainPlan:
+def plan_chains(solver: solvers.Solver, start: Pose, chains: Sequence[TargetedChain], *, free_root: bool) -> ChainPlan:
     """Plan the order of chains for a solver. Nothing is solved for it.
 
     Parameters
@@ -128,14 +129,16 @@ def _is_one_at_a_time(solver: solvers.Solver) -> bool:
 
 
 def _find_chain_refusals(
-    solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool
+    solver: solvers.Solver, start: Pose, chains: Sequence[TargetedChain], *, free_root: bool
 ) -> dict[int, str]:
     """Find the refusal reason of each chain alone. Chains without one are omitted."""
     refusals = {i: _find_refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
     return {i: reason for i, reason in refusals.items() if reason is not None}
 
 
-def _find_refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> str | None:
+def _find_refusal(
+    solver: solvers.Solver, start: Pose, chains: Sequence[TargetedChain], *, free_root: bool
+) -> str | None:
     """Find the refusal reason of all chains together, or None."""
     any_solver: Any = solver
     goals: list[Goal] = [goal for chain in chains for goal in chain.build_goals(start.skeleton)]
@@ -209,7 +212,7 @@ class ViewSolver:
         self._solver: solvers.Solver | None = None
         self._plan = ChainPlan(groups=())
 
-    def __call__(self, chains: Sequence[ChainTarget], start_q: Floats) -> ViewOutcome:
+    def __call__(self, chains: Sequence[TargetedChain], start_q: Floats) -> ViewOutcome:
         """Solve for the chains' targets from q (characters, nq).
 
         A refusal becomes the outcome's sentence instead of an exception.
@@ -220,7 +223,7 @@ class ViewSolver:
             return ViewOutcome(start_q, start_q, STATUS_REFUSED, str(error), self.choice.name)
 
     def compute_error_curve(
-        self, chains: Sequence[ChainTarget], chain_index: int, start_q: Floats
+        self, chains: Sequence[TargetedChain], chain_index: int, start_q: Floats
     ) -> list[float] | None:
         """Compute the error per iteration of the first character. It covers one chain and those solved with it.
 
@@ -238,7 +241,7 @@ class ViewSolver:
             return None
         return None if trace is None else [float(error) for error in trace.errors[:1000]]
 
-    def _solve_chains(self, chains: Sequence[ChainTarget], start_q: Floats) -> ViewOutcome:
+    def _solve_chains(self, chains: Sequence[TargetedChain], start_q: Floats) -> ViewOutcome:
         if self._solver is None:
             self._solver = self._choose_solver(chains)
         chains = self._plan.set_roots(chains)
@@ -251,12 +254,12 @@ class ViewSolver:
             results.append(result)
             q = result.q.reshape(start_q.shape)
         note = _SEQUENTIAL_NOTE if len(self._plan.groups) > 1 else None
-        left_out = tuple((chains[i].id, reason) for i, reason in self._plan.left_out.items())
+        left_out = tuple((chains[i].name, reason) for i, reason in self._plan.left_out.items())
         outcome = _combine_results(results, q, start_q, note, left_out)
         outcome = _mark_undone(outcome, results)
         return _mark_unfinished(outcome, results) if self._is_single_iteration and outcome.has_moved else outcome
 
-    def _choose_solver(self, chains: Sequence[ChainTarget]) -> solvers.Solver:
+    def _choose_solver(self, chains: Sequence[TargetedChain]) -> solvers.Solver:
         """Make the solver and its chain plan.
 
         Raise UnsupportedError if it takes no chain.
@@ -268,7 +271,7 @@ class ViewSolver:
             raise UnsupportedError(self._plan.refusal)
         return solver
 
-    def _expand_goals(self, chain: ChainTarget, goals: list[Goal]) -> list[Goal]:
+    def _expand_goals(self, chain: TargetedChain, goals: list[Goal]) -> list[Goal]:
         """Repeat the goals of a chain for each character. Pins keep each character's own position."""
         if len(self.character_offsets) == 1:
             return goals

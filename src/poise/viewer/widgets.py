@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths.arrays import Floats, abbreviate, check_finite, check_real, freeze_array
 from poise.maths.rotations import normalise
-from poise.viewer.document.document import Control, ControlValue, Document, HandleState, PointCloud
+from poise.viewer.document.document import Document
+from poise.viewer.document.program_widgets import Control, ControlValue, HandleState, PointCloud
 
 DocumentChange: TypeAlias = Callable[[Document], Document]
+PostChange: TypeAlias = Callable[[DocumentChange], None]
 
 
 class Handle:
@@ -24,9 +26,9 @@ class Handle:
     Its arrays are read-only copies; read the property again for the current value.
     """
 
-    def __init__(self, name: str, at: ArrayLike, rotation: ArrayLike, call: Callable[[DocumentChange], None]) -> None:
+    def __init__(self, name: str, at: ArrayLike, rotation: ArrayLike, post_change: PostChange) -> None:
         self.name = name
-        self._call = call
+        self._post_change = post_change
         self._lock = threading.Lock()
         self._was_moved = False
         self._pending_changes = 0  # local changes not yet applied; messages of the page are older than these
@@ -38,8 +40,8 @@ class Handle:
         return self._position
 
     @position.setter
-    def position(self, at: ArrayLike) -> None:
-        self._set(_check_position(at), self._rotation)
+    def position(self, position: ArrayLike) -> None:
+        self._set(_check_position(position), self._rotation)
 
     @property
     def rotation(self) -> Floats:
@@ -47,8 +49,8 @@ class Handle:
         return self._rotation
 
     @rotation.setter
-    def rotation(self, turn: ArrayLike) -> None:
-        self._set(self._position, _check_rotation(turn))
+    def rotation(self, rotation: ArrayLike) -> None:
+        self._set(self._position, _check_rotation(rotation))
 
     @property
     def moved(self) -> bool:
@@ -80,7 +82,7 @@ class Handle:
         with self._lock:
             self._position, self._rotation = position, rotation
             self._pending_changes += 1
-        self._call(self._apply_to_document)
+        self._post_change(self._apply_to_document)
 
     def _apply_to_document(self, document: Document) -> Document:
         """Return the document with the current state of this handle. It runs on the session's thread."""
@@ -114,8 +116,6 @@ def _check_rotation(rotation: ArrayLike) -> Floats:
 # --- Sliders, buttons, texts and point marks of a Python program -----------------------------------------------------
 
 
-PostChange: TypeAlias = Callable[[Callable[[Document], Document]], None]
-
 _MAX_TEXT_LENGTH = 400  # characters of a text control
 _MAX_MARK_POINTS = 20_000  # points of one set of marks
 _COLOUR = re.compile(r"#[\da-fA-F]{6}")
@@ -124,9 +124,9 @@ _COLOUR = re.compile(r"#[\da-fA-F]{6}")
 class _PageControl:
     """A control with its local value and pending changes."""
 
-    def __init__(self, control: Control, call: PostChange) -> None:
+    def __init__(self, control: Control, post_change: PostChange) -> None:
         self.name: str = control.name
-        self._call = call
+        self._post_change = post_change
         self._lock = threading.Lock()
         self._control = control
         self._was_moved = False
@@ -148,7 +148,7 @@ class _PageControl:
         with self._lock:
             self._control = control
             self._pending_changes += 1
-        self._call(self._apply_to_document)
+        self._post_change(self._apply_to_document)
 
     def _apply_to_document(self, document: Document) -> Document:
         with self._lock:
@@ -175,16 +175,16 @@ class Slider(_PageControl):
         Its ends.
     value
         Its initial value; by default its low end.
-    call
-        Function for changes of the document; passed by `View`.
+    post_change
+        Function that queues a change of the document; passed by `View`.
     """
 
-    def __init__(self, name: str, low: float, high: float, value: float | None, call: PostChange) -> None:
+    def __init__(self, name: str, low: float, high: float, value: float | None, post_change: PostChange) -> None:
         ends = check_real(low, "low"), check_real(high, "high")
         if not ends[0] < ends[1]:
             raise InputError(f"a slider goes from a low to a high end; {ends[0]:g} is not below {ends[1]:g}")
         initial_value = ends[0] if value is None else _check_slider_value(value, *ends)
-        super().__init__(Control("slider", name, initial_value, *ends), call)
+        super().__init__(Control("slider", name, initial_value, *ends), post_change)
 
     @property
     def value(self) -> float:
@@ -213,12 +213,12 @@ class Button(_PageControl):
     ----------
     name
         Its label.
-    call
-        Function for changes of the document; passed by `View`.
+    post_change
+        Function that queues a change of the document; passed by `View`.
     """
 
-    def __init__(self, name: str, call: PostChange) -> None:
-        super().__init__(Control("button", name, 0), call)
+    def __init__(self, name: str, post_change: PostChange) -> None:
+        super().__init__(Control("button", name, 0), post_change)
 
     @property
     def value(self) -> int:
@@ -240,12 +240,12 @@ class Text(_PageControl):
         Its label.
     value
         Its initial text.
-    call
-        Function for changes of the document; passed by `View`.
+    post_change
+        Function that queues a change of the document; passed by `View`.
     """
 
-    def __init__(self, name: str, value: str, call: PostChange) -> None:
-        super().__init__(Control("text", name, _check_text(value)), call)
+    def __init__(self, name: str, value: str, post_change: PostChange) -> None:
+        super().__init__(Control("text", name, _check_text(value)), post_change)
 
     @property
     def value(self) -> str:
@@ -262,7 +262,7 @@ class Text(_PageControl):
         return self._take_moved()
 
 
-def build_marks_change(name: str, points: ArrayLike, colour: str, size: float) -> Callable[[Document], Document]:
+def build_marks_change(name: str, points: ArrayLike, colour: str, size: float) -> DocumentChange:
     """Build the change for the points (n, 3) of a name. No points remove the marks."""
     positions = check_finite(points, "points", last_axis_length=3).reshape(-1, 3)
     if len(positions) > _MAX_MARK_POINTS:
@@ -275,11 +275,11 @@ def build_marks_change(name: str, points: ArrayLike, colour: str, size: float) -
     size_px = check_real(size, "size")
     if not 0.0 < size_px <= 100.0:  # noqa: PLR2004
         raise InputError(f"size is a number of pixels above 0 and at most 100, not {size!r}")
-    cloud = PointCloud(name, tuple((x, y, z) for x, y, z in positions.tolist()), colour, size_px)
+    point_cloud = PointCloud(name, tuple((x, y, z) for x, y, z in positions.tolist()), colour, size_px)
 
     def change(document: Document) -> Document:
         other_clouds = tuple(existing for existing in document.marks if existing.name != name)
-        return document.replace(marks=(*other_clouds, cloud) if cloud.points else other_clouds)
+        return document.replace(marks=(*other_clouds, point_cloud) if point_cloud.points else other_clouds)
 
     return change
 

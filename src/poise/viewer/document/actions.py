@@ -26,16 +26,9 @@ from poise.model.rig_roles import find_roles
 from poise.model.skeleton import Kind
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.option_parsing import list_parameters
-from poise.viewer.document.document import (
-    AUTO_SOLVER,
-    CHAIN_KINDS,
-    ChainTarget,
-    Document,
-    Key,
-    SolverChoice,
-    build_chain,
-    build_key,
-)
+from poise.viewer.document.chains import CHAIN_KINDS, TargetedChain, build_chain
+from poise.viewer.document.clip_keys import Key, build_key
+from poise.viewer.document.document import AUTO_SOLVER, Document, SolverChoice
 from poise.viewer.document.terrain import TERRAIN_CHOICES, build_document_terrain, build_ground_mesh
 from poise.viewer.protocol import (
     read_bool,
@@ -97,13 +90,13 @@ def _replace_choice(document: Document, args: dict[str, Any], choice: SolverChoi
     return document.replace(solvers=(choices[0], choices[1]))
 
 
-def set_mode(document: Document, args: dict[str, Any]) -> Document:
+def set_limit_mode(document: Document, args: dict[str, Any]) -> Document:
     """Set the limit mode: all limits, hinge axes only, or none. Raise InputError where it makes no difference."""
     value = read_choice(args, "value", ("limits", "hinge", "plain"))
-    obstacle = document.list_modes()[value]
+    obstacle = document.list_limit_modes()[value]
     if obstacle is not None:
         raise InputError(obstacle)
-    return document.replace(mode=value)
+    return document.replace(limit_mode=value)
 
 
 def set_pace(document: Document, args: dict[str, Any]) -> Document:
@@ -163,17 +156,17 @@ def switch_anatomical_limits(document: Document, args: dict[str, Any]) -> Docume
     obstacle = describe_anatomical_limits(document)["why"]
     if obstacle is not None:
         raise InputError(obstacle)
-    return document.replace(skeleton=document.skeleton.with_limits(_find_missing_limits(document)), mode="limits")
+    return document.replace(skeleton=document.skeleton.with_limits(_find_missing_limits(document)), limit_mode="limits")
 
 
 def describe_anatomical_limits(document: Document) -> dict[str, Any]:
     """Describe whether human limits are on, or not available."""
     if _list_anatomical_joints(document):
         return {"on": True, "why": None}
-    human_limits = _find_human_limits(document.rig)
+    anatomical_limits = _find_anatomical_limits(document.rig)
     obstacle = (
-        human_limits
-        if isinstance(human_limits, str)
+        anatomical_limits
+        if isinstance(anatomical_limits, str)
         else None
         if _find_missing_limits(document)
         else "every joint of the character has a limit"
@@ -188,13 +181,13 @@ def _list_anatomical_joints(document: Document) -> list[str]:
 
 def _find_missing_limits(document: Document) -> dict[str, Limit]:
     """Find human limits for joints without limits."""
-    human_limits = _find_human_limits(document.rig)
-    if isinstance(human_limits, str):
+    anatomical_limits = _find_anatomical_limits(document.rig)
+    if isinstance(anatomical_limits, str):
         return {}
-    return {name: limit for name, limit in human_limits.items() if document.skeleton[name].limit is None}
+    return {name: limit for name, limit in anatomical_limits.items() if document.skeleton[name].limit is None}
 
 
-def _find_human_limits(rig: Rig) -> dict[str, Limit] | str:
+def _find_anatomical_limits(rig: Rig) -> dict[str, Limit] | str:
     """Find the human limits of a rig, or the reason against them. The result is cached."""
 
     def find_limits() -> dict[str, Limit] | str:
@@ -203,7 +196,7 @@ def _find_human_limits(rig: Rig) -> dict[str, Limit] | str:
         except PoiseError as error:
             return str(error)
 
-    return get_or_compute(rig, "limits of people", None, find_limits)
+    return get_or_compute(rig, "anatomical limits", None, find_limits)
 
 
 def read_limit(content: Any) -> Limit:
@@ -291,7 +284,7 @@ def move_target(document: Document, args: dict[str, Any]) -> Document:
     return document.with_chain(place_on_ground(document, chain.replace(**changes)))
 
 
-def place_on_ground(document: Document, chain: ChainTarget) -> ChainTarget:
+def place_on_ground(document: Document, chain: TargetedChain) -> TargetedChain:
     """Place the target of a chain on the terrain. It keeps the height that the tip has above the floor at rest."""
     if not chain.stays_on_ground or document.terrain_spec is None:
         return chain
@@ -301,7 +294,7 @@ def place_on_ground(document: Document, chain: ChainTarget) -> ChainTarget:
 
 
 def set_pole(document: Document, args: dict[str, Any]) -> Document:
-    """Set or, with null, remove the pole of a limb."""
+    """Set or, with null, remove the pole of a chain."""
     chain = document.find_chain(read_text(args, "chain"))
     if args.get("position") is None:
         return document.with_chain(chain.replace(pole=None))
@@ -348,7 +341,7 @@ def _append_chain(
 
 
 def _find_unused_name(document: Document, name: str) -> str:
-    used_names = {chain.id for chain in document.chains}
+    used_names = {chain.name for chain in document.chains}
     numbered_names = (f"{name} {i}" for i in range(2, _MAX_CHAINS + 3))
     return (
         name
@@ -360,7 +353,7 @@ def _find_unused_name(document: Document, name: str) -> str:
 def remove_chain(document: Document, args: dict[str, Any]) -> Document:
     """Remove a chain."""
     removed_chain = document.find_chain(read_text(args, "chain"))
-    return document.replace(chains=tuple(chain for chain in document.chains if chain.id != removed_chain.id))
+    return document.replace(chains=tuple(chain for chain in document.chains if chain.name != removed_chain.name))
 
 
 def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
@@ -385,13 +378,13 @@ def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose)
     )
 
 
-def _initialise_target(displayed_pose: Pose, old_chain: ChainTarget, new_chain: ChainTarget) -> ChainTarget:
+def _initialise_target(displayed_pose: Pose, old_chain: TargetedChain, new_chain: TargetedChain) -> TargetedChain:
     """Initialise the target of a chain with a changed kind. A pin holds the joint at its current position."""
     if new_chain.kind == old_chain.kind:
         return new_chain
-    tip_chain = build_chain(displayed_pose, new_chain.id, new_chain.root, new_chain.tip, axis=new_chain.axis)
-    position = tip_chain.position if new_chain.kind == "pin" else new_chain.position
-    return new_chain.replace(position=position, rotation=tip_chain.rotation, direction=tip_chain.direction)
+    chain_at_tip = build_chain(displayed_pose, new_chain.name, new_chain.root, new_chain.tip, axis=new_chain.axis)
+    position = chain_at_tip.position if new_chain.kind == "pin" else new_chain.position
+    return new_chain.replace(position=position, rotation=chain_at_tip.rotation, direction=chain_at_tip.direction)
 
 
 def pin_joint(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
@@ -399,7 +392,7 @@ def pin_joint(document: Document, args: dict[str, Any], displayed_pose: Pose) ->
     joint = document.skeleton.names[document.skeleton.index(read_text(args, "joint"))]
     existing_pin = next((chain for chain in document.chains if chain.tip == joint and chain.kind == "pin"), None)
     if not read_bool(args, "on"):
-        return document if existing_pin is None else remove_chain(document, {"chain": existing_pin.id})
+        return document if existing_pin is None else remove_chain(document, {"chain": existing_pin.name})
     return (
         document
         if existing_pin is not None
@@ -459,7 +452,7 @@ def _add_key(document: Document, args: dict[str, Any], joint: str, pose: Pose) -
     return document.replace(keys=(*other_keys, new_key))
 
 
-def _move_target_with_tip(document: Document, chain: ChainTarget, joint: str, pose: Pose) -> ChainTarget:
+def _move_target_with_tip(document: Document, chain: TargetedChain, joint: str, pose: Pose) -> TargetedChain:
     """Move the target of a chain to its moved tip. Pins and chains that the joint does not carry stay unchanged."""
     moves_tip = chain.tip == joint or joint in pose.skeleton.ancestors(chain.tip)
     return place_on_ground(document, chain.with_target_at(pose)) if moves_tip and chain.kind != "pin" else chain
@@ -662,7 +655,7 @@ ACTIONS: dict[str, Action] = {
     "anatomical": Action("switch anatomical limits", switch_anatomical_limits, restarts_solve=True),
     "solver": Action("choose solver", choose_solver, restarts_solve=True),
     "option": Action("change option", set_option, restarts_solve=True),
-    "mode": Action("switch limits", set_mode, restarts_solve=True),
+    "mode": Action("switch limits", set_limit_mode, restarts_solve=True),
     "run": Action("change pace", set_pace),
     "from": Action("change where solving starts", set_solve_start),
     "tolerance": Action("change tolerance", set_tolerance),

@@ -22,7 +22,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.runtime.result_cache import get_or_compute
-from poise.viewer.document.document import Vector, to_vector
+from poise.viewer.document.chains import Vector, to_vector
 from poise.viewer.glb_assets import MeshNode, Primitive, build_glb, build_grid_faces
 from poise.viewer.rig_message import find_up_axis, measure_extent
 

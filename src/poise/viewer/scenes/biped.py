@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from poise.viewer.document.document import Document, SolverChoice, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import Document, SolverChoice, build_document
 from poise.viewer.scene_rigs import HIPS, load_character
 
 TITLE = "Biped"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from poise.viewer.document.document import Document, SolverChoice, Vector, build_chain, build_document
+from poise.viewer.document.chains import Vector, build_chain
+from poise.viewer.document.document import Document, SolverChoice, build_document
 from poise.viewer.scene_rigs import load_character
 
 TITLE = "Crowd"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from poise.model.pose import Pose
 from poise.viewer.document.actions import place_on_ground
-from poise.viewer.document.document import ChainTarget, Document, SolverChoice, Vector, build_chain, build_document
+from poise.viewer.document.chains import TargetedChain, Vector, build_chain
+from poise.viewer.document.document import Document, SolverChoice, build_document
 from poise.viewer.scene_rigs import load_character, lower_hips
 
 TITLE = "Feet on the ground"
@@ -27,7 +28,7 @@ def make() -> Document:
     return document.replace(chains=tuple(place_on_ground(document, chain) for chain in chains))
 
 
-def _build_leg_chain(pose: Pose, side: str, xz: tuple[float, float]) -> ChainTarget:
+def _build_leg_chain(pose: Pose, side: str, xz: tuple[float, float]) -> TargetedChain:
     chain = build_chain(pose, f"{side.lower()}_foot", f"{side}UpLeg", f"{side}Foot", stays_on_ground=True)
     return chain.replace(position=_replace_xz(chain.position, xz))
 

@@ -10,7 +10,8 @@ from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.document.document import Document, SolverChoice, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import Document, SolverChoice, build_document
 
 TITLE = "Five axes, one direction"
 TEXT = "An arm of five hinges: its tool goes to the target and keeps its direction. Turn the target to turn the tool."

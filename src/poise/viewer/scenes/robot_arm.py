@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from poise.io import samples
 from poise.io.registry import load
-from poise.viewer.document.document import Document, SolverChoice, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import Document, SolverChoice, build_document
 
 TITLE = "Robot arm"
 TEXT = "Six hinges with ranges, read from a URDF file: the tool goes to the place and rotation of the target."

@@ -8,7 +8,8 @@ from functools import cache
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.document.document import Document, SolverChoice, build_chain, build_document
+from poise.viewer.document.chains import build_chain
+from poise.viewer.document.document import Document, SolverChoice, build_document
 
 TITLE = "Two methods"
 TEXT = "The same rope twice, CCD on the left and FABRIK on the right, for one target: drag it and compare the curves."
@@ -35,4 +36,4 @@ def make() -> Document:
     rig = build_rope()
     chain = build_chain(rig.pose, "rope", "hook", "tip").replace(position=_TARGET_POSITION_M)
     methods = (SolverChoice("ccd"), SolverChoice("fabrik"))
-    return build_document(rig, chains=(chain,), solvers=methods, view_count=2, mode="plain")
+    return build_document(rig, chains=(chain,), solvers=methods, view_count=2, limit_mode="plain")

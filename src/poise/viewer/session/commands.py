@@ -12,7 +12,9 @@ from poise.model.clip import Clip
 from poise.runtime.result_cache import get_or_compute
 from poise.runtime.version import __version__
 from poise.viewer import protocol, scenes
-from poise.viewer.document.document import MAX_SPEED, MIN_SPEED, Document, apply_keys, build_document
+from poise.viewer.document.clip_keys import apply_keys
+from poise.viewer.document.document import Document, build_document
+from poise.viewer.document.playhead import MAX_SPEED, MIN_SPEED
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.rig_message import RigMessage, build_rig_message
 from poise.viewer.session.downloads import list_formats
@@ -97,7 +99,7 @@ def sync_document(session: Session, previous: Document) -> None:
     if current.rig is not previous.rig or current.character_positions != previous.character_positions:
         send_model(session)
     elif current.start is not previous.start or current.solver_skeleton is not previous.solver_skeleton:
-        session.outbox.send_ghost(session.pose_state.pack_ghost())
+        session.outbox.send_start_pose(session.pose_state.pack_start_pose())
     if current.terrain_spec != previous.terrain_spec or current.rig is not previous.rig:
         send_terrain(session)
     if current.marks is not previous.marks:
@@ -121,7 +123,9 @@ def send_model(session: Session) -> None:
         if rig_message.asset is None
         else [protocol.pack_asset(protocol.MODEL_ASSET, session.asset_count, rig_message.asset)]
     )
-    session.outbox.send({**rig_message.message, "id": session.asset_count}, *assets, session.pose_state.pack_ghost())
+    session.outbox.send(
+        {**rig_message.message, "id": session.asset_count}, *assets, session.pose_state.pack_start_pose()
+    )
     for note in rig_message.notes:
         session.show_message("note", note)
 

@@ -23,7 +23,8 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 from poise.viewer.document.actions import place_on_ground
-from poise.viewer.document.document import Document, list_contacts
+from poise.viewer.document.contact_intervals import list_contacts
+from poise.viewer.document.document import Document
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.offline_page import MAX_FPS, build_offline_page
 from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
@@ -169,7 +170,7 @@ def build_download(document: Document, pose: Pose, clip: Clip | None, format_nam
     if format_name == "html":
         return _build_page_download(document, pose, clip)
     if format_name == "toml":
-        chains = {chain.id: (chain.list_joints(document.skeleton)[0], chain.tip) for chain in document.chains}
+        chains = {chain.name: (chain.list_joints(document.skeleton)[0], chain.tip) for chain in document.chains}
         return save_sidecar(document.rig, document.skeleton, chains)
     if clip is not None and format_name in _CLIP_FORMATS:
         return save_clip(document.rig, solve_clip(document, clip).on(document.skeleton), format_name)

@@ -1,7 +1,7 @@
 """Message queues between the server's and the session's thread.
 
-Control messages keep their order. Only the newest pose is kept, and it is sent after the last one was acknowledged: a
-slow page skips poses instead of showing them late.
+Control messages keep their order. A frame is a message of poses. Only the newest frame is kept, and it is sent after
+the last one was acknowledged: a slow page skips frames instead of showing them late.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+_START_POSE = "start pose"  # kind of the binary message of the start pose
 # a newer message of these kinds replaces a waiting one
-_REPLACEABLE_KINDS = ("state", "answer", "busy", "ghost", "marks")
+_REPLACEABLE_KINDS = ("state", "answer", "busy", _START_POSE, "marks")
 _MOVE_PHASE = "move"
 _MAX_MESSAGES, _MAX_BYTES = 2000, 400_000_000  # waiting control messages of a page, and their size [bytes]
 
@@ -27,35 +28,40 @@ class Outbox:
         self._waiting_frame: tuple[int, bytes] | None = None
         self._unacknowledged_frame = 0  # number of the sent but unacknowledged frame
         self._frame_count = 0
-        self._wake: Callable[[], None] | None = None
-        self._is_greeted = False
+        self._notify_server: Callable[[], None] | None = None
+        self._is_welcome_queued = False
         self._waiting_bytes = 0  # [bytes] of waiting messages
-        self.is_overflown: bool = False  # whether too much waits and the page must be disconnected
+        self.has_overflowed: bool = False  # whether too much waits and the page must be disconnected
 
-    def attach(self, wake: Callable[[], None]) -> None:
+    def attach(self, notify_server: Callable[[], None]) -> None:
         """Attach a page.
 
-        `wake` is called for each new message. Its first message is a welcome.
+        `notify_server` is called for each new message. The first message is a welcome.
         """
         with self._lock:
             self._messages.clear()
-            self._waiting_frame, self._unacknowledged_frame, self._wake, self._is_greeted = None, 0, wake, False
-            self._waiting_bytes, self.is_overflown = 0, False
+            self._waiting_frame, self._unacknowledged_frame, self._notify_server, self._is_welcome_queued = (
+                None,
+                0,
+                notify_server,
+                False,
+            )
+            self._waiting_bytes, self.has_overflowed = 0, False
 
-    def detach(self, wake: Callable[[], None]) -> None:
+    def detach(self, notify_server: Callable[[], None]) -> None:
         """Detach the page and drop its messages. A page that has taken over stays."""
         with self._lock:
-            if self._wake is wake:
+            if self._notify_server is notify_server:
                 self._messages.clear()
-                self._waiting_frame, self._wake = None, None
+                self._waiting_frame, self._notify_server = None, None
 
     @property
-    def can_take_pose(self) -> bool:
-        """Whether a page waits for a pose."""
+    def can_take_frame(self) -> bool:
+        """Whether a page waits for a frame."""
         with self._lock:
             return (
-                self._is_greeted
-                and self._wake is not None
+                self._is_welcome_queued
+                and self._notify_server is not None
                 and self._waiting_frame is None
                 and not self._unacknowledged_frame
             )
@@ -63,20 +69,20 @@ class Outbox:
     @property
     def is_attached(self) -> bool:
         """Whether a page is attached."""
-        return self._wake is not None
+        return self._notify_server is not None
 
     def send(self, message: dict[str, Any], *binary: bytes) -> None:
         """Queue a control message with its binary messages."""
         self._enqueue(str(message["kind"]), [json.dumps(message, allow_nan=False, separators=(",", ":")), *binary])
 
-    def send_ghost(self, message: bytes) -> None:
+    def send_start_pose(self, message: bytes) -> None:
         """Queue the start pose among the control messages."""
-        self._enqueue("ghost", [message])
+        self._enqueue(_START_POSE, [message])
 
     def _enqueue(self, kind: str, parts: list[str | bytes]) -> None:
         with self._lock:
-            self._is_greeted = self._is_greeted or kind == "welcome"
-            if self._wake is None or not self._is_greeted:
+            self._is_welcome_queued = self._is_welcome_queued or kind == "welcome"
+            if self._notify_server is None or not self._is_welcome_queued:
                 return
             if kind in _REPLACEABLE_KINDS:
                 self._messages = deque(message for message in self._messages if message[0] != kind)
@@ -84,19 +90,21 @@ class Outbox:
             self._waiting_bytes += sum(map(len, parts))
             if len(self._messages) > _MAX_MESSAGES or self._waiting_bytes > _MAX_BYTES:
                 self._messages.clear()
-                self.is_overflown = True
-            self._wake()
+                self.has_overflowed = True
+            self._notify_server()
 
-    def send_pose(self, pack: Callable[[int], bytes]) -> int:
-        """Queue a pose in place of an older one. `pack` makes the message from its number."""
+    def send_frame(self, pack: Callable[[int], bytes]) -> int:
+        """Queue a frame in place of an older one. `pack` makes the message from its number."""
         with self._lock:
             self._frame_count += 1
-            frame_number, wake = self._frame_count, self._wake
+            frame_number, notify_server = self._frame_count, self._notify_server
         data = pack(frame_number)
         with self._lock:
-            if wake is not None and self._wake is wake and self._is_greeted:  # still the same page
+            if (
+                notify_server is not None and self._notify_server is notify_server and self._is_welcome_queued
+            ):  # still the same page
                 self._waiting_frame = (frame_number, data)
-                wake()
+                notify_server()
         return frame_number
 
     def take(self) -> list[str | bytes]:
@@ -115,8 +123,8 @@ class Outbox:
         with self._lock:
             if frame_number >= self._unacknowledged_frame:
                 self._unacknowledged_frame = 0
-            if self._waiting_frame is not None and self._wake is not None:
-                self._wake()
+            if self._waiting_frame is not None and self._notify_server is not None:
+                self._notify_server()
 
 
 class Inbox:
@@ -125,7 +133,7 @@ class Inbox:
     def __init__(self) -> None:
         self._ready = threading.Condition()
         self._actions: deque[dict[str, Any]] = deque()
-        self._is_woken = False
+        self._is_take_interrupted = False
 
     def __len__(self) -> int:
         return len(self._actions)
@@ -140,18 +148,18 @@ class Inbox:
                 self._actions.append(action)
             self._ready.notify()
 
-    def wake(self) -> None:
+    def interrupt_take(self) -> None:
         """Make `take` return without new actions."""
         with self._ready:
-            self._is_woken = True
+            self._is_take_interrupted = True
             self._ready.notify()
 
     def take(self, timeout_s: float | None) -> list[dict[str, Any]]:
-        """Return all waiting actions. Without any, wait for the first, the timeout or `wake`."""
+        """Return all waiting actions. Without any, wait for the first, the timeout or `interrupt_take`."""
         with self._ready:
-            if not self._actions and not self._is_woken:
+            if not self._actions and not self._is_take_interrupted:
                 self._ready.wait(timeout_s)
-            self._is_woken = False
+            self._is_take_interrupted = False
             actions = list(self._actions)
             self._actions.clear()
             return actions

@@ -24,7 +24,10 @@ from poise.solvers.base.interface import Status
 from poise.solvers.base.option_parsing import Parameter, describe_type, list_parameters, read_summary
 from poise.viewer import protocol, scenes
 from poise.viewer.document.actions import describe_anatomical_limits, list_keys, write_limit
-from poise.viewer.document.document import AUTO_SOLVER, ChainTarget, Document, Playhead, list_contacts
+from poise.viewer.document.chains import TargetedChain
+from poise.viewer.document.contact_intervals import list_contacts
+from poise.viewer.document.document import AUTO_SOLVER, Document
+from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
 from poise.viewer.rig_message import find_row_width, pack_frame_rows
 from poise.viewer.session.uploads import MAX_UPLOAD_BYTES
@@ -198,7 +201,7 @@ def build_state(document: Document, playhead: Playhead, history: History, docume
         "solvers": [
             {"name": c.name, "options": {n: _convert_to_json(v) for n, v in c.options}} for c in document.solvers
         ],
-        "refused": find_solver_refusals(document), "mode": document.mode, "modes": document.list_modes(),
+        "refused": find_solver_refusals(document), "mode": document.limit_mode, "modes": document.list_limit_modes(),
         "run": document.pace,
         "from": document.solve_start,
         "tolerance": document.tolerance, "free_root": document.free_root,
@@ -219,10 +222,10 @@ def build_state(document: Document, playhead: Playhead, history: History, docume
     }  # fmt: skip
 
 
-def describe_chain(document: Document, chain: ChainTarget) -> dict[str, Any]:
+def describe_chain(document: Document, chain: TargetedChain) -> dict[str, Any]:
     """Describe a chain, with the joints from its root to its tip."""
     return {
-        "id": chain.id, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,
+        "id": chain.name, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,
         "weight": chain.weight, "ground": chain.stays_on_ground, "position": chain.position, "rotation": chain.rotation,
         "direction": chain.direction, "axis": chain.axis, "pole": chain.pole,
         "joints": list(chain.list_joints(document.skeleton)),
@@ -500,11 +503,11 @@ class PoseState:
         base_pose = self._find_base_pose()
         return self._build_frame([build_pose(base_pose, q) for q in self.displayed_q[: self.document.view_count]])
 
-    def pack_ghost(self) -> bytes:
+    def pack_start_pose(self) -> bytes:
         """Pack the start pose as a message."""
         rows = _stack_rows([self.document.solver_start])
         return protocol.pack_poses(
-            protocol.KIND_GHOST, rows, 0, protocol.PoseHeader(document_version=self.document_version)
+            protocol.KIND_START_POSE, rows, 0, protocol.PoseHeader(document_version=self.document_version)
         )
 
     def _find_base_pose(self) -> Pose:
@@ -680,7 +683,7 @@ class PoseState:
 
     def _find_watched_chain(self) -> int:
         """Return the index of the chain with the error curve. It is the last moved chain, else the first."""
-        names = [chain.id for chain in self.document.active_chains]
+        names = [chain.name for chain in self.document.active_chains]
         return names.index(self.dragged_chain) if self.dragged_chain in names else 0
 
 

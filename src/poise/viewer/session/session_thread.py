@@ -190,7 +190,7 @@ class SessionThread:
         self._state_time, self._is_state_pending = 0.0, False
         self._current_drag: tuple[str, str] | None = None
         self._is_open = True
-        self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="poise-session", daemon=True)
 
     # --- from other threads --------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ class SessionThread:
     def close(self) -> None:
         """Stop the thread and cancel the running solve."""
         self._is_open = False
-        self.inbox.wake()
+        self.inbox.interrupt_take()
         self.cancel()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(10)
@@ -236,7 +236,7 @@ class SessionThread:
     def acknowledge_frame(self, number: int) -> None:
         """Mark a frame as drawn by the page."""
         self.outbox.acknowledge(number)
-        self.inbox.wake()
+        self.inbox.interrupt_take()
 
     def post_change(self, change: Callable[[Document], Document]) -> None:
         """Queue a change of the document by a program."""
@@ -251,7 +251,7 @@ class SessionThread:
         """The current document, an immutable value. Reading it needs no lock."""
         return self.pose_state.document
 
-    # --- the studio's thread -------------------------------------------------------------------------------------
+    # --- the session's thread ------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         self._run_guarded(self._start_clip)
@@ -260,7 +260,7 @@ class SessionThread:
                 self._run_guarded(lambda action=action: self._run_action(action))
             if self._is_open and self._is_state_pending and time.perf_counter() - self._state_time >= _STATE_INTERVAL_S:
                 self._run_guarded(self._send_state_now)
-            if self._is_open and self.outbox.can_take_pose and self.pose_state.is_due():
+            if self._is_open and self.outbox.can_take_frame and self.pose_state.is_due():
                 self._run_guarded(self._send_frame)
             if self._is_open and self.outbox.is_attached and self.pose_state.is_answer_due():
                 self._run_guarded(self._send_answer)
@@ -273,7 +273,7 @@ class SessionThread:
     def _compute_pause(self) -> float | None:
         if not self.outbox.is_attached:
             return None
-        pauses = [self.pose_state.compute_pause(can_send=self.outbox.can_take_pose)]
+        pauses = [self.pose_state.compute_pause(can_send=self.outbox.can_take_frame)]
         if self._is_state_pending:
             pauses.append(max(self._state_time + _STATE_INTERVAL_S - time.perf_counter(), 0.0))
         return min((pause for pause in pauses if pause is not None), default=None)
@@ -417,7 +417,7 @@ class SessionThread:
         self.outbox.send({**message, "cancel": True} if can_cancel else message)
 
     def _send_frame(self) -> None:
-        self.outbox.send_pose(self._compute_frame().pack)
+        self.outbox.send_frame(self._compute_frame().pack)
         self._displayed_rig = self.document.rig
         time.sleep(0)  # lets the server send it before the next work
 
@@ -441,10 +441,10 @@ class SessionThread:
 
     def _send_unsolved_pose(self) -> None:
         """Send the unsolved pose before loading and compiling. Both would keep the page from drawing it."""
-        self.outbox.send_pose(self.pose_state.build_still_frame().pack)
+        self.outbox.send_frame(self.pose_state.build_still_frame().pack)
         self._displayed_rig = self.document.rig
         deadline = time.perf_counter() + _DRAW_TIMEOUT_S
-        while self._is_open and not self.outbox.can_take_pose and time.perf_counter() < deadline:
+        while self._is_open and not self.outbox.can_take_frame and time.perf_counter() < deadline:
             time.sleep(_POLL_INTERVAL_S)
         time.sleep(_POLL_INTERVAL_S)
 
@@ -463,7 +463,7 @@ class SessionThread:
     def _show_progress(self, task: CancellableTask[list[ViewOutcome]], uncompiled_solver: str | None) -> None:
         """Send the unsolved pose and progress of a long solve. It ends with the solve or its cancellation."""
         if self._displayed_rig is not self.document.rig:
-            self.outbox.send_pose(self.pose_state.build_still_frame().pack)
+            self.outbox.send_frame(self.pose_state.build_still_frame().pack)
         if (
             uncompiled_solver is None
             and not numpy_kinematics.are_kernels_pending()
