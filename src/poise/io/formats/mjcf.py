@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, InputError
-from poise.io import mjcf_elements, mjcf_skeleton
+from poise.io import mjcf_elements, mjcf_loops, mjcf_shapes, mjcf_skeleton
 from poise.io.files import read_bytes
 from poise.io.text_parsing import MAX_NUMBER, NotWellFormedError
 from poise.model.joints import drop_blocking_ranges
@@ -43,76 +43,75 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
         document = mjcf_elements.read_expanded(path, read_bytes(path), include_root)
     except NotWellFormedError as error:
         raise mjcf_elements.report_malformed(error) from error
-    selection = mjcf_elements.strip_model(document.root)
-    model, notes = _compile_model(path, selection)
-    mjcf_joints = mjcf_skeleton.build_joints(model)
+    subset = mjcf_elements.strip_model(document.root)
+    compiled, notes = _compile_model(path, subset)
+    plan = mjcf_skeleton.build_plan(compiled)
     try:
-        skeleton = _build_skeleton(model, mjcf_joints)
+        skeleton = _build_skeleton(compiled, plan)
     except InputError as error:
         raise FileError(path, str(error)) from error
-    poses = mjcf_skeleton.build_keyframes(model, skeleton, mjcf_joints)
-    notes = (*document.notes, *notes, *mjcf_joints.notes, *_list_notes(selection))
+    poses = mjcf_skeleton.build_keyframes(compiled, skeleton, plan)
+    notes = (*document.notes, *notes, *plan.notes, *_list_notes(subset))
     known_names = set(skeleton.names) | set(skeleton.aliases)
-    disabled_pairs = tuple(pair for pair in selection.excluded_pairs if known_names.issuperset(pair))
+    disabled_pairs = tuple(pair for pair in subset.excluded_pairs if known_names.issuperset(pair))
     return Rig(
         skeleton, Pose(skeleton, skeleton.rest_q), notes=notes, path=path, poses=poses, disabled_pairs=disabled_pairs
     )
 
 
-def _compile_model(path: Path, selection: mjcf_elements.ModelSubset) -> tuple[mjcf_elements.CompiledModel, list[str]]:
+def _compile_model(path: Path, subset: mjcf_elements.ModelSubset) -> tuple[mjcf_elements.CompiledModel, list[str]]:
     """Compile a model, without its loops if necessary. Loops may name removed parts; a note reports them."""
     try:
-        return mjcf_elements.compile_model(path, selection), []
+        return mjcf_elements.compile_model(path, subset), []
     except FileError as error:
-        if not selection.has_loops():
+        if not subset.has_loops():
             raise
-        model = mjcf_elements.compile_model(path, selection.drop_loops())
-        return model, [f"loops (<connect>, <weld>) are not read, so that poses may open them: {error.reason}"]
+        compiled = mjcf_elements.compile_model(path, subset.drop_loops())
+        return compiled, [f"loops (<connect>, <weld>) are not read, so that poses may open them: {error.reason}"]
 
 
-def _build_skeleton(model: mjcf_elements.CompiledModel, mjcf_joints: mjcf_skeleton.MjcfJoints) -> Skeleton:
+def _build_skeleton(compiled: mjcf_elements.CompiledModel, plan: mjcf_skeleton.SkeletonPlan) -> Skeleton:
     """Build the skeleton. InputError for numbers that are too large and for limits without a legal value."""
-    joints = mjcf_joints.joints
-    offsets = np.array([joint.offset for joint in joints])
-    if not (np.abs(offsets) <= MAX_NUMBER).all() or not (np.abs(model.model.qpos0) <= MAX_NUMBER).all():
+    rows = plan.rows
+    offsets = np.array([row.offset for row in rows])
+    if not (np.abs(offsets) <= MAX_NUMBER).all() or not (np.abs(compiled.model.qpos0) <= MAX_NUMBER).all():
         message = "a position or a reference value is too large"
         raise InputError(message)
     names, kinds, couplings = (
-        [joint.name for joint in joints],
-        [joint.kind for joint in joints],
-        mjcf_skeleton.build_couplings(model, mjcf_joints),
+        [row.name for row in rows],
+        [row.kind for row in rows],
+        mjcf_skeleton.build_couplings(compiled, plan),
     )
     limits, range_notes = drop_blocking_ranges(
-        names, np.array(kinds), mjcf_skeleton.build_limits(model, mjcf_joints), couplings
+        names, np.array(kinds), mjcf_skeleton.build_limits(compiled, plan), couplings
     )
-    mjcf_joints.notes += range_notes
+    plan.notes += range_notes
     skeleton = Skeleton.build(
         names,
-        [joint.parent for joint in joints],
+        [row.parent for row in rows],
         kinds,
         offsets=offsets,
-        rotations=[joint.rotation for joint in joints],
-        axes=[joint.axis for joint in joints],
+        rotations=[row.rotation for row in rows],
+        axes=[row.axis for row in rows],
         limits=limits,
         couplings=couplings,
-        aliases=mjcf_joints.aliases,
-        source_ids=[joint.name if joint.mujoco_id >= 0 else None for joint in joints],
+        aliases=plan.aliases,
+        source_ids=[row.name if row.joint_id >= 0 else None for row in rows],
         metres_per_unit=1.0,
         up="z",
-        source=mjcf_skeleton.build_document(model, mjcf_joints),
-        loops=tuple(mjcf_skeleton.read_loops(model, mjcf_joints)),
+        source=mjcf_shapes.build_document(compiled, plan),
+        loops=tuple(mjcf_loops.read_loops(compiled, plan)),
     )
-    rest_q, _ = skeleton.legal(mjcf_skeleton.read_rest_q(model, skeleton, mjcf_joints))
+    rest_q, _ = skeleton.legal(mjcf_skeleton.read_rest_q(compiled, skeleton, plan))
     return dataclasses.replace(skeleton, rest_q=rest_q)
 
 
-def _list_notes(selection: mjcf_elements.ModelSubset) -> list[str]:
+def _list_notes(subset: mjcf_elements.ModelSubset) -> list[str]:
     notes: list[str] = []
-    if selection.omitted_counts:
+    if subset.omitted_counts:
         notes.append(
-            "not read, so joints may move that these would hold: "
-            f"{mjcf_skeleton.format_counts(selection.omitted_counts)}"
+            f"not read, so joints may move that these would hold: {mjcf_skeleton.format_counts(subset.omitted_counts)}"
         )
-    if selection.unknown_counts:
-        notes.append(f"unknown elements were ignored: {mjcf_skeleton.format_counts(selection.unknown_counts)}")
+    if subset.unknown_counts:
+        notes.append(f"unknown elements were ignored: {mjcf_skeleton.format_counts(subset.unknown_counts)}")
     return notes
