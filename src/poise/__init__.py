@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from poise.ground.way import travel_direction as travel_direction
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
-    from poise.io.joint_values import load_values as load_values
+    from poise.io.joint_value_reader import load_values as load_values
     from poise.io.markers import Markers as Markers
     from poise.io.markers import load_markers as load_markers
     from poise.io.registry import load as load
@@ -195,7 +195,7 @@ _MODULE_BY_NAME = {
     "load_contacts": "ground.contact.contact_files",
     "load_markers": "io.markers",
     "load_motion": "io.robot_motion",
-    "load_values": "io.joint_values",
+    "load_values": "io.joint_value_reader",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
@@ -229,7 +229,7 @@ _OLD_NAMES = {
     "Track": ("Channel", "model.clip", "Channel"),
     "humanoid": ("find_roles, or rig.roles", "model.rig_roles", "find_roles"),
     "read_contacts": ("load_contacts", "ground.contact.contact_files", "load_contacts"),
-    "read_values": ("load_values", "io.joint_values", "load_values"),
+    "read_values": ("load_values", "io.joint_value_reader", "load_values"),
     "write_contacts": ("save_contacts(contacts, path, clip)", "ground.contact.contact_files", "write_contacts"),
 }
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import poise
-from poise.io.formats import joint_values as value_format
 from poise.maths import rotations
 from poise.solvers import make_solver
 from tests.command_line import ARM, HUMANOID, run
@@ -259,7 +258,7 @@ class TestTables:
     def test_the_table_is_read_back_as_poses(self, tmp_path):
         np.save(tmp_path / "t.npy", self.PLACES)
         assert run(*TOOL, "--targets", tmp_path / "t.npy", "-o", tmp_path / "out.csv").returncode == 0
-        poses = value_format.load_values(tmp_path / "out.csv", poise.load(ARM).skeleton)
+        poses = poise.load_values(tmp_path / "out.csv", poise.load(ARM).skeleton)
         np.testing.assert_allclose(poses.world["tool"].positions, self.PLACES[:, :3], atol=1e-6)
         header = (tmp_path / "out.csv").read_text().splitlines()[0]
         assert header.startswith("x,y,z,qw,qx,qy,qz,status,error,angle_error,iterations,base_turn,")

@@ -14,7 +14,6 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.io.formats import joint_values as value_format
 from tests.command_line import ARM, HUMANOID, run
 from tests.timeouts import PROCESS
 
@@ -170,7 +169,7 @@ class TestColumns:
         header = out.read_text().splitlines()[0].split(",")
         assert header[:6] == ["x", "y", "z", "status", "error", "iterations"]
         assert {"base_x.px", "follower", "turn"} <= set(header)
-        poses = value_format.load_values(out, skeleton)
+        poses = poise.load_values(out, skeleton)
         tips = poses.world["tip"].positions
         np.testing.assert_allclose(tips, [[1, 0, 0], [0, 1, 0], [0, 1, 0]], atol=2e-3)
 
@@ -178,7 +177,7 @@ class TestColumns:
         skeleton = poise.load(samples.path("arm.urdf")).skeleton
         (tmp_path / "v.csv").write_text("x,y,z,status,error,iterations,seconds\n")
         with pytest.raises(poise.FileError, match="no joint value 'seconds'"):
-            value_format.load_values(tmp_path / "v.csv", skeleton)
+            poise.load_values(tmp_path / "v.csv", skeleton)
 
     def test_a_joint_with_the_name_of_a_column(self, tmp_path):
         (tmp_path / "r.urdf").write_text(COUPLED.replace('"turn"', '"error"'))

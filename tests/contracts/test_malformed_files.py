@@ -16,7 +16,7 @@ import poise
 from poise.cli.target_file import open_target_table
 from poise.ground.contact.contact_files import load_contacts
 from poise.io import samples
-from poise.io.joint_values import load_values
+from poise.io.joint_value_reader import load_values
 from tests.io.gltf_samples import arm, arm_arrays, glb, with_arrays
 
 ARM = poise.load(samples.path("arm.urdf"))

@@ -15,7 +15,7 @@ import pytest
 import poise
 from poise.errors import WriteWarning
 from poise.io.bvh_writer import find_file_names
-from poise.io.joint_values import load_values
+from poise.io.joint_value_reader import load_values
 from poise.io.registry import list_formats
 from tests.contracts.test_formats import loaded
 from tests.workload import amount

@@ -92,7 +92,7 @@ def test_a_clip_has_times(tmp_path, suffix):
         assert json.loads(text)["times"] == [0.0, 0.25, 1.5]
     else:
         assert [line.split(",")[0] for line in text.splitlines()] == ["time", "0.0", "0.25", "1.5"]
-    np.testing.assert_allclose(value_format.load_values(path, SKELETON).q, clip.poses.q, rtol=4e-16)
+    np.testing.assert_allclose(poise.load_values(path, SKELETON).q, clip.poses.q, rtol=4e-16)
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
@@ -105,7 +105,7 @@ def test_real_rigs(data, tmp_path, suffix):
     for thing in (panda.pose, walk):
         path = tmp_path / f"again{suffix}"
         written(thing, path)
-        again = value_format.load_values(path, thing.skeleton)
+        again = poise.load_values(path, thing.skeleton)
         expected = thing.poses.q if isinstance(thing, Clip) else thing.q
         np.testing.assert_allclose(again.q.reshape(expected.shape), expected, rtol=1e-15, atol=1e-16)
 
@@ -120,7 +120,7 @@ def test_the_order_of_columns_and_a_missing_mimic_do_not_matter(tmp_path):
         axes=SKELETON.axes, couplings=SKELETON.couplings,
     )  # fmt: skip
     path.write_text("\ufeff" + "\r\n".join(",".join(line[-2::-1]) for line in lines) + "\r\n\r\n")
-    np.testing.assert_allclose(value_format.load_values(path, skeleton).q, POSE.q[None], rtol=4e-16)
+    np.testing.assert_allclose(poise.load_values(path, skeleton).q, POSE.q[None], rtol=4e-16)
 
 
 def test_quaternions_are_scaled_to_length_one(tmp_path):
@@ -128,7 +128,7 @@ def test_quaternions_are_scaled_to_length_one(tmp_path):
     document = json.loads(written(POSE, path))
     document["joints"]["root"][3:] = (10 * TURN).tolist()
     path.write_text(json.dumps(document))
-    np.testing.assert_allclose(value_format.load_values(path, SKELETON).q, POSE.q, rtol=1e-15)
+    np.testing.assert_allclose(poise.load_values(path, SKELETON).q, POSE.q, rtol=1e-15)
 
 
 def test_what_joint_values_cannot_hold_is_refused(tmp_path):
@@ -199,7 +199,7 @@ def test_bad_json(tmp_path, text, match):
     path = tmp_path / "bad.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError, match=match):
-        value_format.load_values(path, SKELETON)
+        poise.load_values(path, SKELETON)
 
 
 HEAD = "root.px,root.py,root.pz,root.w,root.x,root.y,root.z,hinge,slide,b.w,b.x,b.y,b.z".replace("b.", "ball.")
@@ -231,7 +231,7 @@ def test_bad_csv(tmp_path, text, match):
     )  # fmt: skip
     path.write_text(text)
     with pytest.raises(FileError, match=match):
-        value_format.load_values(path, skeleton)
+        poise.load_values(path, skeleton)
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -241,7 +241,7 @@ def test_mutated_files_give_a_pose_or_a_file_error(tmp_path, junk, start, end, s
     text = written(POSE, path)
     path.write_text(text[:start] + junk + text[end:], encoding="utf-8", errors="ignore")
     try:
-        pose = value_format.load_values(path, SKELETON)
+        pose = poise.load_values(path, SKELETON)
     except FileError as error:
         assert str(path) in str(error)  # noqa: PT017  (a pose would be right as well)
     else:
@@ -257,5 +257,5 @@ def test_twenty_thousand_joints_are_no_hang(tmp_path, suffix):
     with no_hang():
         value_format.write(pose, tmp_path / f"long{suffix}", skeleton)
     with no_hang():
-        again = value_format.load_values(tmp_path / f"long{suffix}", skeleton)
+        again = poise.load_values(tmp_path / f"long{suffix}", skeleton)
     np.testing.assert_array_equal(again.q.reshape(-1), pose.q)

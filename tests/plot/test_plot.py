@@ -269,7 +269,9 @@ class TestSolve:
     def test_the_limits_are_inside_the_picture(self):
         arm = poise.load(samples.path("arm.urdf"))
         names = arm.skeleton.chain(None, "tool")
-        panels, shared = scene_layout.prepare_scene([("rest", arm.rest)], None, [*names, "tool"], limited_joints=names)
+        panels, shared = scene_layout.prepare_scene(
+            [("rest", arm.rest)], None, [*names, "tool"], joints_with_limits=names
+        )
         assert panels[0].limits
         for outline in panels[0].limits:
             for line in outline.lines:

@@ -132,7 +132,7 @@ class GoalOptions(NamedTuple):
         """
         return [*(self._build_target_goals() if includes_target else ()), *self._build_direction_goals(start)]
 
-    def build_spec_goals(self, start: Pose) -> list[Goal]:
+    def build_text_goals(self, start: Pose) -> list[Goal]:
         """Build the goals of --goal and --near."""
         return [*(parse_goal(text, start) for text in self.goal_texts), *([Near(start)] if self.near else [])]
 
@@ -162,11 +162,11 @@ class GoalOptions(NamedTuple):
             goals.append(LookAt(self._require_joint("--look-at"), self.look_at, **axis_option))
         if self.pole is not None:
             tip = self._require_joint("--pole")
-            goals.append(Pole(self._find_bend_joint(start, tip), self.pole, root=self.root, tip=tip))
+            goals.append(Pole(self._find_bending_joint(start, tip), self.pole, root=self.root, tip=tip))
         return goals
 
-    def _find_bend_joint(self, start: Pose, tip: str) -> str:
-        """Find the bend joint of --pole. It is the last moving joint above the tip."""
+    def _find_bending_joint(self, start: Pose, tip: str) -> str:
+        """Find the bending joint of --pole. It is the last moving joint above the tip."""
         skeleton = start.skeleton
         chain = [name for name in skeleton.chain(self.root, tip) if skeleton[name].kind != Kind.FIXED]
         if len(chain) < 2:  # noqa: PLR2004
@@ -199,7 +199,7 @@ def build_goals(
                 "to the --joint before them"
             )
     all_goals = [goal for goals in goals_by_group for goal in goals]
-    all_goals += first_group.build_spec_goals(start)
+    all_goals += first_group.build_text_goals(start)
     if includes_target and all(isinstance(goal, Near) for goal in all_goals):
         raise InputError(
             "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, --direction or --look-at; "

@@ -16,7 +16,7 @@ from poise.cli.goal_options import format_goal_kind
 from poise.cli.terminal import say
 from poise.errors import FileError, UnsupportedError, join_names
 from poise.io.files import name_part_file, replace_file, resolve_target
-from poise.io.joint_values import compute_joint_numbers, list_columns, list_table_columns
+from poise.io.joint_value_columns import compute_joint_numbers, list_columns, list_table_columns
 from poise.io.json_units import build_units
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose

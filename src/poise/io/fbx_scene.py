@@ -19,8 +19,8 @@ from poise.model.limits import EulerBox, Limit, Range, unit_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
-WXYZ = [6, 3, 4, 5]  # columns of the quaternion in ten numbers
-_XYZW = [3, 0, 1, 2]
+WXYZ = [6, 3, 4, 5]  # columns of the quaternion w x y z in the ten numbers of a transform
+_WXYZ_FROM_XYZW = [3, 0, 1, 2]  # columns of w x y z in x y z w
 _UP_AXES = {"POSITIVE_X": "x", "POSITIVE_Y": "y", "POSITIVE_Z": "z"}
 _EULER_ORDERS = {"XYZ": "ZYX", "XZY": "YZX", "YZX": "XZY", "YXZ": "ZXY", "ZXY": "YXZ", "ZYX": "XYZ", "SPHERIC": "ZYX"}
 _IDENTITY_COSINE = 1.0 - 1e-12  # |w| of a quaternion; above it the rotation is the identity
@@ -46,7 +46,7 @@ class _RowLimit(NamedTuple):
 
     row: int
     limit: Limit | None
-    frame: Floats
+    frame_rotation: Floats
 
 
 def parse_nodes(reply: SubprocessReply) -> list[SceneNode]:
@@ -76,13 +76,13 @@ def build_skeleton(
     reply: SubprocessReply, nodes: list[SceneNode], rest_transforms: Floats, rotating_rows: set[int], notes: list[str]
 ) -> Skeleton:
     """Build the skeleton at rest (n, 10). `rotating_rows` are the rows rotated by a take."""
-    kinds = _choose_kinds(nodes, _find_joints(reply, nodes), rotating_rows)
+    kinds = _choose_kinds(nodes, _find_joint_rows(reply, nodes), rotating_rows)
     rest_rotations = rotations.normalise(rest_transforms[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
     names = _choose_names(nodes, notes)
     limits = _parse_limits(reply, nodes, kinds)
     frames = rest_rotations.copy()  # rotations of A; with a limit, the frame of its angles
-    for row, limit in limits.items():
-        frames[row] = frames[row] if limit.limit is None else limit.frame
+    for row, row_limit in limits.items():
+        frames[row] = frames[row] if row_limit.limit is None else row_limit.frame_rotation
     rest_motions = rotations.multiply(rotations.inverse(frames), rest_rotations)
     rest_motions[(frames == rest_rotations).all(axis=1)] = rotations.IDENTITY
     skeleton = Skeleton.build(
@@ -101,13 +101,13 @@ def build_skeleton(
     return _apply_limits(skeleton, limits, notes)
 
 
-def _find_joints(reply: SubprocessReply, nodes: list[SceneNode]) -> set[int]:
+def _find_joint_rows(reply: SubprocessReply, nodes: list[SceneNode]) -> set[int]:
     """Find the rows of bones and of joints of skins."""
     skinned = {row for skin in reply.header.get("skins", ()) for row in skin["joints"]}
     return {row for row, node in enumerate(nodes) if node.is_bone} | skinned
 
 
-def _choose_kinds(nodes: list[SceneNode], joints: set[int], rotating_rows: set[int]) -> np.ndarray:
+def _choose_kinds(nodes: list[SceneNode], joint_rows: set[int], rotating_rows: set[int]) -> np.ndarray:
     """Choose joint kinds.
 
     Bones, skin joints and rotated nodes are balls, and so are nodes below one unless solid or a helper.
@@ -116,9 +116,9 @@ def _choose_kinds(nodes: list[SceneNode], joints: set[int], rotating_rows: set[i
     is_below_joint = np.zeros(len(nodes), dtype=np.bool_)
     parents = {node.parent for node in nodes}
     for row, node in enumerate(nodes):
-        is_below_joint[row] = node.parent >= 0 and (is_below_joint[node.parent] or node.parent in joints)
-        is_inner = is_below_joint[row] if joints else row in parents
-        if row in joints or row in rotating_rows or (is_inner and not (node.is_solid or node.is_helper)):
+        is_below_joint[row] = node.parent >= 0 and (is_below_joint[node.parent] or node.parent in joint_rows)
+        is_inner = is_below_joint[row] if joint_rows else row in parents
+        if row in joint_rows or row in rotating_rows or (is_inner and not (node.is_solid or node.is_helper)):
             kinds[row] = Kind.BALL
     return kinds
 
@@ -170,7 +170,7 @@ def _parse_limit(entry: dict[str, Any], nodes: list[SceneNode]) -> _RowLimit:
     """
     row = range(len(nodes))[entry["row"]]
     pre_rotation, post_rotation = (
-        rotations.normalise(np.array(entry[name], dtype=np.float64)[_XYZW])
+        rotations.normalise(np.array(entry[name], dtype=np.float64)[_WXYZ_FROM_XYZW])
         for name in ("pre_rotation", "post_rotation")
     )
     ranges: list[tuple[float, float]] = []
@@ -223,17 +223,17 @@ def _parse_up(reply: SubprocessReply, notes: list[str]) -> str | None:
     axes = [str(axis) for axis in reply.header.get("axes", ())]
     if len(axes) != 3:  # noqa: PLR2004  (right, up, front)
         raise build_malformed_error(reply.path)
-    if any(axis not in _SIGNED_AXES for axis in axes):
+    if any(axis not in _VECTOR_BY_AXIS for axis in axes):
         notes.append("the file does not define its right, up and front axes; the up axis is treated as unknown")
         return None
-    if np.linalg.det([_SIGNED_AXES[axis] for axis in axes]) < 0:
+    if np.linalg.det([_VECTOR_BY_AXIS[axis] for axis in axes]) < 0:
         notes.append("the file's axes are left-handed; numbers are kept, so left and right are mirrored")
     if axes[1] not in _UP_AXES:
         notes.append(f"the file's up axis is {axes[1].replace('NEGATIVE_', '-').lower()}; it is treated as unknown")
     return _UP_AXES.get(axes[1])
 
 
-_SIGNED_AXES = {
+_VECTOR_BY_AXIS = {
     f"{sign}_{letter}": (np.eye(3)[k] * value).tolist()
     for k, letter in enumerate("XYZ")
     for sign, value in (("POSITIVE", 1.0), ("NEGATIVE", -1.0))
@@ -261,9 +261,9 @@ def check_size(skeleton: Skeleton, positions: Floats, bones: list[int]) -> list[
 # angles and misses keys between two frames: docs/formats/fbx.md has the measured errors.
 
 
-_SLOPE_OFFSET = 1e-4  # distance [frames] of the slope samples from a frame, as in the worker
+_SLOPE_SAMPLE_OFFSET = 1e-4  # distance [frames] of the slope samples from a frame, as in the worker
 _STRAIGHT_TOLERANCE = 1e-7  # share of the largest value; a midpoint error below it is linear; keys are 32-bit floats
-_STILL_TOLERANCE = 1e-12  # share of the largest value; a track with smaller differences from rest does not move
+_STILL_TOLERANCE = 1e-12  # share of the largest value; a channel with smaller differences from rest does not move
 _ROTATION_TOLERANCE = 1e-6  # quaternion difference from rest; below it a rotation is rounding and makes no joint
 _CHANNEL_COLUMNS = {"translation": [0, 1, 2], "rotation": WXYZ, "scale": [7, 8, 9]}
 
@@ -319,45 +319,46 @@ def _parse_take(reply: SubprocessReply, entry: dict[str, Any], node_count: int) 
 
 def build_clip(skeleton: Skeleton, rest_transforms: Floats, take: FbxTake, name: str) -> Clip:
     """Build a clip with a key per frame of a take. If nothing moves it is the rest pose at these times."""
-    tracks = [
-        track
+    channels = [
+        channel
         for sample_row, row in enumerate(take.rows)
-        for path, columns in _CHANNEL_COLUMNS.items()
-        if path != "rotation" or skeleton.kinds[row] == Kind.BALL
-        if (track := _build_track(take, sample_row, row, path, columns, rest_transforms[row])) is not None
+        for property_name, columns in _CHANNEL_COLUMNS.items()
+        if property_name != "rotation" or skeleton.kinds[row] == Kind.BALL
+        if (channel := _build_channel(take, sample_row, row, property_name, columns, rest_transforms[row])) is not None
     ]
-    if tracks:
-        return KeyedClip(skeleton, tuple(tracks), name)
+    if channels:
+        return KeyedClip(skeleton, tuple(channels), name)
     q = np.broadcast_to(skeleton.rest_q, (len(take.times), skeleton.nq))
     return Clip(take.times, Pose(skeleton, q), name)
 
 
-def _build_track(
-    take: FbxTake, sample_row: int, row: int, path: Any, columns: list[int], rest_transform: Floats
+def _build_channel(
+    take: FbxTake, sample_row: int, row: int, property_name: Any, columns: list[int], rest_transform: Floats
 ) -> Channel | None:
-    """Build the track of one channel, or None at constant rest."""
+    """Build the channel of one property, or None at constant rest."""
     keys = take.samples[sample_row][:, columns]
     max_value = float(np.abs(keys).max())
     if np.abs(keys - rest_transform[columns]).max() <= _STILL_TOLERANCE * max_value:
         return None
-    if path == "rotation":
+    if property_name == "rotation":
         keys = _align_signs(keys)
     if take.between_samples is None or len(keys) < 2:  # noqa: PLR2004  (one key has no interval)
-        return _build_linear_track(row, path, take.times, keys)
+        return _build_linear_channel(row, property_name, take.times, keys)
     after_samples, before_samples, midpoints = take.between_samples[:, sample_row][..., columns]
     frame_steps = np.diff(take.times)[:, None]
-    if path == "rotation":
+    if property_name == "rotation":
         after_samples, before_samples, midpoints = (
             _flip_towards(samples, keys[:-1]) for samples in (after_samples, before_samples, midpoints)
         )
     start_slopes, end_slopes = (
-        (after_samples - keys[:-1]) / (_SLOPE_OFFSET * frame_steps),
-        (keys[1:] - _flip_rotations_towards(before_samples, keys[1:], path)) / (_SLOPE_OFFSET * frame_steps),
+        (after_samples - keys[:-1]) / (_SLOPE_SAMPLE_OFFSET * frame_steps),
+        (keys[1:] - _flip_rotations_towards(before_samples, keys[1:], property_name))
+        / (_SLOPE_SAMPLE_OFFSET * frame_steps),
     )
-    is_straight = _is_straight(keys, start_slopes, end_slopes, midpoints, frame_steps, path)
+    is_straight = _is_straight(keys, start_slopes, end_slopes, midpoints, frame_steps, property_name)
     chord_slopes = np.diff(keys, axis=0) / frame_steps
-    if _measure_error(0.5 * (keys[:-1] + keys[1:]), midpoints, path).max() <= _STRAIGHT_TOLERANCE * max_value:
-        return _build_linear_track(row, path, take.times, keys)
+    if _measure_error(0.5 * (keys[:-1] + keys[1:]), midpoints, property_name).max() <= _STRAIGHT_TOLERANCE * max_value:
+        return _build_linear_channel(row, property_name, take.times, keys)
     start_slopes, end_slopes = (
         np.where(is_straight, chord_slopes, start_slopes),
         np.where(is_straight, chord_slopes, end_slopes),
@@ -371,27 +372,29 @@ def _build_track(
         axis=1,
     )
     freeze_array(values)
-    return Channel(row, path, "CUBICSPLINE", take.times, values)
+    return Channel(row, property_name, "CUBICSPLINE", take.times, values)
 
 
-def _build_linear_track(row: int, path: Any, times: Floats, keys: Floats) -> Channel:
+def _build_linear_channel(row: int, property_name: Any, times: Floats, keys: Floats) -> Channel:
     freeze_array(keys)
-    return Channel(row, path, "LINEAR", times, keys)
+    return Channel(row, property_name, "LINEAR", times, keys)
 
 
 def _is_straight(
-    keys: Floats, start_slopes: Floats, end_slopes: Floats, midpoints: Floats, frame_steps: Floats, path: str
+    keys: Floats, start_slopes: Floats, end_slopes: Floats, midpoints: Floats, frame_steps: Floats, property_name: str
 ) -> Bools:
     """Return whether a line fits the midpoints as well as the cubic. The result is (frames - 1, 1)."""
     chord_midpoints = 0.5 * (keys[:-1] + keys[1:])
-    line_error = _measure_error(chord_midpoints, midpoints, path)
-    cubic_error = _measure_error(chord_midpoints + frame_steps / 8.0 * (start_slopes - end_slopes), midpoints, path)
+    line_error = _measure_error(chord_midpoints, midpoints, property_name)
+    cubic_error = _measure_error(
+        chord_midpoints + frame_steps / 8.0 * (start_slopes - end_slopes), midpoints, property_name
+    )
     return (line_error <= cubic_error)[:, None]
 
 
-def _measure_error(points: Floats, midpoints: Floats, path: str) -> Floats:
+def _measure_error(points: Floats, midpoints: Floats, property_name: str) -> Floats:
     """Measure the distance (k,) of points from the midpoints. Rotations are scaled to unit length."""
-    if path == "rotation":
+    if property_name == "rotation":
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
         points = points / np.where(lengths > 0.0, lengths, 1.0)
     return np.abs(points - midpoints).max(axis=1)
@@ -409,5 +412,5 @@ def _flip_towards(quaternions: Floats, keys: Floats) -> Floats:
     return np.where((quaternions * keys).sum(axis=1, keepdims=True) < 0.0, -quaternions, quaternions)
 
 
-def _flip_rotations_towards(values: Floats, keys: Floats, path: str) -> Floats:
-    return _flip_towards(values, keys) if path == "rotation" else values
+def _flip_rotations_towards(values: Floats, keys: Floats, property_name: str) -> Floats:
+    return _flip_towards(values, keys) if property_name == "rotation" else values

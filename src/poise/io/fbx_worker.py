@@ -1,4 +1,7 @@
-"""FBX worker process: ufbx reads the file and numbers are written.
+"""FBX worker: reads a file in a process of its own.
+
+ufbx reads the bytes from standard input. The reply on standard output is a JSON header with nodes, limits, skins and
+takes, and blocks of numbers; `fbx_scene.py` parses it.
 
 ufbx 0.0.5 has a reference counting bug: freeing an object while another one still points into the scene can crash the
 process, and so can a normal exit. Every object stays alive until the end, which is `os._exit`.
@@ -18,9 +21,11 @@ from typing import Any, TypeVar
 
 from poise.io.subprocess_worker import UnreadableFileError, run_worker
 
+_TRANSFORM_SIZE = 10  # numbers of a local transform
+_ROTATION_OFFSET = 3  # index of its rotation x y z w
 MAX_SAMPLES = 2_000_000  # most local transforms of all takes: 20,000 frames of a hundred nodes
 _MAX_SLOPE_SAMPLES = 400_000  # most local transforms of a take with samples between its frames
-_SLOPE_OFFSET = 1e-4  # distance [frames] from a frame for measuring the slope of a curve
+_SLOPE_SAMPLE_OFFSET = 1e-4  # distance [frames] from a frame for measuring the slope of a curve
 _RATE_RANGE_HZ = (0.5, 1000.0)  # accepted frame rates [Hz]
 _DEFAULT_RATE_HZ = 30.0  # frame rate [Hz] for files with another one
 _NON_SOLID_KINDS = ("UNKNOWN", "BONE", "EMPTY", "MARKER")
@@ -64,19 +69,19 @@ def read_fbx(data: bytes) -> tuple[dict[str, Any], list[array[float]]]:
         raise UnreadableFileError(f"ufbx cannot read it: {str(error).lower() or type(error).__name__}") from error
     if keep_alive(scene.metadata).file_format != ufbx.FileFormat.FBX:
         raise UnreadableFileError("it is not an FBX file")
-    return _SceneReport(scene, ufbx).build()
+    return _SceneReader(scene, ufbx).build()
 
 
-class _SceneReport:
-    """Report on a scene of ufbx."""
+class _SceneReader:
+    """Reader of a ufbx scene: it builds the JSON header and the blocks of numbers."""
 
     def __init__(self, scene: Any, ufbx: Any) -> None:
         self.scene = scene
         self.evaluate_transform = ufbx.evaluate_transform
         self.skins = keep_all_alive(scene.skin_deformers)
         nodes = [node for node in keep_all_alive(scene.nodes) if not node.is_root]
-        self.excluded_nodes = self._find_cameras_and_lights(nodes)
-        self.nodes = [node for node in nodes if node.element_id not in self.excluded_nodes]
+        self.excluded_kinds = self._find_cameras_and_lights(nodes)
+        self.nodes = [node for node in nodes if node.element_id not in self.excluded_kinds]
         self.row_by_id = {node.element_id: row for row, node in enumerate(self.nodes)}
         self.blocks: list[array[float]] = []
 
@@ -86,10 +91,10 @@ class _SceneReport:
         rest_transforms = array("d")
         for node in self.nodes:
             _append_transform(rest_transforms, node.local_transform)
-        self.spheric_nodes = [
-            _SphericNode(row, node) for row, node in enumerate(self.nodes) if node.rotation_order.name == "SPHERIC"
+        self.spheric_order_nodes = [
+            _SphericOrderNode(row, node) for row, node in enumerate(self.nodes) if node.rotation_order.name == "SPHERIC"
         ]
-        for spheric in self.spheric_nodes:
+        for spheric in self.spheric_order_nodes:
             spheric.write_rotation(rest_transforms, spheric.row, tuple(spheric.node.euler_rotation))
         self.rest_transforms = rest_transforms
         header = {
@@ -101,8 +106,8 @@ class _SceneReport:
                 entry for row, node in enumerate(self.nodes) if (entry := _describe_limit(row, node)) is not None
             ],
             "skins": [entry for skin in self.skins if (entry := self._describe_skin(skin)) is not None],
-            "cameras": sum(attribute in _CAMERA_KINDS for attribute in self.excluded_nodes.values()),
-            "lights": sum(attribute in _LIGHT_KINDS for attribute in self.excluded_nodes.values()),
+            "cameras": sum(kind in _CAMERA_KINDS for kind in self.excluded_kinds.values()),
+            "lights": sum(kind in _LIGHT_KINDS for kind in self.excluded_kinds.values()),
             "constraints": len(keep_alive(self.scene.constraints)),
             "warnings": sorted(
                 {warning.description for warning in keep_all_alive(keep_alive(self.scene.metadata).warnings)}
@@ -121,10 +126,10 @@ class _SceneReport:
         needed_ids = {bone.element_id for bone in bones if bone is not None}
         kind_by_id: dict[int, str] = {}
         for node in reversed(nodes):
-            attribute, parent = node.attrib_type.name, keep_alive(node.parent)
-            is_equipment = attribute in _CAMERA_KINDS or attribute in _LIGHT_KINDS
-            if is_equipment and keep_alive(node.bone) is None and node.element_id not in needed_ids:
-                kind_by_id[node.element_id] = attribute
+            kind, parent = node.attrib_type.name, keep_alive(node.parent)
+            is_camera_or_light = kind in _CAMERA_KINDS or kind in _LIGHT_KINDS
+            if is_camera_or_light and keep_alive(node.bone) is None and node.element_id not in needed_ids:
+                kind_by_id[node.element_id] = kind
             elif parent is not None:
                 needed_ids.add(parent.element_id)
         return kind_by_id
@@ -161,16 +166,16 @@ class _SceneReport:
         return [node.name, parent_row, is_bone, is_solid, node.is_scale_helper, has_pivot, node.rotation_order.name]
 
     def _describe_skin(self, skin: Any) -> dict[str, Any] | None:
-        joints: list[int] = []
-        bind = array("d")
+        joint_rows: list[int] = []
+        bind_matrices = array("d")
         for cluster in keep_all_alive(skin.clusters):
             bone = keep_alive(cluster.bone_node)
             row = None if bone is None else self.row_by_id.get(bone.element_id)
-            if row is not None and row not in joints:
-                joints.append(row)
+            if row is not None and row not in joint_rows:
+                joint_rows.append(row)
                 for column in cluster.bind_to_world:
-                    bind.extend(column)
-        return {"name": skin.name, "joints": joints, "bind": self._add_block(bind)} if joints else None
+                    bind_matrices.extend(column)
+        return {"name": skin.name, "joints": joint_rows, "bind": self._add_block(bind_matrices)} if joint_rows else None
 
     # --- takes -----------------------------------------------------------------------------------
 
@@ -182,52 +187,52 @@ class _SceneReport:
         ]
         if end_time - frame_times[-1] > _TIME_TOLERANCE / rate:
             frame_times.append(end_time)
-        anim = keep_alive(stack.anim)
-        for spheric in self.spheric_nodes:
-            spheric.select_take(anim)
-        rows, keys = self._sample_moving_nodes(anim, frame_times)
+        animation = keep_alive(stack.anim)
+        for spheric in self.spheric_order_nodes:
+            spheric.select_take(animation)
+        rows, samples = self._sample_moving_nodes(animation, frame_times)
         take = {
             "name": stack.name,
             "begin": start_time,
             "rows": rows,
             "times": self._add_block(array("d", frame_times)),
         }
-        take["keys"] = self._add_block(keys)
+        take["keys"] = self._add_block(samples)
         if len(frame_times) * len(rows) <= _MAX_SLOPE_SAMPLES:
             take["between"] = [
-                self._add_block(self._sample_nodes(anim, rows, times))
-                for times in _compute_intermediate_times(frame_times)
+                self._add_block(self._sample_nodes(animation, rows, times))
+                for times in _list_times_between_frames(frame_times)
             ]
         return take
 
-    def _sample_moving_nodes(self, anim: Any, times: list[float]) -> tuple[list[int], array[float]]:
+    def _sample_moving_nodes(self, animation: Any, times: list[float]) -> tuple[list[int], array[float]]:
         """Sample all nodes and keep the rows ever away from rest.
 
         Their transforms follow row by row, each with all times.
         """
-        columns = [self._sample_nodes(anim, [row], times) for row in range(len(self.nodes))]
+        samples_by_row = [self._sample_nodes(animation, [row], times) for row in range(len(self.nodes))]
         rows = [
             row
-            for row, column in enumerate(columns)
-            if column != self.rest_transforms[10 * row : 10 * row + 10] * len(times)
+            for row, row_samples in enumerate(samples_by_row)
+            if row_samples != self.rest_transforms[_TRANSFORM_SIZE * row : _TRANSFORM_SIZE * (row + 1)] * len(times)
         ]
-        keys = array("d")
+        samples = array("d")
         for row in rows:
-            keys.extend(columns[row])
-        return rows, keys
+            samples.extend(samples_by_row[row])
+        return rows, samples
 
-    def _sample_nodes(self, anim: Any, rows: list[int], times: list[float]) -> array[float]:
+    def _sample_nodes(self, animation: Any, rows: list[int], times: list[float]) -> array[float]:
         values = array("d")
         evaluate_transform = self.evaluate_transform
         for row in rows:
             node = self.nodes[row]
             for time in times:
-                _append_transform(values, evaluate_transform(anim, node, time))
-        for spheric in self.spheric_nodes:
+                _append_transform(values, evaluate_transform(animation, node, time))
+        for spheric in self.spheric_order_nodes:
             if spheric.row in rows:
-                first_transform = rows.index(spheric.row) * len(times)
+                first_index = rows.index(spheric.row) * len(times)
                 for k, time in enumerate(times):
-                    spheric.write_rotation(values, first_transform + k, spheric.read_angles(time))
+                    spheric.write_rotation(values, first_index + k, spheric.read_angles(time))
         return values
 
 
@@ -237,22 +242,22 @@ def _append_transform(values: array[float], transform: Any) -> None:
     values.extend(transform.scale)
 
 
-def _compute_intermediate_times(frame_times: list[float]) -> tuple[list[float], list[float], list[float]]:
+def _list_times_between_frames(frame_times: list[float]) -> tuple[list[float], list[float], list[float]]:
     """Return times just after each frame, before the next, and between. The last is the midpoint."""
     pairs = list(pairwise(frame_times))
-    times_after = [a + (b - a) * _SLOPE_OFFSET for a, b in pairs]
-    times_before = [b - (b - a) * _SLOPE_OFFSET for a, b in pairs]
+    times_after = [a + (b - a) * _SLOPE_SAMPLE_OFFSET for a, b in pairs]
+    times_before = [b - (b - a) * _SLOPE_SAMPLE_OFFSET for a, b in pairs]
     return times_after, times_before, [0.5 * (a + b) for a, b in pairs]
 
 
 def _describe_limit(row: int, node: Any) -> dict[str, Any] | None:
     """Describe a node's rotation limits, if any is switched on."""
-    props = keep_alive(node.props)
-    switches = [bool(props.find_bool(name, False)) for name in _LIMIT_SWITCHES]
+    properties = keep_alive(node.props)
+    switches = [bool(properties.find_bool(name, False)) for name in _LIMIT_SWITCHES]
     if not any(switches):
         return None
     names = ("RotationMin", "RotationMax", "PreRotation", "PostRotation")
-    low, high, pre_degrees, post_degrees = (_read_vector(props, name) for name in names)
+    low, high, pre_degrees, post_degrees = (_read_vector(properties, name) for name in names)
     return {
         "row": row,
         "is_limited": switches,
@@ -263,12 +268,12 @@ def _describe_limit(row: int, node: Any) -> dict[str, Any] | None:
     }
 
 
-def _read_vector(props: Any, name: str) -> tuple[float, float, float]:
-    prop = keep_alive(props.find_prop(name))
-    return (0.0, 0.0, 0.0) if prop is None else tuple(prop.value_vec4)[:3]
+def _read_vector(properties: Any, name: str) -> tuple[float, float, float]:
+    found_property = keep_alive(properties.find_prop(name))
+    return (0.0, 0.0, 0.0) if found_property is None else tuple(found_property.value_vec4)[:3]
 
 
-class _SphericNode:
+class _SphericOrderNode:
     """A node of the rotation order SPHERIC. ufbx does not evaluate it. Its angles are read in the order XYZ."""
 
     def __init__(self, row: int, node: Any) -> None:
@@ -276,10 +281,10 @@ class _SphericNode:
         self.post_rotation = _euler_to_quaternion(_read_vector(keep_alive(node.props), "PostRotation"))
         self.rotation_curves: list[Any] = []
 
-    def select_take(self, anim: Any) -> None:
+    def select_take(self, animation: Any) -> None:
         """Select the rotation curves of a take. The last layer with any wins."""
         properties = [
-            keep_alive(layer.find_anim_prop(self.node, "Lcl Rotation")) for layer in keep_all_alive(anim.layers)
+            keep_alive(layer.find_anim_prop(self.node, "Lcl Rotation")) for layer in keep_all_alive(animation.layers)
         ]
         self.rotation_curves = [keep_alive(prop.anim_value) for prop in properties if prop is not None]
 
@@ -288,8 +293,8 @@ class _SphericNode:
         return tuple(self.rotation_curves[-1].evaluate_vec3(time) if self.rotation_curves else self.node.euler_rotation)
 
     def write_rotation(self, values: array[float], transform_index: int, angles: tuple[float, float, float]) -> None:
-        """Write the rotation into a transform, before with rotation pre . post^-1."""
-        start = 10 * transform_index + 3
+        """Write the rotation pre . angles . post^-1 of a transform, which holds pre . post^-1."""
+        start = _TRANSFORM_SIZE * transform_index + _ROTATION_OFFSET
         pre_rotation = _multiply_quaternions(tuple(values[start : start + 4]), self.post_rotation)
         x, y, z, w = self.post_rotation
         values[start : start + 4] = array(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.io.inertials import Inertial
 from poise.io.mjcf_elements import MIN_MASS, CompiledModel
 from poise.io.mjcf_skeleton import SkeletonPlan
 from poise.maths.arrays import Floats
@@ -44,7 +45,7 @@ class MjcfDocument:
 
     model: str
     geoms: tuple[Geom, ...] = ()
-    inertials: dict[str, tuple[float, Vector]] = field(default_factory=dict[str, tuple[float, Vector]])
+    inertials: dict[str, Inertial] = field(default_factory=dict[str, Inertial])
 
 
 _GEOM_KINDS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}  # geom kind by mjtGeom
@@ -71,16 +72,16 @@ def _build_geoms(model: Any, row_names: dict[int, str]) -> tuple[Geom, ...]:
     )
 
 
-def _build_inertials(compiled: CompiledModel, row_names: dict[int, str]) -> dict[str, tuple[float, Vector]]:
+def _build_inertials(compiled: CompiledModel, row_names: dict[int, str]) -> dict[str, Inertial]:
     """Build the masses by joint name. The result is empty if one mass is unknown: the centre of mass would be wrong."""
     model = compiled.model
     if any(body_id for body_id in compiled.bodies_without_mass):
         return {}
-    inertials: dict[str, tuple[float, Vector]] = {}
+    inertials: dict[str, Inertial] = {}
     for body_id, name in row_names.items():
         mass, centre = float(model.body_mass[body_id]), model.body_ipos[body_id]
         if body_id and MIN_MASS < mass < np.inf and np.isfinite(centre).all():
-            inertials[name] = (mass, _to_vector(centre))
+            inertials[name] = Inertial(mass, _to_vector(centre))
     return inertials
 
 

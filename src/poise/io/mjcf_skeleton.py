@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.errors import join_names
-from poise.io.joint_values import compute_joint_numbers, list_movable_joints
+from poise.io.joint_value_columns import compute_joint_numbers, list_movable_joints
 from poise.io.mjcf_elements import CompiledModel
 from poise.io.text_parsing import MAX_NUMBER
 from poise.maths import rotations

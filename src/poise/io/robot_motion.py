@@ -20,7 +20,8 @@ import numpy as np
 from poise.calls.argument_checks import check_choice, check_names
 from poise.errors import FileError, InputError, UnsupportedError, join_names
 from poise.io.files import as_path, name_clip, read_bytes, write_checked
-from poise.io.joint_values import build_poses, check_no_local_offsets, compute_joint_numbers, list_columns, parse_values
+from poise.io.joint_value_columns import check_no_local_offsets, compute_joint_numbers, list_columns
+from poise.io.joint_value_reader import build_poses, parse_values
 from poise.io.text_parsing import MAX_NUMBER, is_number, is_rate, parse_json, parse_table, quote_excerpt
 from poise.maths import rotations
 from poise.maths.arrays import Floats

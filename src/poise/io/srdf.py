@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from poise.errors import UnknownNameError
 from poise.io.files import read_bytes
-from poise.io.joint_values import compute_joint_numbers, list_movable_joints
+from poise.io.joint_value_columns import compute_joint_numbers, list_movable_joints
 from poise.io.text_parsing import Element, parse_number, quote_excerpt, read_xml_tree
 from poise.maths.arrays import Floats
 from poise.model.joints import Kind

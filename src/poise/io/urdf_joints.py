@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from poise.errors import FileError, join_names
+from poise.io.inertials import Inertial
 from poise.io.text_parsing import MAX_NUMBER, is_number, parse_number, quote_excerpt
 from poise.io.urdf_xml import Attributes, JointElement, RobotElement
 from poise.maths import euler
@@ -67,7 +68,7 @@ def _read_finite(joint: JointElement, attributes: Attributes, name: str, notes: 
 # --- Joints of a URDF robot ------------------------------------------------------------------------------------------
 
 
-KINDS_BY_TYPE = {
+KIND_BY_TYPE = {
     "revolute": Kind.HINGE, "continuous": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED,
     "floating": Kind.FREE, "planar": Kind.HINGE,
 }  # fmt: skip
@@ -76,7 +77,7 @@ _ZERO_VECTOR, _IDENTITY_ROTATION = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
 class JointRow(NamedTuple):
-    """Skeleton row before placement: transform A, kind, axis and limit."""
+    """Row of the future skeleton, without its parent: transform A, kind, axis, limit and motor."""
 
     name: str
     kind: Kind
@@ -113,10 +114,10 @@ class JointReader:
     def build_rows(self, used_names: set[str]) -> list[JointRow]:
         """Build the rows of this joint, top down. The last one has its name; the others avoid `used_names`."""
         joint = self.element
-        if joint.type not in KINDS_BY_TYPE:
+        if joint.type not in KIND_BY_TYPE:
             reason = f"unknown type {quote_excerpt(joint.type)}" if joint.type else "no type"
-            self.fail(f"{reason}; known: {', '.join(KINDS_BY_TYPE)}")
-        kind = KINDS_BY_TYPE[joint.type]
+            self.fail(f"{reason}; known: {', '.join(KIND_BY_TYPE)}")
+        kind = KIND_BY_TYPE[joint.type]
         offset = self._parse_vector(joint.origin, "origin", "xyz", _ZERO_VECTOR)
         roll, pitch, yaw = self._parse_vector(joint.origin, "origin", "rpy", _ZERO_VECTOR)
         rotation = tuple(euler.to_quaternion([yaw, pitch, roll], "ZYX").tolist())
@@ -242,7 +243,7 @@ def _find_free_name(base_name: str, used_names: set[str]) -> str:
 # --- Inertial of a URDF link: mass and centre of mass ----------------------------------------------------------------
 
 
-def read_inertial(elements: dict[str, Attributes]) -> tuple[float, tuple[float, float, float]] | None:
+def read_inertial(elements: dict[str, Attributes]) -> Inertial | None:
     """Read the mass [kg] and its centre in the link's frame [m].
 
     They come from the elements of an <inertial>; None if unreadable.
@@ -252,7 +253,7 @@ def read_inertial(elements: dict[str, Attributes]) -> tuple[float, tuple[float, 
         x, y, z = (parse_number(word) for word in elements.get("origin", {}).get("xyz", "0 0 0").split())
     except ValueError:
         return None
-    return (mass, (x, y, z)) if mass >= 0.0 else None
+    return Inertial(mass, (x, y, z)) if mass >= 0.0 else None
 
 
 # --- Link tree of a URDF file and its mimic joints -------------------------------------------------------------------

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from poise.errors import FileError, UnsupportedError, join_names
 from poise.io.files import guess_file_type
+from poise.io.inertials import Inertial
 from poise.io.text_parsing import MAX_NAME_LENGTH, NotWellFormedError, XmlReader, quote_excerpt
 from poise.io.text_parsing import Attributes as Attributes
 from poise.maths.arrays import Floats, Ints
@@ -49,6 +50,13 @@ class JointElement:
         return self.type in ("revolute", "continuous", "prismatic")
 
 
+class XacroElement(NamedTuple):
+    """Tag of an ignored xacro element, and its line in the file."""
+
+    tag: str
+    line: int
+
+
 @dataclass
 class RobotElement:
     """<robot> element: links, joints in file order, inertials. Links have the file names of their visual meshes.
@@ -62,7 +70,7 @@ class RobotElement:
     joints: dict[str, JointElement] = field(default_factory=dict[str, JointElement])
     inertials: dict[str, dict[str, Attributes]] = field(default_factory=dict[str, dict[str, Attributes]])
     notes: list[str] = field(default_factory=list[str])
-    xacro_elements: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    xacro_elements: list[XacroElement] = field(default_factory=list[XacroElement])
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +90,7 @@ class UrdfDocument:
     A: Floats
     limits: tuple[Limit | None, ...]
     limit_bytes: tuple[int, ...]
-    inertials: dict[str, tuple[float, tuple[float, float, float]]] = field(
-        default_factory=dict[str, tuple[float, tuple[float, float, float]]]
-    )
+    inertials: dict[str, Inertial] = field(default_factory=dict[str, Inertial])
 
 
 # --- Repair of small XML faults in URDF files ------------------------------------------------------------------------
@@ -260,7 +266,7 @@ class UrdfHandlers(XmlReader):
         if not robot.xacro_elements:
             return
         if self.xacro_expression or not robot.joints:
-            raise FileError(self.path, XACRO_MESSAGE, place=f"line {robot.xacro_elements[0][1]}")
+            raise FileError(self.path, XACRO_MESSAGE, place=f"line {robot.xacro_elements[0].line}")
         robot.notes.append(
             f"xacro elements that were left in the file are ignored, and their content may be missing: "
             f"{join_names([f'<{tag[:_MAX_TAG_LENGTH]}> in line {line}' for tag, line in robot.xacro_elements])}"
@@ -269,7 +275,7 @@ class UrdfHandlers(XmlReader):
     def _handle_open(self, tag: str, attributes: Attributes) -> None:
         if self.xacro_depth or tag.startswith("xacro:"):
             if not self.xacro_depth:
-                self.robot.xacro_elements.append((tag, self.parser.CurrentLineNumber))
+                self.robot.xacro_elements.append(XacroElement(tag, self.parser.CurrentLineNumber))
             self.xacro_depth += 1
             if self.depth + self.xacro_depth > _MAX_DEPTH:
                 self._fail(f"elements are nested more than {_MAX_DEPTH} deep")

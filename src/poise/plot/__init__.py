@@ -125,7 +125,9 @@ def draw_solve(
     chain = [*result.joints, goal.joint]  # pyright: ignore[reportAttributeAccessIssue]
     poses = [("start", start), (label or str(result.status).replace("_", " "), result.pose)]
     poles = [(goal.joint, goal.target) for goal in result.goals if isinstance(goal, Pole)]
-    panels, scene = prepare_scene(poses, target, chain, limited_joints=result.joints, traced_result=result, poles=poles)
+    panels, scene = prepare_scene(
+        poses, target, chain, joints_with_limits=result.joints, traced_result=result, poles=poles
+    )
     curve: ErrorCurve | None = build_error_curve(result)
     write_atomically(path, render_scene(path.suffix.lower()[1:], panels, scene, title, curve, has_legend=True))
 

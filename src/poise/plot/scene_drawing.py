@@ -61,7 +61,7 @@ def encode_figure(figure: Any, file_format: str) -> bytes:
 
 
 # Okabe and Ito's palette: distinguishable for colour-blind readers and in grey print.
-_CHAIN_COLOUR, _TARGET_COLOUR, _BONE_COLOUR, _HELPER_COLOUR = "#0072B2", "#D55E00", "#5F6B76", "#C9CFD5"
+_CHAIN_COLOUR, _TARGET_COLOUR, _BONE_COLOUR, _CONTROL_BONE_COLOUR = "#0072B2", "#D55E00", "#5F6B76", "#C9CFD5"
 _LIMIT_COLOUR, _TIP_PATH_COLOUR, _POLE_COLOUR = "#009E73", "#CC79A7", "#56B4E9"
 _TEXT_COLOUR, _MUTED_COLOUR, _GRID_COLOUR, _SHADOW_COLOUR = "#1F2933", "#6B7680", "#E4E8EB", "#EDEFF1"
 
@@ -182,7 +182,7 @@ def _draw_panel(axes: Any, panel: Panel, scene: Scene) -> None:
     axes.set_xlim(scene.lower_corner[0], scene.upper_corner[0])
     axes.set_ylim(scene.lower_corner[1], scene.upper_corner[1])
     axes.add_collection(LineCollection(list(project_points(scene.grid)), colors=_GRID_COLOUR, linewidths=0.8, zorder=0))
-    shadow = panel.points[panel.bones[~panel.is_helper]] * [1, 1, 0] + [0, 0, scene.ground_height]
+    shadow = panel.points[panel.bones[~panel.is_control_bone]] * [1, 1, 0] + [0, 0, scene.ground_height]
     axes.add_collection(LineCollection(list(project_points(shadow)), colors=_SHADOW_COLOUR, linewidths=4, zorder=1))
     _draw_limits(axes, panel)
     _draw_bones(axes, panel)
@@ -215,8 +215,8 @@ def _draw_bones(axes: Any, panel: Panel) -> None:
     chain_bones = find_chain_bones(panel.pose.skeleton, panel.chain_rows.tolist())
     chain_pairs = set(chain_bones)
     bone_styles = [
-        (pair, _HELPER_COLOUR if is_helper else _BONE_COLOUR, 0.8 if is_helper else 2.2)
-        for pair, is_helper in zip(panel.bones.tolist(), panel.is_helper, strict=True)
+        (pair, _CONTROL_BONE_COLOUR if is_control_bone else _BONE_COLOUR, 0.8 if is_control_bone else 2.2)
+        for pair, is_control_bone in zip(panel.bones.tolist(), panel.is_control_bone, strict=True)
         if tuple(pair) not in chain_pairs
     ]
     bone_styles += [([*pair], _CHAIN_COLOUR, 3.6) for pair in chain_bones]

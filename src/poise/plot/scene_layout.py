@@ -1,6 +1,7 @@
 """Layout of a picture: poses, ground grid and projection.
 
-Scenes have z up and are computed before drawing.
+All points of a layout have z up. Control bones are bones of a rig that lead to no limb, such as pole targets; they are
+drawn faintly.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from poise.solving.result import Result
 
 _AZIMUTH_RAD, _ELEVATION_RAD = math.radians(38.0), math.radians(14.0)
 _Z_UP_ORDERS = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, which keeps left on the left
-_HELPER_LENGTH_RATIO = 0.3  # smallest length of a helper bone, as a fraction of the figure
-_MAX_JOINTS_WITHOUT_HELPERS = 6  # joints; skeletons of at most this size have no helper bones
+_CONTROL_BONE_LENGTH_RATIO = 0.3  # smallest length of a control bone, as a fraction of the figure
+_MAX_JOINTS_WITHOUT_CONTROL_BONES = 6  # joints; skeletons of at most this size have no control bones
+_MAX_CONTROL_LEVELS = 2  # levels of joints below a control bone and above it, like a hand or a foot with its toe
 _MAX_TEXT_LENGTH = 200  # characters of a title or a label: at 0.11 inch each they already make a picture 22 inches wide
 
 
@@ -34,9 +36,9 @@ class Panel(NamedTuple):
     label: str
     pose: Pose
     points: Floats  # (n, 3)
-    joint_rows: Ints  # joints of the figure without helpers
+    joint_rows: Ints  # joints of the figure without control bones
     bones: Ints  # (k, 2) rows parent, child
-    is_helper: Bools  # (k,) helper bones
+    is_control_bone: Bools  # (k,)
     chain_rows: Ints  # joints to highlight
     limits: list[Outline]
     tip_path: Floats | None  # (t, 3) path of the tip
@@ -59,7 +61,7 @@ def prepare_scene(
     target: ArrayLike | None,
     chain: Sequence[str],
     *,
-    limited_joints: Sequence[str] = (),
+    joints_with_limits: Sequence[str] = (),
     traced_result: Result | None = None,
     poles: Sequence[tuple[str, Floats]] = (),
 ) -> tuple[list[Panel], Scene]:
@@ -69,31 +71,31 @@ def prepare_scene(
     ----------
     poses, target, chain
         See `draw_poses`.
-    limited_joints
+    joints_with_limits
         Names of the joints with drawn limits.
     traced_result
         The result for the tip path in the last pose.
     poles
         Middle joint and world point (3,) of each drawn pole.
     """
-    pairs = check_entries(poses, "the poses to draw", "[('rest', rig.rest)]")
-    poses = [_check_pair(pair) for pair in pairs]
+    labels_and_poses = check_entries(poses, "the poses to draw", "[('rest', rig.rest)]")
+    poses = [_check_pair(pair) for pair in labels_and_poses]
     chain = check_names(chain, "the joints of the chain")
     if not poses:
         message = "draw_poses needs at least one (label, pose)"
         raise InputError(message)
-    order = find_z_up_order(poses[0][1])
-    panels = [_build_panel(label, pose, chain, order, limited_joints, poles) for label, pose in poses]
+    z_up_order = find_z_up_order(poses[0][1])
+    panels = [_build_panel(label, pose, chain, z_up_order, joints_with_limits, poles) for label, pose in poses]
     tip_path = None if traced_result is None or not chain else find_tip_path(traced_result, chain[-1])
     if tip_path is not None:
-        panels[-1] = panels[-1]._replace(tip_path=tip_path[:, order])
+        panels[-1] = panels[-1]._replace(tip_path=tip_path[:, z_up_order])
     target_point = None
     if target is not None:
         target_point = check_finite(target, "the target", last_axis_length=3)
         if target_point.shape != (3,):
             message = f"the target is one point of three numbers; got an array of shape {target_point.shape}"
             raise InputError(message)
-        target_point = target_point[order]
+        target_point = target_point[z_up_order]
     return panels, _build_scene(panels, target_point)
 
 
@@ -115,29 +117,33 @@ def _check_pair(pair: Any) -> tuple[str, Pose]:
 
 
 def _build_panel(
-    label: str, pose: Pose, chain: Sequence[str], order: list[int], limited_joints: Sequence[str] = (),
+    label: str, pose: Pose, chain: Sequence[str], z_up_order: list[int], joints_with_limits: Sequence[str] = (),
     poles: Sequence[tuple[str, Floats]] = (),
 ) -> Panel:  # fmt: skip
     if pose.shape:
         message = f"pose {label!r} is a batch of shape {pose.shape}; draw one of it: pose[0]"
         raise InputError(message)
     skeleton = pose.skeleton
-    points = pose.world.positions[:, order]
+    points = pose.world.positions[:, z_up_order]
     chain_rows = np.array([skeleton.index(name) for name in chain], dtype=np.int64)
     is_drawn = _find_drawn_joints(skeleton)
-    is_helper = _find_helper_bones(skeleton, pose.with_q(skeleton.rest_q).world.positions, is_drawn)
-    is_helper[chain_rows] = False
+    is_control_bone = _find_control_bones(skeleton, pose.with_q(skeleton.rest_q).world.positions, is_drawn)
+    is_control_bone[chain_rows] = False
     child_rows = np.flatnonzero(is_drawn & (skeleton.parents >= 0) & is_drawn[skeleton.parents])
     bones = np.stack([skeleton.parents[child_rows], child_rows], axis=-1)
-    isolated_joints = np.setdiff1d(np.flatnonzero(is_drawn), bones)  # a flat hand rig consists of these only
-    joints = np.unique(np.concatenate([bones[~is_helper[child_rows]].ravel(), isolated_joints, chain_rows]))
-    figure_size = float(np.ptp(points[joints], axis=0).max(initial=0.0)) or 1.0
+    isolated_rows = np.setdiff1d(np.flatnonzero(is_drawn), bones)  # a flat hand rig consists of these only
+    joint_rows = np.unique(np.concatenate([bones[~is_control_bone[child_rows]].ravel(), isolated_rows, chain_rows]))
+    figure_size = float(np.ptp(points[joint_rows], axis=0).max(initial=0.0)) or 1.0
     limits = [
-        Outline([line[:, order] for line in lines], is_at_limit)
-        for lines, is_at_limit in build_outlines(pose, limited_joints, figure_size)
+        Outline([line[:, z_up_order] for line in lines], is_at_limit)
+        for lines, is_at_limit in build_outlines(pose, joints_with_limits, figure_size)
     ]
-    pole_lines = np.array([[points[skeleton.index(name)], point[order]] for name, point in poles]).reshape(-1, 2, 3)
-    return Panel(label, pose, points, joints, bones, is_helper[child_rows], chain_rows, limits, None, pole_lines)
+    pole_lines = np.array([[points[skeleton.index(name)], point[z_up_order]] for name, point in poles]).reshape(
+        -1, 2, 3
+    )
+    return Panel(
+        label, pose, points, joint_rows, bones, is_control_bone[child_rows], chain_rows, limits, None, pole_lines
+    )
 
 
 def find_z_up_order(pose: Pose) -> list[int]:
@@ -165,28 +171,31 @@ def _find_drawn_joints(skeleton: Skeleton) -> Bools:
     return is_drawn
 
 
-def _find_helper_bones(skeleton: Skeleton, points: Floats, is_drawn: Bools) -> Bools:
-    """Find the joints (n,) with a helper bone to their parent. Helper bones are drawn faintly.
+def _find_control_bones(skeleton: Skeleton, points: Floats, is_drawn: Bools) -> Bools:
+    """Find the joints (n,) with a control bone to their parent.
 
     Control and pole bones are long, start at the top of the tree and have few descendants. The long bone from a root on
     the ground to the hips differs: it leads to the figure. `points` (n, 3) are the rest positions, so that all panels
     of a figure agree.
     """
-    is_helper = np.zeros(len(skeleton), dtype=bool)
-    if len(skeleton) <= _MAX_JOINTS_WITHOUT_HELPERS or not (skeleton.kinds >= Kind.BALL).any():
-        return is_helper
+    is_control_bone = np.zeros(len(skeleton), dtype=bool)
+    if len(skeleton) <= _MAX_JOINTS_WITHOUT_CONTROL_BONES or not (skeleton.kinds >= Kind.BALL).any():
+        return is_control_bone
     lengths = np.linalg.norm(points - points[np.maximum(skeleton.parents, 0)], axis=-1)
-    min_length = _HELPER_LENGTH_RATIO * np.ptp(points[is_drawn], axis=0).max()
+    min_length = _CONTROL_BONE_LENGTH_RATIO * np.ptp(points[is_drawn], axis=0).max()
+    levels_below = skeleton.moving_depth  # levels of moving joints, the joint itself included
     depth = np.zeros(len(skeleton), dtype=np.int64)  # drawn joints above
     for i, parent in enumerate(skeleton.parents):
         if parent < 0 or not is_drawn[parent]:
             continue
         depth[i] = depth[parent] + 1
-        is_control = skeleton.moving_depth[i] <= 2  # noqa: PLR2004  (a hand or foot with its toe)
-        limbs = [child for child in skeleton.children[parent] if skeleton.moving_depth[child] > 2]  # noqa: PLR2004
-        is_helper[i] = depth[i] <= 2 and lengths[i] > min_length and (is_control or limbs == [i])  # noqa: PLR2004
-        is_helper[i] |= is_control and is_helper[parent] and skeleton.moving_depth[parent] <= 3  # noqa: PLR2004  (hangs from one)
-    return is_helper
+        has_few_descendants = levels_below[i] <= _MAX_CONTROL_LEVELS
+        sibling_limbs = [child for child in skeleton.children[parent] if levels_below[child] > _MAX_CONTROL_LEVELS]
+        is_long_at_top = depth[i] <= _MAX_CONTROL_LEVELS and lengths[i] > min_length
+        is_control_bone[i] = is_long_at_top and (has_few_descendants or sibling_limbs == [i])
+        hangs_from_control_bone = is_control_bone[parent] and levels_below[parent] <= _MAX_CONTROL_LEVELS + 1
+        is_control_bone[i] |= has_few_descendants and hangs_from_control_bone
+    return is_control_bone
 
 
 def _build_scene(panels: list[Panel], target: Floats | None) -> Scene:
@@ -198,8 +207,8 @@ def _build_scene(panels: list[Panel], target: Floats | None) -> Scene:
     grid = _build_grid(points, ground_height, grid_step)
     lines = [line for panel in panels for outline in panel.limits for line in outline.lines]
     tip_paths = [panel.tip_path for panel in panels if panel.tip_path is not None]
-    poles = [panel.pole_lines.reshape(-1, 3) for panel in panels]
-    corners = project_points(np.concatenate([points, grid.reshape(-1, 3), *lines, *tip_paths, *poles]))
+    pole_points = [panel.pole_lines.reshape(-1, 3) for panel in panels]
+    corners = project_points(np.concatenate([points, grid.reshape(-1, 3), *lines, *tip_paths, *pole_points]))
     margin = 0.03 * scene_size
     return Scene(target, ground_height, grid_step, grid, corners.min(axis=0) - margin, corners.max(axis=0) + margin)
 

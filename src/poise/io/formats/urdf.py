@@ -1,4 +1,6 @@
-"""URDF, the robot description of ROS. Every joint becomes a skeleton row of its name; links are aliases.
+"""Read and write URDF, the robot description of ROS.
+
+Every joint becomes a row of the skeleton with the same name; links are aliases of rows.
 
 Row 0 is the root link, fixed. A joint's row has the frame of its child link, so `world["tool0"]` is that of the link.
 Metres, radians, z up. Collision shapes, transmissions and plugins are ignored. An SRDF file beside it gives chains,
@@ -15,6 +17,7 @@ import numpy as np
 from poise.errors import FileError, InputError
 from poise.io import urdf_joints
 from poise.io.files import is_file, read_bytes, write_checked
+from poise.io.inertials import Inertial
 from poise.io.srdf import apply_srdf
 from poise.io.urdf_xml import XACRO_MESSAGE, RobotElement, UrdfDocument, encode_urdf, parse_robot
 from poise.model.joints import drop_blocking_ranges
@@ -46,7 +49,7 @@ def _read_data(path: Path, data: bytes) -> Rig:
     except FileError as error:
         if robot.xacro_elements:  # xacro may create the missing part
             reason = f"{XACRO_MESSAGE}; as it is, it cannot be read: {error.reason}"
-            raise FileError(path, reason, place=error.place or f"line {robot.xacro_elements[0][1]}") from error
+            raise FileError(path, reason, place=error.place or f"line {robot.xacro_elements[0].line}") from error
         raise
     document = UrdfDocument(
         data,
@@ -69,7 +72,7 @@ def write(content: Saveable, path: Path, source_skeleton: Skeleton) -> None:
 
 
 class _SkeletonBuilder:
-    """Builder of a robot's skeleton rows, parents first."""
+    """Builder of the skeleton from the joints of a robot, parents first."""
 
     def __init__(self, path: Path, robot: RobotElement) -> None:
         self.notes = robot.notes.copy()
@@ -95,43 +98,43 @@ class _SkeletonBuilder:
         self._note_hidden_links()
 
     def _name_root(self, link: str) -> str:
-        name, k = link, 0
+        name, suffix = link, 0
         while name in self.used_names:
-            k += 1
-            name = f"{link}_{k}"
+            suffix += 1
+            name = f"{link}_{suffix}"
         if name != link:
             self.notes.append(f"the root link {link!r} is called {name!r} here: a joint has its name")
         return name
 
-    def _append_rows(self, joint: str, parent: int, rows: list[urdf_joints.JointRow]) -> None:
+    def _append_rows(self, joint_name: str, parent: int, rows: list[urdf_joints.JointRow]) -> None:
         for row in rows:
             self.rows.append(row)
             self.parents.append(parent)
-            self.source_ids.append(joint)
+            self.source_ids.append(joint_name)
             parent = len(self.rows) - 1
-        self.row_by_joint[joint] = parent
+        self.row_by_joint[joint_name] = parent
 
     def _note_hidden_links(self) -> None:
         """Note links named like another joint. The name means the joint."""
         row_by_name = {row.name: i for i, row in enumerate(self.rows)}
-        for link, i in self.aliases.items():
-            if link in row_by_name and row_by_name[link] != i and i > 0:
+        for link, row in self.aliases.items():
+            if link in row_by_name and row_by_name[link] != row and row > 0:
                 self.notes.append(
                     f"link {link!r} and a joint elsewhere have the same name; it means the joint, and the link "
-                    f"is found under its own joint {self.rows[i].name!r}"
+                    f"is found under its own joint {self.rows[row].name!r}"
                 )
 
-    def read_inertials(self) -> dict[str, tuple[float, tuple[float, float, float]]]:
+    def read_inertials(self) -> dict[str, Inertial]:
         """Read the masses and centres of the links.
 
         They are keyed by row name; a note names each that cannot be read.
         """
-        inertials: dict[str, tuple[float, tuple[float, float, float]]] = {}
+        inertials: dict[str, Inertial] = {}
         for link, inertial_element in self.robot.inertials.items():
             inertial = urdf_joints.read_inertial(inertial_element)
             if inertial is None:
                 self.notes.append(f"link {link!r}: its <inertial> has no finite mass and position, and is ignored")
-            elif inertial[0] > 0.0 and link in self.aliases:
+            elif inertial.mass > 0.0 and link in self.aliases:
                 inertials[self.rows[self.aliases[link]].name] = inertial
         return inertials
 

@@ -1,4 +1,4 @@
-"""ikpy: SciPy's bounded least squares with finite differences, in Python."""
+"""Adapter of ikpy: SciPy's bounded least squares with finite differences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_LINKS = 60  # links: a target takes seconds at this number, a minute at thr
 
 
 class Ikpy(adapter_base.InProcessAdapter):
-    """`Chain.inverse_kinematics_frame` on links made from the arm."""
+    """Adapter of `Chain.inverse_kinematics_frame` on links made from the arm."""
 
     name = "ikpy"
     versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("ikpy")

@@ -1,6 +1,6 @@
-"""mink: differential inverse kinematics over MuJoCo.
+"""Adapter of mink: quadratic programs over MuJoCo.
 
-Each step is a quadratic program, repeated until the frame reaches its target.
+Each step solves one program; steps are repeated until the tip reaches its target.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from poise.maths.arrays import Floats
 
 _LIBRARY = adapter_base.OptionalLibrary("mink", "mink", ("daqp",))
 _MAX_STEPS = 200
-# otherwise the tip is merged
+# fusestatic="false": otherwise the tip is merged into its parent
 _COMPILER_XML = '<mujoco><compiler fusestatic="false" boundmass="0.1" boundinertia="0.1"/></mujoco>'
 
 
 class Mink(adapter_base.InProcessAdapter):
-    """`mink.solve_ik` with one FrameTask, integrated over unit time steps."""
+    """Adapter of `mink.solve_ik` with one FrameTask, integrated over unit time steps."""
 
     name = "mink"
     versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("mink")

