@@ -25,11 +25,12 @@ from poise.comparison.peers import NotInstalledError
 from poise.comparison.peers.serial_chain import build_serial_chain
 from poise.errors import PoiseError, UnknownNameError, UnsupportedError
 from poise.io import samples
+from poise.problem.problem import Tolerance
 from tests.strategies import rng_of, straight_chain
 
 NAMES = ("ikpy", "mink", "optik", "pinocchio", "pybullet", "roboticstoolbox", "three")
 NOWHERE, UNTURNED = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-CLOSE = (1e-4, 1e-4)
+CLOSE = Tolerance(1e-4, 1e-4)
 TARGETS = 20
 # the least share [%] of targets that each reaches from the middle of its range: an arm, the Panda, a chain of balls
 LEAST = {
@@ -92,7 +93,7 @@ class Scores:
         rng = rng_of(seed)
         low, high = np.where(np.isfinite(arm.low), arm.low, -1.2), np.where(np.isfinite(arm.high), arm.high, 1.2)
         wanted = arm.compute_world_tip(rng.uniform(low, high, size=(TARGETS, len(low))))
-        close = (CLOSE[0] * arm.unit, CLOSE[1])
+        close = Tolerance(CLOSE.distance * arm.unit, CLOSE.angle)
         made = peer(arm, type(goal).__name__, close)
         self.reached = self.false_claims = self.silent = self.seconds = 0
         try:

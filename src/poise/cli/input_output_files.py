@@ -228,7 +228,7 @@ def check_batch_outputs(file_pairs: Sequence[tuple[Path, Path]], *, overwrite: b
     Clip names are in the files. Only files with possible conflicts are read: outputs named A and A_B, or an existing
     file A_B.
     """
-    single_clip_pairs = [pair for pair in file_pairs if registry.is_single_clip_format(pair[1])]
+    single_clip_pairs = [(file, out) for file, out in file_pairs if registry.is_single_clip_format(out)]
     similar_keys = _find_similar_outputs([out for _, out in single_clip_pairs])
     inputs_by_output: dict[str, Path] = {}
     for file, out in single_clip_pairs:

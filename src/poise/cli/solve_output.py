@@ -7,7 +7,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 import typer
@@ -100,13 +100,20 @@ def _build_goal_json(result: Result, goal_index: int) -> dict[str, Any]:
     }
 
 
-def _find_target(goal: Goal) -> tuple[Floats | None, Floats | None]:
-    """Return the target point and rotation of a goal."""
+class _GoalTarget(NamedTuple):
+    """Target of a goal; None where the goal has none."""
+
+    position: Floats | None
+    rotation: Floats | None
+
+
+def _find_target(goal: Goal) -> _GoalTarget:
+    """Return the target of a goal."""
     if isinstance(goal, Position):
-        return goal.target, None
+        return _GoalTarget(goal.target, None)
     if isinstance(goal, Orientation):
-        return None, goal.rotation
-    return (goal.position, goal.rotation) if isinstance(goal, Place) else (None, None)
+        return _GoalTarget(None, goal.rotation)
+    return _GoalTarget(goal.position, goal.rotation) if isinstance(goal, Place) else _GoalTarget(None, None)
 
 
 def find_max_error(errors: Floats) -> float | None:
@@ -142,7 +149,7 @@ def draw_result(path: Path, start: Pose, result: Result) -> bool:
     from poise import plot  # noqa: PLC0415  (needed for a picture only)
 
     try:
-        plot.draw_solve(start, result, path, target=_find_target(_select_first_goal(result))[0])
+        plot.draw_solve(start, result, path, target=_find_target(_select_first_goal(result)).position)
     except UnsupportedError as error:
         say(f"no picture: {error}", err=True)
         return False

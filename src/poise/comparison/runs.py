@@ -78,20 +78,29 @@ class MethodRun:
         )
 
 
+class _TimedOutput(NamedTuple):
+    """Output of a method for one target, with its start and its time [s]."""
+
+    start_q: Floats
+    output: MethodOutput
+    seconds: float
+
+
 def run_method(method: PreparedMethod, task: Task, targets: TargetSet, seconds: float) -> MethodRun:
     """Solve targets one by one for about `seconds`. A raised error counts as no answer."""
     start_q, no_output = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
     for row in targets.rows[:WARM_UP_CALLS]:
         time_call(method, row, _choose_start(start_q, task))
-    outputs: list[tuple[Floats, MethodOutput, float]] = []
+    outputs: list[_TimedOutput] = []
     deadline, error_message = time.perf_counter() + seconds, None
     for row in targets.rows:
         output, call_seconds = time_call(method, row, _choose_start(start_q, task))
         if isinstance(output, Exception):
             error_message, output = error_message or f"{type(output).__name__}: {output}", no_output
-        outputs.append((start_q, output if output.q.shape == start_q.shape else no_output, call_seconds))
-        if targets.starts_from_previous and np.isfinite(outputs[-1][1].q).all():
-            start_q = outputs[-1][1].q
+        output = output if output.q.shape == start_q.shape else no_output
+        outputs.append(_TimedOutput(start_q, output, call_seconds))
+        if targets.starts_from_previous and np.isfinite(output.q).all():
+            start_q = output.q
         if time.perf_counter() > deadline:
             break
     return _measure_run(method, task, targets, outputs, error_message)
@@ -128,17 +137,17 @@ def _measure_run(
     method: PreparedMethod,
     task: Task,
     targets: TargetSet,
-    outputs: Sequence[tuple[Floats, MethodOutput, float]],
+    outputs: Sequence[_TimedOutput],
     error_message: str | None,
 ) -> MethodRun:
-    """Measure the answers of a run. `outputs` holds the start, the output and the seconds of each call."""
-    start_q, q = np.array([start for start, _, _ in outputs]), np.array([output.q for _, output, _ in outputs])
+    """Measure the answers of a run."""
+    start_q, q = np.array([timed.start_q for timed in outputs]), np.array([timed.output.q for timed in outputs])
     rows = targets.rows[: len(outputs)]
     errors, violations = measure_answers(task, q, rows)
-    iterations = [np.nan if output.iterations is None else float(output.iterations) for _, output, _ in outputs]
-    times = np.array([call_seconds for _, _, call_seconds in outputs]) * 1e6
+    iterations = [np.nan if timed.output.iterations is None else float(timed.output.iterations) for timed in outputs]
+    times = np.array([timed.seconds for timed in outputs]) * 1e6
     claims = _collect_claims(
-        method if targets is task.main else None, rows, start_q, [output.claims_reached for _, output, _ in outputs]
+        method if targets is task.main else None, rows, start_q, [timed.output.claims_reached for timed in outputs]
     )
     return MethodRun(
         q,

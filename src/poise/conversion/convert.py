@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -97,9 +97,9 @@ def _iterate_losses(before: Rig, after: Rig, meshes: int) -> Iterator[str]:
     missing_names = [name for name in old_skeleton.names if name not in new_skeleton.names]
     if missing_names:
         yield f"{format_count(len(missing_names), 'joint')}: {join_names(missing_names)}"
-    limit_counts = [_count_limits(skeleton) for skeleton in (old_skeleton, new_skeleton)]
-    if limit_counts[1] < limit_counts[0]:
-        yield f"limits of {format_count(limit_counts[0] - limit_counts[1], 'joint')}"
+    old_limit_count, new_limit_count = _count_limits(old_skeleton), _count_limits(new_skeleton)
+    if new_limit_count < old_limit_count:
+        yield f"limits of {format_count(old_limit_count - new_limit_count, 'joint')}"
     freed_names = [
         name
         for name in old_skeleton.names
@@ -432,8 +432,15 @@ def _shift_times(clip: Clip, start_time: float) -> Clip:
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _write_files(rig: Rig, path: Path, rest: Rest, *, is_per_clip: bool) -> list[tuple[Path, Rig]]:
-    """Write one file, or one for each clip. Return each path with the rig it should hold."""
+class _WrittenFile(NamedTuple):
+    """Path of a written file, and the rig that it should hold."""
+
+    path: Path
+    expected_rig: Rig
+
+
+def _write_files(rig: Rig, path: Path, rest: Rest, *, is_per_clip: bool) -> list[_WrittenFile]:
+    """Write one file, or one for each clip. Return the written files."""
     try:
         _save_rig(rig, path, rest)
     except UnsupportedError as error:
@@ -444,11 +451,12 @@ def _write_files(rig: Rig, path: Path, rest: Rest, *, is_per_clip: bool) -> list
             names = join_names(repr(clip.name) for clip in rig.clips)
             message = f"{path}: it holds one clip: select one by name, or give 'all' for one file per clip: {names}"
             raise UnsupportedError(message) from error
-        files = list(zip(build_clip_paths(path, [clip.name for clip in rig.clips]), clip_rigs, strict=True))
-        for file, clip_rig in files:
-            _save_rig(clip_rig, file, rest)
+        paths = build_clip_paths(path, [clip.name for clip in rig.clips])
+        files = [_WrittenFile(clip_path, clip_rig) for clip_path, clip_rig in zip(paths, clip_rigs, strict=True)]
+        for file in files:
+            _save_rig(file.expected_rig, file.path, rest)
         return files
-    return [(path, rig)]
+    return [_WrittenFile(path, rig)]
 
 
 def _save_rig(rig: Rig, path: Path, rest: Rest) -> None:
@@ -467,7 +475,7 @@ def _save_rig(rig: Rig, path: Path, rest: Rest) -> None:
 
 
 def _build_report(
-    written_files: list[tuple[Path, Rig]], meshes: int, notes: list[str], lost_joints: list[str]
+    written_files: list[_WrittenFile], meshes: int, notes: list[str], lost_joints: list[str]
 ) -> Converted:
     """Build the result by rereading and comparing the written files."""
     rig_pairs = [(expected, _reread_file(path)) for path, expected in written_files]

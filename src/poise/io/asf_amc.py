@@ -239,16 +239,23 @@ def _parse_bones(path: Path, lines: list[TextLine], angle_factor: float) -> dict
     return bones
 
 
-def _split_blocks(path: Path, lines: list[TextLine]) -> list[tuple[int, dict[str, TextLine]]]:
-    """Split begin ... end blocks into first line and lines by word. Lines of numbers continue the line above."""
-    blocks: list[tuple[int, dict[str, TextLine]]] = []
+class _BoneBlock(NamedTuple):
+    """Number of the line with 'begin', and the lines of a bone by their first word."""
+
+    begin_line: int
+    fields: dict[str, TextLine]
+
+
+def _split_blocks(path: Path, lines: list[TextLine]) -> list[_BoneBlock]:
+    """Split :bonedata into its begin ... end blocks. Lines of numbers continue the line above."""
+    blocks: list[_BoneBlock] = []
     fields: dict[str, TextLine] | None = None
     last_line: TextLine | None = None
     for line in lines:
         word = line.words[0].lower()
         if word == "begin" and fields is None:
             fields, last_line = {}, None
-            blocks.append((line.number, fields))
+            blocks.append(_BoneBlock(line.number, fields))
         elif fields is None or word == "begin":
             expected = "'begin'" if fields is None else "'end' before the next 'begin'"
             fail(path, line.number, f"expected {expected} in :bonedata, not {quote_excerpt(line.words[0])}")
@@ -261,7 +268,7 @@ def _split_blocks(path: Path, lines: list[TextLine]) -> list[tuple[int, dict[str
         elif last_line is not None:
             last_line.words.extend(line.words)
     if fields is not None:
-        fail(path, blocks[-1][0], "this bone has no 'end'; the file ends in it")
+        fail(path, blocks[-1].begin_line, "this bone has no 'end'; the file ends in it")
     return blocks
 
 
@@ -762,7 +769,7 @@ def describe_limit_violations(file: AsfFile, bones: tuple[AsfBone, ...], motion:
         return ""
     names = join_names(
         f"{bone} by {excess_angle:.3g}"
-        for bone, excess_angle in sorted(excess_by_bone.items(), key=lambda one: -one[1])
+        for bone, excess_angle in sorted(excess_by_bone.items(), key=lambda item: -item[1])
     )
     return (
         f"{violation_count:,} of {value_count:,} values ({100 * violation_count / value_count:.2g} %) lie outside "

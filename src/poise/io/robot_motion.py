@@ -95,6 +95,13 @@ def has_header(data: bytes) -> bool:
     return not first_line.startswith("#") and not is_number(first_line.split(",", 1)[0].strip())
 
 
+class _NumberedRow(NamedTuple):
+    """Words of a row, and its line number."""
+
+    line_number: int
+    words: list[str]
+
+
 def parse_csv_motion(path: Path, data: bytes, hints: CallerHints) -> MotionTable:
     """Parse the rows of a csv file. FileError names a wrong row, and data missing from both file and caller."""
     try:
@@ -103,11 +110,11 @@ def parse_csv_motion(path: Path, data: bytes, hints: CallerHints) -> MotionTable
         raise FileError(path, f"is not UTF-8 text: {error.reason}") from error
     metadata = _parse_metadata(lines[0]) if lines[0].startswith("#") else {}
     rows = [
-        (line_number, line.split(","))
+        _NumberedRow(line_number, line.split(","))
         for line_number, line in enumerate(lines, 1)
         if line.strip() and not line.startswith("#")
     ]
-    column_count = len(rows[0][1]) if rows else 0
+    column_count = len(rows[0].words) if rows else 0
     uneven_line = next((line_number for line_number, row in rows if len(row) != column_count), None)
     if column_count < ROOT_COLUMNS or uneven_line is not None:
         message = (
@@ -127,8 +134,8 @@ def parse_csv_motion(path: Path, data: bytes, hints: CallerHints) -> MotionTable
     return MotionTable(times, values[:, :3], rotation, values[:, ROOT_COLUMNS:], hints.joints or joints)
 
 
-def parse_rows(path: Path, rows: list[tuple[int, list[str]]]) -> Floats:
-    """Parse words into numbers (rows, columns). `rows` have their line numbers, for FileError."""
+def parse_rows(path: Path, rows: list[_NumberedRow]) -> Floats:
+    """Parse words into numbers (rows, columns). FileError names the line of an invalid word."""
     try:
         return parse_table([row for _, row in rows])
     except ValueError:
@@ -509,7 +516,8 @@ def _read_clip_times(path: Path, data: bytes, hints: CallerHints, poses: Pose) -
         if "time" in rows[0]:
             time_column = rows[0].index("time")
             return parse_rows(
-                path, [(row_number, [row[time_column].strip()]) for row_number, row in enumerate(rows[1:], 2)]
+                path,
+                [_NumberedRow(row_number, [row[time_column].strip()]) for row_number, row in enumerate(rows[1:], 2)],
             ).reshape(-1)
     return build_frame_times(path, frame_count, hints.fps)
 

@@ -91,6 +91,13 @@ def view(content: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, 
     return View(_build_document(content), host=host, port=port, open_browser=open_browser)
 
 
+class _Running(NamedTuple):
+    """Session and server of an opened viewer."""
+
+    session: SessionThread
+    server: Server
+
+
 class View:
     """A viewer, made by `poise.view`. It is a context manager: the server runs until the block ends."""
 
@@ -150,14 +157,14 @@ class View:
         state = "closed" if self._ended.is_set() else "not open" if self._server is None else f"port {self.port}"
         return f"View({self.document.name!r}, {state})"
 
-    def _start(self) -> tuple[SessionThread, Server]:
+    def _start(self) -> _Running:
         """Return session and server, started if necessary. Raise InputError when the viewer is closed."""
         with self._lock:
             if self._ended.is_set():
                 raise InputError("this viewer is closed; make another one with poise.view()")
             if self._session is None or self._server is None:
                 self._session, self._server = self._build_server()
-            return self._session, self._server
+            return _Running(self._session, self._server)
 
     def _build_server(self) -> tuple[SessionThread, Server]:
         from poise.viewer.server import Server  # noqa: PLC0415  (needs the extra `view`)
@@ -176,12 +183,12 @@ class View:
     @property
     def url(self) -> str:
         """The address of the page, for one browser. After its use there is a new one."""
-        return self._start()[1].url
+        return self._start().server.url
 
     @property
     def port(self) -> int:
         """The port of the server."""
-        return self._start()[1].port
+        return self._start().server.port
 
     @property
     def connected(self) -> bool:
@@ -202,7 +209,7 @@ class View:
 
     @pose.setter
     def pose(self, pose: Pose) -> None:
-        skeleton, session = self._initial_document.skeleton, self._start()[0]
+        skeleton, session = self._initial_document.skeleton, self._start().session
         if not isinstance(pose, Pose) or len(pose.shape) > 1:
             raise InputError(
                 f"view.pose is a pose of the displayed skeleton, {len(skeleton)} joints, or a row of such poses"
@@ -239,7 +246,7 @@ class View:
             (4,) its rotation, a quaternion w x y z.
         """
         _check_name(name, "handle")
-        session, _ = self._start()
+        session = self._start().session
         if name in self._handles:
             handle = self._handles[name]
             handle.position, handle.rotation = (
@@ -297,7 +304,7 @@ class View:
         _check_name(name, control_class.__name__.lower())
         if name in self._controls:
             check_control_kind(self._controls[name], control_class, name)
-        control = self._controls[name] = build_control(self._start()[0].post_change)
+        control = self._controls[name] = build_control(self._start().session.post_change)
         return control
 
     def marks(self, points: ArrayLike, *, name: str = "marks", colour: str = "#ffd166", size: float = 8.0) -> None:
@@ -315,7 +322,7 @@ class View:
             Their size in pixels.
         """
         _check_name(name, "set of marks")
-        self._start()[0].post_change(build_marks_change(name, points, colour, size))
+        self._start().session.post_change(build_marks_change(name, points, colour, size))
 
     def _update_from_page(self, document: Document) -> None:
         """Update handles and controls from the changed document.

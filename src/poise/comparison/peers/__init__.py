@@ -19,6 +19,7 @@ from poise.comparison.peers import adapters
 from poise.comparison.peers.serial_chain import SerialArm
 from poise.errors import UnknownNameError, UnsupportedError
 from poise.maths.arrays import Floats
+from poise.problem.problem import Tolerance
 
 
 class NotInstalledError(UnsupportedError):
@@ -41,11 +42,12 @@ class AdapterResult(NamedTuple):
 class LibraryAdapter(Protocol):
     """Adapter of one library to one arm. Targets come from `SerialArm.to_arm_frame`: in the frame and units of the arm.
 
-    label         name and installed version
-    goals         supported kinds of goals
-    keeps_limits  whether it respects limits
-    source        one-line description
-    notes         settings used, with reasons
+    name            name of its file
+    versioned_name  name and installed version
+    goals           supported kinds of goals
+    keeps_limits    whether it respects limits
+    source          one-line description
+    notes           settings used, with reasons
     """
 
     name: ClassVar[str]
@@ -55,10 +57,10 @@ class LibraryAdapter(Protocol):
     source: ClassVar[str]
     notes: ClassVar[str]
 
-    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
+    def __init__(self, arm: SerialArm, goal_kind: str, tolerance: Tolerance) -> None:
         """Pass the arm to the library.
 
-        `kind` is "Position" or "Place", `tolerance` a distance [file units] and an angle.
+        `goal_kind` is "Position" or "Place"; the distance of `tolerance` is in file units.
 
         Raises NotInstalledError, or UnsupportedError with the reason if the library cannot do this arm or goal.
         """
@@ -76,11 +78,11 @@ class LibraryAdapter(Protocol):
         """
         ...
 
-    def read_output(self, raw: Any) -> AdapterResult:
+    def read_output(self, output: Any) -> AdapterResult:
         """Read the output of `solve`."""
         ...
 
-    def read_seconds(self, raw: Any) -> float | None:
+    def read_seconds(self, output: Any) -> float | None:
         """Return the library's own time, or None. Libraries that run in another process measure it themselves."""
         ...
 

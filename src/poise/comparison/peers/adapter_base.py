@@ -139,10 +139,10 @@ def _is_open(channel: int) -> bool:
     return True
 
 
-def check_goal_kind(name: str, goals: tuple[str, ...], kind: str) -> None:
+def check_goal_kind(name: str, goals: tuple[str, ...], goal_kind: str) -> None:
     """Refuse a goal kind unsupported by the library."""
-    if kind not in goals:
-        raise UnsupportedError(f"{name} solves {' and '.join(goals)} goals, not {kind}")
+    if goal_kind not in goals:
+        raise UnsupportedError(f"{name} solves {' and '.join(goals)} goals, not {goal_kind}")
 
 
 def make_transform(target: Floats) -> Floats:
@@ -169,11 +169,11 @@ class InProcessAdapter:
         """Return the installation hint, or None if installed."""
         return cls.library.find_install_hint()
 
-    def read_output(self, raw: Any) -> AdapterResult:
+    def read_output(self, output: Any) -> AdapterResult:
         """Read the output of `solve`, already an AdapterResult."""
-        return AdapterResult(*raw)
+        return AdapterResult(*output)
 
-    def read_seconds(self, raw: Any) -> float | None:
+    def read_seconds(self, output: Any) -> float | None:
         """Return None: the caller measures the time."""
         return None
 

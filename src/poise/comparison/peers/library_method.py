@@ -65,7 +65,7 @@ class LibraryMethod:
     def _make_adapter(self, arm: SerialArm, task: Task) -> peers.LibraryAdapter:
         """Make the adapter on this arm. Any failure becomes the reason of a refusal."""
         try:
-            return self.adapter_class(arm, type(task.goal).__name__, (task.tolerance.distance, task.tolerance.angle))
+            return self.adapter_class(arm, type(task.goal).__name__, task.tolerance)
         except (PoiseError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a panic of compiled code is no Exception

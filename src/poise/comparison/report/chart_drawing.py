@@ -142,6 +142,13 @@ def wrap_figure(title: str, svg: str, caption: str = "") -> str:
     return f"<figure><h3>{escape(title)}</h3>{svg}{caption_html}</figure>"
 
 
+class _LabelBlock(NamedTuple):
+    """Sum of the wanted positions of neighbouring labels, and their number."""
+
+    position_sum: float
+    label_count: int
+
+
 def spread_labels(wanted_positions: Floats, min_gap: float, low: float, high: float) -> Floats:
     """Spread label positions (k,) apart, keeping their order.
 
@@ -151,13 +158,18 @@ def spread_labels(wanted_positions: Floats, min_gap: float, low: float, high: fl
     adjacent violators).
     """
     order = np.argsort(wanted_positions, kind="stable")
-    blocks: list[tuple[float, int]] = []  # sum and count
+    blocks: list[_LabelBlock] = []
     for i, wanted_position in enumerate(wanted_positions[order].tolist()):
-        blocks.append((wanted_position - min_gap * i, 1))
-        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] > blocks[-1][0] * blocks[-2][1]:
-            (a, m), (b, n) = blocks[-2:]
-            blocks[-2:] = [(a + b, m + n)]
-    block_means = np.repeat([block_sum / count for block_sum, count in blocks], [count for _, count in blocks])
+        blocks.append(_LabelBlock(wanted_position - min_gap * i, 1))
+        while (
+            len(blocks) > 1
+            and blocks[-2].position_sum * blocks[-1].label_count > blocks[-1].position_sum * blocks[-2].label_count
+        ):
+            upper, lower = blocks[-2:]
+            blocks[-2:] = [_LabelBlock(upper.position_sum + lower.position_sum, upper.label_count + lower.label_count)]
+    block_means = np.repeat(
+        [block.position_sum / block.label_count for block in blocks], [block.label_count for block in blocks]
+    )
     max_start = max(high - min_gap * (len(wanted_positions) - 1), low)
     positions = np.zeros(len(wanted_positions))
     positions[order] = np.clip(block_means, low, max_start) + min_gap * np.arange(len(wanted_positions))

@@ -179,7 +179,7 @@ def _draw_pose(task: Task, method_pose: _MethodPose, scene: _PictureScene, panel
     is_drawn = (
         _find_visible(points, shown_panel.bones, crop.sides)
         & ~np.isin(shown_panel.bones, scene.chain_rows).all(axis=1)
-        & ~shown_panel.is_helper
+        & ~shown_panel.is_control_bone
     )
     width, height = crop.sides.tolist()
     parts = [open_svg(width, height, f"{method_pose.style.method.name}: the pose that it ends in")]

@@ -47,7 +47,7 @@ class SolverChoice:
 
     def with_option(self, name: str, value: Any) -> SolverChoice:
         """Return the choice with one option set. The solver checks it."""
-        options = tuple(pair for pair in self.options if pair[0] != name)
+        options = tuple(option for option in self.options if option[0] != name)
         choice = SolverChoice(self.name, (*options, (name, value)))
         choice.build_solver()
         return choice

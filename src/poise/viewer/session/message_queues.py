@@ -10,7 +10,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 _START_POSE = "start pose"  # kind of the binary message of the start pose
 # a newer message of these kinds replaces a waiting one
@@ -19,13 +19,27 @@ _MOVE_PHASE = "move"
 _MAX_MESSAGES, _MAX_BYTES = 2000, 400_000_000  # waiting control messages of a page, and their size [bytes]
 
 
+class _QueuedMessage(NamedTuple):
+    """Control message and its binary messages, in the order of sending."""
+
+    kind: str
+    parts: list[str | bytes]
+
+
+class _QueuedFrame(NamedTuple):
+    """Packed message of poses, with its number."""
+
+    number: int
+    data: bytes
+
+
 class Outbox:
     """Messages to the page. The session thread adds them, the server takes them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._messages: deque[tuple[str, list[str | bytes]]] = deque()
-        self._waiting_frame: tuple[int, bytes] | None = None
+        self._messages: deque[_QueuedMessage] = deque()
+        self._waiting_frame: _QueuedFrame | None = None
         self._unacknowledged_frame = 0  # number of the sent but unacknowledged frame
         self._frame_count = 0
         self._notify_server: Callable[[], None] | None = None
@@ -85,8 +99,8 @@ class Outbox:
             if self._notify_server is None or not self._is_welcome_queued:
                 return
             if kind in _REPLACEABLE_KINDS:
-                self._messages = deque(message for message in self._messages if message[0] != kind)
-            self._messages.append((kind, parts))
+                self._messages = deque(message for message in self._messages if message.kind != kind)
+            self._messages.append(_QueuedMessage(kind, parts))
             self._waiting_bytes += sum(map(len, parts))
             if len(self._messages) > _MAX_MESSAGES or self._waiting_bytes > _MAX_BYTES:
                 self._messages.clear()
@@ -103,14 +117,14 @@ class Outbox:
             if (
                 notify_server is not None and self._notify_server is notify_server and self._is_welcome_queued
             ):  # still the same page
-                self._waiting_frame = (frame_number, data)
+                self._waiting_frame = _QueuedFrame(frame_number, data)
                 notify_server()
         return frame_number
 
     def take(self) -> list[str | bytes]:
         """Return the messages due for sending, in order."""
         with self._lock:
-            parts = [part for _, message_parts in self._messages for part in message_parts]
+            parts = [part for message in self._messages for part in message.parts]
             self._messages.clear()
             self._waiting_bytes = 0
             if self._waiting_frame is not None and not self._unacknowledged_frame:

@@ -199,7 +199,8 @@ def build_state(document: Document, playhead: Playhead, history: History, docume
         "kind": "state", "version": document_version, "scene": document.scene_name, "name": document.name,
         "views": document.view_count,
         "solvers": [
-            {"name": c.name, "options": {n: _convert_to_json(v) for n, v in c.options}} for c in document.solvers
+            {"name": choice.name, "options": {name: _convert_to_json(value) for name, value in choice.options}}
+            for choice in document.solvers
         ],
         "refused": find_solver_refusals(document), "mode": document.limit_mode, "modes": document.list_limit_modes(),
         "run": document.pace,
@@ -216,7 +217,7 @@ def build_state(document: Document, playhead: Playhead, history: History, docume
         "playing": playhead.is_playing, "speed": playhead.speed, "time": playhead.time,
         "keys": [{"joint": key.joint_name, "time": key.time} for key in list_keys(document)],
         "plant": document.plants_feet, "terrain": document.terrain_spec, "contacts": list_contacts(playhead.clip),
-        "handles": [{"name": h.name, "position": h.position, "rotation": h.rotation} for h in document.handles],
+        "handles": [dataclasses.asdict(handle) for handle in document.handles],
         "controls": [dataclasses.asdict(control) for control in document.controls],
         "driven": document.is_driven, "undo": undo, "redo": redo,
     }  # fmt: skip
@@ -336,6 +337,20 @@ class PoseFrame:
         return protocol.pack_poses(protocol.KIND_POSE, self.rows, frame_number, self.header)
 
 
+class _CachedBasePose(NamedTuple):
+    """Pose of the clip, None without one, and the values that it depends on."""
+
+    key: object
+    pose: Pose | None
+
+
+class _CachedSolver(NamedTuple):
+    """Packed solver of a view, and the values that it depends on."""
+
+    key: object
+    solver: ViewSolver
+
+
 class PoseState:
     """Displayed poses of all views, used by the session thread only."""
 
@@ -351,8 +366,8 @@ class PoseState:
         self.displayed_q: tuple[Floats, ...] = self._build_start()
         self._outcomes = [ViewOutcome(q, q) for q in self.displayed_q]
         self._curves: list[list[float]] = [[], []]
-        self._last_base: tuple[object, Pose | None] | None = None
-        self._view_solvers: dict[int, tuple[object, ViewSolver]] = {}
+        self._last_base: _CachedBasePose | None = None
+        self._view_solvers: dict[int, _CachedSolver] = {}
         self._compiled_kinds: set[object] = set()
         self._is_dirty = True
         self._is_converged = self._has_restored_outcomes = self._starts_over = False
@@ -374,7 +389,7 @@ class PoseState:
             self.displayed_q = self._build_start()
         elif document.solver_skeleton is not previous.solver_skeleton:
             base_pose = (
-                previous.solver_start if self._last_base is None else self._last_base[1] or previous.solver_start
+                previous.solver_start if self._last_base is None else self._last_base.pose or previous.solver_start
             )
             poses = [build_pose(base_pose, q).on(document.solver_skeleton) for q in self.displayed_q]
             self.displayed_q = tuple(document.solver_skeleton.legal(pose.flat_q)[0] for pose in poses)
@@ -425,7 +440,7 @@ class PoseState:
         q = np.repeat(self.document.solver_start.q[None], len(self.document.character_positions), axis=0)
         return (q, q)
 
-    # --- when ------------------------------------------------------------------------------------------------------
+    # --- when to compute a pose ------------------------------------------------------------------------------------
 
     @property
     def _is_running(self) -> bool:
@@ -514,9 +529,9 @@ class PoseState:
         """Return the base pose of the chains: clip or start."""
         skeleton = self.document.solver_skeleton
         key = (self.playhead.clip, self.playhead.time, skeleton)
-        if self._last_base is None or self._last_base[0] != key:  # same pose, same packed solvers
-            self._last_base = (key, self.playhead.compute_pose(skeleton))
-        pose = self._last_base[1]
+        if self._last_base is None or self._last_base.key != key:  # same pose, same packed solvers
+            self._last_base = _CachedBasePose(key, self.playhead.compute_pose(skeleton))
+        pose = self._last_base.pose
         return self.document.solver_start if pose is None else pose
 
     def _find_program_pose(self) -> Pose:
@@ -582,10 +597,10 @@ class PoseState:
             document.free_root,
             document.character_positions,
         )
-        entry = self._view_solvers.get(view)
-        if entry is None or entry[0] != key or entry[1].base_pose is not base_pose:
-            self._view_solvers[view] = entry = (key, ViewSolver(document, base_pose, choice))
-        return entry[1]
+        cached = self._view_solvers.get(view)
+        if cached is None or cached.key != key or cached.solver.base_pose is not base_pose:
+            self._view_solvers[view] = cached = _CachedSolver(key, ViewSolver(document, base_pose, choice))
+        return cached.solver
 
     def find_uncompiled_solver(self) -> str | None:
         """Return a solver with its first solve ahead. It may have to compile."""

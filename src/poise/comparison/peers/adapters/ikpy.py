@@ -10,6 +10,7 @@ from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import ChainLink, SerialArm, compute_roll_pitch_yaw
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
+from poise.problem.problem import Tolerance
 
 _LIBRARY = adapter_base.OptionalLibrary("ikpy.chain", "ikpy")
 _MAX_LINKS = 60  # links: a target takes seconds at this number, a minute at three times it, and cannot be interrupted
@@ -29,8 +30,8 @@ class Ikpy(adapter_base.InProcessAdapter):
     )
     library = _LIBRARY
 
-    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        adapter_base.check_goal_kind(self.name, self.goals, kind)
+    def __init__(self, arm: SerialArm, goal_kind: str, tolerance: Tolerance) -> None:
+        adapter_base.check_goal_kind(self.name, self.goals, goal_kind)
         if len(arm.links) > _MAX_LINKS:
             raise UnsupportedError(
                 f"ikpy is limited to {_MAX_LINKS} hinges, with seconds a target; this chain has {len(arm.links)}"
@@ -43,7 +44,7 @@ class Ikpy(adapter_base.InProcessAdapter):
         self.chain = chain_module.Chain(
             [link_module.OriginLink(), *library_links, tip_link], active_links_mask=self.active_mask
         )
-        self.arm, self.orientation_mode = arm, "all" if kind == "Place" else None
+        self.arm, self.orientation_mode = arm, "all" if goal_kind == "Place" else None
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""

@@ -12,6 +12,7 @@ import numpy as np
 from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import SerialArm
 from poise.maths.arrays import Floats
+from poise.problem.problem import Tolerance
 
 _LIBRARY = adapter_base.OptionalLibrary("mink", "mink", ("daqp",))
 _MAX_STEPS = 200
@@ -33,18 +34,18 @@ class Mink(adapter_base.InProcessAdapter):
     )
     library = _LIBRARY
 
-    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        adapter_base.check_goal_kind(self.name, self.goals, kind)
+    def __init__(self, arm: SerialArm, goal_kind: str, tolerance: Tolerance) -> None:
+        adapter_base.check_goal_kind(self.name, self.goals, goal_kind)
         self.mink, mujoco = _LIBRARY.load(), adapter_base.OptionalLibrary("mujoco", "mujoco").load()
         xml_prefix, robot_tag, xml_suffix = arm.format_urdf().partition('<robot name="chain">')
         self.model = mujoco.MjModel.from_xml_string(xml_prefix + robot_tag + _COMPILER_XML + xml_suffix)
         self.configuration = self.mink.Configuration(self.model)
-        self.has_rotation = kind == "Place"
+        self.has_rotation = goal_kind == "Place"
         self.task = self.mink.FrameTask(
             "tip", "body", position_cost=1.0, orientation_cost=float(self.has_rotation), lm_damping=1e-3, gain=1.0
         )
         self.limits = [self.mink.ConfigurationLimit(self.model, gain=1.0)]
-        self.arm, self.tolerances = arm, (0.9 * tolerance[0] / arm.unit, 0.9 * tolerance[1])
+        self.arm, self.tolerance = arm, Tolerance(0.9 * tolerance.distance / arm.unit, 0.9 * tolerance.angle)
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Repeat steps until the task's error is small."""
@@ -63,5 +64,5 @@ class Mink(adapter_base.InProcessAdapter):
         return configuration.q.copy(), False, _MAX_STEPS
 
     def _is_reached(self, error: Floats) -> bool:
-        is_position_reached = bool(np.linalg.norm(error[:3]) < self.tolerances[0])
-        return is_position_reached and (not self.has_rotation or bool(np.linalg.norm(error[3:]) < self.tolerances[1]))
+        is_position_reached = bool(np.linalg.norm(error[:3]) < self.tolerance.distance)
+        return is_position_reached and (not self.has_rotation or bool(np.linalg.norm(error[3:]) < self.tolerance.angle))

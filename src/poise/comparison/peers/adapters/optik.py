@@ -12,6 +12,7 @@ from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import SerialArm
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
+from poise.problem.problem import Tolerance
 
 _LIBRARY = adapter_base.OptionalLibrary("optik", "optik-py")
 _START_OFFSET = 1e-8  # [rad, arm units] start offset: at zero rotation error its gradient is NaN
@@ -32,8 +33,8 @@ class Optik(adapter_base.InProcessAdapter):
     )
     library = _LIBRARY
 
-    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        adapter_base.check_goal_kind(self.name, self.goals, kind)
+    def __init__(self, arm: SerialArm, goal_kind: str, tolerance: Tolerance) -> None:
+        adapter_base.check_goal_kind(self.name, self.goals, goal_kind)
         slide_name = next((link.name for link in arm.links if link.is_slide), None)
         if slide_name is not None:  # otherwise it ends the whole process
             raise UnsupportedError(f"optik supports hinges only; {slide_name!r} is a slide")
@@ -43,9 +44,9 @@ class Optik(adapter_base.InProcessAdapter):
             path.write_text(arm.format_urdf(continuous=False), encoding="utf-8")
             self.robot = optik.Robot.from_urdf_file(str(path), "base", "tip")
         self.robot.set_parallelism(1)
-        distance, angle = tolerance[0] / arm.unit, tolerance[1]
-        error_bound = distance if kind == "Position" else min(distance, angle)
-        weights = {"angular_weight": np.zeros(3)} if kind == "Position" else {}
+        distance, angle = tolerance.distance / arm.unit, tolerance.angle
+        error_bound = distance if goal_kind == "Position" else min(distance, angle)
+        weights = {"angular_weight": np.zeros(3)} if goal_kind == "Position" else {}
         self.solver_config = optik.SolverConfig(
             solution_mode="speed", max_time=0.1, tol_f=0.25 * error_bound**2, **weights
         )

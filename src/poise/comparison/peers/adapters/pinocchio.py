@@ -12,6 +12,7 @@ from poise.comparison.peers.serial_chain import SerialArm
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.euler import from_quaternion, to_quaternion
+from poise.problem.problem import Tolerance
 
 _LIBRARY = OptionalLibrary("pinocchio", "pin")
 _DAMPING = 1e-6
@@ -33,11 +34,11 @@ class Pinocchio(InProcessAdapter):
     )
     library = _LIBRARY
 
-    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        check_goal_kind(self.name, self.goals, kind)
+    def __init__(self, arm: SerialArm, goal_kind: str, tolerance: Tolerance) -> None:
+        check_goal_kind(self.name, self.goals, goal_kind)
         self.pin = _LIBRARY.load()
-        self.arm, self.tolerances = arm, (0.9 * tolerance[0] / arm.unit, 0.9 * tolerance[1])
-        self.has_rotation = kind == "Place"
+        self.arm, self.tolerance = arm, Tolerance(0.9 * tolerance.distance / arm.unit, 0.9 * tolerance.angle)
+        self.has_rotation = goal_kind == "Place"
         self.model, self.value_columns, self.quaternion_columns, tip_frame = _build_model(self.pin, arm)
         self.model_data, self.tip_frame = self.model.createData(), tip_frame
         single_links = [i for i in range(len(arm.links)) if not any(ball <= i < ball + 3 for ball in arm.ball_links)]
@@ -102,8 +103,8 @@ class Pinocchio(InProcessAdapter):
         return pin.log6(target_in_tip).vector, pin.Jlog6(target_in_tip.inverse()) @ jacobian
 
     def _compute_error(self, error: Floats) -> float:
-        distance = float(np.linalg.norm(error[:3])) / self.tolerances[0]
-        return max(distance, float(np.linalg.norm(error[3:])) / self.tolerances[1]) if self.has_rotation else distance
+        distance = float(np.linalg.norm(error[:3])) / self.tolerance.distance
+        return max(distance, float(np.linalg.norm(error[3:])) / self.tolerance.angle) if self.has_rotation else distance
 
     def _to_library_q(self, values: Floats) -> Floats:
         """Convert values to the library's configuration. Each ball joint has a quaternion x y z w."""

@@ -14,6 +14,7 @@ from poise.comparison.peers.serial_chain import SerialArm, find_finite_limits
 from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.problem.problem import Tolerance
 
 _LIBRARY = adapter_base.OptionalLibrary("pybullet", "pybullet", prints_on_import=True)
 _MAX_CALLS, _CALL_ITERATIONS = 20, 100
@@ -36,15 +37,15 @@ class Pybullet(adapter_base.InProcessAdapter):
     )
     library = _LIBRARY
 
-    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        adapter_base.check_goal_kind(self.name, self.goals, kind)
+    def __init__(self, arm: SerialArm, goal_kind: str, tolerance: Tolerance) -> None:
+        adapter_base.check_goal_kind(self.name, self.goals, goal_kind)
         if len(arm.links) >= _MAX_LINKS:
             raise UnsupportedError(
                 f"pybullet takes bodies of up to {_MAX_LINKS} links; this chain has {len(arm.links) + 1}"
             )
         self.bullet = _LIBRARY.load()
-        self.arm, self.has_rotation = arm, kind == "Place"
-        self.tolerances = 0.9 * tolerance[0] / arm.unit, max(0.9 * tolerance[1], _MIN_ANGLE_RAD)
+        self.arm, self.has_rotation = arm, goal_kind == "Place"
+        self.tolerance = Tolerance(0.9 * tolerance.distance / arm.unit, max(0.9 * tolerance.angle, _MIN_ANGLE_RAD))
         self.client_id = self.bullet.connect(self.bullet.DIRECT)
         self.disconnect = weakref.finalize(self, self.bullet.disconnect, self.client_id)
         self.body_id = self._load_body(arm)
@@ -88,7 +89,7 @@ class Pybullet(adapter_base.InProcessAdapter):
             options["targetOrientation"] = rotation
         output = self.bullet.calculateInverseKinematics(
             self.body_id, len(self.arm.links), point, maxNumIterations=_CALL_ITERATIONS,
-            residualThreshold=self.tolerances[0],
+            residualThreshold=self.tolerance.distance,
             physicsClientId=self.client_id, **options,
         )  # fmt: skip
         return np.array(output)
@@ -100,11 +101,11 @@ class Pybullet(adapter_base.InProcessAdapter):
         tip_state = self.bullet.getLinkState(
             self.body_id, len(self.arm.links), computeForwardKinematics=True, physicsClientId=self.client_id
         )
-        if not np.linalg.norm(np.subtract(tip_state[4], point)) < self.tolerances[0]:
+        if not np.linalg.norm(np.subtract(tip_state[4], point)) < self.tolerance.distance:
             return False
         return (
             rotation is None
-            or 2.0 * np.arccos(min(1.0, abs(float(np.dot(tip_state[5], rotation))))) < self.tolerances[1]
+            or 2.0 * np.arccos(min(1.0, abs(float(np.dot(tip_state[5], rotation))))) < self.tolerance.angle
         )
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import SerialArm, find_finite_limits, invert_rigid
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.problem.problem import Tolerance
 
 _LIBRARY = adapter_base.OptionalLibrary("roboticstoolbox", "roboticstoolbox-python")
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
@@ -29,13 +30,13 @@ class Roboticstoolbox(adapter_base.InProcessAdapter):
     )
     library = _LIBRARY
 
-    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        adapter_base.check_goal_kind(self.name, self.goals, kind)
+    def __init__(self, arm: SerialArm, goal_kind: str, tolerance: Tolerance) -> None:
+        adapter_base.check_goal_kind(self.name, self.goals, goal_kind)
         toolbox = _LIBRARY.load()
         self.arm, self.chain = arm, _build_chain(toolbox, arm)
-        distance, angle = tolerance[0] / arm.unit, tolerance[1]
-        self.max_residual = 0.25 * (distance if kind == "Position" else min(distance, angle)) ** 2
-        self.error_mask = np.array([1.0, 1, 1, 0, 0, 0]) if kind == "Position" else np.ones(6)
+        distance, angle = tolerance.distance / arm.unit, tolerance.angle
+        self.max_residual = 0.25 * (distance if goal_kind == "Position" else min(distance, angle)) ** 2
+        self.error_mask = np.array([1.0, 1, 1, 0, 0, 0]) if goal_kind == "Position" else np.ones(6)
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""

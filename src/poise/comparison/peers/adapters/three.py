@@ -22,6 +22,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.euler import from_quaternion, to_quaternion
 from poise.model.limit_bounds import clamp_angles
+from poise.problem.problem import Tolerance
 
 _SCRIPT = Path(__file__).with_name("three_ccd.mjs")
 _MAX_SWEEPS = 1000
@@ -76,8 +77,8 @@ class Three:
         "node; bones keep their quaternions, a hinge is a bone in a fixed node with limitation x and rotationMin/Max"
     )
 
-    def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        check_goal_kind("three.js CCDIKSolver", self.goals, kind)
+    def __init__(self, arm: SerialArm, goal_kind: str, tolerance: Tolerance) -> None:
+        check_goal_kind("three.js CCDIKSolver", self.goals, goal_kind)
         slide_name = next((link.name for link in arm.links if link.is_slide), None)
         if slide_name is not None:
             raise UnsupportedError(f"three.js only rotates bones; {slide_name!r} is a slide")
@@ -90,7 +91,7 @@ class Three:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
         )  # fmt: skip
         self.stop_process = weakref.finalize(self, _stop_process, self.process)
-        self.tolerance = _TOLERANCE_FACTOR * tolerance[0] / arm.unit
+        self.tolerance = _TOLERANCE_FACTOR * tolerance.distance / arm.unit
         bones = [self._pack_bone(bone) for bone in self.bones]
         task = {"bones": bones, "tip": tip.tolist(), "tolerance": self.tolerance, "sweeps": _MAX_SWEEPS}
         self._send(task)
@@ -106,16 +107,16 @@ class Three:
         """Solve for a point from values."""
         return self._send({"target": target.tolist(), "quaternions": self._to_bone_rotations(values).ravel().tolist()})
 
-    def read_output(self, raw: Any) -> AdapterResult:
+    def read_output(self, output: Any) -> AdapterResult:
         """Convert its bones to values. A quaternion of length zero, as it sometimes writes, counts as no rotation."""
-        quaternions = np.array(raw["quaternions"], dtype=np.float64).reshape(-1, 4)
-        if not np.isfinite(quaternions).all() or raw["left"] is None:
-            return AdapterResult(None, False, raw["sweeps"])
-        return AdapterResult(self._to_values(quaternions), raw["left"] <= self.tolerance, raw["sweeps"])
+        quaternions = np.array(output["quaternions"], dtype=np.float64).reshape(-1, 4)
+        if not np.isfinite(quaternions).all() or output["left"] is None:
+            return AdapterResult(None, False, output["sweeps"])
+        return AdapterResult(self._to_values(quaternions), output["left"] <= self.tolerance, output["sweeps"])
 
-    def read_seconds(self, raw: Any) -> float | None:
+    def read_seconds(self, output: Any) -> float | None:
         """Return the time measured by node."""
-        return 1e-6 * raw["microseconds"]
+        return 1e-6 * output["microseconds"]
 
     def close(self) -> None:
         """End the process."""
