@@ -100,7 +100,7 @@ class TestTargets:
 
 class TestGoals:
     CHAIN = TargetedChain(
-        id="leg", root="l_leg", tip="l_foot", weight=2.0, position=(1.0, 2.0, 3.0), rotation=(0.0, 1.0, 0.0, 0.0),
+        name="leg", root="l_leg", tip="l_foot", weight=2.0, position=(1.0, 2.0, 3.0), rotation=(0.0, 1.0, 0.0, 0.0),
         direction=(0.0, 2.0, 0.0), axis=(1.0, 0.0, 0.0),
     )  # fmt: skip
 

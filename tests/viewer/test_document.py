@@ -140,7 +140,7 @@ class TestValues:
     def test_what_it_is_made_of_is_listed(self):
         """A new field needs a line here, in `same` of watcher.py, and in undo."""
         assert {field.name for field in dataclasses.fields(Document)} == {
-            "rig", "name", "skeleton", "start", "chains", "solvers", "view_count", "mode", "pace", "solve_start",
+            "rig", "name", "skeleton", "start", "chains", "solvers", "view_count", "limit_mode", "pace", "solve_start",
             "tolerance", "free_root", "character_positions", "clip_name", "keys", "plants_feet", "terrain_spec",
             "handles", "is_driven", "scene_name", "package_folders", "controls", "marks",
         }  # fmt: skip
@@ -150,7 +150,7 @@ class TestValues:
         assert mixed.is_same(mixed.replace(chains=(), view_count=1))
         for change in (
             {"view_count": 2},
-            {"mode": "plain"},
+            {"limit_mode": "plain"},
             {"tolerance": 0.1},
             {"handles": (HandleState("a", (0, 0, 0)),)},
         ):

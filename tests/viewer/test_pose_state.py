@@ -161,7 +161,7 @@ class TestFromWhere:
         for change in (
             {"tolerance": 0.01}, {"pace": "iterate"}, {"free_root": True}, {"solvers": (SolverChoice("ccd"),
             SolverChoice())},
-            {"chains": (stage.document.chains[0].replace(weight=2.0),)}, {"mode": "plain"},
+            {"chains": (stage.document.chains[0].replace(weight=2.0),)}, {"limit_mode": "plain"},
         ):  # fmt: skip
             before = stage.document
             stage.set_document(before.replace(**change))

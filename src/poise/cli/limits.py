@@ -89,16 +89,29 @@ def plan_change(rig: Rig, file: Path) -> SidecarChange:
     skeleton = rig.skeleton
     joint_limits = rig.roles.explain_limits()
     with_own_limit = tuple(
-        entry.joint for entry in joint_limits if skeleton.limits[skeleton.index(entry.joint)] is not None
+        joint_limit.joint
+        for joint_limit in joint_limits
+        if skeleton.limits[skeleton.index(joint_limit.joint)] is not None
     )
     added_limits = tuple(
-        entry for entry in joint_limits if entry.limit is not None and entry.joint not in with_own_limit
+        joint_limit
+        for joint_limit in joint_limits
+        if joint_limit.limit is not None and joint_limit.joint not in with_own_limit
     )
-    without_limit = tuple(entry for entry in joint_limits if entry.limit is None and entry.joint not in with_own_limit)
+    without_limit = tuple(
+        joint_limit
+        for joint_limit in joint_limits
+        if joint_limit.limit is None and joint_limit.joint not in with_own_limit
+    )
     path = build_sidecar_path(file)
     old_text = read_sidecar_text(path)
-    limits_by_joint = {entry.joint: entry.limit for entry in added_limits if entry.limit is not None}
-    reasons_by_joint = {entry.joint: f"{entry.role or entry.part}: {entry.reason}" for entry in added_limits}
+    limits_by_joint = {
+        joint_limit.joint: joint_limit.limit for joint_limit in added_limits if joint_limit.limit is not None
+    }
+    reasons_by_joint = {
+        joint_limit.joint: f"{joint_limit.role or joint_limit.part}: {joint_limit.reason}"
+        for joint_limit in added_limits
+    }
     return SidecarChange(
         path,
         old_text,
@@ -158,7 +171,10 @@ def _format_change(change: SidecarChange, *, dry_run: bool) -> list[str]:
         lines += [f"{change.path}: nothing to add"]
     if change.with_own_limit:
         lines.append(f"kept: {', '.join(map(escape_unprintable, change.with_own_limit))}")
-    return lines + [f"no limit for {escape_unprintable(entry.joint)}: {entry.reason}" for entry in change.without_limit]
+    return lines + [
+        f"no limit for {escape_unprintable(joint_limit.joint)}: {joint_limit.reason}"
+        for joint_limit in change.without_limit
+    ]
 
 
 def _build_change_json(change: SidecarChange, file: Path, *, is_written: bool) -> dict[str, Any]:
@@ -167,10 +183,11 @@ def _build_change_json(change: SidecarChange, file: Path, *, is_written: bool) -
         "sidecar": str(change.path),
         "written": is_written,
         "added": {
-            entry.joint: {"role": entry.role, "reason": entry.reason} | format_limit(entry.limit)
-            for entry in change.added_limits
-            if entry.limit is not None
+            joint_limit.joint: {"role": joint_limit.role, "reason": joint_limit.reason}
+            | format_limit(joint_limit.limit)
+            for joint_limit in change.added_limits
+            if joint_limit.limit is not None
         },
         "kept": list(change.with_own_limit),
-        "without": {entry.joint: entry.reason for entry in change.without_limit},
+        "without": {joint_limit.joint: joint_limit.reason for joint_limit in change.without_limit},
     }

@@ -264,46 +264,48 @@ def format_heading(column: Column, length_unit: str = "") -> str:
     return f"{column.title} [{unit}]" if unit else column.title
 
 
-def format_table(data: ComparisonData, width: int = 120) -> str:
+def format_table(comparison: ComparisonData, width: int = 120) -> str:
     """Format the title, method rows and refusals. Columns beyond `width` characters are left out."""
-    target_counts = {len(method.main) for method in data.compared if method.main is not None}
+    target_counts = {len(method.main) for method in comparison.compared if method.main is not None}
     shown_keys = ("targets", *TABLE_COLUMNS) if len(target_counts) > 1 else TABLE_COLUMNS
-    columns = [column for column in data.columns if column.key in shown_keys]
-    cells = [["rank", *_format_ranks(data)], ["method", *(method.name for method in data.compared)]]
-    cells += [[_format_column_heading(column, data), *_format_column(column, data)] for column in columns]
-    lines = _join_columns(cells, width) if data.compared else []
+    columns = [column for column in comparison.columns if column.key in shown_keys]
+    cells = [["rank", *_format_ranks(comparison)], ["method", *(method.name for method in comparison.compared)]]
+    cells += [[_format_column_heading(column, comparison), *_format_column(column, comparison)] for column in columns]
+    lines = _join_columns(cells, width) if comparison.compared else []
     lines += (
-        [f"\nsolved 1x: within {format_tolerance(data)}, by forward kinematics; times are medians"] if lines else []
+        [f"\nsolved 1x: within {format_tolerance(comparison)}, by forward kinematics; times are medians"]
+        if lines
+        else []
     )
-    refusal_lines = [f"{method.name}: {method.refused}" for method in data.refused]
+    refusal_lines = [f"{method.name}: {method.refused}" for method in comparison.refused]
     return "\n".join(
-        [data.task.title, *([""] if lines else []), *lines, *([""] if refusal_lines else []), *refusal_lines]
+        [comparison.task.title, *([""] if lines else []), *lines, *([""] if refusal_lines else []), *refusal_lines]
     )
 
 
-def format_tolerance(data: ComparisonData) -> str:
+def format_tolerance(comparison: ComparisonData) -> str:
     """Format the tolerance: `1e-06 m and 1e-06 rad`."""
-    task = data.task
-    parts = [f"{task.tolerance.distance:.3g} {find_length_unit(data)}"] * (not isinstance(task.goal, Orientation))
+    task = comparison.task
+    parts = [f"{task.tolerance.distance:.3g} {find_length_unit(comparison)}"] * (not isinstance(task.goal, Orientation))
     parts += [f"{task.tolerance.angle:.3g} rad"] * (not isinstance(task.goal, Position))
     return " and ".join(parts)
 
 
-def find_length_unit(data: ComparisonData) -> str:
+def find_length_unit(comparison: ComparisonData) -> str:
     """Return the rig's unit of length. "m" where the rig is known to be in metres, else "units"."""
-    return "m" if data.task.start.skeleton.metres_per_unit == 1 else "units"
+    return "m" if comparison.task.start.skeleton.metres_per_unit == 1 else "units"
 
 
-def _format_ranks(data: ComparisonData) -> list[str]:
-    return ["" if method.ranks is None else str(method.ranks.overall) for method in data.compared]
+def _format_ranks(comparison: ComparisonData) -> list[str]:
+    return ["" if method.ranks is None else str(method.ranks.overall) for method in comparison.compared]
 
 
-def _format_column_heading(column: Column, data: ComparisonData) -> str:
-    return format_heading(column, find_length_unit(data))
+def _format_column_heading(column: Column, comparison: ComparisonData) -> str:
+    return format_heading(column, find_length_unit(comparison))
 
 
-def _format_column(column: Column, data: ComparisonData) -> list[str]:
-    return [format_value(column, column.compute(method)) for method in data.compared]
+def _format_column(column: Column, comparison: ComparisonData) -> list[str]:
+    return [format_value(column, column.compute(method)) for method in comparison.compared]
 
 
 def _join_columns(columns: list[list[str]], width: int) -> list[str]:
@@ -333,9 +335,9 @@ _MIN_SOLVED_SHARE = 0.95  # share solved below which a method is mentioned
 _EQUAL_RATIO = 1.1  # ratio up to which two values count as equal
 
 
-def format_verdict(data: ComparisonData) -> str:
+def format_verdict(comparison: ComparisonData) -> str:
     """Describe ranks, misses, limit violations, wrong claims and refusals."""
-    if not data.compared:
+    if not comparison.compared:
         return "No method takes this task."
     describers = (
         _describe_first,
@@ -349,14 +351,14 @@ def format_verdict(data: ComparisonData) -> str:
         _describe_start,
         _describe_refused,
     )
-    sentences = [describe(data) for describe in describers]
+    sentences = [describe(comparison) for describe in describers]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _describe_first(data: ComparisonData) -> str:
-    first_ranked = [method for method in data.compared if method.ranks is not None and method.ranks.overall == 1]
-    if not any(method.compute_solved_share() > 0 for method in data.compared):
-        return f"No method solves any of {len(data.task.main)} targets."
+def _describe_first(comparison: ComparisonData) -> str:
+    first_ranked = [method for method in comparison.compared if method.ranks is not None and method.ranks.overall == 1]
+    if not any(method.compute_solved_share() > 0 for method in comparison.compared):
+        return f"No method solves any of {len(comparison.task.main)} targets."
     target_counts = sorted({len(method.main) for method in first_ranked if method.main is not None})
     solved_texts = sorted(
         {_format_percent(method.compute_solved_share()).removesuffix(" %") for method in first_ranked}, key=float
@@ -375,11 +377,11 @@ def _format_range(numbers: Sequence[str]) -> str:
     return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
 
 
-def _describe_batches(data: ComparisonData) -> str:
+def _describe_batches(comparison: ComparisonData) -> str:
     """Name the fastest methods in large batches."""
     reliable = [
         method
-        for method in data.compared
+        for method in comparison.compared
         if method.ranks is not None and method.ranks.batch and method.compute_solved_share() >= _MIN_SOLVED_SHARE
     ]
     best_rank = min((method.ranks.batch or 0 for method in reliable if method.ranks is not None), default=0)
@@ -393,14 +395,14 @@ def _describe_batches(data: ComparisonData) -> str:
     return f"In a batch {names_text} {verb_text} quickest: {time_text} \N{MICRO SIGN}s a target."
 
 
-def _describe_smoothness(data: ComparisonData) -> str:
+def _describe_smoothness(comparison: ComparisonData) -> str:
     """Name the methods with the least jerk along the path.
 
     Only methods that follow the path count; "" without a clear difference.
     """
     jerks = {
         method.name: method.smooth("path").jerk
-        for method in data.compared
+        for method in comparison.compared
         if method.compute_solved_share(name="path") >= _MIN_SOLVED_SHARE
     }
     jerks = {name: jerk for name, jerk in jerks.items() if math.isfinite(jerk)}
@@ -414,30 +416,32 @@ def _describe_smoothness(data: ComparisonData) -> str:
     )
 
 
-def _describe_path_misses(data: ComparisonData) -> str:
+def _describe_path_misses(comparison: ComparisonData) -> str:
     """Name the methods without smoothness. They solve the targets, but miss frames of the path."""
     shares = {
         method.name: method.compute_solved_share(name="path")
-        for method in data.compared
+        for method in comparison.compared
         if method.compute_solved_share() >= _MIN_SOLVED_SHARE
     }
     parts = [f"{name} solves {_format_percent(share)}" for name, share in shares.items() if share < _MIN_SOLVED_SHARE]
     return f"Jerk is not measured where frames of the path are missed: {join_words(parts)}." if parts else ""
 
 
-def _describe_unsolved(data: ComparisonData) -> str:
-    weak_methods = [method for method in data.compared if method.compute_solved_share() < _MIN_SOLVED_SHARE]
+def _describe_unsolved(comparison: ComparisonData) -> str:
+    weak_methods = [method for method in comparison.compared if method.compute_solved_share() < _MIN_SOLVED_SHARE]
     parts = [f"{method.name} {_format_percent(method.compute_solved_share())}" for method in weak_methods]
     return f"Fewer are solved by {join_words(parts)}." if parts else ""
 
 
-def _describe_violations(data: ComparisonData) -> str:
-    parts = [f"{method.name} in {_format_percent(method.violated)}" for method in data.compared if method.violated > 0]
+def _describe_violations(comparison: ComparisonData) -> str:
+    parts = [
+        f"{method.name} in {_format_percent(method.violated)}" for method in comparison.compared if method.violated > 0
+    ]
     return f"Limits are left by {join_words(parts)} of the answers." if parts else ""
 
 
-def _describe_wrong_claims(data: ComparisonData) -> str:
-    parts = [_describe_claim(method) for method in data.compared if method.wrong_claims > 0]
+def _describe_wrong_claims(comparison: ComparisonData) -> str:
+    parts = [_describe_claim(method) for method in comparison.compared if method.wrong_claims > 0]
     return " ".join(parts)
 
 
@@ -453,17 +457,17 @@ def _describe_claim(method: MethodMetrics) -> str:
     )
 
 
-def _describe_errors(data: ComparisonData) -> str:
-    return " ".join(f"{method.name}: {method.trouble}." for method in data.compared if method.trouble)
+def _describe_errors(comparison: ComparisonData) -> str:
+    return " ".join(f"{method.name}: {method.trouble}." for method in comparison.compared if method.trouble)
 
 
-def _describe_start(data: ComparisonData) -> str:
-    names = data.task.moved_inside
+def _describe_start(comparison: ComparisonData) -> str:
+    names = comparison.task.moved_inside
     return f"The start was outside the limits of {join_words(names)} and was moved inside first." if names else ""
 
 
-def _describe_refused(data: ComparisonData) -> str:
-    names = [method.name for method in data.refused]
+def _describe_refused(comparison: ComparisonData) -> str:
+    names = [method.name for method in comparison.refused]
     return f"{join_words(names)} {'does' if len(names) == 1 else 'do'} not take this task." if names else ""
 
 

@@ -283,9 +283,9 @@ def _draw_distribution(style: MethodStyle, values: Floats, axis: Axis, value_tex
 # --- paths ---------------------------------------------------------------------------------------------------------
 
 
-def draw_steps(data: ComparisonData, styles: Sequence[MethodStyle], set_name: str, title: str) -> str:
+def draw_steps(comparison: ComparisonData, styles: Sequence[MethodStyle], set_name: str, title: str) -> str:
     """Draw the largest joint rotation per frame along a set. There is a curve for each method."""
-    task = data.task
+    task = comparison.task
     all_steps = [
         (style, _compute_steps(task, style.method.runs[set_name])) for style in styles if set_name in style.method.runs
     ]
@@ -381,9 +381,9 @@ def _format_faultless(faultless: Sequence[MethodStyle]) -> str:
 # --- by distance ---------------------------------------------------------------------------------------------------
 
 
-def draw_reach_charts(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+def draw_reach_charts(comparison: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     """Draw the share solved by distance of the targets. Only methods with a miss are drawn."""
-    shares = data.task.compute_reach_shares(data.task.main.rows)
+    shares = comparison.task.compute_reach_shares(comparison.task.main.rows)
     if shares is None or not np.isfinite(shares).all():
         return "<p>A rotation, or a reach without a bound, has no distance to go by.</p>"
     edges = _compute_bin_edges(shares)
@@ -487,9 +487,9 @@ class _MapView(NamedTuple):
         return np.clip(cells, 0, self.cell_counts - 1)
 
 
-def draw_miss_maps(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+def draw_miss_maps(comparison: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     """Draw maps of the share missed. Only methods with a miss are drawn."""
-    task = data.task
+    task = comparison.task
     if isinstance(task.goal, Orientation):
         return "<p>A rotation has no place in the workspace.</p>"
     imperfect, faultless = _split_by_misses(styles)
@@ -497,7 +497,7 @@ def draw_miss_maps(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
         return f"{_format_faultless(faultless)}<p>There is nothing to map.</p>"
     points, root_position = task.main.rows[:, :3], _find_root(task)
     views = _choose_views(points)
-    unit, (first_view, second_view) = find_length_unit(data), views
+    unit, (first_view, second_view) = find_length_unit(comparison), views
     first_plane, second_plane = (
         f"{_AXIS_NAMES[view.horizontal_axis]}{_AXIS_NAMES[view.vertical_axis]}" for view in (first_view, second_view)
     )

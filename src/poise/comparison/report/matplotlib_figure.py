@@ -64,7 +64,7 @@ class ReportPanel(NamedTuple):
     draw: Callable[[Any, Sequence[PanelStyle]], None]
 
 
-def build_panel_styles(data: ComparisonData) -> tuple[PanelStyle, ...]:
+def build_panel_styles(comparison: ComparisonData) -> tuple[PanelStyle, ...]:
     """Build a style for each compared method, in order of rank. No two are alike."""
     return tuple(
         PanelStyle(
@@ -73,7 +73,7 @@ def build_panel_styles(data: ComparisonData) -> tuple[PanelStyle, ...]:
             _DASHES[(i + i // len(_COLOURS)) % len(_DASHES)],
             _MARKERS[i % len(_MARKERS)],
         )
-        for i, method in enumerate(data.compared)
+        for i, method in enumerate(comparison.compared)
     )
 
 
@@ -292,7 +292,7 @@ _RC_PARAMS: Any = {
 }  # fmt: skip
 
 
-def write_figure(path: Path, data: ComparisonData) -> None:
+def write_figure(path: Path, comparison: ComparisonData) -> None:
     """Write the figure, reproducible byte for byte.
 
     Panels: time of a call, success against reach, error left, convergence, cost against joints, batches; panels without
@@ -305,12 +305,12 @@ def write_figure(path: Path, data: ComparisonData) -> None:
         raise InputError(
             f"{path}: a comparison is saved as {known_suffixes}, not as {suffix or 'a file without a suffix'}"
         )
-    write_atomically(path, render_figure(suffix[1:], data))
+    write_atomically(path, render_figure(suffix[1:], comparison))
 
 
-def render_figure(file_format: str, data: ComparisonData) -> bytes:
+def render_figure(file_format: str, comparison: ComparisonData) -> bytes:
     """Render the figure as bytes of a format."""
-    styles = build_panel_styles(data) if data.best else ()  # `best` raises if there is nothing to show
+    styles = build_panel_styles(comparison) if comparison.best else ()  # `best` raises if there is nothing to show
     row_panels, curve_panels = _choose_panels(styles)
     entry_width = max(len(style.method.name) for style in styles) * _LETTER_WIDTH_IN + _SAMPLE_WIDTH_IN
     legend_columns = max(1, min(len(styles), int(_FIGURE_WIDTH_IN / entry_width)))
@@ -326,7 +326,7 @@ def render_figure(file_format: str, data: ComparisonData) -> bytes:
         with mpl.rc_context(_RC_PARAMS):
             figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.05)
             row_figure, curve_figure = figure.subfigures(2, 1, height_ratios=heights)
-            row_figure.suptitle(data.task.title, size=9)
+            row_figure.suptitle(comparison.task.title, size=9)
             for i, axes in enumerate(_draw_panels(row_figure, row_panels, styles)):
                 axes.tick_params(labelleft=i == 0)  # method names only once
             _draw_panels(curve_figure, curve_panels, styles)

@@ -27,15 +27,15 @@ def format_style(count: int) -> str:
 PagePart = Callable[[ComparisonData, Sequence[MethodStyle]], str]
 
 
-def format_page(data: ComparisonData) -> str:
+def format_page(comparison: ComparisonData) -> str:
     """Format the whole page.
 
     Checkboxes at the top hide a method in all tables and drawings, by CSS alone: the page has no script and loads no
     resources.
     """
-    styles = build_styles(data.compared)
-    name = escape(data.task.name or data.task.goal.joint)
-    sections = [(section_id, title, format_part(data, styles)) for section_id, title, format_part in _PAGE_PARTS]
+    styles = build_styles(comparison.compared)
+    name = escape(comparison.task.name or comparison.task.goal.joint)
+    sections = [(section_id, title, format_part(comparison, styles)) for section_id, title, format_part in _PAGE_PARTS]
     links = "".join(f'<a href="#{section_id}">{title}</a>' for section_id, title, _ in sections)
     parts = [
         "<!DOCTYPE html>",
@@ -43,11 +43,11 @@ def format_page(data: ComparisonData) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Which method for {name}</title><style>{format_style(len(styles))}</style></head><body>",
         f"<header><h1>Which method for {name}?</h1>",
-        f'<p class="muted">{escape(data.task.title)}</p>',
-        _format_answer(data),
+        f'<p class="muted">{escape(comparison.task.title)}</p>',
+        _format_answer(comparison),
         diagrams.draw_overview(styles),
-        _format_more(data),
-        _format_task(data),
+        _format_more(comparison),
+        _format_task(comparison),
         f"<nav>{links}</nav></header>",
         _format_key(styles),
         *(_format_section(section_id, title, body) for section_id, title, body in sections),
@@ -56,21 +56,21 @@ def format_page(data: ComparisonData) -> str:
     return "\n".join(parts)
 
 
-def _format_answer(data: ComparisonData) -> str:
-    return f'<div class="answer"><p>{escape(format_verdict(data))}</p></div>'
+def _format_answer(comparison: ComparisonData) -> str:
+    return f'<div class="answer"><p>{escape(format_verdict(comparison))}</p></div>'
 
 
-def _format_more(data: ComparisonData) -> str:
+def _format_more(comparison: ComparisonData) -> str:
     """Format further findings and the meaning of ranks."""
-    list_items = "".join(f"<li>{escape(sentence)}</li>" for sentence in page_text.list_more_findings(data))
+    list_items = "".join(f"<li>{escape(sentence)}</li>" for sentence in page_text.list_more_findings(comparison))
     findings_list = f"<ul>{list_items}</ul>" if list_items else ""
-    ranks_note = f'<p class="muted">{escape(page_text.RANKS_TEXT)}</p>' if data.compared else ""
+    ranks_note = f'<p class="muted">{escape(page_text.RANKS_TEXT)}</p>' if comparison.compared else ""
     return f"{findings_list}{ranks_note}"
 
 
-def _format_task(data: ComparisonData) -> str:
+def _format_task(comparison: ComparisonData) -> str:
     term_items = "".join(
-        f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in page_text.describe_task(data)
+        f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in page_text.describe_task(comparison)
     )
     return f'<dl class="asked">{term_items}</dl>'
 
@@ -93,15 +93,15 @@ def _format_section(section_id: str, title: str, body: str) -> str:
     return f'<section id="{section_id}"{class_text}><h2>{title}</h2>{body}</section>'
 
 
-def _format_figures(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+def _format_figures(comparison: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     key_text = (
         '<p class="muted">\N{BLACK RIGHT-POINTING SMALL TRIANGLE} and bold: the best figure of a column, where they '
         "differ. \N{EN DASH}: the method does not say, or it was not measured. "
-        f"Targets: {escape(data.task.main.text)}.</p>"
+        f"Targets: {escape(comparison.task.main.text)}.</p>"
     )
-    table = page_text.format_tables(data, styles)
-    legend = page_text.format_legend(data) if styles else ""
-    return f"{key_text if styles else ''}{table}{page_text.format_refused(data)}{legend}"
+    table = page_text.format_tables(comparison, styles)
+    legend = page_text.format_legend(comparison) if styles else ""
+    return f"{key_text if styles else ''}{table}{page_text.format_refused(comparison)}{legend}"
 
 
 def _format_distributions(styles: Sequence[MethodStyle]) -> str:
@@ -109,9 +109,9 @@ def _format_distributions(styles: Sequence[MethodStyle]) -> str:
     return f'<div class="pair">{charts}</div>' if charts else "<p>Nothing was measured.</p>"
 
 
-def _format_paths(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
-    charts = diagrams.draw_steps(data, styles, "path", "Along the path")
-    charts += diagrams.draw_steps(data, styles, "leaving", "Out of reach and back")
+def _format_paths(comparison: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+    charts = diagrams.draw_steps(comparison, styles, "path", "Along the path")
+    charts += diagrams.draw_steps(comparison, styles, "leaving", "Out of reach and back")
     text = "<p>Largest joint rotation from frame to frame; a peak is a visible jump.</p>"
     return f'{text}<div class="pair">{charts}</div>' if charts else "<p>No path was followed.</p>"
 

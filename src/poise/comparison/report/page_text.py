@@ -52,18 +52,20 @@ def format_time(microseconds: float) -> str:
     return f"{microseconds:.3g} {_MICROSECONDS}"
 
 
-def describe_task(data: ComparisonData) -> list[tuple[str, str]]:
+def describe_task(comparison: ComparisonData) -> list[tuple[str, str]]:
     """Describe the task as (term, text) pairs."""
-    task, machine = data.task, data.machine
+    task, machine = comparison.task, comparison.machine
     joints = task.joints if len(task.joints) <= _MAX_LISTED_JOINTS else (*task.joints[:2], "...", *task.joints[-2:])
     pairs = [
         ("goal", f"{type(task.goal).__name__} of {task.goal.joint}"),
         ("may move", f"{format_count(len(task.joints), 'joint')}: {', '.join(joints)}"),
-        ("solved is", f"within {format_tolerance(data)}, measured by forward kinematics"),
+        ("solved is", f"within {format_tolerance(comparison)}, measured by forward kinematics"),
         ("targets", f"{len(task.main):,}: {task.main.text}"),
         ("machine", f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores; {_format_versions(machine)}"),
     ]
-    measurement_text = f"{data.seconds:.0f} s, effort {find_effort_name(data)}, seed {read_seed(data)}"
+    measurement_text = (
+        f"{comparison.seconds:.0f} s, effort {find_effort_name(comparison)}, seed {read_seed(comparison)}"
+    )
     return [*pairs, ("measured in", measurement_text)]
 
 
@@ -72,31 +74,31 @@ def _format_versions(machine: dict[str, str | int]) -> str:
     return ", ".join(f"{name} {machine[name.lower()]}" for name in names)
 
 
-def find_effort_name(data: ComparisonData) -> str:
+def find_effort_name(comparison: ComparisonData) -> str:
     """Find the name of the effort. `of its own` stands for an effort without one."""
-    effort_values = data.settings.get("effort")
+    effort_values = comparison.settings.get("effort")
     return next((name for name, effort in EFFORTS.items() if format_effort(effort) == effort_values), "of its own")
 
 
-def read_seed(data: ComparisonData) -> str:
+def read_seed(comparison: ComparisonData) -> str:
     """Read the seed of the targets."""
-    return str(data.settings.get("seed", "unknown"))
+    return str(comparison.settings.get("seed", "unknown"))
 
 
-def list_more_findings(data: ComparisonData) -> list[str]:
+def list_more_findings(comparison: ComparisonData) -> list[str]:
     """List findings beyond the verdict.
 
     They are fast methods with fewer solved targets, true errors, limit violations and missing answers.
     """
-    sentences = [_describe_quicker(data)]
-    sentences += [_describe_claimed(method, data) for method in data.compared]
-    sentences += [_describe_limits(data), _describe_unanswered(data), _describe_slow(data)]
+    sentences = [_describe_quicker(comparison)]
+    sentences += [_describe_claimed(method, comparison) for method in comparison.compared]
+    sentences += [_describe_limits(comparison), _describe_unanswered(comparison), _describe_slow(comparison)]
     return [sentence for sentence in sentences if sentence]
 
 
-def _describe_quicker(data: ComparisonData) -> str:
+def _describe_quicker(comparison: ComparisonData) -> str:
     """Name the methods with faster calls than the first rank."""
-    ranked = [method for method in data.compared if method.ranks is not None]
+    ranked = [method for method in comparison.compared if method.ranks is not None]
     first_call_rank = min(
         (method.ranks.call for method in ranked if method.ranks and method.ranks.overall == 1), default=0
     )
@@ -109,14 +111,14 @@ def _describe_quicker(data: ComparisonData) -> str:
     return f"Quicker, but with fewer targets solved: {join_words(quick_texts)}." if quick_texts else ""
 
 
-def _describe_claimed(method: MethodMetrics, data: ComparisonData) -> str:
+def _describe_claimed(method: MethodMetrics, comparison: ComparisonData) -> str:
     """Describe the true errors of wrong claims."""
     run = method.main
     if run is None or not run.wrong_claims.any():
         return ""
-    is_wrong, measures = run.wrong_claims, data.task.problem.measures
+    is_wrong, measures = run.wrong_claims, comparison.task.problem.measures
     error_texts: list[str] = []
-    for is_position, unit in ((True, find_length_unit(data)), (False, "rad")):
+    for is_position, unit in ((True, find_length_unit(comparison)), (False, "rad")):
         columns = [i for i, measure in enumerate(measures) if (measure.kind == POSITION) == is_position]
         residuals = run.errors[is_wrong][:, columns]
         if columns and np.isfinite(residuals).any():
@@ -126,26 +128,26 @@ def _describe_claimed(method: MethodMetrics, data: ComparisonData) -> str:
     return f"{method.name} claims wrongly: it says that it met {wrong_text} that it did not; {error_sentence}."
 
 
-def _describe_limits(data: ComparisonData) -> str:
+def _describe_limits(comparison: ComparisonData) -> str:
     parts = [
         f"{method.name} by up to {method.violation:.3g}"
-        for method in data.compared
+        for method in comparison.compared
         if method.violation > _MAX_VIOLATION
     ]
     if parts:
         return f"Over all sets of targets, limits are left by {join_words(parts)} [rad, file units]."
-    return f"No answer leaves a limit by more than {_MAX_VIOLATION:g}." if data.compared else ""
+    return f"No answer leaves a limit by more than {_MAX_VIOLATION:g}." if comparison.compared else ""
 
 
-def _describe_unanswered(data: ComparisonData) -> str:
-    runs = [(method.name, method.main) for method in data.compared if method.main is not None]
+def _describe_unanswered(comparison: ComparisonData) -> str:
+    runs = [(method.name, method.main) for method in comparison.compared if method.main is not None]
     missing = [(name, int((~np.isfinite(run.q).all(axis=1)).sum())) for name, run in runs]
     parts = [f"{name} for {format_count(count, 'target')}" for name, count in missing if count]
     return f"No answer came from {join_words(parts)}." if parts else ""
 
 
-def _describe_slow(data: ComparisonData) -> str:
-    runs = [(method.name, method.main) for method in data.compared if method.main is not None]
+def _describe_slow(comparison: ComparisonData) -> str:
+    runs = [(method.name, method.main) for method in comparison.compared if method.main is not None]
     parts = [f"{name} {len(run)}" for name, run in runs if len(run) < run.target_count]
     return f"Slow methods got the first targets only: {join_words(parts)}." if parts else ""
 
@@ -175,10 +177,10 @@ _METHODOLOGY = (
 )
 
 
-def format_method_list(data: ComparisonData) -> str:
+def format_method_list(comparison: ComparisonData) -> str:
     """List the methods with non-default options. Other libraries are listed separately."""
-    poise_items = [_format_list_item(method) for method in data.methods if method.family != "peer"]
-    peer_items = [_format_list_item(method) for method in data.methods if method.family == "peer"]
+    poise_items = [_format_list_item(method) for method in comparison.methods if method.family != "peer"]
+    peer_items = [_format_list_item(method) for method in comparison.methods if method.family == "peer"]
     parts = [f"<ul>{''.join(poise_items)}</ul>"] if poise_items else []
     parts += [f"<h3>Other libraries and their settings</h3><ul>{''.join(peer_items)}</ul>"] if peer_items else []
     return "".join(parts)
@@ -190,19 +192,19 @@ def _format_list_item(method: MethodMetrics) -> str:
     return f"<li><b>{escape(method.name)}</b>: {escape(method.text)}{options_text}</li>"
 
 
-def format_methodology(data: ComparisonData) -> str:
+def format_methodology(comparison: ComparisonData) -> str:
     """Describe the methodology and the sets of targets."""
     set_items = "".join(
         f"<li><b>{escape(target_set.name)}</b> ({len(target_set):,} targets): {escape(target_set.text)}</li>"
-        for target_set in data.task.sets.values()
+        for target_set in comparison.task.sets.values()
     )
     fact_items = "".join(f"<li>{escape(fact)}</li>" for fact in _METHODOLOGY)
     return f"<ul>{fact_items}</ul><h3>Sets of targets</h3><ul>{set_items}</ul>"
 
 
-def format_repeat_code(data: ComparisonData) -> str:
+def format_repeat_code(comparison: ComparisonData) -> str:
     """Format the code for repeating the comparison."""
-    task, goal = data.task, data.task.goal
+    task, goal = comparison.task, comparison.task.goal
     target_texts = ["(0, 0, 0)"] * (not isinstance(goal, Orientation)) + ["(1, 0, 0, 0)"] * (
         not isinstance(goal, Position)
     )
@@ -210,9 +212,11 @@ def format_repeat_code(data: ComparisonData) -> str:
     goal_options = "" if goal.root is None else f", root={goal.root!r}"
     offset = getattr(goal, "offset", (0.0, 0.0, 0.0))
     goal_options += f", offset={tuple(map(float, offset))}" if any(offset) else ""
-    name = find_effort_name(data)
+    name = find_effort_name(comparison)
     effort = f'effort="{name}", ' if " " not in name else ""
-    method_names = dict.fromkeys(method.name.partition("(")[0] for method in data.methods if method.family != "peer")
+    method_names = dict.fromkeys(
+        method.name.partition("(")[0] for method in comparison.methods if method.family != "peer"
+    )
     solver_names = [name for name in method_names if name in solvers.names()]
     compare_options = "" if set(solver_names) == set(solvers.names()) else f", solvers={solver_names}"
     compare_options += ', targets="path"' if task.main.name == "path" else ""
@@ -221,7 +225,7 @@ def format_repeat_code(data: ComparisonData) -> str:
         f"rig = poise.load({task.name or 'FILE'!r})",
         f"goal = poise.{type(goal).__name__}({goal.joint!r}, {target}{goal_options})",
         f"found = poise.compare(rig.rest, goal{compare_options},",
-        f"                      {tolerances}, {effort}seed={read_seed(data)})",
+        f"                      {tolerances}, {effort}seed={read_seed(comparison)})",
         'found.save("report.html")',
     ]
     advice = (
@@ -261,25 +265,25 @@ _RANK_TEXTS = {
 }
 
 
-def format_tables(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+def format_tables(comparison: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     """Format a table for each group of columns."""
     grouped_keys = {key for keys in COLUMN_GROUPS.values() for key in keys}
-    other_keys = tuple(column.key for column in data.columns if column.key not in grouped_keys)
+    other_keys = tuple(column.key for column in comparison.columns if column.key not in grouped_keys)
     groups = COLUMN_GROUPS | ({"More": other_keys} if other_keys else {})
     parts: list[str] = []
     for title, keys in groups.items():
-        columns = [column for column in data.columns if column.key in keys]
+        columns = [column for column in comparison.columns if column.key in keys]
         if columns and styles:
-            parts.append(_format_group(title, columns, data, styles))
+            parts.append(_format_group(title, columns, comparison, styles))
     return f'<div class="tables">{"".join(parts)}</div>'
 
 
-def format_legend(data: ComparisonData) -> str:
+def format_legend(comparison: ComparisonData) -> str:
     """Format the meaning of each column, for print."""
-    unit = find_length_unit(data)
+    unit = find_length_unit(comparison)
     items = [
         f"<li><b>{escape(format_heading(column, unit))}</b>: {escape(column.description)}</li>"
-        for column in data.columns
+        for column in comparison.columns
     ]
     rank_items = "".join(
         f"<li><b>rank, {escape(key)}</b>: {escape(rank_text)}</li>" for key, rank_text in _RANK_TEXTS.items()
@@ -287,8 +291,10 @@ def format_legend(data: ComparisonData) -> str:
     return f"<h3>What the columns mean</h3><ul class='muted columns'>{''.join(items)}{rank_items}</ul>"
 
 
-def _format_group(title: str, columns: Sequence[Column], data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
-    unit = find_length_unit(data)
+def _format_group(
+    title: str, columns: Sequence[Column], comparison: ComparisonData, styles: Sequence[MethodStyle]
+) -> str:
+    unit = find_length_unit(comparison)
     rank_keys = [key for key, _ in _RANK_COLUMNS.get(title, ())]
     heading_cells = "".join(
         f'<th class="n" title="{escape(_RANK_TEXTS[key])}">{rank_heading}</th>'
@@ -299,7 +305,7 @@ def _format_group(title: str, columns: Sequence[Column], data: ComparisonData, s
         unit_html = f"<br><small>[{escape(unit_text)}</small>" if unit_text else ""
         heading_cells += f'<th class="n" title="{escape(column.description)}">{escape(name)}{unit_html}</th>'
     lines = [f"<caption>{escape(title)}</caption><thead><tr><th>method</th>{heading_cells}</tr></thead><tbody>"]
-    eligible = _select_eligible(data.compared)
+    eligible = _select_eligible(comparison.compared)
     best = {column.key: _find_best(column, eligible) for column in columns}
     for style in styles:
         cells = "".join(f'<td class="n rank">{_format_rank(style.method, key)}</td>' for key in rank_keys)
@@ -344,13 +350,13 @@ def _find_best(column: Column, eligible: Sequence[MethodMetrics]) -> str | None:
     return choose_best(value_by_text, key=lambda text: value_by_text[text])
 
 
-def format_refused(data: ComparisonData) -> str:
+def format_refused(comparison: ComparisonData) -> str:
     """Format a row for each refusal, with its reason."""
-    if not data.refused:
+    if not comparison.refused:
         return ""
     lines = [
         f"<tr><th>{format_breakable(method.name)}</th><td>{escape(method.refused or '')}</td></tr>"
-        for method in data.refused
+        for method in comparison.refused
     ]
     return (
         "<h3>Do not take this task</h3><table><thead><tr><th>method</th><th>why</th></tr></thead>"
@@ -358,7 +364,7 @@ def format_refused(data: ComparisonData) -> str:
     )
 
 
-def format_support(data: ComparisonData) -> str:
+def format_support(comparison: ComparisonData) -> str:
     """Format the capabilities of each method.
 
     They cover goals, joints, limits and modes; solvers of Poise declare theirs.
@@ -371,7 +377,7 @@ def format_support(data: ComparisonData) -> str:
     )
     group_cells = "".join(f'<th colspan="{len(names)}" class="edge">{title}</th>' for title, names in groups)
     lines = [f"<thead><tr><td></td>{group_cells}</tr><tr><th>method</th>{ability_cells}</tr></thead><tbody>"]
-    for method in data.methods:
+    for method in comparison.methods:
         abilities = method.does
         cells = "".join(
             _format_mark(abilities.get(name), is_first=i == 0) for _, names in groups for i, name in enumerate(names)

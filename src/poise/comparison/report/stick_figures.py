@@ -65,9 +65,9 @@ class _PictureScene(NamedTuple):
     target_rotation: Floats | None
 
 
-def draw_stick_figures(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+def draw_stick_figures(comparison: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     """Draw three rows of stick figures."""
-    task, runs = data.task, [(style, style.method.main) for style in styles]
+    task, runs = comparison.task, [(style, style.method.main) for style in styles]
     drawn_runs = [(style, run) for style, run in runs if run is not None and len(run)]
     if not drawn_runs or not task.joints:
         return "<p>There are no poses to show.</p>"
@@ -79,7 +79,7 @@ def draw_stick_figures(data: ComparisonData, styles: Sequence[MethodStyle]) -> s
         method_poses = [_MethodPose(style, run, _make_pose(task, run.q[target_index])) for style, run in drawn_runs]
         parts += [
             f"<h3>{title} (number {target_index + 1})</h3>",
-            _draw_methods(task, method_poses, target_index, find_length_unit(data)),
+            _draw_methods(task, method_poses, target_index, find_length_unit(comparison)),
         ]
     return "".join(parts)
 

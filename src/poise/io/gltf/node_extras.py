@@ -88,56 +88,56 @@ def read_node_extras(nodes: list[Json], names: dict[int, str], notes: NoteCollec
     return extras_by_node
 
 
-def _parse_node_extras(data: Json, node_count: int) -> NodeExtras:
-    kind = _KINDS_BY_NAME.get(require_string(data["kind"])) if "kind" in data else None
-    euler_order = require_string(data.get("order", ""))
-    axis = require_vector(data["axis"]) if "axis" in data else None
-    if ("kind" in data and kind is None) or (euler_order and euler_order not in _EULER_ORDERS):
+def _parse_node_extras(content: Json, node_count: int) -> NodeExtras:
+    kind = _KINDS_BY_NAME.get(require_string(content["kind"])) if "kind" in content else None
+    euler_order = require_string(content.get("order", ""))
+    axis = require_vector(content["axis"]) if "axis" in content else None
+    if ("kind" in content and kind is None) or (euler_order and euler_order not in _EULER_ORDERS):
         raise MalformedExtrasError
     if (kind in (Kind.HINGE, Kind.SLIDE)) != (axis is not None) or axis == [0.0, 0.0, 0.0]:
         raise MalformedExtrasError
     return NodeExtras(
         kind,
         euler_order,
-        _parse_rest(require_object(data["rest"])) if "rest" in data else None,
-        _parse_limit(require_object(data["limit"])) if "limit" in data else None,
+        _parse_rest(require_object(content["rest"])) if "rest" in content else None,
+        _parse_limit(require_object(content["limit"])) if "limit" in content else None,
         axis,
-        require_number(data["value"]) if "value" in data else None,
-        _parse_coupling(require_object(data["coupling"]), node_count) if "coupling" in data else None,
+        require_number(content["value"]) if "value" in content else None,
+        _parse_coupling(require_object(content["coupling"]), node_count) if "coupling" in content else None,
     )
 
 
-def _parse_rest(data: Json) -> NodeRest:
-    x, y, z, w = require_numbers(data.get("rotation", [0, 0, 0, 1]), 4)
-    q = data.get("q")
+def _parse_rest(content: Json) -> NodeRest:
+    x, y, z, w = require_numbers(content.get("rotation", [0, 0, 0, 1]), 4)
+    q = content.get("q")
     return NodeRest(
-        np.array(require_vector(data.get("translation", [0, 0, 0]))),
+        np.array(require_vector(content.get("translation", [0, 0, 0]))),
         normalise_quaternions(np.array([[w, x, y, z]]))[0],
-        np.array(require_vector(data["scale"])) if "scale" in data else None,
+        np.array(require_vector(content["scale"])) if "scale" in content else None,
         None if q is None else require_numbers(q, len(cast("list[Any]", q)) if isinstance(q, list) else -1),
     )
 
 
-def _parse_limit(data: Json) -> Limit:
-    soft = require_number(data.get("soft", 0.0))
-    if "order" in data:
-        x, y, z = (_parse_range(data.get(letter, [None, None])) for letter in "xyz")
-        return EulerBox(require_string(data["order"]), x=x, y=y, z=z, source="extras", soft=soft)
-    axis = _parse_axis(data, "axis")
-    if "swing" in data:
-        swing = cast("list[Any]", data["swing"]) if isinstance(data["swing"], list) else []
+def _parse_limit(content: Json) -> Limit:
+    soft = require_number(content.get("soft", 0.0))
+    if "order" in content:
+        x, y, z = (_parse_range(content.get(letter, [None, None])) for letter in "xyz")
+        return EulerBox(require_string(content["order"]), x=x, y=y, z=z, source="extras", soft=soft)
+    axis = _parse_axis(content, "axis")
+    if "swing" in content:
+        swing = cast("list[Any]", content["swing"]) if isinstance(content["swing"], list) else []
         if axis is None or len(swing) != 2:  # noqa: PLR2004
             raise MalformedExtrasError
         swing_ranges = (_parse_range(swing[0]), _parse_range(swing[1]))
         return SwingTwist(
             axis,
             swing_ranges,
-            _parse_range(data.get("twist", [None, None])),
-            _parse_axis(data, "across"),
+            _parse_range(content.get("twist", [None, None])),
+            _parse_axis(content, "across"),
             "extras",
             soft,
         )
-    low, high = _parse_range(data.get("range"))
+    low, high = _parse_range(content.get("range"))
     return Range(low, high, axis, "extras", soft)
 
 
@@ -149,35 +149,35 @@ def _parse_range(value: Any) -> tuple[float, float]:
     return -math.inf if low is None else require_number(low), math.inf if high is None else require_number(high)
 
 
-def _parse_axis(data: Json, key: str) -> tuple[float, float, float] | None:
-    if key not in data:
+def _parse_axis(content: Json, key: str) -> tuple[float, float, float] | None:
+    if key not in content:
         return None
-    x, y, z = require_vector(data[key])
+    x, y, z = require_vector(content[key])
     return (x, y, z)
 
 
-def _parse_coupling(data: Json, node_count: int) -> Coupling:
-    leader = data.get("node")
+def _parse_coupling(content: Json, node_count: int) -> Coupling:
+    leader = content.get("node")
     if type(leader) is not int or not 0 <= leader < node_count:
         raise MalformedExtrasError
-    return Coupling(leader, require_number(data.get("ratio", 1.0)), require_number(data.get("offset", 0.0)))
+    return Coupling(leader, require_number(content.get("ratio", 1.0)), require_number(content.get("offset", 0.0)))
 
 
 def format_limit(limit: Limit) -> Json:
     """Format a limit. An infinite end is null."""
     if isinstance(limit, EulerBox):
-        data: Json = {"order": limit.order} | {letter: _format_range(getattr(limit, letter)) for letter in "xyz"}
+        content: Json = {"order": limit.order} | {letter: _format_range(getattr(limit, letter)) for letter in "xyz"}
     elif isinstance(limit, SwingTwist):
-        data = {
+        content = {
             "axis": list(limit.axis),
             "swing": [list(side) for side in limit.sides],
             "twist": _format_range(limit.twist),
         }
-        data |= {} if limit.across is None else {"across": list(limit.across)}
+        content |= {} if limit.across is None else {"across": list(limit.across)}
     else:
-        data = {"range": _format_range((limit.low, limit.high))}
-        data |= {} if limit.axis is None else {"axis": list(limit.axis)}
-    return data | ({"soft": limit.soft} if limit.soft else {})
+        content = {"range": _format_range((limit.low, limit.high))}
+        content |= {} if limit.axis is None else {"axis": list(limit.axis)}
+    return content | ({"soft": limit.soft} if limit.soft else {})
 
 
 def _format_range(ends: tuple[float, float]) -> list[float | None]:

@@ -225,9 +225,9 @@ def build_skeleton(
 
 def _build_axes(count: int, extras: dict[int, NodeExtras]) -> Floats:
     axes = np.zeros((count, 3))
-    for row, entry in extras.items():
-        if entry.axis is not None:
-            axes[row] = entry.axis
+    for row, joint_extras in extras.items():
+        if joint_extras.axis is not None:
+            axes[row] = joint_extras.axis
     return axes
 
 
@@ -262,13 +262,13 @@ def _build_couplings(
     """Build couplings to leaders with one number of their own. Others are ignored with a note."""
     couplings: list[Coupling | None] = [None] * len(kinds)
     scalar_kinds = (Kind.HINGE, Kind.SLIDE)
-    for row, entry in extras.items():
-        if entry.coupling is None:
+    for row, joint_extras in extras.items():
+        if joint_extras.coupling is None:
             continue
-        leader = nodes.rows[entry.coupling.leader]
+        leader = nodes.rows[joint_extras.coupling.leader]
         is_valid_leader = leader in extras and extras[leader].coupling is None and kinds[leader] in scalar_kinds
         if is_valid_leader and kinds[row] in scalar_kinds:
-            couplings[row] = entry.coupling._replace(leader=leader)
+            couplings[row] = joint_extras.coupling._replace(leader=leader)
         else:
             notes.add("a coupling in extras.poise has no valid leader and was ignored", nodes.names[row])
     return couplings
@@ -288,7 +288,7 @@ def _build_rest_transforms(nodes: NodeTree, kinds: np.ndarray, extras: dict[int,
 
 
 def _list_rests(extras: dict[int, NodeExtras]) -> list[tuple[int, NodeRest]]:
-    return [(row, entry.rest) for row, entry in extras.items() if entry.rest is not None]
+    return [(row, joint_extras.rest) for row, joint_extras in extras.items() if joint_extras.rest is not None]
 
 
 def _build_rest_q(skeleton: Skeleton, nodes: NodeTree, extras: dict[int, NodeExtras]) -> Floats:
@@ -321,15 +321,15 @@ def _apply_stored_rest(skeleton: Skeleton, rest_q: Floats, extras: dict[int, Nod
 def _apply_limits(skeleton: Skeleton, extras: dict[int, NodeExtras], notes: NoteCollector) -> Skeleton:
     """Apply the limits to joints of fitting kinds."""
     limits: dict[str, Limit | None] = {}
-    for row, entry in extras.items():
-        if entry.limit is None:
+    for row, joint_extras in extras.items():
+        if joint_extras.limit is None:
             continue
         is_ball = skeleton.kinds[row] in (Kind.BALL, Kind.FREE)
-        is_ball_limit = not isinstance(entry.limit, Range) or entry.limit.axis is not None
+        is_ball_limit = not isinstance(joint_extras.limit, Range) or joint_extras.limit.axis is not None
         if skeleton.kinds[row] == Kind.FIXED or is_ball != is_ball_limit:
             notes.add("a limit in extras.poise does not fit its joint and was ignored", skeleton.names[row])
         else:
-            limits[skeleton.names[row]] = entry.limit
+            limits[skeleton.names[row]] = joint_extras.limit
     try:
         return skeleton.with_limits(limits)
     except InputError as error:
@@ -374,14 +374,14 @@ def compute_joint_values(skeleton: Skeleton, row: int, local_rotations: Floats, 
     return (translations - rest_transform[:3]) @ rotations.rotate(rest_transform[3:], axis)
 
 
-def _prefer_stored_value(skeleton: Skeleton, row: int, value: float, entry: NodeExtras | None) -> float:
+def _prefer_stored_value(skeleton: Skeleton, row: int, value: float, joint_extras: NodeExtras | None) -> float:
     """Prefer the stored value if the node still shows it. The stored value has the full turns and all digits."""
-    if entry is None or entry.joint_value is None:
+    if joint_extras is None or joint_extras.joint_value is None:
         return value
-    difference = entry.joint_value - value
+    difference = joint_extras.joint_value - value
     if skeleton.kinds[row] == Kind.HINGE:
         difference = math.remainder(difference, 2 * math.pi)
-    return entry.joint_value if abs(difference) <= _MAX_VALUE_CHANGE * max(1.0, abs(value)) else value
+    return joint_extras.joint_value if abs(difference) <= _MAX_VALUE_CHANGE * max(1.0, abs(value)) else value
 
 
 def _find_translations(skeleton: Skeleton, nodes: NodeTree, q: Floats) -> Floats | None:
