@@ -252,7 +252,7 @@ class TestInbox:
 
     def test_waking(self):
         box = Inbox()
-        box.wake()
+        box.interrupt_take()
         assert box.take(None) == []  # returns although nothing is there
         taken = []
         waiting = threading.Thread(target=lambda: taken.append(box.take(None)))

@@ -110,8 +110,8 @@ class TestState:
     def test_chains_say_every_field(self):
         chain = everything().chains[0]
         (first, *_) = reported(everything())["chains"]
-        fields = set(TargetedChain.__dataclass_fields__) - {"stays_on_ground"}
-        assert set(first) == fields | {"ground", "joints"}  # the page's key of stays_on_ground
+        fields = set(TargetedChain.__dataclass_fields__) - {"name", "stays_on_ground"}
+        assert set(first) == fields | {"id", "ground", "joints"}  # the page's keys of name and stays_on_ground
         assert first["joints"] == ["LeftArm", "LeftForeArm", "LeftHand"]
         assert first["position"] == list(chain.position)
 
