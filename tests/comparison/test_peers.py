@@ -125,8 +125,8 @@ class Scores:
     def _judged(self, start, goal, values, place, close):
         world = start.with_q(self.arm.values_to_q(values)).world[goal.joint].matrices
         turned = np.linalg.norm(world[:3, :3] - place[:3, :3]) / np.sqrt(2)  # 2 sin(angle / 2)
-        near = np.linalg.norm(world[:3, 3] - place[:3, 3]) <= close[0]
-        return bool(near and (isinstance(goal, Position) or turned <= close[1]))
+        near = np.linalg.norm(world[:3, 3] - place[:3, 3]) <= close.distance
+        return bool(near and (isinstance(goal, Position) or turned <= close.angle))
 
     @property
     def share(self):

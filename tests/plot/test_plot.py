@@ -109,7 +109,7 @@ def test_rows_above_the_first_joint_are_left_out_but_not_a_robots_base():
 def test_control_bones_are_faint_and_limbs_are_not(data):
     rig = poise.load(data / "glb" / "knight_kaykit.glb")
     skeleton = rig.skeleton
-    faint = scene_layout._find_helper_bones(
+    faint = scene_layout._find_control_bones(
         skeleton, rig.rest.world.positions, scene_layout._find_drawn_joints(skeleton)
     )
     names = {name for name, pale in zip(skeleton.names, faint, strict=True) if pale}
