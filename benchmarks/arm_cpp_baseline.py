@@ -189,7 +189,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
     world = case.start.with_q(q).world[case.tip]
     goal = poise.Place(case.tip, world.positions, world.rotations)
     targets, options = case.problem.compute_kernel_targets(goal.rows()), LevenbergMarquardt().arm_options
-    numbers = pack_arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
+    numbers = pack_arm_settings(arm, case.problem.plan.kernel_unit_in_world, Tolerance(TOLERANCE, TOLERANCE), options)
     packed, m = pack_for_u(case.problem, arm, numbers), arm.link_count
     found, work = np.zeros((count, m + ARM_RESULT_ROW)), np.zeros(count * (ARM_WORKSPACE_PER_TARGET + 2 * m))
     solve = kernels.arm_targets.solve_targets8 if w == 8 else kernels.arm_targets.solve_targets4

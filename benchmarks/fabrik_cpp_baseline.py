@@ -85,7 +85,7 @@ def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callabl
     problem, chain = result.problem, find_chain(result.problem)
     k, m = len(wanted), len(chain.joint_rows)
     points = np.ascontiguousarray(chain.pack_targets(problem, wanted)[:, :3])
-    given = points, np.array([tolerance / chain.unit, SWEEPS, 0.0, 0.0])
+    given = points, np.array([tolerance / chain.kernel_unit_in_world, SWEEPS, 0.0, 0.0])
     x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
     no_trace = np.zeros((0, m, 4)), np.zeros(0)
     packed = (

@@ -98,11 +98,12 @@ def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
     arm = engine.arm
     # Packed for the lanes of this processor; a thread of the GPU reads one seed after the other.
     poses = arm.seed_tips.reshape(-1, 7, find_simd_width()).transpose(0, 2, 1).ravel()
-    settings = pack_arm_settings(arm, problem.plan.unit, prepared.tolerance, engine.options)
+    settings = pack_arm_settings(arm, problem.plan.kernel_unit_in_world, prepared.tolerance, engine.options)
     return {
         "links": arm.links, "seeds": arm.seeds, "poses": poses, "settings": settings,
         "starts": np.ascontiguousarray(problem.start_u), "ranges": arm.links[:-1, 7:9],
-        "unit": np.array(problem.plan.unit), "columns": np.array([node.q_start for node in problem.plan.layout.nodes]),
+        "unit": np.array(problem.plan.kernel_unit_in_world),
+        "columns": np.array([node.q_start for node in problem.plan.layout.nodes]),
     }  # fmt: skip
 
 
@@ -123,7 +124,7 @@ def pack_tree(prepared: Any) -> dict[str, np.ndarray]:
         "row_ranges": row_ranges, "starts": np.ascontiguousarray(problem.start_u), "seeds": engine.restart_draws,
         "near_u": np.zeros(plan.layout.nu), "near_on": np.zeros(len(dofs)), "limits": np.zeros((len(nodes), LIMIT_ROW)),
         "settings": engines._pack_tree_settings(engine.options, has_preference=False), "ranges": dofs[:, :2],  # noqa: SLF001
-        "work": np.array(size // MAX_LANES), "unit": np.array(plan.unit),
+        "work": np.array(size // MAX_LANES), "unit": np.array(plan.kernel_unit_in_world),
         "columns": np.array([numbers[dof].q_start for dof in sorted(numbers)]),
     }  # fmt: skip
 

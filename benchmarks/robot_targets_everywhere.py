@@ -244,7 +244,7 @@ def cost(result: poise.Result) -> Floats:
     plan, errors = result.problem.plan, result.errors
     parts = [
         errors[..., :1],
-        2 * np.sin(errors[..., 1:] / 2) * plan.unit * plan.effectors[1:, 7] / plan.effectors[0, 7],
+        2 * np.sin(errors[..., 1:] / 2) * plan.kernel_unit_in_world * plan.effectors[1:, 7] / plan.effectors[0, 7],
     ]
     return np.linalg.norm(np.concatenate(parts, axis=-1), axis=-1)
 

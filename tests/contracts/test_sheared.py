@@ -15,8 +15,8 @@ from poise.io import samples
 from poise.maths import rotations
 from poise.problem import goals
 from poise.problem.feasibility import find_unreachable
+from poise.problem.frame_packing import split_similarity
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.tree_packing import split_similarity
 from poise.solvers.base import answer_refinement
 from poise.solvers.base.answer_refinement import refine_by_lm
 from tests.command_line import run

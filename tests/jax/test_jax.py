@@ -169,7 +169,9 @@ class TestResidual:
         problem = Problem(rest(s), goals)
         distance, *angles = problem.compute_errors(q[None], problem.build_targets(goals, 1))[0]
         lengths = np.linalg.norm(np.reshape(poise.jax.residual(rest(s), goals)(q), (-1, 3)), axis=1)
-        assert lengths == pytest.approx([2 * distance / problem.plan.unit_size, *(2 * np.sin(np.array(angles) / 2))])
+        assert lengths == pytest.approx(
+            [2 * distance / problem.plan.kernel_unit_in_base, *(2 * np.sin(np.array(angles) / 2))]
+        )
 
     def test_opposite_directions_and_half_turns(self):
         s = straight_chain(2)
@@ -183,7 +185,7 @@ class TestResidual:
         goal = Position("tip", np.zeros((5, 3)))
         left = poise.jax.residual(rest(s), goal)
         found = left(s.rest_q, np.ones((5, 3)) * [[1], [2], [3], [4], [5]])
-        np.testing.assert_allclose(found[2] - found[1], np.ones(3) / Problem(rest(s), (goal,)).plan.unit_size)
+        np.testing.assert_allclose(found[2] - found[1], np.ones(3) / Problem(rest(s), (goal,)).plan.kernel_unit_in_base)
         with pytest.raises(poise.InputError, match="give targets"):
             left(s.rest_q)
         with pytest.raises(poise.InputError, match="targets have 3 numbers"):

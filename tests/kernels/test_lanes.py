@@ -211,7 +211,9 @@ def arm_cases():
     problem = poise.prepare(pose, goal).problem
     solver = poise.LevenbergMarquardt(restarts=8)
     arm = find_arm(problem)
-    options = pack_arm_settings(arm, problem.plan.unit, problem.complete_tolerance(None, None), solver.arm_options)
+    options = pack_arm_settings(
+        arm, problem.plan.kernel_unit_in_world, problem.complete_tolerance(None, None), solver.arm_options
+    )
     targets = problem.compute_kernel_targets(goal.rows())
     places = np.ascontiguousarray(np.moveaxis(arm.seed_tips.reshape(-1, 7, find_simd_width()), 1, 2)).reshape(-1, 7)
     out = []

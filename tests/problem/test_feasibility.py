@@ -175,7 +175,9 @@ def test_what_a_pose_reaches_is_never_out_of_reach(seed):
         if goal.root != root and root is not None:
             continue  # without a root fewer joints may move
         problem = Problem(start, (goal,))
-        found = find_unreachable(problem, goal.rows(), Tolerance(1e-9 * max(problem.plan.unit, 1.0), 1e-9))
+        found = find_unreachable(
+            problem, goal.rows(), Tolerance(1e-9 * max(problem.plan.kernel_unit_in_world, 1.0), 1e-9)
+        )
         np.testing.assert_array_equal(found, 0)
         for solver in (CCD(iterations=0), LevenbergMarquardt(iterations=0)):
             try:

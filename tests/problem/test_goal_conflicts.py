@@ -34,7 +34,7 @@ def test_what_one_pose_meets_is_no_contradiction(seed):
     try:
         problem = Problem(poses[0], tuple(goals))
         targets = problem.build_target_rows([goal.rows() for goal in goals], ())
-        loose = Tolerance(1e-6 * max(problem.plan.unit, 1.0), 1e-6)
+        loose = Tolerance(1e-6 * max(problem.plan.kernel_unit_in_world, 1.0), 1e-6)
         found = number_conflicts(problem, poses[1].q[None], targets, loose)
     except poise.UnsupportedError:
         return  # a scale of zero

@@ -146,7 +146,7 @@ def test_coupled_scaled_and_free_joints_are_packed_as_the_judge_measures(seed):
         return
     plan, last = result.problem.plan, result.trace.errors[-1]
     distance, angle = result.errors
-    wanted = math.hypot(distance / plan.unit, 2 * math.sin(angle / 2))
+    wanted = math.hypot(distance / plan.kernel_unit_in_world, 2 * math.sin(angle / 2))
     if result.iterations:
         lowest = min(result.trace.errors)
         assert wanted == pytest.approx(last if result.reached else lowest, rel=1e-6, abs=1e-9)

@@ -390,7 +390,7 @@ class TestSeveral:
         found = problem.solved("fabrik", 0, trace=True)
         world = poise.Pose(problem.start.skeleton, found.trace.q).world
         left = [world[goal.joint].positions - goal.rows()[0] for goal in problem.goals]
-        want = np.linalg.norm(np.concatenate(left, axis=-1), axis=-1) / found.problem.plan.unit
+        want = np.linalg.norm(np.concatenate(left, axis=-1), axis=-1) / found.problem.plan.kernel_unit_in_world
         np.testing.assert_allclose(found.trace.errors, want, atol=1e-9)
 
     def test_it_keeps_what_was_tried(self):

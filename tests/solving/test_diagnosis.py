@@ -176,7 +176,7 @@ class TestTurns:
         s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3, limits=[Range(-3, 3)] * 3)
         turn = Rotation.from_rotvec([0, 0.4, 2.0])
         goal = Place("tip", [1, 1, 0.2], np.roll(turn.as_quat(), 1))
-        unit = poise.solve(rest(s), goal).problem.plan.unit_size
+        unit = poise.solve(rest(s), goal).problem.plan.kernel_unit_in_base
 
         def residual(q):
             m = tip_of(s, q)

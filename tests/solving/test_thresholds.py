@@ -161,7 +161,7 @@ def test_out_of_reach_is_a_tolerance_beyond_the_longest_and_inside_the_shortest(
 def test_a_reach_is_a_sum_of_lengths_to_rounding():
     longest = Problem(rest(two_bones(2.0, 1.0, 1)), (Position("tip", [0, 1, 0]),))
     _, most, _ = longest.plan.term_reaches[0]
-    assert (most * longest.plan.unit / 3.0 - 1.0) / 1e-12 == pytest.approx(1.0, abs=1e-3)
+    assert (most * longest.plan.kernel_unit_in_world / 3.0 - 1.0) / 1e-12 == pytest.approx(1.0, abs=1e-3)
 
 
 # --- limited ---------------------------------------------------------------------------------------------------------

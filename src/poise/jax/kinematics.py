@@ -19,9 +19,9 @@ from poise.maths.rotations import rotation_part
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.dof_layout import AIM, BALANCE, DIRECTION, POLE, POSITION, ROTATION, TARGET_SIZES, Measure
+from poise.problem.goal_fields import get_goal_point, get_pointing_axis, get_residual_weight
 from poise.problem.goals import AnyGoal, Goals
 from poise.problem.problem import Problem
-from poise.problem.tree_packing import read_axis, read_offset, read_weight
 
 # --- Quaternions and vectors for JAX, with finite gradients everywhere -----------------------------------------------
 #
@@ -492,7 +492,7 @@ def residual(pose: Pose, goals: Goals) -> Callable[..., Array]:
         (names.index(pose.skeleton.names[measure.row]), measure, goal, _read_axis(pose, measure, goal))
         for measure, goal in ((measure, problem.goals[measure.goal_index]) for measure in problem.measures)
     ]
-    compute_frames, rig_size = forward(pose.skeleton, names, pose=pose), problem.plan.unit_size
+    compute_frames, rig_size = forward(pose.skeleton, names, pose=pose), problem.plan.kernel_unit_in_base
     target_width = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
     default_targets = None if any(goal.shape for goal in goal_list) else problem.build_targets(goal_list, 1)[0]
 
@@ -526,7 +526,7 @@ def residual(pose: Pose, goals: Goals) -> Callable[..., Array]:
 
 def _read_axis(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
     """Return the local axis (3,) of a direction or aim. Zero for other measures."""
-    return np.array(read_axis(pose.skeleton, goal)) if measure.kind in (DIRECTION, AIM) else np.zeros(3)
+    return np.array(get_pointing_axis(pose.skeleton, goal)) if measure.kind in (DIRECTION, AIM) else np.zeros(3)
 
 
 def _compute_goal_rows(
@@ -541,7 +541,7 @@ def _compute_goal_rows(
     """Compute the weighted residual (..., 3) of one measure. It belongs to joint i of the frames."""
     target = targets[..., measure.target_column : measure.target_column + TARGET_SIZES[measure.kind]]
     affine, rotation = frames.affine[..., frame_index, :, :], to_quat(frames.rotations[..., frame_index, :])
-    point = to_vec(affine[..., :3] @ jnp.asarray(read_offset(goal), affine.dtype) + affine[..., 3])
+    point = to_vec(affine[..., :3] @ jnp.asarray(get_goal_point(goal), affine.dtype) + affine[..., 3])
     if measure.kind == POSITION:
         weighted_error = scale(sub(to_vec(target), point), 1.0 / rig_size)
     elif measure.kind == ROTATION:
@@ -552,4 +552,4 @@ def _compute_goal_rows(
         weighted_error = direction_error(
             unit_direction(direction, point, axis) if measure.kind == AIM else direction, axis
         )
-    return stack(weighted_error) * read_weight(goal, measure.kind)
+    return stack(weighted_error) * get_residual_weight(goal, measure.kind)

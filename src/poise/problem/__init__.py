@@ -1,7 +1,7 @@
 """Goals, problems, and their packed arrays for the kernels.
 
 `goals/` holds one class per goal. `problem.py` joins goals and start poses to a Problem; `dof_layout.py` lists the
-degrees of freedom, `tree_packing.py` and `plan.py` pack them as arrays. `chain.py`, `arm_packing.py` and
+degrees of freedom, `frame_packing.py` and `plan.py` pack them as arrays. `chain.py`, `arm_packing.py` and
 `two_bone_limb.py` pack the special cases of chains, serial arms and two-bone limbs. `goal_errors.py` measures errors
 by forward kinematics, `residuals.py` computes Jacobians, `reach_bounds.py` bounds the reach of goals, and
 `feasibility.py` finds targets out of reach, conflicts of goals and open loops.

@@ -174,9 +174,19 @@ def _pack_arm_arrays(
     max_errors: Floats,
 ) -> ArmArrays:
     plan, no_values = problem.plan, np.empty(0)
-    unit = np.array([plan.base_scale * plan.unit_size])
+    signed_kernel_unit = np.array([plan.signed_kernel_unit])
     path_arrays = (no_values, no_values) if paths is None else (paths.table, paths.measure_rows)
-    arrays = [arm.links, arm.seeds, arm.seed_tips, settings, unit, arm.value_scales, ranges, *path_arrays, max_errors]
+    arrays = [
+        arm.links,
+        arm.seeds,
+        arm.seed_tips,
+        settings,
+        signed_kernel_unit,
+        arm.value_scales,
+        ranges,
+        *path_arrays,
+        max_errors,
+    ]
     padded_sizes = [-(-array.size // 8) * 8 for array in arrays]
     packed_arm = allocate_aligned(sum(padded_sizes))
     offsets = np.cumsum([0, *padded_sizes[:-1]])

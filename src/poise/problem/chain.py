@@ -28,9 +28,9 @@ from poise.kernels.layout import (
 )
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.problem.dof_layout import FIXED, HINGE, POSITION, ROTATION, SLIDE, Node
+from poise.problem.frame_packing import read_coupling
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.tree_packing import read_coupling
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 _TERM_KIND_NAMES = ("position", "rotation", "direction")  # names for messages, by kind of term
@@ -80,9 +80,9 @@ class Chain:
         return not self.weights[1:].any()
 
     @property
-    def unit(self) -> float:
-        """World units in one kernel unit."""
-        return self.plan.unit
+    def kernel_unit_in_world(self) -> float:
+        """Length of one kernel unit [world units]."""
+        return self.plan.kernel_unit_in_world
 
     def pack_targets(self, problem: Problem, world_targets: Floats) -> Floats:
         """Convert world targets (k, W) into kernel targets (k, 10)."""
@@ -114,7 +114,7 @@ class Chain:
 
     def convert_tolerance(self, tolerance: Tolerance) -> tuple[float, float]:
         """Convert the tolerance into kernel units. Returns a distance and 2 sin(angle / 2)."""
-        return tolerance.distance / self.unit, 2.0 * math.sin(0.5 * min(tolerance.angle, math.pi))
+        return tolerance.distance / self.kernel_unit_in_world, 2.0 * math.sin(0.5 * min(tolerance.angle, math.pi))
 
 
 def find_chain(problem: Problem, solver_name: str = "") -> Chain:

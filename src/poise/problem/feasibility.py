@@ -15,10 +15,11 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.angular_errors import measure_direction_error, measure_rotation_error
 from poise.problem.dof_layout import BALL, DIRECTION, POSITION, ROTATION, TARGET_SIZES, Measure
+from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
 from poise.problem.goal_errors import WorldTransforms
+from poise.problem.goal_fields import get_goal_point
 from poise.problem.plan import TERM_TARGET_START, Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, read_offset
 from poise.runtime.result_cache import get_or_compute
 
 
@@ -52,7 +53,7 @@ def find_unreachable(problem: Problem, targets: Floats, tolerance: Tolerance) ->
 
     Positions are counted from 1 in the order of the terms; 0 is none.
     """
-    slack = tolerance.distance / problem.plan.unit
+    slack = tolerance.distance / problem.plan.kernel_unit_in_world
     first_unreachable = np.zeros(len(targets), dtype=np.int64)
     for position_number, reach in enumerate(compute_reaches(problem, targets), start=1):
         is_outside = (reach.distance > reach.max_reach + slack) | (reach.distance < reach.min_reach - slack)
@@ -74,7 +75,10 @@ def find_overextended(problem: Problem, targets: Floats, tolerance: Tolerance) -
     ):
         return None
     _, max_reach, origin = plan.term_reaches[0]
-    max_distance, kernel_targets = max_reach + tolerance.distance / plan.unit, problem.compute_kernel_targets(targets)
+    max_distance, kernel_targets = (
+        max_reach + tolerance.distance / plan.kernel_unit_in_world,
+        problem.compute_kernel_targets(targets),
+    )
     if len(kernel_targets) == 1:  # Python floats: arrays would take a tenth of a 40 us solve
         x, y, z = kernel_targets[0, :3].tolist()
         a, b, c = origin.tolist()
@@ -111,10 +115,9 @@ def pull_inside_reach(problem: Problem, targets: Floats) -> Floats:
         distance = np.sqrt((offset**2).sum(axis=-1, keepdims=True))
         new_distance = np.clip(distance, min(min_distance, max_distance), max_distance)
         kernel_points = origin + offset * (new_distance / np.maximum(distance, 1e-300))
-        unit = plan.base_scale * plan.unit_size
-        world_points = (base_transforms[:, :, :3] * (unit * kernel_points)[:, None]).sum(axis=-1) + base_transforms[
-            :, :, 3
-        ]
+        world_points = (base_transforms[:, :, :3] * (plan.signed_kernel_unit * kernel_points)[:, None]).sum(
+            axis=-1
+        ) + base_transforms[:, :, 3]
         pulled_targets[:, term.target_column : term.target_column + 3] = np.where(
             distance > 0.0, world_points, targets[:, term.target_column : term.target_column + 3]
         )
@@ -200,7 +203,7 @@ def _bound_distance(problem: Problem, i: int, j: int) -> tuple[float, float]:
     """Bound the distance [file units] of two points by bone lengths."""
     plan, (first, second) = problem.plan, (problem.measures[i], problem.measures[j])
     goals = problem.goals[first.goal_index], problem.goals[second.goal_index]
-    if first.row == second.row and read_offset(goals[0]) == read_offset(goals[1]):
+    if first.row == second.row and get_goal_point(goals[0]) == get_goal_point(goals[1]):
         return 0.0, 0.0
     if plan.length_error > EXPORTER_LENGTH_ERROR:
         return 0.0, np.inf
@@ -208,7 +211,7 @@ def _bound_distance(problem: Problem, i: int, j: int) -> tuple[float, float]:
         next(n for n, term in enumerate(plan.layout.terms) if _is_term_of(term, m)) for m in (first, second)
     ]
     min_distance, max_distance = plan.reach_bounds.bound_distance(*term_indices)
-    return min_distance * plan.unit, max_distance * plan.unit
+    return min_distance * plan.kernel_unit_in_world, max_distance * plan.kernel_unit_in_world
 
 
 def _is_term_of(term: object, measure: Measure) -> bool:

@@ -23,9 +23,9 @@ from poise.model.mass import MassShares
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import angular_errors, dof_layout
+from poise.problem.goal_fields import get_goal_point, get_pointing_axis
 from poise.problem.goals import AnyGoal, Balance, Pole
 from poise.problem.plan import Plan
-from poise.problem.tree_packing import read_axis, read_offset
 from poise.runtime.result_cache import get_or_compute
 
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
@@ -210,9 +210,9 @@ def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure
     for packed_row, measure in zip(measure_rows, measures, strict=True):
         goal = goals[measure.goal_index]
         packed_row[layout.MEASURE_KIND], packed_row[layout.MEASURE_TARGET_START] = measure.kind, measure.target_column
-        packed_row[layout.MEASURE_POINT :] = read_offset(goal)
+        packed_row[layout.MEASURE_POINT :] = get_goal_point(goal)
         if measure.kind in (dof_layout.DIRECTION, dof_layout.AIM):
-            packed_row[layout.MEASURE_VECTOR : layout.MEASURE_POINT] = read_axis(skeleton, goal)
+            packed_row[layout.MEASURE_VECTOR : layout.MEASURE_POINT] = get_pointing_axis(skeleton, goal)
         elif isinstance(goal, Pole):
             packed_row[layout.MEASURE_VECTOR : layout.MEASURE_VECTOR + 2] = [
                 len(skeleton.list_path(joint)) for joint in measure.limb_rows
@@ -365,12 +365,12 @@ class WorldTransforms:
 
     def compute_point(self, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
         """Compute the point (k, 3) of a position or an aim."""
-        affine, offset = self[measure.row].affine, read_offset(goal)
+        affine, offset = self[measure.row].affine, get_goal_point(goal)
         return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
 
     def compute_axis(self, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
         """Compute the axis (k, 3) of a direction or an aim."""
-        return rotations.rotate(self[measure.row].rotations, np.array(read_axis(self._pose.skeleton, goal)))
+        return rotations.rotate(self[measure.row].rotations, np.array(get_pointing_axis(self._pose.skeleton, goal)))
 
     def compute_desired_direction(self, measure: dof_layout.Measure, goal: AnyGoal, target: Floats) -> Floats:
         """Compute the desired direction (k, 3) of a direction or aim.

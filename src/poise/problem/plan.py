@@ -33,9 +33,9 @@ from poise.model.limits import Range, is_soft
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
+from poise.problem.frame_packing import pack_tree_frames
 from poise.problem.goals import AnyGoal, Near
 from poise.problem.reach_bounds import ReachBounds
-from poise.problem.tree_packing import pack_tree_frames
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 TERM_TARGET_START = 3  # column of `Plan.term_table`: first number of a term in a kernel target
@@ -137,7 +137,7 @@ def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout)
         layout.measures,
         tree_frames.frames,
         tree_frames.effectors,
-        tree_frames.unit_size,
+        tree_frames.kernel_unit,
         tree_frames.base_scale,
         tree_frames.length_error,
     )
@@ -157,12 +157,12 @@ class CoordinateMap(NamedTuple):
 class Plan:
     """Moving joints of a set of goals, packed for the kernels. n nodes, t terms.
 
-    measures      measured quantities: the columns of the errors
-    frames        (1, n, 9)  see kernels/problem_arrays.py
-    effectors          (t, 15)    see kernels/problem_arrays.py; without the tolerances
-    unit_size     file units in one kernel unit: a power of two
-    base_scale    scale factor of the base row
-    length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
+    measures             measured quantities: the columns of the errors
+    frames               (1, n, 9)  see kernels/problem_arrays.py
+    effectors            (t, 15)    see kernels/problem_arrays.py; without the tolerances
+    kernel_unit_in_base  length of one kernel unit below the base's scale [file units]: a power of two
+    base_scale           scale factor of the base row
+    length_error         largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
 
     skeleton: Skeleton
@@ -170,7 +170,7 @@ class Plan:
     measures: tuple[dof_layout.Measure, ...]
     frames: Floats
     effectors: Floats
-    unit_size: float
+    kernel_unit_in_base: float
     base_scale: float
     length_error: float
 
@@ -183,9 +183,14 @@ class Plan:
         return self.length_error > 0.0
 
     @cached_property
-    def unit(self) -> float:
-        """World units in one kernel unit."""
-        return abs(self.base_scale) * self.unit_size
+    def kernel_unit_in_world(self) -> float:
+        """Length of one kernel unit [world units]."""
+        return abs(self.signed_kernel_unit)
+
+    @cached_property
+    def signed_kernel_unit(self) -> float:
+        """Length of one kernel unit [world units]. It is negative where the base is mirrored."""
+        return self.base_scale * self.kernel_unit_in_base
 
     @cached_property
     def scale_divisors(self) -> Floats:
@@ -310,7 +315,9 @@ class Plan:
     def max_reach(self) -> float:
         """Longest reach of all positions [file units]. It is 0 where no reach is finite."""
         position_terms = [i for i, term in enumerate(self.layout.terms) if term.kind == dof_layout.POSITION]
-        longest = max((self.reach_bounds.compute_max_reach(i) * self.unit for i in position_terms), default=0.0)
+        longest = max(
+            (self.reach_bounds.compute_max_reach(i) * self.kernel_unit_in_world for i in position_terms), default=0.0
+        )
         return longest if longest < np.inf else 0.0
 
     # --- q and u -------------------------------------------------------------------------------------------------

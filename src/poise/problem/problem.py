@@ -27,10 +27,10 @@ from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout, goal_errors
+from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.plan import Plan, build_goal_key, build_plan, collect_plan_inputs, get_layout
 from poise.problem.pose_preference import PosePreference, broadcast_goals, build_preference, find_preferred_shape
-from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
@@ -213,9 +213,8 @@ class Problem:
 
     def write_kernel_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
         """Write kernel targets into the columns of `out` named by `terms`. See kernels/kernel_coordinates.py."""
-        signed_unit = self.plan.base_scale * self.plan.unit_size
         kernels.kernel_coordinates.convert_targets(
-            prepare_for_kernel(rows), self.rigid_base_transforms, signed_unit, terms, out
+            prepare_for_kernel(rows), self.rigid_base_transforms, self.plan.signed_kernel_unit, terms, out
         )
 
     @cached_property

@@ -13,7 +13,7 @@ from poise.kernels.layout import FRAME_OFFSET, FRAME_RATIO, FRAME_ROTATION
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.problem import dof_layout
-from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR
+from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
 
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths

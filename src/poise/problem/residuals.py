@@ -21,10 +21,10 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 from poise.problem import dof_layout
 from poise.problem.goal_errors import WorldTransforms, compute_balance_jacobian, compute_goal_point
+from poise.problem.goal_fields import get_goal_point, get_residual_weight
 from poise.problem.goals import AnyGoal, Balance, LookAt
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
-from poise.problem.tree_packing import read_offset, read_weight
 from poise.runtime.result_cache import get_or_compute
 
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
@@ -96,7 +96,7 @@ def compute_residual(
     for measure in problem.measures:
         compute_rows = _compute_balance_rows if measure.kind == dof_layout.BALANCE else _compute_joint_rows
         rows, error = compute_rows(problem, pose, measure, targets)
-        weight = read_weight(problem.goals[measure.goal_index], measure.kind) if is_weighted else 1.0
+        weight = get_residual_weight(problem.goals[measure.goal_index], measure.kind) if is_weighted else 1.0
         jacobian_blocks.append(rows * weight)
         errors.append(error * weight)
     return np.concatenate(jacobian_blocks, axis=1), np.concatenate(errors, axis=1)
@@ -109,11 +109,13 @@ def _compute_joint_rows(
     plan, joint_name, goal = problem.plan, problem.skeleton.names[measure.row], problem.goals[measure.goal_index]
     needs_angular = measure.kind not in (dof_layout.POSITION, dof_layout.POLE)
     jacobian = _select_plan_columns(
-        plan, _compute_jacobian(pose, joint_name, read_offset(goal), needs_angular=needs_angular)
+        plan, _compute_jacobian(pose, joint_name, get_goal_point(goal), needs_angular=needs_angular)
     )
     target = targets[:, measure.target_column : measure.target_column + dof_layout.TARGET_SIZES[measure.kind]]
     if measure.kind == dof_layout.POSITION:
-        return jacobian[:, :3] / plan.unit_size, (target - compute_goal_point(pose, measure, goal)) / plan.unit_size
+        return jacobian[:, :3] / plan.kernel_unit_in_base, (
+            target - compute_goal_point(pose, measure, goal)
+        ) / plan.kernel_unit_in_base
     if measure.kind == dof_layout.POLE:
         limb = [problem.skeleton.names[row] for row in (*measure.limb_rows, measure.row)]
         velocities = [
@@ -137,7 +139,7 @@ def _compute_balance_rows(
         for row in measured_rows
     }
     jacobian, error = compute_balance_jacobian(plan, pose, goal, origin_jacobians)
-    return jacobian / plan.unit_size, error / plan.unit_size
+    return jacobian / plan.kernel_unit_in_base, error / plan.kernel_unit_in_base
 
 
 def _compute_jacobian(

@@ -19,8 +19,8 @@ from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Bools, Floats, Ints, check_real
 from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.feasibility import find_unreachable
+from poise.problem.goal_fields import get_residual_weight
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.tree_packing import read_weight
 from poise.solvers.base import interface
 from poise.solvers.base.random_starts import DRAWS_PER_JOINT, draw_random_starts
 
@@ -147,7 +147,7 @@ class Anneal:
             {int(skeleton.q_start[row]): row for row in moving_indices}.values()
         )  # coupled joints share a number
         draws = np.random.default_rng((self.seed, attempt)).random((len(joint_indices), DRAWS_PER_JOINT))
-        unbounded_length = problem.plan.unit
+        unbounded_length = problem.plan.kernel_unit_in_world
         start_q = draw_random_starts(
             skeleton, q, joint_indices, self.share(attempt), draws, unbounded_length=unbounded_length,
             has_translation=problem.free_root
@@ -172,10 +172,11 @@ def _measure_costs(
     used.
     """
     errors = problem.compute_errors(answer.q, targets)
-    rig_size = problem.plan.unit_size
+    rig_size = problem.plan.kernel_unit_in_base
     goals, measures = problem.goals, problem.measures
     error_weights = [
-        read_weight(goals[m.goal_index], m.kind) / (rig_size if m.kind in LENGTH_KINDS else 1.0) for m in measures
+        get_residual_weight(goals[m.goal_index], m.kind) / (rig_size if m.kind in LENGTH_KINDS else 1.0)
+        for m in measures
     ]
     costs = np.sqrt(((errors * np.array(error_weights)) ** 2).sum(axis=-1))
     return costs, answer.met if problem.plan.is_sheared else problem.is_met(errors, tolerance)

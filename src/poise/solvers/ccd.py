@@ -169,7 +169,7 @@ class CCD:
         trace = None
         if request.trace:
             trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1
-            error_scale = chain.unit if chain.is_point_only else math.sqrt(chain.weights.max())
+            error_scale = chain.kernel_unit_in_world if chain.is_point_only else math.sqrt(chain.weights.max())
             trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, is_trace=True)
             trace = Trace(trace_error[:trace_count] * error_scale, trace_q)
         q = chain.motions_to_q(problem, x, kernel_counts[:, COUNT_JOINT_STEPS] > 0)

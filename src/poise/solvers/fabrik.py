@@ -145,7 +145,7 @@ class FABRIK:
         if request.trace:
             trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1
             trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, is_trace=True)
-            trace = Trace(trace_error[:trace_count] * chain.unit, trace_q)
+            trace = Trace(trace_error[:trace_count] * chain.kernel_unit_in_world, trace_q)
         q = chain.motions_to_q(problem, x, kernel_counts[:, COUNT_JOINT_STEPS] > 0)
         return Answer(
             q, errors <= options[0], kernel_counts[:, COUNT_ITERATIONS], kernel_counts[:, COUNT_JOINT_STEPS], trace
@@ -161,7 +161,7 @@ class FABRIK:
         has_limits = bool(chain.limits.any() or (chain.link_kinds != BALL).any())
         solve_kernel = kernels.fabrik.solve_limited if has_limits else kernels.fabrik.solve
         packed_chain = (chain.link_kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.effector_point)
-        max_distance = tolerance.distance / chain.unit
+        max_distance = tolerance.distance / chain.kernel_unit_in_world
         return (
             solve_kernel,
             packed_chain,
@@ -177,7 +177,7 @@ class FABRIK:
         u, kernel_counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
         max_trace_rows = max_sweeps + 1 if request.trace else 0
         trace_u, trace_error = np.zeros((max_trace_rows, nu)), np.zeros(max_trace_rows)
-        max_distance = tolerance.distance / plan.unit * lm_engine.KERNEL_TOLERANCE_RATIO
+        max_distance = tolerance.distance / plan.kernel_unit_in_world * lm_engine.KERNEL_TOLERANCE_RATIO
         kernels.fabrik_tree.solve(
             plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.effectors, *branches,
             np.ascontiguousarray(problem.start_u), kernel_targets, np.array([max_distance, max_sweeps, self.finish]),

@@ -82,7 +82,7 @@ def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tol
         return None  # the kernel always iterates
     if (len(error_paths.q_columns) + 7) * find_simd_width() > ARM_WORKSPACE_SIZE:
         return None
-    kernel_settings = pack_arm_settings(arm, plan.unit, tolerance, solver.arm_options)
+    kernel_settings = pack_arm_settings(arm, plan.kernel_unit_in_world, tolerance, solver.arm_options)
     packed_arrays = pack_arm_arrays(problem, arm, kernel_settings, error_paths, problem.compute_max_errors(tolerance))
     kernel = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
     base_transforms = problem.rigid_base_transforms if _is_base_fixed(plan) else None

@@ -30,10 +30,10 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.chain import Chain, find_chain
 from poise.problem.dof_layout import DOF_COUNTS, SLIDE, TARGET_SIZES
 from poise.problem.feasibility import find_unreachable, number_conflicts
+from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
 from poise.problem.goals import Near
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
-from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, Status
 from poise.solvers.base.lm_engine import LmOptions
@@ -152,7 +152,7 @@ def _remove_restraints(solver: Any, names: tuple[str, ...]) -> Any:
 def _remove_limits(problem: Problem) -> Problem:
     """Copy the problem without limits and without Near."""
     start, skeleton, plan = problem.start, problem.skeleton, problem.plan
-    margin = _SLIDE_MARGIN_REACHES * (plan.max_reach or plan.unit_size)
+    margin = _SLIDE_MARGIN_REACHES * (plan.max_reach or plan.kernel_unit_in_base)
     unlimited_skeleton = get_or_compute(
         skeleton, "without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin)
     )
@@ -446,7 +446,7 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
     ranges = np.stack([low, high], axis=1)
     slide_dofs = [node.dof_start for node in plan.layout.nodes if node.kind == SLIDE]
     is_at_low, is_at_high = _find_values_at_ends(
-        joint_values, ranges, np.where(np.isin(np.arange(len(low)), slide_dofs), plan.unit_size, 1.0)
+        joint_values, ranges, np.where(np.isin(np.arange(len(low)), slide_dofs), plan.kernel_unit_in_base, 1.0)
     )
     is_at_limit = (is_at_low | is_at_high) & (u_columns >= 0)
     is_blocked = is_at_limit & ((is_at_low & (gradient < 0)) | (is_at_high & (gradient > 0)))
@@ -497,7 +497,7 @@ def _probe_joints(chain: Chain, problem: Problem, q: Floats, targets: Floats) ->
     joint_values = x[:, :, 0]
     is_at_limit = np.logical_or(
         *_find_values_at_ends(
-            joint_values, chain.ranges, np.where(chain.link_kinds == SLIDE, chain.plan.unit_size, 1.0)
+            joint_values, chain.ranges, np.where(chain.link_kinds == SLIDE, chain.plan.kernel_unit_in_base, 1.0)
         )
     )
     can_help = errors_by_joint[:, :, 1] < (1 - _STATIONARY_SHARE) * errors_by_joint[:, :, 0]

@@ -104,7 +104,7 @@ def _measure_joint_motion(problem: Problem, q: Floats, previous_q: Floats) -> Fl
     """
     plan = problem.plan
     nodes = dict.fromkeys(node._replace(row=0, parent=0) for node in plan.layout.nodes if node.kind != FIXED)
-    motion_scales = np.array([1.0 / plan.unit_size if node.kind == SLIDE else 1.0 for node in nodes])
+    motion_scales = np.array([1.0 / plan.kernel_unit_in_base if node.kind == SLIDE else 1.0 for node in nodes])
     return plan.compute_differences(plan.q_to_u(q), plan.q_to_u(previous_q)) * motion_scales
 
 

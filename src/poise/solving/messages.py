@@ -221,7 +221,12 @@ def _format_reach_excess(outcome: SolveOutcome) -> str:
     problem, target = outcome.problem, outcome.target
     reach_number = int(feasibility.find_unreachable(problem, target, outcome.tolerance)[0])
     reach = feasibility.compute_reaches(problem, target)[max(reach_number - 1, 0)]
-    skeleton, unit, min_reach, max_reach = problem.skeleton, problem.plan.unit, reach.min_reach, reach.max_reach
+    skeleton, unit, min_reach, max_reach = (
+        problem.skeleton,
+        problem.plan.kernel_unit_in_world,
+        reach.min_reach,
+        reach.max_reach,
+    )
     term = problem.plan.layout.terms[reach.term_index]
     label = f"the target of {skeleton.names[term.row]!r}" if len(problem.goals) > 1 else "the target"
     target_distance = float(reach.distance[0])
@@ -240,7 +245,9 @@ def _suggest_unit(outcome: SolveOutcome, column: int, reach_number: int) -> str:
     reach = feasibility.compute_reaches(problem, target)[max(reach_number - 1, 0)]
     if not reach.max_reach:  # a joint that cannot move has no size for comparison
         return ""
-    distance_ratio = float(np.linalg.norm(target[0, column : column + 3])) / (reach.max_reach * problem.plan.unit)
+    distance_ratio = float(np.linalg.norm(target[0, column : column + 3])) / (
+        reach.max_reach * problem.plan.kernel_unit_in_world
+    )
     for unit, factor in _list_other_units(metres_per_unit):
         if not (distance_ratio > _MIN_WRONG_UNIT_RATIO if factor < 1.0 else distance_ratio < _MAX_WRONG_UNIT_RATIO):
             continue

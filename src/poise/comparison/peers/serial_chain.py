@@ -25,9 +25,9 @@ from poise.model.limit_bounds import clamp_angles
 from poise.model.limits import EulerBox, Range, SwingTwist, is_soft
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
+from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, build_fixed_maps, compose, split_similarity
 from poise.problem.goals import Place, Position
 from poise.problem.problem import Problem
-from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, build_fixed_transforms, compose, split_similarity
 
 _DEFAULT_HINGE_RANGE_RAD = 4 * np.pi  # [rad] default range of a hinge with one limit, for formats that need two
 _DEFAULT_SLIDE_RANGE = 1e3  # arm units: the same for a slide
@@ -272,7 +272,7 @@ class _ChainBuilder:
 
     def __init__(self, start: Pose, moving_rows: list[int]) -> None:
         self.start, self.moving_rows = start, set(moving_rows)
-        before, after = build_fixed_transforms(start, self.moving_rows)
+        before, after = build_fixed_maps(start, self.moving_rows)
         self.transforms_before, self.transforms_after = before[0], after[0]
         parent = int(start.skeleton.parents[moving_rows[0]])
         self.world = start.world.affine[parent] if parent >= 0 else np.eye(3, 4)

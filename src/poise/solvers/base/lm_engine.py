@@ -213,7 +213,9 @@ class ArmEngine:
         plan, arm = self.problem.plan, self.arm
 
         def build_arrays() -> ArmArrays:
-            return pack_for_u(self.problem, arm, pack_arm_settings(arm, plan.unit, self.tolerance, options))
+            return pack_for_u(
+                self.problem, arm, pack_arm_settings(arm, plan.kernel_unit_in_world, self.tolerance, options)
+            )
 
         return get_or_compute(plan, "arm in u", (self.tolerance, options), build_arrays)
 
@@ -383,7 +385,9 @@ def build_effectors(plan: Plan, tolerance: Tolerance) -> Floats:
         effectors = plan.effectors.copy()
         for i, term in enumerate(plan.layout.terms):
             if term.kind == POSITION:
-                effectors[i, EFFECTOR_TOLERANCE2] = (tolerance.distance / plan.unit * KERNEL_TOLERANCE_RATIO) ** 2
+                effectors[i, EFFECTOR_TOLERANCE2] = (
+                    tolerance.distance / plan.kernel_unit_in_world * KERNEL_TOLERANCE_RATIO
+                ) ** 2
             else:
                 effectors[i, EFFECTOR_TOLERANCE2] = (
                     2 * math.sin(min(tolerance.angle, math.pi) / 2) * KERNEL_TOLERANCE_RATIO
@@ -403,7 +407,7 @@ def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
     def scale_dofs() -> Floats:
         dofs = plan.layout.dofs.copy()
         for dof_start in {node.dof_start for node in plan.layout.nodes if node.kind == SLIDE}:
-            dofs[dof_start, DOF_WEIGHT] *= plan.unit_size**2
+            dofs[dof_start, DOF_WEIGHT] *= plan.kernel_unit_in_base**2
         joint_weights = compute_joint_weights(plan.skeleton, stiffness)
         leader_nodes = {node.dof_start: node for node in reversed(plan.layout.nodes) if node.kind != FIXED}
         for node in leader_nodes.values():
@@ -430,7 +434,7 @@ def build_trace(problem: Problem, squared_errors: Floats, u: Floats) -> Trace:
     """Build a trace from squared errors (t,) and u (t, nu). For a single position the errors are distances."""
     plan, terms = problem.plan, problem.plan.layout.terms
     is_single_position = len(terms) == 1 and terms[0].kind == POSITION
-    scale = plan.unit / float(plan.effectors[0, EFFECTOR_WEIGHT]) if is_single_position else 1.0
+    scale = plan.kernel_unit_in_world / float(plan.effectors[0, EFFECTOR_WEIGHT]) if is_single_position else 1.0
     return Trace(np.sqrt(squared_errors) * scale, problem.compute_q(u, np.arange(len(u)) > 0, traced=True))
 
 

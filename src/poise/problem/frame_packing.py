@@ -1,6 +1,7 @@
-"""Conversion of the moving joints of a skeleton to rigid frames.
+"""Packing of the rigid frames and effectors of a tree.
 
-Fixed joints are folded into the frames. Lengths are in units of the tree's size, and scale is taken out.
+The moving joints of a skeleton become rigid frames for the kernels, and the measured points and axes of its goals
+become effectors. Fixed joints are folded into the frames. Lengths are in kernel units, and scale is taken out.
 
 A joint's linear part is s R, a rotation times one factor (negative: mirrored); offsets further out are multiplied by
 the factors before them. Rotating the joint keeps distances only then. Non-uniform scale is replaced by the nearest map
@@ -37,6 +38,8 @@ from poise.model.limits import find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
+from poise.problem.goal_fields import get_goal_point, get_pointing_axis, get_residual_weight
+from poise.problem.goal_interface import ORIGIN
 from poise.problem.goals import AnyGoal, LookAt
 from poise.runtime.result_cache import get_or_compute
 
@@ -45,7 +48,7 @@ _SIMILARITY_TOLERANCE = 1e-9  # largest deviation of M M^T / s^2 from the identi
 _MIN_SCALE_RATIO = 1e-6  # smallest ratio of singular values; below it a scale counts as zero
 
 
-class Transform(NamedTuple):
+class RigidTransform(NamedTuple):
     """Rigid transforms with offset (k, 3) and rotation (k, 4). `scale` (k,) is the accumulated scale above them."""
 
     offset: Floats
@@ -53,13 +56,18 @@ class Transform(NamedTuple):
     scale: Floats
 
 
-def build_fixed_transforms(
-    start: Pose, moving_rows: set[int], translating_rows: Iterable[int] = ()
-) -> tuple[Floats, Floats]:
+class FixedMaps(NamedTuple):
+    """Affine maps (k, n, 3, 4) of all joints, before and after their motion."""
+
+    before: Floats
+    after: Floats
+
+
+def build_fixed_maps(start: Pose, moving_rows: set[int], translating_rows: Iterable[int] = ()) -> FixedMaps:
     """Build the fixed maps before and after each motion.
 
-    Both are affine maps (k, n, 3, 4). The map before is A with the pose's translation; it includes the motion of a
-    fixed joint, and the translation of a free joint outside `translating_rows`. The map after is B.
+    The map before is A with the pose's translation; it includes the motion of a fixed joint, and the translation of a
+    free joint outside `translating_rows`. The map after is B.
     """
     skeleton = start.skeleton
     n = len(skeleton)
@@ -72,8 +80,7 @@ def build_fixed_transforms(
     for row in translating_rows:
         positions[:, row] = skeleton.A[row, :3]
     maps_before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
-    maps_after = np.broadcast_to(start.b_affine, maps_before.shape)
-    return maps_before, maps_after
+    return FixedMaps(maps_before, np.broadcast_to(start.b_affine, maps_before.shape))
 
 
 def compose(a: Floats, b: Floats) -> Floats:
@@ -96,31 +103,40 @@ def find_static_transform(skeleton: Skeleton, row: int) -> Floats | None:
             return None
         maps_before = np.concatenate([rotations.as_matrix(skeleton.A[rows, 3:]), skeleton.A[rows, :3, None]], axis=-1)
         world_from_row = np.eye(3, 4)
-        for a, b in zip(maps_before, skeleton.B[rows], strict=True):
-            world_from_row = compose(compose(world_from_row, a), b)
+        for map_before, map_after in zip(maps_before, skeleton.B[rows], strict=True):
+            world_from_row = compose(compose(world_from_row, map_before), map_after)
         return world_from_row[None]
 
-    return get_or_compute(skeleton, "still", row, compute_transform)
+    return get_or_compute(skeleton, "static transforms", row, compute_transform)
 
 
-def split_similarity(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, float]:
-    """Split linear maps (k, 3, 3) into signed factor and rotation.
+class Similarity(NamedTuple):
+    """Nearest similarity of linear maps: a rotation times one factor.
 
-    Also return the largest relative length error of this split. It is 0 for similarity maps. Raises UnsupportedError
-    for singular maps.
+    scale         (k,) signed factors; negative for mirrored maps
+    rotation      (k, 3, 3) rotation matrices
+    length_error  largest relative length error against the maps; 0 where they are similarities
     """
+
+    scale: Floats
+    rotation: Floats
+    length_error: float
+
+
+def split_similarity(linear: Floats, skeleton: Skeleton, row: int) -> Similarity:
+    """Split linear maps (k, 3, 3) into signed scale and rotation. Raises UnsupportedError for singular maps."""
     determinant = np.linalg.det(linear)
     scale = np.cbrt(determinant)
     if (scale == 0).any():
         raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
-    rotation = linear / scale[:, None, None]
-    shear = float(np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(initial=0.0))
-    if shear <= _SIMILARITY_TOLERANCE:
-        return scale, rotation, 0.0
-    singular_values = np.linalg.svd(rotation, compute_uv=False)
+    unit_volume_map = linear / scale[:, None, None]
+    deviation = float(np.abs(unit_volume_map @ np.swapaxes(unit_volume_map, 1, 2) - np.eye(3)).max(initial=0.0))
+    if deviation <= _SIMILARITY_TOLERANCE:
+        return Similarity(scale, unit_volume_map, 0.0)
+    singular_values = np.linalg.svd(unit_volume_map, compute_uv=False)
     if (singular_values[:, 2] < _MIN_SCALE_RATIO * singular_values[:, 0]).any():
         raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
-    return scale, rotation_part(rotation), float(np.abs(singular_values - 1.0).max())
+    return Similarity(scale, rotation_part(unit_volume_map), float(np.abs(singular_values - 1.0).max()))
 
 
 def _format_zero_scale(skeleton: Skeleton, row: int, linear: Floats) -> str:
@@ -132,7 +148,7 @@ def _format_zero_scale(skeleton: Skeleton, row: int, linear: Floats) -> str:
     )
 
 
-def compute_unit_size(*length_sets: Iterable[Floats]) -> float:
+def compute_kernel_unit(*length_sets: Iterable[Floats]) -> float:
     """Compute the kernel unit, a power of two.
 
     It is the next power above the longest offset of the first length set with any length. The file's unit must not
@@ -152,42 +168,24 @@ def compute_unit_size(*length_sets: Iterable[Floats]) -> float:
 
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-_ORIGIN = (0.0, 0.0, 0.0)
-
-
-def read_offset(goal: AnyGoal) -> tuple[float, float, float]:
-    """Return the goal's point in the frame of its joint."""
-    return getattr(goal, "offset", _ORIGIN)
-
-
-def read_weight(goal: AnyGoal, kind: int) -> float:
-    """Return the weight of one residual of a goal. A goal may weight its rotation differently from its position."""
-    return goal.weight * (getattr(goal, "rotation_weight", 1.0) if kind == dof_layout.ROTATION else 1.0)
-
-
-def read_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
-    """Return the axis of a direction or aim in joint coordinates."""
-    if isinstance(goal, LookAt):
-        return goal.sight(skeleton).axis
-    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (see JointGoal in problem/goal_interface.py)
 
 
 def _pack_effector(
-    skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[Transform], goal: AnyGoal, *, is_mirrored: bool
+    skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[RigidTransform], goal: AnyGoal, *, is_mirrored: bool
 ) -> Floats:
     """Pack a row of the effectors without the tolerance. See kernels/problem_arrays.py."""
     effector_row, transform = np.zeros(EFFECTOR_ROW), transforms[0]
     effector_row[:3], effector_row[3:7], effector_row[EFFECTOR_WEIGHT] = (
         transform.offset[0],
         transform.rotation[0],
-        read_weight(goal, term.kind),
+        get_residual_weight(goal, term.kind),
     )
     if term.kind == dof_layout.DIRECTION:
-        effector_row[:3] = rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
+        effector_row[:3] = rotations.rotate(transform.rotation[0], np.array(get_pointing_axis(skeleton, goal)))
     elif term.kind == dof_layout.AIM:
         sign = -1.0 if is_mirrored else 1.0  # kernels mirror points, not rotations
         effector_row[EFFECTOR_AXIS:EFFECTOR_IS_SHARED] = sign * rotations.rotate(
-            transform.rotation[0], np.array(read_axis(skeleton, goal))
+            transform.rotation[0], np.array(get_pointing_axis(skeleton, goal))
         )
         effector_row[EFFECTOR_IS_SHARED] = float(isinstance(goal, LookAt))
     elif term.kind == dof_layout.POLE:
@@ -203,14 +201,14 @@ class TreeFrames:
     """Rigid frames of a tree. n nodes, t terms.
 
     frames        (1, n, 9) and effectors (t, 15), without the tolerances: see kernels/problem_arrays.py
-    unit_size     file units in one kernel unit: a power of two
+    kernel_unit   one kernel unit in file units: a power of two
     base_scale    scale factor of the base row
     length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
 
     frames: Floats
     effectors: Floats
-    unit_size: float
+    kernel_unit: float
     base_scale: float
     length_error: float
 
@@ -226,7 +224,7 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
         walk.visit_row(row)
     transforms = [
         [
-            walk.compute_transform(term, term.row, read_offset(goals[term.goal_index])),
+            walk.compute_transform(term, term.row, get_goal_point(goals[term.goal_index])),
             *(walk.compute_transform(term, r) for r in reversed(term.limb_rows)),
         ]
         for term in layout.terms
@@ -235,32 +233,32 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
         *_list_bone_offsets(layout, walk.frames),
         *(transform.offset for term_transforms in transforms for transform in term_transforms),
     ]
-    unit_size = compute_unit_size(
+    kernel_unit = compute_kernel_unit(
         offsets, _list_slide_positions(skeleton, layout, walk.frames), skeleton.A[skeleton.parents >= 0, :3]
     )
     base_scale, base_length_error = _compute_base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), FRAME_ROW))
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
-        frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / unit_size
+        frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / kernel_unit
         frames[:, i, FRAME_ROTATION:FRAME_RATIO] = frame.rotation
         ratio, offset = read_coupling(skeleton, node)
-        gain = frame.scale / unit_size if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
-        frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * gain, offset * gain
+        value_scale = frame.scale / kernel_unit if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
+        frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * value_scale, offset * value_scale
     effectors = np.zeros((len(layout.terms), EFFECTOR_ROW))
     for i, (term, term_transforms) in enumerate(zip(layout.terms, transforms, strict=True)):
         scaled_transforms = [
-            Transform(transform.offset / unit_size, transform.rotation, transform.scale)
+            RigidTransform(transform.offset / kernel_unit, transform.rotation, transform.scale)
             for transform in term_transforms
         ]
         effectors[i] = _pack_effector(
             skeleton, term, scaled_transforms, goals[term.goal_index], is_mirrored=base_scale < 0.0
         )
     return TreeFrames(
-        frames, effectors, unit_size, base_scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0
+        frames, effectors, kernel_unit, base_scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0
     )
 
 
-def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[Transform]) -> list[Floats]:
+def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[RigidTransform]) -> list[Floats]:
     """List the offsets between moving joints.
 
     The distance of the first ones from the base is no measure of the limb.
@@ -269,7 +267,7 @@ def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[Transform]) -
 
 
 def _list_slide_positions(
-    skeleton: Skeleton, layout: dof_layout.Layout, frames: Sequence[Transform]
+    skeleton: Skeleton, layout: dof_layout.Layout, frames: Sequence[RigidTransform]
 ) -> Iterator[Floats]:
     """List the end positions of slides. They are the only lengths of a gantry."""
     for node, frame in zip(layout.nodes, frames, strict=True):
@@ -291,7 +289,7 @@ def _compute_base_scale(start: Pose, layout: dof_layout.Layout) -> tuple[float, 
         return 1.0, 0.0  # exact, and without a kernel
     own_scales = NO_OFFSETS if start.scales is None else LocalOffsets(None, start.scales[None])
     linear = compute_world_maps(skeleton, layout.base_row, np.array(skeleton.rest_q[None]), own_scales)[:, 0, :, :3]
-    scale, _, _ = split_similarity(linear, skeleton, layout.base_row)
+    scale = split_similarity(linear, skeleton, layout.base_row).scale
     return float(scale[0]), _compute_length_error_above(start, layout.base_row)
 
 
@@ -303,12 +301,13 @@ def _compute_length_error_above(start: Pose, base_row: int) -> float:
     """
     skeleton, rows = start.skeleton, start.skeleton.list_path(base_row)
     rotation_matrices, scales = rotations.as_matrix(skeleton.A[rows, 3:]), start.b_affine[0, rows, :, :3]
-    factor, linear_map = 1.0, np.eye(3)
+    length_ratio, linear_map = 1.0, np.eye(3)
     for row, rotation_matrix, scale in zip(rows, rotation_matrices, scales, strict=True):
         if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE):
-            factor, linear_map = factor * (1.0 + split_similarity(linear_map[None], skeleton, base_row)[2]), np.eye(3)
+            length_ratio *= 1.0 + split_similarity(linear_map[None], skeleton, base_row).length_error
+            linear_map = np.eye(3)
         linear_map = linear_map @ rotation_matrix @ scale
-    return factor * (1.0 + split_similarity(linear_map[None], skeleton, base_row)[2]) - 1.0
+    return length_ratio * (1.0 + split_similarity(linear_map[None], skeleton, base_row).length_error) - 1.0
 
 
 def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, float]:
@@ -319,11 +318,21 @@ def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, flo
     return 1.0, 0.0
 
 
-class _TreeWalk:
-    """Walk down a tree with accumulated transforms.
+class _AccumulatedMap(NamedTuple):
+    """Maps from the base to a row, up to and since the last node above it.
 
-    It carries affine maps since the last node above, and the scale and length error before that node.
+    node_from_row  (k, 3, 4) affine map of the row in the moved frame of that node
+    scale          (k,) accumulated scale of that node
+    length_error   relative length error accumulated up to that node
     """
+
+    node_from_row: Floats
+    scale: Floats
+    length_error: float
+
+
+class _TreeWalk:
+    """Walk down a tree with accumulated maps of its rows."""
 
     def __init__(self, start: Pose, layout: dof_layout.Layout) -> None:
         skeleton = start.skeleton
@@ -334,30 +343,31 @@ class _TreeWalk:
         self.nodes = layout.nodes
         moving_rows = {node.row for node in layout.nodes if node.kind != dof_layout.FIXED}
         translating_rows = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
-        self.maps_before, self.maps_after = build_fixed_transforms(start, moving_rows, translating_rows)
-        self.maps_by_row: dict[int, tuple[Floats, Floats, float]] = {
-            layout.base_row: (np.eye(3, 4)[None], np.ones(1), 0.0)
+        self.fixed_maps = build_fixed_maps(start, moving_rows, translating_rows)
+        self.maps_by_row: dict[int, _AccumulatedMap] = {
+            layout.base_row: _AccumulatedMap(np.eye(3, 4)[None], np.ones(1), 0.0)
         }
-        self.frames: list[Transform] = []
+        self.frames: list[RigidTransform] = []
         self.max_length_error = 0.0  # largest of any row
 
     def visit_row(self, row: int) -> None:
         """Accumulate the map of a row. At a node its frame is stored and the accumulation restarts."""
-        row_map, factor, length_error = self.maps_by_row[int(self.skeleton.parents[row])]
-        row_map = compose(row_map, self.maps_before[:, row])
+        node_from_row, scale, length_error = self.maps_by_row[int(self.skeleton.parents[row])]
+        node_from_row = compose(node_from_row, self.fixed_maps.before[:, row])
         for i in self.nodes_by_row.get(row, ()):
-            node = self.nodes[i]
-            scale, rotation, shear = split_similarity(row_map[..., :3], self.skeleton, row)
-            length_error = (1.0 + length_error) * (1.0 + shear) - 1.0
+            similarity = split_similarity(node_from_row[..., :3], self.skeleton, row)
+            length_error = (1.0 + length_error) * (1.0 + similarity.length_error) - 1.0
             self.max_length_error = max(self.max_length_error, length_error)
-            alignment = self._compute_alignment(node)
-            rotation_in_parent = rotations.multiply(rotations.from_matrix(rotation), alignment)
-            offset = row_map[..., 3] * factor[:, None]
-            factor = factor * scale
-            self.frames.append(Transform(offset, rotation_in_parent, factor))
+            alignment = self._compute_alignment(self.nodes[i])
+            rotation = rotations.multiply(rotations.from_matrix(similarity.rotation), alignment)
+            offset = node_from_row[..., 3] * scale[:, None]
+            scale = scale * similarity.scale
+            self.frames.append(RigidTransform(offset, rotation, scale))
             inverse_alignment = rotations.as_matrix(rotations.inverse(alignment))
-            row_map = np.concatenate([inverse_alignment, np.zeros((3, 1))], axis=1)[None]
-        self.maps_by_row[row] = compose(row_map, self.maps_after[:, row]), factor, length_error
+            node_from_row = np.concatenate([inverse_alignment, np.zeros((3, 1))], axis=1)[None]
+        self.maps_by_row[row] = _AccumulatedMap(
+            compose(node_from_row, self.fixed_maps.after[:, row]), scale, length_error
+        )
 
     def _compute_alignment(self, node: dof_layout.Node) -> Floats:
         """Return the rotation from z to a hinge or slide axis. Other nodes get the identity."""
@@ -367,16 +377,16 @@ class _TreeWalk:
         return rotations.rotation_between(_Z_AXIS, self.skeleton.axes[node.row] if axis is None else axis)
 
     def compute_transform(
-        self, term: dof_layout.Term, row: int, point: tuple[float, float, float] = _ORIGIN
-    ) -> Transform:
+        self, term: dof_layout.Term, row: int, point: tuple[float, float, float] = ORIGIN
+    ) -> RigidTransform:
         """Compute a point's transform in its node's moved frame. The rotation is set only where the term needs it.
 
         Scale does not affect a point's position; only rotations can be sheared.
         """
-        row_map, factor, length_error = self.maps_by_row[row]
-        offset = (row_map[..., :3] @ np.array(point) + row_map[..., 3]) * factor[:, None]
+        node_from_row, scale, length_error = self.maps_by_row[row]
+        offset = (node_from_row[..., :3] @ np.array(point) + node_from_row[..., 3]) * scale[:, None]
         if term.kind in (dof_layout.POSITION, dof_layout.POLE):
-            return Transform(offset, _IDENTITY[None], factor)
-        scale, rotation, shear = split_similarity(row_map[..., :3], self.skeleton, row)
-        self.max_length_error = max(self.max_length_error, (1.0 + length_error) * (1.0 + shear) - 1.0)
-        return Transform(offset, rotations.from_matrix(rotation), factor * scale)
+            return RigidTransform(offset, _IDENTITY[None], scale)
+        similarity = split_similarity(node_from_row[..., :3], self.skeleton, row)
+        self.max_length_error = max(self.max_length_error, (1.0 + length_error) * (1.0 + similarity.length_error) - 1.0)
+        return RigidTransform(offset, rotations.from_matrix(similarity.rotation), scale * similarity.scale)
