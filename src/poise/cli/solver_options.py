@@ -10,7 +10,7 @@ from poise import solvers
 from poise.errors import InputError
 from poise.model.pose import Pose
 from poise.problem.goals import Goal
-from poise.solvers.base.interface import Prefer, replace_last_stage
+from poise.solvers.base.interface import Prefer, replace_final_solver
 from poise.solvers.base.option_parsing import list_parameters, parse_options
 from poise.solving.solve import choose_solver
 
@@ -50,7 +50,7 @@ def make_solver(
     default_solver = choose_solver("auto", start, goals, prefer, free_root=free_root, natural=natural)
     for candidate_name in (default_solver.name, "levenberg_marquardt", "ccd", *solvers.names()):
         if flag_values.keys() <= _list_option_names(candidate_name):
-            return replace_last_stage(default_solver, solvers.make_solver(candidate_name, **flag_values))
+            return replace_final_solver(default_solver, solvers.make_solver(candidate_name, **flag_values))
     raise InputError(
         f"no solver has all of {_format_flags(flag_values)}; name one with --solver: {', '.join(solvers.names())}"
     )

@@ -235,7 +235,7 @@ def _get_table(skeleton: Skeleton, row: int | None, local_offsets: LocalOffsets)
         rows = list(range(len(skeleton))) if row is None else skeleton.list_path(row)
         return build_table(skeleton, rows, has_translations=has_translations, has_scales=has_scales)
 
-    return get_or_compute(skeleton, "tables", (row, has_translations, has_scales), build_rows_table)
+    return get_or_compute(skeleton, "joint tables", (row, has_translations, has_scales), build_rows_table)
 
 
 def build_table(
@@ -256,7 +256,7 @@ def _get_inverse_scales(skeleton: Skeleton, row: int, local_offsets: LocalOffset
     if local_offsets.scales is not None:
         return _compute_inverse_scales(skeleton, rows, local_offsets.scales[:, rows, None, :] * np.eye(3))
     return get_or_compute(
-        skeleton, "gains", row, lambda: _compute_inverse_scales(skeleton, rows, skeleton.B[None, rows, :, :3])
+        skeleton, "inverse scales", row, lambda: _compute_inverse_scales(skeleton, rows, skeleton.B[None, rows, :, :3])
     )
 
 

@@ -217,7 +217,7 @@ def compute_mass_shares(skeleton: Skeleton, body_masses: tuple[tuple[str, BodyMa
 
     They come from checked masses or from `masses`; the result is cached.
     """
-    return get_or_compute(skeleton, "carried", body_masses, lambda: _pack_shares(skeleton, body_masses))
+    return get_or_compute(skeleton, "carried masses", body_masses, lambda: _pack_shares(skeleton, body_masses))
 
 
 def check_masses(masses: Any) -> tuple[tuple[str, BodyMass], ...]:

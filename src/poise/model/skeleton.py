@@ -402,7 +402,7 @@ class Skeleton(JointTree):
     @property
     def without_free_root(self) -> Skeleton:
         """The skeleton without the root of `with_free_root`. It is the skeleton itself where no joint was freed."""
-        return self if self.freed is None else get_or_compute(self, "bound root", None, lambda: _remove_free_root(self))
+        return self if self.freed is None else get_or_compute(self, "fixed root", None, lambda: _remove_free_root(self))
 
     bound: ClassVar[Any] = make_property_alias("Skeleton.bound", "without_free_root")
     turn_columns: ClassVar[Any] = make_property_alias("Skeleton.turn_columns", "quaternion_columns")

@@ -123,7 +123,7 @@ def find_chain(problem: Problem, solver_name: str = "") -> Chain:
     Raises UnsupportedError for two goals of one kind and for coupled joints.
     """
     plan = problem.plan
-    refusal = get_or_compute(plan, "no chain", solver_name, lambda: _explain_refusal(problem, solver_name))
+    refusal = get_or_compute(plan, "chain refusals", solver_name, lambda: _explain_refusal(problem, solver_name))
     if refusal is not None:
         raise UnsupportedError(refusal)
     return get_or_compute(plan, "chain", None, lambda: _pack_chain(plan))

@@ -169,7 +169,7 @@ def _find_descendants(skeleton: Skeleton) -> Bools:
             mask[skeleton.list_path(row), row] = True
         return mask
 
-    return get_or_compute(skeleton, "behind", None, build_mask)
+    return get_or_compute(skeleton, "joints below", None, build_mask)
 
 
 # --- Errors of all other goals ---------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def build_error_paths(skeleton: Skeleton, goals: Sequence[AnyGoal], goal_key: Ha
     remembered with the skeleton for goals of these kinds, and hold for poses without translations and scales of their
     own.
     """
-    return get_or_compute(skeleton, "paths", goal_key, lambda: _pack_paths(skeleton, goals))
+    return get_or_compute(skeleton, "error paths", goal_key, lambda: _pack_paths(skeleton, goals))
 
 
 def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure], goals: Sequence[AnyGoal]) -> Floats:

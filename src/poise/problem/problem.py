@@ -349,7 +349,7 @@ class Problem:
     @property
     def _chain_length(self) -> float:
         """Rest length of the chain [file units]. A chain without length has the size of the character."""
-        return get_or_compute(self.skeleton, "lengths", (self.goal_key, self.free_root), self._compute_rest_length)
+        return get_or_compute(self.skeleton, "rest lengths", (self.goal_key, self.free_root), self._compute_rest_length)
 
     def _compute_rest_length(self) -> float:
         chain_length = self._rest_plan.max_reach
@@ -377,12 +377,12 @@ class Problem:
                 np.where(self.optional_columns, np.inf, max_errors) if self.has_optional_goals else np.array(max_errors)
             )
 
-        return get_or_compute(self.plan, "allowed", tolerance, build_max_errors)
+        return get_or_compute(self.plan, "maximum errors", tolerance, build_max_errors)
 
     def compute_error_bounds(self, tolerance: Tolerance) -> Floats:
         """Return the largest errors (c,) enlarged by rounding. Kernels and forward kinematics differ by that much."""
         return get_or_compute(
-            self.plan, "bounds", tolerance, lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK)
+            self.plan, "error bounds", tolerance, lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK)
         )
 
     def is_met(self, errors: Floats, tolerance: Tolerance) -> Bools:

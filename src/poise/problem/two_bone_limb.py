@@ -47,7 +47,7 @@ def find_limb(problem: Problem, middle_joint: str | None, *, keep_tip: bool) -> 
     """
     key = (problem.goal_key, problem.free_root, middle_joint, keep_tip)
     limb = get_or_compute(
-        problem.skeleton, "limb", key, lambda: _find_limb_or_refusal(problem, middle_joint, keep_tip=keep_tip)
+        problem.skeleton, "limb of a goal", key, lambda: _find_limb_or_refusal(problem, middle_joint, keep_tip=keep_tip)
     )
     if isinstance(limb, str):
         raise UnsupportedError(limb)

@@ -9,12 +9,13 @@ that accepts no uphill moves.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from poise import solvers
 from poise.calls.argument_checks import check_choice, check_count, require_keywords
+from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Bools, Floats, Ints, check_real
 from poise.problem.dof_layout import LENGTH_KINDS
@@ -92,8 +93,8 @@ class Anneal:
         """Capabilities of the inner solver, with prefer="first" only."""
         return replace(self.inner.handles, prefer=("first",))
 
-    def share(self, attempt: int) -> float:
-        """Return a restart's largest offset, as a share of each range.
+    def compute_spread(self, attempt: int) -> float:
+        """Compute a restart's largest offset, as a share of each range.
 
         Parameters
         ----------
@@ -102,6 +103,8 @@ class Anneal:
         """
         schedule_step = attempt if self.schedule == "growing" else self.restarts + 1 - attempt
         return self.spread * schedule_step / self.restarts
+
+    share: ClassVar[Any] = make_alias("Anneal.share", compute_spread)
 
     def run(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: interface.Request
@@ -149,14 +152,14 @@ class Anneal:
         draws = np.random.default_rng((self.seed, attempt)).random((len(joint_indices), DRAWS_PER_JOINT))
         unbounded_length = problem.plan.kernel_unit_in_world
         start_q = draw_random_starts(
-            skeleton, q, joint_indices, self.share(attempt), draws, unbounded_length=unbounded_length,
+            skeleton, q, joint_indices, self.compute_spread(attempt), draws, unbounded_length=unbounded_length,
             has_translation=problem.free_root
         )  # fmt: skip
         return problem.with_start(problem.make_pose(start_q))
 
 
 def _find_retry_rows(problem: Problem, targets: Floats, tolerance: Tolerance, is_met: Bools) -> Ints:
-    """Return the indices of missed targets within reach. Reach is judged by bone lengths alone."""
+    """Return the indices of missed targets within reach. Only bone lengths count."""
     missed_rows = np.flatnonzero(~is_met)
     if not len(missed_rows) or not problem.joints:
         return missed_rows[:0]
@@ -166,16 +169,16 @@ def _find_retry_rows(problem: Problem, targets: Floats, tolerance: Tolerance, is
 def _measure_costs(
     problem: Problem, answer: interface.Answer, targets: Floats, tolerance: Tolerance
 ) -> tuple[Floats, Bools]:
-    """Compute the weighted error (k,) of each pose, and success (k,). Lengths are in units of the rig's size.
+    """Compute the weighted error (k,) of each pose, and success (k,). Lengths are in kernel units.
 
     For non-uniform scale the targets are corrected later, by the caller of the solver, so the solver's own `met` is
     used.
     """
     errors = problem.compute_errors(answer.q, targets)
-    rig_size = problem.plan.kernel_unit_in_base
+    kernel_unit = problem.plan.kernel_unit_in_base
     goals, measures = problem.goals, problem.measures
     error_weights = [
-        get_residual_weight(goals[m.goal_index], m.kind) / (rig_size if m.kind in LENGTH_KINDS else 1.0)
+        get_residual_weight(goals[m.goal_index], m.kind) / (kernel_unit if m.kind in LENGTH_KINDS else 1.0)
         for m in measures
     ]
     costs = np.sqrt(((errors * np.array(error_weights)) ** 2).sum(axis=-1))

@@ -51,22 +51,22 @@ class CCD:
     Parameters
     ----------
     iterations
-        Largest number of sweeps over the chain, at most 1,000,000. Steps of the finish count as sweeps.
+        Largest number of sweeps over the chain, at most 1,000,000. Steps of the polish count as sweeps.
     order
         "base-first" unrolls the whole chain and needs few sweeps. "tip-first" is the classic order; it curls the end of
         the chain. "window" sweeps from the tip over the last joint, the last two, and so on to the base, so joints near
         the tip do first what they can do alone; one such pass is one iteration.
     finish
-        Whether damped Gauss-Newton steps of all joints at once follow a sweep that reduces the error by less than a
-        fifth, as long as they improve: coordinate methods converge slowly in narrow valleys, most near full extension.
-        Without a finish, and base first, such a sweep is followed by one from the tip; for a Position its change is
-        repeated as long as that improves (a pattern move).
+        Whether to polish: damped Gauss-Newton steps of all joints at once follow a sweep that reduces the error by less
+        than a fifth, as long as they improve. Coordinate methods converge slowly in narrow valleys, most near full
+        extension. Without a polish, and base first, such a sweep is followed by one from the tip; for a Position its
+        change is repeated as long as that improves (a pattern move).
     stiffness
         mu >= 0 for every joint, or for some by name, role or a glob of names ("*Spine*"). A rotation by phi costs
         mu (1 - cos phi) times the joint's largest possible gain, so the other joints move more. 0 is no stiffness.
     direction_joints
         Names of the joints that serve only a Direction goal, while the other joints reach: the wrist points the tool.
-        None: every joint serves every goal. With names there is no finish, which would rotate all joints for all goals.
+        None: every joint serves every goal. With names there is no polish, which would rotate all joints for all goals.
     bend
         [rad] A chain that is straight within this angle and misses its goal is bent by it first, always to the same
         side: no single joint can bring the tip of a straight chain nearer to a target on the chain's own line. 0
@@ -77,7 +77,7 @@ class CCD:
         clamp it.
     max_turn
         [rad] Largest rotation of a joint in one step (damping); inf is no bound. Below pi there are no pattern moves,
-        and with hinge="project" there is no finish.
+        and with hinge="project" there is no polish.
     restarts
         Largest number of restarts from other poses within limits, at most 1,000,000, where the sweeps stall short of a
         target within reach. The first ones begin near the start pose, later ones farther away. Their sweeps count as
@@ -89,7 +89,7 @@ class CCD:
     At most one goal each is allowed for the position, the rotation and the direction of one joint: a Position and a
     Direction, or a Place. Soft limits are refused.
 
-    Targets of a Position beyond the reach of balls without limits need no sweeps: with a finish, and without stiffness,
+    Targets of a Position beyond the reach of balls without limits need no sweeps: with a polish, and without stiffness,
     direction joints or `max_turn`, the chain is straightened towards them in closed form.
 
     Each step lowers `p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2`, or leaves it: p, o and d are the squared
@@ -185,7 +185,7 @@ class CCD:
     def _can_use_straight_line(self) -> bool:
         """Whether out-of-reach targets may be answered by a straight line.
 
-        Such an answer is where the damped steps of the finish end on a chain without limits.
+        Such an answer is where the polish ends on a chain without limits.
         """
         return self.finish and not self.stiffness and self.max_turn == math.inf and self.direction_joints is None
 
@@ -211,10 +211,10 @@ class CCD:
         )
 
     def _can_use_point_kernel(self, problem: Problem, chain: Chain) -> bool:
-        """Return whether the position-only kernel is sufficient. Its finish has no cap on rotations."""
+        """Return whether the position-only kernel is sufficient. Its polish has no maximum rotation."""
         has_plain_options = self.order != "window" and self.stiffness in (0.0, ()) and self.direction_joints is None
-        has_capped_finish = self.finish and self.max_turn < math.pi and self.hinge == "exact"
-        return _is_point_only(problem, chain) and has_plain_options and not has_capped_finish
+        has_capped_polish = self.finish and self.max_turn < math.pi and self.hinge == "exact"
+        return _is_point_only(problem, chain) and has_plain_options and not has_capped_polish
 
     def _pack_options(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> Floats:
         """Pack the options for the kernels. See `CcdPositionOptions` and `CcdGoalOptions` there."""
@@ -226,9 +226,9 @@ class CCD:
         max_distance, max_chord = chain.convert_tolerance(tolerance)
         default_restarts = 0 if self.order == "tip-first" else 8 if _is_point_only(problem, chain) else 32
         restarts = default_restarts if self.restarts is None else self.restarts
-        uses_finish = self.finish and self.direction_joints is None
+        has_polish = self.finish and self.direction_joints is None
         return np.array([
-            max_distance, self.iterations, _ORDER_CODES[self.order], self.bend, self.max_turn, restarts, uses_finish,
+            max_distance, self.iterations, _ORDER_CODES[self.order], self.bend, self.max_turn, restarts, has_polish,
             *([self.hinge == "project"] if uses_point_kernel else [max_chord, *chain.weights / chain.weights.max()]),
         ])  # fmt: skip
 

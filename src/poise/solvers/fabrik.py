@@ -52,19 +52,19 @@ class FABRIK:
     Parameters
     ----------
     iterations
-        Largest number of sweeps (forward and backward) and steps of the finish together, at most 1,000,000. With
-        several goals each restart of the finish may take half as many again.
+        Largest number of sweeps (forward and backward) and steps of the polish together, at most 1,000,000. With
+        several goals each restart of the polish may take half as many again.
     bend
         [rad] A chain that is straight within this angle and misses its goal is bent by it first, always to the same
         side: sweeps cannot bend a straight chain with the target on its own line. 0 switches it off. With several goals
         nothing is bent.
     finish
-        Whether damped Gauss-Newton steps of all joints at once take over from slow sweeps: from a sweep leaving more
-        than seven tenths of the error (a nearly extended chain needs hundreds), or after three sweeps with limits.
-        Without a finish it is the algorithm of the papers, for study.
+        Whether to polish: damped Gauss-Newton steps of all joints at once take over from slow sweeps, from a sweep
+        leaving more than seven tenths of the error (a nearly extended chain needs hundreds), or after three sweeps with
+        limits. Without a polish it is the algorithm of the papers, for study.
     restarts
         Largest number of restarts from other poses within limits, at most 1,000,000, where limits or several goals
-        stall the sweeps. Only with a finish. Their sweeps count as iterations.
+        stall the sweeps. Only with a polish. Their sweeps count as iterations.
 
     Notes
     -----
@@ -72,7 +72,7 @@ class FABRIK:
     for a target too near, the longest bone points towards it and all others point back.
 
     Balls rotate by shortest arcs from the start, in the new frame of their parent, so each bone keeps its twist. Joints
-    with a bone of zero length move in the finish only. At joints shared by several goals (hands and head of one spine)
+    with a bone of zero length move in the polish only. At joints shared by several goals (hands and head of one spine)
     the branches are averaged by the goals' weights.
 
     `FABRIK(finish=False, bend=0)` is the plain form.
@@ -171,7 +171,10 @@ class FABRIK:
     def _solve_tree(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Sweep over a tree, then polish missed targets."""
         plan = problem.plan
-        kernel_targets, branches = np.ascontiguousarray(problem.compute_kernel_targets(targets)), build_branches(plan)
+        kernel_targets, bone_arrays = (
+            np.ascontiguousarray(problem.compute_kernel_targets(targets)),
+            build_bone_arrays(plan),
+        )
         k, nu = len(kernel_targets), plan.layout.nu
         max_sweeps = (self.iterations + 1) // 2 if self.finish else self.iterations
         u, kernel_counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
@@ -179,9 +182,9 @@ class FABRIK:
         trace_u, trace_error = np.zeros((max_trace_rows, nu)), np.zeros(max_trace_rows)
         max_distance = tolerance.distance / plan.kernel_unit_in_world * lm_engine.KERNEL_TOLERANCE_RATIO
         kernels.fabrik_tree.solve(
-            plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.effectors, *branches,
-            np.ascontiguousarray(problem.start_u), kernel_targets, np.array([max_distance, max_sweeps, self.finish]),
-            u, kernel_counts,
+            plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.effectors,
+            *bone_arrays, np.ascontiguousarray(problem.start_u), kernel_targets,
+            np.array([max_distance, max_sweeps, self.finish]), u, kernel_counts,
             trace_u,
             trace_error,
         )  # fmt: skip
@@ -195,7 +198,12 @@ class FABRIK:
         is_missed = ~is_met
         if self.finish and self.iterations > max_sweeps and is_missed.any():
             options = lm_engine.LmOptions(
-                self.iterations - max_sweeps, self.restarts, _ENGINE_DAMPING, 1e-8, 16, self.iterations - max_sweeps
+                iterations=self.iterations - max_sweeps,
+                restarts=self.restarts,
+                damping=_POLISH_DAMPING,
+                min_damping=_MIN_POLISH_DAMPING,
+                candidate_count=_POLISH_CANDIDATES,
+                polish_iterations=self.iterations - max_sweeps,
             )
             engine = lm_engine.TreeEngine(problem, tolerance, options).select_rows(is_missed)
             max_trace_rows = lm_engine.count_trace_rows(problem, options) if request.trace else 0
@@ -216,32 +224,40 @@ class FABRIK:
         return Answer(problem.compute_q(u, iterations > 0), is_met, iterations, joint_updates, trace)
 
 
-_ENGINE_DAMPING = 0.04  # damping per squared error of the engine, see LevenbergMarquardt
+# Of the polish on trees; see LevenbergMarquardt
+_POLISH_DAMPING = 0.04  # damping per squared error
+_MIN_POLISH_DAMPING = 1e-8  # damping at an error of zero
+_POLISH_CANDIDATES = 16  # starts compared for each restart of an arm; trees do not use it
 
 
-class Branches(NamedTuple):
-    """Bones of each node, with weights, for kernels/fabrik_tree.py."""
+class BoneArrays(NamedTuple):
+    """Bones of each node, and weights of the goals at their ends. See `BoneTree` in kernels/fabrik_tree.py.
+
+    first_bones   (n + 1,) first bone of each node
+    bones         (b, 2) kind of the bone's end, and its node or term
+    goal_weights  (n + t,) total weight of the goals below each node; then of each term
+    """
 
     first_bones: Ints
     bones: Ints
-    branch_weights: Floats
+    goal_weights: Floats
 
 
-def build_branches(plan: Plan) -> Branches:
+def build_bone_arrays(plan: Plan) -> BoneArrays:
     """List the bones of each node of a tree. They lead to its child nodes and to its goals' tips."""
     nodes, terms = plan.layout.nodes, plan.layout.terms
     bones_by_node: list[list[tuple[int, int]]] = [[] for _ in nodes]
-    branch_weights = np.append(np.zeros(len(nodes)), plan.effectors[:, EFFECTOR_WEIGHT] ** 2)
+    goal_weights = np.append(np.zeros(len(nodes)), plan.effectors[:, EFFECTOR_WEIGHT] ** 2)
     for t, term in enumerate(terms):
         bones_by_node[term.node_index].append((TERM_END, t))
-        branch_weights[term.node_index] += branch_weights[len(nodes) + t]
+        goal_weights[term.node_index] += goal_weights[len(nodes) + t]
     for i in range(len(nodes) - 1, -1, -1):
         if nodes[i].parent >= 0:
             bones_by_node[nodes[i].parent].append((NODE_END, i))
-            branch_weights[nodes[i].parent] += branch_weights[i]
+            goal_weights[nodes[i].parent] += goal_weights[i]
     first_bones = np.cumsum([0, *(len(bones) for bones in bones_by_node)])
     packed_bones = np.array([bone for bones in bones_by_node for bone in bones], dtype=np.int64).reshape(-1, 2)
-    return Branches(first_bones, packed_bones, branch_weights)
+    return BoneArrays(first_bones, packed_bones, goal_weights)
 
 
 Solver = FABRIK

@@ -111,10 +111,10 @@ def bake(
 
 def _apply_jump_removal(result: Result, solver: solvers.Solver, start_time: float) -> Result:
     """Return the Result with jumping frames solved again."""
-    measured_frames = remove_jumps(result, solver)
-    if measured_frames is None:
+    smoothed = remove_jumps(result, solver)
+    if smoothed is None:
         return result
-    answer, errors = measured_frames
+    answer, errors = smoothed
     is_reached = result.problem.is_met(errors, result.tolerances)
     if result.problem.skeleton.loops:
         is_reached &= has_closed_loops(result.problem, answer.q, result.tolerances)

@@ -154,7 +154,7 @@ def _remove_limits(problem: Problem) -> Problem:
     start, skeleton, plan = problem.start, problem.skeleton, problem.plan
     margin = _SLIDE_MARGIN_REACHES * (plan.max_reach or plan.kernel_unit_in_base)
     unlimited_skeleton = get_or_compute(
-        skeleton, "without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin)
+        skeleton, "skeletons without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin)
     )
     goals = tuple([goal for goal in problem.goals if not isinstance(goal, Near)])
     goal_key = problem.goal_key if len(goals) == len(problem.goals) else ()
@@ -281,7 +281,7 @@ def compute_max_violation(skeleton: Skeleton, q: Floats) -> float:
 
 def can_start(skeleton: Skeleton, q: Floats) -> bool:
     """Return whether a solve can start at q (nq,). It must be finite and legal, with rotations of unit length."""
-    ball_columns, *check_arrays = get_or_compute(skeleton, "gate", None, lambda: _build_start_check(skeleton))
+    ball_columns, *check_arrays = get_or_compute(skeleton, "start checks", None, lambda: _build_start_check(skeleton))
     if not kernels.limits.is_valid_start(*check_arrays, q, UNIT_SLACK, _LEGAL_TOLERANCE):
         return False
     balls = skeleton.ball_limits

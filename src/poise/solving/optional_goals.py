@@ -60,10 +60,10 @@ def build_local_refinement(solver: Any, *, uses_preferences: bool = True) -> Loc
 
     It takes the options of its Levenberg-Marquardt engine, or the defaults for other solvers.
     """
-    last_stage: Any = interface.get_last_stage(solver)
+    final_solver: Any = interface.get_final_solver(solver)
     options = (
-        {option.name: getattr(last_stage, option.name) for option in fields(last_stage)}
-        if type(last_stage) is LevenbergMarquardt
+        {option.name: getattr(final_solver, option.name) for option in fields(final_solver)}
+        if type(final_solver) is LevenbergMarquardt
         else {}
     )
     return LocalRefinement(**options, uses_preferences=uses_preferences)
@@ -125,9 +125,9 @@ def _reduce_optional_goals(
         ]
         stages.append((alone_problem, required_targets[rows], build_local_refinement(solver, uses_preferences=False)))
         iterations = joint_updates = np.zeros(len(rows), dtype=np.int64)
-        for stage_problem, stage_targets, engine in stages:
+        for stage_problem, stage_targets, stage_solver in stages:
             output = solve(
-                stage_problem.with_start(stage_problem.make_pose(q)), stage_targets, engine, tolerance, request
+                stage_problem.with_start(stage_problem.make_pose(q)), stage_targets, stage_solver, tolerance, request
             ).answer
             q, iterations, joint_updates = (
                 output.q,

@@ -41,7 +41,7 @@ from poise.problem.feasibility import has_closed_loops
 from poise.problem.goal_errors import compute_single_errors
 from poise.problem.goals import Goal, Goals
 from poise.problem.pose_preference import find_preferred_shape
-from poise.solvers.base.interface import Request, get_last_stage, replace_last_stage
+from poise.solvers.base.interface import Request, get_final_solver, replace_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
 from poise.solving.batch_result import solve_batch
@@ -296,7 +296,7 @@ class Tracker:
         self.budget: int = _DEFAULT_MAX_ITERATIONS if iterations is None else check_count(iterations, "iterations")
         has_budget = iterations is not None or microseconds is not None
         self._budget_name = "iterations" if iterations is not None else "microseconds" if self.microseconds else ""
-        self._uses_slices = "iterations" in _list_options(get_last_stage(self.solver)) and (
+        self._uses_slices = "iterations" in _list_options(get_final_solver(self.solver)) and (
             has_budget or isinstance(solver, str)
         )
         self._uses_fast_path = self._prepared.has_fast_path and not has_budget
@@ -468,12 +468,12 @@ class Tracker:
         prepared, solver = self._prepared, self.solver
         problem = prepared.problem.with_start(prepared.problem.start.with_q(q))
         if self._uses_slices:
-            max_iterations: int | None = get_last_stage(solver).iterations
+            max_iterations: int | None = get_final_solver(solver).iterations
             iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
             iterations = (
                 iterations if max_iterations is None else min(iterations, max_iterations)
             )  # None: the solver has no limit of its own
-            solver = replace_last_stage(solver, dataclasses.replace(get_last_stage(solver), iterations=iterations))
+            solver = replace_final_solver(solver, dataclasses.replace(get_final_solver(solver), iterations=iterations))
         return solve_batch(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
 
     def _is_spent(self, used_iterations: int, start_time: float) -> bool:
@@ -509,7 +509,7 @@ def choose_tracking_solver(
     chosen_solver: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural)
     if not isinstance(solver, str):
         return chosen_solver
-    return replace_last_stage(chosen_solver, _disable_restarts(get_last_stage(chosen_solver)))
+    return replace_final_solver(chosen_solver, _disable_restarts(get_final_solver(chosen_solver)))
 
 
 def _disable_restarts(solver: Any) -> Any:

@@ -98,7 +98,7 @@ def compute_rest_transforms(skeleton: Skeleton) -> Floats:
 def compute_rest_rotations(skeleton: Skeleton) -> Floats:
     """Compute the rotations (n, 3, 3) of `compute_rest_transforms`."""
     return get_or_compute(
-        skeleton, "unturned frames", None, lambda: rotation_part(compute_rest_transforms(skeleton)[:, :3, :3])
+        skeleton, "rest rotations", None, lambda: rotation_part(compute_rest_transforms(skeleton)[:, :3, :3])
     )
 
 
@@ -622,7 +622,7 @@ def find_body_frame(skeleton: Skeleton, joints: Mapping[str, str] | None = None)
     """
     role_joints = find_confident_joints(find_joint_roles(skeleton)) if joints is None else dict(joints)
     return get_or_compute(
-        skeleton, "stance", tuple(role_joints.items()), lambda: compute_body_frame(skeleton, role_joints)
+        skeleton, "body frames", tuple(role_joints.items()), lambda: compute_body_frame(skeleton, role_joints)
     )
 
 

@@ -43,7 +43,7 @@ def find_gaze(skeleton: JointTree, row: int) -> GazeDirection:
     The head and the joints above and below it look in the direction of the face, in robots as well. Any other joint,
     and all joints without a known face, look along +z of their own frame. The result is cached per joint.
     """
-    return get_or_compute(skeleton, "sights", row, lambda: _compute_gaze(skeleton, row))
+    return get_or_compute(skeleton, "gaze directions", row, lambda: _compute_gaze(skeleton, row))
 
 
 def _compute_gaze(skeleton: JointTree, row: int) -> GazeDirection:
@@ -56,7 +56,7 @@ def _compute_gaze(skeleton: JointTree, row: int) -> GazeDirection:
     if not (tree.is_above(row, head_row) or tree.is_above(head_row, row)):
         reason = f"{joint_name!r} is neither above nor below the head"
         return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {reason}", is_known=False)
-    forward, reason = get_or_compute(skeleton, "face", None, lambda: _find_face_direction(tree, roles))
+    forward, reason = get_or_compute(skeleton, "face direction", None, lambda: _find_face_direction(tree, roles))
     if forward is None:
         return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {reason}", is_known=False)
     joint_rotation = rotation_part(compute_world_transforms(skeleton, skeleton.rest_q)[row, :3, :3])

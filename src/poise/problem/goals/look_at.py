@@ -134,7 +134,7 @@ class LookAt(goal_interface.PointTarget):
         gaze = self.sight(skeleton)
         if not gaze.is_known:
             joint = skeleton.names[skeleton.index(self.joint)]
-            get_or_compute(skeleton, "warned of sight", joint, lambda: _warn_without_face(joint, gaze.reason))
+            get_or_compute(skeleton, "face warnings", joint, lambda: _warn_without_face(joint, gaze.reason))
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """Return the rotation share of each row. Raises InputError for a joint not above the goal's."""

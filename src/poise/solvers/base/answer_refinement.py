@@ -305,7 +305,7 @@ def _find_balls(plan: Plan, *, limited_only: bool = False) -> _BallColumns:
             np.array(limits[node_indices]),
         )
 
-    return get_or_compute(plan, "balls", limited_only, build_columns)
+    return get_or_compute(plan, "ball columns", limited_only, build_columns)
 
 
 def _apply_step(plan: Plan, u: Floats, step: Floats) -> Floats:
@@ -360,7 +360,9 @@ def correct_shear(
     solver_missed_rows = missed_rows[~answer.met[missed_rows]]
     if len(solver_missed_rows):
         answer = _solve_pulled_targets(problem, solver, targets, tolerance, request, answer, solver_missed_rows)
-    solver_restarts = getattr(interface.get_last_stage(solver), "restarts", 0)  # solvers without restarts get none here
+    solver_restarts = getattr(
+        interface.get_final_solver(solver), "restarts", 0
+    )  # solvers without restarts get none here
     restart_count = _MAX_RESTARTS if solver_restarts is None else min(solver_restarts, _MAX_RESTARTS)
     refined_answer = refine_by_lm(
         problem.select_rows(missed_rows), answer.q[missed_rows], targets[missed_rows], tolerance, restarts=restart_count

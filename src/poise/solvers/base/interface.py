@@ -217,17 +217,17 @@ def is_builtin(solver: object) -> bool:
     return type(solver).__module__.startswith(BUILTIN_PREFIX) and (inner is None or is_builtin(inner))
 
 
-def get_last_stage(solver: Any) -> Any:
-    """Return the solver's last stage, or the solver itself.
+def get_final_solver(solver: Any) -> Any:
+    """Return the solver that computes the final poses, or the solver itself.
 
-    The last stage (`Natural.finisher`) starts from the poses of the solver in front of it.
+    Only a solver of several stages has another one: that of `Natural` (field `finisher`) starts from its poses.
     """
     return getattr(solver, "finisher", solver)
 
 
-def replace_last_stage(solver: Any, last_stage: Any) -> Any:
-    """Replace the last stage of a solver. A solver without stages is replaced itself."""
-    return replace(solver, finisher=last_stage) if hasattr(solver, "finisher") else last_stage
+def replace_final_solver(solver: Any, final_solver: Any) -> Any:
+    """Replace the solver that computes the final poses. A solver of one stage is replaced itself."""
+    return replace(solver, finisher=final_solver) if hasattr(solver, "finisher") else final_solver
 
 
 def check_solver(solver: Any) -> None:

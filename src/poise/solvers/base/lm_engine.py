@@ -217,7 +217,7 @@ class ArmEngine:
                 self.problem, arm, pack_arm_settings(arm, plan.kernel_unit_in_world, self.tolerance, options)
             )
 
-        return get_or_compute(plan, "arm in u", (self.tolerance, options), build_arrays)
+        return get_or_compute(plan, "arm arrays in u", (self.tolerance, options), build_arrays)
 
     def _convert_to_u(self, x: Floats) -> Floats:
         """Convert kernel values x (k, m) into u within ranges.
@@ -336,7 +336,7 @@ def pack_tree_arrays(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.
             len(plan.node_table), len(dofs), plan.layout.nu, 3 * len(plan.term_table), plan.target_width
         )
 
-    return get_or_compute(plan, "tree", (tolerance, stiffness), build_arrays)
+    return get_or_compute(plan, "tree arrays", (tolerance, stiffness), build_arrays)
 
 
 @lru_cache(_MAX_CACHED_SETTINGS)
