@@ -19,8 +19,8 @@ import numpy as np
 from jax import Array
 
 from poise.call_clock import record_pause
-from poise.jax import kinematics
-from poise.jax.kinematics import TracedQuat, TracedVec
+from poise.jax import quaternions
+from poise.jax.quaternions import TracedQuat, TracedVec
 from poise.kernels.layout import EFFECTOR_TOLERANCE2, EFFECTOR_WEIGHT, FRAME_RATIO, FRAME_ROW, FRAME_VALUE_OFFSET
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem import dof_layout
@@ -161,11 +161,11 @@ def _round_up_size(count: int, min_size: int) -> int:
 def apply_step(tree: TreeConstants, lane: LaneInputs, configuration: Configuration, v: Array) -> Configuration:
     """Move a configuration by v (n, 3), clamped to the ranges."""
     values = jnp.clip(configuration.values + v * lane.u_per_step, tree.ranges[0], tree.ranges[1])
-    rotations = kinematics.normalise(
-        kinematics.multiply(kinematics.exp(kinematics.to_vec(v)), kinematics.to_quat(configuration.rotations))
+    rotations = quaternions.normalise(
+        quaternions.multiply(quaternions.exp(quaternions.to_vec(v)), quaternions.to_quat(configuration.rotations))
     )
     return Configuration(
-        jnp.where((tree.kinds == dof_layout.BALL)[:, None], kinematics.stack(rotations), configuration.rotations),
+        jnp.where((tree.kinds == dof_layout.BALL)[:, None], quaternions.stack(rotations), configuration.rotations),
         values,
     )
 
@@ -178,8 +178,8 @@ def measure_residual(
     Ranges are ignored, so derivatives at an end equal those inside.
     """
     values = configuration.values + v * lane.u_per_step
-    ball_rotations = kinematics.multiply(
-        kinematics.exp(kinematics.to_vec(v)), kinematics.to_quat(configuration.rotations)
+    ball_rotations = quaternions.multiply(
+        quaternions.exp(quaternions.to_vec(v)), quaternions.to_quat(configuration.rotations)
     )
     rotations, points = _place_nodes(tree, lane, values, ball_rotations)
     kinds, nodes = tree.terms
@@ -188,35 +188,35 @@ def measure_residual(
         packed_frames.dtype
     )
     node_rotation, point = TracedQuat(*packed_frames[:4]), TracedVec(*packed_frames[4:])
-    target_rotation = kinematics.to_quat(lane.targets)
+    target_rotation = quaternions.to_quat(lane.targets)
     target_vector = TracedVec(*target_rotation[:3])
-    # Targets of other kinds of terms may be no unit vectors; kinematics.py explains both sides of a `where`.
-    identity = kinematics.identity_like(point.x)
+    # Targets of other kinds of terms may be no unit vectors; quaternions.py explains both sides of a `where`.
+    identity = quaternions.identity_like(point.x)
     pole = TracedVec(*identity[1:3], identity[0])
     is_rotation, is_aim, is_pointing = (
         kinds == dof_layout.ROTATION,
         kinds == dof_layout.AIM,
         (kinds == dof_layout.DIRECTION) | (kinds == dof_layout.AIM),
     )
-    point = kinematics.add(point, kinematics.rotate(node_rotation, kinematics.to_vec(tree.effectors)))
+    point = quaternions.add(point, quaternions.rotate(node_rotation, quaternions.to_vec(tree.effectors)))
     axis = TracedVec(
-        *kinematics.choose(is_aim, kinematics.to_vec(tree.effectors[:, 3:6]), kinematics.to_vec(tree.effectors))
+        *quaternions.choose(is_aim, quaternions.to_vec(tree.effectors[:, 3:6]), quaternions.to_vec(tree.effectors))
     )
-    axis = kinematics.rotate(node_rotation, TracedVec(*kinematics.choose(is_pointing, axis, pole)))
+    axis = quaternions.rotate(node_rotation, TracedVec(*quaternions.choose(is_pointing, axis, pole)))
     wanted_direction = TracedVec(
-        *kinematics.choose(is_aim, kinematics.unit_direction(target_vector, point, axis), target_vector)
+        *quaternions.choose(is_aim, quaternions.unit_direction(target_vector, point, axis), target_vector)
     )
-    rotation_in_node = kinematics.multiply(node_rotation, kinematics.to_quat(tree.effectors[:, 3:7]))
-    rotation = kinematics.rotation_error(
-        TracedQuat(*kinematics.choose(is_rotation, target_rotation, identity)), rotation_in_node
+    rotation_in_node = quaternions.multiply(node_rotation, quaternions.to_quat(tree.effectors[:, 3:7]))
+    rotation = quaternions.rotation_error(
+        TracedQuat(*quaternions.choose(is_rotation, target_rotation, identity)), rotation_in_node
     )
-    direction = kinematics.direction_error(TracedVec(*kinematics.choose(is_pointing, wanted_direction, axis)), axis)
-    position = kinematics.sub(target_vector, point)
+    direction = quaternions.direction_error(TracedVec(*quaternions.choose(is_pointing, wanted_direction, axis)), axis)
+    position = quaternions.sub(target_vector, point)
     error = TracedVec(
-        *kinematics.choose(is_rotation, rotation, TracedVec(*kinematics.choose(is_pointing, direction, position)))
+        *quaternions.choose(is_rotation, rotation, TracedVec(*quaternions.choose(is_pointing, direction, position)))
     )
-    is_met = (kinematics.dot(error, error) <= tree.effectors[:, EFFECTOR_TOLERANCE2]).all()
-    return kinematics.stack(kinematics.scale(error, tree.effectors[:, EFFECTOR_WEIGHT])).ravel(), is_met
+    is_met = (quaternions.dot(error, error) <= tree.effectors[:, EFFECTOR_TOLERANCE2]).all()
+    return quaternions.stack(quaternions.scale(error, tree.effectors[:, EFFECTOR_WEIGHT])).ravel(), is_met
 
 
 def _place_nodes(
@@ -231,21 +231,21 @@ def _place_nodes(
     value = lane.frames[:, FRAME_RATIO] * values[tree.value_nodes, 0] + lane.frames[:, FRAME_VALUE_OFFSET]
     zero = jnp.zeros_like(value)
     hinge_rotation = TracedQuat(jnp.cos(0.5 * value), zero, zero, jnp.sin(0.5 * value))
-    identity = kinematics.identity_like(value)
-    motion_rotation = kinematics.choose(
+    identity = quaternions.identity_like(value)
+    motion_rotation = quaternions.choose(
         tree.kinds == dof_layout.BALL,
         ball_rotations,
-        TracedQuat(*kinematics.choose(tree.kinds == dof_layout.HINGE, hinge_rotation, identity)),
+        TracedQuat(*quaternions.choose(tree.kinds == dof_layout.HINGE, hinge_rotation, identity)),
     )
     zero_vector = TracedVec(zero, zero, zero)
-    translation = kinematics.choose(tree.kinds == dof_layout.MOVE, kinematics.to_vec(values), zero_vector)
-    motion_translation = kinematics.choose(
+    translation = quaternions.choose(tree.kinds == dof_layout.MOVE, quaternions.to_vec(values), zero_vector)
+    motion_translation = quaternions.choose(
         tree.kinds == dof_layout.SLIDE, TracedVec(zero, zero, value), TracedVec(*translation)
     )
-    frame_rotations = kinematics.to_quat(lane.frames[:, 3:7])
-    rotations = kinematics.multiply(frame_rotations, TracedQuat(*motion_rotation))
-    points = kinematics.add(
-        kinematics.to_vec(lane.frames), kinematics.rotate(frame_rotations, TracedVec(*motion_translation))
+    frame_rotations = quaternions.to_quat(lane.frames[:, 3:7])
+    rotations = quaternions.multiply(frame_rotations, TracedQuat(*motion_rotation))
+    points = quaternions.add(
+        quaternions.to_vec(lane.frames), quaternions.rotate(frame_rotations, TracedVec(*motion_translation))
     )
     world = jnp.zeros((7, 1)).at[0].set(1.0)
     packed_frames = jnp.concatenate([jnp.stack([*rotations, *points]), world], axis=1)
@@ -256,8 +256,8 @@ def _place_nodes(
         selection = (parents[None, :] == jnp.arange(row_count)[:, None]).astype(packed_frames.dtype)
         ancestor_frames = packed_frames @ selection
         ancestor_rotations, ancestor_points = TracedQuat(*ancestor_frames[:4]), TracedVec(*ancestor_frames[4:])
-        points = kinematics.add(ancestor_points, kinematics.rotate(ancestor_rotations, TracedVec(*packed_frames[4:])))
-        packed_frames = jnp.stack([*kinematics.multiply(ancestor_rotations, TracedQuat(*packed_frames[:4])), *points])
+        points = quaternions.add(ancestor_points, quaternions.rotate(ancestor_rotations, TracedVec(*packed_frames[4:])))
+        packed_frames = jnp.stack([*quaternions.multiply(ancestor_rotations, TracedQuat(*packed_frames[:4])), *points])
         return (packed_frames, parents[parents]), None
 
     doubling_rounds = (row_count - 2).bit_length()
