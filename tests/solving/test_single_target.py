@@ -33,7 +33,7 @@ def test_a_start_stands_where_a_pose_is_made_of_it_unchanged_and_legal(seed):
     if rng.random() < 0.5:
         q = skeleton.legal(q)[0]
     pose = poise.Pose(skeleton, q)
-    unchanged = np.array_equal(pose.q, q) and clamp_start(pose)[1] == ()
+    unchanged = np.array_equal(pose.q, q) and clamp_start(pose).clamped_names == ()
     assert can_start(skeleton, np.array(q)) == unchanged
     if len(q):
         q[rng.integers(len(q))] = rng.choice([np.nan, np.inf, -np.inf])

@@ -2,7 +2,8 @@
 
 `forward(skeleton)` computes joint frames, `retract(skeleton)` moves q by a displacement, `residual(pose, goals)`
 measures goals: pure functions for JAX to differentiate, compile and vectorise. Results have the precision of their
-arguments: float32 unless you enable 64 bits in JAX. JAX's configuration is not changed. Import it as `import poise.jax`.
+arguments: float32 unless you enable 64 bits in JAX. JAX's configuration is not changed. Import it as
+`import poise.jax`.
 """
 
 from __future__ import annotations

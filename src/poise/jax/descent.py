@@ -383,12 +383,10 @@ def take_damped_step(tree: TreeConstants, lane: LaneInputs, state: LaneState, ma
         jnp.clip(factor * jnp.where(is_better, damping_ratio, growth), _MIN_DAMPING, _MAX_DAMPING),
         jnp.where(is_better, 2.0, 2.0 * growth),
     )
-    accepted = jax.tree.map(
+    configuration, error, is_met = jax.tree.map(
         partial(jnp.where, is_better), (configuration, error, is_met), (state.configuration, state.error, state.is_met)
     )
-    new_state = state._replace(
-        configuration=accepted[0], error=accepted[1], is_met=accepted[2], method_state=new_damping
-    )
+    new_state = state._replace(configuration=configuration, error=error, is_met=is_met, method_state=new_damping)
     return _update_progress(
         new_state, state, max_error_ratio, is_stuck=(jacobian == 0.0).all() | (factor >= _MAX_DAMPING)
     )
@@ -446,13 +444,11 @@ def take_quasi_newton_step(
         tree, lane, state, direction, step_length, directional_derivative
     )
     is_better = error < state.error
-    accepted = jax.tree.map(
+    configuration, error, is_met = jax.tree.map(
         partial(jnp.where, is_better), (configuration, error, is_met), (state.configuration, state.error, state.is_met)
     )
     new_history = history._replace(last_step=step_length * direction, last_gradient=gradient)
-    new_state = state._replace(
-        configuration=accepted[0], error=accepted[1], is_met=accepted[2], method_state=new_history
-    )
+    new_state = state._replace(configuration=configuration, error=error, is_met=is_met, method_state=new_history)
     return _update_progress(new_state, state, max_error_ratio, is_stuck=~is_better)
 
 
@@ -608,14 +604,21 @@ class BatchResult:
         return BatchResult(u, errors, met, iterations)
 
 
+class AttemptTrace(NamedTuple):
+    """Squared errors (rows,) and u (rows, nu) of one attempt, at its start and after each iteration."""
+
+    squared_errors: Floats
+    u: Floats
+
+
 class BatchDescent:
     """Batch of targets with its compiled method.
 
-    attempt_traces  with trace: squared errors (rows,) and u (rows, nu) of every attempt for the single target
+    attempt_traces  of every attempt for the single target, if traced
     """
 
     def __init__(
-        self, plan: Plan, effectors: Floats, targets: Floats, method: str, damping: float, is_traced: bool
+        self, plan: Plan, effectors: Floats, targets: Floats, method: str, damping: float, *, is_traced: bool
     ) -> None:
         self.plan = plan
         self.effectors = effectors
@@ -623,7 +626,7 @@ class BatchDescent:
         self.target_count: int = len(targets)
         self.damping = damping
         self.is_traced = is_traced
-        self.attempt_traces: list[tuple[Floats, Floats]] = []
+        self.attempt_traces: list[AttemptTrace] = []
         self.compiled_method: CompiledMethod = compile_method(method)
         with jax.enable_x64(True):
             self.packed_tree: PackedTree = PackedTree(plan, effectors)
@@ -634,10 +637,10 @@ class BatchDescent:
         is_reachable = np.ones(self.target_count, dtype=bool)
         for i, term in enumerate(self.plan.layout.terms):
             if term.kind == dof_layout.POSITION:
-                shortest, longest, origin = self.plan.term_reaches[i]
+                min_distance, max_distance, origin = self.plan.term_reaches[i]
                 target_column, tolerance = self.plan.term_table[i, 3], np.sqrt(self.effectors[i, EFFECTOR_TOLERANCE2])
                 distance = np.sqrt(((self.targets[:, target_column : target_column + 3] - origin) ** 2).sum(axis=-1))
-                is_reachable &= (distance <= longest + tolerance) & (distance >= shortest - tolerance)
+                is_reachable &= (distance <= max_distance + tolerance) & (distance >= min_distance - tolerance)
         return is_reachable
 
     def solve(self, rows: Ints, u: Floats, max_iterations: int, max_error_ratio: float) -> BatchResult:
@@ -664,7 +667,6 @@ class BatchDescent:
             state = self.compiled_method.advance(constants, lanes, state, int(state.iterations[0]) + 1, max_error_ratio)
             states.append(state)
         errors = np.array([float(state.error[0]) for state in states])
-        self.attempt_traces.append(
-            (errors, np.concatenate([self.packed_tree.to_u(state.configuration)[:1] for state in states]))
-        )
+        u = np.concatenate([self.packed_tree.to_u(state.configuration)[:1] for state in states])
+        self.attempt_traces.append(AttemptTrace(errors, u))
         return state

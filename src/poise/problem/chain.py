@@ -142,9 +142,9 @@ def _explain_refusal(problem: Problem, solver_name: str) -> str | None:
 
 def _pack_chain(plan: Plan) -> Chain:
     moving_nodes = [(i, node) for i, node in enumerate(plan.layout.nodes) if node.kind != FIXED]
-    node_indices = [number for number, _ in moving_nodes]
+    node_indices = [i for i, _ in moving_nodes]
     tips, weights = _build_identity_targets(1), np.zeros(3)
-    reach = np.array([[0.0, np.inf]])
+    reach_range = np.array([[0.0, np.inf]])
     for i, term in enumerate(plan.layout.terms):
         weights[term.kind] = plan.effectors[i, EFFECTOR_WEIGHT] ** 2
         effector = (
@@ -154,7 +154,7 @@ def _pack_chain(plan: Plan) -> Chain:
         )
         tips[0, _TARGET_COLUMNS[term.kind] : _TARGET_COLUMNS[term.kind] + len(effector)] = effector
         if term.kind == POSITION:
-            reach[0] = plan.term_reaches[i][:2]
+            reach_range[0] = plan.term_reaches[i].min_distance, plan.term_reaches[i].max_distance
     return Chain(
         plan=plan,
         link_conversions=np.array([_pack_link(plan, node) for _, node in moving_nodes]).reshape(-1, 6),
@@ -169,7 +169,7 @@ def _pack_chain(plan: Plan) -> Chain:
         frames=np.ascontiguousarray(plan.frames[:, node_indices, :FRAME_RATIO]),
         tips=tips,
         weights=weights,
-        reach_range=reach,
+        reach_range=reach_range,
     )
 
 

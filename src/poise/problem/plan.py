@@ -35,7 +35,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.frame_packing import pack_tree_frames
 from poise.problem.goals import AnyGoal, Near
-from poise.problem.reach_bounds import ReachBounds
+from poise.problem.reach_bounds import ReachBounds, TermReach
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 TERM_TARGET_START = 3  # column of `Plan.term_table`: first number of a term in a kernel target
@@ -303,13 +303,13 @@ class Plan:
         return ReachBounds(self.layout, self.frames, self.effectors, self.length_error)
 
     @cached_property
-    def term_reaches(self) -> tuple[tuple[float, float, Floats], ...]:
+    def term_reaches(self) -> tuple[TermReach, ...]:
         """Shortest distance, longest distance and origin of each term.
 
         Distances are measured from the first node of the term's path, whose origin (3,) is given, in kernel units and
         the base frame. They are bounds from bone lengths with a rounding margin: points outside are out of reach.
         """
-        return tuple([self.reach_bounds.compute_range(i) for i in range(len(self.layout.terms))])
+        return tuple([self.reach_bounds.compute_reach(i) for i in range(len(self.layout.terms))])
 
     @cached_property
     def max_reach(self) -> float:

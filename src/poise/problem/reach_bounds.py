@@ -6,6 +6,7 @@ With non-uniform scale each length is known only to the plan's relative `length_
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,14 @@ from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
 
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths
+
+
+class TermReach(NamedTuple):
+    """Reach of a term from its path's first node: shortest and longest distance, and origin (3,) of that node."""
+
+    min_distance: float
+    max_distance: float
+    origin: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +40,12 @@ class ReachBounds:
     effectors: Floats
     length_error: float
 
-    def compute_range(self, term_index: int) -> tuple[float, float, Floats]:
-        """Compute the reach of term i from its path's first node.
-
-        Returns the shortest and longest distance and the origin (3,) of that node.
-        """
+    def compute_reach(self, term_index: int) -> TermReach:
+        """Compute the reach of a term from its path's first node."""
         path = self.layout.term_paths[term_index]
         if not path:
             node, point = self.layout.terms[term_index].node_index, self.effectors[term_index, :3]
-            return 0.0, self._compute_slack(node, _compute_norm(point)), self._transform_to_base(node, point)
+            return TermReach(0.0, self._compute_slack(node, _compute_norm(point)), self._transform_to_base(node, point))
         spans, slack = self._compute_spans(term_index), self._compute_slack(path[0])
         max_reach = sum(spans)
         only_rotates = {self.layout.nodes[node].kind for node in path} <= {dof_layout.HINGE, dof_layout.BALL}
@@ -49,10 +55,10 @@ class ReachBounds:
             min_reach = max(2 * max(spans) - (1 + self.length_error) * max_reach - slack, 0.0)
         origin, parent = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
         origin = origin if parent < 0 else self._transform_to_base(parent, origin)
-        return min_reach, max_reach * (1 + self._rounding_margin) + slack, origin
+        return TermReach(min_reach, max_reach * (1 + self._rounding_margin) + slack, origin)
 
     def compute_max_reach(self, term_index: int) -> float:
-        """Return the total bone length up to term i."""
+        """Return the total bone length up to a term."""
         if not self.layout.term_paths[term_index]:
             return 0.0
         margin = 0.0 if self.length_error > EXPORTER_LENGTH_ERROR else self._rounding_margin

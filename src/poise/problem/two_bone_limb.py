@@ -251,7 +251,7 @@ def build_limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
     key = (problem.goal_key, problem.free_root, options, has_translations, has_scales)
     return get_or_compute(
         start.skeleton,
-        "limbs",
+        "limb plans",
         key,
         lambda: _pack_limb_plan(problem, options, has_translations=has_translations, has_scales=has_scales),
     )

@@ -89,12 +89,17 @@ class Autodiff:
 
     @property
     def options(self) -> LmOptions:
-        """Iteration options of the tree engine."""
+        """Iteration options, in the form of the tree engine."""
         iterations = (
             {"levenberg_marquardt": 60, "lbfgs": 200}[self.method] if self.iterations is None else self.iterations
         )
         return LmOptions(
-            iterations, self.restarts, self.damping, 0.0, 1, _POLISH_ITERATIONS if iterations and self.restarts else 0
+            iterations=iterations,
+            restarts=self.restarts,
+            damping=self.damping,
+            min_damping=0.0,
+            candidate_count=1,
+            polish_iterations=_POLISH_ITERATIONS if iterations and self.restarts else 0,
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
@@ -107,7 +112,7 @@ class Autodiff:
             return answer_with_start(problem, targets, tolerance, request)
         engine = TreeEngine(problem, tolerance, self.options)
         effectors, kernel_targets = build_effectors(plan, tolerance), engine.pack_targets(targets)
-        descent = BatchDescent(plan, effectors, kernel_targets, self.method, self.damping, request.trace)
+        descent = BatchDescent(plan, effectors, kernel_targets, self.method, self.damping, is_traced=request.trace)
         output = self._run_with_restarts(engine, descent)
         q = problem.compute_q(output.u, output.iterations > 0)
         trace = None

@@ -64,7 +64,7 @@ def build_fast_path(
     ):
         return None
     return get_or_compute(
-        plan, "arm_fast_path", (solver, tolerance), lambda: _pack_fast_path(problem, solver, tolerance)
+        plan, "arm fast paths", (solver, tolerance), lambda: _pack_fast_path(problem, solver, tolerance)
     )
 
 

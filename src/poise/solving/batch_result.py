@@ -11,7 +11,7 @@ from poise.runtime.immutable_values import freeze_arrays
 from poise.solvers.base.interface import Request
 from poise.solvers.natural.natural import Natural
 from poise.solving.batch import solve_and_measure
-from poise.solving.diagnosis import read_restraints
+from poise.solving.diagnosis import get_restraints
 from poise.solving.result import Result
 
 
@@ -52,6 +52,6 @@ def solve_batch(
         "trace": answer.trace,
         "solutions_q": answer.solutions,
         "tolerances": tolerance,
-        "restrained": solver if read_restraints(solver) else None,
+        "restrained": solver if get_restraints(solver) else None,
     }
     return Result(fields if goals is None else fields | {"goals": goals}, start_time)

@@ -50,7 +50,7 @@ _CLOSED_FORM_SOLVER = "two_bone"  # this method needs no search where it applies
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SearchEngine(LevenbergMarquardt):
+class _SearchSolver(LevenbergMarquardt):
     """Levenberg-Marquardt without the final polish of failed attempts."""
 
     @cached_property
@@ -112,7 +112,7 @@ def find_singly_met(
             subproblem = problem.select_rows(rows)
             goal_problem = Problem(subproblem.start, (goal,), problem.free_root)
             goal_targets = targets[rows][:, np.concatenate(goal_columns)]
-            is_met[rows] = _search_poses(goal_problem, q[rows], goal_targets, tolerance, solve_iterations[rows])[1]
+            is_met[rows] = _search_poses(goal_problem, q[rows], goal_targets, tolerance, solve_iterations[rows]).is_met
     return is_met
 
 
@@ -121,7 +121,7 @@ def find_restraints(solver: Any, problem: Problem, targets: Floats, tolerance: T
 
     From the same start the solver meets the goals without these options. Most rows have none.
     """
-    restraint_names = tuple(read_restraints(solver))
+    restraint_names = tuple(get_restraints(solver))
     names_by_row: list[tuple[str, ...]] = [()] * len(targets)
     option_sets = (
         [*((name,) for name in restraint_names), restraint_names]
@@ -137,7 +137,7 @@ def find_restraints(solver: Any, problem: Problem, targets: Floats, tolerance: T
     return names_by_row
 
 
-def read_restraints(solver: Any) -> dict[str, Any]:
+def get_restraints(solver: Any) -> dict[str, Any]:
     """Map blocking solver options to harmless values."""
     return getattr(getattr(solver, "inner", solver), "restraints", {})
 
@@ -178,16 +178,23 @@ def _build_unlimited_skeleton(skeleton: Skeleton, margin: float) -> Skeleton:
     return replace(skeleton, limits=tuple(wide_limits))
 
 
+class _FoundPoses(NamedTuple):
+    """Poses q (k, nq) of a search, and a mask (k,) of met goals. Goals are measured by forward kinematics."""
+
+    q: Floats
+    is_met: Bools
+
+
 def _search_poses(
     problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, solve_iterations: Ints
-) -> tuple[Floats, Bools]:
-    """Search from poses q (k, nq). Returns poses and a mask of met goals, measured by forward kinematics."""
+) -> _FoundPoses:
+    """Search for poses meeting the goals, from poses q (k, nq)."""
     poses, is_met = np.array(q), np.zeros(len(q), dtype=np.bool_)
     key = problem.goal_key, problem.free_root
     if get_or_compute(problem.skeleton, "closed form", key, lambda: _has_closed_form(problem, targets, tolerance)):
         poses, is_met = _run_attempt(problem, targets, solvers.make_solver(_CLOSED_FORM_SOLVER), tolerance)
     if is_met.all():
-        return poses, is_met
+        return _FoundPoses(poses, is_met)
     pose = Pose.make_unchecked(problem.skeleton, np.array(q), *_repeat_local_parts(problem.start, len(q)))
     problem = problem.with_start(pose)
     restarts = np.minimum(_round_to_powers_of_two(solve_iterations // _ITERATIONS_PER_RESTART), _MAX_RESTARTS)
@@ -198,17 +205,17 @@ def _search_poses(
     )
     for restart_count, iterations in sorted(set(zip(restarts.tolist(), attempt_iterations.tolist(), strict=True))):
         rows = np.flatnonzero(~is_met & (restarts == restart_count) & (attempt_iterations == iterations))
-        solver = _build_engine(iterations, restart_count)
+        solver = _build_search_solver(iterations, restart_count)
         if len(rows) == len(q):
             return _run_attempt(problem, targets, solver, tolerance)
         if len(rows):
             poses[rows], is_met[rows] = _run_attempt(problem.select_rows(rows), targets[rows], solver, tolerance)
-    return poses, is_met
+    return _FoundPoses(poses, is_met)
 
 
 @cache
-def _build_engine(iterations: int, restarts: int) -> _SearchEngine:
-    return _SearchEngine(iterations=iterations, restarts=restarts)
+def _build_search_solver(iterations: int, restarts: int) -> _SearchSolver:
+    return _SearchSolver(iterations=iterations, restarts=restarts)
 
 
 def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) -> bool:
@@ -223,14 +230,14 @@ def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) ->
     return True
 
 
-def _run_attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance) -> tuple[Floats, Bools]:
-    """Run one of Poise's own solvers. Returns its poses and a mask of met goals."""
+def _run_attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance) -> _FoundPoses:
+    """Run one of Poise's own solvers."""
     if problem.plan.is_sheared or problem.start.shape:
         answer, errors = solve_and_measure(problem, targets, solver, tolerance, Request())
     else:
         answer = solver.run(problem, targets, tolerance, Request())
         errors = problem.compute_errors(answer.q, targets)
-    return answer.q, problem.is_met(errors, tolerance)
+    return _FoundPoses(answer.q, problem.is_met(errors, tolerance))
 
 
 def _repeat_local_parts(start: Pose, count: int) -> list[Floats | None]:
@@ -308,20 +315,24 @@ def _build_start_check(skeleton: Skeleton) -> tuple[Any, ...]:
     )
 
 
-def clamp_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
-    """Clamp a start (..., nq) to its limits.
+class ClampedStart(NamedTuple):
+    """Start pose within its limits, and the names of the clamped joints."""
 
-    A legal start is returned unchanged. Also returns the names of the clamped joints.
-    """
+    pose: Pose
+    clamped_names: tuple[str, ...]
+
+
+def clamp_start(start: Pose) -> ClampedStart:
+    """Clamp a start (..., nq) to its limits. A legal start is returned unchanged."""
     start_q = start.flat_q.copy()
     if len(start_q) == 1:  # the first solve of one pose then compiles no further kernel
         is_legal = can_start(start.skeleton, start_q[0])
     else:
         is_legal = len(start_q) > 0 and compute_max_violation(start.skeleton, start_q) <= _LEGAL_TOLERANCE
     if is_legal:
-        return start, ()
+        return ClampedStart(start, ())
     q, clamped_names = start.skeleton.legal(start.q)
-    return (start.with_q(q), clamped_names) if clamped_names else (start, ())
+    return ClampedStart(start.with_q(q), clamped_names) if clamped_names else ClampedStart(start, ())
 
 
 def clamp_to_limits(skeleton: Skeleton, q: Floats) -> Floats:

@@ -214,11 +214,11 @@ class _RotationFit:
 
 
 def find_best_rotations(rest_offsets: Floats, target_offsets: Floats) -> tuple[Floats, Floats]:
-    """Compute rotations (frames, 4) aligning vectors with aims.
+    """Compute rotations (frames, 4) aligning rest offsets with target offsets.
 
-    Vectors are (m, 3), aims (frames, m, 3). Also returns the confidence, 0 to 1.
+    Rest offsets are (m, 3), target offsets (frames, m, 3). Also returns the confidence, 0 to 1.
 
-    Kabsch 1976. Aims that have become collinear leave the twist undetermined.
+    Kabsch 1976. Target offsets that have become collinear leave the twist undetermined.
     """
     u, singular_values, vt = np.linalg.svd(np.einsum("mi,fmj->fij", rest_offsets, target_offsets))
     v, u_transposed = np.swapaxes(vt, 1, 2).copy(), np.swapaxes(u, 1, 2)

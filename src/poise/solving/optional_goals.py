@@ -114,7 +114,7 @@ def _reduce_optional_goals(
     assert required_goals is not None
     required_problem, required_targets = required_goals.problem, targets[:, required_goals.target_columns]
 
-    def descend(rows: Ints, q: Floats, shares: tuple[float, ...]) -> interface.Answer:
+    def reduce_weights(rows: Ints, q: Floats, shares: tuple[float, ...]) -> interface.Answer:
         """Minimise the errors with decreasing weights of optional goals.
 
         Starts at q (r, nq) and ends with the required goals alone.
@@ -141,22 +141,22 @@ def _reduce_optional_goals(
             joint_updates,
         )
 
-    answer = descend(np.arange(len(q)), q, _OPTIONAL_WEIGHT_SHARES)
+    answer = reduce_weights(np.arange(len(q)), q, _OPTIONAL_WEIGHT_SHARES)
     missed_rows = np.flatnonzero(~answer.met)
     if not len(missed_rows):
         return answer
     # Optional goals may lead to a bad basin: retry the required goals alone, then add optional ones with little weight.
     subproblem, missed_targets = required_problem.select_rows(missed_rows), required_targets[missed_rows]
     retried_answer = solve(subproblem, missed_targets, solver, tolerance, request).answer
-    refined_answer = descend(missed_rows, retried_answer.q, _OPTIONAL_WEIGHT_SHARES[-1:])
-    miss_errors = [
-        _compute_miss(subproblem, answer_q, missed_targets, tolerance)
+    refined_answer = reduce_weights(missed_rows, retried_answer.q, _OPTIONAL_WEIGHT_SHARES[-1:])
+    first_misses, retried_misses, refined_misses = (
+        _compute_misses(subproblem, answer_q, missed_targets, tolerance)
         for answer_q in (answer.q[missed_rows], retried_answer.q, refined_answer.q)
-    ]
-    is_refined = refined_answer.met | (~retried_answer.met & (miss_errors[2] < miss_errors[1] + _EXTRA_MISS_TOLERANCES))
+    )
+    is_refined = refined_answer.met | (~retried_answer.met & (refined_misses < retried_misses + _EXTRA_MISS_TOLERANCES))
     retried_answer = interface.merge_rows(retried_answer, is_refined, interface.select_rows(refined_answer, is_refined))
     is_improved = retried_answer.met | (
-        np.where(is_refined, miss_errors[2], miss_errors[1]) + _EXTRA_MISS_TOLERANCES < miss_errors[0]
+        np.where(is_refined, refined_misses, retried_misses) + _EXTRA_MISS_TOLERANCES < first_misses
     )
     return interface.merge_rows(answer, missed_rows[is_improved], interface.select_rows(retried_answer, is_improved))
 
@@ -167,7 +167,7 @@ def check_priority_request(request: interface.Request) -> None:
         raise UnsupportedError(f'optional goals go with prefer="first" only, not with prefer={request.prefer!r}')
 
 
-def _compute_miss(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
+def _compute_misses(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
     """Compute the errors (k,) of poses q (k, nq), in tolerances."""
     max_errors = problem.compute_max_errors(tolerance)
     return np.sqrt(

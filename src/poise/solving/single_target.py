@@ -22,7 +22,7 @@ from poise.solvers.base.interface import BUILTIN_PREFIX, Answer, Request, check_
 from poise.solvers.natural.natural import Natural
 from poise.solving.arm_fast_path import ArmFastPath, build_fast_path, make_kernel_buffer, solve_on_fast_path
 from poise.solving.batch_result import solve_batch
-from poise.solving.diagnosis import read_restraints
+from poise.solving.diagnosis import get_restraints
 from poise.solving.result import Result
 from poise.solving.solve_settings import SolveSettings
 
@@ -154,5 +154,5 @@ class SingleTargetSolve:
             "natural": isinstance(self.solver, Natural),
             "moved_inside": clamped_joints,
             "tolerances": self.tolerance,
-            "restrained": self.solver if read_restraints(self.solver) else None,
+            "restrained": self.solver if get_restraints(self.solver) else None,
         }

@@ -400,7 +400,7 @@ def _build_single(
 ) -> SingleTargetSolve:
     """Build the solve for one target. Raises UnsupportedError where the solver cannot do it."""
     arguments.check_planar_targets(start, goals)
-    return _bind_solver(Problem(clamp_start(start)[0], goals, options.free_root, goal_key), options)
+    return _bind_solver(Problem(clamp_start(start).pose, goals, options.free_root, goal_key), options)
 
 
 def _bind_solver(problem: Problem, options: _SolveOptions) -> SingleTargetSolve:

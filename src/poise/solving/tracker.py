@@ -448,11 +448,11 @@ class Tracker:
                 used_iterations + int(next_result.iterations),
                 joint_updates + int(next_result.joint_updates),
             )
-            has_gain = self._compute_error(next_result) < self._compute_error(best_result) * _MAX_ERROR_RATIO
+            is_converging = self._compute_error(next_result) < self._compute_error(best_result) * _MAX_ERROR_RATIO
             best_result = (
                 next_result if self._compute_error(next_result) < self._compute_error(best_result) else best_result
             )
-            if not has_gain:
+            if not is_converging:
                 break
         else:
             self._spent_budget = "" if best_result.reached else self._budget_name

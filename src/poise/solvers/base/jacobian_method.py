@@ -135,7 +135,7 @@ def _compute_scratch_size(plan: Plan) -> int:
     """Compute the extra scratch size of kernels/jacobian_methods.py."""
     nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.term_table)
     return get_or_compute(
-        plan, "jacobian_scratch_size", None, lambda: kernels.jacobian_methods.compute_scratch_size(nd, nu, m)
+        plan, "Jacobian scratch size", None, lambda: kernels.jacobian_methods.compute_scratch_size(nd, nu, m)
     )
 
 
@@ -154,14 +154,14 @@ _cached_settings = lru_cache(_MAX_CACHED_SETTINGS)(_pack_settings)
 
 def _get_max_residuals(plan: Plan, clamp: float) -> Floats:
     """Return the maximum residual (t,) of each term in a step."""
-    return get_or_compute(plan, "max_residuals", clamp, lambda: _compute_max_residuals(plan, clamp))
+    return get_or_compute(plan, "maximum residuals", clamp, lambda: _compute_max_residuals(plan, clamp))
 
 
 def _compute_max_residuals(plan: Plan, clamp: float) -> Floats:
     max_residuals = np.full(len(plan.layout.terms), clamp)
     for i, term in enumerate(plan.layout.terms):
         if term.kind == POSITION:
-            reach = plan.term_reaches[i][1]
+            reach = plan.term_reaches[i].max_distance
             max_residuals[i] *= reach if math.isfinite(reach) and reach > 0 else 1.0
         else:
             max_residuals[i] *= math.pi
