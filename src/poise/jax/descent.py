@@ -355,7 +355,7 @@ def make_initial_damping(damping: Array) -> Damping:
 def take_damped_step(tree: TreeConstants, lane: LaneInputs, state: LaneState, max_error_ratio: Array) -> LaneState:
     """Take a Levenberg-Marquardt step if it lowers |r|^2.
 
-    v = -J^T (J J^T + l I)^-1 r; l follows the gain (Nielsen's rule).
+    v = -J^T (J J^T + l I)^-1 r; l follows the gain ratio (Nielsen's rule).
 
     Madsen, Nielsen and Tingleff, "Methods for non-linear least squares problems", 2004, algorithm 3.16. The system is
     in its dual form, of the size of the goals.

@@ -200,7 +200,7 @@ class Joint(NamedTuple):
 
 
 def read_joint(skeleton: Any, row: int) -> Joint:
-    """Read row i of a skeleton."""
+    """Read the data of one joint of a skeleton."""
     parent, kind = int(skeleton.parents[row]), Kind(skeleton.kinds[row])
     return Joint(
         name=skeleton.names[row],

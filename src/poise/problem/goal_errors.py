@@ -40,11 +40,19 @@ _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 # the centre of the mass m below it, and v and w are the velocities of any point p below it (a column of its Jacobian).
 
 
-def compute_balance_error(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
-    """Compute the balance error (k, 2) and support shares (k, b).
+class BalanceError(NamedTuple):
+    """Balance error of poses, in the plane perpendicular to up.
 
-    The error is in the plane; the shares give the nearest point of the area.
+    offset          (k, 2) from the centre of mass to the nearest point of the area; 0 inside
+    support_shares  (k, b) of the supports in that nearest point
     """
+
+    offset: Floats
+    support_shares: Floats
+
+
+def compute_balance_error(pose: Pose, goal: Balance) -> BalanceError:
+    """Compute the offset of the centre of mass from the area between the supports."""
     skeleton, world_maps = pose.skeleton, pose.world.affine
     plane_axes = compute_plane_axes(goal, skeleton)
     support_points = np.stack(
@@ -59,7 +67,8 @@ def compute_balance_error(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
     shares = find_nearest_shares(shrink_polygon(corners, goal.margin), centre)
     support_shares = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / corners.shape[1]
     nearest_point = (support_shares[:, :, None] * corners).sum(axis=1)
-    return np.where(_is_balanced(shares)[:, None], 0.0, nearest_point - centre), support_shares
+    offset = np.where(_is_balanced(shares)[:, None], 0.0, nearest_point - centre)
+    return BalanceError(offset, support_shares)
 
 
 def _is_balanced(shares: Floats) -> Bools:
@@ -158,9 +167,9 @@ def _compute_com_jacobian(
 
 
 def _find_descendants(skeleton: Skeleton) -> Bools:
-    """Return the descendant mask (n, n) of the skeleton's rows.
+    """Return the descendant mask (n, n) of the skeleton's joints.
 
-    Entry (i, j) says whether row j is row i or below it.
+    Entry (i, j) says whether joint j is joint i or below it.
     """
 
     def build_mask() -> Bools:
@@ -326,7 +335,7 @@ def compute_world_errors(
         target = targets[:, measure.target_column : measure.target_column + dof_layout.TARGET_SIZES[measure.kind]]
         goal = goals[measure.goal_index]
         if isinstance(goal, Balance):
-            errors[:, c] = angular_errors.length(compute_balance_error(pose, goal)[0])
+            errors[:, c] = angular_errors.length(compute_balance_error(pose, goal).offset)
         elif measure.kind == dof_layout.POSITION:
             errors[:, c] = angular_errors.length(target - transforms.compute_point(measure, goal))
         elif measure.kind == dof_layout.POLE:

@@ -86,7 +86,7 @@ class ReachBounds:
         return min_distance * (1 - self._rounding_margin), max_distance * (1 + self._rounding_margin)
 
     def _list_moving_ancestors(self, term_index: int) -> list[tuple[int, Floats]]:
-        """List the moving nodes above term i, from the base (-1).
+        """List the moving nodes above a term, from the base (-1).
 
         Each is paired with the origin (3,) of the next one in its own moved frame.
         """

@@ -441,16 +441,16 @@ class LocalOptimality(NamedTuple):
 def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> LocalOptimality:
     """Measure local optimality of poses q (k, nq).
 
-    For a single point each joint alone is moved exactly. Otherwise the gain of each degree of freedom alone is taken to
-    first order of the residual: (J e)^2 / (J J) of |e|^2.
+    For a single point each joint alone is moved exactly. Otherwise the decrease of the squared
+    residual |e|^2 by each degree of freedom alone is taken to first order: (J e)^2 / (J J).
     """
     plan = problem.plan
     if problem.has_single_position and not plan.limit_rows.any() and plan.length_error <= EXPORTER_LENGTH_ERROR:
         return _probe_joints(find_chain(problem), problem, q, targets)
-    jacobian, e = compute_residual(problem, q, targets)
-    gradient = np.einsum("krd,kr->kd", jacobian, e)
-    gain = gradient**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
-    can_help = gain > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1, keepdims=True)
+    jacobian, residual = compute_residual(problem, q, targets)
+    gradient = np.einsum("krd,kr->kd", jacobian, residual)
+    squared_decrease = gradient**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
+    can_help = squared_decrease > 2 * _STATIONARY_SHARE * (residual**2).sum(axis=1, keepdims=True)
     dof_table = plan.layout.dofs
     low, high, u_columns = dof_table[:, DOF_LOW], dof_table[:, DOF_HIGH], dof_table[:, DOF_U_COLUMN].astype(np.int64)
     joint_values = np.where(u_columns >= 0, plan.q_to_u(q)[:, u_columns], 0.0)
@@ -473,7 +473,9 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
             (residual_change**2).sum(axis=1), 1e-300
         )
         is_open = (direction**2).sum(axis=1) > _STATIONARY_SHARE**2
-        can_improve[:, dofs] = (is_open & (gain_along_open > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1)))[:, None]
+        can_improve[:, dofs] = (is_open & (gain_along_open > 2 * _STATIONARY_SHARE * (residual**2).sum(axis=1)))[
+            :, None
+        ]
         can_help[:, dofs] = can_help[:, dofs].any(axis=1, keepdims=True)
         is_at_limit[:, node.dof_start] = is_blocked[:, node.dof_start] = is_held_back
     is_stationary = ~can_improve.any(axis=1)

@@ -27,7 +27,7 @@ from poise.solving.batch import MeasuredAnswer, solve_and_measure
 from poise.solving.optional_goals import build_local_refinement
 from poise.solving.result import Result
 
-CLIP_MOTION_FACTOR = 1.5  # factor: joint motion up to this multiple of the clip's own motion is no jump
+CLIP_MOTION_RATIO = 1.5  # ratio to the clip's own motion; joint motion up to it is no jump
 MIN_JUMP_RAD = float(np.radians(1.0))  # [rad] further joint motion per frame that is no jump
 MAX_REMAINING_SHARE = 0.5  # share of a jump that may remain; a larger one is caused by the target
 ALLOWED_ERROR_INCREASE = 0.01  # of the chain length, or [rad]: allowed error increase of a missed target
@@ -112,7 +112,7 @@ def _measure_joint_motion(problem: Problem, q: Floats, previous_q: Floats) -> Fl
 
 def _compute_jumps(clip: ClipProblem, frames: Ints, q: Floats, previous_q: Floats) -> Floats:
     """Compute joint motion (r,) in excess of the clip's own. It compares each frame with the one before."""
-    return (_measure_joint_motion(clip.problem, q, previous_q) - CLIP_MOTION_FACTOR * clip.clip_motion[frames - 1]).max(
+    return (_measure_joint_motion(clip.problem, q, previous_q) - CLIP_MOTION_RATIO * clip.clip_motion[frames - 1]).max(
         axis=-1
     )
 

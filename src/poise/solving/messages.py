@@ -248,11 +248,11 @@ def _suggest_unit(outcome: SolveOutcome, column: int, reach_number: int) -> str:
     distance_ratio = float(np.linalg.norm(target[0, column : column + 3])) / (
         reach.max_reach * problem.plan.kernel_unit_in_world
     )
-    for unit, factor in _list_other_units(metres_per_unit):
-        if not (distance_ratio > _MIN_WRONG_UNIT_RATIO if factor < 1.0 else distance_ratio < _MAX_WRONG_UNIT_RATIO):
+    for unit, unit_ratio in _list_other_units(metres_per_unit):
+        if not (distance_ratio > _MIN_WRONG_UNIT_RATIO if unit_ratio < 1.0 else distance_ratio < _MAX_WRONG_UNIT_RATIO):
             continue
         scaled_target = target.copy()
-        scaled_target[:, column : column + 3] *= factor
+        scaled_target[:, column : column + 3] *= unit_ratio
         scaled_ratio = float(
             feasibility.compute_reaches(problem, scaled_target)[max(reach_number - 1, 0)].distance[0] / reach.max_reach
         )
@@ -265,7 +265,7 @@ def _suggest_unit(outcome: SolveOutcome, column: int, reach_number: int) -> str:
 
 
 def _list_other_units(metres_per_unit: float | None) -> list[tuple[str, float]]:
-    """List other units with their sizes in file units. Shares of the unit stand in where it is unknown."""
+    """List other units with their ratios to the file's unit. Without a known unit, shares of it stand in."""
     if metres_per_unit is None:
         return [("a hundredth of it is", 0.01), ("a thousandth of it is", 0.001), ("it is, times a hundred,", 100.0)]
     return [(name, size / metres_per_unit) for name, size in _UNIT_SIZES_M.items() if size != metres_per_unit]

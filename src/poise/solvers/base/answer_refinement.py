@@ -47,10 +47,10 @@ _DAMPING_DECREASE, _DAMPING_INCREASE = (
 _MIN_DAMPING_FACTOR, _MAX_DAMPING_FACTOR = 1e-3, 1e6  # bounds of the accumulated damping factor
 _MAX_DOF_STEP = 0.5  # [rad, kernel units] largest step of a degree of freedom
 _MIN_DAMPING = 1e-12  # smallest damping; keeps the system solvable
-_MIN_STEP_GAIN, _MAX_IDLE_STEPS = (
+_MIN_STEP_DECREASE, _MAX_IDLE_STEPS = (
     1e-6,
     3,
-)  # [kernel units, rad] and steps: a run ends after this many steps of less gain
+)  # [kernel units, rad] and steps: a run ends after this many steps of smaller decrease
 _FIRST_RESTART_COUNT = 8  # restarts in the first round
 _MAX_FIRST_RESTART_RATIO = 0.9  # largest remaining error ratio for a second round; above it the goals conflict
 _MAX_ACCEPTED_RATIO = 0.999  # largest error ratio to accept another miss
@@ -59,10 +59,10 @@ _MIN_BLOCKED_SHARE = 1e-3  # smallest share of a rotation removed by a limit to 
 
 
 class LmPatience(NamedTuple):
-    """Number of steps, and the relative gain required in them."""
+    """Number of steps, and the relative decrease of the error required in them."""
 
     window_steps: int
-    min_gain_share: float
+    min_decrease_share: float
 
 
 _REFINING_PATIENCE = LmPatience(10, 1e-4)  # for the final run towards unreachable goals
@@ -126,7 +126,7 @@ def _restart_rows(
 ) -> None:
     """Restart rows, keeping the first success or the best.
 
-    Restarts with little gain are given up; only the best remaining miss is run to convergence.
+    Restarts with a small decrease are given up; only the best remaining miss is run to convergence.
     """
     start_u, start_costs = result.u[rows], result.costs[rows]
     _run_restarts(problem, result, rows, start_u, targets, tolerance, range(min(_FIRST_RESTART_COUNT, restarts)))
@@ -183,7 +183,7 @@ def _copy_rows(result: LmResult, rows: Ints, source: LmResult, source_rows: Ints
 def run_lm(
     problem: Problem, u: Floats, targets: Floats, tolerance: Tolerance, patience: LmPatience = _REFINING_PATIENCE
 ) -> LmResult:
-    """Run Levenberg-Marquardt from values u (k, nu). Each row stops when its goals are met or it gains nothing."""
+    """Run Levenberg-Marquardt from values u (k, nu). Each row stops when its goals are met or its error stalls."""
     k, plan, u = len(u), problem.plan, u.copy()
     q = problem.compute_q(u, np.ones(k, dtype=bool))
     jacobian, residuals = compute_residual(problem, q, targets)
@@ -192,7 +192,7 @@ def run_lm(
     previous_costs = costs.copy()
     for i in range(_MAX_STEPS):
         if i and i % patience.window_steps == 0:
-            idle_steps[np.sqrt(costs) > (1.0 - patience.min_gain_share) * np.sqrt(previous_costs)] = _MAX_IDLE_STEPS
+            idle_steps[np.sqrt(costs) > (1.0 - patience.min_decrease_share) * np.sqrt(previous_costs)] = _MAX_IDLE_STEPS
             previous_costs = costs.copy()
         active_rows = np.flatnonzero(~is_met & (idle_steps < _MAX_IDLE_STEPS) & (damping_factor < _MAX_DAMPING_FACTOR))
         if not len(active_rows):
@@ -210,7 +210,9 @@ def run_lm(
         new_costs = (new_residuals**2).sum(axis=1)
         is_better = new_costs < costs[active_rows]
         idle_steps[active_rows] = np.where(
-            np.sqrt(costs[active_rows]) - np.sqrt(new_costs) > _MIN_STEP_GAIN, 0, idle_steps[active_rows] + is_better
+            np.sqrt(costs[active_rows]) - np.sqrt(new_costs) > _MIN_STEP_DECREASE,
+            0,
+            idle_steps[active_rows] + is_better,
         )
         damping_factor[active_rows] = np.maximum(
             damping_factor[active_rows] * np.where(is_better, _DAMPING_DECREASE, _DAMPING_INCREASE), _MIN_DAMPING_FACTOR
