@@ -469,11 +469,11 @@ def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> Lo
         ball_rotations = plan.q_to_u(q)[:, node.u_start : node.u_start + 4]
         direction, is_held_back = _find_open_direction(plan.limit_rows[i], ball_rotations, gradient[:, dofs])
         residual_change = np.einsum("kd,krd->kr", direction, jacobian[:, :, dofs])
-        gain_along_open = np.einsum("kd,kd->k", direction, gradient[:, dofs]) ** 2 / np.maximum(
+        decrease_along_open = np.einsum("kd,kd->k", direction, gradient[:, dofs]) ** 2 / np.maximum(
             (residual_change**2).sum(axis=1), 1e-300
         )
         is_open = (direction**2).sum(axis=1) > _STATIONARY_SHARE**2
-        can_improve[:, dofs] = (is_open & (gain_along_open > 2 * _STATIONARY_SHARE * (residual**2).sum(axis=1)))[
+        can_improve[:, dofs] = (is_open & (decrease_along_open > 2 * _STATIONARY_SHARE * (residual**2).sum(axis=1)))[
             :, None
         ]
         can_help[:, dofs] = can_help[:, dofs].any(axis=1, keepdims=True)
