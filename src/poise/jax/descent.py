@@ -605,7 +605,10 @@ class BatchResult:
 
 
 class AttemptTrace(NamedTuple):
-    """Squared errors (rows,) and u (rows, nu) of one attempt, at its start and after each iteration."""
+    """Trace of one attempt: squared errors (rows,) and u (rows, nu).
+
+    The first row is its start, the others are its iterations.
+    """
 
     squared_errors: Floats
     u: Floats

@@ -96,9 +96,10 @@ def residual(pose: Pose, goals: Goals) -> Callable[..., Array]:
 
 
 class _ResidualTerm(NamedTuple):
-    """A measured quantity of a goal, with its joint's index in the computed frames.
+    """A measured quantity of a goal.
 
-    axis  (3,) local axis of a direction or aim; zero for other measures
+    frame_index  index of its joint in the computed frames
+    axis         (3,) local axis of a direction or aim; zero for other measures
     """
 
     frame_index: int

@@ -147,7 +147,7 @@ def check_q(skeleton: Skeleton, q: ArrayLike) -> Array:
 
 
 class _JointTable(NamedTuple):
-    """Joint indices of a skeleton by joint kind, with constants of all joints."""
+    """Joint indices by joint kind, and constants of all joints."""
 
     skeleton: Skeleton
     doubling_rounds: int

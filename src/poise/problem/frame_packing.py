@@ -57,7 +57,7 @@ class RigidTransform(NamedTuple):
 
 
 class FixedMaps(NamedTuple):
-    """Affine maps (k, n, 3, 4) of all joints, before and after their motion."""
+    """Affine maps (k, n, 3, 4) before and after each joint's motion."""
 
     before: Floats
     after: Floats
@@ -319,7 +319,9 @@ def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, flo
 
 
 class _AccumulatedMap(NamedTuple):
-    """Maps from the base to a row, up to and since the last node above it.
+    """Map of a row, accumulated in two parts.
+
+    The parts lie above and below the last node above the row.
 
     node_from_row  (k, 3, 4) affine map of the row in the moved frame of that node
     scale          (k,) accumulated scale of that node

@@ -52,7 +52,7 @@ class BalanceError(NamedTuple):
 
 
 def compute_balance_error(pose: Pose, goal: Balance) -> BalanceError:
-    """Compute the offset of the centre of mass from the area between the supports."""
+    """Compute the offset of the centre of mass from the support area."""
     skeleton, world_maps = pose.skeleton, pose.world.affine
     plane_axes = compute_plane_axes(goal, skeleton)
     support_points = np.stack(

@@ -22,7 +22,7 @@ def get_residual_weight(goal: AnyGoal, kind: int) -> float:
 
 
 def get_pointing_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
-    """Return the axis of a direction or aim in the frame of the goal's joint."""
+    """Return the axis of a direction or aim, in joint coordinates."""
     if isinstance(goal, LookAt):
         return goal.sight(skeleton).axis
     return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (see JointGoal in problem/goal_interface.py)

@@ -21,7 +21,10 @@ _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths
 
 
 class TermReach(NamedTuple):
-    """Reach of a term from its path's first node: shortest and longest distance, and origin (3,) of that node."""
+    """Shortest and longest distance of a term from its path's first node.
+
+    origin  (3,) of that node
+    """
 
     min_distance: float
     max_distance: float

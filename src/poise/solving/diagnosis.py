@@ -179,7 +179,10 @@ def _build_unlimited_skeleton(skeleton: Skeleton, margin: float) -> Skeleton:
 
 
 class _FoundPoses(NamedTuple):
-    """Poses q (k, nq) of a search, and a mask (k,) of met goals. Goals are measured by forward kinematics."""
+    """Poses q (k, nq) of a search, and a mask (k,).
+
+    The mask marks poses with met goals, measured by forward kinematics.
+    """
 
     q: Floats
     is_met: Bools

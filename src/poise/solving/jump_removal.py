@@ -35,7 +35,7 @@ _FORWARDS, _BACKWARDS = slice(None), slice(None, None, -1)  # orders of the fram
 
 
 class ClipProblem(NamedTuple):
-    """Problem of a clip, with its frames in the order of a sweep.
+    """Problem of a clip. Its frames are in the order of a sweep.
 
     problem                 has a start for each frame
     targets                 (k, W)

@@ -59,7 +59,7 @@ _MIN_BLOCKED_SHARE = 1e-3  # smallest share of a rotation removed by a limit to 
 
 
 class LmPatience(NamedTuple):
-    """Number of steps, and the relative decrease of the error required in them."""
+    """Number of steps, and the relative error decrease required in them."""
 
     window_steps: int
     min_decrease_share: float

@@ -218,7 +218,7 @@ def is_builtin(solver: object) -> bool:
 
 
 def get_final_solver(solver: Any) -> Any:
-    """Return the solver that computes the final poses, or the solver itself.
+    """Return the solver of the final poses, or the solver itself.
 
     Only a solver of several stages has another one: that of `Natural` (field `finisher`) starts from its poses.
     """
@@ -226,7 +226,7 @@ def get_final_solver(solver: Any) -> Any:
 
 
 def replace_final_solver(solver: Any, final_solver: Any) -> Any:
-    """Replace the solver that computes the final poses. A solver of one stage is replaced itself."""
+    """Replace the solver of the final poses. A solver of one stage is replaced itself."""
     return replace(solver, finisher=final_solver) if hasattr(solver, "finisher") else final_solver
 
 
