@@ -496,7 +496,14 @@ REFUSED = {
 SLOW = {"compare": {"solvers": ("all",), "peers": ("all", "star"), "progress": ("class",)}}
 _OF_CHECKS = {"what", "last", "truths", "option", "allowed", "planar", "may_be_empty"}
 _PROTOCOL = {"__getitem__", "__call__"}  # methods without a name of their own that people call by their arguments
-_OF_SOLVERS = {"run", "settings", "engine", "arm", "refuse", "share"}  # called by solve(), with packed problems
+_OF_SOLVERS = {
+    "run",
+    "settings",
+    "engine",
+    "arm",
+    "refuse",
+    "compute_spread",
+}  # called by solve(), with packed problems
 
 
 def _rest_of_right() -> None:
