@@ -67,7 +67,7 @@ def main() -> int:
 def reaching() -> Document:
     """A whole body whose hand reaches: natural poses, both feet pinned."""
     document = scenes.build_scene("biped")
-    kept = tuple(chain for chain in document.chains if chain.id != "head")
+    kept = tuple(chain for chain in document.chains if chain.name != "head")
     return document.replace(chains=kept, solvers=(SolverChoice("auto"), *document.solvers[1:]), solve_start="start")
 
 
