@@ -1,10 +1,13 @@
-"""Metadata that hatchling computes when it builds Poise: the README for a package index."""
+"""What hatchling computes when it builds Poise: the README for a package index, and the platform of a wheel."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _CHECKOUT_SECTION = "## Where to read on\n"  # the last one: its links lead to pages of the repository
@@ -35,3 +38,17 @@ class ReadmeHook(MetadataHookInterface):
         """Set the README."""
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {"content-type": "text/markdown", "text": make_index_readme(text)}
+
+
+class PlatformHook(BuildHookInterface):
+    """Hook for the wheel of one platform, which POISE_WHEEL names: `POISE_WHEEL=manylinux_2_17_x86_64`.
+
+    Without the variable the wheel is for any platform. It contains the library of Linux x86-64 all the same: other
+    platforms do not load it, and their markers in pyproject.toml bring Numba.
+    """
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Set the tag of the wheel."""
+        platform = os.environ.get("POISE_WHEEL")
+        if platform and version == "standard":
+            build_data["tag"], build_data["pure_python"] = f"cp311-abi3-{platform}", False

@@ -46,15 +46,12 @@ class ElsewhereError(RuntimeError):
 
 def machine() -> dict[str, str]:
     """What the bits of answers depend on."""
-    from llvmlite import binding  # noqa: PLC0415  (Numba's own copy of LLVM; not needed for comparing files)
+    from poise.kernels import levels  # noqa: PLC0415  (not needed for comparing files)
 
-    found = harness.machine()
-    wide = "8" if binding.get_host_cpu_features().get("avx512f", False) else "4"
-    chosen = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME") if os.environ.get(name)}
-    return {
-        "cpu": found["cpu"], "llvm": binding.get_host_cpu_name(), "lanes": os.environ.get("POISE_LANES", wide),
-        "numpy": found["numpy"], "numba": found["numba"], **chosen,
-    }  # fmt: skip
+    found, level = harness.machine(), levels.find_level()
+    lanes = os.environ.get("POISE_LANES", str(levels.LEVELS[level].lane_count))
+    chosen = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE",) if os.environ.get(name)}
+    return {"cpu": found["cpu"], "level": level, "lanes": lanes, "numpy": found["numpy"], **chosen}
 
 
 def made(pattern: str = "*") -> Entries:

@@ -52,7 +52,7 @@ def trace(scratch: Path, tests: Sequence[str], *, plain: bool, repeat: bool = Fa
         "MUTATION_TRACE": str(trace_file(scratch, plain=plain)),
         "MUTATION_LONGEST": str(LONGEST[plain]),
         "MUTATION_CASES": str(CASES[plain]),
-        "NUMBA_DISABLE_JIT": str(int(plain)),
+        "POISE_KERNELS": "plain" if plain else "",
     }
     if repeat:
         environment["MUTATION_REPEAT"] = "1"

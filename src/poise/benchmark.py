@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 from poise.formatting import format_count
 from poise.io import samples
 from poise.io.registry import load
+from poise.kernels.levels import find_level
 from poise.maths import rotations
 from poise.maths.arrays import Floats, find_simd_width
 from poise.model.pose import Pose
@@ -71,10 +72,18 @@ def read_machine_info() -> dict[str, str | int]:
         "cores": os.cpu_count() or 1,
         "lanes": find_simd_width(),
         "python": platform.python_version(),
-        "numba": version("numba"),
+        "level": find_level(),
+        "numba": _read_version("numba"),  # it compiles kernels only where the library has none
         "numpy": version("numpy"),
         "poise": __version__,
     }
+
+
+def _read_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _read_processor_name() -> str:

@@ -9,15 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from poise import kernels
 from poise.calls.progress import report_progress
 from poise.errors import UnknownNameError
 from poise.ground.grounder import Grounder
 from poise.ground.plant import plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io.registry import load
-from poise.kernels.compilation import suppress_progress
-from poise.maths.arrays import find_simd_width
+from poise.kernels.entries import ENTRIES, Backend, can_compile, has_code_of_all, suppress_progress
 from poise.model.limits import Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -27,7 +25,6 @@ from poise.solving.solve import prepare, solve
 
 WarmupStep: TypeAlias = tuple[str, Callable[[], Any]]
 
-_WIDE_LANE_COUNT = 8  # lanes of a wide machine
 _REACHABLE_TARGET, _UNREACHABLE_TARGET = (0.3, 0.2, 0.4), (9.0, 9.0, 9.0)
 _IDENTITY_ROTATION = (1.0, 0.0, 0.0, 0.0)
 
@@ -44,7 +41,9 @@ def list_steps(group_name: str = "all") -> list[WarmupStep]:
 
 
 def warmup(what: str = "all", *, progress: bool | Callable[[int, int, str], None] | None = None) -> Path | None:
-    """Compile the kernels for this machine before the first solve.
+    """Compile kernels before the first solve, where the library lacks their code.
+
+    Where a library of kernels is installed and no kernel is edited, there is nothing to do.
 
     Parameters
     ----------
@@ -60,7 +59,8 @@ def warmup(what: str = "all", *, progress: bool | Callable[[int, int, str], None
     Returns
     -------
     Path or None
-        The cache folder of the compiled kernels. None: no folder is writable, and only this process has them.
+        The cache folder of the compiled kernels. None: there is nothing to compile, because the library has the code of
+        all kernels; or no folder is writable, and only this process has them.
 
     Raises
     ------
@@ -73,6 +73,9 @@ def warmup(what: str = "all", *, progress: bool | Callable[[int, int, str], None
     environment variable is set. They are compiled for this processor and this version of Poise.
     """
     steps = list_steps(what)
+    if has_code_of_all() or not can_compile():
+        with report_progress(progress, "compiling", 0, old_form="stage"):  # checks the argument
+            return None
     has_progress = progress is not None and progress is not False
     with (
         report_progress(progress, "compiling", len(steps), old_form="stage") as advance,
@@ -82,45 +85,14 @@ def warmup(what: str = "all", *, progress: bool | Callable[[int, int, str], None
             advance(0, name)
             compile_kernels()
             advance(1, name)
-    cache_folder = kernels.kinematics.compute_local_transforms.stats.cache_path
+    folders = (entry.call.stats.cache_path for entry in ENTRIES.values() if entry.backend == Backend.JIT)
+    cache_folder = next(folders, None)
     return None if cache_folder is None else Path(cache_folder)
 
 
 def count_compiled() -> dict[str, int]:
-    """Count the compiled signatures of each kernel. Kernels are those of this machine's lane width."""
-    lane_suffix = "8" if find_simd_width() == _WIDE_LANE_COUNT else "4"
-    compiled_kernels = {
-        "kinematics.compute_local_transforms": kernels.kinematics.compute_local_transforms,
-        "kinematics.similarities_to_quaternions": kernels.kinematics.similarities_to_quaternions,
-        "kinematics.compute_world_maps": getattr(kernels.kinematics, f"compute_world_maps{lane_suffix}"),
-        "kinematics.compute_jacobians": getattr(kernels.kinematics, f"compute_jacobians{lane_suffix}"),
-        "chain_kinematics.compute_tips": kernels.chain_kinematics.compute_tips,
-        "ccd_position.solve": kernels.ccd_position.solve,
-        "ccd_goals.solve": kernels.ccd_goals.solve,
-        "ccd_position.measure_joint_leverage": kernels.ccd_position.measure_joint_leverage,
-        "fabrik.solve": kernels.fabrik.solve,
-        "fabrik.solve_limited": kernels.fabrik.solve_limited,
-        "fabrik_tree.solve": kernels.fabrik_tree.solve,
-        "legs.bend_all": kernels.ground.legs.bend_all,
-        "legs.passed_down": kernels.ground.legs.passed_down,
-        "spread.least": kernels.ground.spread.least,
-        "spread.swung": kernels.ground.spread.swung,
-        "grounder.step": kernels.ground.grounder.step,
-        "two_bone.solve": getattr(kernels.two_bone, f"solve{lane_suffix}"),
-        "planar_two_bone.solve": kernels.planar_two_bone.solve,
-        "limb_packing.pack_limbs": kernels.limb_packing.pack_limbs,
-        "limb_packing.pack_planar_limbs": kernels.limb_packing.pack_planar_limbs,
-        "arm_lm.compute_tip_transforms": kernels.arm_lm.compute_tip_transforms,
-        "arm_targets.solve_targets": getattr(kernels.arm_targets, f"solve_targets{lane_suffix}"),
-        "tree_lm.free": getattr(kernels.tree_lm, f"free{lane_suffix}"),
-        "tree_lm.solve": getattr(kernels.tree_lm, f"solve{lane_suffix}"),
-        "jacobian_methods.free": getattr(kernels.jacobian_methods, f"free{lane_suffix}"),
-        "jacobian_methods.solve": getattr(kernels.jacobian_methods, f"solve{lane_suffix}"),
-        "limits.find_max_range_excess": kernels.limits.find_max_range_excess,
-        "limits.is_valid_start": kernels.limits.is_valid_start,
-        "goal_errors.measure": getattr(kernels.goal_errors, f"measure{lane_suffix}"),
-    }
-    return {name: len(getattr(kernel, "signatures", ())) for name, kernel in compiled_kernels.items()}
+    """Count the signatures of each kernel compiled by Numba."""
+    return {name: len(entry.call.signatures) for name, entry in sorted(ENTRIES.items()) if entry.backend == Backend.JIT}
 
 
 def _load_arm() -> Pose:

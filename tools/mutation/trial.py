@@ -94,7 +94,7 @@ class Runner:
             "PYTHONPATH": f"{scratch / 'src'}{os.pathsep}{HERE.parent}",
             "PYTHONUNBUFFERED": "1",
             "MUTATION_TESTS": str(scratch / "chosen.json"),
-            "NUMBA_DISABLE_JIT": str(int(plain)),
+            "POISE_KERNELS": "plain" if plain else "",
             "CI": "1",  # the same examples every time
         }
         command = [sys.executable, "-m", "mutation.server"]

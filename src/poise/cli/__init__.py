@@ -71,12 +71,12 @@ COMMANDS = {
         "Copy the bundled rigs into DIR, by default this folder. They are a character, a walk, an arm and hills.",
     ),
     "warmup": CommandEntry(
-        "bench.warmup",
-        "Compile the kernels for this machine, once. That takes 20 seconds for arms or figures, 90 seconds for all.",
+        "warmup.warmup",
+        "Compile kernels for this machine, once, where no library has their code.",
     ),
     "bench": CommandEntry(
         "bench.bench",
-        "Measure solving and forward kinematics on the bundled rigs. With compiled kernels: under a minute.",
+        "Measure solving and forward kinematics on the bundled rigs. It takes under a minute.",
     ),
     "demo": CommandEntry(
         "demo.demo",

@@ -1,9 +1,8 @@
-"""`poise bench` and `poise warmup`: measure solves, compile kernels."""
+"""`poise bench`: measure solves and forward kinematics on the bundled rigs."""
 
 from __future__ import annotations
 
 import json
-import time
 from enum import StrEnum
 from typing import Annotated
 
@@ -15,8 +14,7 @@ from rich.table import Table
 from poise.benchmark import FULL_SIZE, QUICK_SIZE, Measurement, list_benchmarks, read_machine_info
 from poise.calls.progress import show_progress_bar
 from poise.cli.terminal import say
-from poise.precompile import GROUP_NAMES
-from poise.precompile import warmup as compile_kernels
+from poise.precompile import warmup
 
 _TABLE_WIDTH = 116  # [characters] table width for output other than a terminal
 _MIN_INTEGER_VALUE = 100.0  # values from here on are printed without decimals
@@ -36,11 +34,11 @@ def bench(
     ] = BenchEffort.NORMAL,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Measure solving and forward kinematics on the bundled rigs. With compiled kernels: under a minute."""
+    """Measure solving and forward kinematics on the bundled rigs. It takes under a minute."""
     rows: list[Measurement] = []
     benchmarks = list_benchmarks()
     with show_progress_bar("compiling", 1 + len(benchmarks)) as advance:
-        compile_kernels()
+        warmup()  # only where no library has the kernels
         for name, measure in benchmarks:
             advance(1, f"measuring: {name}")
             rows += measure(QUICK_SIZE if effort == BenchEffort.QUICK else FULL_SIZE)
@@ -72,23 +70,3 @@ def _print_table(rows: list[Measurement]) -> None:
 
 def _format_value(value: float, unit: str) -> str:
     return f"{value:,.0f} {unit}" if value >= _MIN_INTEGER_VALUE else f"{value:.3g} {unit}"
-
-
-# --- `poise warmup`: compile the kernels ahead of the first solve ----------------------------------------------------
-
-
-_WHAT_HELP = f"which kernels: {', '.join(GROUP_NAMES)}"
-
-
-def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT_HELP)] = "all") -> None:
-    """Compile the kernels for this machine, once. That takes 20 seconds for arms or figures, 90 seconds for all.
-
-    Later calls load the kernels from disk, in a second. The first solve of each kind would compile its own kernels;
-    this does it ahead of time for arms (robot arms), figures (limbs and whole bodies), methods (ccd, fabrik and other
-    solvers selected by name), feet (planting and the Grounder), or all.
-    """
-    start_time, cpu_start_time = time.perf_counter(), time.process_time()
-    folder = compile_kernels(what, progress=True)
-    location = "not cached: no folder is writable" if folder is None else f"cached in {folder}"
-    seconds, cpu_seconds = time.perf_counter() - start_time, time.process_time() - cpu_start_time
-    say(f"kernels ready ({what}) in {seconds:.1f} s, {cpu_seconds:.1f} s of processor time, {location}")

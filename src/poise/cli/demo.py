@@ -191,7 +191,7 @@ def _run_stage(stage_index: int, *, folder: Path) -> tuple[str, ...]:
 
     Return a table row, or the lines about the walk; only the first stage announces compilation.
     """
-    from poise.kernels.compilation import suppress_progress  # noqa: PLC0415  (imports Numba)
+    from poise.kernels.entries import suppress_progress  # noqa: PLC0415  (imports Numba)
 
     with nullcontext() if stage_index == 0 else suppress_progress():
         return (

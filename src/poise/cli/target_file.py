@@ -132,7 +132,9 @@ def map_npy(path: Path) -> np.ndarray:
     try:
         array: Any = np.load(path, allow_pickle=False, mmap_mode="r")  # mapped: a forged header cannot allocate memory
     except (ValueError, TypeError, EOFError, OSError, SyntaxError, TokenError) as error:
-        raise FileError(path, f"not a numeric .npy file: {error}") from error
+        # NumPy's own words for other files name its options for unsafe loading.
+        reason = "it is no .npy file, or has Python objects" if "pickle" in str(error) else str(error)
+        raise FileError(path, f"not a numeric .npy file: {reason}") from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
         raise FileError(path, f"not a numeric .npy file: it holds {getattr(array, 'dtype', 'an archive')}")
     return array

@@ -79,7 +79,7 @@ class MethodRun:
 
 
 class _TimedOutput(NamedTuple):
-    """Output of a method for one target, with its start and its time [s]."""
+    """Output of a method for one target, with start and time [s]."""
 
     start_q: Floats
     output: MethodOutput

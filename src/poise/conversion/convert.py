@@ -433,7 +433,7 @@ def _shift_times(clip: Clip, start_time: float) -> Clip:
 
 
 class _WrittenFile(NamedTuple):
-    """Path of a written file, and the rig that it should hold."""
+    """Path of a written file, and its expected rig."""
 
     path: Path
     expected_rig: Rig

@@ -240,7 +240,7 @@ def _parse_bones(path: Path, lines: list[TextLine], angle_factor: float) -> dict
 
 
 class _BoneBlock(NamedTuple):
-    """Number of the line with 'begin', and the lines of a bone by their first word."""
+    """Line of 'begin', and a bone's lines by first word."""
 
     begin_line: int
     fields: dict[str, TextLine]

@@ -73,7 +73,7 @@ def read_fbx(data: bytes) -> tuple[dict[str, Any], list[array[float]]]:
 
 
 class _SceneReader:
-    """Reader of a ufbx scene: it builds the JSON header and the blocks of numbers."""
+    """Reader of ufbx scenes into JSON headers and number blocks."""
 
     def __init__(self, scene: Any, ufbx: Any) -> None:
         self.scene = scene

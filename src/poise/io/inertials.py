@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Inertial(NamedTuple):
-    """Mass [kg] of a link and its centre of mass [m], in the frame of the link."""
+    """Mass [kg] and centre of mass [m] of a link."""
 
     mass: float
     centre: tuple[float, float, float]

@@ -37,14 +37,14 @@ TABLE_COLUMNS = list_table_columns(("position", "rotation"))
 
 
 class MovableJoint(NamedTuple):
-    """Row of a movable joint in the skeleton, and the number of its values in q."""
+    """Row of a movable joint, and the number of its values."""
 
     row: int
     value_count: int
 
 
 def list_movable_joints(skeleton: Skeleton) -> list[MovableJoint]:
-    """List every joint that is not fixed."""
+    """List all movable joints."""
     value_counts = [kind.nq for kind in Kind]
     return [
         MovableJoint(row, value_counts[kind]) for row, kind in enumerate(skeleton.kinds.tolist()) if kind != Kind.FIXED

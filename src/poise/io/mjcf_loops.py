@@ -19,14 +19,14 @@ _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 class _LoopEnd(NamedTuple):
-    """Body of one loop end, 0 for the world, and the frame of the end in it."""
+    """Body of one loop end (0: world), and its frame there."""
 
     body_id: int
     frame: LoopFrame
 
 
 def read_loops(compiled: CompiledModel, plan: SkeletonPlan) -> list[Loop]:
-    """Read the loops that are active at the start.
+    """Read the loops active at the start.
 
     Inactive loops and those of mocap bodies get a note.
     """

@@ -126,7 +126,7 @@ class _PlanBuilder:
         self.plan.row_by_body[body_id] = parent
 
     def _build_row(self, joint_id: int, kind: Kind, parent: int, offset: Floats, rotation: Floats) -> SkeletonRow:
-        """Build the row of a joint from its rest frame, without a name."""
+        """Build the row of an unnamed joint from its rest frame."""
         if kind == Kind.FREE:  # qpos is the pose in the world, not a displacement
             return SkeletonRow("", parent, kind, _ZERO_VECTOR, _IDENTITY, _ZERO_VECTOR, joint_id)
         axis = _ZERO_VECTOR if kind == Kind.BALL else self.model.jnt_axis[joint_id].copy()

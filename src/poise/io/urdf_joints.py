@@ -77,7 +77,7 @@ _ZERO_VECTOR, _IDENTITY_ROTATION = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
 class JointRow(NamedTuple):
-    """Row of the future skeleton, without its parent: transform A, kind, axis, limit and motor."""
+    """Skeleton row: transform A, kind, axis, limit, motor."""
 
     name: str
     kind: Kind

@@ -1,17 +1,17 @@
-# pyright: standard
-"""Numba kernels: functions on numbers, compiled on first use.
+"""Kernels: functions on numbers, run as machine code.
 
-Modules are imported on first access, so that `import poise` and commands without a solve do not load Numba. Python
-packs arrays as `layout` describes them. `kinematics` computes world maps and Jacobians; `goal_errors` and `limits`
-measure configurations; `kernel_coordinates` converts starts, targets and solutions. `tree_lm`, `arm_lm`,
-`jacobian_methods`, `ccd_position`, `ccd_goals`, `fabrik`, `fabrik_tree`, `two_bone` and `planar_two_bone` solve.
+Modules are imported on first access, so that `import poise` and commands without a solve load none. Python packs
+arrays as `layout` describes them. `kinematics` computes world maps and Jacobians; `goal_errors` and `limits` measure
+configurations; `kernel_coordinates` converts starts, targets and solutions. `tree_lm`, `arm_lm`, `jacobian_methods`,
+`ccd_position`, `ccd_goals`, `fabrik`, `fabrik_tree`, `two_bone` and `planar_two_bone` solve.
 
-Kernels are functions on values and NamedTuples (`Vec`, `Quat`) without NumPy calls and exceptions. `jit` compiles them;
-`compilation` caches machine code on disk, with a stamp over all kernel files, because Numba alone would run stale code
-after a change of a callee in another file. A value is a float64 or a SIMD register of `lanes`: 8 numbers with AVX-512,
-else 4 (POISE_LANES overrides); the kind of value is a kernel's first argument, so one source serves both. Without
-Numba's compiler (`NUMBA_DISABLE_JIT=1`) lanes are NumPy arrays. Compiled code may fuse multiply and add and change the
-order of sums: last bits differ between processors and lane widths, but not between calls on one machine.
+Kernels are functions on values and NamedTuples (`Vec`, `Quat`) without NumPy calls, allocations and exceptions. Their
+source is run in one of three ways (`entries`): as code of the library that `scripts/kernels` builds (`native`),
+compiled by Numba (`jit`), or as it is. Stamps of single kernels (`stamps`) tell whether the library's code belongs to
+the source. A value is a float64 or a SIMD register of `lanes`: 8 numbers on processors of level v4, else 4 (`levels`);
+the kind of value is a device function's first argument, so one source serves both. Uncompiled, lanes are NumPy arrays.
+Compiled code may fuse multiply and add and change the order of sums: last bits differ between levels and lane widths,
+but not between calls on one machine.
 """
 
 from __future__ import annotations

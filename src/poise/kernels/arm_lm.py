@@ -34,7 +34,8 @@ from poise.kernels.arm_race import (
     init_race,
     is_race_over,
 )
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.lanes import (
     SCALAR,
     broadcast,
@@ -275,7 +276,7 @@ def squared_norm(v):
     return dot(v, v)
 
 
-@kernel
+@kernel("F2 F2 wF2 ->")
 def compute_tip_transforms(links, x, transforms):
     """Compute tip transforms (k, 7) in the base frame. Rows are x y z w x y z, for values x (k, m)."""
     axes, origins = stack_matrix(SCALAR, 1, 3), stack_matrix(SCALAR, 1, 3)

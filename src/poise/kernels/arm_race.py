@@ -13,7 +13,7 @@ solution branch.
 
 from __future__ import annotations
 
-from poise.kernels.jit import device_function
+from poise.kernels.device_functions import device_function
 
 RACE_NEXT_ATTEMPT = 0  # next attempt to start
 RACE_OLDEST_ATTEMPT = 1  # first unfinished attempt

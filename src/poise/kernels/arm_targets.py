@@ -18,9 +18,10 @@ from __future__ import annotations
 import math
 
 from poise.kernels.arm_lm import ArmProblems, solve_range
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.goal_errors import measure_batch
-from poise.kernels.jit import device_function, inline, kernel
-from poise.kernels.lanes import LANES4, LANES8, SCALAR, stack_array, view_lanes
+from poise.kernels.lanes import LANES4, LANES8, SCALAR, stack_array, stack_matrix, view_lanes
 from poise.kernels.layout import (
     ARM_LINK_ROW,
     ARM_SETTINGS,
@@ -133,9 +134,10 @@ def measure_solution(packed_arm, packed_layout, arm_layout, q, world_target):
     work, error_buffer = stack_array(SCALAR, ARM_WORKSPACE_SIZE), stack_array(SCALAR, 4)
     path_table = view_lanes(SCALAR, packed_arm, arm_layout.path_table_start, arm_layout.path_row_count, PATH_ROW)
     measures = view_lanes(SCALAR, packed_arm, arm_layout.measures_start, measure_count, MEASURE_ROW)
-    spans = packed_layout[arm_layout.path_spans_start : arm_layout.path_spans_start + 2 * measure_count].reshape(
-        measure_count, 2
-    )
+    spans = stack_matrix(SCALAR, 2, 2)  # an arm has two measures at most
+    for c in range(measure_count):
+        spans[c, 0] = packed_layout[arm_layout.path_spans_start + 2 * c]
+        spans[c, 1] = packed_layout[arm_layout.path_spans_start + 2 * c + 1]
     used_columns = packed_layout[
         arm_layout.used_columns_start : arm_layout.used_columns_start + arm_layout.used_column_count
     ]
@@ -228,13 +230,13 @@ def solve_targets(lane_kind, packed_arm, packed_layout, world_targets, base_tran
     return is_reached, int(counts[0, COUNT_ITERATIONS]), first_error, second_error
 
 
-@kernel
+@kernel("F1 I1 F2 F2 wF2 i i sF1 -> i i f f")
 def solve_targets4(packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work):
     """Solve with four targets or attempts side by side."""
     return solve_targets(LANES4, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work)
 
 
-@kernel
+@kernel("F1 I1 F2 F2 wF2 i i sF1 -> i i f f")
 def solve_targets8(packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work):
     """Solve with eight targets or attempts side by side."""
     return solve_targets(LANES8, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work)

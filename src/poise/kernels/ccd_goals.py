@@ -19,14 +19,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from poise.kernels import rotation_fit
 from poise.kernels.ccd_position import MAX_HALVINGS, MAX_SLOW_SWEEPS, MIN_SWEEP_DECREASE, halve_rotation
 from poise.kernels.chain_kinematics import (
     ChainOutput,
     GoalChain,
     GoalWeights,
+    clear,
     compute_motion,
     compute_rotation_error,
     compute_squared_error,
@@ -51,7 +50,9 @@ from poise.kernels.chain_restarts import (
     store_if_best,
     store_initial,
 )
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
+from poise.kernels.lanes import SCALAR, view_lanes
 from poise.kernels.layout import (
     BALL,
     BASE_FIRST,
@@ -330,20 +331,32 @@ def read_options(option_row):
     )
 
 
-@kernel
+@inline
+def compute_goal_work_size(m):
+    """Compute the scratch memory size for m links."""
+    return (20 + 3 * MAX_RESIDUAL_ROWS + CHAIN_TARGET_ROW) * m + 32 + (3 + MAX_RESIDUAL_ROWS) * MAX_RESIDUAL_ROWS
+
+
+@kernel("I1 F2 F2 F2 F1 F2 F3 F2 F2 F3 F2 F1 wF3 wF2 wI2 wF3 wF1 sF1 ->")
 def solve(
     link_kinds, axes, ranges, limits, joint_weights, goal_masks, frames, tips, reach_ranges, start_x, targets,
-    option_row, x_out, errors, counts, trace_x, trace_error,
+    option_row, x_out, errors, counts, trace_x, trace_error, work,
 ):  # fmt: skip
     """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
 
     joint_weights, goal_masks: see `GoalChain`. option_row: see `read_options`. errors (k, 2): the error, and 1 where
-    the goals are met. The rest: see kernels/ccd_position.py.
+    the goals are met. work: scratch memory for `compute_goal_work_size` numbers. The rest: see kernels/ccd_position.py.
     """
-    m, options, motions = link_kinds.shape[0], read_options(option_row), np.empty((5, link_kinds.shape[0], 4))
-    effectors_in_links, fit_matrices = np.empty((m, CHAIN_TARGET_ROW)), np.empty((2, 4, 4))
-    jacobian, work_vectors = np.empty((3 * m, MAX_RESIDUAL_ROWS)), np.empty((3, MAX_RESIDUAL_ROWS))
-    normal_matrix = np.empty((MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS))
+    m, options = link_kinds.shape[0], read_options(option_row)
+    clear(work, compute_goal_work_size(m))
+    motions = view_lanes(SCALAR, work, 0, 5, m, 4)
+    jacobian = view_lanes(SCALAR, work, 20 * m, 3 * m, MAX_RESIDUAL_ROWS)
+    end = (20 + 3 * MAX_RESIDUAL_ROWS) * m
+    effectors_in_links = view_lanes(SCALAR, work, end, m, CHAIN_TARGET_ROW)
+    end += CHAIN_TARGET_ROW * m
+    fit_matrices = view_lanes(SCALAR, work, end, 2, 4, 4)
+    work_vectors = view_lanes(SCALAR, work, end + 32, 3, MAX_RESIDUAL_ROWS)
+    normal_matrix = view_lanes(SCALAR, work, end + 32 + 3 * MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS)
     polish = GoalPolishWorkspace(motions[1], motions[2], motions[3], motions[4], jacobian, normal_matrix, work_vectors)
     for k in range(targets.shape[0]):
         tip, target = read_target(tips[min(k, tips.shape[0] - 1)]), read_target(targets[k])

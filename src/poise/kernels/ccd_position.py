@@ -13,8 +13,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from poise.kernels.chain_kinematics import (
     ChainLinks,
     ChainOutput,
@@ -22,6 +20,7 @@ from poise.kernels.chain_kinematics import (
     PositionChain,
     cache_all_sincos,
     cache_sincos,
+    clear,
     compute_tip_position,
     copy_motions,
     link_to_parent,
@@ -42,7 +41,9 @@ from poise.kernels.chain_restarts import (
     store_if_best,
     store_initial,
 )
-from poise.kernels.jit import device_function, inline, kernel, never_inline
+from poise.kernels.device_functions import device_function, inline, never_inline
+from poise.kernels.entries import kernel
+from poise.kernels.lanes import SCALAR, view_lanes
 from poise.kernels.layout import (
     BALL,
     BASE_FIRST,
@@ -319,19 +320,21 @@ def read_options(option_row):
     )
 
 
-@kernel
+@kernel("I1 F2 F2 F2 F3 F2 F2 F3 F2 F1 wF3 wF2 wI2 wF3 wF1 sF1 ->")
 def solve(
     link_kinds, axes, ranges, limits, frames, tips, reach_ranges, start_x, targets, option_row, x_out, errors, counts,
-    trace_x, trace_error,
+    trace_x, trace_error, work,
 ):  # fmt: skip
     """Solve k position targets (k, 3). Each has its own start (1|k, m, 4).
 
     limits: (m, LIMIT_ROW) of balls. reach_ranges (1|k, 2): min and max distance of the tip from the first link's frame;
     there are no restarts for targets outside. option_row: see `read_options`. errors (k, 2): the error, and 1 if met.
     counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the
-    last target.
+    last target. work: scratch memory for 24 m numbers.
     """
-    motions, options = np.empty((6, link_kinds.shape[0], 4)), read_options(option_row)
+    m, options = link_kinds.shape[0], read_options(option_row)
+    clear(work, 24 * m)
+    motions = view_lanes(SCALAR, work, 0, 6, m, 4)
     polish = PositionPolishWorkspace(motions[1], motions[2], motions[3], motions[5])
     for k in range(targets.shape[0]):
         tip = read_vec(tips, min(k, tips.shape[0] - 1))
@@ -423,14 +426,16 @@ def sweep(chain, target, options, is_slow, extrapolation, x, workspace):
     return error, extrapolation
 
 
-@kernel
-def measure_joint_leverage(link_kinds, axes, ranges, frames, tips, targets, x, errors):
+@kernel("I1 F2 F2 F3 F2 F2 F3 wF3 sF1 ->")
+def measure_joint_leverage(link_kinds, axes, ranges, frames, tips, targets, x, errors, work):
     """Measure the error within reach of each joint alone.
 
-    errors is (k, m, 2): with the joint's range, and without one.
+    errors is (k, m, 2): with the joint's range, and without one. work: scratch memory for 5 m + 3 LIMIT_ROW numbers.
     """
     m = link_kinds.shape[0]
-    points, sincos, scratch = np.empty((m, 3)), np.empty((m, 2)), np.zeros((3, LIMIT_ROW))
+    clear(work, 5 * m + 3 * LIMIT_ROW)
+    points, sincos = view_lanes(SCALAR, work, 0, m, 3), view_lanes(SCALAR, work, 3 * m, m, 2)
+    scratch = view_lanes(SCALAR, work, 5 * m, 3, LIMIT_ROW)
     for k in range(targets.shape[0]):
         tip = read_vec(tips, min(k, tips.shape[0] - 1))
         chain = ChainLinks(link_kinds, axes, frames[min(k, frames.shape[0] - 1)], tip)

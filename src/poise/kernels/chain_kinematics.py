@@ -19,7 +19,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.layout import BALL, COUNT_ITERATIONS, HINGE, SLIDE
 from poise.kernels.vec_quat import (
     Quat,
@@ -232,13 +233,20 @@ def propagate_target(chain, target, x, sincos, link_targets):
         local_target = link_to_moved(chain.link_kinds[i], read_vec(chain.axes, i), x, sincos, i, local_target)
 
 
-@kernel
+@kernel("I1 F2 F3 F2 F3 wF2 ->")
 def compute_tips(link_kinds, axes, frames, tips, x, tip_positions):
     """Compute tip positions (k, 3) in the base frame. Motions x are (k, m, 4)."""
     for k in range(x.shape[0]):
         local_tip = read_vec(tips, min(k, tips.shape[0] - 1))
         chain = ChainLinks(link_kinds, axes, frames[min(k, frames.shape[0] - 1)], local_tip)
         write_vec(tip_positions, k, compute_tip_position(chain, x[k]))
+
+
+@inline
+def clear(work, count):
+    """Set the first numbers of scratch memory to zero. Columns that no joint uses stay so in results."""
+    for i in range(count):
+        work[i] = 0.0
 
 
 @inline

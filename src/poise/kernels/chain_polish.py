@@ -26,7 +26,7 @@ from poise.kernels.chain_kinematics import (
     store_frames_and_point,
     store_frames_and_tip,
 )
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.layout import BALL, COUNT_ITERATIONS, COUNT_JOINT_STEPS, HINGE, MOVE, SLIDE
 from poise.kernels.limits import clamp, clamp_rotation
 from poise.kernels.symmetric_matrices import factor_ldl, solve_ldl

@@ -17,7 +17,7 @@ from poise.kernels.chain_kinematics import (
     record_trace,
     store_frames_and_point,
 )
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.layout import (
     BALL,
     COUNT_ITERATIONS,

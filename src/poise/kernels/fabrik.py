@@ -18,12 +18,11 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from poise.kernels.ccd_position import compute_best_hinge_angle
 from poise.kernels.chain_kinematics import (
     ChainOutput,
     PositionChain,
+    clear,
     compute_motion_rotation,
     compute_tip_position,
     copy_motions,
@@ -35,7 +34,9 @@ from poise.kernels.chain_kinematics import (
 )
 from poise.kernels.chain_polish import MIN_POLISH_DECREASE, PositionPolishWorkspace, polish_position
 from poise.kernels.chain_restarts import bend_chain, clamp_balls, is_straight, perturb, store_if_best
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
+from poise.kernels.lanes import SCALAR, view_lanes
 from poise.kernels.layout import COUNT_ITERATIONS, COUNT_JOINT_STEPS, HINGE, OUTCOME_ERROR
 from poise.kernels.limits import clamp_rotation
 from poise.kernels.vec_quat import (
@@ -208,23 +209,27 @@ class FreeWorkspace(NamedTuple):
     polish: PositionPolishWorkspace  # its origins are the points (m + 1, 3)
 
 
-@kernel
+@inline
+def compute_work_size(m):
+    """Compute the scratch memory size for m links."""
+    return 23 * m + 6
+
+
+@kernel("I1 F2 F2 F2 F3 F2 F3 F2 F1 wF3 wF1 wI2 wF3 wF1 sF1 ->")
 def solve(
     link_kinds, axes, ranges, limits, frames, tips, start_x, targets, option_row, best_x, errors, counts, trace_x,
-    trace_error,
+    trace_error, work,
 ):  # fmt: skip
     """Solve k targets (k, 3) for a chain of free balls. Each has its own start (1|k, m, 4).
 
     option_row: see `read_options`. counts (k, 2): iterations, single joint updates.
-    trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
+    trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target. work: scratch memory for
+    `compute_work_size` numbers.
     """
     m, options = link_kinds.shape[0], read_options(option_row)
-    scratch, points, initial_points, lengths = (
-        np.empty((4, m, 4)),
-        np.empty((m + 1, 3)),
-        np.empty((m + 1, 3)),
-        np.empty(m),
-    )
+    clear(work, compute_work_size(m))
+    scratch, points = view_lanes(SCALAR, work, 0, 4, m, 4), view_lanes(SCALAR, work, 16 * m, m + 1, 3)
+    initial_points, lengths = view_lanes(SCALAR, work, 19 * m + 3, m + 1, 3), view_lanes(SCALAR, work, 22 * m + 6, m)
     workspace = FreeWorkspace(lengths, scratch[0], PositionPolishWorkspace(scratch[2], points, scratch[1], scratch[3]))
     total_length, longest_bone, tip_position = 0.0, 0.0, Vec(0.0, 0.0, 0.0)
     for k in range(targets.shape[0]):
@@ -412,10 +417,10 @@ class LimitedWorkspace(NamedTuple):
     polish: PositionPolishWorkspace  # its origins are the points (m + 1, 3)
 
 
-@kernel
+@kernel("I1 F2 F2 F2 F3 F2 F3 F2 F1 wF3 wF1 wI2 wF3 wF1 sF1 ->")
 def solve_limited(
     link_kinds, axes, ranges, limits, frames, tips, start_x, targets, option_row, best_x, errors, counts, trace_x,
-    trace_error,
+    trace_error, work,
 ):  # fmt: skip
     """Solve k targets (k, 3) for a limited chain.
 
@@ -424,7 +429,9 @@ def solve_limited(
     option_row: see `read_options`. The rest: see `solve`.
     """
     m, options = link_kinds.shape[0], read_options(option_row)
-    scratch, points, best_outcome = np.empty((4, m, 4)), np.empty((m + 1, 3)), np.empty(2)
+    clear(work, compute_work_size(m))
+    scratch, points = view_lanes(SCALAR, work, 0, 4, m, 4), view_lanes(SCALAR, work, 16 * m, m + 1, 3)
+    best_outcome = view_lanes(SCALAR, work, 19 * m + 3, 2)
     polish = PositionPolishWorkspace(scratch[1], points, scratch[0], scratch[2])
     workspace = LimitedWorkspace(scratch[3], best_outcome, polish)
     for k in range(targets.shape[0]):

@@ -22,11 +22,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from poise.kernels import layout, thresholds
+from poise.kernels.chain_kinematics import clear
 from poise.kernels.chain_polish import Sym3, add_ball, make_small_rotation, solve_sym3
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
+from poise.kernels.lanes import SCALAR, view_lanes
 from poise.kernels.layout import (
     BALL,
     BONE_END_INDEX,
@@ -70,7 +71,7 @@ FIT_DAMPING = 1e-12  # damping of a fit relative to its trace; bones on one line
 class BoneTree(NamedTuple):
     """Bones of a tree of n nodes, in kernel units.
 
-    frames  (n, 9), terms (t, 6), effectors (t, 9)   of one problem, see kernels/problem_arrays.py
+    frames  (n, 9), terms (t, 6), effectors (t, 15)   of one problem, see kernels/problem_arrays.py
     first_bones   (n + 1,)                      first bone of each node, see the module
     bones         (b, 2)                        kind and number of each bone's end
     goal_weights  (n + t,)                      weights of nodes and terms
@@ -352,18 +353,22 @@ def write_pose(nodes, frames, u, points, rotations):
         write_quat(rotations, i, multiply(compute_frame(nodes, frames, rotations, i), read_motion(nodes, frames, u, i)))
 
 
-@kernel
+@kernel("I2 F3 F2 F2 I2 F2 I1 I2 F1 F2 F2 F1 wF2 wI2 wF2 wF1 sF1 ->")
 def solve(
     nodes, frames, dofs, limits, terms, effectors, first_bones, bones, goal_weights, start_u, targets, option_row,
-    best_u, counts, trace_u, trace_error,
+    best_u, counts, trace_u, trace_error, work,
 ):  # fmt: skip
     """Solve k targets (k, width) within the limits. Each has its own start (1|k, nu).
 
     option_row: tolerance, maximum of sweeps, whether to end when sweeps converge slowly. counts (k, 3): sweeps, single
     joint updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
+    work: scratch memory for 10 n + nu numbers.
     """
     n = nodes.shape[0]
-    pose, u = TreePose(np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3))), np.empty(start_u.shape[1])
+    clear(work, 10 * n + start_u.shape[1])
+    points, rotations = view_lanes(SCALAR, work, 0, n, 3), view_lanes(SCALAR, work, 3 * n, n, 4)
+    pose = TreePose(points, rotations, view_lanes(SCALAR, work, 7 * n, n, 3))
+    u = view_lanes(SCALAR, work, 10 * n, start_u.shape[1])
     trace = SweepTrace(trace_u, trace_error)
     for k in range(targets.shape[0]):
         problem_frames, start = frames[min(k, frames.shape[0] - 1)], start_u[min(k, start_u.shape[0] - 1)]

@@ -22,7 +22,8 @@ from __future__ import annotations
 import math
 
 from poise.kernels import layout, thresholds
-from poise.kernels.jit import device_function, gil_kernel, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import gil_kernel, kernel
 from poise.kernels.lanes import (
     LANES4,
     LANES8,
@@ -194,7 +195,7 @@ def measure_batch(lane_kind, table, path_spans, measures, q, used_columns, targe
     target = view_lanes(lane_kind, work, used_columns.shape[0] * w, 7)
     for block in range((k + w - 1) // w):
         gather_columns(work, 0, q, block, w, used_columns)
-        for c in range(path_spans.shape[0]):
+        for c in range(measures.shape[0]):
             for j in range(4 if measures[c, layout.MEASURE_KIND] == ROTATION else 3):
                 for l in range(w):
                     # The last block repeats its last pose, and a single target serves all.
@@ -204,11 +205,11 @@ def measure_batch(lane_kind, table, path_spans, measures, q, used_columns, targe
                     ]
             if measures[c, layout.MEASURE_KIND] == POLE:
                 sine, cosine = measure_pole_error(
-                    lane_kind, table, path_spans[c, 0], path_spans[c, 1], measures[c], q_values, target
+                    lane_kind, table, int(path_spans[c, 0]), int(path_spans[c, 1]), measures[c], q_values, target
                 )
             else:
                 position, rotation, scale_factor = compute_transform(
-                    lane_kind, table, path_spans[c, 0], path_spans[c, 1], q_values
+                    lane_kind, table, int(path_spans[c, 0]), int(path_spans[c, 1]), q_values
                 )
                 sine, cosine = measure_error(
                     int(measures[c, layout.MEASURE_KIND]), measures[c], target, position, rotation, scale_factor
@@ -228,13 +229,13 @@ def gather_columns(work, start, q, block, w, used_columns):
             work[start + j * w + l] = q[min(block * w + l, q.shape[0] - 1), used_columns[j]]
 
 
-@kernel
+@kernel("F2 I2 F2 F2 I1 F2 aF1 wF3 ->")
 def measure4(table, path_spans, measures, q, used_columns, targets, work, error_parts):
     """Measure errors of four poses side by side."""
     measure_batch(LANES4, table, path_spans, measures, q, used_columns, targets, work, error_parts)
 
 
-@kernel
+@kernel("F2 I2 F2 F2 I1 F2 aF1 wF3 ->")
 def measure8(table, path_spans, measures, q, used_columns, targets, work, error_parts):
     """Measure errors of eight poses side by side."""
     measure_batch(LANES8, table, path_spans, measures, q, used_columns, targets, work, error_parts)
@@ -249,7 +250,7 @@ def compute_error(goal_kind, sine, cosine):
     return 2.0 * angle if goal_kind == ROTATION else angle
 
 
-@gil_kernel
+@gil_kernel("F2 I2 F2 I1 F1 F1 F2 sF1 wF1 -> b")
 def measure_one(table, path_spans, measures, used_columns, tolerances, q, target, work, errors):
     """Measure errors (c,) of one pose q (nq,). The target is (1, w).
 

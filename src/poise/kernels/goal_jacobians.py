@@ -8,7 +8,7 @@ path to lanes.J. It returns the squared residual without the weight, for compari
 from __future__ import annotations
 
 from poise.kernels import layout, thresholds
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.lanes import maximum, minimum, select, sqrt
 from poise.kernels.layout import BALL, HINGE, MOVE
 from poise.kernels.problem_arrays import read_node, read_term

@@ -23,8 +23,9 @@ from poise.kernels.arm_lm import (
     LANE_STALL_COUNT,
     record_trace,
 )
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.goal_jacobians import count_dofs, find_perpendicular
-from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lane_workspace import PREVIOUS_ERROR, make_views
 from poise.kernels.lanes import (
     LANES4,
@@ -669,80 +670,107 @@ def update_progress(lane_state, error, met_mask, settings):
     return end_mask
 
 
-def make_kernel(lane_kind, name="solve"):
-    """Make the kernel for lanes of this kind.
-
-    It solves problems first..end; it is a closure with a name, see kernels/tree_lm.py.
-    """
-
-    def solve(
-        nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
-        preference_weights,
-        limits, max_residuals, settings, work, scratch, first, end, u, errors, counts, trace,
-    ):  # fmt: skip
-        tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
-        problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
-        w, nu, uses_differences, has_limits = (
-            count_lanes(lane_kind),
-            start_u.shape[1],
-            settings[layout.METHOD_IS_NUMERIC] > 0.0,
-            has_ball_limits(limits),
-        )
-        scalars, lanes = make_views(
-            lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
-        )
-        workspace = make_method_workspace(lane_kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
-        active_count = max(min(w, end - first), 0)
-        next_problem = first + active_count
-        for l in range(w if active_count > 0 else 0):
-            write_frames(scalars, w, l, frames[0])
-            load_problem(problems, scalars, w, l, first + min(l, active_count - 1))
-            if l >= active_count:
-                scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
-        while active_count > 0:
+@inline
+def solve_lanes(lane_kind, tree, problems, limits, max_residuals, work, scratch, first, end, trace):
+    """Solve problems first..end, a problem in each lane. A plain tree has limits None."""
+    nodes, dofs, terms = tree.nodes, tree.dofs, tree.terms
+    targets, settings = problems.targets, problems.settings
+    w, nu, uses_differences, has_limits = (
+        count_lanes(lane_kind),
+        problems.start_u.shape[1],
+        settings[layout.METHOD_IS_NUMERIC] > 0.0,
+        has_ball_limits(limits),
+    )
+    scalars, lanes = make_views(
+        lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
+    )
+    workspace = make_method_workspace(lane_kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
+    active_count = max(min(w, end - first), 0)
+    next_problem = first + active_count
+    for l in range(w if active_count > 0 else 0):
+        write_frames(scalars, w, l, problems.frames[0])
+        load_problem(problems, scalars, w, l, first + min(l, active_count - 1))
+        if l >= active_count:
+            scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
+    while active_count > 0:
+        error, met_mask = evaluate_lanes(lane_kind, tree, limits, lanes, workspace, uses_differences)
+        if mask_to_bits(undo_steps(lane_kind, lanes, error, settings)) != 0:
+            # A lane with an undone step needs its previous residual and Jacobian again. Measuring the other lanes
+            # twice changes nothing.
             error, met_mask = evaluate_lanes(lane_kind, tree, limits, lanes, workspace, uses_differences)
-            if mask_to_bits(undo_steps(lane_kind, lanes, error, settings)) != 0:
-                # A lane with an undone step needs its previous residual and Jacobian again. Measuring the other lanes
-                # twice changes nothing.
-                error, met_mask = evaluate_lanes(lane_kind, tree, limits, lanes, workspace, uses_differences)
-            lanes.lane_state[PREVIOUS_ERROR] = error
-            store_best(lanes, workspace, error, met_mask)
-            if has_limits:
-                freeze_balls(lane_kind, tree, limits, lanes, False)
-            freeze_dofs(lane_kind, tree, lanes, False)
-            bend_mask = find_stationary_lanes(lane_kind, tree, lanes, error)
-            # A lane at its end steps along with the others; its result is stored already.
-            end_bits, met_bits = (
-                mask_to_bits(update_progress(lanes.lane_state, error, met_mask, settings)),
-                mask_to_bits(met_mask),
+        lanes.lane_state[PREVIOUS_ERROR] = error
+        store_best(lanes, workspace, error, met_mask)
+        if has_limits:
+            freeze_balls(lane_kind, tree, limits, lanes, False)
+        freeze_dofs(lane_kind, tree, lanes, False)
+        bend_mask = find_stationary_lanes(lane_kind, tree, lanes, error)
+        # A lane at its end steps along with the others; its result is stored already.
+        end_bits, met_bits = (
+            mask_to_bits(update_progress(lanes.lane_state, error, met_mask, settings)),
+            mask_to_bits(met_mask),
+        )
+        if trace.shape[0] > 0 and scalars.lane_state[LANE_PROBLEM * w] == first:
+            trace_row = (
+                int(scalars.lane_state[LANE_ITERATIONS * w] + scalars.lane_state[LANE_ATTEMPT * w]) - 1 + (end_bits & 1)
             )
-            if trace.shape[0] > 0 and scalars.lane_state[LANE_PROBLEM * w] == first:
-                trace_row = (
-                    int(scalars.lane_state[LANE_ITERATIONS * w] + scalars.lane_state[LANE_ATTEMPT * w])
-                    - 1
-                    + (end_bits & 1)
-                )
-                record_trace(trace, trace_row, scalars.previous_u, w, nu, get_lane(error, 0))
-            clamp_errors(tree, lanes, max_residuals)
-            compute_step(lane_kind, tree, lanes, workspace, settings, error)
-            # `apply_step` reads `preference_step` only where some lane bends, which is rare; others need not add zeros.
-            bends_any = settings[layout.METHOD_INITIAL_BEND] > 0.0 and mask_to_bits(bend_mask) != 0
-            if bends_any:
-                bend_chain(lane_kind, tree, lanes, bend_mask, settings[layout.METHOD_INITIAL_BEND])
-            apply_step(lane_kind, tree, lanes, bends_any)
-            for l in range(w if has_limits else 0):
-                clamp_balls(tree, limits, scalars.u, w, l)
-            for l in range(w if end_bits != 0 else 0):
-                if (end_bits >> l) & 1 and scalars.lane_state[LANE_PROBLEM * w + l] >= 0.0:
-                    is_met = (met_bits >> l) & 1 == 1
-                    if schedule_lane(tree, limits, problems, scalars, workspace, w, l, is_met, next_problem, end):
-                        next_problem += 1
-                    elif scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
-                        active_count -= 1
-
-    solve.__qualname__ = name
-    return kernel(solve)
+            record_trace(trace, trace_row, scalars.previous_u, w, nu, get_lane(error, 0))
+        clamp_errors(tree, lanes, max_residuals)
+        compute_step(lane_kind, tree, lanes, workspace, settings, error)
+        # `apply_step` reads `preference_step` only where some lane bends, which is rare; others need not add zeros.
+        bends_any = settings[layout.METHOD_INITIAL_BEND] > 0.0 and mask_to_bits(bend_mask) != 0
+        if bends_any:
+            bend_chain(lane_kind, tree, lanes, bend_mask, settings[layout.METHOD_INITIAL_BEND])
+        apply_step(lane_kind, tree, lanes, bends_any)
+        for l in range(w if has_limits else 0):
+            clamp_balls(tree, limits, scalars.u, w, l)
+        for l in range(w if end_bits != 0 else 0):
+            if (end_bits >> l) & 1 and scalars.lane_state[LANE_PROBLEM * w + l] >= 0.0:
+                is_met = (met_bits >> l) & 1 == 1
+                if schedule_lane(tree, limits, problems, scalars, workspace, w, l, is_met, next_problem, end):
+                    next_problem += 1
+                elif scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
+                    active_count -= 1
 
 
-solve4, solve8 = make_kernel(LANES4, "solve4"), make_kernel(LANES8, "solve8")
-plain4, plain8 = make_kernel(LANES4, "plain4"), make_kernel(LANES8, "plain8")  # for plain trees
+@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F2 F1 F1 aF1 aF1 i i wF2 wF1 wI2 wF2 ->")
+def solve4(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
+    preference_weights, limits, max_residuals, settings, work, scratch, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """Solve four problems side by side."""
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
+    problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
+    solve_lanes(LANES4, tree, problems, limits, max_residuals, work, scratch, first, end, trace)
+
+
+@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F2 F1 F1 aF1 aF1 i i wF2 wF1 wI2 wF2 ->")
+def solve8(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
+    preference_weights, limits, max_residuals, settings, work, scratch, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """Solve eight problems side by side."""
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
+    problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
+    solve_lanes(LANES8, tree, problems, limits, max_residuals, work, scratch, first, end, trace)
+
+
+@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F1 F1 aF1 aF1 i i wF2 wF1 wI2 wF2 ->")
+def plain4(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
+    preference_weights, max_residuals, settings, work, scratch, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """Solve four problems of a tree without limits side by side."""
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
+    problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
+    solve_lanes(LANES4, tree, problems, None, max_residuals, work, scratch, first, end, trace)
+
+
+@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F1 F1 aF1 aF1 i i wF2 wF1 wI2 wF2 ->")
+def plain8(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
+    preference_weights, max_residuals, settings, work, scratch, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """Solve eight problems of a tree without limits side by side."""
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
+    problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
+    solve_lanes(LANES8, tree, problems, None, max_residuals, work, scratch, first, end, trace)

@@ -14,7 +14,8 @@ import math
 from typing import NamedTuple
 
 from poise.kernels import layout
-from poise.kernels.jit import inline, kernel
+from poise.kernels.device_functions import inline, never_inline
+from poise.kernels.entries import kernel
 from poise.kernels.layout import BALL, DIRECTION, MOVE, Q_COLUMN, ROTATION, U_COLUMN
 from poise.kernels.limits import TWO_PI, clamp_angle, find_nearest_equivalent, twist_angle
 from poise.kernels.rotation_matrices import compute_base_from_world
@@ -44,7 +45,7 @@ def read_hinge_angle(q, hinged_ball_limit):
     return clamp_angle(angle, hinged_ball_limit[layout.HINGED_BALL_LOW], hinged_ball_limit[layout.HINGED_BALL_HIGH])
 
 
-@kernel
+@kernel("F2 I2 I2 F2 I2 F1 wF2 ->")
 def convert_q_to_u(q, shared_columns, hinged_balls, hinged_ball_limits, translation_columns, translation_scales, u):
     """Fill u (k, nu) from configurations q (k, nq).
 
@@ -85,14 +86,14 @@ def unwrap_hinges(q, start_q, turning_hinges):
         )
 
 
-@kernel
+@kernel("wF2 F2 F2 ->")
 def unwrap_hinges_batch(q, start_q, turning_hinges):
     """Unwrap hinges of many configurations: q (k, nq), start_q (1|k, nq)."""
     for k in range(q.shape[0]):
         unwrap_hinges(q[k], start_q[k if start_q.shape[0] > 1 else 0], turning_hinges)
 
 
-@kernel
+@kernel("F2 B1 F2 I2 I2 F2 I2 F1 F2 wF2 ->")
 def convert_u_to_q(
     u,
     has_moved,
@@ -152,7 +153,7 @@ def read_target_term(terms, t):
     return TargetTerm(terms[t, 0], terms[t, 1], terms[t, 2])
 
 
-@kernel
+@kernel("F2 F2 f I2 wF2 ->")
 def convert_targets(world_targets, base_transforms, unit, terms, kernel_targets):
     """Convert world targets to base frame and kernel units.
 
@@ -162,40 +163,52 @@ def convert_targets(world_targets, base_transforms, unit, terms, kernel_targets)
     unit                        world units per kernel unit; negative for a mirroring scale
     terms            (t, 3)     see `TargetTerm`
     """
-    base_from_world = compute_base_from_world(base_transforms[0])
+    base_from_world = compute_base_rotation(base_transforms[0])
     for k in range(world_targets.shape[0]):
         base_transform = base_transforms[k if base_transforms.shape[0] > 1 else 0]
         if base_transforms.shape[0] > 1:
-            base_from_world = compute_base_from_world(base_transform)
-        for t in range(terms.shape[0]):
-            goal_kind, world_column, kernel_column = read_target_term(terms, t)
-            if goal_kind == ROTATION:
-                rotation = multiply(base_from_world, read_quat_at(world_targets[k], world_column))
-                (
-                    kernel_targets[k, kernel_column],
-                    kernel_targets[k, kernel_column + 1],
-                    kernel_targets[k, kernel_column + 2],
-                    kernel_targets[k, kernel_column + 3],
-                ) = (
-                    rotation.w,
-                    rotation.x,
-                    rotation.y,
-                    rotation.z,
-                )
-                continue
-            v = read_vec_at(world_targets[k], world_column)
-            if goal_kind != DIRECTION:
-                v = sub(v, Vec(base_transform[3], base_transform[7], base_transform[11]))
-                v = Vec(v.x / unit, v.y / unit, v.z / unit)
-            v = rotate(base_from_world, v)
+            base_from_world = compute_base_rotation(base_transform)
+        convert_target(world_targets[k], base_transform, base_from_world, unit, terms, kernel_targets[k])
+
+
+# These two stay functions of their own. Inlined, they would be optimised apart for one base and for a base of each
+# target, and a batch of starts would have other last bits than one start.
+
+
+@never_inline
+def compute_base_rotation(base_transform):
+    """Compute the rotation from world into a base."""
+    return compute_base_from_world(base_transform)
+
+
+@never_inline
+def convert_target(world_target, base_transform, base_from_world, unit, terms, kernel_target):
+    """Convert one target; the arguments are rows of those of `convert_targets`."""
+    for t in range(terms.shape[0]):
+        goal_kind, world_column, kernel_column = read_target_term(terms, t)
+        if goal_kind == ROTATION:
+            rotation = multiply(base_from_world, read_quat_at(world_target, world_column))
             (
-                kernel_targets[k, kernel_column],
-                kernel_targets[k, kernel_column + 1],
-                kernel_targets[k, kernel_column + 2],
-            ) = v.x, v.y, v.z
+                kernel_target[kernel_column],
+                kernel_target[kernel_column + 1],
+                kernel_target[kernel_column + 2],
+                kernel_target[kernel_column + 3],
+            ) = (
+                rotation.w,
+                rotation.x,
+                rotation.y,
+                rotation.z,
+            )
+            continue
+        v = read_vec_at(world_target, world_column)
+        if goal_kind != DIRECTION:
+            v = sub(v, Vec(base_transform[3], base_transform[7], base_transform[11]))
+            v = Vec(v.x / unit, v.y / unit, v.z / unit)
+        v = rotate(base_from_world, v)
+        kernel_target[kernel_column], kernel_target[kernel_column + 1], kernel_target[kernel_column + 2] = v.x, v.y, v.z
 
 
-@kernel
+@kernel("wF1 I2 f -> b")
 def normalise_target(target_row, terms, max_coordinate):
     """Normalise a row of world targets and return whether it is usable.
 
@@ -240,7 +253,7 @@ def read_link_conversion(links, i):
     return LinkConversion(int(links[i, 0]), int(links[i, 1]), links[i, 2], links[i, 3], links[i, 4], links[i, 5])
 
 
-@kernel
+@kernel("F2 F2 wF3 ->")
 def convert_u_to_motions(u, links, x):
     """Fill the link motions x (k, m, 4) from u (k, nu).
 
@@ -259,7 +272,7 @@ def convert_u_to_motions(u, links, x):
                 x[k, i, 0] = link.ratio * u[k, link.u_column] + link.offset
 
 
-@kernel
+@kernel("F3 F2 wF2 ->")
 def convert_motions_to_u(x, links, u):
     """Fill u (k, nu) from link motions x (k, m, 4). See `convert_u_to_motions`."""
     for k in range(x.shape[0]):

@@ -23,7 +23,8 @@ from __future__ import annotations
 import math
 
 from poise.kernels import layout
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.lanes import (
     LANES4,
     LANES8,
@@ -201,13 +202,13 @@ def compute_world_maps(lane_kind, table, q, used_columns, local_offsets, work, w
         scatter(work, offsets_start - world_maps.shape[1] * w, first, block_count, w, world_maps)
 
 
-@kernel
+@kernel("F2 F2 I1 F2 aF1 wF2 ->")
 def compute_world_maps4(table, q, used_columns, local_offsets, work, world_maps):
     """Compute world maps of four poses side by side."""
     compute_world_maps(LANES4, table, q, used_columns, local_offsets, work, world_maps)
 
 
-@kernel
+@kernel("F2 F2 I1 F2 aF1 wF2 ->")
 def compute_world_maps8(table, q, used_columns, local_offsets, work, world_maps):
     """Compute world maps of eight poses side by side."""
     compute_world_maps(LANES8, table, q, used_columns, local_offsets, work, world_maps)
@@ -233,7 +234,7 @@ def compute_local_transform(joint_kind, axis, A, i, q, q_start, ratio, offset):
     return position, rotation
 
 
-@kernel
+@kernel("I1 F2 F2 I1 F2 F2 wF3 wF3 ->")
 def compute_local_transforms(kinds, axes, A, q_starts, couplings, q, positions, rotations):
     """Compute the local transforms of k configurations q (k, nq).
 
@@ -310,7 +311,7 @@ def similarity_to_quaternion(m, tolerance):
     return matrix_to_quaternion(a * s, b * s, c * s, d * s, e * s, f * s, g * s, h * s, i * s), True
 
 
-@kernel
+@kernel("F2 f wF2 ->")
 def similarities_to_quaternions(world_maps, tolerance, rotations):
     """Find rotations nearest to affine maps (k, 12).
 
@@ -428,13 +429,13 @@ def compute_jacobians(
         scatter(work, columns_start, first, block_count, w, out)
 
 
-@kernel
+@kernel("F2 F2 F2 I1 F2 F2 F2 aF1 wF2 ->")
 def compute_jacobians4(table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out):
     """Compute Jacobians of four poses side by side."""
     compute_jacobians(LANES4, table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out)
 
 
-@kernel
+@kernel("F2 F2 F2 I1 F2 F2 F2 aF1 wF2 ->")
 def compute_jacobians8(table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out):
     """Compute Jacobians of eight poses side by side."""
     compute_jacobians(LANES8, table, jacobian_table, q, used_columns, local_offsets, inverse_scales, points, work, out)

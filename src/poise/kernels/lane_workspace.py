@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from poise.kernels.jit import inline
+from poise.kernels.device_functions import inline
 from poise.kernels.lanes import SCALAR, count_lanes, view_lanes
 from poise.kernels.layout import FRAME_ROW
 

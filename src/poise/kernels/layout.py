@@ -2,7 +2,7 @@
 
 Python packs rows of numbers and kernels read them; both use the column numbers defined here. This module imports no
 Numba, so that packing does not wait for it. A kernel freezes these numbers when it is compiled, and its cache stamp
-covers this file: changing a number recompiles every kernel.
+covers this file: a change makes the library rebuild the kernels that read it.
 
 A joint's transform is A . motion . B: A is the rest transform from the parent, B a constant one after the motion. A
 term is one measured quantity of a goal, a node one joint of the packed tree.

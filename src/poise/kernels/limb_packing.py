@@ -18,7 +18,8 @@ import math
 from typing import NamedTuple
 
 from poise.kernels import layout
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.kinematics import similarity_to_quaternion
 from poise.kernels.lanes import round_half_even
 from poise.kernels.limits import TWO_PI, clamp_angle, twist_angle
@@ -327,7 +328,7 @@ def pack_limb(limb_constants, maps, q, local_offsets, map_rotations, i):
     )  # fmt: skip
 
 
-@kernel
+@kernel("F1 F2 F2 F2 b wF2 wF2 -> i i")
 def pack_limbs(limb_constants, maps, q, local_offsets, has_rotations, map_rotations, limb_rows):
     """Fill limb_rows (k, POSED_LIMB_ROW), and `map_rotations` unless `has_rotations`.
 
@@ -385,7 +386,7 @@ def pack_planar_limb(limb_constants, maps, q, local_offsets, map_rotations, i):
     ), is_parallel  # fmt: skip
 
 
-@kernel
+@kernel("F1 F2 F2 F2 b wF2 wF2 -> i i")
 def pack_planar_limbs(limb_constants, maps, q, local_offsets, has_rotations, map_rotations, plane_rows):
     """Fill plane_rows (k, POSED_PLANE_ROW), and `map_rotations` unless already known.
 

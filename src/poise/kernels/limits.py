@@ -1,15 +1,16 @@
 # pyright: standard
-"""Joint limits of angles and rotations: clamping, blocked directions, excess.
+"""Joint limits: nearest legal values, excess, and blocked directions.
 
-Every solver uses these rules. A hinge or slide gets the legal value nearest on the circle, a ball the nearest legal
-rotation; legal ones are not changed by a bit.
+Every solver uses these rules. A hinge gets the legal angle nearest on the circle, a slide the end of its range, a ball
+the nearest legal rotation; legal ones are not changed by a bit.
 """
 
 from __future__ import annotations
 
 import math
 
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.layout import (
     EULER_BOX,
     LIMIT_FRAME,
@@ -117,9 +118,9 @@ def cap_rotation(q, max_angle):
 #
 # 0      kind: NO_LIMIT, SWING_TWIST, EULER_BOX; or RANGE, a soft limit of one value, not of a rotation
 # 1-4    w x y z from the limit's own frame to the joint's rest frame
-# 5-10   bounds [rad], three pairs of lowest and highest:
-# SWING_TWIST  swing about x, swing about y (-pi..0 and 0..pi), twist about z
-# EULER_BOX    angles a b c of Rx(a) Ry(b) Rz(c)
+# 5-10   bounds [rad], three pairs of lowest and highest;
+#        SWING_TWIST: swing about x, swing about y (-pi..0 and 0..pi), twist about z
+#        EULER_BOX: angles a b c of Rx(a) Ry(b) Rz(c)
 # 11     0 for a hard limit; else the weight of a soft one
 # 12-13  SWING_TWIST: tangents of half the ends of the twist, slightly inside; 1, -1 for ends beyond half a turn
 #
@@ -182,7 +183,7 @@ def measure_rotation_excess(q, legal_rotation):
     return 4.0 * math.asin(min(0.5 * math.sqrt(w * w + x * x + y * y + z * z), 1.0))
 
 
-@kernel
+@kernel("I1 F2 F2 -> f")
 def find_max_rotation_excess(quaternion_columns, limits, q):
     """Find the largest rotation excess [rad] of ball joints. Configurations are q (k, nq).
 
@@ -196,7 +197,7 @@ def find_max_rotation_excess(quaternion_columns, limits, q):
     return max_excess
 
 
-@kernel
+@kernel("I1 F2 wF2 ->")
 def clamp_rotations(quaternion_columns, limits, q):
     """Clamp the balls of configurations q (k, n) to their limits.
 
@@ -247,6 +248,7 @@ def _clamp_swing_twist(limit, q):
 
     At a swing of half a turn the twist is undefined (zero is used); near it, the twist has a smaller weight.
     """
+    # Cosine n and sine r of half the swing.
     n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
     twist = 2.0 * math.atan2(q.z, q.w)
     clamped_twist = clamp_angle(twist, limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH])
@@ -493,8 +495,8 @@ def _project_out(v, unit_vector):
 def _compute_twist_gradient(limit, q):
     """Compute the gradient of the twist out of its range. Zero where it is at no end.
 
-    With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in
-    `_clamp_swing_twist`.
+    With q to exp(w / 2) q, the twist 2 atan2(q_z, q_w) changes by (B w_x - A w_y) / n^2 + w_z, where
+    A = q_w q_x - q_z q_y, B = q_w q_y + q_z q_x and n^2 = q_w^2 + q_z^2.
     """
     twist_length2 = q.w * q.w + q.z * q.z
     # Zero unless the twist is at an end.
@@ -515,6 +517,7 @@ def _compute_swing_gradient(limit, q):
     With u along the swing axis, t across it and m the gradient (s_x / a^2, s_y / b^2): the swing angle changes by
     w . u, its axis turns by w_z + cot(angle) w . t.
     """
+    # Cosine n and sine r of half the swing.
     n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
     zero = Vec(0.0, 0.0, 0.0)
     if r == 0.0 or n == 0.0:
@@ -580,7 +583,7 @@ def _find_end_sign(angle, low, high):
 # Every solution is checked with it. The tests hold a reference implementation over arrays.
 
 
-@kernel
+@kernel("I1 F2 I2 F2 F1 F1 F2 -> f")
 def find_max_range_excess(bounded_columns, ranges, hinge_columns, hinge_axes, hinge_low, hinge_high, q):
     """Find the largest range excess of configurations. In [rad] or file units, over q (k, nq); NaN propagates.
 
@@ -601,7 +604,7 @@ def find_max_range_excess(bounded_columns, ranges, hinge_columns, hinge_axes, hi
     return max_excess
 
 
-@kernel
+@kernel("I1 I1 F2 I2 F2 F1 F1 F1 f f -> b")
 def is_valid_start(
     quaternion_columns,
     bounded_columns,

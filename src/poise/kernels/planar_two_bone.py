@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.layout import (
     LIMB_FIRST_COLUMN,
     LIMB_FIRST_HAS_ANGLE,
@@ -217,7 +218,7 @@ def solve_one(limbs, targets, q_columns, settings_row, start_q, q, outcome, i):
     )
 
 
-@kernel
+@kernel("F2 F2 I1 F1 F2 wF2 wB2 ->")
 def solve(limbs, targets, q_columns, settings_row, start_q, q, outcome):
     """Solve all problems. Fill `q` and `outcome`."""
     for i in range(targets.shape[0]):

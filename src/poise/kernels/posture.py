@@ -18,7 +18,8 @@ import math
 from typing import NamedTuple
 
 from poise.kernels import layout
-from poise.kernels.jit import device_function, kernel
+from poise.kernels.device_functions import device_function
+from poise.kernels.entries import kernel
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -192,7 +193,7 @@ def find_natural_side(maps, map_indices, natural_bend, target, chord, chord_leng
     return side
 
 
-@kernel
+@kernel("F2 I1 F1 F2 wF2 ->")
 def compute_poles(maps, map_indices, natural_bend, targets, poles):
     """Fill poles (k, 3) for the middle joints.
 
@@ -225,7 +226,7 @@ def compute_poles(maps, map_indices, natural_bend, targets, poles):
         poles[k, 0], poles[k, 1], poles[k, 2] = pole.x, pole.y, pole.z
 
 
-@kernel
+@kernel("F2 I1 F1 wF2 wB1 -> i")
 def lower_raised_poles(maps, map_indices, natural_bend, poles, is_raised):
     """Mark limbs in `is_raised` (k,) with their middle joint above both ends.
 
@@ -354,7 +355,7 @@ def measure_crouch_share(first_positions, targets, is_leg, reaches, crouch_path)
     return crouch_share
 
 
-@kernel
+@kernel("F2 wF3 F3 B1 F1 F1 wF2 ->")
 def place_roots(roots, first_positions, targets, is_leg, folded_lengths, reaches, placements):
     """Place roots (k, 7) for all limbs to reach their targets.
 
@@ -608,7 +609,7 @@ def find_min_crouch(body, spine, shoulders, hands, reaches):
     return 1.0
 
 
-@kernel
+@kernel("F2 F3 F2 F1 F3 F3 F1 F3 F3 F1 wF1 wF2 wF1 ->")
 def compute_crouches(
     hips,
     spine,

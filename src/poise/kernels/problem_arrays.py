@@ -3,7 +3,7 @@
 
 The moving joints form a tree of nodes. Each node has a frame, fixed relative to its parent's moved frame; the moved
 frame is the frame after the node's own motion. A term is one measured quantity of a goal, and an effector is the point,
-vector or rotation measured by a term. Packing converts them to arrays of numbers (problem/tree_packing.py). The
+vector or rotation measured by a term. Packing converts them to arrays of numbers (problem/frame_packing.py). The
 workspace for solving is in kernels/lane_workspace.py.
 
 Lengths are in kernel units, coordinates in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs), t terms,
@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from poise.kernels.jit import inline
+from poise.kernels.device_functions import inline
 
 
 class TreeArrays(NamedTuple):

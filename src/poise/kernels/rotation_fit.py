@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.vec_quat import Quat, cross, dot, normalise
 
 JACOBI_SWEEPS = 12  # most sweeps of Jacobi's method; a 4 x 4 matrix takes 4 or 5

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.vec_quat import Quat, Vec, add, conjugate, cross, dot, normalise, scale
 
 ORTHOGONALITY_TOLERANCE = 1e-6  # largest error of a product of rows from 0 or 1
@@ -55,7 +56,7 @@ def compute_base_from_world(base_transform):
     return conjugate(normalise(world_from_base))
 
 
-@kernel
+@kernel("F2 wF2 -> i")
 def convert_to_quaternions(matrices, out):
     """Convert matrices (k, 9) to quaternions (k, 4) with w >= 0.
 

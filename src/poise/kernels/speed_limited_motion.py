@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 
 from poise.kernels import layout
-from poise.kernels.jit import gil_kernel, inline
+from poise.kernels.device_functions import inline
+from poise.kernels.entries import gil_kernel
 from poise.kernels.lanes import round_half_even
 from poise.kernels.layout import BALL, HINGE, HINGED_BALL, MOVE
 from poise.kernels.limits import TWO_PI, clamp_angle, twist_angle
@@ -162,7 +163,7 @@ def step_hinged_ball(speed_limit, q, target_q, seconds, half_life):
     ), progress >= 1.0
 
 
-@gil_kernel
+@gil_kernel("F2 F1 F1 f f wF1 ->")
 def step_towards(speed_limits, q, target_q, seconds, half_life, new_q):
     """Step all joints towards the goal; fill `new_q`."""
     for i in range(target_q.shape[0]):

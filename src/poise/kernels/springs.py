@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.vec_quat import Quat, Vec, multiply
 
 # H with (1 + h) exp(-h) = 1/2: the half-life of an offset at rest is h / rate seconds.

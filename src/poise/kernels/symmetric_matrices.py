@@ -6,7 +6,7 @@ The L D L^T solvers use no pivoting and no square roots: all lanes take the same
 
 from __future__ import annotations
 
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.lanes import broadcast, mask_to_bits, maximum, select, sqrt
 
 

@@ -43,7 +43,8 @@ from poise.kernels.arm_lm import (
     update_damping_multiplier,
     write_start,
 )
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.lane_workspace import (
     DAMPING_MULTIPLIER,
     PREFERENCE_SHARE,
@@ -309,112 +310,140 @@ def update_progress(lane_state, error, met_mask, max_step):
     return end_mask
 
 
-def make_kernel(lane_kind, name="solve"):
-    """Make the kernel for lanes of this kind.
+@inline
+def solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace):
+    """Solve problems first..end, a problem in each lane.
 
-    It solves problems first..end, with a preferred configuration only if TREE_PREFERENCE_SHARE > 0.
-
-    It is a closure instead of a function called by kernels, because Numba optimises all code of a callee again in its
-    caller. Its name is that of its cache files: kernels of one name share an index, which Numba writes without a lock.
+    The preferred configuration counts only if TREE_PREFERENCE_SHARE > 0. A plain tree has limits None.
     """
-
-    def solve(
-        nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
-        preference_weights,
-        limits, settings, work, first, end, u, errors, counts, trace,
-    ):  # fmt: skip
-        tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
-        problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
-        w, nu, has_preference, has_limits = (
-            count_lanes(lane_kind),
-            start_u.shape[1],
-            settings[layout.TREE_PREFERENCE_SHARE] > 0.0,
-            has_ball_limits(limits),
+    nodes, dofs, terms = tree.nodes, tree.dofs, tree.terms
+    targets, settings, u = problems.targets, problems.settings, problems.u
+    errors, counts = problems.errors, problems.counts
+    w, nu, has_preference, has_limits = (
+        count_lanes(lane_kind),
+        problems.start_u.shape[1],
+        settings[layout.TREE_PREFERENCE_SHARE] > 0.0,
+        has_ball_limits(limits),
+    )
+    damping_factor = settings[layout.TREE_DAMPING_FACTOR] * compute_length_factor(tree)
+    scalars, lanes = make_views(
+        lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
+    )
+    active_count = max(min(w, end - first), 0)
+    next_problem = first + active_count
+    for l in range(w if active_count > 0 else 0):
+        write_frames(scalars, w, l, problems.frames[0])
+        load_problem(problems, scalars, w, l, first + min(l, active_count - 1))
+        if l >= active_count:
+            scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
+    while active_count > 0:
+        forward_kinematics(tree, lanes)
+        error, met_mask = measure_residuals(lane_kind, tree, limits, lanes)
+        for i in range(nu):
+            lanes.previous_u[i] = lanes.u[i]
+        # Constant during a call: without preferences no preference step is computed.
+        if has_preference:
+            fill_preference_step(lane_kind, tree, lanes)
+            add_soft_limit_step(lane_kind, tree, limits, lanes)
+        # Before `freeze_dofs`, which scales J by the step weights.
+        if has_limits:
+            freeze_balls(lane_kind, tree, limits, lanes, has_preference)
+        freeze_dofs(lane_kind, tree, lanes, has_preference)
+        lanes.lane_state[DAMPING_MULTIPLIER], lanes.lane_state[PREVIOUS_ERROR] = (
+            update_damping_multiplier(lanes.lane_state[DAMPING_MULTIPLIER], lanes.lane_state[PREVIOUS_ERROR], error),
+            error,
         )
-        damping_factor = settings[layout.TREE_DAMPING_FACTOR] * compute_length_factor(tree)
-        scalars, lanes = make_views(
-            lane_kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1]
+        damping = compute_damping(
+            lanes.lane_state[DAMPING_MULTIPLIER], error, damping_factor, settings[layout.TREE_DAMPING_FLOOR]
         )
-        active_count = max(min(w, end - first), 0)
-        next_problem = first + active_count
-        for l in range(w if active_count > 0 else 0):
-            write_frames(scalars, w, l, frames[0])
-            load_problem(problems, scalars, w, l, first + min(l, active_count - 1))
-            if l >= active_count:
-                scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
-        while active_count > 0:
-            forward_kinematics(tree, lanes)
-            error, met_mask = measure_residuals(lane_kind, tree, limits, lanes)
-            for i in range(nu):
-                lanes.previous_u[i] = lanes.u[i]
-            # Constant during a call: without preferences no preference step is computed.
-            if has_preference:
-                fill_preference_step(lane_kind, tree, lanes)
-                add_soft_limit_step(lane_kind, tree, limits, lanes)
-            # Before `freeze_dofs`, which scales J by the step weights.
-            if has_limits:
-                freeze_balls(lane_kind, tree, limits, lanes, has_preference)
-            freeze_dofs(lane_kind, tree, lanes, has_preference)
-            lanes.lane_state[DAMPING_MULTIPLIER], lanes.lane_state[PREVIOUS_ERROR] = (
-                update_damping_multiplier(
-                    lanes.lane_state[DAMPING_MULTIPLIER], lanes.lane_state[PREVIOUS_ERROR], error
-                ),
-                error,
-            )
-            damping = compute_damping(
-                lanes.lane_state[DAMPING_MULTIPLIER], error, damping_factor, settings[layout.TREE_DAMPING_FLOOR]
-            )
-            build_normal_matrix(lane_kind, tree, lanes, damping)
-            factor_ldl_blocks(lanes.A, lanes.d)
-            solve_ldl_blocks(lanes.A, lanes.d, lanes.step_error, lanes.y)
-            # The next iteration computes the residual of the new pose: `previous_u` holds the configuration of this
-            # error.
-            max_step = apply_step(lane_kind, tree, lanes, has_preference)
-            if has_limits:
-                for l in range(w):
-                    clamp_balls(tree, limits, scalars.u, w, l)
-            if trace.shape[0] > 0 and scalars.lane_state[LANE_PROBLEM * w] == first:
-                record_trace(
-                    trace,
-                    counts[first, layout.COUNT_ITERATIONS]
-                    + counts[first, layout.COUNT_ATTEMPTS]
-                    + int(scalars.lane_state[LANE_ITERATIONS * w]),
-                    scalars.previous_u,
-                    w,
-                    nu,
-                    get_lane(error, 0),
-                )
-            end_bits, met_bits = (
-                mask_to_bits(update_progress(lanes.lane_state, error, met_mask, max_step)),
-                mask_to_bits(met_mask),
-            )
+        build_normal_matrix(lane_kind, tree, lanes, damping)
+        factor_ldl_blocks(lanes.A, lanes.d)
+        solve_ldl_blocks(lanes.A, lanes.d, lanes.step_error, lanes.y)
+        # The next iteration computes the residual of the new pose: `previous_u` holds the configuration of this
+        # error.
+        max_step = apply_step(lane_kind, tree, lanes, has_preference)
+        if has_limits:
             for l in range(w):
-                if scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
-                    continue
-                store_if_best(
-                    scalars.lane_state,
-                    scalars.previous_u,
-                    w,
-                    l,
-                    nu,
-                    scalars.lane_state[DAMPING_MULTIPLIER * w + l],
-                    get_lane(error, l),
-                    u,
-                    errors,
+                clamp_balls(tree, limits, scalars.u, w, l)
+        if trace.shape[0] > 0 and scalars.lane_state[LANE_PROBLEM * w] == first:
+            record_trace(
+                trace,
+                counts[first, layout.COUNT_ITERATIONS]
+                + counts[first, layout.COUNT_ATTEMPTS]
+                + int(scalars.lane_state[LANE_ITERATIONS * w]),
+                scalars.previous_u,
+                w,
+                nu,
+                get_lane(error, 0),
+            )
+        end_bits, met_bits = (
+            mask_to_bits(update_progress(lanes.lane_state, error, met_mask, max_step)),
+            mask_to_bits(met_mask),
+        )
+        for l in range(w):
+            if scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
+                continue
+            store_if_best(
+                scalars.lane_state,
+                scalars.previous_u,
+                w,
+                l,
+                nu,
+                scalars.lane_state[DAMPING_MULTIPLIER * w + l],
+                get_lane(error, l),
+                u,
+                errors,
+            )
+            if (end_bits >> l) & 1:
+                is_met = (met_bits >> l) & 1 == 1
+                store_attempt_result(
+                    scalars.lane_state, scalars.previous_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts
                 )
-                if (end_bits >> l) & 1:
-                    is_met = (met_bits >> l) & 1 == 1
-                    store_attempt_result(
-                        scalars.lane_state, scalars.previous_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts
-                    )
-                    if schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
-                        next_problem += 1
-                    elif scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
-                        active_count -= 1
-
-    solve.__qualname__ = name
-    return kernel(solve)
+                if schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
+                    next_problem += 1
+                elif scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
+                    active_count -= 1
 
 
-solve4, solve8 = make_kernel(LANES4, "solve4"), make_kernel(LANES8, "solve8")
-plain4, plain8 = make_kernel(LANES4, "plain4"), make_kernel(LANES8, "plain8")  # for plain trees
+@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F2 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
+def solve4(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
+    preference_weights, limits, settings, work, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """Solve four problems side by side."""
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
+    problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
+    solve_lanes(LANES4, tree, problems, limits, work, first, end, trace)
+
+
+@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F2 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
+def solve8(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
+    preference_weights, limits, settings, work, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """Solve eight problems side by side."""
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
+    problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
+    solve_lanes(LANES8, tree, problems, limits, work, first, end, trace)
+
+
+@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
+def plain4(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
+    preference_weights, settings, work, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """Solve four problems of a tree without limits side by side."""
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
+    problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
+    solve_lanes(LANES4, tree, problems, None, work, first, end, trace)
+
+
+@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
+def plain8(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
+    preference_weights, settings, work, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """Solve eight problems of a tree without limits side by side."""
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
+    problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
+    solve_lanes(LANES8, tree, problems, None, work, first, end, trace)

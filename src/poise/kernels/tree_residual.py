@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from poise.kernels import goal_jacobians, layout
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.lane_workspace import PREFERENCE_SHARE
 from poise.kernels.lanes import (
     broadcast,

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.lanes import (
     LANES4,
     LANES8,
@@ -683,14 +684,14 @@ def solve_all(lane_kind, limbs, problems, settings_row, work):
         solve_block(lane_kind, limb, problems, settings, work, block, count)
 
 
-@kernel
+@kernel("F2 F2 F2 I1 F1 F2 wF2 wB2 aF1 ->")
 def solve4(limbs, targets, poles, q_columns, settings_row, start_q, q, outcome, work):
     """Solve the problems in four lanes. Fill `q` and `outcome`."""
     problems = LimbProblems(targets, poles, q_columns, start_q, q, outcome)
     solve_all(LANES4, limbs, problems, settings_row, work)
 
 
-@kernel
+@kernel("F2 F2 F2 I1 F1 F2 wF2 wB2 aF1 ->")
 def solve8(limbs, targets, poles, q_columns, settings_row, start_q, q, outcome, work):
     """Solve the problems in eight lanes. Fill `q` and `outcome`."""
     problems = LimbProblems(targets, poles, q_columns, start_q, q, outcome)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.jit import inline_strict, kernel
+from poise.kernels.device_functions import inline_strict
+from poise.kernels.entries import kernel
 from poise.kernels.thresholds import UNIT_SLACK
 
 
@@ -33,7 +34,7 @@ def scale_to_unit(row, start, count):
     return True
 
 
-@kernel
+@kernel("wF2 -> i")
 def scale_rows_to_unit(rows):
     """Scale rows (k, n) to length one. Returns the first row of zero length, or -1."""
     for k in range(rows.shape[0]):

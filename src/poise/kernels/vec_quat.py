@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.lanes import broadcast, select
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError, quote_value
+from poise.kernels.levels import LEVELS, find_level
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -177,7 +178,7 @@ _MAX_SCRATCH_NUMBERS = 1 << 16  # numbers kept per thread
 
 @cache
 def find_simd_width() -> int:
-    """Return the number of problems solved side by side. 8 float64 where the processor has AVX-512, else 4.
+    """Return the number of problems solved side by side. 8 float64 on processors of level v4, else 4.
 
     The environment variable POISE_LANES (4 or 8) decides otherwise.
     """
@@ -187,9 +188,7 @@ def find_simd_width() -> int:
             message = f"POISE_LANES must be 4 or 8, not {override!r}"
             raise InputError(message)
         return int(override)
-    from llvmlite import binding  # noqa: PLC0415  (only commands that solve pay for it)
-
-    return 8 if binding.get_host_cpu_features().get("avx512f", False) else 4
+    return LEVELS[find_level()].lane_count
 
 
 def allocate_aligned(number_count: int) -> Floats:

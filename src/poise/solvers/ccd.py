@@ -28,7 +28,7 @@ from poise.kernels.layout import (
     OUTCOME_IS_MET,
     TIP_FIRST,
 )
-from poise.maths.arrays import Floats, check_real
+from poise.maths.arrays import Floats, check_real, get_scratch
 from poise.problem.chain import Chain, find_chain
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
@@ -165,7 +165,8 @@ class CCD:
         trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
         solve_kernel, packed_chain, options = self._pack_cached(problem, chain, tolerance)
         starts_and_targets = chain.pack_starts(problem), chain.pack_targets(problem, targets)
-        solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error)
+        work = get_scratch(kernels.ccd_goals.compute_goal_work_size(m))  # of both kernels: it is the larger size
+        solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error, work)
         trace = None
         if request.trace:
             trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1

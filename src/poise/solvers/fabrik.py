@@ -28,7 +28,7 @@ from poise.kernels.layout import (
     NODE_END,
     TERM_END,
 )
-from poise.maths.arrays import Floats, Ints, check_real
+from poise.maths.arrays import Floats, Ints, check_real, get_scratch
 from poise.model.skeleton import Kind
 from poise.problem.chain import Chain, find_chain
 from poise.problem.dof_layout import POSITION
@@ -140,7 +140,8 @@ class FABRIK:
             chain.pack_starts(problem),
             np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3]),
         )
-        solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error)
+        work = get_scratch(kernels.fabrik.compute_work_size(m))
+        solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error, work)
         trace = None
         if request.trace:
             trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1
@@ -185,8 +186,7 @@ class FABRIK:
             plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.effectors,
             *bone_arrays, np.ascontiguousarray(problem.start_u), kernel_targets,
             np.array([max_distance, max_sweeps, self.finish]), u, kernel_counts,
-            trace_u,
-            trace_error,
+            trace_u, trace_error, get_scratch(10 * len(plan.node_table) + nu),
         )  # fmt: skip
         is_met, iterations, joint_updates = (
             kernel_counts[:, COUNT_IS_MET] > 0,

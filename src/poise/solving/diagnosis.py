@@ -22,7 +22,7 @@ from poise.errors import UnsupportedError
 from poise.kernels.layout import DOF_HIGH, DOF_LOW, DOF_U_COLUMN, LIMIT_KIND, LIMIT_SOFT_WEIGHT, NO_LIMIT
 from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
+from poise.maths.arrays import Bools, Floats, Ints, get_scratch, prepare_for_kernel
 from poise.model.limit_bounds import clamp_rotations
 from poise.model.limits import Limit, Range
 from poise.model.pose import Pose
@@ -505,8 +505,9 @@ def _probe_joints(chain: Chain, problem: Problem, q: Floats, targets: Floats) ->
     points, tips = chain.effector_point, np.zeros((len(x), 3))
     errors_by_joint = np.zeros((len(x), len(chain.joint_rows), 2))
     kernels.ccd_position.measure_joint_leverage(
-        chain.link_kinds, chain.axes, chain.ranges, chain.frames, points, tip_targets, x, errors_by_joint
-    )
+        chain.link_kinds, chain.axes, chain.ranges, chain.frames, points, tip_targets, x, errors_by_joint,
+        get_scratch(kernels.ccd_goals.compute_goal_work_size(len(chain.link_kinds))),
+    )  # fmt: skip
     kernels.chain_kinematics.compute_tips(chain.link_kinds, chain.axes, chain.frames, points, x, tips)
     errors = np.sqrt(((tips - tip_targets) ** 2).sum(axis=-1))
     is_stationary = (errors_by_joint[:, :, 0] >= (1 - _STATIONARY_SHARE) * errors[:, None]).all(axis=1)

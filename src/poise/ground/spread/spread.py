@@ -27,7 +27,7 @@ from poise.ground.report.jumps import is_even
 from poise.ground.report.verdict import OFF, deep_on
 from poise.ground.spread.strip import BESIDE, MM, SoleArms, Strip, Swung, moved, swung
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Bools, Floats, get_scratch
 from poise.maths.frame_masks import find_frames_near, measure_time_from
 from poise.maths.vectors import make_vertical
 
@@ -173,11 +173,11 @@ def _best(strip: Strip, best: Swung, weights: Floats) -> Swung:
     for _ in range(_ROUNDS):
         if best.within(strip.slack):
             break
-        near = kernels.ground.spread.Linear(
+        kernels.ground.spread.least(
             best.changes, strip.bounds, strip.counts, best.slopes, best.walls, best.wall_slopes,
-            best.moves.ravel(), free, weights,
+            best.moves.ravel(), free, weights, damping, _INNER, step,
+            get_scratch(kernels.ground.spread.compute_work_size(len(step), best.walls.shape[1])),
         )  # fmt: skip
-        kernels.ground.spread.least(near, damping, _INNER, step)
         tried = swung(strip, best.moves + step.reshape(best.moves.shape))
         gain = cost - tried.cost(weights)
         if gain > 0.0:

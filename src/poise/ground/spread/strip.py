@@ -164,7 +164,7 @@ def swung(strip: Strip, moves: Floats) -> Swung:
     up, balls, angles = moved(strip.up, strip.feet.balls, moves)
     shape = (*strip.most.shape, 4)
     found, slopes = np.empty((*shape, 3)), np.empty((*shape, 3, kernels.ground.spread.OWN + 1))
-    feet = (balls, strip.feet.across, angles, strip.feet.arms)
+    feet = (balls, np.ascontiguousarray(strip.feet.across), angles, strip.feet.arms)
     kernels.ground.spread.swung(strip.places, strip.axes, up, *feet, strip.most, strip.lengths, found, slopes)
     changes = MM * second_differences(found)
     over = np.maximum(np.linalg.norm(changes, axis=-1) - strip.bounds, 0.0) * strip.counts[:, None, None]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import gil_kernel
 from poise.kernels.ground.grounder_feet import place_foot
 from poise.kernels.ground.grounder_lift import height_at
 from poise.kernels.ground.grounder_reach import kept_share, put_limits, soft_chord
@@ -72,7 +74,6 @@ from poise.kernels.ground.grounder_walk import (
     turn_of,
 )
 from poise.kernels.ground.legs import bend
-from poise.kernels.jit import device_function, gil_kernel, inline
 from poise.kernels.lanes import SCALAR, stack_matrix
 from poise.kernels.springs import follow_target
 from poise.kernels.vec_quat import (
@@ -379,7 +380,7 @@ def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, n
     body[FRESH] = 0.0
 
 
-@gil_kernel
+@gil_kernel("i F2 I1 I1 I2 F2 F1 wF3 wF2 wF2 wF3 wF3 wF4 F3 F4 wF3 wF2 wF3 F3 f ->")
 def step(
     phase, table, rows, used, legs, marks, settings, state, body, work, maps, frames, asked, heights, normals, contacts,
     q, translations, scales, dt,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.ground.grounder_lift import BARELY, EDGE, STRONGEST, height_at, least_bend, lifted_over
 from poise.kernels.ground.grounder_walk import (
     AIM,
@@ -62,7 +63,6 @@ from poise.kernels.ground.grounder_walk import (
     shown_point,
     sole_point,
 )
-from poise.kernels.jit import device_function, inline
 from poise.kernels.springs import (
     exp_rotation,
     follow_target,

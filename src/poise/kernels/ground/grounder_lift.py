@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.ground.grounder_walk import (
     AHEAD,
     BENDS,
@@ -31,7 +32,6 @@ from poise.kernels.ground.grounder_walk import (
     rise_of,
     time_ahead,
 )
-from poise.kernels.jit import device_function, inline
 from poise.kernels.springs import step_bounded_spring
 from poise.kernels.vec_quat import Vec, add, read_vec_at, rotate, sub
 

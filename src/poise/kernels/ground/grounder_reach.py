@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.ground.grounder_feet import eased
 from poise.kernels.ground.grounder_walk import (
     AIR,
@@ -19,7 +20,6 @@ from poise.kernels.ground.grounder_walk import (
     PLACES,
     TILT,
 )
-from poise.kernels.jit import device_function, inline
 from poise.kernels.springs import step_spring
 from poise.kernels.vec_quat import norm, read_vec_at, sub
 

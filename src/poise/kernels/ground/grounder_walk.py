@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.jit import device_function, inline
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.kinematics import apply_local_offsets, compose, matrix_to_quaternion, write_local
 from poise.kernels.lanes import SCALAR, stack_array
 from poise.kernels.layout import FK_KIND, FK_PARENT, FREE

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.jit import inline, kernel
+from poise.kernels.device_functions import inline
+from poise.kernels.entries import kernel
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -113,7 +114,7 @@ def bone_turn(bone, axis, bone1, axis1):
     return turn_between(b, unit_across(axis, b)[0], b1, unit_across(axis1, b1)[0])
 
 
-@kernel
+@kernel("F3 F2 F2 F2 F1 F1 wF2 wF2 wF2 ->")
 def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached):
     """Bend every leg of every frame.
 
@@ -132,7 +133,7 @@ def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached)
         write_vec(reached, i, end)
 
 
-@kernel
+@kernel("F2 F2 F2 wF2 ->")
 def passed_down(over, under, rests, turns):
     """What a joint must turn by itself, in place of `turns` (k, 4), when parts of the body turn in the world.
 
@@ -146,7 +147,7 @@ def passed_down(over, under, rests, turns):
         write_quat(turns, i, normalise(multiply(Quat(e.w, v.x, v.y, v.z), read_quat(turns, i))))
 
 
-@kernel
+@kernel("F4 F1 F4 F3 F2 wF4 ->")
 def stepping(places, up, turns, ankles, lengths, found):
     """Where hips, knees, ankles and the ends of toes come.
 
@@ -167,7 +168,7 @@ def stepping(places, up, turns, ankles, lengths, found):
             write_vec(there, 3, add(add(ankle, foot), toes))
 
 
-@kernel
+@kernel("F3 I1 i wF2 ->")
 def changes_of_step(places, parts, stride, found):
     """|p+ - 2 p + p-| of points over `stride` frames each way, where all three are of one part of a clip.
 

@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
 from poise.kernels.ground.legs import bend
-from poise.kernels.jit import device_function, kernel
+from poise.kernels.lanes import SCALAR, stack_array, stack_matrix, view_lanes
 from poise.kernels.vec_quat import Vec, add, from_axis_angle, read_vec, rotate, scale, sub, write_vec
 
 ARM = 0.2  # [m] from where they turn is where the way of heels and toes is counted
@@ -23,6 +25,7 @@ _STEP = 1e-5  # [m] by which something is moved to see what that changes
 PELVIS = 0.3  # of a move is what it moves the pelvis by: with it goes all that it carries
 OWN = 5  # numbers that move a leg: x, y and z of the ball, heel and toes
 _MOVES = OWN + 1  # and the pelvis
+_STEP_MOVES = 3 * _MOVES  # of the three frames of a change of step
 _TINY = 1e-12
 _HALVINGS = 5
 _LEAST_GAIN = 1e-4  # of the costs: less is not worth a round
@@ -72,7 +75,7 @@ def put_leg(places, axis, up, ball, across, heel, toe, arms, most, length, found
     write_vec(found, 3, add(end, toes))
 
 
-@kernel
+@kernel("F4 F3 F1 F3 F3 F3 F4 F2 F2 wF4 wF5 ->")
 def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, slopes):
     """Where hips, knees, ankles and ends of toes come, and how much they move per move of their leg.
 
@@ -81,7 +84,7 @@ def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, s
     for `bend`;
     out: found (F, L, 4, 3) [m], slopes (F, L, 4, 3, 6).
     """
-    there = np.empty((4, 3))
+    there = stack_matrix(SCALAR, 4, 3)
     for i in range(places.shape[0]):
         for j in range(places.shape[1]):
             here, lever, axis, ball = places[i, j], arms[i, j], read_vec(axes[i], j), read_vec(balls[i], j)
@@ -165,12 +168,12 @@ def costs(near, x, v):
 def put_rows(near, rows, columns, count, much, band, gradient):
     """Add the squares of three rows, of which `count` columns are not zero, to the band; and much (3,) of each."""
     for a in range(count):
-        first = columns[a]
+        first = int(columns[a])
         if not near.free[first]:
             continue
         gradient[first] += rows[0, a] * much[0] + rows[1, a] * much[1] + rows[2, a] * much[2]
         for b in range(count):
-            other = columns[b]
+            other = int(columns[b])
             if other <= first and near.free[other]:
                 product = rows[0, a] * rows[0, b] + rows[1, a] * rows[1, b] + rows[2, a] * rows[2, b]
                 band[first, first - other] += product
@@ -277,17 +280,31 @@ def solve_band(band, damping, right):
         right[i] = total / band[i, 0]
 
 
-@kernel
-def least(near, damping, rounds, x):
+@inline
+def compute_work_size(move_count, leg_count):
+    """Compute the size of the scratch memory for F K moves of L legs."""
+    return move_count * (3 * (1 + OWN * leg_count) + 2)
+
+
+@kernel("F4 F3 B1 F5 F3 F4 F1 B1 F1 f i wF1 sF1 ->")
+def least(
+    changes, bounds, counts, slopes, walls, wall_slopes, made, free, weights, damping, rounds, x, work
+):  # fmt: skip
     """The moves x (F K,) [mm] to be added to those that were made; see `Linear`.
 
     Newton's method on `costs`, whose curvature is a band, with steps halved until they cost less. Damping adds a share
-    of the curvature along each move, for moves that are so large that nothing is linear any more.
+    of the curvature along each move, for moves that are so large that nothing is linear any more. work: scratch
+    memory for `compute_work_size` numbers.
     """
-    band = np.zeros((len(x), 3 * (1 + OWN * near.walls.shape[1])))
-    gradient, tried = np.zeros(len(x)), np.zeros(len(x))
-    rows, columns, much, v = np.zeros((3, 3 * _MOVES)), np.zeros(3 * _MOVES, dtype=np.int64), np.zeros(3), np.zeros(3)
-    x[:] = 0.0
+    near = Linear(changes, bounds, counts, slopes, walls, wall_slopes, made, free, weights)
+    width = 3 * (1 + OWN * walls.shape[1])
+    band = view_lanes(SCALAR, work, 0, len(x), width)
+    gradient = view_lanes(SCALAR, work, len(x) * width, len(x))
+    tried = view_lanes(SCALAR, work, len(x) * (width + 1), len(x))
+    rows, columns = stack_matrix(SCALAR, 3, _STEP_MOVES), stack_array(SCALAR, _STEP_MOVES)
+    much, v = stack_array(SCALAR, 3), stack_array(SCALAR, 3)
+    for i in range(len(x)):
+        x[i] = 0.0
     now = costs(near, x, v)
     for _ in range(rounds):
         put_all(near, damping, x, rows, columns, much, v, band, gradient)
@@ -302,7 +319,8 @@ def least(near, damping, rounds, x):
             share *= 0.5
         if not then < now:
             break
-        x[:] = tried
+        for i in range(len(x)):
+            x[i] = tried[i]
         gain, now = now - then, then
         if gain < _LEAST_GAIN * now:
             break

@@ -109,15 +109,15 @@ def _run_kernel(
         _compute_scratch_size(plan),
     )
     settings = (_cached_settings if is_builtin(method) else _pack_settings)(method)
+    solve_kernel, limits = lm_engine.choose_kernel(kernels.jacobian_methods, plan.kernel_limits)
     shared_inputs = (
         draw_restarts(nd),
         np.zeros(nu),
         np.zeros(nd),
-        plan.kernel_limits,
+        *limits,
         _get_max_residuals(plan, method.clamp),
         settings,
     )
-    solve_kernel = lm_engine.choose_kernel(kernels.jacobian_methods, has_limits=plan.kernel_limits is not None)
 
     def solve_range(first: int, last: int) -> None:
         solve_kernel(

@@ -108,11 +108,15 @@ class KernelOutput(NamedTuple):
     trace: Floats | None = None
 
 
-def choose_kernel(kernel_module: Any, *, has_limits: bool) -> Callable[..., None]:
-    """Return the kernel of a module for this processor. Trees without limits have a faster one."""
-    if find_simd_width() == 8:  # noqa: PLR2004
-        return kernel_module.solve8 if has_limits else kernel_module.plain8
-    return kernel_module.solve4 if has_limits else kernel_module.plain4
+def choose_kernel(kernel_module: Any, limits: Floats | None) -> tuple[Callable[..., None], tuple[Floats, ...]]:
+    """Return the kernel of a module for this processor, and its limits.
+
+    Trees without limits have a faster kernel without that argument.
+    """
+    suffix = find_simd_width()
+    if limits is None:
+        return getattr(kernel_module, f"plain{suffix}"), ()
+    return getattr(kernel_module, f"solve{suffix}"), (limits,)
 
 
 def run_in_chunks(
@@ -265,8 +269,8 @@ class TreeEngine:
         u, errors, kernel_counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         trace_buffer, start_u = np.zeros((max_trace_rows, nu + 1)), prepare_for_kernel(start_u)
         preferences, preference_weights = problem.preference
-        shared_inputs = preference_weights, plan.kernel_limits, settings
-        solve_kernel = choose_kernel(kernels.tree_lm, has_limits=plan.kernel_limits is not None)
+        solve_kernel, limits = choose_kernel(kernels.tree_lm, plan.kernel_limits)
+        shared_inputs = preference_weights, *limits, settings
 
         def solve_range(first: int, last: int) -> None:
             for preferred_u, begin, end in _split_by_preference(preferences, k, first, last):

@@ -320,6 +320,7 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
 
     Legs come first. Where an arm is still too short, the figure crouches and bows.
     """
+    targets = np.ascontiguousarray(targets)
     firsts, world, count = np.empty(targets.shape), pose.world, len(targets)
     for j, one in enumerate(bends):
         firsts[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]

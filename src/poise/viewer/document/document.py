@@ -36,7 +36,7 @@ _UNBOUNDED = (-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """A solver by name with its options, for one view of the page."""
+    """Solver name and options of one view of the page."""
 
     name: str = AUTO_SOLVER
     options: tuple[tuple[str, Any], ...] = ()

@@ -338,14 +338,14 @@ class PoseFrame:
 
 
 class _CachedBasePose(NamedTuple):
-    """Pose of the clip, None without one, and the values that it depends on."""
+    """Pose of the clip or None, and the values determining it."""
 
     key: object
     pose: Pose | None
 
 
 class _CachedSolver(NamedTuple):
-    """Packed solver of a view, and the values that it depends on."""
+    """Packed solver of a view, and the values determining it."""
 
     key: object
     solver: ViewSolver

@@ -57,6 +57,15 @@ class KernelCache(FunctionCache):
                 f"cannot write compiled kernels to {self.cache_path} ({_shorten_error(error)}); {_RECOMPILE_NOTE}"
             )
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Return the key of a signature, without the processor.
+
+        Numba loads with its own code generator and saves with that of kernels, which name different processors. The
+        stamp of the cache names the right one.
+        """
+        signature, _, sources = super()._index_key(sig, codegen)
+        return signature, None, sources
+
 
 _RECOMPILE_NOTE = "each process compiles them again"
 
@@ -150,7 +159,7 @@ _PROGRESS_MESSAGE = "compiling for this machine, once"
 _WARMUP_HINT = "which takes seconds; `poise warmup` does it ahead"
 _BAR_LETTERS, _MARK_LETTERS = 16, 4  # letters of the bar, and of the mark moving in it
 _REDRAW_PERIOD_S = 0.2  # [s] between two redraws of the bar
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = "poise.kernels"
 
 
 class CompileProgress(Listener):

@@ -1,8 +1,7 @@
 # pyright: standard
-"""Decorators and compiler passes for Numba kernels, and their cache stamp.
+"""Numba compiler of kernels: passes, targets and flags.
 
-The decorators are `kernel` (called by Python, cached on disk), `inline`, `device_function` and `never_inline` (called
-by kernels). Each kernel is compiled with all its callees inside.
+Each kernel is compiled with all its callees inside, for the level of this processor (kernels/levels.py).
 
 Operators on built-in numeric types and Poise's own types are looked up once. Numba would try all known cases of an
 operator, about forty, for each use in a kernel, and again when the kernel is lowered; and it compiles `min`, `max` and
@@ -13,21 +12,20 @@ from __future__ import annotations
 
 import copy
 import gc
-import hashlib
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
+from types import FunctionType
 from typing import Any, ClassVar, TypeAlias
 
-from llvmlite.binding import Linkage
+from llvmlite.binding import Linkage, Target, get_host_cpu_features, get_host_cpu_name, get_process_triple
 from numba import (
     _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]  (a C module without stubs)
     njit,
 )
 from numba.core import entrypoints, types
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager
 from numba.core.imputils import lower_builtin
@@ -37,7 +35,10 @@ from numba.core.untyped_passes import InlineClosureLikes
 from numba.cpython.builtins import do_minmax
 from numba.extending import models, register_model
 
-from poise.kernels import compilation, lazy_import
+from poise.kernels.device_functions import DEVICE_KINDS, DeviceKind
+from poise.kernels.jit import compilation
+from poise.kernels.levels import LEVELS, find_level
+from poise.kernels.stamps import compute_package_stamp
 
 
 class FixedOperatorType(types.Type):
@@ -132,11 +133,17 @@ def _make_cached_operator(function: types.Function) -> _CachedOperator:
     return _CachedOperator((*_INLINED_TEMPLATES.get(function.typing_key, ()), *function.templates))
 
 
+def _is_device_function(value: Any) -> bool:
+    return isinstance(value, FunctionType) and value in DEVICE_KINDS
+
+
 @cache
 def make_caching_context(context: Any) -> Any:
     """Copy a typing context, with cached operators and attributes."""
 
     def lookup_global(value: Any) -> Any:
+        if _is_device_function(value):
+            return types.Dispatcher(get_device_dispatcher(value))
         global_type = original_lookup(value)
         return (
             _make_cached_operator(global_type)
@@ -146,20 +153,29 @@ def make_caching_context(context: Any) -> Any:
 
     def resolve_getattr(owner: Any, name: str) -> Any:
         if isinstance(owner, types.Module):
+            if _is_device_function(getattr(owner.pymod, name, None)):
+                return resolve_module_constants(owner, name)
             return context.resolve_getattr(owner, name)
         if (owner, name) not in attributes:
             attributes[owner, name] = context.resolve_getattr(owner, name)
         return attributes[owner, name]
 
+    def resolve_module_constants(owner: Any, name: str) -> Any:
+        value = getattr(owner.pymod, name)
+        if _is_device_function(value):
+            return types.Dispatcher(get_device_dispatcher(value))
+        return context.resolve_module_constants(owner, name)
+
     attributes: dict[tuple[Any, str], Any] = {}
     original_lookup = context._lookup_global  # noqa: SLF001
     cached_context = copy.copy(context)
     cached_context._lookup_global, cached_context.resolve_getattr = lookup_global, resolve_getattr  # noqa: SLF001
+    cached_context.resolve_module_constants = resolve_module_constants
     cached_context.refresh = context.refresh  # new definitions are registered in the original
     return cached_context
 
 
-# --- Compiler: passes, targets, cache stamp --------------------------------------------------------------------------
+# --- Compiler: passes and targets ------------------------------------------------------------------------------------
 #
 # A kernel contains all its callees and is optimised as a whole, once.
 #
@@ -263,6 +279,43 @@ def _make_codeless_function(library: _DeviceLibrary, description: Any, environme
     return _dynfunc.make_function(description.lookup_module(), name, "", 0, environment, (library,))
 
 
+class LevelCodegen(JITCPUCodegen):
+    """Code generator for a processor level instead of the exact processor. All machines of a level get equal bits.
+
+    Functions alone are optimised for no special processor, because the library's kernels are captured so, once for all
+    levels. Addresses are relative, as in the library: they take part in the order of operations that LLVM chooses.
+    """
+
+    def _get_host_cpu_name(self) -> str:
+        return LEVELS[find_level()].cpu or super()._get_host_cpu_name()
+
+    def _get_host_cpu_features(self) -> str:
+        return "" if LEVELS[find_level()].cpu else super()._get_host_cpu_features()
+
+    def _customize_tm_options(self, options: Any) -> None:
+        super()._customize_tm_options(options)
+        options["reloc"], options["codemodel"] = "pic", "small"
+
+    def _function_pass_manager(self, *arguments: Any, **options: Any) -> Any:
+        level_machine, self._tm = self._tm, _make_generic_machine()
+        try:
+            return super()._function_pass_manager(*arguments, **options)
+        finally:
+            self._tm = level_machine
+
+
+@cache
+def _make_generic_machine() -> Any:
+    """Make LLVM's description of the simplest processor of this architecture."""
+    return Target.from_triple(get_process_triple()).create_target_machine(cpu="", features="", opt=3)
+
+
+@cache
+def get_codegen() -> LevelCodegen:
+    """Return the code generator shared by all kernels of the process."""
+    return LevelCodegen("poise")
+
+
 def _make_fixed_target(context: Any) -> Any:
     """Copy a target context with fixed answers for one compilation.
 
@@ -285,6 +338,7 @@ def _make_fixed_target(context: Any) -> Any:
     type_sizes: dict[str, int] = {}
     fixed_context = copy.copy(context)
     fixed_context.refresh, fixed_context.get_abi_sizeof = refresh, get_abi_sizeof
+    fixed_context._internal_codegen = get_codegen()  # noqa: SLF001  (Numba has no public way)
     return fixed_context
 
 
@@ -339,7 +393,7 @@ class _CachedFlags(Flags):
             object.__delattr__(self, "_cached_values")
 
 
-# --- Decorators compiling plain Python functions with Numba, cached on disk ------------------------------------------
+# --- Dispatchers of kernels and device functions ---------------------------------------------------------------------
 #
 # Numba stamps a cached function with its own file only: changing a callee in another file would go unnoticed, and old
 # machine code would run. Here every kernel is stamped with a hash over the whole kernel package instead: changing any
@@ -351,101 +405,45 @@ Kernel: TypeAlias = Callable[..., Any]
 
 entrypoints.init_all()  # Numba would read the entry points of all packages at its first compile
 
-# These modules import, report and cache kernels; nothing in them is compiled.
-_UNSTAMPED_FILES = {Path(str(module.__file__)) for module in (compilation, lazy_import)}
-
-
-def _compute_source_stamp() -> str:
-    digest = hashlib.sha256()
-    folder = Path(__file__).parent
-    # Sorted, because folders list files in any order; with the name, because a renamed file changes the program.
-    for path in sorted(folder.rglob("*.py")):
-        if path in _UNSTAMPED_FILES:
-            continue
-        digest.update(path.relative_to(folder).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-SOURCE_STAMP = _compute_source_stamp()
-
-
 # Division by zero gives inf or NaN. `a * b + c` may be rounded once, sums may be reordered and zeros may lose their
 # sign, which saves a third of the time. No other "fast math" flags: NaN and infinity keep their meaning.
-_ARITHMETIC_FLAGS: dict[str, Any] = {
+ARITHMETIC_FLAGS: dict[str, Any] = {
     "pipeline_class": KernelCompiler,
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc", "nsz"},
 }
 
-
-_KERNEL_FLAGS: dict[str, Any] = {**_ARITHMETIC_FLAGS, "no_cfunc_wrapper": True}  # called by Python only
-
-
-def kernel(function: Kernel) -> Kernel:
-    """Compile an entry point for Python. It is cached on disk and releases the interpreter lock."""
-    dispatcher: Any = njit(nogil=True, **_KERNEL_FLAGS)(function)
-    return _add_disk_cache(dispatcher)
+# Called by Python only; they allocate nothing, so arrays need no reference counts.
+_KERNEL_FLAGS: dict[str, Any] = {**ARITHMETIC_FLAGS, "_nrt": False, "no_cfunc_wrapper": True}
 
 
-def gil_kernel(function: Kernel) -> Kernel:
-    """Compile an entry point holding the interpreter lock.
-
-    For calls of a few microseconds: releasing the lock would cost a tenth of one.
-    """
-    dispatcher: Any = njit(**_KERNEL_FLAGS)(function)
-    return _add_disk_cache(dispatcher)
+def make_kernel_dispatcher(function: Kernel, *, releases_gil: bool) -> Kernel:
+    """Make the Numba dispatcher of an entry kernel. It compiles at the first call and is cached on disk."""
+    dispatcher: Any = njit(nogil=releases_gil, **_KERNEL_FLAGS)(function)
+    if hasattr(dispatcher, "_cache"):  # absent with NUMBA_DISABLE_JIT=1
+        processor = LEVELS[find_level()].cpu or f"{get_host_cpu_name()} {get_host_cpu_features().flatten()}"
+        stamp = f"{compute_package_stamp()} {processor}"
+        dispatcher._cache = compilation.make_disk_cache(function, stamp)  # noqa: SLF001  (Numba has no public way)
+    return dispatcher
 
 
 # Device functions are called by kernels only. `KernelCompiler` recognises them by the missing Python wrapper; calling
 # one from Python would crash the interpreter. No reference counts: they own no array, and an atomic increment per array
 # and call would cost more than the arithmetic. Without `forceinline`, Numba would inherit the caller's.
 _DEVICE_FLAGS: dict[str, Any] = {
-    **_ARITHMETIC_FLAGS, "nogil": True, "_nrt": False, "forceinline": False,
+    **ARITHMETIC_FLAGS, "nogil": True, "_nrt": False, "forceinline": False,
     "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
 }  # fmt: skip
-_INLINE_FLAGS: dict[str, Any] = {**_DEVICE_FLAGS, "forceinline": True}
-_NEVER_INLINE_FLAGS: dict[str, Any] = {**_DEVICE_FLAGS, "pipeline_class": NoInlineCompiler}
+_FLAGS_BY_KIND: dict[DeviceKind, dict[str, Any]] = {
+    DeviceKind.INLINE: {**_DEVICE_FLAGS, "forceinline": True},
+    DeviceKind.INLINE_ORDERED: {**_DEVICE_FLAGS, "forceinline": True, "fastmath": {"contract"}},
+    DeviceKind.INLINE_STRICT: {**_DEVICE_FLAGS, "forceinline": True, "fastmath": False},
+    DeviceKind.OPTIMIZER: _DEVICE_FLAGS,
+    DeviceKind.NEVER_INLINE: {**_DEVICE_FLAGS, "pipeline_class": NoInlineCompiler},
+}
 
 
-def inline(function: Kernel) -> Kernel:
-    """Compile a device function inlined into its callers.
-
-    For small functions and those called once. It must not allocate.
-    """
-    return njit(**_INLINE_FLAGS)(function)
-
-
-def inline_ordered(function: Kernel) -> Kernel:
-    """Compile an inlined function with ordered sums."""
-    flags: dict[str, Any] = {**_INLINE_FLAGS, "fastmath": {"contract"}}
-    return njit(**flags)(function)
-
-
-def inline_strict(function: Kernel) -> Kernel:
-    """Compile an inlined function without fast math.
-
-    It has the same bits in every kernel: operations are rounded one by one, in order.
-    """
-    flags: dict[str, Any] = {**_INLINE_FLAGS, "fastmath": False}
-    return njit(**flags)(function)
-
-
-def device_function(function: Kernel) -> Kernel:
-    """Compile a device function; the optimizer decides about inlining.
-
-    For larger functions. Never call it from Python.
-    """
-    return njit(**_DEVICE_FLAGS)(function)
-
-
-def never_inline(function: Kernel) -> Kernel:
-    """Compile a device function without inlining. For code that is faster with registers of its own."""
-    return njit(**_NEVER_INLINE_FLAGS)(function)
-
-
-def _add_disk_cache(dispatcher: Any) -> Any:
-    """Give a compiled function its disk cache. A private attribute: a test guards it for each Numba release."""
-    if hasattr(dispatcher, "_cache"):  # absent with NUMBA_DISABLE_JIT=1
-        dispatcher._cache = compilation.make_disk_cache(dispatcher.py_func, SOURCE_STAMP)  # noqa: SLF001  (Numba has no public way)
-    return dispatcher
+@cache
+def get_device_dispatcher(function: Kernel) -> Any:
+    """Return the Numba dispatcher of a device function. Never call it from Python."""
+    return njit(**_FLAGS_BY_KIND[DEVICE_KINDS[function]])(function)

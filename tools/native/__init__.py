@@ -1,0 +1,1 @@
+"""Build of the library of kernels: capture, optimise, link. `scripts/kernels` runs it."""

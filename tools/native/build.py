@@ -1,0 +1,136 @@
+"""Build the library of kernels.
+
+    python tools/native/build.py                   build src/poise/kernels/libraries/linux_x86_64.abi3.so
+    python tools/native/build.py --output FILE     build another file, to be named in a test
+    python tools/native/build.py --all FOLDER      build the libraries of all platforms
+    python tools/native/build.py --check           1 where the library is older than the kernels' sources
+
+Object files are kept in the virtual environment, so an edited kernel is compiled alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+os.environ["POISE_KERNELS"] = "plain"  # the functions themselves, whatever library there is
+os.environ["POISE_QUIET"] = "1"
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from native import capture, link, optimise
+from native.platforms import PLATFORMS, Platform
+from poise.kernels import native as installed
+from poise.kernels import stamps
+from poise.kernels.levels import LEVELS
+
+_OBJECT_FOLDER = Path(sys.prefix) / "kernel-objects"  # kept between builds, in the virtual environment
+_HOME_PLATFORM = PLATFORMS["linux_x86_64"]
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--output", type=Path, default=installed.LIBRARY_FOLDER / get_file_name(_HOME_PLATFORM))
+    parser.add_argument("--all", type=Path, metavar="FOLDER")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if options.check:
+        return check(options.output)
+    if options.all is None:
+        build({_HOME_PLATFORM: options.output})
+    else:
+        build({platform: options.all / get_file_name(platform) for platform in PLATFORMS.values()})
+    return 0
+
+
+def get_file_name(platform: Platform) -> str:
+    """Return the name of a platform's library."""
+    return platform.name + platform.suffix
+
+
+def check(library_path: Path) -> int:
+    """Say whether a library belongs to the present sources."""
+    library = installed.load_library_file(library_path)
+    if library is not None and library.package_stamp == stamps.compute_package_stamp():
+        print(f"{library_path.name} belongs to these sources")
+        return 0
+    present = stamps.compute_kernel_stamps()
+    built = {} if library is None else library.list_stamps()
+    behind = sorted(name for name in present if built.get(name) != present[name])
+    print(f"{library_path.name} is behind the sources of {', '.join(behind) or 'no kernel, only of its stamp'}")
+    print("run: scripts/kernels")
+    return 1
+
+
+def build(paths: Mapping[Platform, Path]) -> None:
+    """Build the libraries of platforms. One takes two processor minutes, each other one half of that."""
+    began = time.perf_counter()
+    entries = capture.list_entries()
+    names, kernel_stamps = sorted(entries), stamps.compute_kernel_stamps()
+    _OBJECT_FOLDER.mkdir(exist_ok=True)
+    with ProcessPoolExecutor() as executor:
+        jobs = [executor.submit(_compile, name, kernel_stamps[name], tuple(paths)) for name in names]
+        for number, job in enumerate(jobs, 1):
+            job.result()
+            print(f"\r{number} of {len(jobs)} kernels, {time.perf_counter() - began:.0f} s", end="", flush=True)
+        print()
+    kernels = [capture.CapturedKernel(name, entries[name], "", "") for name in names]
+    for platform, path in paths.items():
+        table = link.write_table(kernels, platform.targets, kernel_stamps, stamps.compute_package_stamp())
+        with tempfile.TemporaryDirectory() as folder_name:
+            folder = Path(folder_name)
+            (folder / "table.h").write_text(table, encoding="utf-8")
+            for name in names:
+                for target in platform.targets:
+                    if optimise.is_built(name, target):
+                        symbol = optimise.make_symbol(name, target)
+                        shutil.copyfile(_get_object_path(name, kernel_stamps[name], target), folder / f"{symbol}.o")
+            linked = folder / path.name
+            link.link(folder, platform.zig_target, linked)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(".partial")  # replaced at once: a process may have the old file in use
+            shutil.copyfile(linked, partial)
+            partial.replace(path)
+        runs = "" if platform.is_tested else ", linked, not run here"
+        print(f"{path}: {path.stat().st_size / 1e6:.2f} MB{runs}")
+    print(f"{time.perf_counter() - began:.0f} s")
+
+
+def _compile(name: str, stamp: str, platforms: Sequence[Platform]) -> None:
+    """Compile a kernel for platforms. Object files of an earlier build from the same source are taken over."""
+    kernel = None
+    for target in (target for platform in platforms for target in platform.targets):
+        path = _get_object_path(name, stamp, target)
+        if optimise.is_built(name, target) and not path.exists():
+            kernel = kernel or capture.capture(name, capture.list_entries()[name])
+            partial = path.with_suffix(f".{os.getpid()}")
+            partial.write_bytes(optimise.compile_kernel(kernel, target))
+            partial.replace(path)
+
+
+def _get_object_path(name: str, stamp: str, target: optimise.Target) -> Path:
+    """Return the path of a kernel's object file. It names all that the content depends on."""
+    return _OBJECT_FOLDER / f"{name}-{target.triple}-{target.name}-{stamp}-{_compute_build_stamp()}.o"
+
+
+@cache
+def _compute_build_stamp() -> str:
+    """Compute the stamp of the compilers: this folder's files, and the versions of Numba and LLVM."""
+    digest = hashlib.sha256(f"{version('numba')} {version('llvmlite')} {LEVELS}".encode())
+    for module in (capture, optimise):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

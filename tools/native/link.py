@@ -1,0 +1,61 @@
+"""Linking of object files and glue.c to a Python module, by zig."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from native.capture import CapturedKernel
+from native.optimise import Target, is_built, make_symbol
+
+_FOLDER = Path(__file__).parent
+
+
+def write_table(
+    kernels: Sequence[CapturedKernel],
+    targets: Sequence[Target],
+    stamps: Mapping[str, str],
+    package_stamp: str,
+) -> str:
+    """Write the C table of kernels that glue.c includes."""
+    lines = [f'#define PACKAGE_STAMP "{package_stamp}"']
+    kernels_by_target = {target: [each for each in kernels if is_built(each.name, target)] for target in targets}
+    for target, target_kernels in kernels_by_target.items():
+        symbols = [make_symbol(kernel.name, target) for kernel in target_kernels]
+        lines += [f"extern int32_t {symbol}(const int64_t *, int64_t *);" for symbol in symbols]
+        lines.append(f"static const Kernel kernels_{target.name}[] = {{")
+        lines += [
+            f'    {{ "{kernel.name}", "{_normalise_signature(kernel)}", {int(kernel.entry.releases_gil)}, {symbol} }},'
+            for kernel, symbol in zip(target_kernels, symbols, strict=True)
+        ]
+        lines.append("};")
+    lines.append("static const Level levels[] = {")
+    lines += [
+        f'    {{ "{target.name}", is_{target.name}_supported, kernels_{target.name}, {len(target_kernels)} }},'
+        for target, target_kernels in kernels_by_target.items()
+    ]
+    lines += ["};", "static const Stamp stamps[] = {"]
+    lines += [f'    {{ "{name}", "{stamp}" }},' for name, stamp in sorted(stamps.items())]
+    lines += [
+        "};",
+        f"enum {{ LEVEL_COUNT = {len(targets)}, MAX_KERNEL_COUNT = {len(kernels)}, STAMP_COUNT = {len(stamps)} }};",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _normalise_signature(kernel: CapturedKernel) -> str:
+    argument_words, _, result_words = kernel.entry.signature.partition("->")
+    return " ".join((*argument_words.split(), "->", *result_words.split()))
+
+
+def link(object_folder: Path, zig_target: str, library: Path) -> None:
+    """Link the object files and the table of a folder to a Python module."""
+    is_windows, is_macos = "windows" in zig_target, "macos" in zig_target
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", zig_target, "-O2", "-shared", "-fvisibility=hidden"]
+    command += ["-Wall", "-Wextra", "-Werror", f"-I{object_folder}", f"-I{_FOLDER}", str(_FOLDER / "glue.c")]
+    command += sorted(map(str, object_folder.glob("*.o")))
+    command += [] if is_windows else ["-fPIC", "-lm"]
+    command += ["-undefined", "dynamic_lookup"] if is_macos else ["-s"]
+    subprocess.run([*command, "-o", str(library)], check=True)
