@@ -56,7 +56,7 @@ class TestWhatIsOpened:
     def test_a_file_with_its_chains(self, opened):
         document = document_of(opened, HUMANOID)
         assert document.rig.path == HUMANOID
-        assert [chain.id for chain in document.active_chains] == ["left_arm", "right_arm", "left_leg", "right_leg"]
+        assert [chain.name for chain in document.active_chains] == ["left_arm", "right_arm", "left_leg", "right_leg"]
 
     def test_folders_with_meshes(self, opened, tmp_path):
         folders = [tmp_path / "a", tmp_path / "b"]

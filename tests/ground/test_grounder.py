@@ -423,7 +423,7 @@ print(json.dumps([live(clip.poses[i], 1 / 30).q.tolist() for i in range(20)]))
 def test_compiled_and_uncompiled_agree():
     plain = subprocess.run(
         [sys.executable, "-c", SHORT],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=True, capture_output=True, text=True, cwd=ROOT,
+        env=os.environ | {"POISE_KERNELS": "plain"}, check=True, capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     live = Grounder(walk(), Terrain.slope(12))
     compiled = [live(walk().poses[i], 1 / 30).q for i in range(20)]

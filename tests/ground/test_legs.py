@@ -22,7 +22,7 @@ AXIS = np.array([-1.0, 0.0, 0.0])  # of a leg that faces +y, z up: thigh x shin 
 STRAIGHT = np.array([[0.0, 0.0, 0.82], [0.0, 0.0, 0.4], [0.0, 0.0, 0.0]])
 BENT = np.array([[0.0, 0.0, 0.8], [0.0, 0.25, 0.8 - np.sqrt(THIGH**2 - 0.25**2)], [0.0, 0.0, 0.1]])
 ROOT = Path(__file__).parent.parent.parent
-PLAIN = "NUMBA_DISABLE_JIT" in os.environ
+PLAIN = os.environ.get("POISE_KERNELS") == "plain"
 few = settings(max_examples=10 if PLAIN else 40)
 
 
@@ -196,7 +196,7 @@ def test_uncompiled_all_this_holds_too():
         pytest.skip("this is that run")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", __file__],
-        env={k: v for k, v in os.environ.items() if k != "PYTEST_XDIST_WORKER"} | {"NUMBA_DISABLE_JIT": "1"},
+        env={k: v for k, v in os.environ.items() if k != "PYTEST_XDIST_WORKER"} | {"POISE_KERNELS": "plain"},
         check=False, capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:]

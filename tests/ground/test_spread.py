@@ -79,7 +79,8 @@ def cost(linear, x):
 
 def least(linear, damping=0.0, rounds=50):
     x = np.full(linear.free.size, np.nan)
-    kernels.ground.spread.least(linear, damping, rounds, x)
+    work = np.full(kernels.ground.spread.compute_work_size(len(x), linear.walls.shape[1]), np.nan)
+    kernels.ground.spread.least(*linear, damping, rounds, x, work)
     return x
 
 

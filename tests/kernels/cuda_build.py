@@ -14,17 +14,19 @@ from __future__ import annotations
 import builtins
 import json
 import sys
-from types import CellType, FunctionType, SimpleNamespace
+from types import CellType, FunctionType, ModuleType, SimpleNamespace
 
 import numpy as np
 from numba import config, cuda, types, void
-from numba.core.dispatcher import Dispatcher
 
 from poise.kernels import arm_lm, lanes, vec_quat
 from poise.kernels import arm_lm as serial_many
 from poise.kernels import tree_lm as tree_many
 from poise.kernels.arm_lm import ArmProblems
+from poise.kernels.device_functions import DEVICE_KINDS
+from poise.kernels.jit import lane_lowering  # noqa: F401  (what Numba has to know of lanes)
 from poise.kernels.lanes import SCALAR, stack_matrix
+from poise.kernels.problem_arrays import TreeArrays, TreeProblems
 
 NOT_HERE = 77  # exit status: there is no libnvvm
 
@@ -51,9 +53,20 @@ class Device:
 
     def __call__(self, value):
         """The value as device code sees it: a kernel as a device function, anything else as it is."""
-        if isinstance(value, Dispatcher):
-            return self._function(value.py_func)
+        if isinstance(value, FunctionType) and value in DEVICE_KINDS:
+            return self._function(value)
+        if isinstance(value, ModuleType) and value.__name__.startswith("poise.kernels."):
+            return self._module(value)
         return self._rint if value is lanes.round_half_even else value  # libnvvm knows no llvm.rint
+
+    def _module(self, module):
+        """A module whose kernels are device functions."""
+        if module not in self._made:
+            self._made[module] = copy = ModuleType(module.__name__)
+            vars(copy).update(
+                {name: self(value) for name, value in vars(module).items() if not isinstance(value, ModuleType)}
+            )
+        return self._made[module]
 
     def _function(self, plain):
         """A device function with the code of `plain`, for which the kernels it calls are device functions too."""
@@ -70,9 +83,7 @@ class Device:
 
 # The simulator runs kernels as they are, provided that Numba compiles nothing.
 device = (lambda kernel: kernel) if config.DISABLE_JIT else Device()
-forward, solve_range, solve_tree = map(
-    device, (arm_lm.compute_tip, serial_many.solve_range, tree_many.make_kernel(SCALAR))
-)
+forward, solve_range, solve_tree = map(device, (arm_lm.compute_tip, serial_many.solve_range, tree_many.solve_lanes))
 put_vec, put_quat = device(vec_quat.write_vec), device(vec_quat.write_quat)
 
 # --- entry points ------------------------------------------------------------------------------------------------
@@ -103,10 +114,9 @@ def solve_trees(
     """Solve targets (k, W) of a tree; as `tree_many.solve8`, without a trace; `work` has a row for each."""
     k = cuda.grid(1)
     if k < targets.shape[0]:
-        solve_tree(
-            nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits,
-            settings, work[k], k, k + 1, u, errors, counts, u[:0],
-        )  # fmt: skip
+        tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, near_u, near_on)
+        problems = TreeProblems(frames, targets, starts, seeds, settings, u, errors, counts)
+        solve_tree(SCALAR, tree, problems, limits, work[k], k, k + 1, u[:0])
 
 
 F1, F2, F3 = (types.Array(types.float64, n, "C") for n in (1, 2, 3))

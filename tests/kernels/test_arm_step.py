@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 
 from poise.kernels import arm_lm
 from poise.kernels.lanes import SCALAR
 from poise.kernels.layout import ARM_HIGH, ARM_IS_SLIDE, ARM_LOW
 from poise.kernels.vec_quat import Vec
-from tests.kernels.kernel_entries import entered
+from tests.kernels.kernel_entries import compiled, entered
 from tests.strategies import rng_of, unit_quaternions
 
 WEIGHTS = np.array([1.0, 0.6])
@@ -24,7 +23,7 @@ def row_of_links(rng, count, limit=np.inf):
     return links
 
 
-@njit
+@compiled
 def forward(links, x, axes, origins):
     return arm_lm.compute_tip(SCALAR, links, x, True, axes, origins)
 

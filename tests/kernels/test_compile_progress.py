@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from numba.core.event import Event, EventStatus
 
-from poise.kernels import compilation
+from poise.kernels.jit import compilation
 
 
 class Screen(io.StringIO):
@@ -144,7 +144,7 @@ class TestSilence:
 @pytest.mark.long
 def test_a_fresh_process_says_it(tmp_path):
     code = "import poise; print(poise.load(poise.sample('arm')).rest.world.positions.shape)"
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "POISE_KERNELS": "jit"}
     for lines in (1, 0):
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         assert done.stderr.count("poise: compiling") == lines

@@ -17,19 +17,21 @@ from numba.core.errors import TypingError
 from numba.core.event import Listener, install_listener
 
 import poise
-from poise.kernels import ccd_position, jit
-from poise.kernels.jit import KernelCompiler, _CachedFlags, _make_fixed_target
+from poise.kernels import ccd_position, entries
+from poise.kernels.device_functions import device_function, inline, never_inline
+from poise.kernels.jit import compiler
+from poise.kernels.jit.compiler import KernelCompiler, _CachedFlags, _make_fixed_target, get_device_dispatcher
 from tests.workload import amount
 
 
 def kernel_and_piece():
     """A kernel that calls a piece that calls another one, and that piece."""
 
-    @jit.device_function
+    @device_function
     def inner(a):
         return a + 1.0
 
-    @jit.device_function
+    @device_function
     def piece(a):
         return inner(a)
 
@@ -38,7 +40,7 @@ def kernel_and_piece():
         return piece(a) + piece(2.0 * a)
 
     assert kernel(0.5) == 3.5
-    return kernel, piece
+    return kernel, get_device_dispatcher(piece)
 
 
 def only(dispatcher):
@@ -46,23 +48,26 @@ def only(dispatcher):
     return overload
 
 
-def test_a_kernel_calls_its_own_copies_of_pieces():
+def test_a_kernel_calls_its_own_copies_of_pieces(monkeypatch):
+    function = entries.ENTRIES["ccd_position.solve"].function
+    dispatcher = compiler.make_kernel_dispatcher(function, releases_gil=True)
+    monkeypatch.setattr(ccd_position, "solve", dispatcher)
     rig = poise.load(poise.sample("arm.urdf"))
-    poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.3]), solver="ccd")
-    made, described = only(ccd_position.solve), only(ccd_position.solve).fndesc
+    assert poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.3]), solver="ccd").reached
+    made, described = only(dispatcher), only(dispatcher).fndesc
     functions = [each for each in made.library._get_module_for_linking().functions if not each.is_declaration]
     observed = {each.name for each in functions if each.linkage != Linkage.internal}
     assert observed == {described.llvm_func_name, described.llvm_cpython_wrapper_name}
     assert len(functions) > len(observed)  # not all was built in
 
 
-@pytest.mark.parametrize("decorator", [jit.never_inline, jit.device_function, jit.inline])
+@pytest.mark.parametrize("decorator", [never_inline, device_function, inline])
 def test_a_piece_stays_a_function_where_that_was_requested(decorator):
     @decorator
     def piece(a):
         return a + 1.0
 
-    @jit.inline
+    @inline
     def between(a):
         return piece(a) + piece(2.0 * a)
 
@@ -71,9 +76,10 @@ def test_a_piece_stays_a_function_where_that_was_requested(decorator):
         return between(a) + between(3.0 * a)
 
     assert kernel(0.5) == 3.5 + 6.5
+    made = only(get_device_dispatcher(piece))
     names = [each.name for each in only(kernel).library.get_defined_functions()]
-    assert (only(piece).fndesc.llvm_func_name in names) is (decorator is jit.never_inline)
-    assert ("alwaysinline" in str(only(piece).library._final_module)) is (decorator is jit.inline)
+    assert (made.fndesc.llvm_func_name in names) is (decorator is never_inline)
+    assert ("alwaysinline" in str(made.library._final_module)) is (decorator is inline)
 
 
 def test_a_piece_has_no_machine_code_of_its_own():
@@ -189,7 +195,8 @@ def test_a_process_that_compiles_answers_as_one_that_finds_the_kernels(tmp_path)
     def answers(folder, hash_seed):
         done = subprocess.run(
             [sys.executable, "-c", REQUESTED, *solvers], check=True, capture_output=True, text=True,
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / folder), "PYTHONHASHSEED": hash_seed},
+            env=os.environ
+            | {"POISE_KERNELS": "jit", "NUMBA_CACHE_DIR": str(tmp_path / folder), "PYTHONHASHSEED": hash_seed},
         )  # fmt: skip
         return done.stdout.split()
 

@@ -12,8 +12,8 @@ import pytest
 from numba import njit
 from numba.core.caching import IndexDataCacheFile, NullCache
 
-from poise import kernels
-from poise.kernels import compilation
+from poise.kernels import entries, kinematics  # noqa: F401  (its entries)
+from poise.kernels.jit import compilation, compiler
 from tests.timeouts import PROCESS
 
 SOURCE = "def added(a, b):\n    return a + b\n"
@@ -103,7 +103,9 @@ def test_code_of_another_stamp_is_not_used(added):
 
 
 def test_kernels_are_kept_so():
-    assert isinstance(kernels.kinematics.compute_local_transforms._cache, compilation.KernelCache)
+    function = entries.ENTRIES["kinematics.compute_local_transforms"].function
+    dispatcher = compiler.make_kernel_dispatcher(function, releases_gil=True)
+    assert isinstance(dispatcher._cache, compilation.KernelCache)
 
 
 def test_the_first_call_of_a_process_does_not_count_what_loads_kernels():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from poise.kernels import ccd_position, jit, kinematics
+import poise
+from poise.kernels import ccd_position, entries, levels, stamps  # noqa: F401  (the entries of a module)
+from poise.kernels.jit import compiler
 
 SCRIPT = """
 import json, sys
@@ -41,53 +44,43 @@ def run(**environment):
 
 @pytest.mark.long
 def test_compiled_and_uncompiled_kernels_agree():
-    for compiled_row, plain_row in zip(run(), run(NUMBA_DISABLE_JIT="1"), strict=True):
+    for compiled_row, plain_row in zip(run(), run(POISE_KERNELS="plain"), strict=True):
         np.testing.assert_allclose(compiled_row, plain_row, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "dispatcher",
-    [
-        ccd_position.solve,
-        ccd_position.measure_joint_leverage,
-        kinematics.compute_world_maps8,
-        kinematics.compute_local_transforms,
-        kinematics.compute_jacobians8,
-    ],
-)
-def test_the_cache_is_stamped_with_the_whole_kernel_package(dispatcher):
+def test_the_cache_is_stamped_with_the_whole_kernel_package():
     """The stamp is a private attribute of Numba: a new release must be seen to honour it still."""
-    assert dispatcher._cache._cache_file._source_stamp == jit.SOURCE_STAMP
+    function = entries.ENTRIES["ccd_position.solve"].function
+    dispatcher = compiler.make_kernel_dispatcher(function, releases_gil=True)
+    stamp = f"{stamps.compute_package_stamp()} {levels.LEVELS[levels.find_level()].cpu}"
+    assert dispatcher._cache._cache_file._source_stamp == stamp
 
 
-def test_changing_any_kernel_file_invalidates_the_cache(tmp_path):
+def test_changing_a_kernel_file_invalidates_the_cache(tmp_path):
     """A callee in another file changes; without the stamp the caller's stale machine code would run."""
-    package = tmp_path / "kernels"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    source = (jit.__file__, "jit.py")
-    text = Path(source[0]).read_text(encoding="utf-8")
-    (package / "jit.py").write_text(text)
-    (package / "caller.py").write_text(
-        "from kernels.callee import value\nfrom kernels.jit import kernel\n\n\n"
-        "@kernel\ndef call():\n    return value()\n"
+    shutil.copytree(
+        Path(poise.__file__).parent, tmp_path / "poise", ignore=shutil.ignore_patterns("__pycache__", "web")
+    )
+    callee = tmp_path / "poise" / "kernels" / "unit_rows.py"
+    code = (
+        "import numpy as np\nfrom poise.kernels.unit_rows import scale_rows_to_unit as kernel\n"
+        "rows = np.array([[3.0, 4.0]])\nkernel(rows)\nprint(rows[0, 0], sum(kernel.stats.cache_hits.values()))"
     )
 
-    def answer(number):
-        (package / "callee.py").write_text(
-            f"from kernels.jit import inline\n\n\n@inline\ndef value():\n    return {number}\n"
-        )
-        code = "from kernels.caller import call; print(call(), sum(call.stats.cache_hits.values()))"
+    def answer():
         done = subprocess.run(
             [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path,
             # Python's own cache tells sources apart by whole seconds, and would run the old one.
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"},
+            env=os.environ
+            | {"POISE_KERNELS": "jit", "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+            | {"PYTHONPATH": str(tmp_path)},
         )  # fmt: skip
         return done.stdout.split()
 
-    assert answer(1) == ["1", "0"]
-    assert answer(1) == ["1", "1"]  # unchanged: from the cache
-    assert answer(2) == ["2", "0"]  # the callee's file changed: compiled anew
+    assert answer() == ["0.6", "0"]
+    assert answer() == ["0.6", "1"]  # unchanged: from the cache
+    callee.write_text(callee.read_text().replace("row[i] /= length", "row[i] /= 0.5 * length"))
+    assert answer() == ["1.2", "0"]  # the callee changed: compiled anew
 
 
 def test_importing_poise_does_not_import_numba():

@@ -8,14 +8,14 @@ import math
 import os
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit, typeof, types
+from numba import typeof, types
 from numba.core.registry import cpu_target
 
 from poise.kernels.arm_lm import ArmProblems, solve_range
@@ -39,13 +39,16 @@ from poise.kernels.lanes import (
     view_lanes,
 )
 from poise.maths.arrays import allocate_aligned, find_simd_width
+from tests.kernels import kernel_entries
 from tests.strategies import rng_of
 
 ROOT = Path(__file__).parent.parent.parent
 KINDS = [SCALAR, LANES4, LANES8]
 SEVEN = 7
 numbers = st.floats(-1e6, 1e6).map(lambda x: x if abs(x) > 1e-100 else 0.0)  # quotients stay finite
-compiled = njit(error_model="numpy")  # no contraction: a product and a sum are two roundings, as in NumPy
+compiled = partial(
+    kernel_entries.compiled, error_model="numpy"
+)  # no contraction: a product and a sum are two roundings, as in NumPy
 
 
 def arithmetic(kind, data, out):
@@ -187,7 +190,7 @@ def sines(kind, x):
 def test_half_turns_are_sines_and_cosines(kind, most):
     x = np.concatenate([rng_of(1).uniform(-most, most, size=990), np.pi * np.arange(-4, 5), [-most]])
     allowed = 2e-15 + 1.2e-16 * most / 2  # far out, the whole turns taken off are rounded once
-    for s, c in (sines(kind, x), half_angle_sincos.py_func(x)):
+    for s, c in (sines(kind, x), half_angle_sincos(x)):
         sign = np.where(np.cos(x / 2) * c + np.sin(x / 2) * s < 0, -1, 1)  # both may be negated
         np.testing.assert_allclose(s * sign, np.sin(x / 2), rtol=0, atol=allowed)
         np.testing.assert_allclose(c * sign, np.cos(x / 2), rtol=0, atol=allowed)
@@ -240,12 +243,11 @@ def side_by_side(places, wide):
 def arm_driver(kind):
     """Problems first..last of an arm, in lanes of a kind."""
 
-    @njit(error_model="numpy", fastmath={"contract"})
     def solve(links, seeds, poses, targets, starts, options, first, last, x, errors, counts, trace):
         problems = ArmProblems(links, seeds, poses, targets, starts, options, x, errors, counts)
         solve_range(kind, problems, first, last, trace)
 
-    return solve
+    return compiled(solve, fastmath={"contract"})
 
 
 @pytest.mark.long
@@ -253,7 +255,7 @@ def test_lanes_and_plain_numbers_agree():
     code = "import json; from tests.kernels.test_lanes import arm_cases; print(json.dumps(arm_cases()))"
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        env=os.environ | {"POISE_KERNELS": "plain"},
     )  # fmt: skip
     (four, *others), plain = arm_cases(), json.loads(done.stdout)
     for got in (*others, *plain):

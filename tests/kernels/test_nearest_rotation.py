@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 
 from poise.kernels.rotation_matrices import find_nearest_rotation
 from poise.maths import rotations
 from poise.maths.rotations import rotation_part
+from tests.kernels.kernel_entries import compiled
 from tests.strategies import rng_of, unit_quaternions
 
 
-@njit
+@compiled
 def _found(m):
     return find_nearest_rotation(m)
 

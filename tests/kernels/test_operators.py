@@ -14,8 +14,8 @@ from numba.core.event import Listener, install_listener
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import AbstractTemplate, signature
 
-from poise.kernels.jit import KernelCompiler, _CachedOperator, _make_cached_operator, make_caching_context
-from poise.kernels.lanes import LaneMask, LanesType
+from poise.kernels.jit.compiler import KernelCompiler, _CachedOperator, _make_cached_operator, make_caching_context
+from poise.kernels.jit.lane_lowering import LaneMask, LanesType
 
 ARRAY, PAIR = types.Array(types.float64, 2, "C"), types.UniTuple(types.int64, 2)
 QUERIED = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import poise
-from poise.kernels import jit
 from poise.kernels import tree_lm as tree_many
+from poise.kernels.problem_arrays import TreeArrays, TreeProblems
 from poise.model.limit_bounds import pack_limit
 from poise.model.limits import SwingTwist
-from tests.kernels.tree_cases import PLAIN, arm, assert_met, lanes_after, same_configuration, settings, solve, way_to
+from tests.kernels.tree_cases import (
+    PLAIN,
+    arm,
+    assert_met,
+    lanes_after,
+    same_configuration,
+    settings,
+    solve,
+    way_to,
+    work_of,
+)
 from tests.reference.kernel_tree import (
     BALL,
     DIRECTION,
@@ -262,7 +270,7 @@ def test_plain_trees_are_answered_as_those_whose_limits_bind_nothing(lanes, pull
             kernel=getattr(tree_many, f"{name}{lanes}"), traced=5,
         )
         for name, limits in (
-            ("free", PLAIN), ("solve", 0.0 * narrow), ("solve", narrow * (tree.nodes[:, 1:2] == BALL))
+            ("plain", PLAIN), ("solve", 0.0 * narrow), ("solve", narrow * (tree.nodes[:, 1:2] == BALL))
         )
     ]  # fmt: skip
     for without, empty, bound in zip(*given, strict=True):
@@ -304,17 +312,28 @@ def plain_cases():
 
 
 def kernels():
+    widths = [tree_many.solve4, tree_many.solve8]
+    is_plain = os.environ.get("POISE_KERNELS") == "plain"
+    return [*widths, solve_one_by_one] if is_plain else widths
+
+
+def solve_one_by_one(
+    nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, starts, draws, near_u, near_on, limits, options,
+    work, first, end, u, errors, counts, trace,
+):  # fmt: skip
+    """The kernel on plain numbers, with the arguments of the others."""
     from poise.kernels.lanes import SCALAR
 
-    widths = [tree_many.solve4, tree_many.solve8]
-    return [*widths, tree_many.make_kernel(SCALAR)] if "NUMBA_DISABLE_JIT" in os.environ else widths
+    tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, near_u, near_on)
+    problems = TreeProblems(frames, targets, starts, draws, options, u, errors, counts)
+    tree_many.solve_lanes(SCALAR, tree, problems, limits, work, first, end, trace)
 
 
 def test_lanes_and_plain_numbers_agree():
     code = "import json; from tests.kernels.test_tree_kernels import plain_cases; print(json.dumps(plain_cases()))"
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        env=os.environ | {"POISE_KERNELS": "plain"},
     )  # fmt: skip
     for fast, plain in zip(plain_cases(), json.loads(done.stdout), strict=True):
         assert len(plain) == 3
@@ -323,40 +342,16 @@ def test_lanes_and_plain_numbers_agree():
                 np.testing.assert_allclose(got, want, atol=1e-9)
 
 
-CACHED = """
-import numpy as np
-import poise
-from poise.kernels import jit
-from poise.kernels import tree_lm as tree_many
-from tests.reference.kernel_tree import random_tree, random_u
-from tests.kernels.tree_cases import solve, work_of
-rng = np.random.default_rng(0)
-tree = random_tree(rng, n=6, terms=2)
-for kernel in (tree_many.solve4, tree_many.solve8):
-    work = work_of(tree)
-    u = random_u(rng, tree, 8)
-    solve(tree, tree.targets_at(u), u, kernel=kernel, work=work)
-    print(np.count_nonzero(~np.isnan(work)), sum(kernel.stats.cache_hits.values()))
-"""
-
-
-def test_each_width_has_its_own_entry_in_the_stamped_cache(tmp_path):
-    """They are closures of one function, which Numba tells apart by what they hold: here by the memory they use.
-
-    In a copy of the package with its cache, which no other test writes to at the same time.
-    """
-    for dispatcher in (tree_many.solve4, tree_many.solve8):
-        assert dispatcher._cache._cache_file._source_stamp == jit.SOURCE_STAMP
-    package = Path(poise.__file__).parent
-    shutil.copytree(package, tmp_path / "poise", ignore=shutil.ignore_patterns("*.tmp.*", "*.pyc*"))
-    for _ in range(2):  # the first may have to compile
-        done = subprocess.run(
-            [sys.executable, "-c", CACHED], check=True, capture_output=True, text=True, cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        )  # fmt: skip
-    (four, hits4), (eight, hits8) = (map(int, line.split()) for line in done.stdout.splitlines())
-    assert (hits4, hits8) == (1, 1)
-    assert 0 < 2 * four == eight
+def test_each_width_uses_its_own_share_of_the_memory():
+    rng = np.random.default_rng(0)
+    tree = random_tree(rng, n=6, terms=2)
+    used = []
+    for kernel in (tree_many.solve4, tree_many.solve8):
+        work = work_of(tree)
+        u = random_u(rng, tree, 8)
+        solve(tree, tree.targets_at(u), u, kernel=kernel, work=work)
+        used.append(np.count_nonzero(~np.isnan(work)))
+    assert 0 < 2 * used[0] == used[1]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])

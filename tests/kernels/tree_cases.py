@@ -35,7 +35,7 @@ def solve(tree, targets, starts, options=None, *, near=None, seeds=None, limits=
     limits = np.zeros((len(tree.nodes), LIMIT_ROW)) if limits is None else limits
     (kernel or tree_many.solve8)(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, starts,
-        np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, None if limits is PLAIN else limits,
+        np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, *(() if limits is PLAIN else (limits,)),
         settings() if options is None else options, work_of(tree) if work is None else work, 0, k, u, errors, counts,
         trace,
     )  # fmt: skip
@@ -46,9 +46,8 @@ def lanes_after(tree, targets, us):
     """The work memory after the eight configurations `us` have been judged, before any of them moved for good."""
     work = work_of(tree)
     solve(tree, targets, us, settings(iterations=0), work=work)
-    carve = getattr(lane_workspace.make_views, "py_func", lane_workspace.make_views)
     sizes = len(tree.nodes), len(tree.dofs), tree.nu, 3 * len(tree.terms), tree.width
-    return carve(LANES8, work, *sizes)[1]
+    return lane_workspace.make_views(LANES8, work, *sizes)[1]
 
 
 def assert_met(tree, u, targets, tolerance=1e-6):

@@ -10,19 +10,19 @@ from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise.kernels.jit import kernel
 from poise.kernels.layout import LIMIT_ROW
 from poise.kernels.limits import clamp_rotation
 from poise.kernels.vec_quat import read_quat, write_quat
 from poise.maths import rotations
 from poise.model.limit_bounds import clamp_rotations, compute_limit_angles, pack_limit
+from tests.kernels.kernel_entries import compiled
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 ORDERS = ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"]
 CORNERS = [0.0, 0.3, 0.8, 1.5, 2.5, math.pi]
 
 
-@kernel
+@compiled
 def nearest_each(limit, q, out):
     for k in range(q.shape[0]):
         write_quat(out, k, clamp_rotation(limit, read_quat(q, k)))

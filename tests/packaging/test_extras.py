@@ -72,6 +72,12 @@ try:
 except SystemExit as end:
     assert not end.code
 """,
+    "jit": """
+import os
+os.environ["POISE_KERNELS"] = "jit"
+assert poise.solve(arm.rest, poise.Position("tool", (0.2, 0.2, 0.4))).reached
+assert "numba" in sys.modules
+""",
     "plot": """
 from poise import plot
 plot.draw_poses([("rest", figure.rest)], folder / "a.png")

@@ -9,7 +9,6 @@ them, stay in .venv/versions for the next run.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -31,7 +30,6 @@ ROOT = Path(__file__).parent.parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NEEDED = [Requirement(text) for text in PYPROJECT["project"]["dependencies"]]
 TOOLS = ("pytest", "hypothesis", "scipy")  # what the kernels' tests import
-COMPILER = ("numba", "llvmlite", "numpy")
 KERNELS = ROOT / "tests" / "kernels"
 OLDEST = PYPROJECT["project"]["requires-python"].removeprefix(">=")
 PYTHON = "{}.{}".format(*sys.version_info)
@@ -79,7 +77,7 @@ def lowest(needed):
 
 VERSIONS = {
     "lowest": [lowest(needed) for needed in NEEDED],
-    "highest": [str(needed) for needed in NEEDED],
+    "highest": [f"{needed.name}{needed.specifier}" for needed in NEEDED],  # with Numba, which kernel tests need
 }
 
 
@@ -100,22 +98,7 @@ def environment(name, wheel, scratch):
     if done.returncode and pip("download", "--no-cache-dir", "--no-deps", "--dest", scratch, "hatchling").returncode:
         pytest.skip("pip can download nothing here; the versions that are wanted are not installed")
     assert not done.returncode, done.stderr
-    take_over_machine_code(folder)
     return folder
-
-
-def take_over_machine_code(folder):
-    """Give an environment the kernels that are compiled here already, if what compiles them is the same in both.
-
-    It would make the same of them, which takes minutes; a kernel that is not there yet it compiles.
-    """
-    packages, there = packages_of(folder), versions_in(folder)
-    if all(there[name] == metadata.version(name) for name in COMPILER):
-        here = ROOT / "src" / "poise" / "kernels"
-        for file in here.rglob("__pycache__/*.nb[ci]"):  # of Numba: code, and an index of it
-            place = packages / "poise" / "kernels" / file.relative_to(here)
-            place.parent.mkdir(exist_ok=True)
-            shutil.copy2(file, place)
 
 
 def packages_of(folder):

@@ -12,14 +12,13 @@ from scipy.spatial.transform import Rotation
 from poise.kernels.ccd_goals import compute_ball_rotation, compute_weighted_hinge_angle
 from poise.kernels.ccd_position import halve_rotation
 from poise.kernels.chain_kinematics import EffectorTarget, GoalWeights
-from poise.kernels.jit import kernel
 from poise.kernels.vec_quat import Quat, Vec
 from poise.maths import rotations
-from tests.kernels.kernel_entries import entered
+from tests.kernels.kernel_entries import compiled, entered
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 
-@kernel
+@compiled
 def compiled_ball_turn(now, wanted, weights, ease, davenport):
     """`compute_ball_rotation` for Python: it is a part of kernels, which only kernels may call."""
     return compute_ball_rotation(now, wanted, weights, ease, davenport)

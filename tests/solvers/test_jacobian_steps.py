@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import njit
 
 from poise.kernels import jacobian_methods as tree_steps
 from poise.kernels.lanes import SCALAR
@@ -25,6 +24,7 @@ from poise.kernels.layout import (
 from poise.kernels.symmetric_matrices import diagonalise
 from poise.model.limit_bounds import pack_limit
 from poise.model.limits import SwingTwist
+from tests.kernels.kernel_entries import compiled
 from tests.kernels.tree_cases import PLAIN, arm, same_configuration, work_of
 from tests.reference import jacobian_steps
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE, random_tree, random_u
@@ -60,7 +60,8 @@ def solve(tree, targets, starts, options, *, clamps=None, limits=None, kernel=No
     kernel = kernel or (tree_steps.plain8 if limits is PLAIN else tree_steps.solve8)
     kernel(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, starts,
-        np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd), None if limits is PLAIN else limits,
+        np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd),
+        *(() if limits is PLAIN else (limits,)),
         np.full(len(tree.terms), LARGE) if clamps is None else clamps, options, work_of(tree),
         memory[first : len(memory) - 8 + first], 0, k, u, errors, counts, trace,
     )  # fmt: skip
@@ -266,7 +267,7 @@ def test_every_problem_of_a_batch_is_answered():
 # --- eigenvalues -------------------------------------------------------------------------------------------------
 
 
-@njit
+@compiled
 def eigen_of(matrix, vectors, values):
     diagonalise(SCALAR, matrix, vectors, values)
 
@@ -308,6 +309,6 @@ def both_ways():
 def test_uncompiled_agrees():
     done = subprocess.run(
         [sys.executable, "-c", "import json, tests.solvers.test_jacobian_steps as t; print(json.dumps(t.both_ways()))"],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=True, capture_output=True, text=True, cwd=ROOT,
+        env=os.environ | {"POISE_KERNELS": "plain"}, check=True, capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     np.testing.assert_allclose(both_ways(), json.loads(done.stdout), atol=1e-9)

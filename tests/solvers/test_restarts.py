@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from numba import njit
 
 import poise
 from poise.kernels import arm_race
@@ -17,12 +16,13 @@ from poise.maths.arrays import find_simd_width
 from poise.problem.arm_packing import find_arm
 from poise.problem.problem import Problem
 from poise.solvers.base.random_starts import extend_table
+from tests.kernels.kernel_entries import compiled
 from tests.strategies import generic_arm, rng_of, straight_chain
 
 TABLE, GROUP = 64, 16
 
 
-@njit
+@compiled
 def starts_of(seeds, poses, target, settings, numbers, out):
     for i in range(len(numbers)):
         apply_seed(SCALAR, seeds, poses, target, settings, out[i], 0, numbers[i])
@@ -65,7 +65,7 @@ def test_the_tips_of_seeds_are_where_forward_kinematics_puts_them():
     np.testing.assert_allclose(same * places[:, 3:], world.rotations, atol=1e-12)
 
 
-@njit
+@compiled
 def may_begin(number, oldest, winner, settling, last):
     state = np.zeros(arm_race.RACE_SIZE)
     arm_race.init_race(state)

@@ -56,9 +56,15 @@ def test_compare_shows_its_stages(monkeypatch):
     assert "ccd, " in terminal.getvalue()
 
 
+def pretend_to_compile(monkeypatch):
+    """Warm up with two short steps, as where no library has the kernels."""
+    monkeypatch.setattr(precompile, "has_code_of_all", lambda: False)
+    monkeypatch.setattr(precompile, "list_steps", lambda _: [("first [step]", lambda: None), ("last", lambda: None)])
+
+
 def test_warmup_shows_its_steps(monkeypatch):
     terminal = open_terminal(monkeypatch)
-    monkeypatch.setattr(precompile, "list_steps", lambda _: [("first [step]", lambda: None), ("last", lambda: None)])
+    pretend_to_compile(monkeypatch)
     poise.warmup("arms", progress=True)
     assert "first [step]" in terminal.getvalue()
     assert "2/2" in terminal.getvalue()
@@ -102,7 +108,7 @@ STAGES = {
 
 @pytest.fixture
 def fast_warmup(monkeypatch):
-    monkeypatch.setattr(precompile, "list_steps", lambda _: [("first [step]", lambda: None), ("last", lambda: None)])
+    pretend_to_compile(monkeypatch)
 
 
 @pytest.mark.usefixtures("fast_warmup")

@@ -1,0 +1,58 @@
+"""Every kernel of the library gives the bits of the JIT, on recorded calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from poise.kernels import levels, native
+
+ROOT = Path(__file__).parent.parent.parent
+TOOL = ROOT / "tools" / "native" / "recorded_calls.py"
+LANES = ("4", "8") if native.load_library() and levels.LEVELS[levels.find_level()].lane_count == 8 else ("4",)
+# Kernels of the other lane count are recorded in the run with that count.
+OTHER_LANES = {"4": "8", "8": "4"}
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not native.get_library_path().exists(), reason="this platform has no library of kernels"),
+]
+
+
+def run_tool(action: str, file: Path, **variables: str) -> dict:
+    """Run the tool and return what it prints as JSON."""
+    done = subprocess.run(
+        [sys.executable, str(TOOL), action, str(file)], capture_output=True, text=True, check=False,
+        env=os.environ | variables,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_every_kernel_gives_the_bits_of_the_jit(lanes, tmp_path):
+    file = tmp_path / "calls.pickle"
+    counts = run_tool("record", file, POISE_KERNELS="native", POISE_LANES=lanes)
+    without_calls = {name for name, count in counts.items() if not count}
+    assert without_calls == {name for name in counts if name.endswith(OTHER_LANES[lanes])}
+    outcome = run_tool("compare", file, POISE_KERNELS="jit", POISE_LANES=lanes)
+    assert outcome["different"] == {}
+    assert outcome["equal"] == sum(counts.values()) > 200
+
+
+def test_a_changed_bit_is_seen(tmp_path):
+    """The comparison itself: a file with one bit changed in one written array."""
+    import pickle
+
+    file = tmp_path / "calls.pickle"
+    run_tool("record", file, POISE_KERNELS="native")
+    calls = pickle.loads(file.read_bytes())  # noqa: S301  (written above)
+    before, after, result = calls["kernel_coordinates.convert_u_to_q"][0]
+    after[-1].reshape(-1).view("uint8")[0] ^= 1
+    file.write_bytes(pickle.dumps({"kernel_coordinates.convert_u_to_q": [(before, after, result)]}))
+    assert run_tool("compare", file, POISE_KERNELS="native")["different"] == {"kernel_coordinates.convert_u_to_q": 1}
