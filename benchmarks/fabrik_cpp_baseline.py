@@ -97,7 +97,8 @@ def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callabl
         chain.tips[:, :3].copy(),
         chain.pack_starts(problem),
     )
-    return lambda: kernels.fabrik.solve(*packed, *given, x, errors, counts, *no_trace)
+    work = np.zeros(kernels.fabrik.compute_work_size(m))
+    return lambda: kernels.fabrik.solve(*packed, *given, x, errors, counts, *no_trace, work)
 
 
 def measure(bones: int, what: str, tolerance: float, rounds: int) -> harness.Row:

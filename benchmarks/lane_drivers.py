@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from poise.kernels.arm_lm import MAX_ARM_FRAMES, ArmWorkspace, apply_damped_step, compute_tip, squared_norm, write_error
-from poise.kernels.jit import _ARITHMETIC_FLAGS
+from poise.kernels.jit.compiler import ARITHMETIC_FLAGS
 from poise.kernels.lane_workspace import compute_workspace_size, make_views
 from poise.kernels.lanes import LaneKind, count_lanes, stack_array, stack_matrix, view_lanes
 from poise.kernels.problem_arrays import TreeArrays
@@ -78,7 +78,7 @@ def drivers(kind: LaneKind) -> tuple[Any, Any, Any]:
             for j in range(4):
                 place[3 + j] = lanes.rotations[n - 1, j]
 
-    return tuple(njit(nogil=True, **_ARITHMETIC_FLAGS)(driver) for driver in (fk, lm, tree_fk))
+    return tuple(njit(nogil=True, **ARITHMETIC_FLAGS)(driver) for driver in (fk, lm, tree_fk))
 
 
 def side_by_side(values: Floats, w: int) -> Floats:

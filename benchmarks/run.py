@@ -39,6 +39,7 @@ NAMES = (
     "terrain",
     "multiple_solutions",
     "start_up",
+    "kernel_backends",
     "loading",
     "libraries",
     "robots",
