@@ -200,7 +200,9 @@ class TestEverything:
                 page.until(lambda page: page.state["run"] == "step")
             else:
                 page.answered(99)
-            assert [text for text in page.errors if "unattended" not in text] == []
+            # The uploaded file is empty; whether the page hears of it before the last answer is a matter of time.
+            expected = ("unattended", "nobody.bvh: the file is empty")
+            assert [text for text in page.errors if not any(each in text for each in expected)] == []
 
     @pytest.mark.parametrize("name", [*ACTIONS, *commands.COMMANDS])
     def test_nonsense_is_a_sentence_and_nothing_changes(self, page, name):
