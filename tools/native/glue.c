@@ -26,6 +26,9 @@ typedef struct {
     const char *name, *stamp;
 } Stamp;
 
+/* A platform may leave out levels. */
+#define LEVEL_TEST __attribute__((unused)) static int
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
@@ -39,13 +42,13 @@ static unsigned read_saved_registers(void) {
     return low;
 }
 
-static int is_v2_supported(void) {
+LEVEL_TEST is_v2_supported(void) {
     unsigned a, b, c, d;
     return __get_cpuid(1, &a, &b, &c, &d) &&
            has_bits(c, bit_SSE3 | bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT | bit_CMPXCHG16B);
 }
 
-static int is_v3_supported(void) {
+LEVEL_TEST is_v3_supported(void) {
     unsigned a, b, c, d;
     if (!is_v2_supported() || !has_bits(read_saved_registers(), 0x06)) return 0; /* SSE and AVX registers */
     __get_cpuid(1, &a, &b, &c, &d);
@@ -54,15 +57,15 @@ static int is_v3_supported(void) {
     return __get_cpuid(0x80000001, &a, &b, &c, &d) && has_bits(c, bit_LZCNT);
 }
 
-static int is_v4_supported(void) {
+LEVEL_TEST is_v4_supported(void) {
     unsigned a, b, c, d;
     if (!is_v3_supported() || !has_bits(read_saved_registers(), 0xe6)) return 0; /* and those of AVX-512 */
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
            has_bits(b, bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL);
 }
 #else /* each library of AArch64 has one level, which all its machines have */
-static int is_armv8_supported(void) { return 1; }
-static int is_m1_supported(void) { return 1; }
+LEVEL_TEST is_armv8_supported(void) { return 1; }
+LEVEL_TEST is_m1_supported(void) { return 1; }
 #endif
 
 #include "table.h"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -56,6 +57,24 @@ def link(object_folder: Path, zig_target: str, library: Path) -> None:
     command = [sys.executable, "-m", "ziglang", "cc", "-target", zig_target, "-O2", "-shared", "-fvisibility=hidden"]
     command += ["-Wall", "-Wextra", "-Werror", f"-I{object_folder}", f"-I{_FOLDER}", str(_FOLDER / "glue.c")]
     command += sorted(map(str, object_folder.glob("*.o")))
-    command += [] if is_windows else ["-fPIC", "-lm"]
+    command += [_write_import_library(object_folder)] if is_windows else ["-fPIC", "-lm"]
     command += ["-undefined", "dynamic_lookup"] if is_macos else ["-s"]
     subprocess.run([*command, "-o", str(library)], check=True)
+
+
+def _write_import_library(folder: Path) -> str:
+    """Write the import library of python3.dll, with the names of the stable ABI in python_abi.h."""
+    names = sorted(set(re.findall(r"\b_?Py\w*_\w+", _read_declarations())) - {"PYTHON_API", "Py_ssize_t"})
+    definition, library = folder / "python3.def", folder / "libpython3.a"
+    data = {name for name in names if name.startswith("PyExc_") or name == "_Py_NoneStruct"}
+    lines = [f"    {name}{' DATA' if name in data else ''}" for name in names]
+    definition.write_text("\n".join(("LIBRARY python3.dll", "EXPORTS", *lines)) + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "ziglang", "dlltool", "-m", "i386:x86-64", "-D", "python3.dll"]
+    subprocess.run([*command, "-d", str(definition), "-l", str(library)], check=True)
+    return str(library)
+
+
+def _read_declarations() -> str:
+    """Read the functions and values that python_abi.h takes from Python."""
+    text = (_FOLDER / "python_abi.h").read_text(encoding="utf-8")
+    return "\n".join(line for line in text.splitlines() if line.startswith("PYTHON_API"))
