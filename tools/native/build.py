@@ -28,6 +28,7 @@ os.environ["POISE_QUIET"] = "1"
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from native import capture, link, optimise
+from native.kernel_modules import import_kernels
 from native.platforms import PLATFORMS, Platform
 from poise.kernels import native as installed
 from poise.kernels import stamps
@@ -75,7 +76,7 @@ def check(library_path: Path) -> int:
 def build(paths: Mapping[Platform, Path]) -> None:
     """Build the libraries of platforms. One takes two processor minutes, each other one half of that."""
     began = time.perf_counter()
-    entries = capture.list_entries()
+    entries = import_kernels()
     names, kernel_stamps = sorted(entries), stamps.compute_kernel_stamps()
     _OBJECT_FOLDER.mkdir(exist_ok=True)
     with ProcessPoolExecutor() as executor:
@@ -84,9 +85,8 @@ def build(paths: Mapping[Platform, Path]) -> None:
             job.result()
             print(f"\r{number} of {len(jobs)} kernels, {time.perf_counter() - began:.0f} s", end="", flush=True)
         print()
-    kernels = [capture.CapturedKernel(name, entries[name], "", "") for name in names]
     for platform, path in paths.items():
-        table = link.write_table(kernels, platform.targets, kernel_stamps, stamps.compute_package_stamp())
+        table = link.write_table(entries, platform.targets, kernel_stamps, stamps.compute_package_stamp())
         with tempfile.TemporaryDirectory() as folder_name:
             folder = Path(folder_name)
             (folder / "table.h").write_text(table, encoding="utf-8")
@@ -112,7 +112,7 @@ def _compile(name: str, stamp: str, platforms: Sequence[Platform]) -> None:
     for target in (target for platform in platforms for target in platform.targets):
         path = _get_object_path(name, stamp, target)
         if optimise.is_built(name, target) and not path.exists():
-            kernel = kernel or capture.capture(name, capture.list_entries()[name])
+            kernel = kernel or capture.capture(name, import_kernels()[name])
             partial = path.with_suffix(f".{os.getpid()}")
             partial.write_bytes(optimise.compile_kernel(kernel, target))
             partial.replace(path)

@@ -8,16 +8,13 @@ counts, no wrapper for Python and none for C.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import Any, NamedTuple
 
 from numba import njit, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
-from poise import kernels
-from poise.kernels.entries import ENTRIES, Entry
+from poise.kernels.entries import Entry
 from poise.kernels.jit import compiler, lane_lowering  # noqa: F401  (its import registers the lanes)
 
 _NUMBER_TYPES = {"f": types.float64, "i": types.int64, "b": types.boolean}
@@ -34,15 +31,6 @@ class CapturedKernel(NamedTuple):
     entry: Entry
     ir: str
     symbol: str
-
-
-def list_entries() -> dict[str, Entry]:
-    """Import all kernel modules and return their entries by name."""
-    for package in (kernels, kernels.ground):
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            if not module.ispkg:
-                importlib.import_module(module.name)
-    return ENTRIES
 
 
 def capture(name: str, entry: Entry) -> CapturedKernel:

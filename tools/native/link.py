@@ -8,46 +8,46 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from native.capture import CapturedKernel
 from native.optimise import Target, is_built, make_symbol
+from poise.kernels.entries import Entry
 
 _FOLDER = Path(__file__).parent
 
 
 def write_table(
-    kernels: Sequence[CapturedKernel],
+    entries: Mapping[str, Entry],
     targets: Sequence[Target],
     stamps: Mapping[str, str],
     package_stamp: str,
 ) -> str:
     """Write the C table of kernels that glue.c includes."""
     lines = [f'#define PACKAGE_STAMP "{package_stamp}"']
-    kernels_by_target = {target: [each for each in kernels if is_built(each.name, target)] for target in targets}
-    for target, target_kernels in kernels_by_target.items():
-        symbols = [make_symbol(kernel.name, target) for kernel in target_kernels]
+    names_by_target = {target: [name for name in sorted(entries) if is_built(name, target)] for target in targets}
+    for target, names in names_by_target.items():
+        symbols = [make_symbol(name, target) for name in names]
         lines += [f"extern int32_t {symbol}(const int64_t *, int64_t *);" for symbol in symbols]
         lines.append(f"static const Kernel kernels_{target.name}[] = {{")
         lines += [
-            f'    {{ "{kernel.name}", "{_normalise_signature(kernel)}", {int(kernel.entry.releases_gil)}, {symbol} }},'
-            for kernel, symbol in zip(target_kernels, symbols, strict=True)
+            f'    {{ "{name}", "{_normalise_signature(entries[name])}", {int(entries[name].releases_gil)}, {symbol} }},'
+            for name, symbol in zip(names, symbols, strict=True)
         ]
         lines.append("};")
     lines.append("static const Level levels[] = {")
     lines += [
-        f'    {{ "{target.name}", is_{target.name}_supported, kernels_{target.name}, {len(target_kernels)} }},'
-        for target, target_kernels in kernels_by_target.items()
+        f'    {{ "{target.name}", is_{target.name}_supported, kernels_{target.name}, {len(names)} }},'
+        for target, names in names_by_target.items()
     ]
     lines += ["};", "static const Stamp stamps[] = {"]
     lines += [f'    {{ "{name}", "{stamp}" }},' for name, stamp in sorted(stamps.items())]
     lines += [
         "};",
-        f"enum {{ LEVEL_COUNT = {len(targets)}, MAX_KERNEL_COUNT = {len(kernels)}, STAMP_COUNT = {len(stamps)} }};",
+        f"enum {{ LEVEL_COUNT = {len(targets)}, MAX_KERNEL_COUNT = {len(entries)}, STAMP_COUNT = {len(stamps)} }};",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _normalise_signature(kernel: CapturedKernel) -> str:
-    argument_words, _, result_words = kernel.entry.signature.partition("->")
+def _normalise_signature(entry: Entry) -> str:
+    argument_words, _, result_words = entry.signature.partition("->")
     return " ".join((*argument_words.split(), "->", *result_words.split()))
 
 
