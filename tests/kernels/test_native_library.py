@@ -28,12 +28,12 @@ SOLVE_ARM = """
 import sys
 import poise
 from poise.io import samples
-from poise.kernels import entries
+from poise.kernels import entries, levels
 
 arm = poise.load(samples.path("arm.urdf")).rest
 result = poise.solve(arm, poise.Position("tool", (0.3, 0.2, 0.4)))
 # Those of eight lanes are plain where registers have four numbers: nothing calls them there.
-used = sorted({str(each.backend) for name, each in entries.ENTRIES.items() if not name.endswith("8")})
+used = sorted({str(each.backend) for name, each in entries.ENTRIES.items() if not levels.has_eight_lanes(name)})
 print(bool(result.reached), "numba" in sys.modules, used)
 """
 

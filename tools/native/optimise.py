@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from native.capture import CapturedKernel
+from poise.kernels.levels import has_eight_lanes
 
 _ITEM_BYTES = {"F": 8, "I": 8, "B": 1}
 _NUMBER_TYPES = {"f": "double", "i": "i64", "b": "i8"}
@@ -44,7 +45,7 @@ class Target(NamedTuple):
 
 def is_built(kernel_name: str, target: Target) -> bool:
     """Return whether a target has a kernel. Those of eight lanes are for processors with registers of eight numbers."""
-    return not kernel_name.endswith("8") or target.lane_count == _MAX_LANES
+    return not has_eight_lanes(kernel_name) or target.lane_count == _MAX_LANES
 
 
 def make_symbol(kernel_name: str, target: Target) -> str:

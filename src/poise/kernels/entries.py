@@ -161,7 +161,7 @@ def suppress_progress() -> Generator[None]:
 
 def _is_for_other_processors(name: str) -> bool:
     """Return whether a kernel has more lanes than this process uses. Nothing calls it then."""
-    is_wide = name.endswith("8") and os.environ.get("POISE_LANES") != "8"
+    is_wide = levels.has_eight_lanes(name) and os.environ.get("POISE_LANES") != "8"
     return bool(_load_native_kernels()) and is_wide and levels.LEVELS[levels.find_level()].lane_count < 8
 
 

@@ -39,6 +39,11 @@ LEVELS: dict[str, Level] = {
 _VARIABLE = "POISE_LEVEL"
 
 
+def has_eight_lanes(kernel_name: str) -> bool:
+    """Return whether a kernel solves eight problems side by side, as its name says: `tree_lm.plain8`."""
+    return kernel_name.endswith("8")
+
+
 @cache
 def find_level() -> str:
     """Find the level of this process.
