@@ -353,6 +353,12 @@ def write_pose(nodes, frames, u, points, rotations):
         write_quat(rotations, i, multiply(compute_frame(nodes, frames, rotations, i), read_motion(nodes, frames, u, i)))
 
 
+@inline
+def compute_work_size(node_count, nu):
+    """Compute the scratch memory size for a tree with nu numbers in u."""
+    return 10 * node_count + nu
+
+
 @kernel("I2 F3 F2 F2 I2 F2 I1 I2 F1 F2 F2 F1 wF2 wI2 wF2 wF1 sF1 ->")
 def solve(
     nodes, frames, dofs, limits, terms, effectors, first_bones, bones, goal_weights, start_u, targets, option_row,
@@ -362,10 +368,10 @@ def solve(
 
     option_row: tolerance, maximum of sweeps, whether to end when sweeps converge slowly. counts (k, 3): sweeps, single
     joint updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
-    work: scratch memory for 10 n + nu numbers.
+    work: scratch memory for `compute_work_size` numbers.
     """
     n = nodes.shape[0]
-    clear(work, 10 * n + start_u.shape[1])
+    clear(work, compute_work_size(n, start_u.shape[1]))
     points, rotations = view_lanes(SCALAR, work, 0, n, 3), view_lanes(SCALAR, work, 3 * n, n, 4)
     pose = TreePose(points, rotations, view_lanes(SCALAR, work, 7 * n, n, 3))
     u = view_lanes(SCALAR, work, 10 * n, start_u.shape[1])

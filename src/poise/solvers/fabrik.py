@@ -186,7 +186,7 @@ class FABRIK:
             plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.effectors,
             *bone_arrays, np.ascontiguousarray(problem.start_u), kernel_targets,
             np.array([max_distance, max_sweeps, self.finish]), u, kernel_counts,
-            trace_u, trace_error, get_scratch(10 * len(plan.node_table) + nu),
+            trace_u, trace_error, get_scratch(kernels.fabrik_tree.compute_work_size(len(plan.node_table), nu)),
         )  # fmt: skip
         is_met, iterations, joint_updates = (
             kernel_counts[:, COUNT_IS_MET] > 0,
