@@ -12,7 +12,7 @@ import pytest
 from numba import njit
 from numba.core.caching import IndexDataCacheFile, NullCache
 
-from poise.kernels import entries, kinematics  # noqa: F401  (its entries)
+from poise.kernels import entries, kinematics, output  # noqa: F401  (its entries)
 from poise.kernels.jit import compilation, compiler
 from tests.timeouts import PROCESS
 
@@ -22,7 +22,7 @@ SOURCE = "def added(a, b):\n    return a + b\n"
 @pytest.fixture(autouse=True)
 def _no_output(monkeypatch):
     monkeypatch.setattr(compilation, "_warnings", [])
-    monkeypatch.setattr(compilation._LOGGER, "hasHandlers", lambda: False)  # those of pytest count as a program's
+    monkeypatch.setattr(output._LOGGER, "hasHandlers", lambda: False)  # those of pytest count as a program's
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_full_disk_is_reported_once(added, monkeypatch, capsys):
 
 
 def test_a_program_with_logging_gets_a_record(added, monkeypatch, capsys, caplog):
-    monkeypatch.delattr(compilation._LOGGER, "hasHandlers")
+    monkeypatch.delattr(output._LOGGER, "hasHandlers")
     added.__code__ = added.__code__.replace(co_filename="<nowhere>")
     assert called(added) == (0, 1)
     assert capsys.readouterr().err == ""

@@ -153,6 +153,10 @@ class TestBackend:
         assert done.stdout == "True False ['plain']\n", done.stderr
         assert done.stderr.count("pip install poise[jit]") == 1
         assert run_python(code, PYTHONPATH=str(copy), POISE_QUIET="1").stderr == ""
+        logged = run_python(f"import logging\nlogging.basicConfig()\n{code}", PYTHONPATH=str(copy)).stderr
+        assert logged.startswith("WARNING:poise.kernels:kernels run as plain Python")
+        level = "logging.getLogger('poise').setLevel('ERROR')"
+        assert run_python(f"import logging\n{level}\n{code}", PYTHONPATH=str(copy)).stderr == ""
 
     def test_native_refuses_an_edited_kernel(self, tmp_path):
         copy = copy_package(tmp_path)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -27,7 +26,6 @@ from poise.kernels import levels, native, stamps
 Kernel: TypeAlias = Callable[..., Any]  # for a type checker, kernels take and return anything
 
 _VARIABLE = "POISE_KERNELS"
-_QUIET_VARIABLE = "POISE_QUIET"
 
 
 class Backend(StrEnum):
@@ -191,8 +189,12 @@ def _make_refusal(name: str) -> Kernel:
 @cache
 def _report_plain() -> None:
     """Report the use of plain Python once."""
-    if os.environ.get(_QUIET_VARIABLE, "0") in ("", "0") and sys.stderr is not None:
-        sys.stderr.write(
-            "poise: kernels run as plain Python, hundreds of times slower: no library has their machine code, "
-            "and Numba is not installed; `pip install poise[jit]` brings it\n"
-        )
+    import logging  # noqa: PLC0415  (not needed otherwise, and takes a millisecond or two)
+
+    from poise.kernels import output  # noqa: PLC0415
+
+    output.write_message(
+        logging.WARNING,
+        "kernels run as plain Python, hundreds of times slower: no library has their machine code, "
+        "and Numba is not installed; `pip install poise[jit]` brings it",
+    )

@@ -20,7 +20,7 @@ _PACKAGES = "", "ground"  # folders with kernels; a name imported from one is a 
 
 # These modules choose, load, report and cache kernels. The levels of a library are part of its build.
 _UNSTAMPED_NAMES = frozenset(
-    ("jit/compilation.py", "entries.py", "lazy_import.py", "levels.py", "native.py", "stamps.py")
+    ("jit/compilation.py", "entries.py", "lazy_import.py", "levels.py", "native.py", "output.py", "stamps.py")
 )
 _COMPILER_FOLDER = "jit/"  # its files are part of every kernel's stamp
 

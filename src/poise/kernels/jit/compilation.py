@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sys
 import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from enum import Enum, auto
 from typing import Any, TextIO
 
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.event import Event, Listener, register
 
 from poise.call_clock import start_clock, stop_clock
+from poise.kernels.output import Output, choose_output, write_message
 
 _FOLDER_HINT = "set NUMBA_CACHE_DIR to a folder that can be read and written"
 
@@ -106,44 +105,8 @@ _warnings: list[str] = []
 def _warn_once(warning: str) -> None:
     """Report the first warning of a process."""
     if not _warnings:
-        output = _choose_output(logging.WARNING)
-        if output is _Output.LOG:
-            _LOGGER.warning("%s: %s", warning, _FOLDER_HINT)
-        elif output is _Output.STREAM:
-            with contextlib.suppress(OSError, ValueError):
-                sys.stderr.write(f"poise: {warning}: {_FOLDER_HINT}\n")
+        write_message(logging.WARNING, f"{warning}: {_FOLDER_HINT}")
     _warnings.append(warning)
-
-
-# --- Output: standard error, log records or nothing -------------------------------------------------------------------
-#
-# Lines go to standard error, because most programs configure no logging. Records replace them where the program has
-# handlers for the level. The user silences both by POISE_QUIET=1, or by the level of the logger `poise`.
-
-
-_QUIET_VARIABLE = "POISE_QUIET"
-_LOGGERS = [logging.getLogger("poise.kernels"), logging.getLogger("poise")]  # innermost first
-_LOGGER = _LOGGERS[0]
-
-
-class _Output(Enum):
-    """Destination of a message."""
-
-    NOTHING = auto()
-    STREAM = auto()  # standard error
-    LOG = auto()
-
-
-def _choose_output(level: int) -> _Output:
-    """Choose the destination of a message of a level."""
-    own_level = next((logger.level for logger in _LOGGERS if logger.level), level)
-    is_silenced = os.environ.get(_QUIET_VARIABLE, "0") not in ("", "0") or own_level > level
-    if is_silenced or any(logger.disabled for logger in _LOGGERS):
-        return _Output.NOTHING
-    if _LOGGER.hasHandlers() and _LOGGER.isEnabledFor(level):
-        return _Output.LOG
-    has_own_handlers = any(logger.handlers for logger in _LOGGERS)
-    return _Output.NOTHING if has_own_handlers or sys.stderr is None else _Output.STREAM
 
 
 # --- Report compilation on standard error ----------------------------------------------------------------------------
@@ -180,14 +143,12 @@ class CompileProgress(Listener):
         self._depth += 1
         if self._depth > 1 or not _is_kernel_event(event) or self.suppression_count:
             return
-        output = _choose_output(logging.INFO)
-        if output is _Output.STREAM and _is_interactive(sys.stderr):
+        output = choose_output(logging.INFO)
+        if output is Output.STREAM and _is_interactive(sys.stderr):
             self._line = _ProgressLine(sys.stderr, self._past_seconds)
-        elif output is _Output.STREAM and not self._has_reported:
-            sys.stderr.write(f"poise: {_PROGRESS_MESSAGE}, {_WARMUP_HINT}\n")
-        elif output is _Output.LOG and not self._has_reported:
-            _LOGGER.info("%s, %s", _PROGRESS_MESSAGE, _WARMUP_HINT)
-        self._has_reported = self._has_reported or output is not _Output.NOTHING
+        elif not self._has_reported:
+            write_message(logging.INFO, f"{_PROGRESS_MESSAGE}, {_WARMUP_HINT}")
+        self._has_reported = self._has_reported or output is not Output.NOTHING
 
     def on_end(self, event: Event) -> None:
         """Close the progress line after success or failure."""
