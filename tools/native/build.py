@@ -3,6 +3,7 @@
     python tools/native/build.py                   build src/poise/kernels/libraries/linux_x86_64.abi3.so
     python tools/native/build.py --output FILE     build another file, to be named in a test
     python tools/native/build.py --all FOLDER      build the libraries of all platforms (3.5 processor minutes more)
+    python tools/native/build.py --wasm FILE NAME...  build a module of WebAssembly of the kernels named
     python tools/native/build.py --check           1 where the library is older than the kernels' sources
 
 Object files are kept in the virtual environment, so an edited kernel is compiled alone.
@@ -27,9 +28,9 @@ os.environ["POISE_KERNELS"] = "plain"  # the functions themselves, whatever libr
 os.environ["POISE_QUIET"] = "1"
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from native import capture, link, optimise
+from native import capture, link, optimise, portable_code
 from native.kernel_modules import import_kernels
-from native.platforms import PLATFORMS, Platform
+from native.platforms import PLATFORMS, WEB_ASSEMBLY, Platform
 from poise.kernels import native as installed
 from poise.kernels import stamps
 from poise.kernels.levels import LEVELS
@@ -44,7 +45,12 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=installed.LIBRARY_FOLDER / get_file_name(_HOME_PLATFORM))
     parser.add_argument("--all", type=Path, metavar="FOLDER")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--wasm", type=Path, metavar="FILE")
+    parser.add_argument("kernels", nargs="*", metavar="NAME", help="of --wasm: ccd_position.solve; all where left out")
     options = parser.parse_args()
+    if options.wasm is not None:
+        build_web_assembly(options.wasm, options.kernels)
+        return 0
     if options.check:
         return check(options.output)
     if options.all is None:
@@ -76,15 +82,9 @@ def check(library_path: Path) -> int:
 def build(paths: Mapping[Platform, Path]) -> None:
     """Build the libraries of platforms. One takes two processor minutes, each other one half of that."""
     began = time.perf_counter()
-    entries = import_kernels()
-    names, kernel_stamps = sorted(entries), stamps.compute_kernel_stamps()
-    _OBJECT_FOLDER.mkdir(exist_ok=True)
-    with ProcessPoolExecutor() as executor:
-        jobs = [executor.submit(_compile, name, kernel_stamps[name], tuple(paths)) for name in names]
-        for number, job in enumerate(jobs, 1):
-            job.result()
-            print(f"\r{number} of {len(jobs)} kernels, {time.perf_counter() - began:.0f} s", end="", flush=True)
-        print()
+    entries, kernel_stamps = import_kernels(), stamps.compute_kernel_stamps()
+    names = sorted(entries)
+    _compile_all(names, kernel_stamps, tuple(paths))
     for platform, path in paths.items():
         table = link.write_table(entries, platform.targets, kernel_stamps, stamps.compute_package_stamp())
         with tempfile.TemporaryDirectory() as folder_name:
@@ -104,6 +104,34 @@ def build(paths: Mapping[Platform, Path]) -> None:
         runs = "" if platform.is_tested else ", linked, not run here"
         print(f"{path}: {path.stat().st_size / 1e6:.2f} MB{runs}")
     print(f"{time.perf_counter() - began:.0f} s")
+
+
+def build_web_assembly(path: Path, names: Sequence[str]) -> None:
+    """Build a module of WebAssembly of kernels, or of all that have four lanes at most."""
+    kernel_stamps = stamps.compute_kernel_stamps()
+    (target,) = WEB_ASSEMBLY.targets
+    names = sorted(names or (name for name in kernel_stamps if optimise.is_built(name, target)))
+    unknown = sorted(set(names) - set(kernel_stamps))
+    if unknown:
+        message = f"no kernel {', '.join(unknown)}; there are {', '.join(sorted(kernel_stamps))}"
+        raise SystemExit(message)
+    _compile_all(names, kernel_stamps, (WEB_ASSEMBLY,))
+    objects = [_get_object_path(name, kernel_stamps[name], target) for name in names]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    link.link_web_assembly(objects, [optimise.make_symbol(name, target) for name in names], path)
+    print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+
+
+def _compile_all(names: Sequence[str], kernel_stamps: Mapping[str, str], platforms: Sequence[Platform]) -> None:
+    """Compile kernels for platforms, in a process for each core."""
+    began = time.perf_counter()
+    _OBJECT_FOLDER.mkdir(exist_ok=True)
+    with ProcessPoolExecutor() as executor:
+        jobs = [executor.submit(_compile, name, kernel_stamps[name], platforms) for name in names]
+        for number, job in enumerate(jobs, 1):
+            job.result()
+            print(f"\r{number} of {len(jobs)} kernels, {time.perf_counter() - began:.0f} s", end="", flush=True)
+        print()
 
 
 def _compile(name: str, stamp: str, platforms: Sequence[Platform]) -> None:
@@ -127,7 +155,7 @@ def _get_object_path(name: str, stamp: str, target: optimise.Target) -> Path:
 def _compute_build_stamp() -> str:
     """Compute the stamp of the compilers: this folder's files, and the versions of Numba and LLVM."""
     digest = hashlib.sha256(f"{version('numba')} {version('llvmlite')} {LEVELS}".encode())
-    for module in (capture, optimise):
+    for module in (capture, optimise, portable_code):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()[:16]
 

@@ -63,7 +63,9 @@ LEVEL_TEST is_v4_supported(void) {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
            has_bits(b, bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL);
 }
-#else /* each library of AArch64 has one level, which all its machines have */
+LEVEL_TEST is_portable_supported(void) { return is_v2_supported(); }
+#else /* all machines of AArch64 have the levels of their library */
+LEVEL_TEST is_portable_supported(void) { return 1; }
 LEVEL_TEST is_armv8_supported(void) { return 1; }
 LEVEL_TEST is_m1_supported(void) { return 1; }
 #endif

@@ -1,4 +1,4 @@
-"""Linking of object files and glue.c to a Python module, by zig."""
+"""Linking of object files by zig: with glue.c to a Python module, or to a module of WebAssembly."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from native.optimise import Target, is_built, make_symbol
 from poise.kernels.entries import Entry
 
 _FOLDER = Path(__file__).parent
+_MATH_SOURCE = _FOLDER / "portable_math.c"
+_WEB_STACK_BYTES = 1 << 20  # kernels keep some kilobytes there
+_MATH_FLAGS = "-O2", "-ffp-contract=off", "-fno-math-errno"  # without the second, multiplications and additions fuse
 
 
 def write_table(
@@ -54,12 +57,40 @@ def _normalise_signature(entry: Entry) -> str:
 def link(object_folder: Path, zig_target: str, library: Path) -> None:
     """Link the object files and the table of a folder to a Python module."""
     is_windows, is_macos = "windows" in zig_target, "macos" in zig_target
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", zig_target, "-O2", "-shared", "-fvisibility=hidden"]
-    command += ["-Wall", "-Wextra", "-Werror", f"-I{object_folder}", f"-I{_FOLDER}", str(_FOLDER / "glue.c")]
+    command = [
+        sys.executable,
+        "-m",
+        "ziglang",
+        "cc",
+        "-target",
+        zig_target,
+        *_MATH_FLAGS,
+        "-shared",
+        "-fvisibility=hidden",
+    ]
+    command += [
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{object_folder}",
+        f"-I{_FOLDER}",
+        str(_FOLDER / "glue.c"),
+        str(_MATH_SOURCE),
+    ]
     command += sorted(map(str, object_folder.glob("*.o")))
     command += [_write_import_library(object_folder)] if is_windows else ["-fPIC", "-lm"]
     command += ["-undefined", "dynamic_lookup"] if is_macos else ["-s"]
     subprocess.run([*command, "-o", str(library)], check=True)
+
+
+def link_web_assembly(objects: Sequence[Path], symbols: Sequence[str], module: Path) -> None:
+    """Link object files to a module of WebAssembly without imports. It exports kernels, memory and the heap's start."""
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-freestanding", "-nostdlib", *_MATH_FLAGS]
+    command += ["-mcpu=generic+simd128+bulk_memory+nontrapping_fptoint+sign_ext", "-Wall", "-Wextra", "-Werror"]
+    command += [str(_MATH_SOURCE), *map(str, objects), "-s", "-Wl,--no-entry", "-Wl,--gc-sections"]
+    command += [f"-Wl,-z,stack-size={_WEB_STACK_BYTES}", "-Wl,--export=__heap_base"]
+    command += [f"-Wl,--export={symbol}" for symbol in symbols]
+    subprocess.run([*command, "-o", str(module)], check=True)
 
 
 def _write_import_library(folder: Path) -> str:

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from native.capture import CapturedKernel
-from poise.kernels.levels import has_eight_lanes
+from native.portable_code import make_portable
+from poise.kernels.levels import PORTABLE_LEVEL, has_eight_lanes
 
 _ITEM_BYTES = {"F": 8, "I": 8, "B": 1}
 _NUMBER_TYPES = {"f": "double", "i": "i64", "b": "i8"}
@@ -53,10 +54,25 @@ def make_symbol(kernel_name: str, target: Target) -> str:
     return f"poise_{kernel_name.replace('.', '__')}__{target.name.replace('-', '_')}"
 
 
+# All targets of the portable level share the passes of this one: passes for another layout of memory may differ.
+_SHARED_PASSES_TARGET = Target(PORTABLE_LEVEL, "x86_64-unknown-linux-gnu", "x86-64-v2", 4)
+
+
 def compile_kernel(kernel: CapturedKernel, target: Target) -> bytes:
     """Compile a captured kernel to an object file."""
-    module = optimise(kernel, target)
-    return _make_machine(target).emit_object(module)
+    machine = _make_machine(target)
+    if target.name == PORTABLE_LEVEL:
+        module = llvm.parse_assembly(_optimise_portably(kernel))
+        module.triple, module.data_layout = target.triple, str(machine.target_data)
+    else:
+        module = optimise(kernel, target)
+    return machine.emit_object(module)
+
+
+@cache
+def _optimise_portably(kernel: CapturedKernel) -> str:
+    machine = _make_machine(_SHARED_PASSES_TARGET)
+    return make_portable(optimise(kernel, _SHARED_PASSES_TARGET), machine)
 
 
 def optimise(kernel: CapturedKernel, target: Target) -> Any:

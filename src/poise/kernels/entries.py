@@ -96,6 +96,8 @@ def _choose(name: str, function: Kernel, *, releases_gil: bool) -> tuple[Backend
             return Backend.PLAIN, function
         if requested == Backend.NATIVE:
             return Backend.NATIVE, _make_refusal(name)
+    if levels.find_level() == levels.PORTABLE_LEVEL:
+        return Backend.NATIVE, _make_refusal(name)
     if requested != Backend.PLAIN and _has_numba():
         from poise.kernels.jit import compiler  # noqa: PLC0415  (imports Numba, a quarter of a second)
 
@@ -175,12 +177,15 @@ def _has_numba() -> bool:
 
 def _make_refusal(name: str) -> Kernel:
     def refuse(*_arguments: Any) -> Any:
-        reason = (
-            "there is no library of kernels for this platform"
-            if native.load_library() is None
-            else f"the library of kernels has no code for {name} as its source is now (scripts/kernels builds it)"
-        )
-        message = f"{reason}: leave out {_VARIABLE}=native"
+        chosen = _read_request()
+        if chosen in (Backend.JIT, Backend.PLAIN):
+            reason = f"only the library of kernels has the portable level, and {_VARIABLE}={chosen} does not use it"
+        elif native.load_library() is None:
+            reason = "there is no library of kernels for this platform"
+        else:
+            reason = f"the library of kernels has no code for {name} as its source is now (scripts/kernels builds it)"
+        wanted = f"{_VARIABLE}=native" if chosen == Backend.NATIVE else f"POISE_LEVEL={levels.PORTABLE_LEVEL}"
+        message = f"{reason}: leave out {wanted}"
         raise InputError(message)
 
     return refuse

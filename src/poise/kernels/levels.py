@@ -1,7 +1,7 @@
 """Processor levels: instruction sets, and the lanes of their kernels.
 
 The arithmetic of kernels has the same bits on all processors of a level. POISE_LEVEL chooses a lower level than the
-processor has.
+processor has, or the portable one: its bits are the same on all processors, systems and in browsers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class Level(NamedTuple):
 
 HOST_LEVEL = "host"  # exactly this processor; only the JIT compiles for it, where no library knows the levels
 
+PORTABLE_LEVEL = "portable"  # the same bits on every processor and system; only libraries have it
+
 LEVELS: dict[str, Level] = {
+    PORTABLE_LEVEL: Level(4, "x86-64-v2"),  # the processor is that of Linux and Windows; see tools/native/platforms.py
     "v2": Level(4, "x86-64-v2"),
     "v3": Level(4, "x86-64-v3"),  # AVX2 with fused multiply and add
     "v4": Level(8, "x86-64-v4"),  # AVX-512
