@@ -77,15 +77,8 @@ def _inline_extrema(text: str, module: Any, machine: Any) -> str:
         found = _SUFFIX.fullmatch(suffix)
         assert found is not None
         lanes = f"<{found[1]} x {{}}>" if found[1] else "{}"
-        definitions.append(
-            _EXTREMUM.format(
-                name=name,
-                suffix=suffix,
-                type=lanes.format("double"),
-                truth=lanes.format("i1"),
-                comparison=_COMPARISONS[name],
-            )  # fmt: skip
-        )
+        types = {"type": lanes.format("double"), "truth": lanes.format("i1")}
+        definitions.append(_EXTREMUM.format(name=name, suffix=suffix, comparison=_COMPARISONS[name], **types))
         text = re.sub(rf"(?m)^declare [^\n]*@llvm\.{name}\.{suffix}\(.*$", "", text)
         text = text.replace(f"@llvm.{name}.{suffix}(", f"@poise_{name}_{suffix}(")
     rewritten = llvm.parse_assembly("\n".join((text, *definitions)))
