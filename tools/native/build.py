@@ -4,9 +4,10 @@
     python tools/native/build.py --output FILE     build another file, to be named in a test
     python tools/native/build.py --all FOLDER      build the libraries of all platforms (3.5 processor minutes more)
     python tools/native/build.py --wasm FILE NAME...  build a module of WebAssembly of the kernels named
-    python tools/native/build.py --check           1 where the library is older than the kernels' sources
+    python tools/native/build.py --check           1 where the library is older than the sources or the tools
 
-Object files are kept in the virtual environment, so an edited kernel is compiled alone.
+Object files are kept in the virtual environment, so an edited kernel is compiled alone. `--fresh` compiles all: equal
+sources and tools make equal bytes.
 """
 
 from __future__ import annotations
@@ -35,6 +36,16 @@ from poise.kernels import native as installed
 from poise.kernels import stamps
 from poise.kernels.levels import LEVELS
 
+_TOOL_FILES = (
+    "capture.py",
+    "glue.c",
+    "link.py",
+    "optimise.py",
+    "portable_code.py",
+    "portable_math.c",
+    "python_abi.h",
+)
+_TOOL_PACKAGES = "numba", "llvmlite", "ziglang"
 _OBJECT_FOLDER = Path(sys.prefix) / "kernel-objects"  # kept between builds, in the virtual environment
 _HOME_PLATFORM = PLATFORMS["linux_x86_64"]
 
@@ -44,19 +55,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--output", type=Path, default=installed.LIBRARY_FOLDER / get_file_name(_HOME_PLATFORM))
     parser.add_argument("--all", type=Path, metavar="FOLDER")
+    parser.add_argument("--fresh", action="store_true", help="use no object files of earlier builds")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--wasm", type=Path, metavar="FILE")
     parser.add_argument("kernels", nargs="*", metavar="NAME", help="of --wasm: ccd_position.solve; all where left out")
     options = parser.parse_args()
-    if options.wasm is not None:
-        build_web_assembly(options.wasm, options.kernels)
-        return 0
     if options.check:
         return check(options.output)
-    if options.all is None:
-        build({_HOME_PLATFORM: options.output})
-    else:
-        build({platform: options.all / get_file_name(platform) for platform in PLATFORMS.values()})
+    with tempfile.TemporaryDirectory() as empty_folder:
+        object_folder = Path(empty_folder) if options.fresh else _OBJECT_FOLDER
+        if options.wasm is not None:
+            build_web_assembly(options.wasm, options.kernels, object_folder)
+        elif options.all is not None:
+            build({each: options.all / get_file_name(each) for each in PLATFORMS.values()}, object_folder)
+        else:
+            build({_HOME_PLATFORM: options.output}, object_folder)
     return 0
 
 
@@ -68,33 +81,66 @@ def get_file_name(platform: Platform) -> str:
 def check(library_path: Path) -> int:
     """Say whether a library belongs to the present sources."""
     library = installed.load_library_file(library_path)
-    if library is not None and library.package_stamp == stamps.compute_package_stamp():
-        print(f"{library_path.name} belongs to these sources")
-        return 0
-    present = stamps.compute_kernel_stamps()
-    built = {} if library is None else library.list_stamps()
+    if library is None:
+        print(f"{library_path.name} cannot be loaded here")
+        return 1
+    present, built = stamps.compute_kernel_stamps(), library.list_stamps()
+    is_right = library.package_stamp == stamps.compute_package_stamp()
     behind = sorted(name for name in present if built.get(name) != present[name])
-    print(f"{library_path.name} is behind the sources of {', '.join(behind) or 'no kernel, only of its stamp'}")
+    tools = _find_changed_tools(getattr(library, "tool_stamps", ""))
+    if is_right and not tools:
+        print(f"{library_path.name} belongs to these sources and tools")
+        return 0
+    if not is_right:
+        print(f"{library_path.name} is behind the sources of {', '.join(behind) or 'no kernel, only of its stamp'}")
+    if tools:
+        print(f"{library_path.name} was built with other versions of {', '.join(tools)}")
     print("run: scripts/kernels")
     return 1
 
 
-def build(paths: Mapping[Platform, Path]) -> None:
+def _find_changed_tools(stamps_of_library: str) -> list[str]:
+    """Find the tools that have changed since a library for this platform was built."""
+    built = set(stamps_of_library.split())
+    return [stamp.partition("=")[0] for stamp in _list_tool_stamps(_HOME_PLATFORM) if stamp not in built]
+
+
+def _list_tool_stamps(platform: Platform) -> list[str]:
+    """List the stamps of all that makes a library from kernels: `link.py=1f2e3d`, `numba=0.68.1`."""
+    texts = {name: (Path(__file__).parent / name).read_bytes() for name in _TOOL_FILES}
+    texts["platform"] = repr(platform).encode()
+    stamps_of_texts = {name: _hash(text) for name, text in texts.items()}
+    stamps_of_packages = {name: version(name) for name in _TOOL_PACKAGES}
+    return [f"{name}={stamp}" for name, stamp in (stamps_of_texts | stamps_of_packages).items()]
+
+
+def build(paths: Mapping[Platform, Path], object_folder: Path) -> None:
     """Build the libraries of platforms. One takes two processor minutes, each other one half of that."""
     began = time.perf_counter()
     entries, kernel_stamps = import_kernels(), stamps.compute_kernel_stamps()
     names = sorted(entries)
-    _compile_all(names, kernel_stamps, tuple(paths))
+    _compile_all(object_folder, names, kernel_stamps, tuple(paths))
     for platform, path in paths.items():
-        table = link.write_table(entries, platform.targets, kernel_stamps, stamps.compute_package_stamp())
+        objects = {
+            name: {
+                optimise.make_symbol(name, target): _get_object_path(object_folder, name, kernel_stamps[name], target)
+                for target in platform.targets
+                if optimise.is_built(name, target)
+            }
+            for name in names
+        }
+        attributes = {
+            "package_stamp": stamps.compute_package_stamp(),
+            "tool_stamps": " ".join(_list_tool_stamps(platform)),
+            "object_stamps": " ".join(_list_object_stamps(objects)),
+        }
         with tempfile.TemporaryDirectory() as folder_name:
             folder = Path(folder_name)
+            table = link.write_table(entries, platform.targets, kernel_stamps, attributes)
             (folder / "table.h").write_text(table, encoding="utf-8")
             for name in names:
-                for target in platform.targets:
-                    if optimise.is_built(name, target):
-                        symbol = optimise.make_symbol(name, target)
-                        shutil.copyfile(_get_object_path(name, kernel_stamps[name], target), folder / f"{symbol}.o")
+                for symbol, object_path in objects[name].items():
+                    shutil.copyfile(object_path, folder / f"{symbol}.o")
             linked = folder / path.name
             link.link(folder, platform.zig_target, linked)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +152,7 @@ def build(paths: Mapping[Platform, Path]) -> None:
     print(f"{time.perf_counter() - began:.0f} s")
 
 
-def build_web_assembly(path: Path, names: Sequence[str]) -> None:
+def build_web_assembly(path: Path, names: Sequence[str], object_folder: Path) -> None:
     """Build a module of WebAssembly of kernels, or of all that have four lanes at most."""
     kernel_stamps = stamps.compute_kernel_stamps()
     (target,) = WEB_ASSEMBLY.targets
@@ -115,30 +161,32 @@ def build_web_assembly(path: Path, names: Sequence[str]) -> None:
     if unknown:
         message = f"no kernel {', '.join(unknown)}; there are {', '.join(sorted(kernel_stamps))}"
         raise SystemExit(message)
-    _compile_all(names, kernel_stamps, (WEB_ASSEMBLY,))
-    objects = [_get_object_path(name, kernel_stamps[name], target) for name in names]
+    _compile_all(object_folder, names, kernel_stamps, (WEB_ASSEMBLY,))
+    objects = [_get_object_path(object_folder, name, kernel_stamps[name], target) for name in names]
     path.parent.mkdir(parents=True, exist_ok=True)
     link.link_web_assembly(objects, [optimise.make_symbol(name, target) for name in names], path)
     print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
 
 
-def _compile_all(names: Sequence[str], kernel_stamps: Mapping[str, str], platforms: Sequence[Platform]) -> None:
+def _compile_all(
+    object_folder: Path, names: Sequence[str], kernel_stamps: Mapping[str, str], platforms: Sequence[Platform]
+) -> None:
     """Compile kernels for platforms, in a process for each core."""
     began = time.perf_counter()
-    _OBJECT_FOLDER.mkdir(exist_ok=True)
+    object_folder.mkdir(exist_ok=True)
     with ProcessPoolExecutor() as executor:
-        jobs = [executor.submit(_compile, name, kernel_stamps[name], platforms) for name in names]
+        jobs = [executor.submit(_compile, object_folder, name, kernel_stamps[name], platforms) for name in names]
         for number, job in enumerate(jobs, 1):
             job.result()
             print(f"\r{number} of {len(jobs)} kernels, {time.perf_counter() - began:.0f} s", end="", flush=True)
         print()
 
 
-def _compile(name: str, stamp: str, platforms: Sequence[Platform]) -> None:
+def _compile(object_folder: Path, name: str, stamp: str, platforms: Sequence[Platform]) -> None:
     """Compile a kernel for platforms. Object files of an earlier build from the same source are taken over."""
     kernel = None
     for target in (target for platform in platforms for target in platform.targets):
-        path = _get_object_path(name, stamp, target)
+        path = _get_object_path(object_folder, name, stamp, target)
         if optimise.is_built(name, target) and not path.exists():
             kernel = kernel or capture.capture(name, import_kernels()[name])
             partial = path.with_suffix(f".{os.getpid()}")
@@ -146,9 +194,20 @@ def _compile(name: str, stamp: str, platforms: Sequence[Platform]) -> None:
             partial.replace(path)
 
 
-def _get_object_path(name: str, stamp: str, target: optimise.Target) -> Path:
+def _get_object_path(object_folder: Path, name: str, stamp: str, target: optimise.Target) -> Path:
     """Return the path of a kernel's object file. It names all that the content depends on."""
-    return _OBJECT_FOLDER / f"{name}-{target.triple}-{target.name}-{stamp}-{_compute_build_stamp()}.o"
+    return object_folder / f"{name}-{target.triple}-{target.name}-{stamp}-{_compute_build_stamp()}.o"
+
+
+def _list_object_stamps(objects: Mapping[str, Mapping[str, Path]]) -> list[str]:
+    """List the stamps of kernels' object files. Two builds differ in the kernels with other stamps."""
+    return [
+        f"{name}={_hash(b''.join(path.read_bytes() for path in paths.values()))}" for name, paths in objects.items()
+    ]
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 @cache

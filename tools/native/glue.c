@@ -269,6 +269,11 @@ static PyMethodDef module_methods[] = {
 static PyModuleDef module_definition = { MODULE_DEFINITION_HEAD, "poise_kernels", "Kernels of Poise as machine code.",
                                          -1, module_methods, NULL, NULL, NULL, NULL };
 
+static int add_text(PyObject *module, const char *name, const char *text) {
+    PyObject *object = PyUnicode_FromString(text);
+    return object && !PyModule_AddObject(module, name, object);
+}
+
 MODULE_INIT PyInit_poise_kernels(void) {
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy) return NULL;
@@ -280,7 +285,8 @@ MODULE_INIT PyInit_poise_kernels(void) {
     Py_DecRef(numpy);
     PyObject *module = PyModule_Create2(&module_definition, STABLE_ABI_VERSION);
     if (!module || !array_type || !numpy_bool_type || !float64_dtype || !int64_dtype || !bool_dtype) return NULL;
-    PyObject *stamp = PyUnicode_FromString(PACKAGE_STAMP);
-    if (!stamp || PyModule_AddObject(module, "package_stamp", stamp)) return NULL;
+    if (!add_text(module, "package_stamp", PACKAGE_STAMP)) return NULL; /* of the sources */
+    if (!add_text(module, "tool_stamps", TOOL_STAMPS)) return NULL;     /* of the build's files and packages */
+    if (!add_text(module, "object_stamps", OBJECT_STAMPS)) return NULL; /* of the kernels' object files */
     return module;
 }

@@ -21,10 +21,10 @@ def write_table(
     entries: Mapping[str, Entry],
     targets: Sequence[Target],
     stamps: Mapping[str, str],
-    package_stamp: str,
+    attributes: Mapping[str, str],
 ) -> str:
-    """Write the C table of kernels that glue.c includes."""
-    lines = [f'#define PACKAGE_STAMP "{package_stamp}"']
+    """Write the C table of kernels that glue.c includes. Attributes are texts of the module by name."""
+    lines = [f'#define {name.upper()} "{text}"' for name, text in attributes.items()]
     names_by_target = {target: [name for name in sorted(entries) if is_built(name, target)] for target in targets}
     for target, names in names_by_target.items():
         symbols = [make_symbol(name, target) for name in names]
