@@ -1,0 +1,85 @@
+"""The build of the library of kernels: the check of a library, and the same bytes from the same sources."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from poise.kernels import native
+from tests.conftest import ROOT
+from tests.timeouts import PROCESS
+
+pytestmark = pytest.mark.skipif(
+    not native.get_library_path().exists(), reason="this platform has no library of kernels: they are compiled"
+)
+TOOLS = ROOT / "tools" / "native"
+LIBRARY = native.LIBRARY_FOLDER / "linux_x86_64.abi3.so"
+
+
+def run_build(tools: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run build.py of a folder of tools."""
+    pytest.importorskip("ziglang", reason="scripts/test installs it")
+    return subprocess.run(
+        [sys.executable, tools / "build.py", *arguments], capture_output=True, text=True, check=False, timeout=PROCESS,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+
+
+class TestCheck:
+    def test_the_library_belongs_to_sources_and_tools(self):
+        """A kernel or a tool was edited and the library not built again: run scripts/kernels."""
+        done = run_build(TOOLS, "--check")
+        assert (done.returncode, done.stdout) == (
+            0,
+            "linux_x86_64.abi3.so belongs to these sources and tools\n",
+        ), done.stdout + done.stderr
+
+    def test_a_changed_tool_is_named(self, tmp_path):
+        tools = shutil.copytree(TOOLS, tmp_path / "native")
+        for name in ("glue.c", "python_abi.h"):
+            with (tools / name).open("a", encoding="utf-8") as file:
+                file.write("/* changed */\n")
+        done = run_build(tools, "--check")
+        assert done.returncode == 1
+        assert done.stdout == (
+            "linux_x86_64.abi3.so was built with other versions of glue.c, python_abi.h\nrun: scripts/kernels\n"
+        )
+
+
+@pytest.mark.long
+def test_a_fresh_build_has_the_bytes_of_the_library(tmp_path):
+    """Tests of the tracked library are tests of a build from the sources."""
+    built = tmp_path / LIBRARY.name
+    done = run_build(TOOLS, "--fresh", "--output", built)
+    assert done.returncode == 0, done.stderr
+    if built.read_bytes() != LIBRARY.read_bytes():
+        pytest.fail(f"the library of kernels differs from a fresh build {find_difference(built)}: run scripts/kernels")
+
+
+def find_difference(built: Path) -> str:
+    """Find the kernels with other code in a fresh build, or else the changed tools."""
+    present, tracked = native.load_library_file(built), native.load_library_file(LIBRARY)
+    for attribute, words in (("object_stamps", "in the kernels"), ("tool_stamps", "by the tools")):
+        differing = set(getattr(present, attribute).split()) ^ set(getattr(tracked, attribute, "").split())
+        if differing:
+            return f"{words} {', '.join(sorted({each.partition('=')[0] for each in differing}))}"
+    return "neither in kernels nor by tools: in the linked parts"
+
+
+def test_a_differing_kernel_is_found(monkeypatch):
+    """The comparison itself: two libraries with another stamp of one kernel."""
+
+    class Library:
+        tool_stamps = "glue.c=1 numba=2"
+
+        def __init__(self, path: Path) -> None:
+            self.object_stamps = "fabrik.solve=1 limits.clamp=" + ("2" if path == LIBRARY else "3")
+
+    monkeypatch.setattr(native, "load_library_file", Library)
+    assert find_difference(Path("built")) == "in the kernels limits.clamp"
+    assert find_difference(LIBRARY) == "neither in kernels nor by tools: in the linked parts"
