@@ -12,9 +12,9 @@ from native.optimise import Target, is_built, make_symbol
 from poise.kernels.entries import Entry
 
 _FOLDER = Path(__file__).parent
-_MATH_SOURCE = _FOLDER / "portable_math.c"
+MATH_SOURCE = _FOLDER / "portable_math.c"
 _WEB_STACK_BYTES = 1 << 20  # kernels keep some kilobytes there
-_MATH_FLAGS = "-O2", "-ffp-contract=off", "-fno-math-errno"  # without the second, multiplications and additions fuse
+MATH_FLAGS = "-O2", "-ffp-contract=off", "-fno-math-errno"  # without the second, multiplications and additions fuse
 
 
 def write_table(
@@ -64,7 +64,7 @@ def link(object_folder: Path, zig_target: str, library: Path) -> None:
         "cc",
         "-target",
         zig_target,
-        *_MATH_FLAGS,
+        *MATH_FLAGS,
         "-shared",
         "-fvisibility=hidden",
     ]
@@ -75,7 +75,7 @@ def link(object_folder: Path, zig_target: str, library: Path) -> None:
         f"-I{object_folder}",
         f"-I{_FOLDER}",
         str(_FOLDER / "glue.c"),
-        str(_MATH_SOURCE),
+        str(MATH_SOURCE),
     ]
     command += sorted(map(str, object_folder.glob("*.o")))
     command += [_write_import_library(object_folder)] if is_windows else ["-fPIC", "-lm"]
@@ -85,9 +85,9 @@ def link(object_folder: Path, zig_target: str, library: Path) -> None:
 
 def link_web_assembly(objects: Sequence[Path], symbols: Sequence[str], module: Path) -> None:
     """Link object files to a module of WebAssembly without imports. It exports kernels, memory and the heap's start."""
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-freestanding", "-nostdlib", *_MATH_FLAGS]
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-freestanding", "-nostdlib", *MATH_FLAGS]
     command += ["-mcpu=generic+simd128+bulk_memory+nontrapping_fptoint+sign_ext", "-Wall", "-Wextra", "-Werror"]
-    command += [str(_MATH_SOURCE), *map(str, objects), "-s", "-Wl,--no-entry", "-Wl,--gc-sections"]
+    command += [str(MATH_SOURCE), *map(str, objects), "-s", "-Wl,--no-entry", "-Wl,--gc-sections"]
     command += [f"-Wl,-z,stack-size={_WEB_STACK_BYTES}", "-Wl,--export=__heap_base"]
     command += [f"-Wl,--export={symbol}" for symbol in symbols]
     subprocess.run([*command, "-o", str(module)], check=True)

@@ -13,7 +13,7 @@ import itertools
 import json
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,8 +127,8 @@ def _call_unreached_kernels() -> None:
         kernels.posture.lower_raised_poles(maps, map_indices, natural_bend, poles, is_raised)
 
 
-def compare(path: Path) -> dict[str, Any]:
-    """Repeat recorded calls and return the differing kernels."""
+def compare(path: Path, kernels: Mapping[str, Callable[..., Any]] | None = None) -> dict[str, Any]:
+    """Repeat recorded calls on kernels, or on those of the process, and return the differing ones."""
     from native.kernel_modules import import_kernels  # noqa: PLC0415
 
     entries = import_kernels()
@@ -138,7 +138,7 @@ def compare(path: Path) -> dict[str, Any]:
         words = entries[name].signature.partition("->")[0].split()
         for call in itertools.starmap(RecordedCall, calls):
             arguments = tuple(map(_align, call.before))
-            result = entries[name].call(*arguments)
+            result = (entries[name].call if kernels is None else kernels[name])(*arguments)
             compared = [i for i, word in enumerate(words) if word[0] not in "sa" and len(word) > 1]
             is_equal = repr(result) == repr(call.result) and all(
                 np.asarray(arguments[i]).tobytes() == np.asarray(call.after[i]).tobytes() for i in compared
