@@ -2,6 +2,7 @@
 
     python tools/native/build.py                   build src/poise/kernels/libraries/linux_x86_64.abi3.so
     python tools/native/build.py --output FILE     build another file, to be named in a test
+    python tools/native/build.py --platform linux_aarch64 --output FILE      build the library of another platform
     python tools/native/build.py --all FOLDER      build the libraries of all platforms (3.5 processor minutes more)
     python tools/native/build.py --wasm FILE NAME...  build a module of WebAssembly of the kernels named
     python tools/native/build.py --check           1 where the library is older than the sources or the tools
@@ -46,7 +47,7 @@ _TOOL_FILES = (
     "python_abi.h",
 )
 _TOOL_PACKAGES = "numba", "llvmlite", "ziglang"
-_OBJECT_FOLDER = Path(sys.prefix) / "kernel-objects"  # kept between builds, in the virtual environment
+OBJECT_FOLDER = Path(sys.prefix) / "kernel-objects"  # kept between builds, in the virtual environment
 _HOME_PLATFORM = PLATFORMS["linux_x86_64"]
 
 
@@ -54,6 +55,7 @@ def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--output", type=Path, default=installed.LIBRARY_FOLDER / get_file_name(_HOME_PLATFORM))
+    parser.add_argument("--platform", choices=PLATFORMS, default=_HOME_PLATFORM.name)
     parser.add_argument("--all", type=Path, metavar="FOLDER")
     parser.add_argument("--fresh", action="store_true", help="use no object files of earlier builds")
     parser.add_argument("--check", action="store_true")
@@ -63,13 +65,13 @@ def main() -> int:
     if options.check:
         return check(options.output)
     with tempfile.TemporaryDirectory() as empty_folder:
-        object_folder = Path(empty_folder) if options.fresh else _OBJECT_FOLDER
+        object_folder = Path(empty_folder) if options.fresh else OBJECT_FOLDER
         if options.wasm is not None:
             build_web_assembly(options.wasm, options.kernels, object_folder)
         elif options.all is not None:
             build({each: options.all / get_file_name(each) for each in PLATFORMS.values()}, object_folder)
         else:
-            build({_HOME_PLATFORM: options.output}, object_folder)
+            build({PLATFORMS[options.platform]: options.output}, object_folder)
     return 0
 
 
