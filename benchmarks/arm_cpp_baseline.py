@@ -202,7 +202,7 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
 
     contest: Contest = {"ours": ours, "public": public}
     done: dict[str, Call] = {"ours": lambda: (found[:, m + 2], found[:, m])}
-    seeds = np.hstack([arm.seeds, one_by_one(arm.seed_tips, 7, w)])
+    seeds = np.hstack([arm.seeds, arm.seed_tips.reshape(7, -1).T])
     settings = Settings(
         numbers[0], numbers[1], options.damping, options.min_damping, options.iterations, options.restarts,
         options.candidate_count, len(arm.seeds),

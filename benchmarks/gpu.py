@@ -91,13 +91,11 @@ def problem_of(name: str) -> Any:
 
 def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
     """Pack a serial arm as the entry `solve_arms` takes it."""
-    from poise.maths.arrays import find_simd_width  # noqa: PLC0415
     from poise.solvers.base.lm_engine import pack_arm_settings  # noqa: PLC0415
 
     problem, engine = prepared.problem, prepared.solver.engine(prepared.problem, prepared.tolerance)
     arm = engine.arm
-    # Packed for the lanes of this processor; a thread of the GPU reads one seed after the other.
-    poses = arm.seed_tips.reshape(-1, 7, find_simd_width()).transpose(0, 2, 1).ravel()
+    poses = arm.seed_tips.reshape(7, -1).T.ravel()  # a thread of the GPU reads one seed after the other
     settings = pack_arm_settings(arm, problem.plan.kernel_unit_in_world, prepared.tolerance, engine.options)
     return {
         "links": arm.links, "seeds": arm.seeds, "poses": poses, "settings": settings,

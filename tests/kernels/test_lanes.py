@@ -38,7 +38,7 @@ from poise.kernels.lanes import (
     stack_matrix,
     view_lanes,
 )
-from poise.maths.arrays import allocate_aligned, find_simd_width
+from poise.maths.arrays import allocate_aligned
 from tests.kernels import kernel_entries
 from tests.strategies import rng_of
 
@@ -218,25 +218,18 @@ def arm_cases():
         arm, problem.plan.kernel_unit_in_world, problem.complete_tolerance(None, None), solver.arm_options
     )
     targets = problem.compute_kernel_targets(goal.rows())
-    places = np.ascontiguousarray(np.moveaxis(arm.seed_tips.reshape(-1, 7, find_simd_width()), 1, 2)).reshape(-1, 7)
+    tips = allocate_aligned(arm.seed_tips.size)
+    tips[:] = arm.seed_tips
     out = []
     for kind, together in itertools.product((LANES4, LANES8), (10, 1)):  # a lone target has all lanes to itself
-        poses = side_by_side(places, kind.width)
         x, errors, counts = np.zeros((10, 6)), np.zeros(10), np.zeros((10, 3), dtype=np.int64)
         for first in range(0, 10, together):
             arm_driver(kind)(
-                arm.links, arm.seeds, poses, targets, problem.start_u, options, first, first + together,
+                arm.links, arm.seeds, tips, targets, problem.start_u, options, first, first + together,
                 x, errors, counts, np.zeros((0, 7)),
             )  # fmt: skip
         out.append([x.tolist(), np.sqrt(errors).tolist(), counts.tolist()])
     return out
-
-
-def side_by_side(places, wide):
-    """Places (s, 7) in blocks of so many, number by number."""
-    poses = allocate_aligned(places.size)
-    poses[:] = places.reshape(-1, wide, 7).transpose(0, 2, 1).ravel()
-    return poses
 
 
 @cache

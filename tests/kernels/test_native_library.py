@@ -134,7 +134,7 @@ class TestBackend:
     def test_an_unknown_level_is_refused(self):
         done = run_python(SOLVE_ARM, POISE_LEVEL="v9")
         assert done.returncode == 1
-        assert re.search(r"POISE_LEVEL is one of v2(, v3)?(, v4)? on this processor, not 'v9'", done.stderr)
+        assert re.search(r"POISE_LEVEL is one of portable, v2(, v3)?(, v4)? on this processor, not 'v9'", done.stderr)
 
     def test_every_level_of_this_processor_solves(self):
         for level in LIBRARY.list_levels():

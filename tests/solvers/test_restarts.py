@@ -12,7 +12,6 @@ from poise.kernels import arm_race
 from poise.kernels.arm_lm import apply_seed
 from poise.kernels.lanes import SCALAR
 from poise.kernels.layout import ARM_CANDIDATE_COUNT, ARM_SETTINGS, ARM_WEIGHTS
-from poise.maths.arrays import find_simd_width
 from poise.problem.arm_packing import find_arm
 from poise.problem.problem import Problem
 from poise.solvers.base.random_starts import extend_table
@@ -34,7 +33,7 @@ def restarts(count):
     seeds, poses, target = rng.random((TABLE, 3)), rng.normal(size=(TABLE, 7)), np.array([0.3, 0.1, 0, 1, 0, 0, 0])
     settings[ARM_CANDIDATE_COUNT], settings[ARM_WEIGHTS] = GROUP, 1.0
     out = np.zeros((count, 3))
-    starts_of(seeds, poses.ravel(), target, settings, np.arange(count), out)
+    starts_of(seeds, poses.T.ravel(), target, settings, np.arange(count), out)
     return out, seeds, np.linalg.norm(poses[:, :3] - target[:3], axis=1)
 
 
@@ -57,7 +56,7 @@ def test_the_best_of_each_group_comes_first():
 def test_the_tips_of_seeds_are_where_forward_kinematics_puts_them():
     skeleton = generic_arm()
     arm = find_arm(Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Place("tool", [0, 0, 0], [1, 0, 0, 0])]))
-    places = arm.seed_tips.reshape(-1, 7, find_simd_width()).transpose(0, 2, 1).reshape(-1, 7)
+    places = arm.seed_tips.reshape(7, -1).T
     world = poise.Pose(skeleton, arm.seeds).world["tool"]
     unit = np.linalg.norm(world.positions[0]) / np.linalg.norm(places[0, :3])
     np.testing.assert_allclose(unit * places[:, :3], world.positions, atol=1e-12)

@@ -98,7 +98,7 @@ class ArmProblems(NamedTuple):
 
     links      (m + 1, 10)  the arm, see the module
     seeds      (s, m)       values of restarts
-    seed_tips  (7 s,)       tip transforms of the seeds, in blocks
+    seed_tips  (7 s,)       tip transforms of the seeds, number by number
     targets    (k, 7)       x y z, w x y z of the tip in the base frame
     start_x    (1|k, m)     values to start from
     settings   (13,)        the columns ARM_ of layout.py
@@ -296,7 +296,7 @@ def compute_tip_transforms(links, x, transforms):
 # They are spread over its ranges.
 #
 # seeds      (s, m)  the values
-# seed_tips  flat  their tip transforms: blocks of as many seeds as lanes, in each x y z w x y z, lane by lane
+# seed_tips  flat  their tip transforms: x of all seeds, then y, z and w, x, y, z of the rotations
 #
 # Restarts go through the table group by group and take the best seed of each group, then the second best, until all are
 # used. Later ones are mixed, with the value of each joint from another seed, so that no start is repeated.
@@ -314,11 +314,15 @@ def read_seed_value(seeds, seed_index, i):
 
 @inline
 def compute_seed_cost(lane_kind, seed_tips, block, target, weights):
-    """Compute squared tip errors of a block of seeds. The target has 7 numbers."""
-    seed_tip = view_lanes(lane_kind, seed_tips, block * 7 * count_lanes(lane_kind), 7)
-    x, y, z = seed_tip[0] - target[0], seed_tip[1] - target[1], seed_tip[2] - target[2]
+    """Compute squared tip errors of a block of seeds, one per lane. The target has 7 numbers."""
+    block_count = seed_tips.shape[0] // (7 * count_lanes(lane_kind))
+    tips = view_lanes(lane_kind, seed_tips, 0, 7, block_count)
+    x, y, z = tips[0, block] - target[0], tips[1, block] - target[1], tips[2, block] - target[2]
     half_angle_cosine = (
-        seed_tip[3] * target[3] + seed_tip[4] * target[4] + seed_tip[5] * target[5] + seed_tip[6] * target[6]
+        tips[3, block] * target[3]
+        + tips[4, block] * target[4]
+        + tips[5, block] * target[5]
+        + tips[6, block] * target[6]
     )
     # 4 (1 - cos^2) of half the angle is (2 sin)^2 of it, as in the error.
     squared_distance, squared_sine = x * x + y * y + z * z, 1.0 - half_angle_cosine * half_angle_cosine

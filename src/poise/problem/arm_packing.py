@@ -22,7 +22,7 @@ from poise.kernels.layout import (
     MAX_ARM_LINKS,
     ArmLayout,
 )
-from poise.maths.arrays import Floats, Ints, allocate_aligned, find_simd_width
+from poise.maths.arrays import Floats, Ints, allocate_aligned
 from poise.problem.dof_layout import HINGE, POSITION, ROTATION, SLIDE, TARGET_SIZES
 from poise.problem.goal_errors import ErrorPaths
 from poise.problem.plan import Plan
@@ -115,7 +115,7 @@ def _draw_seeds(links: Floats, link_count: int) -> tuple[Floats, Floats]:
     )
     _set_range_ends(seeds, links[:link_count, ARM_LOW : ARM_HIGH + 1])
     kernels.arm_lm.compute_tip_transforms(links, seeds, tip_transforms)
-    return seeds, tip_transforms.reshape(-1, find_simd_width(), 7).transpose(0, 2, 1).ravel()
+    return seeds, tip_transforms.T.ravel()
 
 
 def _set_range_ends(seeds: Floats, ranges: Floats) -> None:

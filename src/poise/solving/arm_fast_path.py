@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise import kernels, solvers
+from poise import solvers
 from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_SIZE
-from poise.maths.arrays import Floats, Ints, find_simd_width
+from poise.maths.arrays import Floats, Ints
 from poise.model.skeleton import Kind
 from poise.problem.arm_packing import pack_arm_arrays
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.base.lm_engine import pack_arm_settings
+from poise.solvers.base.lm_engine import choose_arm_kernel, pack_arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.result import Result
 from poise.solving.solve_settings import SolveSettings
@@ -80,14 +80,13 @@ def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tol
         return None
     if (skeleton.kinds >= Kind.BALL).any() or not solver.iterations:
         return None  # the kernel always iterates
-    if (len(error_paths.q_columns) + 7) * find_simd_width() > ARM_WORKSPACE_SIZE:
+    if len(error_paths.q_columns) + 7 > ARM_WORKSPACE_SIZE:
         return None
     kernel_settings = pack_arm_settings(arm, plan.kernel_unit_in_world, tolerance, solver.arm_options)
     packed_arrays = pack_arm_arrays(problem, arm, kernel_settings, error_paths, problem.compute_max_errors(tolerance))
-    kernel = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
     base_transforms = problem.rigid_base_transforms if _is_base_fixed(plan) else None
     serves_any_start = set(error_paths.q_columns.tolist()) <= {node.q_start for node in plan.layout.nodes}
-    return ArmFastPath(kernel, *packed_arrays, base_transforms, serves_any_start)
+    return ArmFastPath(choose_arm_kernel(target_count=1), *packed_arrays, base_transforms, serves_any_start)
 
 
 def make_kernel_buffer(q: Floats) -> Floats:

@@ -163,6 +163,16 @@ def pack_arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: LmOp
     ], dtype=np.float64)  # fmt: skip
 
 
+def choose_arm_kernel(target_count: int) -> Callable[..., tuple[int, int, float, float]]:
+    """Choose the lanes of an arm's kernel. A lone target takes four on every processor.
+
+    Its attempts run side by side, and most succeed at the first: eight lanes take a fifth longer. Both kernels give
+    the same bits (tests/kernels/test_lanes.py).
+    """
+    has_wide_lanes = target_count > 1 and find_simd_width() == 8  # noqa: PLR2004  (float64 in a register of AVX-512)
+    return kernels.arm_targets.solve_targets8 if has_wide_lanes else kernels.arm_targets.solve_targets4
+
+
 @dataclass(frozen=True, eq=False)
 class ArmEngine:
     """Levenberg-Marquardt engine of a serial arm."""
@@ -187,9 +197,7 @@ class ArmEngine:
             if 1 < len(base_transforms) < k
             else base_transforms
         )  # several starts per target
-        solve_kernel = (
-            kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
-        )
+        solve_kernel = choose_arm_kernel(k)
 
         def solve_range(first: int, last: int) -> None:
             solve_kernel(
