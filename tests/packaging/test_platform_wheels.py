@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import venv
@@ -22,6 +23,7 @@ from tests.conftest import ROOT
 from tests.packaging import test_extras
 from tests.timeouts import PROCESS
 from tests.wheel import PIP
+from tests.workload import LONG
 
 TOOLS = ROOT / "tools" / "native"
 PLATFORMS = {  # file of the library: platform of the wheel
@@ -166,3 +168,51 @@ class TestLinux:
             assert (answers["level"], answers["backends"], answers["has Numba"]) == (level, ["native"], False)
             assert_agree(answers["answers"], found["v2"]["answers"])
         assert sum("errors" in answer for answer in found["v2"]["answers"].values()) > 60
+
+
+@pytest.fixture(scope="module")
+def aarch64_python(tmp_path_factory):
+    """The command of a Python for AArch64 in the emulator, with the wheel. What is downloaded stays in .venv."""
+    pytest.importorskip("ziglang", reason="scripts/test installs it")
+    folder = tmp_path_factory.mktemp("aarch64")
+    library = folder / "linux_aarch64.abi3.so"
+    command = [sys.executable, TOOLS / "build.py", "--platform", "linux_aarch64", "--output", library]
+    built = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PROCESS)
+    assert built.returncode == 0, built.stderr
+    wheel = build_wheel(folder / "dist", PLATFORMS[library.name], library)
+    made = subprocess.run(
+        [sys.executable, TOOLS / "aarch64.py", ROOT / ".venv" / "aarch64", wheel], capture_output=True, text=True,
+        check=False, timeout=PROCESS,
+    )  # fmt: skip
+    if made.returncode == 3:
+        pytest.skip(made.stderr)
+    assert made.returncode == 0, made.stderr
+    return shlex.split(made.stdout)
+
+
+@pytest.mark.skipif(not LONG, reason="two minutes of compiling for AArch64: scripts/test --long, or POISE_LONG=1")
+@pytest.mark.skipif(sys.platform != "linux", reason="the emulator runs on Linux")
+class TestAArch64:
+    @pytest.mark.parametrize("level", ["portable", "armv8"])
+    def test_answers_agree_with_those_of_x86_64(self, level, aarch64_python):
+        answers = run_answers(*aarch64_python, POISE_LEVEL=level)
+        assert (answers["machine"], answers["level"], answers["backends"]) == ("aarch64", level, ["native"])
+        assert not answers["has Numba"]
+        here = run_answers("env", f"PYTHONPATH={ROOT / 'src'}", sys.executable, POISE_LEVEL="portable")
+        assert_agree(answers["answers"], here["answers"])
+
+    def test_kernels_of_the_portable_level_have_the_bits_of_x86_64(self, aarch64_python, tmp_path):
+        """Kernels alone: NumPy, which prepares their arguments, has other last bits on another processor."""
+        file, tool = tmp_path / "calls.pickle", TOOLS / "recorded_calls.py"
+        portable = os.environ | {"POISE_LEVEL": "portable", "POISE_KERNELS": "native", "POISE_LANES": "4"}
+        recorded = subprocess.run(
+            [sys.executable, tool, "record", file], capture_output=True, text=True, check=True, env=portable,
+            timeout=PROCESS,
+        )  # fmt: skip
+        compared = subprocess.run(
+            [*aarch64_python, tool, "compare", file], capture_output=True, text=True, check=False, env=portable,
+            timeout=PROCESS,
+        )  # fmt: skip
+        outcome = json.loads(compared.stdout)
+        assert (outcome["different"], outcome["signs of zero"]) == ({}, {})
+        assert outcome["equal"] == sum(json.loads(recorded.stdout).values()) > 200

@@ -1,7 +1,9 @@
 """Poise from a wheel on an emulated AArch64 processor.
 
-    python tools/native/aarch64.py FOLDER WHEEL FILE...     run each FILE of Python there, one after the other
+    python tools/native/aarch64.py FOLDER WHEEL             write the command that starts Python there
+    python tools/native/aarch64.py FOLDER WHEEL FILE...     run files of Python there, one after the other
 
+The exit code is 3 where the emulator, or files for it, cannot be had.
 Debian has the emulator (qemu-user) and Python for AArch64; PyPI has NumPy. All are unpacked in FOLDER, so the system
 stays as it is, apart from the emulator itself.
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -81,7 +84,7 @@ def _require_emulator() -> None:
 
 
 def _unpack_python(apt_folder: Path, root: Path) -> None:
-    """Unpack Debian's Python for AArch64 with all that it needs."""
+    """Unpack Debian's Python for AArch64, and the C++ library of NumPy, with all that they need."""
     sources = next((path for path in _SOURCES if path.exists()), None)
     if sources is None or shutil.which("dpkg-deb") is None:
         message = "Python for AArch64 comes from Debian's packages, and this is no Debian"
@@ -93,7 +96,7 @@ def _unpack_python(apt_folder: Path, root: Path) -> None:
     configuration = apt_folder / "apt.conf"
     user = "root" if os.geteuid() == 0 else "_apt"
     configuration.write_text(_APT_CONFIGURATION.format(folder=apt_folder, user=user), encoding="utf-8")
-    for arguments in (("update",), ("install", "--download-only", "--yes", "python3")):
+    for arguments in (("update",), ("install", "--download-only", "--yes", "python3", "libstdc++6")):
         _run(
             ["env", f"APT_CONFIG={configuration}", "apt-get", "-qq", *arguments],
             "apt-get could not fetch Python for AArch64",
@@ -118,7 +121,13 @@ def main() -> int:
     parser.add_argument("wheel", type=Path)
     parser.add_argument("files", type=Path, nargs="*")
     options = parser.parse_args()
-    interpreter = make_interpreter(options.folder.absolute(), options.wheel)
+    try:
+        interpreter = make_interpreter(options.folder.absolute(), options.wheel)
+    except MissingError as error:
+        print(f"no Python for AArch64: {error}", file=sys.stderr)
+        return 3
+    if not options.files:
+        print(shlex.join(interpreter))
     codes = [subprocess.run([*interpreter, str(file)], check=False).returncode for file in options.files]
     return max(codes, default=0)
 

@@ -133,21 +133,30 @@ def compare(path: Path, kernels: Mapping[str, Callable[..., Any]] | None = None)
 
     entries = import_kernels()
     recorded: dict[str, list[tuple[Any, ...]]] = pickle.loads(path.read_bytes())  # noqa: S301  (our own file)
-    equal, different = 0, {}
+    equal, different, zeros = 0, {}, {}
     for name, calls in sorted(recorded.items()):
         words = entries[name].signature.partition("->")[0].split()
         for call in itertools.starmap(RecordedCall, calls):
             arguments = tuple(map(_align, call.before))
             result = (entries[name].call if kernels is None else kernels[name])(*arguments)
             compared = [i for i, word in enumerate(words) if word[0] not in "sa" and len(word) > 1]
-            is_equal = repr(result) == repr(call.result) and all(
-                np.asarray(arguments[i]).tobytes() == np.asarray(call.after[i]).tobytes() for i in compared
-            )
-            equal += is_equal
-            if not is_equal:
+            pairs = [(result, call.result), *((arguments[i], call.after[i]) for i in compared)]
+            if all(_get_bits(now) == _get_bits(then) for now, then in pairs):
+                equal += 1
+            elif all(_get_bits(now, 0.0) == _get_bits(then, 0.0) for now, then in pairs):
+                zeros[name] = zeros.get(name, 0) + 1
+            else:
                 different[name] = different.get(name, 0) + 1
     missing = sorted(set(entries) - {name for name, calls in recorded.items() if calls})
-    return {"equal": equal, "different": different, "without calls": missing}
+    return {"equal": equal, "signs of zero": zeros, "different": different, "without calls": missing}
+
+
+def _get_bits(values: Any, added: float | None = None) -> bytes:
+    """Return the bits of an array, or of a kernel's result. Adding zero makes all zeros positive."""
+    if values is None or isinstance(values, tuple):
+        return b"".join(_get_bits(each, added) for each in values or ())
+    array = np.asarray(values)
+    return (array if added is None else array + added).tobytes()
 
 
 def _align(argument: Any) -> Any:
