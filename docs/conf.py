@@ -51,6 +51,7 @@ html_theme = "furo"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files, html_js_files = ["poise.css"], ["poise.js"]
+html_extra_path = ["try.html"]  # the page that solves, shown by the first page
 html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False  # it would fetch every page that is found, which a browser refuses for files

@@ -189,6 +189,7 @@ def _pack_arm_arrays(
     ]
     padded_sizes = [-(-array.size // 8) * 8 for array in arrays]
     packed_arm = allocate_aligned(sum(padded_sizes))
+    packed_arm[:] = 0.0  # the padding, too: equal arms have equal bytes
     offsets = np.cumsum([0, *padded_sizes[:-1]])
     for offset, array in zip(offsets, arrays, strict=True):
         packed_arm[offset : offset + array.size] = array.ravel()

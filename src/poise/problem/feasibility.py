@@ -82,7 +82,8 @@ def find_overextended(problem: Problem, targets: Floats, tolerance: Tolerance) -
     if len(kernel_targets) == 1:  # Python floats: arrays would take a tenth of a 40 us solve
         x, y, z = kernel_targets[0, :3].tolist()
         a, b, c = origin.tolist()
-        return np.array([True]) if (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2 > max_distance**2 else None
+        dx, dy, dz = x - a, y - b, z - c  # products: powers may be rounded otherwise
+        return np.array([True]) if dx * dx + dy * dy + dz * dz > max_distance * max_distance else None
     is_far = ((kernel_targets[:, :3] - origin) ** 2).sum(axis=1) > max_distance**2
     return is_far if is_far.any() else None
 
