@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -162,6 +164,64 @@ class TestEveryGoal:
         goal = Pin("tip", weight=weight)
         assert type(goal.weight) is float
         assert goal.weight == weight
+
+
+class TestOneTarget:
+    """One target of plain numbers is read without the steps for arrays."""
+
+    FORMS = (np.array, list, tuple, lambda numbers: np.array(numbers, dtype=np.longdouble))
+
+    @given(seeds, st.sampled_from([1.0, 1 + 3e-13, 1 + 2e-12, 3.0, 1e-160, 1e160]))
+    def test_it_has_the_bits_of_a_batch(self, seed, length):
+        rng = rng_of(seed)
+        point, quaternion = rng.normal(size=3), unit_quaternions(rng) * length
+        batch = Place("tip", point[None], quaternion[None]).rows()
+        for make in self.FORMS:
+            p, q = make(point.tolist()), make(quaternion.tolist())
+            np.testing.assert_array_equal(Place("tip", p, q).rows(), batch[0])
+            np.testing.assert_array_equal(Position("tip", p).rows(), batch[0, :3])
+            np.testing.assert_array_equal(Orientation("tip", q).rows(), batch[0, 3:])
+            goal = Place("tip", [0, 0, 0], [1, 0, 0, 0])
+            np.testing.assert_array_equal(goal.with_target((p, q)).rows(), batch[0])
+            np.testing.assert_array_equal(goal.with_target(np.concatenate([p, q])).rows(), batch[0])
+
+    @given(seeds)
+    def test_a_matrix_has_the_bits_of_a_batch(self, seed):
+        rng = rng_of(seed)
+        point, matrix = rng.normal(size=3), scipy_matrices(unit_quaternions(rng))
+        batch = Place("tip", point[None], matrix[None]).rows()
+        for one in (matrix, np.asfortranarray(matrix), matrix.tolist()):
+            np.testing.assert_array_equal(Place("tip", point, one).rows(), batch[0])
+
+    def test_integers_are_numbers(self):
+        assert Place("tip", [1, -2, 3], (1, 0, 0, 0)).rows().tolist() == [1.0, -2.0, 3.0, 1.0, 0.0, 0.0, 0.0]
+        assert Position("tip", [2**60, 0, 0]).rows().dtype == np.float64
+
+    @pytest.mark.parametrize("point", [[np.nan, 0, 0], [0, 0, np.inf], [0, -2e100, 0], ["1", 0, 0], [10**400, 0, 0]])
+    def test_a_bad_point_is_refused(self, point):
+        for make in (lambda: Position("tip", point), lambda: Place("tip", point, [1, 0, 0, 0])):
+            with pytest.raises(poise.InputError):
+                make()
+
+    @pytest.mark.parametrize("rotation", [[0, 0, 0, 0], [np.nan, 0, 0, 0], [np.inf, 0, 0, 0], np.diag([1.0, 1, -1])])
+    def test_a_bad_rotation_is_refused(self, rotation):
+        for make in (lambda: Orientation("tip", rotation), lambda: Place("tip", [0, 0, 0], rotation)):
+            with pytest.raises(poise.InputError):
+                make()
+
+    def test_its_numbers_are_its_own_and_read_only(self):
+        p, q = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 0.0, 0.0])
+        goal = Place("tip", p, q, weight=2.0, rotation_weight=0.5, offset=(0, 0, 1), optional=True)
+        other = goal.with_target((q[:3], q))
+        p[0] = 5.0
+        for one in (goal, other, copy.copy(other), pickle.loads(pickle.dumps(other)), dataclasses.replace(other)):  # noqa: S301
+            for array in (one.rows(), one.position, one.rotation):
+                with pytest.raises(ValueError, match="read-only"):
+                    array[0] = 9.0
+            assert one.rows().tolist() == [*one.position.tolist(), *one.rotation.tolist()]
+            assert (one.weight, one.rotation_weight, one.offset, one.optional) == (2.0, 0.5, (0.0, 0.0, 1.0), True)
+        assert goal.position.tolist() == [1.0, 2.0, 3.0]
+        assert "_rows" not in pickle.dumps(goal).decode("latin-1")
 
 
 class TestPosition:

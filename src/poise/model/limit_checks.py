@@ -43,7 +43,9 @@ def unit_axis(axis: ArrayLike) -> tuple[float, float, float]:
     return (x / length, y / length, z / length)
 
 
-def _check_vector(axis: ArrayLike) -> list[float]:
+def _check_vector(axis: ArrayLike) -> Sequence[float]:
+    if type(axis) is tuple and len(axis) == 3 and all([type(n) is float and math.isfinite(n) for n in axis]):  # noqa: C419, PLR2004  (faster than a generator)
+        return axis
     values = check_finite(axis, "an axis", last_axis_length=3)
     if values.shape != (3,):
         message = f"an axis is three numbers; got an array of shape {values.shape}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from copy import copy
 from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from poise.runtime.immutable_values import FrozenValue
 _PAIR_SIZE = 2
 _JOINT_FIELDS = {"joint", "root", "tip"}
 ORIGIN = (0.0, 0.0, 0.0)
+_set_attribute = object.__setattr__  # goals are frozen and written through it
 
 
 class GoalValue:
@@ -97,14 +97,6 @@ def is_optional(goal: AnyGoal) -> bool:
     return getattr(goal, "optional", False)
 
 
-def copy_optional_flag(goal: AnyGoal) -> dict[str, bool]:
-    """Return the keyword argument to copy `optional`.
-
-    It is empty for required goals, so classes without this field can be copied.
-    """
-    return {"optional": True} if is_optional(goal) else {}
-
-
 def set_fields(goal: object, **values: object) -> None:
     """Set fields of a frozen value. Only its own `__init__` may do so.
 
@@ -116,12 +108,13 @@ def set_fields(goal: object, **values: object) -> None:
         Names of fields and what they become.
     """
     for name, value in values.items():
-        if name in _JOINT_FIELDS and not isinstance(value, str) and (value is not None or name == "joint"):
+        if name == "optional":
+            if type(value) is not bool:
+                value = check_bool(value, f"`optional` of {type(goal).__name__}")  # noqa: PLW2901
+        elif name in _JOINT_FIELDS and not isinstance(value, str) and (value is not None or name == "joint"):
             message = f"the {name} of {type(goal).__name__} is the name of a joint, not {abbreviate(value)}"
             raise InputError(message)
-        if name == "optional" and type(value) is not bool:
-            value = check_bool(value, f"`optional` of {type(goal).__name__}")  # noqa: PLW2901
-        object.__setattr__(goal, name, value)
+        _set_attribute(goal, name, value)
 
 
 def checked_weight(weight: float, what: str = "", *, joint: str | None = None) -> float:
@@ -166,6 +159,8 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
     InputError
         For anything else.
     """
+    if offset is ORIGIN:
+        return ORIGIN
     coordinates = check_finite(offset, f"the offset of {quote_value(joint)}", last_axis_length=3)
     if coordinates.ndim != 1:
         message = (
@@ -226,9 +221,9 @@ class PointTarget(GoalValue, FrozenValue):
         """Store checked points, read-only. This is the constructor's last step."""
         rows = self.parse(value)
         if self.accepts_planar:
-            object.__setattr__(self, "flat", np.shape(value)[-1:] == (_PLANE_DIMENSIONS,))
+            _set_attribute(self, "flat", np.shape(value)[-1:] == (_PLANE_DIMENSIONS,))
         rows.setflags(write=False)
-        object.__setattr__(self, "target", rows)
+        _set_attribute(self, "target", rows)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -245,6 +240,6 @@ class PointTarget(GoalValue, FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other points."""
-        new_goal = copy(self)
+        new_goal = self._copy_fields()
         new_goal._store_target(value)  # noqa: SLF001  (of the same class)
         return new_goal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
     InputError
         For another last axis, numbers that are not finite, or a coordinate beyond 1e100.
     """
+    numbers = _list_numbers(value, 3)
+    if numbers is not None and _is_near(*numbers):
+        return np.array(numbers, dtype=np.float64)
     if type(value) is np.ndarray and value.dtype == np.float64 and value.shape[-1:] == (3,):
         points_copy: Floats = value.astype(np.float64, order="C")
         if np.abs(points_copy).max(initial=0.0) <= MAX_COORDINATE:  # False for NaN
@@ -74,6 +78,9 @@ def parse_quaternions(value: ArrayLike, label: str) -> Floats:
     |M^T M - 1| <= 1e-6 in every number and det M > 0; its quaternion has w >= 0.
     InputError: another shape, not finite, zero length, not orthogonal, mirrored.
     """
+    numbers = _list_numbers(value, 4)
+    if numbers is not None and _has_unit_length(*numbers):
+        return np.array(numbers, dtype=np.float64)
     result = _check_rotations(value, label).copy()
     _scale_to_unit(result, f"{label} {_ZERO_ROTATION_MESSAGE}")
     return result
@@ -86,6 +93,9 @@ def parse_transforms(position: ArrayLike, rotation: ArrayLike, joint: str) -> Fl
 
     Leading axes are broadcast against each other; InputError where they do not go together.
     """
+    row = _parse_transform(position, rotation)
+    if row is not None:
+        return row
     positions = _check_points(position, f"the position of {joint!r}")
     quaternions = _check_rotations(rotation, f"the rotation of {joint!r}")
     batch_shapes = positions.shape[:-1], quaternions.shape[:-1]
@@ -102,6 +112,76 @@ def parse_transforms(position: ArrayLike, rotation: ArrayLike, joint: str) -> Fl
     rows[..., 3:] = quaternions
     _scale_to_unit(rows[..., 3:], f"the rotation of {joint!r} {_ZERO_ROTATION_MESSAGE}")
     return rows
+
+
+# --- One target of plain numbers, in Python: NumPy takes several times as long for a few numbers ---------------------
+
+
+_ARRAY_TYPE, _FLOAT_DTYPE = np.ndarray, np.dtype(np.float64)
+_MAX_INTEGER = 1 << 53  # largest integers that are exact as a float64
+
+
+def parse_transform_row(row: Any) -> Floats | None:
+    """Parse an array of seven float64, x y z w x y z. Returns None for other forms and for invalid numbers."""
+    numbers = _list_numbers(row, 7)
+    return None if numbers is None else _build_transform_row(numbers[:3], numbers[3:])
+
+
+def _parse_transform(position: Any, rotation: Any) -> Floats | None:
+    """Parse one position and one rotation into a row (7,). Returns None for other forms and for invalid numbers."""
+    coordinates = _list_numbers(position, 3)
+    if coordinates is None:
+        return None
+    components = _list_numbers(rotation, 4)
+    if components is not None:
+        return _build_transform_row(coordinates, components)
+    if type(rotation) is not _ARRAY_TYPE or rotation.dtype is not _FLOAT_DTYPE or rotation.shape != (3, 3):
+        return None
+    quaternion = np.empty((1, 4))
+    if kernels.rotation_matrices.convert_to_quaternions(prepare_for_kernel(rotation.reshape(1, 9)), quaternion) >= 0:
+        return None
+    return _build_transform_row(coordinates, quaternion[0].tolist())
+
+
+def _build_transform_row(coordinates: Sequence[float], components: Sequence[float]) -> Floats | None:
+    """Build a row (7,) of a position and a quaternion. Returns None for invalid numbers."""
+    if not _is_near(*coordinates):
+        return None
+    row = np.array((*coordinates, *components), dtype=np.float64)
+    if not _has_unit_length(*components) and not _is_finite_and_scaled(row[3:]):
+        return None
+    return row
+
+
+def _list_numbers(value: Any, count: int) -> Sequence[float] | None:
+    """List plain numbers. Returns None for other forms, and for another count."""
+    kind = type(value)
+    if kind is _ARRAY_TYPE:
+        return value.tolist() if value.shape == (count,) and value.dtype is _FLOAT_DTYPE else None
+    if (kind is not list and kind is not tuple) or len(value) != count:
+        return None
+    for number in value:
+        if type(number) is not float and (type(number) is not int or abs(number) > _MAX_INTEGER):
+            return None
+    return value
+
+
+def _is_near(x: float, y: float, z: float) -> bool:
+    """Return whether the largest coordinate is allowed. NaN is not."""
+    return abs(x) <= MAX_COORDINATE and abs(y) <= MAX_COORDINATE and abs(z) <= MAX_COORDINATE
+
+
+def _has_unit_length(w: float, x: float, y: float, z: float) -> bool:
+    """Return whether a quaternion stays bit for bit. Others are for the kernel, which has twice this slack."""
+    return abs(w * w + x * x + y * y + z * z - 1.0) <= UNIT_SLACK / 2
+
+
+def _is_finite_and_scaled(quaternion: Floats) -> bool:
+    """Scale a quaternion (4,) in place. Returns False where it is not finite or has no length."""
+    return bool(np.isfinite(quaternion).all()) and kernels.unit_rows.scale_rows_to_unit(quaternion.reshape(1, 4)) < 0
+
+
+# --- Any number of targets -------------------------------------------------------------------------------------------
 
 
 def _check_points(value: ArrayLike, label: str) -> Floats:

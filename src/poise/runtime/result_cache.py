@@ -8,7 +8,7 @@ settings, use functools for caching.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 from poise.runtime.fork_handlers import register_fork_handlers
@@ -42,12 +42,16 @@ def get_or_compute(
 
 def select_own_fields(owner: Any) -> dict[str, Any]:
     """Return the constructor fields of a value, for pickling. Cached results are left out."""
-    owner_class = type(owner)
-    return {
-        name: value
-        for name, value in owner.__dict__.items()
-        if name != _CACHE_ATTRIBUTE and not isinstance(getattr(owner_class, name, None), cached_property)
-    }
+    cached_names = list_cached_names(type(owner))
+    return {name: value for name, value in owner.__dict__.items() if name not in cached_names}
+
+
+@lru_cache(maxsize=_MAX_KEYS)
+def list_cached_names(owner_class: type) -> frozenset[str]:
+    """List the attributes of a class with cached results."""
+    names = {name for each in owner_class.__mro__ for name in vars(each)}
+    cached_names = {name for name in names if isinstance(getattr(owner_class, name, None), cached_property)}
+    return frozenset({*cached_names, _CACHE_ATTRIBUTE})
 
 
 register_fork_handlers()  # here, because every module with kernels or cached properties imports this one

@@ -14,7 +14,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, abbreviate, freeze_array
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
-from poise.problem.goal_interface import GoalValue, checked_weight, copy_optional_flag, set_fields
+from poise.problem.goal_interface import GoalValue, checked_weight, set_fields
 from poise.problem.target_parsing import directions
 from poise.runtime.immutable_values import FrozenValue
 
@@ -135,6 +135,8 @@ class Direction(GoalValue, FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other directions."""
-        return type(self)(
-            self.joint, value, axis=self.axis, root=self.root, weight=self.weight, **copy_optional_flag(self)
-        )
+        new_goal = self._copy_fields()
+        rows = new_goal.parse(value)
+        freeze_array(rows)
+        set_fields(new_goal, direction=rows)
+        return new_goal

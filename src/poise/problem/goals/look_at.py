@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -101,19 +101,6 @@ class LookAt(goal_interface.PointTarget):
             optional=optional,
         )
         self._store_target(target)
-
-    def with_target(self, value: ArrayLike) -> Self:
-        """Return this goal with other points."""
-        axis = None if self.looks[1] else self.axis
-        return type(self)(
-            self.joint,
-            value,
-            axis=axis,
-            over=self.over,
-            offset=self.offset,
-            weight=self.weight,
-            **goal_interface.copy_optional_flag(self),
-        )
 
     def sight(self, skeleton: Skeleton) -> GazeDirection:
         """Return the looking axis on a skeleton, and its source.

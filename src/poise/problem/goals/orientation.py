@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats, freeze_array
-from poise.problem.goal_interface import GoalValue, checked_weight, copy_optional_flag, set_fields
+from poise.problem.goal_interface import GoalValue, checked_weight, set_fields
 from poise.problem.target_parsing import parse_quaternions
 from poise.runtime.immutable_values import FrozenValue
 
@@ -74,4 +74,8 @@ class Orientation(GoalValue, FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other rotations."""
-        return type(self)(self.joint, value, root=self.root, weight=self.weight, **copy_optional_flag(self))
+        new_goal = self._copy_fields()
+        rows = new_goal.parse(value)
+        freeze_array(rows)
+        set_fields(new_goal, rotation=rows)
+        return new_goal

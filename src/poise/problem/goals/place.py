@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -13,7 +15,7 @@ from poise.formatting import format_fields
 from poise.maths.arrays import Floats, check_finite, freeze_array
 from poise.maths.rotations import split_transforms
 from poise.problem import goal_interface
-from poise.problem.target_parsing import parse_transforms
+from poise.problem.target_parsing import parse_transform_row, parse_transforms
 from poise.runtime.immutable_values import FrozenValue
 
 _PAIR_SIZE = 2
@@ -77,23 +79,28 @@ class Place(goal_interface.GoalValue, FrozenValue):
         rotation_weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        weight, offset = (
-            goal_interface.checked_weight(weight, joint=joint),
-            goal_interface.checked_offset(offset, joint),
-        )
-        rotation_weight = goal_interface.checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
+        if type(rotation_weight) is not float or not 0.0 < rotation_weight < math.inf:
+            rotation_weight = goal_interface.checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
         goal_interface.set_fields(
             self,
             joint=joint,
             root=root,
-            weight=weight,
-            offset=offset,
+            weight=goal_interface.checked_weight(weight, joint=joint),
+            offset=goal_interface.checked_offset(offset, joint),
             rotation_weight=rotation_weight,
             optional=optional,
         )
-        rows = parse_transforms(position, rotation, joint)
-        freeze_array(rows)
-        goal_interface.set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
+        self._store_rows(parse_transforms(position, rotation, joint))
+
+    def _store_rows(self, rows: Floats) -> None:
+        """Store checked rows (..., 7), read-only."""
+        rows.setflags(write=False)
+        fields = self.__dict__  # the value is frozen
+        if rows.ndim == 1:
+            fields["position"], fields["rotation"] = rows[:3], rows[3:]
+        else:
+            fields["position"], fields["rotation"] = rows[..., :3], rows[..., 3:]
+        fields["_rows"] = rows  # sets the cached property
 
     @classmethod
     def from_matrix(
@@ -140,8 +147,15 @@ class Place(goal_interface.GoalValue, FrozenValue):
         return self.position.shape[:-1]
 
     def rows(self) -> Floats:
-        """Return the targets as rows (..., 7), position and quaternion."""
-        return np.concatenate([self.position, self.rotation], axis=-1)
+        """Return the targets as rows (..., 7), position and quaternion, read-only."""
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> Floats:
+        """Rows of a copy or of a loaded goal."""
+        rows = np.concatenate([self.position, self.rotation], axis=-1)
+        freeze_array(rows)
+        return rows
 
     def parse(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Floats:
         """Parse other transforms into rows (..., 7). Raises InputError as the constructor does.
@@ -152,14 +166,14 @@ class Place(goal_interface.GoalValue, FrozenValue):
             Matrices (..., 4, 4) or (..., 3, 4), numbers (..., 7), or a tuple of position and rotation as in the
             constructor.
         """
-        return parse_transforms(*self._split_target(value), self.joint)
+        row = parse_transform_row(value)
+        return parse_transforms(*self._split_target(value), self.joint) if row is None else row
 
     def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
         """Return this goal with other transforms, see `parse`."""
-        return type(self)(
-            self.joint, *self._split_target(value), root=self.root, weight=self.weight, offset=self.offset,
-            rotation_weight=self.rotation_weight, **goal_interface.copy_optional_flag(self),
-        )  # fmt: skip
+        new_goal = self._copy_fields()
+        new_goal._store_rows(self.parse(value))  # noqa: SLF001  (of the same class)
+        return new_goal
 
     def _split_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:
         if isinstance(value, tuple) and len(value) == _PAIR_SIZE:
