@@ -95,10 +95,9 @@ def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
 
     problem, engine = prepared.problem, prepared.solver.engine(prepared.problem, prepared.tolerance)
     arm = engine.arm
-    poses = arm.seed_tips.reshape(7, -1).T.ravel()  # a thread of the GPU reads one seed after the other
     settings = pack_arm_settings(arm, problem.plan.kernel_unit_in_world, prepared.tolerance, engine.options)
     return {
-        "links": arm.links, "seeds": arm.seeds, "poses": poses, "settings": settings,
+        "links": arm.links, "seeds": arm.seeds, "poses": arm.seed_tips, "settings": settings,
         "starts": np.ascontiguousarray(problem.start_u), "ranges": arm.links[:-1, 7:9],
         "unit": np.array(problem.plan.kernel_unit_in_world),
         "columns": np.array([node.q_start for node in problem.plan.layout.nodes]),

@@ -17,8 +17,9 @@ import pytest
 from poise.kernels import arm_lm
 from poise.kernels.lanes import LANES8
 from poise.kernels.layout import LIMIT_ROW
+from poise.maths.arrays import allocate_aligned
 from tests.kernels.cuda_build import NOT_HERE
-from tests.kernels.test_lanes import arm_driver, side_by_side
+from tests.kernels.test_lanes import arm_driver
 from tests.kernels.tree_cases import settings, solve, work_of
 from tests.reference.kernel_tree import random_tree, random_u
 from tests.shared_kernel_cache import once
@@ -170,11 +171,11 @@ def test_simulated_threads_solve_an_arm_as_the_cpu_does(tmp_path):
     targets = placed(links, rng.uniform(links[:m, 7], links[:m, 8], (k, m)))
     targets[-1, :3] = 9.0  # out of reach: restarts and a last polish
     options = np.array([1e-14, 1e-14, 1, 1, 0.03, 1e-8, 25, 6, 8, 0, 3, 6.0, 0])
-    values, places = seeds[:, :m].copy(), seeds[:, m:]
-    before = [links, values, places.ravel(), targets, values[:1], options]
+    values, tips = seeds[:, :m].copy(), allocate_aligned(7 * len(seeds))
+    tips[:] = seeds[:, m:].T.ravel()
+    before = [links, values, tips, targets, values[:1], options]
     found = [np.zeros((k, m)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)]
     after = simulated("solve_arms", [*before, *found], tmp_path)[len(before) :]
-    before[2] = side_by_side(places, 8)
     arm_driver(LANES8)(*before, 0, k, *found, np.zeros((0, m + 1)))
     assert found[2][:, 2].tolist() == [1, 1, 1, 1, 1, 1, 0]
     for got, want in zip(after, found, strict=True):

@@ -67,6 +67,8 @@ def find_arm(problem: Problem) -> Arm | None:
 
 
 def _is_serial(plan: Plan) -> bool:
+    if len(plan.frames) > 1:
+        return False
     nodes, terms = plan.layout.nodes, plan.layout.terms
     ratios_and_offsets = plan.frames[0, :, FRAME_RATIO:]
     return (

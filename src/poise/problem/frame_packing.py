@@ -63,8 +63,10 @@ class FixedMaps(NamedTuple):
     after: Floats
 
 
-def build_fixed_maps(start: Pose, moving_rows: set[int], translating_rows: Iterable[int] = ()) -> FixedMaps:
-    """Build the fixed maps before and after each motion.
+def build_fixed_maps(
+    start: Pose, moving_rows: set[int], translating_rows: Iterable[int] = (), rows: Sequence[int] | slice = slice(None)
+) -> FixedMaps:
+    """Build the fixed maps before and after each motion, of some rows.
 
     The map before is A with the pose's translation; it includes the motion of a fixed joint, and the translation of a
     free joint outside `translating_rows`. The map after is B.
@@ -79,8 +81,9 @@ def build_fixed_maps(start: Pose, moving_rows: set[int], translating_rows: Itera
             positions[:, row] = skeleton.A[row, :3] if start.translations is None else start.translations[..., row, :]
     for row in translating_rows:
         positions[:, row] = skeleton.A[row, :3]
+    positions, quaternions = positions[:, rows], quaternions[:, rows]
     maps_before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
-    return FixedMaps(maps_before, np.broadcast_to(start.b_affine, maps_before.shape))
+    return FixedMaps(maps_before, np.broadcast_to(start.b_affine[:, rows], maps_before.shape))
 
 
 def compose(a: Floats, b: Floats) -> Floats:
@@ -168,6 +171,7 @@ def compute_kernel_unit(*length_sets: Iterable[Floats]) -> float:
 
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+_NO_SCALE = np.ones(1)
 
 
 def _pack_effector(
@@ -219,9 +223,8 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
     The walk down the skeleton carries each row's transform in the moved frame of the node above it.
     """
     skeleton = start.skeleton
-    walk = _TreeWalk(start, layout)
-    for row in layout.rows_below_base:
-        walk.visit_row(row)
+    walk = _TreeWalk(start, layout, layout.rows_below_base)
+    node_frames = [walk.frames[i] for i in range(len(layout.nodes))]
     transforms = [
         [
             walk.compute_transform(term, term.row, get_goal_point(goals[term.goal_index])),
@@ -230,15 +233,15 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
         for term in layout.terms
     ]
     offsets = [
-        *_list_bone_offsets(layout, walk.frames),
+        *_list_bone_offsets(layout, node_frames),
         *(transform.offset for term_transforms in transforms for transform in term_transforms),
     ]
     kernel_unit = compute_kernel_unit(
-        offsets, _list_slide_positions(skeleton, layout, walk.frames), skeleton.A[skeleton.parents >= 0, :3]
+        offsets, _list_slide_positions(skeleton, layout, node_frames), skeleton.A[skeleton.parents >= 0, :3]
     )
     base_scale, base_length_error = _compute_base_scale(start, layout)
     frames = np.zeros((1, len(layout.nodes), FRAME_ROW))
-    for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
+    for i, (node, frame) in enumerate(zip(layout.nodes, node_frames, strict=True)):
         frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / kernel_unit
         frames[:, i, FRAME_ROTATION:FRAME_RATIO] = frame.rotation
         ratio, offset = read_coupling(skeleton, node)
@@ -256,6 +259,14 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
     return TreeFrames(
         frames, effectors, kernel_unit, base_scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0
     )
+
+
+def compute_node_frames(starts: Pose, layout: dof_layout.Layout, rows: Sequence[int]) -> dict[int, RigidTransform]:
+    """Compute the frames of the nodes on some rows, by the nodes' numbers.
+
+    The rows lead from the base to first nodes, parents first. Lengths are in file units.
+    """
+    return _TreeWalk(starts, layout, rows).frames
 
 
 def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[RigidTransform]) -> list[Floats]:
@@ -326,17 +337,22 @@ class _AccumulatedMap(NamedTuple):
     node_from_row  (k, 3, 4) affine map of the row in the moved frame of that node
     scale          (k,) accumulated scale of that node
     length_error   relative length error accumulated up to that node
+    is_rigid       whether no row since that node has a scale: the map is a rotation then, and its scale exactly 1
     """
 
     node_from_row: Floats
     scale: Floats
     length_error: float
+    is_rigid: bool
 
 
 class _TreeWalk:
-    """Walk down a tree with accumulated maps of its rows."""
+    """Walk down a tree with accumulated maps of its rows, parents first.
 
-    def __init__(self, start: Pose, layout: dof_layout.Layout) -> None:
+    frames  of the nodes on these rows, by number
+    """
+
+    def __init__(self, start: Pose, layout: dof_layout.Layout, rows: Sequence[int]) -> None:
         skeleton = start.skeleton
         self.skeleton = skeleton
         self.nodes_by_row: dict[int, list[int]] = {}
@@ -345,31 +361,38 @@ class _TreeWalk:
         self.nodes = layout.nodes
         moving_rows = {node.row for node in layout.nodes if node.kind != dof_layout.FIXED}
         translating_rows = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
-        self.fixed_maps = build_fixed_maps(start, moving_rows, translating_rows)
+        self.fixed_maps = build_fixed_maps(start, moving_rows, translating_rows, list(rows))
         self.maps_by_row: dict[int, _AccumulatedMap] = {
-            layout.base_row: _AccumulatedMap(np.eye(3, 4)[None], np.ones(1), 0.0)
+            layout.base_row: _AccumulatedMap(np.eye(3, 4)[None], np.ones(1), 0.0, is_rigid=True)
         }
-        self.frames: list[RigidTransform] = []
+        self.frames: dict[int, RigidTransform] = {}
         self.max_length_error = 0.0  # largest of any row
+        for column, row in enumerate(rows):
+            self._visit_row(row, column)
 
-    def visit_row(self, row: int) -> None:
+    def _visit_row(self, row: int, column: int) -> None:
         """Accumulate the map of a row. At a node its frame is stored and the accumulation restarts."""
-        node_from_row, scale, length_error = self.maps_by_row[int(self.skeleton.parents[row])]
-        node_from_row = compose(node_from_row, self.fixed_maps.before[:, row])
+        node_from_row, scale, length_error, is_rigid = self.maps_by_row[int(self.skeleton.parents[row])]
+        node_from_row = compose(node_from_row, self.fixed_maps.before[:, column])
         for i in self.nodes_by_row.get(row, ()):
-            similarity = split_similarity(node_from_row[..., :3], self.skeleton, row)
+            similarity = self._split_similarity(row, node_from_row, is_rigid=is_rigid)
             length_error = (1.0 + length_error) * (1.0 + similarity.length_error) - 1.0
             self.max_length_error = max(self.max_length_error, length_error)
             alignment = self._compute_alignment(self.nodes[i])
             rotation = rotations.multiply(rotations.from_matrix(similarity.rotation), alignment)
             offset = node_from_row[..., 3] * scale[:, None]
             scale = scale * similarity.scale
-            self.frames.append(RigidTransform(offset, rotation, scale))
+            self.frames[i] = RigidTransform(offset, rotation, scale)
             inverse_alignment = rotations.as_matrix(rotations.inverse(alignment))
-            node_from_row = np.concatenate([inverse_alignment, np.zeros((3, 1))], axis=1)[None]
-        self.maps_by_row[row] = _AccumulatedMap(
-            compose(node_from_row, self.fixed_maps.after[:, row]), scale, length_error
-        )
+            node_from_row, is_rigid = np.concatenate([inverse_alignment, np.zeros((3, 1))], axis=1)[None], True
+        map_after = self.fixed_maps.after[:, column]
+        is_rigid = is_rigid and bool((map_after[..., :3] == np.eye(3)).all())
+        self.maps_by_row[row] = _AccumulatedMap(compose(node_from_row, map_after), scale, length_error, is_rigid)
+
+    def _split_similarity(self, row: int, node_from_row: Floats, *, is_rigid: bool) -> Similarity:
+        """Split the linear part of a row's map. That of a rigid one is a rotation already."""
+        linear = node_from_row[..., :3]
+        return Similarity(_NO_SCALE, linear, 0.0) if is_rigid else split_similarity(linear, self.skeleton, row)
 
     def _compute_alignment(self, node: dof_layout.Node) -> Floats:
         """Return the rotation from z to a hinge or slide axis. Other nodes get the identity."""
@@ -385,10 +408,10 @@ class _TreeWalk:
 
         Scale does not affect a point's position; only rotations can be sheared.
         """
-        node_from_row, scale, length_error = self.maps_by_row[row]
+        node_from_row, scale, length_error, is_rigid = self.maps_by_row[row]
         offset = (node_from_row[..., :3] @ np.array(point) + node_from_row[..., 3]) * scale[:, None]
         if term.kind in (dof_layout.POSITION, dof_layout.POLE):
             return RigidTransform(offset, _IDENTITY[None], scale)
-        similarity = split_similarity(node_from_row[..., :3], self.skeleton, row)
+        similarity = self._split_similarity(row, node_from_row, is_rigid=is_rigid)
         self.max_length_error = max(self.max_length_error, (1.0 + length_error) * (1.0 + similarity.length_error) - 1.0)
         return RigidTransform(offset, rotations.from_matrix(similarity.rotation), scale * similarity.scale)

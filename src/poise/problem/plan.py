@@ -39,6 +39,26 @@ from poise.problem.reach_bounds import ReachBounds, TermReach
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 TERM_TARGET_START = 3  # column of `Plan.term_table`: first number of a term in a kernel target
+# Properties of a plan that do not depend on the frames of first nodes.
+_FRAME_FREE_PROPERTIES = (
+    "kernel_unit_in_world",
+    "signed_kernel_unit",
+    "scale_divisors",
+    "joint_names",
+    "node_table",
+    "limit_rows",
+    "kernel_limits",
+    "has_soft_limits",
+    "term_table",
+    "path_nodes",
+    "row_ranges",
+    "turning_nodes",
+    "turning_hinges",
+    "coordinate_map",
+    "target_columns",
+    "target_width",
+    "max_reach",
+)
 # Kinds of terms of the kernels without limits.
 _PLAIN_TERM_KINDS = {dof_layout.POSITION, dof_layout.ROTATION, dof_layout.POLE}
 _KEY_FIELDS = (
@@ -158,7 +178,7 @@ class Plan:
     """Moving joints of a set of goals, packed for the kernels. n nodes, t terms.
 
     measures             measured quantities: the columns of the errors
-    frames               (1, n, 9)  see kernels/problem_arrays.py
+    frames               (1|k, n, 9)  see kernels/problem_arrays.py; rows for starts with different fixed joints
     effectors            (t, 15)    see kernels/problem_arrays.py; without the tolerances
     kernel_unit_in_base  length of one kernel unit below the base's scale [file units]: a power of two
     base_scale           scale factor of the base row
@@ -176,6 +196,23 @@ class Plan:
 
     def __getstate__(self) -> dict[str, Any]:
         return select_own_fields(self)
+
+    def with_frames(self, frames: Floats) -> Plan:
+        """Return the plan with frames (1|k, n, 9) that differ in those of first nodes. Other results are shared."""
+        for name in _FRAME_FREE_PROPERTIES:
+            getattr(self, name)
+        plan = object.__new__(Plan)
+        own_fields = self.__getstate__() | {name: getattr(self, name) for name in _FRAME_FREE_PROPERTIES}
+        plan.__dict__.update(own_fields | {"frames": frames})
+        return plan
+
+    def select_starts(self, rows: Bools | Ints | slice) -> Plan:
+        """Return the plan for some starts of a batch."""
+        if len(self.frames) == 1:
+            return self
+        frames = self.frames[rows]
+        has_equal_frames = len(frames) > 0 and bool((frames == frames[0]).all())
+        return self.with_frames(frames[:1] if has_equal_frames else frames)
 
     @property
     def is_sheared(self) -> bool:

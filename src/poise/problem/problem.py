@@ -29,8 +29,16 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout, goal_errors
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
-from poise.problem.plan import Plan, build_goal_key, build_plan, collect_plan_inputs, get_layout
+from poise.problem.plan import (
+    Plan,
+    build_goal_key,
+    build_plan,
+    collect_plan_inputs,
+    get_layout,
+    group_by_plan,
+)
 from poise.problem.pose_preference import PosePreference, broadcast_goals, build_preference, find_preferred_shape
+from poise.problem.start_frames import build_plan_of_starts, can_serve_starts
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
@@ -91,7 +99,13 @@ class Problem:
         if not self.is_batched:
             return self
         goals = tuple(goal.part(rows) if isinstance(goal, Near) else goal for goal in self.goals)
-        return self.with_start(self.start[rows] if self.start.shape else self.start, goals)
+        if not self.start.shape:
+            return self.with_start(self.start, goals)
+        if not isinstance(rows, int) and len(self.plan.frames) > 1:
+            problem = Problem(self.start[rows], goals, self.free_root, self.goal_key)
+            object.__setattr__(problem, "plan", self.plan.select_starts(rows))  # sets the cached property
+            return problem
+        return self.with_start(self.start[rows], goals)
 
     def with_start(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts. `goals` may replace the goals by others of the same kinds."""
@@ -131,9 +145,18 @@ class Problem:
 
     @cached_property
     def plan(self) -> Plan:
-        """Packed plan. Starts of one problem share it (see `group_by_plan`)."""
+        """Packed plan. All starts share it; those of a batch are grouped first where they cannot (`group_starts`)."""
         plan_inputs = self.plan_inputs if self.start.shape else None
-        return build_plan(self.start, self.goals, self.goal_key, free_root=self.free_root, plan_inputs=plan_inputs)
+        plan = build_plan(self.start, self.goals, self.goal_key, free_root=self.free_root, plan_inputs=plan_inputs)
+        if plan_inputs is None or (plan_inputs == plan_inputs[0]).all() or not can_serve_starts(plan, self.start):
+            return plan
+        return build_plan_of_starts(plan, self.start)
+
+    def group_starts(self) -> list[Ints] | None:
+        """Group the rows of a batch of starts by plan. None where one plan serves all."""
+        if not self.start.shape or len(self.plan.frames) > 1:
+            return None
+        return group_by_plan(self.plan_inputs)
 
     @cached_property
     def plan_inputs(self) -> Floats | None:

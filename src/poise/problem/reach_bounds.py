@@ -23,7 +23,7 @@ _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths
 class TermReach(NamedTuple):
     """Shortest and longest distance of a term from its path's first node.
 
-    origin  (3,) of that node
+    origin  (3,) of that node; (k, 3) in the plan of many starts
     """
 
     min_distance: float
@@ -57,7 +57,10 @@ class ReachBounds:
         if self.length_error > EXPORTER_LENGTH_ERROR and only_rotates:  # each length has its own error
             min_reach = max(2 * max(spans) - (1 + self.length_error) * max_reach - slack, 0.0)
         origin, parent = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
-        origin = origin if parent < 0 else self._transform_to_base(parent, origin)
+        if parent >= 0:
+            origin = self._transform_to_base(parent, origin)
+        elif len(self.frames) > 1:
+            origin = self.frames[:, path[0], :3]
         return TermReach(min_reach, max_reach * (1 + self._rounding_margin) + slack, origin)
 
     def compute_max_reach(self, term_index: int) -> float:

@@ -16,7 +16,6 @@ from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
 from poise.model.limits import LIMIT_NAMES, is_soft
 from poise.model.skeleton import Kind
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES
-from poise.problem.plan import group_by_plan
 from poise.problem.problem import Problem, Tolerance
 
 
@@ -389,7 +388,7 @@ def run_solver_by_group(
     solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
 ) -> Answer:
     """Solve each target from its own start, grouped by plan."""
-    groups = group_by_plan(problem.plan_inputs)
+    groups = problem.group_starts()
     if groups is None:
         return run_solver(solver, problem, targets, tolerance, request)
     answers = [run_solver(solver, problem.select_rows(rows), targets[rows], tolerance, request) for rows in groups]

@@ -1,0 +1,113 @@
+"""Starts of a batch with different fixed joints: one plan serves them, with the bits of each start alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.problem.problem import Problem
+from tests.strategies import rng_of
+
+TIPS = {"LeftHand": "LeftArm", "RightHand": "RightArm", "LeftFoot": "LeftUpLeg"}
+
+
+def make_starts(name, count=6):
+    """Make poses of a sample with all joints turned, and targets near its limbs."""
+    rig, rng = poise.load(poise.sample(name)), rng_of(7)
+    poses = rig.clips[0].poses[np.arange(count) * 3]
+    starts = poses.with_q(rig.skeleton.legal(poses.q + rng.normal(0, 0.05, poses.q.shape))[0])
+    goals = [
+        poise.Position(tip, starts.world[tip].positions + rng.normal(0, 0.03, (count, 3)), root=root)
+        for tip, root in TIPS.items()
+    ]
+    return starts, goals
+
+
+@pytest.mark.parametrize("name", ["humanoid.glb", "humanoid.bvh"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"natural": True},
+        {"natural": False},
+        {"solver": "jacobian_transpose"},
+        {"solver": "damped_least_squares"},
+        {"solver": "fabrik"},
+        {"natural": False, "prefer": "closest"},
+    ],
+    ids=str,
+)
+def test_a_batch_has_the_bits_of_its_starts(name, options):
+    starts, goals = make_starts(name)
+    batch = poise.solve(starts, goals, **options)
+    for i in range(len(starts.q)):
+        alone = poise.solve(starts[i], [goal.with_target(goal.target[i]) for goal in goals], **options)
+        assert (alone.q == batch.q[i]).all()
+        assert alone.reached == batch.reached[i]
+        assert alone.status == batch.status[i]
+
+
+def test_one_plan_serves_all_starts():
+    starts, goals = make_starts("humanoid.glb")
+    problem = Problem(starts, tuple(goals))
+    assert problem.group_starts() is None
+    assert len(problem.plan.frames) == len(starts.q)
+    for i in range(len(starts.q)):
+        alone = Problem(starts[i], tuple(goals)).plan
+        assert (problem.plan.frames[i] == alone.frames[0]).all()
+        assert (problem.plan.effectors == alone.effectors).all()
+        assert problem.plan.kernel_unit_in_base == alone.kernel_unit_in_base
+        for reach, alone_reach in zip(problem.plan.term_reaches, alone.term_reaches, strict=True):
+            assert (reach.min_distance, reach.max_distance) == (alone_reach.min_distance, alone_reach.max_distance)
+            assert (reach.origin[i] == alone_reach.origin).all()
+
+
+def test_selected_starts_have_their_own_frames():
+    starts, goals = make_starts("humanoid.bvh")
+    problem = Problem(starts, tuple(goals))
+    rows = np.array([4, 1, 1])
+    assert (problem.select_rows(rows).plan.frames == problem.plan.frames[rows]).all()
+    mask = np.arange(len(starts.q)) % 2 == 0
+    assert (problem.select_rows(mask).plan.frames == problem.plan.frames[mask]).all()
+    assert len(problem.select_rows(np.array([2, 2])).plan.frames) == 1  # equal starts share a frame again
+    assert len(problem.select_rows(np.array([], dtype=np.int64)).start.q) == 0
+    assert problem.select_rows(3).plan.frames.shape[0] == 1
+
+
+class TestGroups:
+    """Starts that one plan cannot serve are solved by group, with the same bits."""
+
+    def check(self, starts, goals):
+        problem = Problem(starts, tuple(goals))
+        assert problem.group_starts() is not None
+        batch = poise.solve(starts, goals, natural=False)
+        for i in range(len(starts.q)):
+            alone = poise.solve(starts[i], [goal.with_target(goal.target[i]) for goal in goals], natural=False)
+            assert (alone.q == batch.q[i]).all()
+
+    def test_scales_of_their_own(self):
+        starts, goals = make_starts("humanoid.glb")
+        scales = np.ones((*starts.shape, len(starts.skeleton), 3))
+        scales[:, starts.skeleton.index("LeftShoulder")] += rng_of(3).uniform(0, 1e-7, (*starts.shape, 3))
+        self.check(poise.Pose(starts.skeleton, starts.q, translations=starts.translations, scales=scales), goals)
+
+    def test_bones_of_their_own_lengths(self):
+        starts, goals = make_starts("humanoid.glb")
+        translations = np.array(starts.translations)
+        translations[:, starts.skeleton.index("LeftForeArm")] *= rng_of(4).uniform(0.9, 1.1, (*starts.shape, 1))
+        self.check(poise.Pose(starts.skeleton, starts.q, translations=translations), goals)
+
+    def test_a_fixed_joint_among_the_moving_ones(self):
+        """The spine stands between the hips, which move, and a shoulder that does not."""
+        starts, _ = make_starts("humanoid.bvh")
+        targets = starts.world["LeftHand"].positions + 0.02
+        skeleton = starts.skeleton
+        goals = [
+            poise.Position("LeftHand", targets, root="LeftForeArm"),
+            poise.Position("LeftArm", starts.world["LeftArm"].positions + 0.01, root="Spine"),
+        ]
+        problem = Problem(starts, tuple(goals))
+        moving = set(problem.joints)
+        fixed = [name for name in ("LeftArm", "LeftShoulder") if name not in moving and skeleton.index(name)]
+        assert fixed
+        self.check(starts, goals)
