@@ -355,7 +355,7 @@ def write_pose(nodes, frames, u, points, rotations):
 
 @inline
 def compute_work_size(node_count, nu):
-    """Compute the scratch memory size for a tree with nu numbers in u."""
+    """Compute the scratch memory size for n nodes."""
     return 10 * node_count + nu
 
 

@@ -43,7 +43,7 @@ _VARIABLE = "POISE_LEVEL"
 
 
 def has_eight_lanes(kernel_name: str) -> bool:
-    """Return whether a kernel solves eight problems side by side, as its name says: `tree_lm.plain8`."""
+    """Return whether a kernel solves eight problems side by side."""
     return kernel_name.endswith("8")
 
 

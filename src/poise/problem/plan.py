@@ -36,7 +36,7 @@ from poise.problem import dof_layout
 from poise.problem.frame_packing import pack_tree_frames
 from poise.problem.goals import AnyGoal, Near
 from poise.problem.reach_bounds import ReachBounds, TermReach
-from poise.runtime.result_cache import get_or_compute, select_own_fields
+from poise.runtime.result_cache import copy_with, get_or_compute, select_own_fields
 
 TERM_TARGET_START = 3  # column of `Plan.term_table`: first number of a term in a kernel target
 # Properties of a plan that do not depend on the frames of first nodes.
@@ -198,13 +198,8 @@ class Plan:
         return select_own_fields(self)
 
     def with_frames(self, frames: Floats) -> Plan:
-        """Return the plan with frames (1|k, n, 9) that differ in those of first nodes. Other results are shared."""
-        for name in _FRAME_FREE_PROPERTIES:
-            getattr(self, name)
-        plan = object.__new__(Plan)
-        own_fields = self.__getstate__() | {name: getattr(self, name) for name in _FRAME_FREE_PROPERTIES}
-        plan.__dict__.update(own_fields | {"frames": frames})
-        return plan
+        """Return the plan with other frames of its first nodes. `frames` are (1|k, n, 9)."""
+        return copy_with(self, {"frames": frames}, _FRAME_FREE_PROPERTIES)
 
     def select_starts(self, rows: Bools | Ints | slice) -> Plan:
         """Return the plan for some starts of a batch."""

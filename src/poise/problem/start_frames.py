@@ -47,7 +47,7 @@ def can_serve_starts(plan: Plan, starts: Pose) -> bool:
 
 
 def build_plan_of_starts(plan: Plan, starts: Pose) -> Plan:
-    """Build the plan of a batch of starts from the plan of the first.
+    """Build the plan of many starts from the first one's.
 
     Each row of its frames has the bits of the plan of that start alone.
     """
@@ -84,7 +84,7 @@ def _search_first_nodes(plan: Plan) -> FirstNodes | None:
 
 
 def _list_rows_above(plan: Plan, row: int) -> list[int]:
-    """List the rows from the base, without it, to a row, parents first."""
+    """List the rows from below the base to a row, parents first."""
     rows: list[int] = []
     while row not in (plan.layout.base_row, -1):
         rows.append(row)

@@ -122,7 +122,7 @@ _MAX_INTEGER = 1 << 53  # largest integers that are exact as a float64
 
 
 def parse_transform_row(row: Any) -> Floats | None:
-    """Parse an array of seven float64, x y z w x y z. Returns None for other forms and for invalid numbers."""
+    """Parse an array of position and rotation, seven float64. Returns None for other forms and for invalid numbers."""
     numbers = _list_numbers(row, 7)
     return None if numbers is None else _build_transform_row(numbers[:3], numbers[3:])
 

@@ -7,7 +7,7 @@ settings, use functools for caching.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
@@ -52,6 +52,14 @@ def list_cached_names(owner_class: type) -> frozenset[str]:
     names = {name for each in owner_class.__mro__ for name in vars(each)}
     cached_names = {name for name in names if isinstance(getattr(owner_class, name, None), cached_property)}
     return frozenset({*cached_names, _CACHE_ATTRIBUTE})
+
+
+def copy_with(owner: Computed, changes: Mapping[str, Any], shared_properties: Iterable[str]) -> Computed:
+    """Copy a value with other constructor fields. Some cached properties are computed and shared."""
+    copied = object.__new__(type(owner))
+    properties = {name: getattr(owner, name) for name in shared_properties}
+    copied.__dict__.update(select_own_fields(owner) | properties | changes)
+    return copied
 
 
 register_fork_handlers()  # here, because every module with kernels or cached properties imports this one
