@@ -264,7 +264,8 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
 def compute_node_frames(starts: Pose, layout: dof_layout.Layout, rows: Sequence[int]) -> dict[int, RigidTransform]:
     """Compute the frames of the nodes on some rows.
 
-    The keys are the nodes' numbers. The rows lead from the base to first nodes, parents first. Lengths are in file units.
+    The keys are the nodes' numbers. The rows lead from the base to first nodes, parents first. Lengths are in file
+    units.
     """
     return _TreeWalk(starts, layout, rows).frames
 
