@@ -8,6 +8,7 @@ counts, no wrapper for Python and none for C.
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from numba import njit, types
@@ -58,7 +59,35 @@ def capture(name: str, entry: Entry) -> CapturedKernel:
     if tuple(map(types.unliteral, found)) != wanted:
         message = f"{name} returns {found}, and its signature says {wanted}"
         raise TypeError(message)
-    return CapturedKernel(name, entry, result.library.captured_ir, result.fndesc.llvm_func_name)
+    rename = _Renamer()
+    return CapturedKernel(name, entry, rename(result.library.captured_ir), rename(result.fndesc.llvm_func_name))
+
+
+class _Renamer:
+    """Renamer, so that the same kernel has the same IR in every process.
+
+    Numba's names of functions have two tags. `B3v12` says that this is the twelfth function of the process. `B118` and
+    118 letters are the flags of the compiler, in the order of a set. Functions that are arguments are named by their
+    address, which a global variable contains. Compiled kernels do not read it.
+    """
+
+    def __init__(self) -> None:
+        self._tags: dict[str, str] = {}
+        self._addresses: dict[str, str] = {}
+
+    def __call__(self, text: str) -> str:
+        parts, end = [], 0
+        for match in re.finditer(r"B\d+v\d+B(\d+)", text):
+            if match.start() >= end:
+                parts.append(text[end : match.start()])
+                end = match.end() + int(match[1])
+                parts.append(self._tags.setdefault(text[match.start() : end], f"_{len(self._tags)}_"))
+        text = "".join((*parts, text[end:]))
+        text = re.sub(r"(?m)^(@numba\.dynamic\.globals\.\w+ = .*)inttoptr \(i64 \d+ to ptr\)", r"\1null", text)
+        return re.sub(r"(?<=0x|s\.)[0-9a-f]{12}(?![0-9A-Fa-f])", self._replace_address, text)
+
+    def _replace_address(self, match: re.Match[str]) -> str:
+        return self._addresses.setdefault(match[0], f"{len(self._addresses):012x}")
 
 
 def parse_types(signature: str) -> tuple[Any, ...]:
