@@ -11,7 +11,7 @@ from numba import njit
 
 import poise
 from poise.call_clock import count_seconds, pause_clock
-from poise.solvers.base.lm_engine import run_in_chunks
+from poise.solvers.base.thread_parts import solve_in_parts
 
 PAUSE = 0.05  # [s] far more than the solves of these tests take
 
@@ -90,7 +90,7 @@ def test_pauses_of_threads_that_work_for_the_call_count_and_those_of_others_do_n
             time.sleep(PAUSE)
 
     began = time.perf_counter()
-    run_in_chunks(8192, 2, work, None)
+    solve_in_parts(8192, 2, work, None)
     assert count_seconds(began) < time.perf_counter() - began - 0.9 * PAUSE
 
     began = time.perf_counter()

@@ -36,6 +36,7 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, solve_out_of_reach
 from poise.solvers.base.lm_engine import answer_with_start
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
+from poise.solvers.base.thread_parts import solve_in_parts
 
 _ORDER_CODES = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": GROWING_WINDOW}
 _DIRECTION_COLUMN = 2  # column of the direction's weight
@@ -164,9 +165,17 @@ class CCD:
         max_trace_rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
         solve_kernel, packed_chain, options = self._pack_cached(problem, chain, tolerance)
-        starts_and_targets = chain.pack_starts(problem), chain.pack_targets(problem, targets)
-        work = get_scratch(kernels.ccd_goals.compute_goal_work_size(m))  # of both kernels: it is the larger size
-        solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error, work)
+        starts, kernel_targets = chain.pack_starts(problem), chain.pack_targets(problem, targets)
+        work_size = kernels.ccd_goals.compute_goal_work_size(m)  # of both kernels: it is the larger size
+
+        def solve_range(first: int, last: int) -> None:
+            rows = slice(first, last)
+            solve_kernel(
+                *packed_chain, starts if len(starts) == 1 else starts[rows], kernel_targets[rows], options,
+                x[rows], errors[rows], kernel_counts[rows], trace_x, trace_error, get_scratch(work_size),
+            )  # fmt: skip
+
+        solve_in_parts(k, 1 if request.trace else request.threads, solve_range, request.progress)
         trace = None
         if request.trace:
             trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1

@@ -38,6 +38,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
+from poise.solvers.base.thread_parts import solve_in_parts
 
 
 @require_keywords
@@ -136,12 +137,18 @@ class FABRIK:
         max_trace_rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
         solve_kernel, packed_chain, options = self._pack_cached(chain, tolerance)
-        starts_and_targets = (
-            chain.pack_starts(problem),
-            np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3]),
-        )
-        work = get_scratch(kernels.fabrik.compute_work_size(m))
-        solve_kernel(*packed_chain, *starts_and_targets, options, x, errors, kernel_counts, trace_x, trace_error, work)
+        starts = chain.pack_starts(problem)
+        kernel_targets = np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3])
+
+        def solve_range(first: int, last: int) -> None:
+            rows = slice(first, last)
+            solve_kernel(
+                *packed_chain, starts if len(starts) == 1 else starts[rows], kernel_targets[rows], options,
+                x[rows], errors[rows], kernel_counts[rows], trace_x, trace_error,
+                get_scratch(kernels.fabrik.compute_work_size(m)),
+            )  # fmt: skip
+
+        solve_in_parts(k, 1 if request.trace else request.threads, solve_range, request.progress)
         trace = None
         if request.trace:
             trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1

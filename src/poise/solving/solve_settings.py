@@ -11,8 +11,6 @@ from poise.errors import InputError
 from poise.solvers.base.interface import Prefer, Request
 from poise.solving.arguments import check_request
 
-_MIN_THREADED_TARGETS = 4096  # targets: smaller batches finish before threads have started
-
 
 @dataclass(frozen=True)
 class SolveSettings:
@@ -42,5 +40,5 @@ class SolveSettings:
             raise InputError(f'prefer="all" lists the solutions of one target; there are {target_count}')
         threads = self.threads
         if threads is None:
-            threads = (os.cpu_count() or 1) if target_count >= _MIN_THREADED_TARGETS else 1
+            threads = (os.cpu_count() or 1) if target_count > 1 else 1  # solvers start them where the work is long
         return Request(self.prefer, self.seeds, threads, self.trace, self.progress)

@@ -25,6 +25,7 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin
 from poise.solvers.base.random_starts import draw_restarts
+from poise.solvers.base.thread_parts import solve_in_parts
 
 JACOBIAN_GOALS = tuple(goal for goal in GOAL_NAMES if goal not in ("Near", "Balance"))
 _MAX_TRACE_ROWS = 100_000
@@ -126,7 +127,7 @@ def _run_kernel(
             u, errors, kernel_counts, trace_buffer,
         )  # fmt: skip
 
-    lm_engine.run_in_chunks(k, 1 if request.trace else request.threads, solve_range, request.progress)
+    solve_in_parts(k, 1 if request.trace else request.threads, solve_range, request.progress)
     trace_rows = trace_buffer[: int(kernel_counts[0, :COUNT_IS_MET].sum())] if request.trace else None
     return lm_engine.KernelOutput(u, kernel_counts[:, COUNT_IS_MET] > 0, kernel_counts[:, COUNT_ITERATIONS], trace_rows)
 

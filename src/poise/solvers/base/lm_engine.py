@@ -30,7 +30,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.call_clock import get_pauses, share_pauses
 from poise.kernels.layout import (
     ARM_RESULT_ROW,
     ARM_WORKSPACE_PER_TARGET,
@@ -58,15 +57,8 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Answer, Request, Trace
 from poise.solvers.base.random_starts import draw_restarts, extend_table
 from poise.solvers.base.stiffness import Stiffness, compute_joint_weights
+from poise.solvers.base.thread_parts import solve_in_parts
 
-# --- Batches in lanes and threads ------------------------------------------------------------------------------------
-#
-# Targets are spread over SIMD lanes and threads.
-#
-# The result of a problem depends neither on its index in the batch, nor on the batch size or the threads.
-
-
-_CHUNK_PROBLEM_COUNT = 2048  # problems per chunk of a thread
 _PREFERENCE_SHARE = 0.5  # share of the way to a preferred pose covered by a step
 _MIN_PREFERENCE_ITERATIONS = 150  # iterations allowed for converging to a preferred pose
 _MAX_POLISHES = 3  # largest number of polished results, see kernels/arm_lm.py
@@ -117,39 +109,6 @@ def choose_kernel(kernel_module: Any, limits: Floats | None) -> tuple[Callable[.
     if limits is None:
         return getattr(kernel_module, f"plain{suffix}"), ()
     return getattr(kernel_module, f"solve{suffix}"), (limits,)
-
-
-def run_in_chunks(
-    problem_count: int, threads: int, solve_range: Callable[[int, int], None], progress: Callable[[int], None] | None
-) -> None:
-    """Call solve_range(first, last) on chunks of 0..problem_count.
-
-    Kernels release the interpreter lock, so threads run in parallel.
-    """
-    if problem_count <= _CHUNK_PROBLEM_COUNT and progress is None:
-        solve_range(0, problem_count)
-        return
-    chunk_starts = range(0, problem_count, _CHUNK_PROBLEM_COUNT)
-
-    def run_chunk(first: int) -> int:
-        last = min(first + _CHUNK_PROBLEM_COUNT, problem_count)
-        solve_range(first, last)
-        return last - first
-
-    if threads <= 1 or len(chunk_starts) <= 1:
-        for first in chunk_starts:
-            solved_count = run_chunk(first)
-            if progress is not None:
-                progress(solved_count)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed by single solves)
-
-    with ThreadPoolExecutor(
-        min(threads, len(chunk_starts)), initializer=share_pauses, initargs=(get_pauses(),)
-    ) as pool:
-        for solved_count in pool.map(run_chunk, chunk_starts):
-            if progress is not None:
-                progress(solved_count)
 
 
 def pack_arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: LmOptions) -> Floats:
@@ -211,7 +170,7 @@ class ArmEngine:
                 get_scratch((ARM_WORKSPACE_PER_TARGET + 2 * m) * (last - first)),
             )
 
-        run_in_chunks(k, 1 if max_trace_rows else threads, solve_range, progress)
+        solve_in_parts(k, 1 if max_trace_rows else threads, solve_range, progress)
         u, output_columns = buffer[:k, :m].copy(), buffer[:k, m:]
         iterations, trace_rows = output_columns[:, COUNT_ITERATIONS].astype(np.int64), None
         if max_trace_rows:
@@ -289,7 +248,7 @@ class TreeEngine:
                     trace_buffer,
                 )  # fmt: skip
 
-        run_in_chunks(k, 1 if max_trace_rows else threads, solve_range, progress)
+        solve_in_parts(k, 1 if max_trace_rows else threads, solve_range, progress)
         return KernelOutput(
             u,
             kernel_counts[:, COUNT_IS_MET] > 0,
