@@ -55,4 +55,14 @@ document.addEventListener("DOMContentLoaded", () => {
   const all = () => formulas.forEach(fit);
   window.addEventListener("resize", all);
   all();
+  shareTheme();
 });
+
+/** Tell the page that solves whether this one is light or dark. */
+function shareTheme() {
+  const frame = document.querySelector("iframe.try");
+  if (!frame) return;
+  const send = () => frame.contentWindow.postMessage({ theme: document.body.dataset.theme ?? "auto" }, "*");
+  new MutationObserver(send).observe(document.body, { attributeFilter: ["data-theme"] });
+  addEventListener("message", ({ source }) => source === frame.contentWindow && send());
+}

@@ -1,7 +1,11 @@
-"""Make docs/try.html: python docs/try_page/_build.py, or --check whether it is up to date.
+"""Make docs/try.html from this folder, the packing of solvers, and the kernels.
 
-The page is one file: style sheet, modules, scenes and kernels are inside it. The kernels are built for WebAssembly by
-tools/native/build.py, which needs Numba and zig; `--check` needs neither.
+    python docs/try_page/_build.py              make it; kernels with unchanged sources are taken from the present page
+    python docs/try_page/_build.py --compile    compile the kernels anyway, as after a change of tools/native
+    python docs/try_page/_build.py --check      1 where it is behind
+
+The page is one file: style sheet, modules, scenes and kernels are inside it. tools/native/build.py compiles the kernels
+to WebAssembly, which needs Numba and zig.
 """
 
 from __future__ import annotations
@@ -61,6 +65,7 @@ def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--compile", action="store_true")
     parser.add_argument("--output", type=Path, default=PAGE)
     options = parser.parse_args()
     if options.check:
@@ -68,9 +73,13 @@ def main() -> int:
         print("\n".join(f"{options.output.name} is behind: {part}" for part in behind) or "the page is up to date")
         return bool(behind)
     data = collect_data()
-    kernel_names = [*data["stamps"]]
-    options.output.write_text(assemble(data, build_kernels(kernel_names)), encoding="utf-8")
-    print(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB, {len(kernel_names)} kernels")
+    present = None if options.compile or not PAGE.exists() else PAGE.read_text(encoding="utf-8")
+    if present is not None and json.loads(read_element(present, "scenes"))["stamps"] == data["stamps"]:
+        kernels = base64.b64decode(read_element(present, "kernels"))
+    else:
+        kernels = build_kernels([*data["stamps"]])
+    options.output.write_text(assemble(data, kernels), encoding="utf-8")
+    print(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB, {len(data['stamps'])} kernels")
     return 0
 
 

@@ -5,7 +5,7 @@ import { Camera } from "./camera.js";
 import { Kernels } from "./kernels.js";
 import { Painter } from "./painter.js";
 import { choose, find, makeChoices, showAnswer } from "./panel.js";
-import { Pointer } from "./pointer.js";
+import { isEmbedded, Pointer } from "./pointer.js";
 import { Scene } from "./solver.js";
 import { readTheme } from "./theme.js";
 
@@ -53,11 +53,19 @@ class Page {
       this.requestPicture();
     });
     new ResizeObserver(() => this.#fit()).observe(this.canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      this.theme = readTheme();
-      this.requestPicture();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#readTheme());
+    // The documentation, which has a switch for light and dark, shows this page in a frame.
+    addEventListener("message", ({ data }) => {
+      if (!["light", "dark", "auto"].includes(data?.theme)) return;
+      document.documentElement.dataset.theme = data.theme;
+      this.#readTheme();
     });
     this.canvas.addEventListener("webglcontextrestored", () => location.reload());
+  }
+
+  #readTheme() {
+    this.theme = readTheme();
+    this.requestPicture();
   }
 
   #fit() {
@@ -147,6 +155,7 @@ async function start() {
   const kernels = await Kernels.load(decode("poise-kernels"));
   globalThis.page = new Page(kernels, data, decode("poise-numbers"));
   document.body.dataset.ready = "true";
+  if (isEmbedded()) parent.postMessage("poise page is ready", "*");
 }
 
 start().catch((error) => {

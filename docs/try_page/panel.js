@@ -69,7 +69,7 @@ export function sayAngle(radians) {
 export function sayOutcome(answer, reach, limitedNames) {
   if (answer.reached) return limitedNames.length ? `Reached, with ${sayJoints(limitedNames)} at a stop.` : "Reached.";
   if (reach) return REACH_SENTENCES[reach];
-  if (limitedNames.length) return `Not reached: ${sayJoints(limitedNames)} at a stop.`;
+  if (limitedNames.length) return `Not reached: the nearest pose found has ${sayJoints(limitedNames)} at a stop.`;
   return "Not reached: this is the nearest pose that the method found.";
 }
 
@@ -81,7 +81,8 @@ function sayJoints(names) {
 export function showAnswer(answer, scene, limitedNames, clockStep) {
   const reach = scene.findReach(answer.target);
   const outcome = find("outcome");
-  outcome.textContent = sayOutcome(answer, reach, limitedNames);
+  const sentence = sayOutcome(answer, reach, limitedNames);
+  if (outcome.textContent !== sentence) outcome.textContent = sentence; // screen readers read every change
   outcome.dataset.reached = answer.reached;
   find("distance").textContent = sayLength(answer.errors[0]);
   find("angle-row").hidden = answer.errors.length < 2;

@@ -203,10 +203,14 @@ def test_the_ball_on_the_arrow_turns_the_tool(opened):
 def test_keys_move_the_target_and_the_view(opened):
     page = opened()
     page.tab.locator("#view").focus()
-    target, camera = page.get(TARGET), page.get(CAMERA)
-    for key in ("ArrowRight", "ArrowUp", "PageUp"):
+    camera = page.get(CAMERA)
+    for key in (
+        "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowUp", "ArrowDown", "ArrowDown", "PageUp", "PageDown", "PageDown",
+    ):  # fmt: skip
+        before = page.get(TARGET)
         page.tab.keyboard.press(key)
-    assert min(abs(np.subtract(target, page.get(TARGET)))) > 1e-3
+        assert np.linalg.norm(np.subtract(before, page.get(TARGET))) > 0.01
+    assert page.get(CAMERA) == camera
     page.tab.keyboard.press("Shift+ArrowLeft")
     page.tab.keyboard.press("+")
     assert page.get(CAMERA)[0] != camera[0]
@@ -263,7 +267,7 @@ def test_nothing_is_cut_off_at_any_width(opened, width):
         assert outside == []
 
 
-def test_the_wheel_scrolls_a_page_round_it_until_it_is_clicked(chromium, tmp_path):
+def test_a_page_round_it_scrolls_by_the_wheel_and_chooses_the_theme(chromium, tmp_path):
     outer = tmp_path / "outer.html"
     outer.write_text(f'<iframe src="{PAGE.as_uri()}" width=900 height=600></iframe><p style="height: 2000px">below')
     page = Opened(chromium, outer.as_uri())
@@ -280,6 +284,10 @@ def test_the_wheel_scrolls_a_page_round_it_until_it_is_clicked(chromium, tmp_pat
         frame.locator("#view").click(position={"x": 40, "y": 300})
         page.tab.mouse.wheel(0, 200)
         inner.wait_for_function("(distance) => page.camera.distance > distance", arg=distance)
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = inner.evaluate(background)
+        page.get("document.querySelector('iframe').contentWindow.postMessage({theme: 'dark'}, '*')")
+        inner.wait_for_function("(light) => getComputedStyle(document.body).backgroundColor !== light", arg=light)
         assert page.faults == []
     finally:
         page.context.close()
