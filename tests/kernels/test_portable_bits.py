@@ -38,7 +38,7 @@ from native.platforms import PLATFORMS
 from poise.kernels import native
 target = Target("portable", "x86_64-unknown-linux-gnu", "x86-64-v3", 4)
 path = Path({folder!r}) / "v3.abi3.so"
-build.build({{PLATFORMS["linux_x86_64"]._replace(targets=(target,)): path}})
+build.build({{PLATFORMS["linux_x86_64"]._replace(targets=(target,)): path}}, build.OBJECT_FOLDER)
 kernels = native.load_library_file(path).list_kernels("portable")
 print(json.dumps(recorded_calls.compare(Path({calls!r}), kernels)))
 """
