@@ -7,8 +7,10 @@ a microsecond for a tuple of eight, while solving takes two microseconds. Consta
 
     world_targets    (k, W)           W = 3, 4 or 7 numbers: x y z, w x y z
     base_transforms  (1|k, 12)        world transforms of the arm's base, without scale
-    q                (k + t, nq + 4)  starts, then solutions, each followed by ARM_RESULT_ROW numbers. The last t rows
-                                      are for a trace, see arm_lm.py
+    q                (k + t, nq + 4)  starts, then solutions, each followed by ARM_RESULT_ROW numbers: iterations,
+                                      attempts, is met, weighted squared error; with measuring paths in the layout
+                                      iterations, is reached and two errors. The last t rows are for a trace, see
+                                      arm_lm.py
     work             flat             ARM_WORKSPACE_PER_TARGET and two per link, for each target from `first` to
                                       `end`; a single target needs none
 """
@@ -166,18 +168,19 @@ def measure_solution(packed_arm, packed_layout, arm_layout, q, world_target):
 
 @inline
 def solve_targets(lane_kind, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work):
-    """Solve targets first..end. With measuring paths in the layout, there is one target and it is validated first.
+    """Solve targets first..end. With measuring paths in the layout, targets and starts are validated first.
 
-    Returns for the first target: whether it is reached, or a negative status; its iterations; two errors.
+    Returns for the first target: whether it is reached, or a negative status of any; its iterations; two errors.
     """
     arm_layout = read_layout(packed_layout)
     m, nq, target_count, width = arm_layout.link_count, arm_layout.nq, end - first, arm_layout.target_width
-    is_single = arm_layout.path_row_count > 0
+    has_paths = arm_layout.path_row_count > 0
     ranges = packed_arm[arm_layout.ranges_start : arm_layout.ranges_start + 2 * nq]
-    if is_single and not is_valid_target(world_targets[0], width):
-        return INVALID_TARGET, 0, 0.0, 0.0
-    if is_single and not is_in_ranges(q[0, :nq], ranges):
-        return START_OUTSIDE_LIMITS, 0, 0.0, 0.0
+    for k in range(first, end if has_paths else first):
+        if not is_valid_target(world_targets[k], width):
+            return INVALID_TARGET, 0, 0.0, 0.0
+        if not is_in_ranges(q[k, :nq], ranges):
+            return START_OUTSIDE_LIMITS, 0, 0.0, 0.0
     workspace = stack_array(SCALAR, ARM_WORKSPACE_ONE_TARGET) if target_count == 1 else work
     kernel_targets = view_lanes(SCALAR, workspace, 0, target_count, 7)
     x, start_x = (
@@ -222,12 +225,14 @@ def solve_targets(lane_kind, packed_arm, packed_layout, world_targets, base_tran
             counts[k, COUNT_IS_MET],
         )
         solution[nq + 3] = errors[k]
-    if not is_single:
+    if not has_paths:
         return 0, 0, 0.0, 0.0
-    is_reached, first_error, second_error = measure_solution(
-        packed_arm, packed_layout, arm_layout, q[0, :nq], world_targets[0]
-    )
-    return is_reached, int(counts[0, COUNT_ITERATIONS]), first_error, second_error
+    for k in range(first, end):
+        is_reached, first_error, second_error = measure_solution(
+            packed_arm, packed_layout, arm_layout, q[k, :nq], world_targets[k]
+        )
+        q[k, nq + 1], q[k, nq + 2], q[k, nq + 3] = is_reached, first_error, second_error
+    return int(q[first, nq + 1]), int(q[first, nq]), q[first, nq + 2], q[first, nq + 3]
 
 
 @kernel("F1 I1 F2 F2 wF2 i i sF1 -> i i f f")

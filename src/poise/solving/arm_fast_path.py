@@ -1,6 +1,6 @@
-"""Fast path for one target of a serial arm.
+"""Fast path for one target or a few of a serial arm.
 
-One kernel call parses the target, solves and measures the error. Computing all fields of a Result takes longer than
+One kernel call parses the targets, solves and measures the errors. Computing all fields of a Result takes longer than
 solving, so the remaining ones are computed on first access.
 """
 
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import solvers
-from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_SIZE
-from poise.maths.arrays import Floats, Ints
+from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_PER_TARGET, ARM_WORKSPACE_SIZE
+from poise.maths.arrays import Floats, Ints, get_scratch
 from poise.model.skeleton import Kind
 from poise.problem.arm_packing import pack_arm_arrays
 from poise.problem.plan import Plan
@@ -24,6 +24,7 @@ from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.result import Result
 from poise.solving.solve_settings import SolveSettings
 
+MAX_FAST_TARGETS = 64  # targets; for more, lanes measure the errors quicker
 _NO_WORKSPACE = np.empty(0)
 _NO_FIELDS: Mapping[str, Any] = {}
 
@@ -128,3 +129,35 @@ def solve_on_fast_path(
     return Result.from_frozen(
         {"q": q, "reached": output[0] == 1, "lazy_source": (*lazy_fields, targets, output), **extra_fields}, start_time
     )
+
+
+def solve_few_on_fast_path(
+    fast_path: ArmFastPath, problem: Problem, targets: Floats, shape: tuple[int, ...], lazy_fields: tuple[Any, ...],
+    start_time: float,
+    extra_fields: Mapping[str, Any] = _NO_FIELDS,
+) -> Result | None:  # fmt: skip
+    """Solve for a few targets (k, W) from the start of the problem.
+
+    Returns None where the general path must report a problem with a target or the start. The batch axes of the Result
+    are `shape`; for the other parameters see `solve_on_fast_path`.
+    """
+    _, packed_arm, layout, base_transforms, _ = fast_path
+    target_count, nq = len(targets), problem.start.q.shape[-1]
+    buffer = np.empty((target_count, nq + ARM_RESULT_ROW))
+    buffer[:, :nq] = problem.start.q
+    status, *_ = choose_arm_kernel(target_count)(
+        packed_arm,
+        layout,
+        targets,
+        problem.rigid_base_transforms if base_transforms is None else base_transforms,
+        buffer,
+        0,
+        target_count,
+        get_scratch((ARM_WORKSPACE_PER_TARGET + 2 * int(layout[0])) * target_count),
+    )
+    if status < 0:
+        return None
+    q, outcomes = buffer[:, :nq].copy().reshape(*shape, nq), buffer[:, nq:]
+    is_reached = (outcomes[:, 1] > 0.0).reshape(shape)
+    fields = {"q": q, "reached": is_reached, "lazy_source": (*lazy_fields, shape, targets, outcomes), **extra_fields}
+    return Result(fields, start_time)

@@ -20,7 +20,14 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, correct_shear
 from poise.solvers.base.interface import BUILTIN_PREFIX, Answer, Request, check_answer, convert_custom_answer
 from poise.solvers.natural.natural import Natural
-from poise.solving.arm_fast_path import ArmFastPath, build_fast_path, make_kernel_buffer, solve_on_fast_path
+from poise.solving.arm_fast_path import (
+    MAX_FAST_TARGETS,
+    ArmFastPath,
+    build_fast_path,
+    make_kernel_buffer,
+    solve_few_on_fast_path,
+    solve_on_fast_path,
+)
 from poise.solving.batch_result import solve_batch
 from poise.solving.diagnosis import get_restraints
 from poise.solving.result import Result
@@ -64,6 +71,11 @@ class SingleTargetSolve:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SingleTargetSolve, (self.problem, self.solver, self.tolerance, self.settings, self.request)
+
+    @property
+    def has_fast_path(self) -> bool:
+        """Whether the start of this problem has a fast path."""
+        return self._fast_path is not None
 
     def find_fast_path(self, problem: Problem) -> ArmFastPath | None:
         """Find the fast path for a start, or None."""
@@ -143,6 +155,47 @@ class SingleTargetSolve:
             "trace": None,
             "solutions_q": None,
         }
+
+    def build_lazy_batch_fields(
+        self,
+        problem: Problem,
+        clamped_joints: tuple[str, ...],
+        shape: tuple[int, ...],
+        targets: Floats,
+        outcomes: Floats,
+    ) -> dict[str, Any]:
+        """Build the remaining fields of a Result for a few targets.
+
+        `outcomes` (k, 4) are iterations, reached and two errors.
+        """
+        iterations = outcomes[:, 0].astype(np.int64).reshape(shape)
+        measure_count = len(problem.measures)
+        return self._build_common_fields(problem, clamped_joints, targets) | {
+            "errors": outcomes[:, 2 : 2 + measure_count].reshape(*shape, measure_count),
+            "iterations": iterations,
+            "joint_updates": iterations * len(problem.joints),
+            "trace": None,
+            "solutions_q": None,
+        }
+
+    def solve_few(
+        self,
+        problem: Problem,
+        targets: Floats,
+        shape: tuple[int, ...],
+        start_time: float,
+        goals: tuple[Goal, ...] | None = None,
+    ) -> Result | None:
+        """Solve for a few targets (k, W) by the fast path, if there is one.
+
+        The start is legal. Returns None where the general path is needed.
+        """
+        fast_path = self.find_fast_path(problem)
+        if fast_path is None or not 0 < len(targets) <= MAX_FAST_TARGETS:
+            return None
+        lazy_fields = self.build_lazy_batch_fields, problem, ()
+        extra_fields = {} if goals is None else {"goals": goals}
+        return solve_few_on_fast_path(fast_path, problem, targets, shape, lazy_fields, start_time, extra_fields)
 
     def _build_common_fields(
         self, problem: Problem, clamped_joints: tuple[str, ...], targets: Floats

@@ -31,7 +31,7 @@ from poise.solvers.base.interface import Prefer, Request, is_builtin
 from poise.solvers.natural.auto import chosen, whole
 from poise.solvers.natural.natural import Natural
 from poise.solving import arguments
-from poise.solving.arm_fast_path import make_kernel_buffer, solve_on_fast_path
+from poise.solving.arm_fast_path import MAX_FAST_TARGETS, make_kernel_buffer, solve_on_fast_path
 from poise.solving.batch_result import solve_batch
 from poise.solving.diagnosis import can_start, clamp_start
 from poise.solving.optional_goals import check_priority_request
@@ -129,6 +129,10 @@ class Prepared:
                     (self._buffer.copy(), self._lazy_fields) if start is None else self._pack_start(start)
                 )
                 result = solve_on_fast_path(fast_path, self.problem, row, buffer, lazy_fields, start_time)
+                if result is not None:
+                    return result
+            elif target.shape[1:] == self._target_shape and start is None and not self.moved_inside:
+                result = self.single.solve_few(self.problem, target.copy(), target.shape[:1], start_time)
                 if result is not None:
                     return result
         problem, clamped_joints = (self.problem, self.moved_inside) if start is None else self._move_start(start)
@@ -348,6 +352,10 @@ def solve(
         result = _solve_single(start, checked_goals, options, start_time)
         if result is not None:
             return result
+    if is_silent and 0 < math.prod(shape) <= MAX_FAST_TARGETS and not start.shape:
+        result = _solve_few(start, checked_goals, shape, options, start_time)
+        if result is not None:
+            return result
     if is_silent:
         return _solve_general(start, checked_goals, shape, options, start_time)
     with report_progress(progress, "solving", math.prod(shape), old_form="increment", shows_rate=True) as advance:
@@ -366,10 +374,17 @@ class _SolveOptions(NamedTuple):
     natural: bool | None
 
 
-def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, start_time: float) -> Result | None:
-    """Solve one target with a cached packing of its goal kinds. Returns None where the general path is needed.
+class _CachedSolve(NamedTuple):
+    """Cached solve for kinds of goals, and the problem of a start and these goals."""
 
-    The packing is cached by the name or value of the solver, which is enough only for solvers of Poise.
+    single: SingleTargetSolve
+    problem: Problem
+
+
+def _find_cached_solve(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions) -> _CachedSolve | None:
+    """Find or build the cached solve for kinds of goals. Returns None where the general path is needed.
+
+    It is cached by the name or value of the solver, which is enough only for solvers of Poise.
     """
     if start.translations is not None or start.scales is not None:
         return None
@@ -388,6 +403,26 @@ def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, 
             if single.can_change_start
             else Problem(start, goals, options.free_root, goal_key)
         )
+    return _CachedSolve(single, problem)
+
+
+def _solve_few(
+    start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, start_time: float
+) -> Result | None:
+    """Solve a few targets of an arm from one start. Returns None where the general path is needed."""
+    cached = _find_cached_solve(start, goals, options) if len(goals) == 1 and goals[0].width else None
+    if cached is None or not cached.single.has_fast_path:
+        return None
+    targets = cached.problem.build_target_rows([goals[0].rows()], shape)
+    return cached.single.solve_few(cached.problem, targets, shape, start_time, goals)
+
+
+def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, start_time: float) -> Result | None:
+    """Solve one target. Returns None where the general path is needed."""
+    cached = _find_cached_solve(start, goals, options)
+    if cached is None:
+        return None
+    single, problem = cached
     if len(goals) == 1 and goals[0].width:
         targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for writable arrays
     else:
