@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import re
@@ -162,6 +163,15 @@ class TestBackend:
         edit(copy / "poise" / "kernels" / "arm_targets.py", "is_reached, first_error", "is_met, first_error")
         done = run_python(SOLVE_ARM, PYTHONPATH=str(copy), POISE_KERNELS="native")
         assert "no code for arm_targets.solve_targets" in done.stderr
+
+    def test_a_package_without_sources_solves(self, tmp_path):
+        """As in a program that is distributed without Python files."""
+        copy = copy_package(tmp_path)
+        assert compileall.compile_dir(copy, quiet=1, legacy=True)
+        for path in copy.rglob("*.py"):
+            path.unlink()
+        done = run_python(SOLVE_ARM, PYTHONPATH=str(copy))
+        assert (done.stdout, done.stderr) == ("True False ['native']\n", "")
 
     def test_read_only_package_and_home_change_nothing(self, tmp_path):
         copy = copy_package(tmp_path)
