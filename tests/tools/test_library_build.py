@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +62,18 @@ def test_a_fresh_build_has_the_bytes_of_the_library(tmp_path):
     assert done.returncode == 0, done.stderr
     if built.read_bytes() != LIBRARY.read_bytes():
         pytest.fail(f"the library of kernels differs from a fresh build {find_difference(built)}: run scripts/kernels")
+
+
+@pytest.mark.long
+def test_a_fresh_build_has_the_bytes_of_the_page(tmp_path):
+    """Tests of the WebAssembly in docs/try.html are tests of a build from the sources, too."""
+    page, built = (ROOT / "docs" / "try.html").read_text(encoding="utf-8"), tmp_path / "kernels.wasm"
+    scenes, kernels = (
+        re.search(rf'id="poise-{name}">(.*?)</script>', page, re.DOTALL)[1] for name in ("scenes", "kernels")
+    )
+    done = run_build(TOOLS, "--fresh", "--wasm", built, *json.loads(scenes)["stamps"])
+    assert done.returncode == 0, done.stderr
+    assert built.read_bytes() == base64.b64decode(kernels), "run: python docs/try_page/_build.py --compile"
 
 
 def find_difference(built: Path) -> str:

@@ -116,7 +116,7 @@ def _list_tool_stamps(platform: Platform) -> list[str]:
     return [f"{name}={stamp}" for name, stamp in (stamps_of_texts | stamps_of_packages).items()]
 
 
-def build(paths: Mapping[Platform, Path], object_folder: Path) -> None:
+def build(paths: Mapping[Platform, Path], object_folder: Path = OBJECT_FOLDER) -> None:
     """Build the libraries of platforms. One takes two processor minutes, each other one half of that."""
     began = time.perf_counter()
     entries, kernel_stamps = import_kernels(), stamps.compute_kernel_stamps()
@@ -154,7 +154,7 @@ def build(paths: Mapping[Platform, Path], object_folder: Path) -> None:
     print(f"{time.perf_counter() - began:.0f} s")
 
 
-def build_web_assembly(path: Path, names: Sequence[str], object_folder: Path) -> None:
+def build_web_assembly(path: Path, names: Sequence[str], object_folder: Path = OBJECT_FOLDER) -> None:
     """Build a module of WebAssembly of kernels, or of all that have four lanes at most."""
     kernel_stamps = stamps.compute_kernel_stamps()
     (target,) = WEB_ASSEMBLY.targets

@@ -33,7 +33,7 @@ def main() -> int:
     folder = parser.parse_args().folder.absolute()
     with tempfile.TemporaryDirectory() as name:
         libraries = {platform: Path(name, build.get_file_name(platform)) for platform in PLATFORMS.values()}
-        build.build(libraries, build.OBJECT_FOLDER)
+        build.build(libraries)
         for platform, library in libraries.items():
             wheel = build_wheel(folder, make_wheel_platform(platform.zig_target), library)
             test = _TESTS.get(platform.name, "linked, not run")
