@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from poise.io.robot_motion import save_motion as save_motion
     from poise.io.samples import sample as sample
     from poise.model.anatomy.roles import Roles as Roles
-    from poise.model.clip import Channel as Channel
+    from poise.model.channels import Channel as Channel
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
     from poise.model.joints import Loop as Loop
@@ -123,7 +123,7 @@ _MODULE_BY_NAME = {
     "BatchResult": "solving.result",
     "BodyMass": "model.mass",
     "CCD": "solvers.ccd",
-    "Channel": "model.clip",
+    "Channel": "model.channels",
     "Clip": "model.clip",
     "Comparison": "comparison.compare",
     "Converted": "conversion.convert",
@@ -226,7 +226,7 @@ _PUBLIC_MODULES = {
 # a warning, and are neither in `__all__` nor in `dir(poise)`.
 _OLD_NAMES = {
     "Humanoid": ("Roles", "model.anatomy.roles", "Roles"),
-    "Track": ("Channel", "model.clip", "Channel"),
+    "Track": ("Channel", "model.channels", "Channel"),
     "humanoid": ("find_roles, or rig.roles", "model.rig_roles", "find_roles"),
     "read_contacts": ("load_contacts", "ground.contact.contact_files", "load_contacts"),
     "read_values": ("load_values", "io.joint_value_reader", "load_values"),

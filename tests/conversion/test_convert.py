@@ -13,7 +13,8 @@ from poise.conversion.rig_edits import UnitChange, change_units, compute_axis_ro
 from poise.errors import InputError, PoiseWarning, UnknownNameError, UnsupportedError
 from poise.io import samples
 from poise.maths import rotations
-from poise.model.clip import Channel, Clip, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig

@@ -12,7 +12,8 @@ from poise.conversion.rig_edits import keep_one_root
 from poise.errors import InputError, UnsupportedError
 from poise.io import samples
 from poise.maths import rotations
-from poise.model.clip import Channel, Clip, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import Clip, KeyedClip
 from poise.model.joints import Coupling
 from poise.model.pose import Pose
 from poise.model.rig import Rig

@@ -8,7 +8,8 @@ import pytest
 import poise
 from poise.errors import UnsupportedError
 from poise.io.formats import bvh, gltf
-from poise.model.clip import Channel, Clip, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import Clip, KeyedClip
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from tests.io.gltf_samples import content, saved_arm

@@ -12,7 +12,8 @@ import pytest
 from poise.errors import UnsupportedError
 from poise.io.formats import gltf
 from poise.maths import rotations
-from poise.model.clip import Channel, Clip, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton

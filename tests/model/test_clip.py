@@ -6,7 +6,7 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation, Slerp
 
 import poise
-from poise.model.clip import bracket_times
+from poise.model.channels import bracket_times
 from tests.strategies import rng_of, unit_quaternions
 
 

@@ -11,7 +11,8 @@ from poise.errors import InputError, UnsupportedError, join_names, quote_value
 from poise.formatting import format_count
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Channel, Clip, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import Clip, KeyedClip
 from poise.model.joints import Coupling, Motor, select_loops
 from poise.model.limits import Limit, Range
 from poise.model.pose import Pose

@@ -13,7 +13,8 @@ from poise.io.subprocess_reader import SubprocessReply, build_malformed_error
 from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, freeze_array
-from poise.model.clip import Channel, Clip, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import Clip, KeyedClip
 from poise.model.joints import make_unique_names
 from poise.model.limits import EulerBox, Limit, Range, unit_axis
 from poise.model.pose import Pose

@@ -15,7 +15,8 @@ from poise.io.subprocess_reader import SubprocessReply
 from poise.io.text_parsing import MAX_NUMBER, quote_excerpt
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, freeze_array
-from poise.model.clip import Channel, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import KeyedClip
 from poise.model.joints import Hold, Loop, LoopFrame, make_unique_names
 from poise.model.limits import EulerBox, Limit, Range
 from poise.model.rig import Skin

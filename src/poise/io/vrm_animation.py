@@ -21,7 +21,8 @@ from poise.io.gltf.writer import add_clip, encode_gltf, is_empty_clip
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, find_body_frame
-from poise.model.clip import Channel, Clip, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import Clip, KeyedClip
 from poise.model.pose import Pose, compute_local_transforms, compute_rest_local_transforms
 from poise.model.rig import Rig, Saveable
 from poise.model.rig_roles import find_roles

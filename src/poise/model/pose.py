@@ -117,6 +117,8 @@ def _describe_difference(expected: Skeleton, actual: Skeleton) -> str:
 
 # relative difference of lengths that counts as rounding
 _SIMILARITY_TOLERANCE = 1e-12
+# rotations blended at once: their intermediate arrays stay in a processor's cache
+_MAX_BLOCK_ROTATIONS = 8192
 
 
 class _SinglePoseError(InputError, TypeError):
@@ -537,10 +539,17 @@ def _broadcast_to_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) ->
 
 def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:
     """Blend configurations (..., nq). Numbers are interpolated linearly, rotations by slerp."""
-    q = a + weight[..., None] * (b - a)
-    for start in skeleton.quaternion_columns[:, 0].tolist():
-        quaternion_slice = slice(start, start + 4)
-        q[..., quaternion_slice] = rotations.slerp(a[..., quaternion_slice], b[..., quaternion_slice], weight)
+    q = np.ascontiguousarray(a + weight[..., None] * (b - a))
+    columns = skeleton.quaternion_columns.T
+    if not columns.size:
+        return q
+    rows, weights = q.reshape(-1, q.shape[-1]), np.broadcast_to(weight, q.shape[:-1]).reshape(-1, 1)
+    a, b = (np.broadcast_to(ends, q.shape).reshape(rows.shape) for ends in (a, b))
+    block_length = max(_MAX_BLOCK_ROTATIONS // columns.shape[1], 1)
+    for start in range(0, len(rows), block_length):
+        block = slice(start, start + block_length)
+        first, second = (np.moveaxis(ends[block][:, columns], 1, 0) for ends in (a, b))
+        rows[block, columns.T] = np.moveaxis(rotations.slerp_components(first, second, weights[block]), 0, -1)
     return q
 
 

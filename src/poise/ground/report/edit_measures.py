@@ -17,7 +17,8 @@ from poise.ground.figure.steps import spans
 from poise.ground.legs.write_back import hangs_in
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip, bracket_times
+from poise.model.channels import bracket_times
+from poise.model.clip import Clip
 
 CUTOFF = 12.0  # [Hz]
 _END = 1.0 / CUTOFF  # [s] so near to an end the filter sees beyond it

@@ -32,7 +32,8 @@ from poise.io.gltf.skeleton_reader import NodeTree, build_skeleton, compute_join
 from poise.io.gltf.source_document import GltfDocument
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Channel, Clip, KeyedClip
+from poise.model.channels import Channel
+from poise.model.clip import Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.numpy_kinematics import compose_world_transforms
 from poise.model.pose import Pose

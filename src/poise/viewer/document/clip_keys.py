@@ -15,7 +15,8 @@ import numpy as np
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import smoothstep
-from poise.model.clip import Clip, KeyedClip, bracket_times
+from poise.model.channels import bracket_times
+from poise.model.clip import Clip, KeyedClip
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
