@@ -192,6 +192,11 @@ class TestOneTarget:
         batch = Place("tip", point[None], matrix[None]).rows()
         for one in (matrix, np.asfortranarray(matrix), matrix.tolist()):
             np.testing.assert_array_equal(Place("tip", point, one).rows(), batch[0])
+        transform = rigid(point, unit_quaternions(rng))
+        batch = Place.from_matrix("tip", transform[None]).rows()
+        for one in (transform, transform[:3], np.asfortranarray(transform), transform.tolist()):
+            np.testing.assert_array_equal(Place.from_matrix("tip", one).rows(), batch[0])
+            np.testing.assert_array_equal(Place("tip", point, matrix).with_target(one).rows(), batch[0])
 
     def test_integers_are_numbers(self):
         assert Place("tip", [1, -2, 3], (1, 0, 0, 0)).rows().tolist() == [1.0, -2.0, 3.0, 1.0, 0.0, 0.0, 0.0]

@@ -14,6 +14,7 @@ from poise.errors import InputError, quote_value
 from poise.maths.arrays import Floats, abbreviate, check_finite, check_real
 from poise.problem.target_parsing import MAX_COORDINATE, points
 from poise.runtime.immutable_values import FrozenValue
+from poise.runtime.result_cache import copy_own_fields
 
 _PAIR_SIZE = 2
 _JOINT_FIELDS = {"joint", "root", "tip"}
@@ -240,6 +241,6 @@ class PointTarget(GoalValue, FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other points."""
-        new_goal = self._copy_fields()
+        new_goal = copy_own_fields(self)
         new_goal._store_target(value)  # noqa: SLF001  (of the same class)
         return new_goal

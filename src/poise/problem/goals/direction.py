@@ -17,6 +17,7 @@ from poise.model.pose import Pose
 from poise.problem.goal_interface import GoalValue, checked_weight, set_fields
 from poise.problem.target_parsing import directions
 from poise.runtime.immutable_values import FrozenValue
+from poise.runtime.result_cache import copy_own_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +136,7 @@ class Direction(GoalValue, FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other directions."""
-        new_goal = self._copy_fields()
+        new_goal = copy_own_fields(self)
         rows = new_goal.parse(value)
         freeze_array(rows)
         set_fields(new_goal, direction=rows)

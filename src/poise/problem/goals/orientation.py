@@ -12,6 +12,7 @@ from poise.maths.arrays import Floats, freeze_array
 from poise.problem.goal_interface import GoalValue, checked_weight, set_fields
 from poise.problem.target_parsing import parse_quaternions
 from poise.runtime.immutable_values import FrozenValue
+from poise.runtime.result_cache import copy_own_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,7 @@ class Orientation(GoalValue, FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other rotations."""
-        new_goal = self._copy_fields()
+        new_goal = copy_own_fields(self)
         rows = new_goal.parse(value)
         freeze_array(rows)
         set_fields(new_goal, rotation=rows)

@@ -17,6 +17,7 @@ from poise.maths.rotations import split_transforms
 from poise.problem import goal_interface
 from poise.problem.target_parsing import parse_transform_row, parse_transforms
 from poise.runtime.immutable_values import FrozenValue
+from poise.runtime.result_cache import copy_own_fields
 
 _PAIR_SIZE = 2
 
@@ -95,12 +96,8 @@ class Place(goal_interface.GoalValue, FrozenValue):
     def _store_rows(self, rows: Floats) -> None:
         """Store checked rows (..., 7), read-only."""
         rows.setflags(write=False)
-        fields = self.__dict__  # the value is frozen
-        if rows.ndim == 1:
-            fields["position"], fields["rotation"] = rows[:3], rows[3:]
-        else:
-            fields["position"], fields["rotation"] = rows[..., :3], rows[..., 3:]
-        fields["_rows"] = rows  # sets the cached property
+        position, rotation = (rows[:3], rows[3:]) if rows.ndim == 1 else (rows[..., :3], rows[..., 3:])
+        goal_interface.set_fields(self, position=position, rotation=rotation, _rows=rows)  # and the cached property
 
     @classmethod
     def from_matrix(
@@ -130,10 +127,11 @@ class Place(goal_interface.GoalValue, FrozenValue):
         InputError
             The last row of a 4 x 4 matrix is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
-        position_and_rotation = split_transforms(matrices, f"the target of {quote_value(joint)}")
+        row = parse_transform_row(matrices)
+        parts = (row[:3], row[3:]) if row is not None else None
         return cls(
             joint,
-            *position_and_rotation,
+            *(parts or split_transforms(matrices, f"the target of {quote_value(joint)}")),
             root=root,
             weight=weight,
             offset=offset,
@@ -171,7 +169,7 @@ class Place(goal_interface.GoalValue, FrozenValue):
 
     def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
         """Return this goal with other transforms, see `parse`."""
-        new_goal = self._copy_fields()
+        new_goal = copy_own_fields(self)
         new_goal._store_rows(self.parse(value))  # noqa: SLF001  (of the same class)
         return new_goal
 
