@@ -226,3 +226,32 @@ def test_quaternions_in_q_are_made_unit_and_unit_ones_are_left_alone():
     np.testing.assert_allclose(poise.Pose(s, stretched).q, q, atol=1e-15)
     with pytest.raises(poise.InputError, match="'b' in q has zero length"):
         poise.Pose(s, np.concatenate([q[:7], np.zeros(4)]))
+
+
+@given(seeds)
+def test_one_pose_is_made_unit_with_the_bits_of_a_batch(seed):
+    """A kernel checks one pose where it is loaded, NumPy a batch."""
+    rng = rng_of(seed)
+    s = random_skeleton(rng)
+    poise.Pose(s, s.rest_q).world  # noqa: B018  (loads the kernels)
+    q = random_q(rng, s, 4)
+    lengths = [1.0, 1 + 3e-13, 1 + 2e-12, 3.0, 1e-160, 1e160]
+    for columns in s.quaternion_columns:
+        q[:, columns] *= rng.choice(lengths, size=(4, 1))
+    batch = poise.Pose(s, q).q
+    for one, expected in zip(q, batch, strict=True):
+        np.testing.assert_array_equal(poise.Pose(s, one).q, expected)
+        np.testing.assert_array_equal(poise.Pose(s, np.repeat(one, 2)[::2]).q, expected)
+
+
+def test_what_is_in_q_is_checked_whatever_its_columns():
+    s = straight_chain(3, kind=4)
+    q = s.rest_q.copy()
+    for i in range(s.nq):
+        for bad in (np.nan, np.inf):
+            with pytest.raises(poise.InputError, match="must be finite"):
+                poise.Pose(s, np.where(np.arange(s.nq) == i, bad, q))
+    q[s.quaternion_columns[1]] = 0.0
+    for each in (q, q[None], q.tolist()):
+        with pytest.raises(poise.InputError, match=f"the rotation of {s.names[1]!r} in q has zero length"):
+            poise.Pose(s, each)

@@ -135,6 +135,12 @@ def _load_native_kernels() -> dict[str, Kernel]:
     return {name: each for name, each in native_kernels.items() if built_stamps[name] == present_stamps.get(name)}
 
 
+def find_native_kernel(name: str) -> Kernel | None:
+    """Find a kernel of the library. None where its module is not imported yet, or its code is not from the library."""
+    entry = ENTRIES.get(name)
+    return entry.call if entry is not None and entry.backend is Backend.NATIVE else None
+
+
 def has_code_of_all() -> bool:
     """Return whether the library has the code of all kernels."""
     library = native.load_library()

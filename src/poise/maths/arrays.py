@@ -43,11 +43,25 @@ def check_finite(
     InputError
         For anything else.
     """
+    array: Any = values if type(values) is np.ndarray else None
+    if array is None or array.dtype is not _FLOAT_DTYPE:
+        array = _convert_to_float(values, label, accepts_bools=accepts_bools)
+    if last_axis_length is not None and (array.ndim == 0 or array.shape[-1] != last_axis_length):
+        message = f"{label} must end with an axis of {last_axis_length} numbers; its shape is {array.shape}"
+        raise InputError(message)
+    if np.count_nonzero(np.isfinite(array)) != array.size:  # .all() takes twice as long for a few numbers
+        message = f"{label} must be finite; it holds {array[~np.isfinite(array)].flat[0]}"
+        raise InputError(message)
+    return array
+
+
+def _convert_to_float(values: ArrayLike, label: str, *, accepts_bools: bool) -> Floats:
+    """Convert numbers of any type to float64. InputError for other values."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in ("iufb" if accepts_bools else "iuf") or isinstance(values, np.ma.MaskedArray):
             _check_numbers(values, array, label)
-        array = array.astype(np.float64, copy=False)
+        return array.astype(np.float64, copy=False)
     except InputError:
         raise
     except OverflowError as error:
@@ -56,13 +70,6 @@ def check_finite(
     except (TypeError, ValueError) as error:
         message = f"{label} must be numbers, not {abbreviate(values)}"
         raise InputError(message) from error
-    if last_axis_length is not None and (array.ndim == 0 or array.shape[-1] != last_axis_length):
-        message = f"{label} must end with an axis of {last_axis_length} numbers; its shape is {array.shape}"
-        raise InputError(message)
-    if not np.isfinite(array).all():
-        message = f"{label} must be finite; it holds {array[~np.isfinite(array)].flat[0]}"
-        raise InputError(message)
-    return array
 
 
 def copy_numbers_or_nan(values: ArrayLike, label: str) -> Floats:

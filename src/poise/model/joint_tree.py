@@ -51,6 +51,14 @@ class JointTree:
         return columns
 
     @cached_property
+    def quaternion_span(self) -> tuple[int, int] | None:
+        """First and end column of the quaternions in q. None where there are none, or other columns between them."""
+        columns = self.quaternion_columns
+        if not len(columns) or int(columns[-1, -1]) - int(columns[0, 0]) + 1 != columns.size:
+            return None
+        return int(columns[0, 0]), int(columns[-1, -1]) + 1
+
+    @cached_property
     def coupling_rows(self) -> Floats:
         """(n, 2) ratio and offset of each joint's value. They are 1 and 0 without a coupling."""
         rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in self.couplings]).reshape(-1, 2)

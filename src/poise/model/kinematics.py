@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from poise import kernels
 from poise.errors import UnsupportedError
 from poise.kernels import layout
+from poise.kernels.entries import find_native_kernel
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.maths.vectors import cross
@@ -149,6 +151,114 @@ def compute_world_maps(
     return compute_table_maps(table, map_count, q, packed_offsets).reshape(len(q), map_count, 3, 4)
 
 
+class PoseTable(NamedTuple):
+    """Arguments of the kernels for one pose without local offsets.
+
+    They are of all rows or of one path.
+
+    call            the kernel
+    constants       tables of the kernel, in its order
+    q_columns       columns of q used by the table
+    scales          (1, r) 1 / scale above each row; of Jacobians only
+    workspace_size  numbers of scratch memory
+    number_count    numbers of the result
+    shape           shape of the result
+    copies_q        whether q must be writable: Numba would compile again for a read-only array
+    """
+
+    call: Callable[..., None]
+    constants: tuple[Floats, ...]
+    q_columns: Ints
+    scales: Floats
+    workspace_size: int
+    number_count: int
+    shape: tuple[int, ...]
+    copies_q: bool
+
+
+def compute_pose_maps(skeleton: Skeleton, row: int | None, q: Floats) -> Floats:
+    """Compute world transforms of one pose q (nq,).
+
+    They are (n, 3, 4), or (1, 3, 4) of one joint. They have the bits of `compute_world_maps`, in half its time.
+    """
+    if numpy_kinematics.KernelState.is_pending and numpy_kinematics.can_skip_kernels(1):
+        return compute_world_maps(skeleton, row, q[None].copy())[0]
+    call, (constants,), q_columns, _, workspace_size, number_count, shape, copies_q = get_or_compute(
+        skeleton, "pose tables", row, lambda: _build_maps_table(skeleton, row)
+    )
+    maps = np.empty((1, number_count))
+    q_row = (q.copy() if copies_q else q).reshape(1, -1)
+    call(constants, q_row, q_columns, _NO_OFFSET_ROWS, get_scratch(workspace_size), maps)
+    return maps.reshape(shape)
+
+
+def _build_maps_table(skeleton: Skeleton, row: int | None) -> PoseTable:
+    """Build the arguments of `compute_pose_maps`."""
+    kernels.unit_rows  # noqa: B018  (loaded here: the next poses are then checked by it, see normalise_rotations)
+    table = _get_table(skeleton, row, NO_OFFSETS)
+    count = len(table.joint_rows) if row is None else 1
+    return PoseTable(
+        _choose_maps_kernel(),
+        (table.constants,),
+        table.q_columns,
+        _NO_OFFSET_ROWS,
+        table.workspace_size,
+        12 * count,
+        (count, 3, 4),
+        find_native_kernel("kinematics.compute_world_maps4") is None,
+    )
+
+
+def compute_pose_jacobian(skeleton: Skeleton, row: int, q: Floats, points: Floats) -> Floats:
+    """Compute the Jacobian (6, nv) of one pose.
+
+    q is (nq,); the point (1, 3) is in the frame of the joint.
+    """
+    table = get_or_compute(skeleton, "Jacobian tables", row, lambda: _build_jacobian_table(skeleton, row))
+    if table is None:
+        return compute_jacobians(skeleton, row, q[None].copy(), NO_OFFSETS, points)[0]
+    call, constants, q_columns, scales, workspace_size, number_count, shape, copies_q = table
+    jacobian = np.empty((1, number_count))
+    q_row = (q.copy() if copies_q else q).reshape(1, -1)
+    call(*constants, q_row, q_columns, _NO_OFFSET_ROWS, scales, points, get_scratch(workspace_size), jacobian)
+    return jacobian.reshape(shape)
+
+
+def _build_jacobian_table(skeleton: Skeleton, row: int) -> PoseTable | None:
+    """Build the arguments of `compute_pose_jacobian`. Returns None where a rotation of the path is sheared."""
+    table, (inverse_scales, is_sheared) = (
+        _get_table(skeleton, row, NO_OFFSETS),
+        _get_inverse_scales(skeleton, row, NO_OFFSETS),
+    )
+    if is_sheared.any():
+        return None
+    return PoseTable(
+        _choose_jacobian_kernel(),
+        (table.constants, table.dof_rows),
+        table.q_columns,
+        inverse_scales,
+        _compute_jacobian_size(table, skeleton.nv),
+        6 * skeleton.nv,
+        (6, skeleton.nv),
+        find_native_kernel("kinematics.compute_jacobians4") is None,
+    )
+
+
+def _choose_maps_kernel() -> Callable[..., None]:
+    is_wide = find_simd_width() == _WIDE_LANE_COUNT
+    return kernels.kinematics.compute_world_maps8 if is_wide else kernels.kinematics.compute_world_maps4
+
+
+def _choose_jacobian_kernel() -> Callable[..., None]:
+    is_wide = find_simd_width() == _WIDE_LANE_COUNT
+    return kernels.kinematics.compute_jacobians8 if is_wide else kernels.kinematics.compute_jacobians4
+
+
+def _compute_jacobian_size(table: KinematicsTable, nv: int) -> int:
+    """Compute the scratch memory of the Jacobian of a path, in numbers."""
+    return (len(table.q_columns) + 12 + 6 * nv + 31 * len(table.joint_rows) + 3) * find_simd_width()
+
+
 def compute_table_maps(table: KinematicsTable, map_count: int, q: Floats, packed_offsets: Floats) -> Floats:
     """Compute world transforms (k, 12 count) of a table's last rows.
 
@@ -159,12 +269,7 @@ def compute_table_maps(table: KinematicsTable, map_count: int, q: Floats, packed
     if numpy_kinematics.KernelState.is_pending and numpy_kinematics.can_skip_kernels(len(q)):
         numpy_kinematics.compute_world_maps(table.constants, q, table.q_columns, packed_offsets, maps)
         return maps
-    kernel = (
-        kernels.kinematics.compute_world_maps8
-        if find_simd_width() == _WIDE_LANE_COUNT
-        else kernels.kinematics.compute_world_maps4
-    )
-    kernel(table.constants, q, table.q_columns, packed_offsets, workspace, maps)
+    _choose_maps_kernel()(table.constants, q, table.q_columns, packed_offsets, workspace, maps)
     return maps
 
 
@@ -193,20 +298,14 @@ def compute_jacobians(
     Without `needs_angular` the lower halves may be wrong under non-uniform scale; the upper halves are always right.
     """
     table, nv = _get_table(skeleton, row, local_offsets), skeleton.nv
-    row_count, column_count = len(table.joint_rows), len(table.q_columns)
+    row_count = len(table.joint_rows)
     inverse_scales, is_sheared = (
         _get_inverse_scales(skeleton, row, local_offsets) if needs_angular else (np.ones((1, row_count)), _NOT_SHEARED)
     )
     flat_jacobians = np.empty((len(q), 6 * nv))
-    lane_count = find_simd_width()
-    workspace = get_scratch((column_count + 12 + 6 * nv + 31 * row_count + 3) * lane_count)
-    kernel = (
-        kernels.kinematics.compute_jacobians8
-        if lane_count == _WIDE_LANE_COUNT
-        else kernels.kinematics.compute_jacobians4
-    )
+    workspace = get_scratch(_compute_jacobian_size(table, nv))
     packed_offsets = pack_local_offsets(table, local_offsets)
-    kernel(
+    _choose_jacobian_kernel()(
         table.constants,
         table.dof_rows,
         q,

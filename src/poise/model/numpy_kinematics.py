@@ -18,6 +18,7 @@ import numpy as np
 from poise import kernels
 from poise.errors import InputError
 from poise.kernels import layout, thresholds
+from poise.kernels.entries import find_native_kernel
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.model.joint_tree import JointTree, find_rotation_starts
@@ -223,21 +224,25 @@ def compute_world_transforms(tree: JointTree, q: Floats, translations: Floats | 
 
 
 def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
-    """Normalize the quaternions in q (..., nq). Those of unit length to rounding stay bit for bit."""
-    quaternion_columns = tree.quaternion_columns
-    first = int(quaternion_columns[0, 0]) if len(quaternion_columns) else 0
-    if (
-        len(quaternion_columns) and quaternion_columns[-1, -1] - first + 1 == quaternion_columns.size
-    ):  # contiguous, as in most rigs
-        quaternions = q[..., first : first + quaternion_columns.size].reshape(*q.shape[:-1], *quaternion_columns.shape)
+    """Normalize the quaternions in q (..., nq), in place. Those of unit length to rounding stay bit for bit."""
+    columns, span = tree.quaternion_columns, tree.quaternion_span
+    if not len(columns):
+        return q
+    if span is None:
+        quaternions = q[..., columns]
+    elif q.ndim == 1 and q.flags.c_contiguous:  # one pose of most rigs
+        quaternions = q[span[0] : span[1]].reshape(columns.shape)  # a view
+        unit_rows = find_native_kernel("unit_rows.scale_rows_to_unit")
+        if unit_rows is not None and unit_rows(quaternions) < 0:
+            return q
     else:
-        quaternions = q[..., quaternion_columns]
+        quaternions = q[..., span[0] : span[1]].reshape(*q.shape[:-1], *columns.shape)
     is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > thresholds.UNIT_SLACK
-    if is_scaled.any():
+    if np.count_nonzero(is_scaled):
         if (quaternions == 0.0).all(axis=-1).any():
             ball_index = int(np.argwhere((quaternions == 0.0).all(axis=-1))[0, -1])
             joint = tree.names[np.flatnonzero(tree.kinds >= Kind.BALL)[ball_index]]
             message = f"the rotation of {joint!r} in q has zero length; the identity is (1, 0, 0, 0)"
             raise InputError(message)
-        q[..., quaternion_columns] = np.where(is_scaled[..., None], rotations.normalise(quaternions), quaternions)
+        q[..., columns] = np.where(is_scaled[..., None], rotations.normalise(quaternions), quaternions)
     return q

@@ -19,13 +19,14 @@ from poise.calls.old_names import make_alias
 from poise.errors import InputError
 from poise.formatting import format_fields
 from poise.maths import euler, rotations
-from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, check_finite, freeze_array, prepare_for_kernel
+from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, check_finite, prepare_for_kernel
 from poise.model import kinematics, numpy_kinematics
 from poise.model.joint_tree import compute_root_motion, compute_root_translation, insert_root_q, remove_root_q
 from poise.model.joints import Kind
 from poise.model.numpy_kinematics import LocalTransforms, normalise_rotations
 from poise.model.skeleton import Skeleton
 from poise.runtime.immutable_values import FrozenValue
+from poise.runtime.result_cache import quick_property
 
 # --- Compatibility of poses and skeletons ----------------------------------------------------------------------------
 
@@ -115,6 +116,9 @@ def _describe_difference(expected: Skeleton, actual: Skeleton) -> str:
 # --- Poses -----------------------------------------------------------------------------------------------------------
 
 
+_new_object, _set_attribute = object.__new__, object.__setattr__  # poses are frozen and written through these
+_ORIGIN = (0.0, 0.0, 0.0)
+_ORIGIN_ROW = np.zeros((1, 3))
 # relative difference of lengths that counts as rounding
 _SIMILARITY_TOLERANCE = 1e-12
 # rotations blended at once: their intermediate arrays stay in a processor's cache
@@ -157,7 +161,8 @@ class Transforms(FrozenValue):
             object.__setattr__(self, "affine", affine)
 
     def __getitem__(self, joint: str) -> Transforms:
-        return Transforms(self.skeleton, self.affine[..., self.skeleton.index(joint), :, :])
+        row, affine = self.skeleton.index(joint), self.affine
+        return _make_transforms(self.skeleton, affine[row] if affine.ndim == 3 else affine[..., row, :, :])  # noqa: PLR2004  (of one pose)
 
     @property
     def positions(self) -> Floats:
@@ -182,6 +187,14 @@ class Transforms(FrozenValue):
         matrices = np.concatenate([self.affine, last_row], axis=-2)
         matrices.setflags(write=False)
         return matrices
+
+
+def _make_transforms(skeleton: Skeleton, affine: Floats) -> Transforms:
+    """Make transforms of valid arrays, without checks."""
+    transforms = _new_object(Transforms)
+    _set_attribute(transforms, "skeleton", skeleton)
+    _set_attribute(transforms, "affine", affine)
+    return transforms
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,16 +222,19 @@ class Pose(FrozenValue):
     translations: Floats | None = None
     scales: Floats | None = None
 
-    def __post_init__(self) -> None:
-        check_type(self.skeleton, Skeleton, "the skeleton of a pose")
-        q = normalise_rotations(self.skeleton, check_finite(self.q, "q", last_axis_length=self.skeleton.nq).copy())
-        object.__setattr__(self, "q", q)
-        freeze_array(q)
-        for name in ("translations", "scales"):
-            value = getattr(self, name)
+    def __init__(
+        self, skeleton: Skeleton, q: ArrayLike, translations: ArrayLike | None = None, scales: ArrayLike | None = None
+    ) -> None:
+        if type(skeleton) is not Skeleton:
+            check_type(skeleton, Skeleton, "the skeleton of a pose")
+        checked_q = normalise_rotations(skeleton, check_finite(q, "q", last_axis_length=skeleton.nq).copy())
+        checked_q.setflags(write=False)
+        _set_attribute(self, "skeleton", skeleton)
+        _set_attribute(self, "q", checked_q)
+        for name, value in (("translations", translations), ("scales", scales)):
             if value is not None:
-                shape = (*q.shape[:-1], len(self.skeleton), 3)
-                object.__setattr__(self, name, _broadcast_to_joints(value, name, shape))
+                value = _broadcast_to_joints(value, name, (*checked_q.shape[:-1], len(skeleton), 3))  # noqa: PLW2901
+            _set_attribute(self, name, value)
 
     @classmethod
     def make_unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
@@ -226,11 +242,14 @@ class Pose(FrozenValue):
 
         The caller must not write to them afterwards.
         """
-        pose = cls.__new__(cls)
-        pose.__dict__.update(skeleton=skeleton, q=q, translations=translations, scales=scales)
-        for array in (q, translations, scales):
-            if array is not None:
-                freeze_array(array)
+        pose = _new_object(cls)
+        q.setflags(write=False)
+        _set_attribute(pose, "skeleton", skeleton)
+        _set_attribute(pose, "q", q)
+        for name, value in (("translations", translations), ("scales", scales)):
+            if value is not None:
+                value.setflags(write=False)
+            _set_attribute(pose, name, value)
         return pose
 
     unchecked: ClassVar[Any] = make_alias("Pose.unchecked", make_unchecked)
@@ -301,7 +320,7 @@ class Pose(FrozenValue):
         """The pose's translations and scales (k, n, 3), batch flattened."""
         return kinematics.flatten_local_offsets(self.translations, self.scales)
 
-    @cached_property
+    @quick_property
     def world(self) -> Transforms:
         """World transforms of every joint [file units].
 
@@ -309,20 +328,28 @@ class Pose(FrozenValue):
 
         A pose gives the same bits in any batch. For one joint of a large batch use `world_of`.
         """
-        affine = kinematics.compute_world_maps(self.skeleton, None, self.flat_q.copy(), self._local_offsets)
-        affine = affine.reshape(*self.shape, len(self.skeleton), 3, 4)
+        skeleton = self.skeleton
+        if self.q.ndim == 1 and self.translations is None and self.scales is None:
+            affine = kinematics.compute_pose_maps(skeleton, None, self.q)
+        else:
+            affine = kinematics.compute_world_maps(skeleton, None, self.flat_q.copy(), self._local_offsets)
+            affine = affine.reshape(*self.shape, len(skeleton), 3, 4)
         affine.setflags(write=False)
-        return Transforms(self.skeleton, affine)
+        return _make_transforms(skeleton, affine)
 
     def world_of(self, joint: str) -> Transforms:
         """Return `world[joint]` with the same bits, for large batches. Only the joints above it are computed."""
-        row = self.skeleton.index(joint)
-        affine = kinematics.compute_world_maps(self.skeleton, row, self.flat_q.copy(), self._local_offsets)
-        affine = affine.reshape(*self.shape, 3, 4)
+        skeleton = self.skeleton
+        row = skeleton.index(joint)
+        if self.q.ndim == 1 and self.translations is None and self.scales is None:
+            affine = kinematics.compute_pose_maps(skeleton, row, self.q)[0]
+        else:
+            affine = kinematics.compute_world_maps(skeleton, row, self.flat_q.copy(), self._local_offsets)
+            affine = affine.reshape(*self.shape, 3, 4)
         affine.setflags(write=False)
-        return Transforms(self.skeleton, affine)
+        return _make_transforms(skeleton, affine)
 
-    def jacobian(self, joint: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
+    def jacobian(self, joint: str, point: ArrayLike = _ORIGIN) -> Floats:
         """Compute the geometric Jacobian of a joint, in world axes.
 
         Parameters
@@ -357,8 +384,12 @@ class Pose(FrozenValue):
         velocity is that of this rotation. Scales within 1e-3 of uniform count as uniform there.
         """
         skeleton = self.skeleton
-        row, k = skeleton.index(joint), math.prod(self.shape)
-        points = check_finite(point, "point", last_axis_length=3)
+        row, is_single = skeleton.index(joint), self.q.ndim == 1 and self.translations is None and self.scales is None
+        if is_single and point is _ORIGIN:
+            return kinematics.compute_pose_jacobian(skeleton, row, self.q, _ORIGIN_ROW)
+        points, k = check_finite(point, "point", last_axis_length=3), math.prod(self.shape)
+        if is_single and points.ndim == 1:
+            return kinematics.compute_pose_jacobian(skeleton, row, self.q, points.copy().reshape(1, 3))
         try:
             point_rows = np.broadcast_to(points, (*self.shape, 3)) if points.ndim > 1 else points
         except ValueError as error:
@@ -376,7 +407,7 @@ class Pose(FrozenValue):
         affine = np.concatenate([linear, positions[..., None]], axis=-1)
         affine = affine.reshape(*self.shape, len(self.skeleton), 3, 4)
         affine.setflags(write=False)
-        return Transforms(self.skeleton, affine)
+        return _make_transforms(self.skeleton, affine)
 
     @property
     def local_positions(self) -> Floats:
