@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -18,9 +19,11 @@ from pathlib import Path
 
 import pytest
 
+import poise
 from poise.kernels import native
 from tests.conftest import ROOT
 from tests.packaging import test_extras
+from tests.packaging.binary_symbols import read_symbols
 from tests.timeouts import PROCESS
 from tests.wheel import PIP
 from tests.workload import LONG
@@ -170,16 +173,65 @@ class TestLinux:
         assert sum("errors" in answer for answer in found["v2"]["answers"].values()) > 60
 
 
+needs_all_libraries = pytest.mark.skipif(
+    not LONG, reason="minutes of compiling for all platforms: scripts/test --long, or POISE_LONG=1"
+)
+
+
 @pytest.fixture(scope="module")
-def aarch64_python(tmp_path_factory):
-    """The command of a Python for AArch64 in the emulator, with the wheel. What is downloaded stays in .venv."""
+def release(tmp_path_factory):
+    """The folder with all files of a release."""
     pytest.importorskip("ziglang", reason="scripts/test installs it")
-    folder = tmp_path_factory.mktemp("aarch64")
-    library = folder / "linux_aarch64.abi3.so"
-    command = [sys.executable, TOOLS / "build.py", "--platform", "linux_aarch64", "--output", library]
-    built = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PROCESS)
+    folder = tmp_path_factory.mktemp("release")
+    command = [sys.executable, TOOLS / "wheels.py", folder]
+    built = subprocess.run(command, capture_output=True, text=True, check=False, timeout=4 * PROCESS)
     assert built.returncode == 0, built.stderr
-    wheel = build_wheel(folder / "dist", PLATFORMS[library.name], library)
+    return folder
+
+
+def find_wheel(release: Path, platform: str) -> Path:
+    """Find the wheel of a platform."""
+    (wheel,) = release.glob(f"*-cp311-abi3-{platform}.whl")
+    return wheel
+
+
+@needs_all_libraries
+class TestRelease:
+    def test_all_files_are_there(self, release):
+        platforms = {f"cp311-abi3-{platform}.whl" for platform in PLATFORMS.values()}
+        found = {path.name.partition(f"{poise.__version__}-")[2] or path.name for path in release.iterdir()}
+        assert found == {*platforms, "py3-none-any.whl", f"poise-{poise.__version__}.tar.gz"}
+
+    @pytest.mark.parametrize("file_name", [name for name in PLATFORMS if not name.startswith("linux")])
+    def test_libraries_that_do_not_run_here_need_their_system_and_python(self, file_name, release):
+        with zipfile.ZipFile(find_wheel(release, PLATFORMS[file_name])) as file:
+            symbols = read_symbols(file.read(f"poise/kernels/libraries/{file_name}"))
+        assert symbols.machine == ("arm64" if "aarch64" in file_name else "x86_64")
+        assert {name for name in symbols.exported if name not in {"__dso_handle", "_mh_dylib_header"}} == {
+            "PyInit_poise_kernels"
+        }
+        python = {name for name in symbols.imported if re.match(r"_?Py", name)}
+        assert {"PyModule_Create2", "PyLong_FromLongLong"} < python <= read_stable_names()
+        if file_name.endswith(".pyd"):
+            own = {name for name in symbols.libraries if not name.startswith("api-ms-win-crt-")}
+            assert own == {"KERNEL32.dll", "python3.dll"}
+        else:
+            assert symbols.libraries == {"/usr/lib/libSystem.B.dylib"}
+            assert {name for name in symbols.imported - python if "_" in name} <= {
+                "dyld_stub_binder", "__sincos_stret", "__bzero"
+            }  # fmt: skip
+
+
+def read_stable_names() -> set[str]:
+    """Read the names of Python's stable ABI that the library's C part declares."""
+    text = (TOOLS / "python_abi.h").read_text(encoding="utf-8")
+    return set(re.findall(r"\b_?Py\w+", "\n".join(line for line in text.splitlines() if "PYTHON_API" in line)))
+
+
+@pytest.fixture(scope="module")
+def aarch64_python(release):
+    """The command of a Python for AArch64 in the emulator, with the wheel. What is downloaded stays in .venv."""
+    wheel = find_wheel(release, "manylinux_2_17_aarch64")
     made = subprocess.run(
         [sys.executable, TOOLS / "aarch64.py", ROOT / ".venv" / "aarch64", wheel], capture_output=True, text=True,
         check=False, timeout=PROCESS,
@@ -190,7 +242,7 @@ def aarch64_python(tmp_path_factory):
     return shlex.split(made.stdout)
 
 
-@pytest.mark.skipif(not LONG, reason="two minutes of compiling for AArch64: scripts/test --long, or POISE_LONG=1")
+@needs_all_libraries
 @pytest.mark.skipif(sys.platform != "linux", reason="the emulator runs on Linux")
 class TestAArch64:
     @pytest.mark.parametrize("level", ["portable", "armv8"])
