@@ -1,7 +1,7 @@
 # pyright: standard
 """Batched Levenberg-Marquardt solver of a tree of joints with any goals.
 
-Each lane has one problem; at its end it takes the next one.
+Each lane has one problem; at its end it takes the next one. The restarts of a lone problem run side by side.
 
 It works like the driver of serial arms, kernels/arm_lm.py. kernels/problem_arrays.py describes the arrays of a tree.
 Further arrays:
@@ -41,7 +41,22 @@ from poise.kernels.arm_lm import (
     store_attempt_result,
     store_if_best,
     update_damping_multiplier,
+    write_best,
     write_start,
+)
+from poise.kernels.arm_race import (
+    NO_WINNER,
+    RACE_BEST_ATTEMPT,
+    RACE_ITERATIONS,
+    RACE_NEXT_ATTEMPT,
+    RACE_OLDEST_ATTEMPT,
+    RACE_SIZE,
+    RACE_WINNING_ATTEMPT,
+    can_start,
+    can_store,
+    finish_attempt,
+    init_race,
+    is_race_over,
 )
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
@@ -53,7 +68,17 @@ from poise.kernels.lane_workspace import (
     START_RESULT_ERROR,
     make_views,
 )
-from poise.kernels.lanes import LANES4, LANES8, count_lanes, get_lane, mask_to_bits, minimum, select
+from poise.kernels.lanes import (
+    LANES4,
+    LANES8,
+    SCALAR,
+    count_lanes,
+    get_lane,
+    mask_to_bits,
+    minimum,
+    select,
+    stack_array,
+)
 from poise.kernels.layout import BALL, HINGE, SLIDE
 from poise.kernels.problem_arrays import TreeArrays, TreeProblems, read_node, read_term
 from poise.kernels.symmetric_matrices import factor_ldl_blocks, solve_ldl_blocks
@@ -224,6 +249,12 @@ def load_problem(problems, scalars, w, l, k):
     start_with_preference(problems, scalars, w, l, k)
 
 
+@inline
+def count_restarts(problems):
+    """Return the largest number of restarts."""
+    return int(problems.settings[layout.TREE_RESTARTS]) if problems.restart_draws.shape[0] > 0 else 0
+
+
 @device_function
 def schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
     """Schedule lane l: restart, final polish, or problem number `next_problem`.
@@ -233,7 +264,7 @@ def schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, e
     k, attempt_count = int(scalars.lane_state[LANE_PROBLEM * w + l]), int(scalars.lane_state[LANE_ATTEMPT * w + l]) + 1
     scalars.lane_state[LANE_ATTEMPT * w + l] = attempt_count
     restart_draws, settings = problems.restart_draws, problems.settings
-    max_restarts = int(settings[layout.TREE_RESTARTS]) if restart_draws.shape[0] > 0 else 0
+    max_restarts = count_restarts(problems)
     has_polish = settings[layout.TREE_POLISH_ITERATIONS] > 0.0
     if not is_met and attempt_count == 1 and has_polish:
         # Polish the result of the start's own attempt.
@@ -266,6 +297,75 @@ def schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, e
         return True
     scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
     return False
+
+
+# --- Restarts of a lone problem, side by side ------------------------------------------------------------------------
+#
+# The result is that of restarts one after the other, see kernels/arm_race.py. Attempt 0 of the race is restart 1.
+
+
+@device_function
+def start_next_restart(tree, limits, problems, scalars, race, w, l):
+    """Start the next restart of the race in lane l. Without any left the lane becomes idle."""
+    is_started = can_start(race, NO_WINNER, count_restarts(problems) - 1.0)
+    if is_started:
+        k, attempt = int(scalars.lane_state[LANE_PROBLEM * w + l]), int(race[RACE_NEXT_ATTEMPT])
+        race[RACE_NEXT_ATTEMPT] += 1.0
+        scalars.lane_state[LANE_ATTEMPT * w + l] = attempt
+        start_with_preference(problems, scalars, w, l, k)
+        randomize_lane(tree, limits, problems.restart_draws, attempt + 1, scalars, w, l)
+    else:
+        scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
+    return is_started
+
+
+@device_function
+def begin_race(tree, limits, problems, scalars, race, w, k):
+    """Begin the race for problem k in all lanes, after the polish of its start. Returns the number of busy lanes."""
+    init_race(race)
+    # The start's own result counts until a restart is clearly better.
+    threshold = compute_restart_threshold(problems.errors[k])
+    scalars.lane_state[START_RESULT_ERROR * w] = problems.errors[k]
+    scalars.lane_state[RESTART_THRESHOLD * w] = threshold
+    problems.errors[k] = threshold
+    active_count = 0
+    for l in range(w):
+        scalars.lane_state[LANE_PROBLEM * w + l] = k
+        active_count += 1 if start_next_restart(tree, limits, problems, scalars, race, w, l) else 0
+    return active_count
+
+
+@device_function
+def store_race_result(problems, scalars, race, w, l, nu, error, is_met, has_ended):
+    """Store the result of lane l in a race, like `store_if_best` and `store_attempt_result`."""
+    state, k = scalars.lane_state, int(scalars.lane_state[LANE_PROBLEM * w + l])
+    attempt = state[LANE_ATTEMPT * w + l]
+    is_candidate = has_ended or state[LANE_ITERATIONS * w + l] == 1.0 or state[DAMPING_MULTIPLIER * w + l] > 0.0
+    is_winner = is_met and has_ended and attempt < race[RACE_WINNING_ATTEMPT]
+    if is_winner or (is_candidate and can_store(race, attempt, error, problems.errors[k])):
+        write_best(state, scalars.previous_u, w, l, nu, error, problems.u, problems.errors)
+        race[RACE_BEST_ATTEMPT] = attempt
+    if has_ended:
+        finish_attempt(race, attempt, state[LANE_ITERATIONS * w + l] - 1.0, is_met)
+
+
+@device_function
+def end_race(tree, limits, problems, scalars, race, w, k):
+    """End the race for problem k. Returns 1 where its best pose is polished in the first lane, else 0."""
+    counts = problems.counts
+    is_met = race[RACE_WINNING_ATTEMPT] < NO_WINNER
+    counts[k, layout.COUNT_IS_MET] = 1 if is_met else 0
+    counts[k, layout.COUNT_ITERATIONS] += int(race[RACE_ITERATIONS])
+    counts[k, layout.COUNT_ATTEMPTS] += int(race[RACE_OLDEST_ATTEMPT])
+    for l in range(w):
+        scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
+    if is_met:
+        return 0
+    # `schedule_lane` continues behind the last restart.
+    scalars.lane_state[LANE_PROBLEM * w] = k
+    scalars.lane_state[LANE_ATTEMPT * w] = count_restarts(problems) + 1.0
+    schedule_lane(tree, limits, problems, scalars, w, 0, False, k + 1, k + 1)
+    return 1 if scalars.lane_state[LANE_PROBLEM * w] >= 0.0 else 0
 
 
 @device_function
@@ -331,6 +431,14 @@ def solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace):
     )
     active_count = max(min(w, end - first), 0)
     next_problem = first + active_count
+    # A race needs the polish of the start before it. A trace records attempts one after the other.
+    can_race = (
+        end - first == 1
+        and trace.shape[0] == 0
+        and settings[layout.TREE_POLISH_ITERATIONS] > 0.0
+        and count_restarts(problems) > 1
+    )
+    race, is_racing = stack_array(SCALAR, RACE_SIZE), False
     for l in range(w if active_count > 0 else 0):
         write_frames(scalars, w, l, problems.frames[0])
         load_problem(problems, scalars, w, l, first + min(l, active_count - 1))
@@ -383,6 +491,12 @@ def solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace):
         for l in range(w):
             if scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
                 continue
+            is_met, has_ended = (met_bits >> l) & 1 == 1, (end_bits >> l) & 1 == 1
+            if is_racing:
+                store_race_result(problems, scalars, race, w, l, nu, get_lane(error, l), is_met, has_ended)
+                if has_ended and not start_next_restart(tree, limits, problems, scalars, race, w, l):
+                    active_count -= 1
+                continue
             store_if_best(
                 scalars.lane_state,
                 scalars.previous_u,
@@ -394,15 +508,22 @@ def solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace):
                 u,
                 errors,
             )
-            if (end_bits >> l) & 1:
-                is_met = (met_bits >> l) & 1 == 1
+            if has_ended:
                 store_attempt_result(
                     scalars.lane_state, scalars.previous_u, w, l, nu, get_lane(error, l), is_met, u, errors, counts
                 )
-                if schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
+                if can_race and not is_met and scalars.lane_state[LANE_ATTEMPT * w + l] == 1.0:
+                    is_racing, can_race = True, False
+                elif schedule_lane(tree, limits, problems, scalars, w, l, is_met, next_problem, end):
                     next_problem += 1
                 elif scalars.lane_state[LANE_PROBLEM * w + l] < 0.0:
                     active_count -= 1
+                if is_racing:
+                    active_count = begin_race(tree, limits, problems, scalars, race, w, first)
+                    break
+        if is_racing and is_race_over(race, count_restarts(problems) - 1.0, False, 0.0):
+            active_count = end_race(tree, limits, problems, scalars, race, w, first)
+            is_racing = False
 
 
 @kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F2 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
