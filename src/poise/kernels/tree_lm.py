@@ -321,7 +321,10 @@ def start_next_restart(tree, limits, problems, scalars, race, w, l):
 
 @device_function
 def begin_race(tree, limits, problems, scalars, race, w, k):
-    """Begin the race for problem k in all lanes, after the polish of its start. Returns the number of busy lanes."""
+    """Begin the race for problem k in all lanes.
+
+    The polish of its start has missed. Returns the number of busy lanes.
+    """
     init_race(race)
     # The start's own result counts until a restart is clearly better.
     threshold = compute_restart_threshold(problems.errors[k])
@@ -337,7 +340,10 @@ def begin_race(tree, limits, problems, scalars, race, w, k):
 
 @device_function
 def store_race_result(problems, scalars, race, w, l, nu, error, is_met, has_ended):
-    """Store the result of lane l in a race, like `store_if_best` and `store_attempt_result`."""
+    """Store the result of lane l in a race.
+
+    As `store_if_best` and `store_attempt_result`.
+    """
     state, k = scalars.lane_state, int(scalars.lane_state[LANE_PROBLEM * w + l])
     attempt = state[LANE_ATTEMPT * w + l]
     is_candidate = has_ended or state[LANE_ITERATIONS * w + l] == 1.0 or state[DAMPING_MULTIPLIER * w + l] > 0.0

@@ -136,9 +136,9 @@ def solve_few_on_fast_path(
     start_time: float,
     extra_fields: Mapping[str, Any] = _NO_FIELDS,
 ) -> Result | None:  # fmt: skip
-    """Solve for a few targets (k, W) from the start of the problem.
+    """Solve for a few targets (k, W).
 
-    Returns None where the general path must report a problem with a target or the start. The batch axes of the Result
+    They begin at the start of the problem. Returns None where the general path must report a problem with a target or the start. The batch axes of the Result
     are `shape`; for the other parameters see `solve_on_fast_path`.
     """
     _, packed_arm, layout, base_transforms, _ = fast_path

@@ -21,7 +21,10 @@ _REPORTED_PROBLEM_COUNT = 2048  # problems between two reports of the progress
 def solve_in_parts(
     problem_count: int, threads: int, solve_range: Callable[[int, int], None], progress: Callable[[int], None] | None
 ) -> None:
-    """Call solve_range(first, last) on parts of 0..problem_count, in threads if that is quicker."""
+    """Solve the parts of a batch, in threads if that is quicker.
+
+    `solve_range` is called with the first problem and the end of each part.
+    """
     if threads <= 1 or problem_count <= 2 * _TIMED_PROBLEM_COUNT:
         _solve_one_after_the_other(0, problem_count, solve_range, progress)
         return
