@@ -186,7 +186,7 @@ class SingleTargetSolve:
         start_time: float,
         goals: tuple[Goal, ...] | None = None,
     ) -> Result | None:
-        """Solve for a few targets (k, W) by the fast path, if there is one.
+        """Solve for a few targets (k, W) by the fast path.
 
         The start is legal. Returns None where the general path is needed.
         """

@@ -375,7 +375,7 @@ class _SolveOptions(NamedTuple):
 
 
 class _CachedSolve(NamedTuple):
-    """Cached solve for kinds of goals, and the problem of a start and these goals."""
+    """Cached solve for kinds of goals, with the present problem."""
 
     single: SingleTargetSolve
     problem: Problem

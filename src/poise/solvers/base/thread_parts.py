@@ -21,7 +21,7 @@ _REPORTED_PROBLEM_COUNT = 2048  # problems between two reports of the progress
 def solve_in_parts(
     problem_count: int, threads: int, solve_range: Callable[[int, int], None], progress: Callable[[int], None] | None
 ) -> None:
-    """Solve the parts of a batch, in threads if that is quicker.
+    """Solve the parts of a batch, in threads if quicker.
 
     `solve_range` is called with the first problem and the end of each part.
     """
