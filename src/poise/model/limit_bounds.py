@@ -28,6 +28,8 @@ from poise.model.limits import EulerBox, Limit, Range, SwingTwist, is_soft
 
 
 _FULL_TURN_RAD = 2 * np.pi
+# numbers of rotations (64 of them); of more, those inside a limit are found first, and an iteration clamps the rest
+_MIN_SORTED_NUMBERS = 256
 # [rad] margin of the precomputed tangents: a twist further inside is never at an end
 _TANGENT_MARGIN_RAD = np.array([2e-6, -2e-6])
 # [rad] a value this near to an end counts as active in messages
@@ -108,6 +110,12 @@ def clamp_rotations(limit_row: Floats, q: Floats) -> Floats:
         limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2),
     )
     local_q = _rotate_to_frame(frame, q)
+    if limit_row[layout.LIMIT_KIND] == layout.SWING_TWIST and q.size > _MIN_SORTED_NUMBERS:
+        is_outside = ~_is_in_swing_twist(bounds, local_q)
+        if not is_outside.all():
+            clamped_q = q.copy()
+            clamped_q[is_outside] = clamp_rotations(limit_row, q[is_outside])
+            return clamped_q
     is_legal, nearest_q = (
         _clamp_swing_twist if limit_row[layout.LIMIT_KIND] == layout.SWING_TWIST else _clamp_euler_box
     )(bounds, local_q)
@@ -184,6 +192,15 @@ def _split_swing_twist(q: Floats) -> tuple[Floats, Floats, Floats]:
     return swing, 2.0 * np.arctan2(z, w), n
 
 
+def _is_in_swing_twist(bounds: Floats, q: Floats) -> Bools:
+    """Return whether rotations are in a cone and a range of twist. False for some at their ends and in flat cones."""
+    swing, twist, _ = _split_swing_twist(q)
+    semi_axes = np.where(swing >= 0.0, bounds[:2, 1], -bounds[:2, 0])
+    is_round = (semi_axes > thresholds.ANGLE_SLACK_RAD).all(axis=-1, keepdims=True)
+    squared_ratios = (swing / np.where(is_round, semi_axes, 1.0)) ** 2
+    return is_round[..., 0] & (squared_ratios.sum(axis=-1) <= 1.0) & (twist >= bounds[2, 0]) & (twist <= bounds[2, 1])
+
+
 def _clamp_swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     swing, twist, n = _split_swing_twist(q)
     legal_twist = clamp_angles(twist, *bounds[2])
@@ -229,7 +246,10 @@ def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
         squared_ratios = (semi_axes * magnitudes / (t + squared_axes)) ** 2
         slope = 2.0 * (squared_ratios / (t + squared_axes)).sum(axis=-1, keepdims=True)
         step = (squared_ratios.sum(axis=-1, keepdims=True) - 1.0) / np.where(slope > 0.0, slope, 1.0)
-        t = t + np.where(step > 1e-16 * t, step, 0.0)
+        is_growing = step > 1e-16 * t
+        if not is_growing.any():
+            break
+        t = t + np.where(is_growing, step, 0.0)
     is_inside = ((point / semi_axes) ** 2).sum(axis=-1, keepdims=True) <= 1.0
     return np.where(is_degenerate, clipped, np.where(is_inside, point, squared_axes * point / (t + squared_axes)))
 

@@ -15,10 +15,12 @@ import numpy as np
 from poise.maths.arrays import Bools, Floats
 from poise.maths.rotations import rotate
 from poise.model.anatomy.rest_geometry import JointAxes, compute_joint_frame, project_perpendicular
-from poise.model.clip import Clip
+from poise.model.clip import Clip, KeyedClip
+from poise.model.joint_tree import find_rotation_starts
 from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
 from poise.model.limits import SwingTwist, unit_axis
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.track_sampling import TrackTable, sample_tracks
 
 # --- Published ranges of human joint motion [degrees], with their sources --------------------------------------------
 #
@@ -278,30 +280,53 @@ _MIN_AGREEMENT_COSINE = float(np.cos(np.radians(15.0)))
 _MIN_PLANE_COSINE = 0.5
 # [rad] a frame counts as outside from here on: a person cannot reach it by bending a little more
 _MIN_VIOLATION_RAD = np.radians(15.0)
+# frames of all clips, eleven minutes at 30 Hz; more give the same planes and shares and take more time
+_MAX_FRAMES = 20_000
 
 
-def stack_frames(skeleton: Skeleton, clips: Sequence[Clip]) -> Floats:
-    """Stack the configurations (f, nq) of all frames of clips."""
-    chunks = [np.asarray(clip.poses.q).reshape(-1, skeleton.nq) for clip in clips if len(clip)]
-    return np.concatenate(chunks) if chunks else np.zeros((0, skeleton.nq))
+def read_clip_rotations(skeleton: Skeleton, clips: Sequence[Clip], rows: Sequence[int]) -> dict[int, Floats]:
+    """Read the quaternions (f, 4) of ball and free joints in clips.
+
+    Of more than 20,000 frames that many are read, evenly spaced. Of a keyed clip only tracks of these joints are
+    sampled.
+    """
+    columns = find_rotation_starts(skeleton.kinds[rows], skeleton.q_start[rows])[:, None] + np.arange(4)
+    ends = np.cumsum([0, *(len(clip) for clip in clips)])
+    frames = np.arange(ends[-1])
+    if len(frames) > _MAX_FRAMES:
+        frames = np.linspace(0, ends[-1] - 1, _MAX_FRAMES).astype(np.int64)
+    chunks = [np.zeros((0, len(rows), 4))]
+    for clip, start, end in zip(clips, ends[:-1], ends[1:], strict=True):
+        clip_frames = frames[np.searchsorted(frames, start) : np.searchsorted(frames, end)] - start
+        if isinstance(clip, KeyedClip):
+            tracks = [track for track in clip.tracks if track.path == "rotation" and track.joint in rows]
+            q = sample_tracks(skeleton, TrackTable(tracks), clip.times[clip_frames]).q
+        else:
+            q = clip.poses.q[clip_frames]
+        chunks.append(q[:, columns])
+    return dict(zip(rows, np.concatenate(chunks).transpose(1, 0, 2), strict=True))
 
 
-def refine_bend_axes(skeleton: Skeleton, frames: Floats, axes: Sequence[JointAxes]) -> list[JointAxes]:
-    """Refine the bend axes of elbows and knees from clips. `frames` are their configurations (f, nq).
+def refine_bend_axes(
+    skeleton: Skeleton, clip_rotations: dict[int, Floats], axes: Sequence[JointAxes]
+) -> list[JointAxes]:
+    """Refine the bend axes of elbows and knees from their rotations in clips.
 
     A plane needs five frames, bent by 20 degrees or more, that agree within 15 degrees, and must lie within 60 degrees
     of the plane from the rest pose.
     """
     return [
-        _refine_bend_axis(skeleton, frames, joint_axes) if joint_axes.part in _HINGE_PARTS else joint_axes
+        _refine_bend_axis(skeleton, clip_rotations[joint_axes.row], joint_axes)
+        if joint_axes.part in _HINGE_PARTS
+        else joint_axes
         for joint_axes in axes
     ]
 
 
-def _refine_bend_axis(skeleton: Skeleton, frames: Floats, axes: JointAxes) -> JointAxes:
+def _refine_bend_axis(skeleton: Skeleton, quaternions: Floats, axes: JointAxes) -> JointAxes:
     joint_frame = compute_joint_frame(skeleton, axes.row)
     joint_axes = axes.express_in(joint_frame)
-    bend_directions = rotate(_read_rotations(skeleton, frames, axes.row), joint_axes.bone)
+    bend_directions = rotate(quaternions, joint_axes.bone)
     bend_directions = bend_directions - (bend_directions @ joint_axes.bone)[:, None] * joint_axes.bone
     bend_sines = np.linalg.norm(bend_directions, axis=1)
     bend_directions = bend_directions[bend_sines > _MIN_BEND_SINE] / bend_sines[bend_sines > _MIN_BEND_SINE, None]
@@ -317,12 +342,11 @@ def _refine_bend_axis(skeleton: Skeleton, frames: Floats, axes: JointAxes) -> Jo
     return axes.bend_towards(joint_frame @ mean_direction, "the file's clips")
 
 
-def compute_violation_share(skeleton: Skeleton, frames: Floats, row: int, limit: SwingTwist) -> float:
-    """Compute the fraction of frames (f, nq) outside a limit.
+def compute_violation_share(quaternions: Floats, limit: SwingTwist) -> float:
+    """Compute the fraction of rotations (f, 4) outside a limit.
 
-    A frame counts from 15 degrees outside; the result is 0 without frames.
+    A rotation counts from 15 degrees outside; the result is 0 without rotations.
     """
-    quaternions = _read_rotations(skeleton, frames, row)
     if not len(quaternions):
         return 0.0
     return float(
@@ -330,12 +354,6 @@ def compute_violation_share(skeleton: Skeleton, frames: Floats, row: int, limit:
             measure_rotation_excess(quaternions, clamp_rotations(pack_limit(limit), quaternions)) > _MIN_VIOLATION_RAD
         ).mean()
     )
-
-
-def _read_rotations(skeleton: Skeleton, frames: Floats, row: int) -> Floats:
-    """Read the quaternions (f, 4) of a ball or free joint."""
-    start = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
-    return frames[:, start : start + 4]
 
 
 # --- Anatomical limits of a rig --------------------------------------------------------------------------------------
@@ -380,15 +398,15 @@ def compute_joint_limits(
     """
     candidates = [joint_axes for joint_axes in axes if skeleton.kinds[joint_axes.row] in (Kind.BALL, Kind.FREE)]
     joint_counts = {part: sum(joint_axes.part == part for joint_axes in candidates) for part in ("spine", "neck")}
-    frames = stack_frames(skeleton, clips)
-    candidates = refine_bend_axes(skeleton, frames, candidates)
+    clip_rotations = read_clip_rotations(skeleton, clips, [joint_axes.row for joint_axes in candidates])
+    candidates = refine_bend_axes(skeleton, clip_rotations, candidates)
     return tuple(
-        _compute_joint_limit(skeleton, joint_axes, joint_counts.get(joint_axes.part, 1), frames)
+        _compute_joint_limit(skeleton, joint_axes, joint_counts.get(joint_axes.part, 1), clip_rotations[joint_axes.row])
         for joint_axes in candidates
     )
 
 
-def _compute_joint_limit(skeleton: Skeleton, axes: JointAxes, joint_count: int, frames: Floats) -> JointLimit:
+def _compute_joint_limit(skeleton: Skeleton, axes: JointAxes, joint_count: int, quaternions: Floats) -> JointLimit:
     ranges = MOTION_RANGES[axes.part]
     if axes.part in STRAIGHT_REST_PLAY and not axes.is_bend_clear:
         ranges = ranges._replace(abduction=STRAIGHT_REST_PLAY[axes.part])
@@ -403,7 +421,7 @@ def _compute_joint_limit(skeleton: Skeleton, axes: JointAxes, joint_count: int, 
             axes.joint, axes.role, axes.part, None, f"rests {_format_degrees(rest_excess)} outside of {range_text}"
         )
     limit = _build_limit(compute_joint_frame(skeleton, axes.row), axes, swing, twist)
-    violation_share = compute_violation_share(skeleton, frames, axes.row, limit)
+    violation_share = compute_violation_share(quaternions, limit)
     if violation_share > _MAX_OUTSIDE_SHARE:
         reason = f"clips of the file leave it in {100.0 * violation_share:.0f} % of their frames: {range_text}"
         return JointLimit(axes.joint, axes.role, axes.part, None, reason)
