@@ -39,7 +39,7 @@ def list_cases() -> Iterator[tuple[str, Callable[[], Any]]]:
         "direction": (arm, poise.Direction("tool", (0.0, 0.6, 0.8))),
     }
     for problem_name, (start, goals) in problems.items():
-        for solver in (None, *solvers.names()):
+        for solver in ("auto", *solvers.names()):
             if solver != "autodiff":  # of the extra jax
                 yield f"{problem_name}, {solver}", lambda s=start, g=goals, m=solver: poise.solve(s, g, solver=m)
     hands = [poise.Position("LeftHand", target), right, poise.Pin("LeftFoot"), poise.Pin("RightFoot")]
