@@ -120,7 +120,7 @@ def build(paths: Mapping[Platform, Path], object_folder: Path = OBJECT_FOLDER) -
     """Build the libraries of platforms. One takes two processor minutes, each other one half of that."""
     began = time.perf_counter()
     entries, kernel_stamps = import_kernels(), stamps.compute_kernel_stamps()
-    names = sorted(entries)
+    names, package_stamp = sorted(entries), stamps.compute_package_stamp()  # before an edit during the build
     _compile_all(object_folder, names, kernel_stamps, tuple(paths))
     for platform, path in paths.items():
         objects = {
@@ -132,7 +132,7 @@ def build(paths: Mapping[Platform, Path], object_folder: Path = OBJECT_FOLDER) -
             for name in names
         }
         attributes = {
-            "package_stamp": stamps.compute_package_stamp(),
+            "package_stamp": package_stamp,
             "tool_stamps": " ".join(_list_tool_stamps(platform)),
             "object_stamps": " ".join(_list_object_stamps(objects)),
         }
