@@ -17,7 +17,7 @@ const FIELD_OF_VIEW = 0.62; // [rad] of the shorter side of the picture
 const [NEAR, FAR] = [0.05, 40]; // [m]
 const [MIN_DISTANCE, MAX_DISTANCE] = [1.2, 9]; // [m]
 const [MIN_PITCH, MAX_PITCH] = [-0.12, 1.5]; // [rad] hardly below the ground
-const HOME = { yaw: 0.62, pitch: 0.28, distance: 2.75, centre: [0.16, 0.53, 0.06] };
+const HOME = { yaw: 0.62, pitch: 0.28, distance: 2.95, centre: [0.16, 0.57, 0.06] };
 
 export class Camera {
   constructor() {

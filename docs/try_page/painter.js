@@ -2,7 +2,9 @@
 
 import { IDENTITY } from "./matrices.js";
 
-const SHADOW_SIZE = 768; // [px] of the picture of the shadow
+const SHADOW_SIZE = 512; // [px] of the picture of the shadow
+const BLUR_SIZE = 256; // [px] of the same picture, blurred
+const BLUR_RADIUS_M = 0.03;
 const GROUND_EXTENT = 2.4; // [m] of the ground that is drawn, on each side of the origin
 const MAX_PIXEL_RATIO = 2; // more pixels cost time and are hardly seen
 export const LIGHT = [0.35, 0.85, 0.4]; // direction towards the light
@@ -58,6 +60,28 @@ precision mediump float;
 out vec4 pixel;
 void main() { pixel = vec4(1.0); }`;
 
+const BLUR_VERTEX = `#version 300 es
+out vec2 place;
+void main() {
+  place = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  gl_Position = vec4(place * 2.0 - 1.0, 0.0, 1.0);
+}`;
+
+const BLUR_FRAGMENT = `#version 300 es
+precision highp float;
+in vec2 place;
+uniform float radius;
+uniform sampler2D shadow;
+out vec4 pixel;
+void main() {
+  float dark = 0.0;
+  for (int i = 0; i < 24; i++) {  // a spiral of samples
+    float angle = 2.39996 * float(i);
+    dark += texture(shadow, place + radius * sqrt((float(i) + 0.5) / 24.0) * vec2(cos(angle), sin(angle))).r;
+  }
+  pixel = vec4(dark / 24.0);
+}`;
+
 const GROUND_VERTEX = `#version 300 es
 uniform mat4 camera;
 uniform float extent;
@@ -83,12 +107,7 @@ float drawLines(float spacing) {
 void main() {
   float fade = 1.0 - smoothstep(0.35, 1.0, length(place) / extent);
   float lines = max(0.45 * drawLines(0.1), drawLines(0.5)) * gridStrength;
-  float dark = 0.0;
-  for (int i = 0; i < 24; i++) {  // a spiral of samples
-    float angle = 2.39996 * float(i), radius = 0.03 * sqrt((float(i) + 0.5) / 24.0);
-    dark += texture(shadow, (place + radius * vec2(cos(angle), sin(angle))) / extent * 0.5 + 0.5).r;
-  }
-  dark *= shadowStrength / 24.0;
+  float dark = shadowStrength * texture(shadow, place / extent * 0.5 + 0.5).r;
   float alpha = fade * (dark + (1.0 - dark) * lines);
   vec3 colour = gridColour * lines * (1.0 - dark);
   pixel = vec4(colour * fade, alpha);
@@ -104,8 +123,10 @@ export class Painter {
     this.shapeProgram = this.#link(SHAPE_VERTEX, SHAPE_FRAGMENT);
     this.shadowProgram = this.#link(SHADOW_VERTEX, SHADOW_FRAGMENT);
     this.groundProgram = this.#link(GROUND_VERTEX, GROUND_FRAGMENT);
-    this.groundArray = gl.createVertexArray();
-    this.#makeShadowPicture();
+    this.blurProgram = this.#link(BLUR_VERTEX, BLUR_FRAGMENT);
+    this.noArray = gl.createVertexArray(); // of shapes whose corners are numbered only
+    this.shadow = this.#makePicture(SHADOW_SIZE);
+    this.blurred = this.#makePicture(BLUR_SIZE);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
@@ -132,17 +153,19 @@ export class Painter {
     return { program, places };
   }
 
-  #makeShadowPicture() {
+  /** Make a picture of one number a pixel, to draw in and to read. */
+  #makePicture(size) {
     const { gl } = this;
     const texture = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, texture);
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, SHADOW_SIZE, SHADOW_SIZE, 0, gl.RED, gl.UNSIGNED_BYTE, null);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, size, size, 0, gl.RED, gl.UNSIGNED_BYTE, null);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
     for (const side of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, side, gl.CLAMP_TO_EDGE);
-    this.shadowFrame = gl.createFramebuffer();
-    gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadowFrame);
+    const frame = gl.createFramebuffer();
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
     gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    return { texture, frame, size };
   }
 
   /** Upload a shape. */
@@ -198,18 +221,32 @@ export class Painter {
     this.gl.drawArrays(this.gl.TRIANGLES, 0, shape.count);
   }
 
+  /** Draw the shadow from above, and blur it once for all pixels of the ground. */
   #drawShadow(parts) {
     const { gl } = this;
     const { program, places } = this.shadowProgram;
-    gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadowFrame);
-    gl.viewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
-    gl.clearColor(0, 0, 0, 0);
-    gl.clear(gl.COLOR_BUFFER_BIT);
+    this.#open(this.shadow);
     gl.useProgram(program);
     gl.uniform3fv(places.light, LIGHT);
     gl.uniform1f(places.extent, GROUND_EXTENT);
     for (const part of parts) this.#drawShape(part, places);
+    this.#open(this.blurred);
+    gl.useProgram(this.blurProgram.program);
+    gl.uniform1f(this.blurProgram.places.radius, BLUR_RADIUS_M / (2 * GROUND_EXTENT));
+    gl.bindTexture(gl.TEXTURE_2D, this.shadow.texture);
+    gl.bindVertexArray(this.noArray);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    gl.bindTexture(gl.TEXTURE_2D, this.blurred.texture);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  /** Open a picture for drawing, empty. */
+  #open({ frame, size }) {
+    const { gl } = this;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    gl.viewport(0, 0, size, size);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
   }
 
   #drawGround(camera, theme) {
@@ -221,7 +258,7 @@ export class Painter {
     gl.uniform3fv(places.gridColour, theme.grid);
     gl.uniform1f(places.gridStrength, theme.gridStrength);
     gl.uniform1f(places.shadowStrength, theme.shadowStrength);
-    gl.bindVertexArray(this.groundArray);
+    gl.bindVertexArray(this.noArray);
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
 }

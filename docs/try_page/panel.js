@@ -3,8 +3,8 @@
 const METRES_TO_MILLIMETRES = 1000;
 const DEGREES = 180 / Math.PI;
 const REACH_SENTENCES = {
-  far: "Not reached: the target is farther away than the arm is long. This is as near as it comes.",
-  near: "Not reached: the target is too near, the arm cannot fold that far.",
+  far: "Not reached: the target is farther away than the arm is long.",
+  near: "Not reached: the target is nearer than the arm can fold.",
 };
 
 /** Return the element with an id. */
