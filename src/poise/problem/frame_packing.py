@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from poise.kernels.layout import (
     FRAME_VALUE_OFFSET,
 )
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
 from poise.maths.rotations import rotation_part
 from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
 from poise.model.limits import find_hinge_axis
@@ -330,77 +330,89 @@ def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, flo
     return 1.0, 0.0
 
 
-class _AccumulatedMap(NamedTuple):
-    """Map of a row, accumulated in two parts.
+class _Step(NamedTuple):
+    """Step of a walk: a row of the skeleton, or one of the two nodes on the row of a free joint.
 
-    The parts lie above and below the last node above the row.
-
-    node_from_row  (k, 3, 4) affine map of the row in the moved frame of that node
-    scale          (k,) accumulated scale of that node
-    length_error   relative length error accumulated up to that node
-    is_rigid       whether no row since that node has a scale: the map is a rotation then, and its scale exactly 1
+    parent  number of the step before it on the way from the base; -1: the base
+    column  of the row among the fixed maps
+    node    number of the node that the step ends at; -1: none
+    is_first, is_last  whether the maps before and after the row's motion belong to this step
     """
 
-    node_from_row: Floats
-    scale: Floats
-    length_error: float
-    is_rigid: bool
+    row: int
+    parent: int
+    column: int
+    node: int
+    is_first: bool
+    is_last: bool
 
 
 class _TreeWalk:
-    """Walk down a tree with accumulated maps of its rows, parents first.
+    """Walk down a tree with accumulated maps of its rows.
 
-    frames  of the nodes on these rows, by number
+    At a node the accumulation restarts, so the stretches between nodes are independent: the maps of all nodes are
+    computed at once.
+
+    frames            of the nodes on the rows, by number
+    max_length_error  largest relative length error of any row
     """
 
     def __init__(self, start: Pose, layout: dof_layout.Layout, rows: Sequence[int]) -> None:
-        skeleton = start.skeleton
-        self.skeleton = skeleton
-        self.nodes_by_row: dict[int, list[int]] = {}
-        for i, node in enumerate(layout.nodes):
-            self.nodes_by_row.setdefault(node.row, []).append(i)
-        self.nodes = layout.nodes
+        self.skeleton = start.skeleton
+        self.steps, self._last_steps = _list_steps(start.skeleton, layout, rows)
+        self.frames: dict[int, RigidTransform] = {}
+        self.max_length_error = 0.0
         moving_rows = {node.row for node in layout.nodes if node.kind != dof_layout.FIXED}
         translating_rows = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
-        self.fixed_maps = build_fixed_maps(start, moving_rows, translating_rows, list(rows))
-        self.maps_by_row: dict[int, _AccumulatedMap] = {
-            layout.base_row: _AccumulatedMap(np.eye(3, 4)[None], np.ones(1), 0.0, is_rigid=True)
-        }
-        self.frames: dict[int, RigidTransform] = {}
-        self.max_length_error = 0.0  # largest of any row
-        for column, row in enumerate(rows):
-            self._visit_row(row, column)
+        fixed_maps = build_fixed_maps(start, moving_rows, translating_rows, list(rows))
+        identity = np.eye(3, 4)[None, None]
+        columns = [step.column for step in self.steps]
+        self._befores = np.where(_mark([step.is_first for step in self.steps]), fixed_maps.before[:, columns], identity)
+        afters = np.where(_mark([step.is_last for step in self.steps]), fixed_maps.after[:, columns], identity)
+        is_after_rigid = (afters[..., :3] == np.eye(3)).all(axis=(0, 2, 3))
+        node_steps = [i for i, step in enumerate(self.steps) if step.node >= 0]
+        alignments = _compute_alignments(self.skeleton, [layout.nodes[self.steps[i].node] for i in node_steps])
+        inverse_alignments = np.zeros((1, len(node_steps), 3, 4))
+        inverse_alignments[0, ..., :3] = rotations.as_matrix(rotations.inverse(alignments))
+        # Map of each step's row, behind its motion, in the moved frame of the last node; the base is in front.
+        pose_count = max(len(self._befores), len(afters))
+        self._maps = np.tile(identity, (pose_count, len(self.steps) + 1, 1, 1))
+        self._maps[:, np.add(node_steps, 1, dtype=np.int64)] = compose(inverse_alignments, afters[:, node_steps])
+        self._is_rigid = [True] * (len(self.steps) + 1)
+        for i, step in enumerate(self.steps):
+            if step.node < 0:
+                self._maps[:, i + 1] = compose(self._compute_motion_map(i), afters[:, i])
+            self._is_rigid[i + 1] = bool(is_after_rigid[i]) and (step.node >= 0 or self._is_rigid[step.parent + 1])
+        self._find_frames(node_steps, alignments)
 
-    def _visit_row(self, row: int, column: int) -> None:
-        """Accumulate the map of a row. At a node its frame is stored and the accumulation restarts."""
-        node_from_row, scale, length_error, is_rigid = self.maps_by_row[int(self.skeleton.parents[row])]
-        node_from_row = compose(node_from_row, self.fixed_maps.before[:, column])
-        for i in self.nodes_by_row.get(row, ()):
-            similarity = self._split_similarity(row, node_from_row, is_rigid=is_rigid)
-            length_error = (1.0 + length_error) * (1.0 + similarity.length_error) - 1.0
-            self.max_length_error = max(self.max_length_error, length_error)
-            alignment = self._compute_alignment(self.nodes[i])
-            rotation = rotations.multiply(rotations.from_matrix(similarity.rotation), alignment)
-            offset = node_from_row[..., 3] * scale[:, None]
-            scale = scale * similarity.scale
-            self.frames[i] = RigidTransform(offset, rotation, scale)
-            inverse_alignment = rotations.as_matrix(rotations.inverse(alignment))
-            node_from_row, is_rigid = np.concatenate([inverse_alignment, np.zeros((3, 1))], axis=1)[None], True
-        map_after = self.fixed_maps.after[:, column]
-        is_rigid = is_rigid and bool((map_after[..., :3] == np.eye(3)).all())
-        self.maps_by_row[row] = _AccumulatedMap(compose(node_from_row, map_after), scale, length_error, is_rigid)
+    def _compute_motion_map(self, step_indices: Any) -> Floats:
+        """Compute the maps of steps before their motion, in the moved frame of the last node."""
+        parents = np.array([step.parent for step in self.steps], dtype=np.int64)[step_indices]
+        return compose(self._maps[:, parents + 1], self._befores[:, step_indices])
 
-    def _split_similarity(self, row: int, node_from_row: Floats, *, is_rigid: bool) -> Similarity:
-        """Split the linear part of a row's map. That of a rigid one is a rotation already."""
-        linear = node_from_row[..., :3]
-        return Similarity(_NO_SCALE, linear, 0.0) if is_rigid else split_similarity(linear, self.skeleton, row)
-
-    def _compute_alignment(self, node: dof_layout.Node) -> Floats:
-        """Return the rotation from z to a hinge or slide axis. Other nodes get the identity."""
-        if node.kind not in (dof_layout.HINGE, dof_layout.SLIDE):
-            return _IDENTITY
-        axis = find_hinge_axis(self.skeleton.limits[node.row])
-        return rotations.rotation_between(_Z_AXIS, self.skeleton.axes[node.row] if axis is None else axis)
+    def _find_frames(self, node_steps: Sequence[int], alignments: Floats) -> None:
+        """Split the maps of nodes into rotations and scales, and store the frames."""
+        maps = self._compute_motion_map(list(node_steps))
+        linear = maps[..., :3].copy()
+        # Scale and relative length error from the base to each step; the base is in front.
+        self._scales: list[Floats] = [_NO_SCALE] * (len(self.steps) + 1)
+        self._length_errors = [0.0] * (len(self.steps) + 1)
+        numbers = {step_index: number for number, step_index in enumerate(node_steps)}
+        for i, step in enumerate(self.steps):
+            scale, length_error = self._scales[step.parent + 1], self._length_errors[step.parent + 1]
+            if i in numbers and not self._is_rigid[step.parent + 1]:
+                similarity = split_similarity(linear[:, numbers[i]], self.skeleton, step.row)
+                linear[:, numbers[i]] = similarity.rotation
+                scale = scale * similarity.scale
+                length_error = (1.0 + length_error) * (1.0 + similarity.length_error) - 1.0
+                self.max_length_error = max(self.max_length_error, length_error)
+            self._scales[i + 1], self._length_errors[i + 1] = scale, length_error
+        node_rotations = rotations.multiply(rotations.from_matrix(linear), alignments)
+        for number, i in enumerate(node_steps):
+            scale_above = self._scales[self.steps[i].parent + 1]
+            self.frames[self.steps[i].node] = RigidTransform(
+                maps[:, number, :, 3] * scale_above[:, None], node_rotations[:, number], self._scales[i + 1]
+            )
 
     def compute_transform(
         self, term: dof_layout.Term, row: int, point: tuple[float, float, float] = ORIGIN
@@ -409,10 +421,53 @@ class _TreeWalk:
 
         Scale does not affect a point's position; only rotations can be sheared.
         """
-        node_from_row, scale, length_error, is_rigid = self.maps_by_row[row]
+        i = self._last_steps[row] + 1
+        node_from_row, scale = self._maps[:, i], self._scales[i]
         offset = (node_from_row[..., :3] @ np.array(point) + node_from_row[..., 3]) * scale[:, None]
         if term.kind in (dof_layout.POSITION, dof_layout.POLE):
             return RigidTransform(offset, _IDENTITY[None], scale)
-        similarity = self._split_similarity(row, node_from_row, is_rigid=is_rigid)
-        self.max_length_error = max(self.max_length_error, (1.0 + length_error) * (1.0 + similarity.length_error) - 1.0)
+        linear = node_from_row[..., :3]
+        similarity = (
+            Similarity(_NO_SCALE, linear, 0.0) if self._is_rigid[i] else split_similarity(linear, self.skeleton, row)
+        )
+        self.max_length_error = max(
+            self.max_length_error, (1.0 + self._length_errors[i]) * (1.0 + similarity.length_error) - 1.0
+        )
         return RigidTransform(offset, rotations.from_matrix(similarity.rotation), scale * similarity.scale)
+
+
+def _list_steps(
+    skeleton: Skeleton, layout: dof_layout.Layout, rows: Sequence[int]
+) -> tuple[list[_Step], dict[int, int]]:
+    """List the steps of a walk along rows, parents first, and the last step of each row."""
+    nodes_by_row: dict[int, list[int]] = {}
+    for i, node in enumerate(layout.nodes):
+        nodes_by_row.setdefault(node.row, []).append(i)
+    steps: list[_Step] = []
+    last_steps = {layout.base_row: -1}
+    for column, row in enumerate(rows):
+        parent = last_steps[int(skeleton.parents[row])]
+        node_numbers = nodes_by_row.get(row, [-1])
+        for j, node in enumerate(node_numbers):
+            steps.append(_Step(row, parent, column, node, j == 0, j == len(node_numbers) - 1))
+            parent = len(steps) - 1
+        last_steps[row] = parent
+    return steps, last_steps
+
+
+def _mark(flags: Sequence[bool]) -> Bools:
+    """Return flags (steps,) for maps (k, steps, 3, 4)."""
+    return np.array(flags, dtype=np.bool_)[:, None, None]
+
+
+def _compute_alignments(skeleton: Skeleton, nodes: Sequence[dof_layout.Node]) -> Floats:
+    """Return the rotations (n, 4) from z to the axes of hinges and slides. Other nodes get the identity."""
+    alignments = np.tile(_IDENTITY, (len(nodes), 1))
+    axes_by_index: dict[int, Any] = {}
+    for i, node in enumerate(nodes):
+        if node.kind in (dof_layout.HINGE, dof_layout.SLIDE):
+            axis = find_hinge_axis(skeleton.limits[node.row])
+            axes_by_index[i] = skeleton.axes[node.row] if axis is None else axis
+    if axes_by_index:
+        alignments[list(axes_by_index)] = rotations.rotation_between(_Z_AXIS, np.array(list(axes_by_index.values())))
+    return alignments

@@ -138,8 +138,8 @@ def solve_few_on_fast_path(
 ) -> Result | None:  # fmt: skip
     """Solve for a few targets (k, W).
 
-    They begin at the start of the problem. Returns None where the general path must report a problem with a target or the start. The batch axes of the Result
-    are `shape`; for the other parameters see `solve_on_fast_path`.
+    They begin at the start of the problem. Returns None where the general path must report a problem with a target or
+    the start. The batch axes of the Result are `shape`; for the other parameters see `solve_on_fast_path`.
     """
     _, packed_arm, layout, base_transforms, _ = fast_path
     target_count, nq = len(targets), problem.start.q.shape[-1]
