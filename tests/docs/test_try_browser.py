@@ -291,3 +291,44 @@ def test_a_page_round_it_scrolls_by_the_wheel_and_chooses_the_theme(chromium, tm
         assert page.faults == []
     finally:
         page.context.close()
+
+
+def test_in_a_frame_touches_scroll_beside_the_target_only(chromium, tmp_path):
+    outer = tmp_path / "outer.html"
+    outer.write_text(
+        '<meta name="viewport" content="width=device-width">'
+        f'<iframe src="{PAGE.as_uri()}" width=380 height=640></iframe><p style="height: 2000px">below'
+    )
+    page = Opened(chromium, outer.as_uri(), viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True)
+    try:
+        page.tab.frame_locator("iframe").locator("body[data-ready]").wait_for()
+        inner = page.tab.frames[1]
+        left, top = page.get("(({left, top}) => [left, top])(document.querySelector('iframe').getBoundingClientRect())")
+        x, y = inner.evaluate(TARGET_ON_SCREEN)
+        before = inner.evaluate(TARGET)
+        page.touch("touchStart", (left + x, top + y))
+        for i in range(1, 9):
+            page.touch("touchMove", (left + x, top + y - 10 * i))
+        page.touch("touchEnd")
+        assert page.get("scrollY") == 0
+        assert inner.evaluate(TARGET)[1] > before[1] + 0.1
+        page.touch("touchStart", (left + 60, top + 400))
+        for i in range(1, 13):
+            page.touch("touchMove", (left + 60, top + 400 - 20 * i))
+        page.touch("touchEnd")
+        inner.wait_for_function("scrollY > 0")  # in the frame first, which is lower than its page
+        assert page.faults == []
+    finally:
+        page.context.close()
+
+
+def test_a_browser_without_webgl_is_told_so(chromium):
+    context = chromium.new_context()
+    try:
+        tab = context.new_page()
+        tab.add_init_script("HTMLCanvasElement.prototype.getContext = () => null;")
+        tab.goto(PAGE.as_uri())
+        tab.locator("#failure").wait_for()
+        assert "no WebGL 2" in tab.locator("#failure").inner_text()
+    finally:
+        context.close()
