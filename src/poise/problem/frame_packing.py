@@ -31,7 +31,7 @@ from poise.kernels.layout import (
     FRAME_VALUE_OFFSET,
 )
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.rotations import rotation_part
 from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
 from poise.model.limits import find_hinge_axis
@@ -331,7 +331,9 @@ def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, flo
 
 
 class _Step(NamedTuple):
-    """Step of a walk: a row of the skeleton, or one of the two nodes on the row of a free joint.
+    """Step of a walk along the rows of a skeleton.
+
+    The row of a free joint has a step for each of its two nodes, others have one.
 
     parent  number of the step before it on the way from the base; -1: the base
     column  of the row among the fixed maps
@@ -370,14 +372,14 @@ class _TreeWalk:
         self._befores = np.where(_mark([step.is_first for step in self.steps]), fixed_maps.before[:, columns], identity)
         afters = np.where(_mark([step.is_last for step in self.steps]), fixed_maps.after[:, columns], identity)
         is_after_rigid = (afters[..., :3] == np.eye(3)).all(axis=(0, 2, 3))
-        node_steps = [i for i, step in enumerate(self.steps) if step.node >= 0]
-        alignments = _compute_alignments(self.skeleton, [layout.nodes[self.steps[i].node] for i in node_steps])
+        node_steps = np.array([i for i, step in enumerate(self.steps) if step.node >= 0], dtype=np.int64)
+        alignments = _compute_alignments(self.skeleton, [layout.nodes[self.steps[i].node] for i in node_steps.tolist()])
         inverse_alignments = np.zeros((1, len(node_steps), 3, 4))
         inverse_alignments[0, ..., :3] = rotations.as_matrix(rotations.inverse(alignments))
         # Map of each step's row, behind its motion, in the moved frame of the last node; the base is in front.
         pose_count = max(len(self._befores), len(afters))
         self._maps = np.tile(identity, (pose_count, len(self.steps) + 1, 1, 1))
-        self._maps[:, np.add(node_steps, 1, dtype=np.int64)] = compose(inverse_alignments, afters[:, node_steps])
+        self._maps[:, node_steps + 1] = compose(inverse_alignments, afters[:, node_steps])
         self._is_rigid = [True] * (len(self.steps) + 1)
         for i, step in enumerate(self.steps):
             if step.node < 0:
@@ -386,18 +388,18 @@ class _TreeWalk:
         self._find_frames(node_steps, alignments)
 
     def _compute_motion_map(self, step_indices: Any) -> Floats:
-        """Compute the maps of steps before their motion, in the moved frame of the last node."""
+        """Compute the maps of steps before their motion. They lead to the moved frame of the last node."""
         parents = np.array([step.parent for step in self.steps], dtype=np.int64)[step_indices]
         return compose(self._maps[:, parents + 1], self._befores[:, step_indices])
 
-    def _find_frames(self, node_steps: Sequence[int], alignments: Floats) -> None:
-        """Split the maps of nodes into rotations and scales, and store the frames."""
-        maps = self._compute_motion_map(list(node_steps))
+    def _find_frames(self, node_steps: Ints, alignments: Floats) -> None:
+        """Store the frames of nodes: their maps split into rotations and scales."""
+        maps = self._compute_motion_map(node_steps)
         linear = maps[..., :3].copy()
         # Scale and relative length error from the base to each step; the base is in front.
         self._scales: list[Floats] = [_NO_SCALE] * (len(self.steps) + 1)
         self._length_errors = [0.0] * (len(self.steps) + 1)
-        numbers = {step_index: number for number, step_index in enumerate(node_steps)}
+        numbers = {step_index: number for number, step_index in enumerate(node_steps.tolist())}
         for i, step in enumerate(self.steps):
             scale, length_error = self._scales[step.parent + 1], self._length_errors[step.parent + 1]
             if i in numbers and not self._is_rigid[step.parent + 1]:
@@ -408,7 +410,7 @@ class _TreeWalk:
                 self.max_length_error = max(self.max_length_error, length_error)
             self._scales[i + 1], self._length_errors[i + 1] = scale, length_error
         node_rotations = rotations.multiply(rotations.from_matrix(linear), alignments)
-        for number, i in enumerate(node_steps):
+        for number, i in enumerate(node_steps.tolist()):
             scale_above = self._scales[self.steps[i].parent + 1]
             self.frames[self.steps[i].node] = RigidTransform(
                 maps[:, number, :, 3] * scale_above[:, None], node_rotations[:, number], self._scales[i + 1]
@@ -439,7 +441,7 @@ class _TreeWalk:
 def _list_steps(
     skeleton: Skeleton, layout: dof_layout.Layout, rows: Sequence[int]
 ) -> tuple[list[_Step], dict[int, int]]:
-    """List the steps of a walk along rows, parents first, and the last step of each row."""
+    """List the steps of a walk along rows, and the last step of each row. Parents come first."""
     nodes_by_row: dict[int, list[int]] = {}
     for i, node in enumerate(layout.nodes):
         nodes_by_row.setdefault(node.row, []).append(i)
@@ -461,7 +463,7 @@ def _mark(flags: Sequence[bool]) -> Bools:
 
 
 def _compute_alignments(skeleton: Skeleton, nodes: Sequence[dof_layout.Node]) -> Floats:
-    """Return the rotations (n, 4) from z to the axes of hinges and slides. Other nodes get the identity."""
+    """Compute the rotations (n, 4) from z to joint axes. Nodes other than hinges and slides get the identity."""
     alignments = np.tile(_IDENTITY, (len(nodes), 1))
     axes_by_index: dict[int, Any] = {}
     for i, node in enumerate(nodes):

@@ -43,7 +43,7 @@ def solve_in_parts(
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed by single solves)
 
     with ThreadPoolExecutor(min(threads, len(parts)), initializer=share_pauses, initargs=(get_pauses(),)) as pool:
-        for (first, last), _ in zip(parts, pool.map(lambda part: solve_range(*part), parts), strict=True):
+        for (first, last), _ in zip(parts, pool.map(solve_range, *zip(*parts, strict=True)), strict=True):
             if progress is not None:
                 progress(last - first)
 
