@@ -6,8 +6,6 @@ have their numbers; all others belong to one solve, and begin with zeros. The pa
 
 from __future__ import annotations
 
-import base64
-import gzip
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -68,7 +66,6 @@ class Program:
         self._constants: dict[int, tuple[Any, Buffer]] = {}  # by identity; the array is kept alive
         self._steps: list[dict[str, Any]] = []
         self._outputs: dict[str, Any] = {}
-        self.kernel_names: list[str] = []  # in the order of the calls
 
     def make_constant(self, array: Floats | Ints | Bools) -> Buffer:
         """Make an array with fixed numbers."""
@@ -96,7 +93,6 @@ class Program:
         name = next(name for name, entry in entries.ENTRIES.items() if entry.call is kernel)
         words = entries.ENTRIES[name].signature.partition("->")[0].split()
         packed = [self._pack_argument(word, value) for word, value in zip(words, arguments, strict=True)]
-        self.kernel_names.append(name)
         self._steps.append({"call": name, "with": packed} | ({} if expected is None else {"expected": expected}))
 
     def _pack_argument(self, word: str, value: Any) -> Any:
@@ -119,8 +115,3 @@ class Program:
     def pack(self) -> dict[str, Any]:
         """Pack the program for JSON."""
         return {"arrays": self._arrays, "steps": self._steps, **self._outputs}
-
-
-def encode_compressed(data: bytes) -> str:
-    """Encode bytes as base64 of gzip, without the time."""
-    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
