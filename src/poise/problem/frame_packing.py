@@ -441,7 +441,10 @@ class _TreeWalk:
 def _list_steps(
     skeleton: Skeleton, layout: dof_layout.Layout, rows: Sequence[int]
 ) -> tuple[list[_Step], dict[int, int]]:
-    """List the steps of a walk along rows, and the last step of each row. Parents come first."""
+    """List the steps of a walk along rows.
+
+    Parents come first. Also returns the last step of each row.
+    """
     nodes_by_row: dict[int, list[int]] = {}
     for i, node in enumerate(layout.nodes):
         nodes_by_row.setdefault(node.row, []).append(i)

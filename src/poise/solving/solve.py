@@ -299,7 +299,8 @@ def solve(
     seeds
         Number of starts for "closest" (default 64) and "all" (default 512).
     threads
-        Maximum number of threads; by default all processors for long batches. Results do not depend on it.
+        Maximum number of threads; by default all processors. A batch of less than 2 ms takes one. Results do not
+        depend on it.
     trace
         Whether the error and q after every iteration are kept (one target only).
     progress
