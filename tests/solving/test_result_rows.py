@@ -95,3 +95,28 @@ def test_a_single_result_has_no_items_and_keeps_its_truth():
     assert not BATCH[2]
     with pytest.raises(poise.InputError, match="neither true nor false"):
         bool(BATCH)
+
+
+@pytest.mark.parametrize("first", ["pose", "status", "problem", "errors", "message", "moved_inside", "goals"])
+@pytest.mark.parametrize("target", [TARGETS[0], TARGETS[2]])
+@pytest.mark.parametrize("given_start", [None, ARM.rest.q])
+def test_what_is_read_first_changes_nothing(first, target, given_start):
+    """Fields are computed when they are read, and a pickle has all of them."""
+    reach = poise.prepare(ARM.rest, poise.Position("tool", [0.3, 0.1, 0.4]))
+    result, expected = reach(target, given_start), poise.solve(ARM.rest, poise.Position("tool", target[None]))[0]
+    value = getattr(result, first)
+    if callable(value):
+        value()
+    loaded = pickle.loads(pickle.dumps(result))  # noqa: S301  (our own bytes)
+    assert "lazy_source" not in loaded.__dict__
+    for each in (loaded, result):
+        assert (each.status, each.message()) == (expected.status, expected.message())
+        assert each.codes == expected.codes
+        assert each.tolerances == expected.tolerances
+        assert each.solver == expected.solver
+        assert each.moved_inside == expected.moved_inside == ()
+        for name in ("q", "errors"):
+            np.testing.assert_array_equal(getattr(each, name), getattr(expected, name))
+            assert not getattr(each, name).flags.writeable
+        np.testing.assert_array_equal(each.goals[0].target, target)
+        np.testing.assert_array_equal(each.pose.world.affine, expected.pose.world.affine)

@@ -206,13 +206,14 @@ def _format_residual(problem: Problem, errors: Floats, is_selected: Bools | None
 
     `is_selected` selects the errors; kinds without an error are left out.
     """
-    is_selected = np.ones(len(errors), dtype=np.bool_) if is_selected is None else is_selected
-    is_position = np.array([measure.kind in LENGTH_KINDS for measure in problem.measures], dtype=np.bool_)
-    texts: list[str] = []
-    if (is_selected & is_position).any():
-        texts.append(format_length(problem.skeleton, float(errors[is_selected & is_position].max())))
-    if (is_selected & ~is_position).any():
-        texts.append(_format_angle(float(errors[is_selected & ~is_position].max())))
+    lengths: list[float] = []
+    angles: list[float] = []
+    for i, (measure, error) in enumerate(zip(problem.measures, errors.tolist(), strict=True)):
+        if is_selected is None or is_selected[i]:
+            (lengths if measure.kind in LENGTH_KINDS else angles).append(error)
+    texts = [format_length(problem.skeleton, max(lengths))] if lengths else []
+    if angles:
+        texts.append(_format_angle(max(angles)))
     return " and ".join(texts) or "nothing"
 
 

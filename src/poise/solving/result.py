@@ -22,6 +22,7 @@ from poise.formatting import format_number, format_time
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
 from poise.model.joints import OpenLoop
 from poise.model.limits import is_soft
+from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose, blend_q
 from poise.problem.dof_layout import LENGTH_KINDS, MEASURE_KINDS, TARGET_SIZES
 from poise.problem.feasibility import has_closed_loops, measure_gaps
@@ -29,6 +30,7 @@ from poise.problem.goals import Goal
 from poise.problem.plan import group_by_plan
 from poise.problem.problem import Problem, Tolerance, find_required_goals
 from poise.runtime.immutable_values import FrozenValue, freeze_arrays
+from poise.runtime.result_cache import quick_property
 from poise.solvers.base.interface import Status as Status
 from poise.solvers.base.interface import Statuses, Trace, view_as_statuses
 from poise.solving.diagnosis import compute_max_violation, find_restraints, find_status
@@ -160,7 +162,10 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
             if lazy_source is not None and name in _RESULT_FIELDS:
                 compute, *arguments = lazy_source
                 for field_name, value in compute(*arguments).items():
-                    freeze_arrays((value,))
+                    if type(value) is _ARRAY_TYPE:
+                        value.setflags(write=False)
+                    elif isinstance(value, tuple) and value:  # a Trace
+                        freeze_arrays(value)
                     attributes.setdefault(field_name, value)
                 attributes.pop("lazy_source", None)
                 return getattr(self, name)
@@ -187,7 +192,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
 
     def __getstate__(self) -> dict[str, Any]:
         if "lazy_source" in self.__dict__:
-            self.problem  # noqa: B018  (computes the lazy fields: their source is not pickled)
+            self.targets  # noqa: B018  (computes the lazy fields: their source is not pickled)
         return super().__getstate__()
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -208,14 +213,20 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
         """Batch axes; () for a single problem."""
         return self.q.shape[:-1]
 
-    @cached_property
+    @quick_property
     def pose(self) -> Pose:
         """The best pose. It equals the start where the start already meets the goals."""
-        pose = self.problem.make_pose(_flatten_q(self))
+        start = self.problem.start
+        # the solver's numbers are finite; a copy, because quaternions are normalised in place
+        q = normalise_rotations(start.skeleton, self.q.copy())
+        if start.translations is None and start.scales is None:
+            return Pose.make_unchecked(start.skeleton, q, None, None)
+        flat_pose = self.problem.make_pose_unchecked(_flatten_q(self))
         local_arrays = [
-            None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)
+            None if v is None else v.reshape(*self.shape, *v.shape[-2:])
+            for v in (flat_pose.translations, flat_pose.scales)
         ]
-        return Pose.make_unchecked(pose.skeleton, pose.q.reshape(self.q.shape), *local_arrays)
+        return Pose.make_unchecked(start.skeleton, q, *local_arrays)
 
     def blend(self, weight: ArrayLike) -> Pose:
         """Blend the start towards the pose found.
@@ -292,6 +303,8 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     @property
     def status(self) -> _Outcome:
         """The Status; an array for a batch. The array prints as words."""
+        if self.reached is True:  # of a single problem: nothing to explain
+            return Status.reached  # pyright: ignore[reportReturnType]  (of a single problem)
         if self.codes.ndim:
             return view_as_statuses(self.codes)  # pyright: ignore[reportReturnType]  (of a batch)
         return Status(int(self.codes))  # pyright: ignore[reportReturnType]  (of a single problem)
@@ -408,19 +421,16 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
             Index of a problem in the batch.
         """
         i = self._check_index(i, "message()")
-        q, rows = _flatten_q(self)[i : i + 1], slice(i, i + 1)
-        errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
-        target = self.targets[min(i, len(self.targets) - 1)][None]
-        known_codes = self.__dict__.get("codes")
-        status = Status(
-            int(_compute_codes_of_rows(self, np.array([i]))[0] if known_codes is None else known_codes.ravel()[i])
-        )
+        if self.q.ndim == 1:
+            q, errors, target, iteration_count = self.q.reshape(1, -1), self.errors, self.targets, int(self.iterations)
+        else:
+            q = _flatten_q(self)[i : i + 1]
+            errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
+            target = self.targets[min(i, len(self.targets) - 1)][None]
+            iteration_count = int(self.iterations.ravel()[i])
+        status = self._find_status(i)
         shown_q, is_missed = q, status != Status.reached
-        iteration_count, problem, frame_motion = (
-            int(self.iterations.ravel()[i]),
-            self.problem.select_rows(rows),
-            self.pace,
-        )
+        problem, frame_motion = self.problem.select_rows(slice(i, i + 1)), self.pace
         restraints: tuple[str, ...] = ()
         if status == Status.held_back:
             restraints = find_restraints(self.restrained, problem, target, self.tolerances)[0]
@@ -436,6 +446,14 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
         return format_outcome(
             SolveOutcome(problem, q, target, errors, status, iteration_count, self.tolerances, restraints, pose_message)
         )
+
+    def _find_status(self, i: int) -> Status:
+        """Find the status of one problem, without the others'."""
+        if self.reached is True:
+            return Status.reached
+        known_codes = self.__dict__.get("codes")
+        code = _compute_codes_of_rows(self, np.array([i]))[0] if known_codes is None else known_codes.ravel()[i]
+        return Status(int(code))
 
     def _check_index(self, i: Any, caller: str) -> int:
         """Check the index of a problem in the batch."""

@@ -92,7 +92,7 @@ class SingleTargetSolve:
         goals: tuple[Goal, ...] | None = None,
     ) -> Result:
         """Solve for one target (1, W). The problem has goals of the same kinds as this one."""
-        extra_fields = {} if goals is None else {"goals": goals}
+        extra_fields = {"problem": problem} if goals is None else {"problem": problem, "goals": goals}
         fast_path = None if self._fast_path is None else self.find_fast_path(problem)
         if fast_path is not None:
             fields = self.build_lazy_arm_fields, problem, clamped_joints
@@ -112,7 +112,7 @@ class SingleTargetSolve:
         answer = self.solver.run(problem, targets, self.tolerance, self.request)
         if not self._is_builtin:
             answer = convert_custom_answer(answer, self.solver.name, self.q_shape)
-        elif answer.q.shape != self.q_shape or not np.isfinite(answer.q).all():
+        elif answer.q.shape != self.q_shape or np.count_nonzero(np.isfinite(answer.q)) != answer.q.size:
             check_answer(answer, self.solver.name, self.q_shape)
         error_paths = self.error_paths
         errors = (
@@ -194,7 +194,7 @@ class SingleTargetSolve:
         if fast_path is None or not 0 < len(targets) <= MAX_FAST_TARGETS:
             return None
         lazy_fields = self.build_lazy_batch_fields, problem, ()
-        extra_fields = {} if goals is None else {"goals": goals}
+        extra_fields = {"problem": problem} if goals is None else {"problem": problem, "goals": goals}
         return solve_few_on_fast_path(fast_path, problem, targets, shape, lazy_fields, start_time, extra_fields)
 
     def _build_common_fields(

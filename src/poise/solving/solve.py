@@ -62,6 +62,7 @@ class Prepared:
         self._buffer = make_kernel_buffer(problem.start.q)
         self._fast_path = single.find_fast_path(problem)
         self._lazy_fields = single.build_lazy_arm_fields, problem, moved_inside
+        self._known_fields = {"problem": problem}
         self._plain_shape = arguments.find_plain_shape(problem)
         self._target_shape = (
             self._plain_shape.widths if len(self._plain_shape.widths) == 1 == len(problem.goals) else _NO_SHAPE
@@ -125,10 +126,11 @@ class Prepared:
                 else arguments.read_matrix(target, *self._target_shape)
             )
             if row is not None:
-                buffer, lazy_fields = (
-                    (self._buffer.copy(), self._lazy_fields) if start is None else self._pack_start(start)
-                )
-                result = solve_on_fast_path(fast_path, self.problem, row, buffer, lazy_fields, start_time)
+                if start is None:
+                    buffer, lazy_fields, known_fields = self._buffer.copy(), self._lazy_fields, self._known_fields
+                else:
+                    (buffer, lazy_fields), known_fields = self._pack_start(start), {}
+                result = solve_on_fast_path(fast_path, self.problem, row, buffer, lazy_fields, start_time, known_fields)
                 if result is not None:
                     return result
             elif target.shape[1:] == self._target_shape and start is None and not self.moved_inside:

@@ -41,13 +41,16 @@ from poise.problem.feasibility import has_closed_loops
 from poise.problem.goal_errors import compute_single_errors
 from poise.problem.goals import Goal, Goals
 from poise.problem.pose_preference import find_preferred_shape
+from poise.problem.problem import Problem
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, get_final_solver, replace_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
-from poise.solving.batch_result import solve_batch
 from poise.solving.diagnosis import clamp_to_limits
 from poise.solving.result import Result
+from poise.solving.single_target import SingleTargetSolve
 from poise.solving.solve import check_goals, choose_solver, prepare
+from poise.solving.solve_settings import SolveSettings
 
 _Q_WIDTH_BY_KIND = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, HINGED_BALL: 4}  # columns of q for each part of a joint
 _SPEED_COLUMN = 2  # column of the speed in rows of kernels/speed_limited_motion.py
@@ -202,6 +205,7 @@ def _parse_speed(value: Any, label: str) -> float:
 # --- Follow moving targets frame by frame, without jumps -------------------------------------------------------------
 
 
+_SETTINGS = SolveSettings()
 _TRACKING_DAMPING = 3.0  # damping: bounds a step in a singular direction (full stretch) to 1 / (2 sqrt(3)) rad
 _DEFAULT_MAX_ITERATIONS = 100  # iterations in a frame without a budget
 _SLICE_ITERATIONS = 4  # iterations between two checks of the time budget
@@ -465,16 +469,23 @@ class Tracker:
 
     def _run_solver(self, targets: Floats, q: Floats, iterations: int) -> Result:
         """Run the solver once from q."""
-        prepared, solver = self._prepared, self.solver
+        prepared = self._prepared
         problem = prepared.problem.with_start(prepared.problem.start.with_q(q))
+        iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
+        single = get_or_compute(
+            self, "singles", iterations if self._uses_slices else None, lambda: self._bind_solver(problem, iterations)
+        )
+        return single.solve(problem, targets.copy(), (), perf_counter())
+
+    def _bind_solver(self, problem: Problem, iterations: int) -> SingleTargetSolve:
+        """Bind the solver and its iterations to the kind of problem."""
+        solver = self.solver
         if self._uses_slices:
-            max_iterations: int | None = get_final_solver(solver).iterations
-            iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
-            iterations = (
-                iterations if max_iterations is None else min(iterations, max_iterations)
-            )  # None: the solver has no limit of its own
-            solver = replace_final_solver(solver, dataclasses.replace(get_final_solver(solver), iterations=iterations))
-        return solve_batch(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
+            final_solver: Any = get_final_solver(solver)
+            if final_solver.iterations is not None:  # None: the solver has no limit of its own
+                iterations = min(iterations, final_solver.iterations)
+            solver = replace_final_solver(solver, dataclasses.replace(final_solver, iterations=iterations))
+        return SingleTargetSolve(problem, solver, self._prepared.tolerance, _SETTINGS, Request())
 
     def _is_spent(self, used_iterations: int, start_time: float) -> bool:
         if self.microseconds is not None:
