@@ -233,7 +233,16 @@ class PosedLimb(NamedTuple):
 
 
 def pack_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
-    """Pack the limb of a problem in its start poses. Raises UnsupportedError, with a reason, where there is none."""
+    """Pack the limb of a problem in its start poses. Raises UnsupportedError, with a reason, where there is none.
+
+    The limb of a single start is remembered with the problem: a prepared one solves for many targets.
+    """
+    if problem.start.shape:
+        return _pack_limb(problem, options)
+    return get_or_compute(problem, "posed limb", options, lambda: _pack_limb(problem, options))
+
+
+def _pack_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     plan = build_limb_plan(problem, options)
     if not plan.has_uniform_scale:
         problem.plan  # noqa: B018  (raises for zero scale)
