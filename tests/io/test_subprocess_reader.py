@@ -48,12 +48,15 @@ def path(tmp_path, monkeypatch):
     return tmp_path / "a.fbx"
 
 
+@pytest.mark.parametrize("has_server", [False, True])
 @pytest.mark.parametrize("what", CHILDREN)
-def test_what_can_go_wrong_is_one_sentence(what, path):
+def test_what_can_go_wrong_is_one_sentence(what, has_server, path):
     code, words = CHILDREN[what]
+    if has_server and code.startswith(WRITE):
+        pytest.skip("a server has an answer of another form")
     (path.parent / "a_child.py").write_text(code)
     with pytest.raises(FileError) as refusal:
-        read_in_subprocess(path, b"bytes", "a_child", reader="ufbx")
+        read_in_subprocess(path, b"bytes", "a_child", reader="ufbx", has_server=has_server)
     assert words in str(refusal.value)
     assert str(refusal.value).startswith(str(path))
     assert "\n" not in str(refusal.value)
@@ -68,10 +71,11 @@ def test_one_that_sleeps_is_stopped(path, monkeypatch):
     assert time.monotonic() - begin < 20.0
 
 
-def test_a_python_that_is_not_there(path, monkeypatch):
+@pytest.mark.parametrize("has_server", [False, True])
+def test_a_python_that_is_not_there(path, has_server, monkeypatch):
     monkeypatch.setattr(sys, "executable", str(path.parent / "nowhere"))
     with pytest.raises(FileError, match="the reader ufbx could not be started"):
-        read_in_subprocess(path, b"", "a_child", reader="ufbx")
+        read_in_subprocess(path, b"", "a_child", reader="ufbx", has_server=has_server)
 
 
 class TestAnAnswer:

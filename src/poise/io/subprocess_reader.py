@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from poise.errors import FileError
+from poise.io.reader_server import Outcome, can_serve, read_in_fork
 from poise.io.subprocess_worker import LENGTH_STRUCT, MAGIC
 from poise.maths.arrays import Floats
 
@@ -45,7 +46,7 @@ class SubprocessReply:
 
 
 def read_in_subprocess(
-    path: Path, data: bytes, module: str, *, reader: str, arguments: tuple[str, ...] = ()
+    path: Path, data: bytes, module: str, *, reader: str, arguments: tuple[str, ...] = (), has_server: bool = False
 ) -> SubprocessReply:
     """Read the bytes of a file with a module in another process.
 
@@ -61,28 +62,37 @@ def read_in_subprocess(
         Name of the library, for messages.
     arguments
         Further command-line arguments of the module.
+    has_server
+        Whether the module can serve several files, without arguments: see `poise.io.reader_server`.
 
     Raises
     ------
     FileError
         For a file that the module refuses, a crash, a timeout, and a malformed reply.
     """
-    megabytes = _MIN_MEMORY_MB + (_MEMORY_PER_BYTE * len(data) >> 20)
-    limits = (str(int(TIMEOUT_S) + 1), str(megabytes))
-    # -P: no modules from the working folder; warnings of other packages are suppressed
-    command = [sys.executable or "python", "-P", "-W", "ignore", "-m", module, *limits, *arguments]
+    limits = int(TIMEOUT_S) + 1, _MIN_MEMORY_MB + (_MEMORY_PER_BYTE * len(data) >> 20)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
     try:
-        process = subprocess.run(  # noqa: S603  (no shell, and no argument comes from the file)
-            command, input=data, capture_output=True, timeout=TIMEOUT_S, env=environment, check=False
-        )
+        outcome = read_in_fork(module, data, environment, limits, TIMEOUT_S) if has_server and can_serve() else None
+        if outcome is None:
+            outcome = _run_process(module, data, environment, [*map(str, limits), *arguments])
     except subprocess.TimeoutExpired as error:
         raise FileError(path, f"reading it took longer than {TIMEOUT_S:g} s and was stopped") from error
     except OSError as error:
         raise FileError(path, f"the reader {reader} could not be started: {error.strerror}") from error
-    if process.returncode:
-        raise FileError(path, _describe_exit(process.returncode, reader))
-    return _parse_reply(path, process.stdout)
+    if outcome.exit_code:
+        raise FileError(path, _describe_exit(outcome.exit_code, reader))
+    return _parse_reply(path, outcome.output)
+
+
+def _run_process(module: str, data: bytes, environment: dict[str, str], arguments: list[str]) -> Outcome:
+    """Run a module on the bytes of one file."""
+    # -P: no modules from the working folder; warnings of other packages are suppressed
+    command = [sys.executable or "python", "-P", "-W", "ignore", "-m", module, *arguments]
+    process = subprocess.run(  # noqa: S603  (no shell, and no argument comes from the file)
+        command, input=data, capture_output=True, timeout=TIMEOUT_S, env=environment, check=False
+    )
+    return Outcome(process.returncode, process.stdout)
 
 
 def _describe_exit(exit_code: int, reader: str) -> str:

@@ -43,7 +43,7 @@ def read(path: Path) -> Rig:
     file_type = guess_file_type(data)
     if file_type and not data.startswith(_FILE_HEADS):
         raise FileError(path, f"it is not an FBX file; it looks like {file_type}")
-    reply = read_in_subprocess(path, data, "poise.io.fbx_worker", reader="ufbx")
+    reply = read_in_subprocess(path, data, "poise.io.fbx_worker", reader="ufbx", has_server=True)
     try:
         return _build_rig(path, reply)
     except FileError:

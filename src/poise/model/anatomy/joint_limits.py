@@ -310,7 +310,9 @@ def read_clip_rotations(skeleton: Skeleton, clips: Sequence[Clip], rows: Sequenc
 def refine_bend_axes(
     skeleton: Skeleton, clip_rotations: dict[int, Floats], axes: Sequence[JointAxes]
 ) -> list[JointAxes]:
-    """Refine the bend axes of elbows and knees from their rotations in clips.
+    """Refine the bend axes of elbows and knees from clips.
+
+    `clip_rotations` has the quaternions (f, 4) of each row.
 
     A plane needs five frames, bent by 20 degrees or more, that agree within 15 degrees, and must lie within 60 degrees
     of the plane from the rest pose.
