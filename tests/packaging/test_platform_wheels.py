@@ -37,8 +37,9 @@ PLATFORMS = {  # file of the library: platform of the wheel
     "win32_x86_64.pyd": "win_amd64",
 }
 MACOS_NAMES = {  # mathematical functions, memory, and what the linker adds
-    "acos", "asin", "atan", "atan2", "cos", "exp", "exp2", "expm1", "fmod", "hypot", "pow", "sin", "tanh", "__sincos_stret",
-    "__bzero", "bzero", "memcpy", "memmove", "memset", "memset_pattern16", "strcmp", "strlen", "dyld_stub_binder",
+    "acos", "asin", "atan", "atan2", "cos", "exp", "exp2", "expm1", "fmod", "hypot", "pow", "sin", "tanh",
+    "__sincos_stret", "__bzero", "bzero", "memcpy", "memmove", "memset", "memset_pattern16", "strcmp",
+    "strlen", "dyld_stub_binder",
 }  # fmt: skip
 TRACKED = native.LIBRARY_FOLDER / "linux_x86_64.abi3.so"
 CALL = """
