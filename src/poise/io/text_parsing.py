@@ -43,6 +43,16 @@ def parse_number(text: str) -> float:
     return number
 
 
+def parse_vector(text: str) -> tuple[float, ...]:
+    """Parse numbers separated by blanks. ValueError for a word that `parse_number` refuses."""
+    words = text.split()
+    if text.isascii() and "_" not in text:
+        numbers = tuple(map(float, words))
+        if all(-MAX_NUMBER <= number <= MAX_NUMBER for number in numbers):
+            return numbers
+    return tuple(map(parse_number, words))
+
+
 def parse_table(rows: Sequence[Sequence[str]]) -> Floats:
     """Parse rows of words into numbers (k, columns).
 

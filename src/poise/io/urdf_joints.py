@@ -9,9 +9,8 @@ from typing import NamedTuple, NoReturn
 
 from poise.errors import FileError, join_names
 from poise.io.inertials import Inertial
-from poise.io.text_parsing import MAX_NUMBER, is_number, parse_number, quote_excerpt
+from poise.io.text_parsing import MAX_NUMBER, is_number, parse_number, parse_vector, quote_excerpt
 from poise.io.urdf_xml import Attributes, JointElement, RobotElement
-from poise.maths import euler
 from poise.model.joints import Motor, SafetyController
 from poise.model.limits import Range, unit_axis
 from poise.model.skeleton import Kind
@@ -55,10 +54,12 @@ def _read_nonnegative(joint: JointElement, attributes: Attributes, name: str, no
 
 def _read_finite(joint: JointElement, attributes: Attributes, name: str, notes: list[str]) -> float | None:
     """Read a finite number of an attribute, or None. Infinity means no limit and gives None."""
-    text = attributes.get(name, "").strip()
-    if name not in attributes or text.lower().lstrip("+-") in ("inf", "infinity"):
+    if name not in attributes:
         return None
+    text = attributes[name].strip()
     if not is_number(text):
+        if text.lower().lstrip("+-") in ("inf", "infinity"):
+            return None
         notes.append(f"the {name} of joint {joint.name!r} is no number but {quote_excerpt(text)}, and is ignored")
         return None
     value = float(text)
@@ -73,16 +74,16 @@ KIND_BY_TYPE = {
     "floating": Kind.FREE, "planar": Kind.HINGE,
 }  # fmt: skip
 _MAX_LENGTH_ERROR = 1e-4  # tolerance of an axis's length; axes printed with few digits ("0.7071 0.7071 0") give no note
-_ZERO_VECTOR, _IDENTITY_ROTATION = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+_ZERO_VECTOR = (0.0, 0.0, 0.0)
 
 
 class JointRow(NamedTuple):
-    """Skeleton row: transform A, kind, axis, limit, motor."""
+    """Skeleton row: transform A, kind, axis, limit, motor. The rotation of A is in roll, pitch and yaw [rad]."""
 
     name: str
     kind: Kind
     offset: tuple[float, ...] = _ZERO_VECTOR
-    rotation: tuple[float, ...] = _IDENTITY_ROTATION
+    rpy: tuple[float, ...] = _ZERO_VECTOR
     axis: tuple[float, ...] = _ZERO_VECTOR
     limit: Range | None = None
     limit_byte: int = -1
@@ -119,14 +120,13 @@ class JointReader:
             self.fail(f"{reason}; known: {', '.join(KIND_BY_TYPE)}")
         kind = KIND_BY_TYPE[joint.type]
         offset = self._parse_vector(joint.origin, "origin", "xyz", _ZERO_VECTOR)
-        roll, pitch, yaw = self._parse_vector(joint.origin, "origin", "rpy", _ZERO_VECTOR)
-        rotation = tuple(euler.to_quaternion([yaw, pitch, roll], "ZYX").tolist())
+        rpy = self._parse_vector(joint.origin, "origin", "rpy", _ZERO_VECTOR)
         axis = self._read_axis() if kind in (Kind.HINGE, Kind.SLIDE) else _ZERO_VECTOR
         if joint.type == "planar":
-            return self._build_planar_rows(offset, rotation, axis, used_names)
+            return self._build_planar_rows(offset, rpy, axis, used_names)
         limit = self._read_limit() if joint.type in ("revolute", "prismatic") else None
         limit_byte = joint.limit_byte if limit or self.has_empty_range else -1
-        return [JointRow(joint.name, kind, offset, rotation, axis, limit, limit_byte, self._read_motor(kind))]
+        return [JointRow(joint.name, kind, offset, rpy, axis, limit, limit_byte, self._read_motor(kind))]
 
     def read_mimic(self) -> Mimic | None:
         """Read the coupling to another joint, if any."""
@@ -158,7 +158,10 @@ class JointReader:
         words = text.split()
         if len(words) != 3:  # noqa: PLR2004  (x y z)
             self.fail(f"{element} {name} needs three numbers, not {quote_excerpt(text)}")
-        return tuple(self._parse_number(word, f"{element} {name}") for word in words)
+        try:
+            return parse_vector(text)
+        except ValueError:  # say which word
+            return tuple(self._parse_number(word, f"{element} {name}") for word in words)
 
     def _read_axis(self) -> tuple[float, ...]:
         axis = self._parse_vector(self.element.axis, "axis", "xyz", (1.0, 0.0, 0.0))
@@ -190,6 +193,10 @@ class JointReader:
 
     def _parse_end(self, limit: Attributes, name: str) -> float:
         text = limit.get(name, "0").strip()
+        try:
+            return parse_number(text)
+        except ValueError:
+            pass  # an infinite end, or an error of its joint
         if text.lower().lstrip("+-") in ("inf", "infinity"):
             return -math.inf if text.startswith("-") else math.inf
         if is_number(text) and abs(float(text)) > MAX_NUMBER:  # some files use the largest double for no limit
@@ -206,7 +213,7 @@ class JointReader:
         return motor
 
     def _build_planar_rows(
-        self, offset: tuple[float, ...], rotation: tuple[float, ...], normal: tuple[float, ...], used_names: set[str]
+        self, offset: tuple[float, ...], rpy: tuple[float, ...], normal: tuple[float, ...], used_names: set[str]
     ) -> list[JointRow]:
         """Build two slides in the plane and a hinge about its normal. The hinge has the joint's name."""
         name = self.element.name
@@ -216,7 +223,7 @@ class JointReader:
             f"planar joint {name!r} was read as the slides {x_name!r} and {y_name!r} and the hinge {name!r}"
         )
         return [
-            JointRow(x_name, Kind.SLIDE, offset, rotation, first_axis),
+            JointRow(x_name, Kind.SLIDE, offset, rpy, first_axis),
             JointRow(y_name, Kind.SLIDE, axis=second_axis),
             JointRow(name, Kind.HINGE, axis=normal, motor=self._read_motor(Kind.HINGE)),
         ]
@@ -250,7 +257,7 @@ def read_inertial(elements: dict[str, Attributes]) -> Inertial | None:
     """
     try:
         mass = parse_number(elements.get("mass", {}).get("value", "").strip())
-        x, y, z = (parse_number(word) for word in elements.get("origin", {}).get("xyz", "0 0 0").split())
+        x, y, z = parse_vector(elements.get("origin", {}).get("xyz", "0 0 0"))
     except ValueError:
         return None
     return Inertial(mass, (x, y, z)) if mass >= 0.0 else None

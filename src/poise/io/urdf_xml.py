@@ -104,6 +104,8 @@ _NON_NEWLINE_PATTERN = re.compile(rb"[^\r\n]")
 _ROBOT_TAG_PATTERN = re.compile(rb"<(/?)robot(?=[\s/>])[^<>]*>")
 _AMPERSAND_PATTERN = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
 _CONTROL_PATTERN = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
+# bytes without which a file has no xacro: those of its tags and expressions, of characters by number, and of UTF-16
+_XACRO_MARKS = (b"<xacro:", b"${", b"&#", b"\0")
 _REPLACEMENT = b"_"  # replaces a character that XML does not allow; names keep their length
 
 
@@ -173,6 +175,21 @@ def _blank_spans(data: bytes, spans: list[tuple[int, int]]) -> bytes:
         parts += [data[copied_end:start], _NON_NEWLINE_PATTERN.sub(b" ", data[start:end])]
         copied_end = end
     return b"".join([*parts, data[copied_end:]])
+
+
+def _may_have_xacro(data: bytes) -> bool:
+    """Return whether xacro may be in a file. Xacro in comments does not count."""
+    if not any(mark in data for mark in _XACRO_MARKS):
+        return False
+    if b"<![" in data or b"<?" in data.replace(b"<?xml ", b"", 1):  # what looks like a comment there is none
+        return True
+    parts: list[bytes] = []
+    copied_end = 0
+    for start, end in _find_comments(data):
+        parts.append(data[copied_end:start])
+        copied_end = end
+    without_comments = b" ".join([*parts, data[copied_end:]])
+    return any(mark in without_comments for mark in _XACRO_MARKS)
 
 
 def _find_robot_end(data: bytes) -> int:
@@ -255,6 +272,13 @@ class UrdfHandlers(XmlReader):
         self.parser.StartElementHandler = self._handle_open
         self.parser.EndElementHandler = self._handle_close
 
+    def read(self, data: bytes) -> None:
+        """Parse the bytes. Elements of a file without xacro are not searched for it."""
+        if not _may_have_xacro(data):
+            self.parser.StartElementHandler = self._handle_start
+            self.parser.EndElementHandler = self._handle_end
+        super().read(data)
+
     def finish(self) -> None:
         """Add notes on ignored elements.
 
@@ -291,26 +315,31 @@ class UrdfHandlers(XmlReader):
             self._handle_end(tag)
 
     def _handle_start(self, tag: str, attributes: Attributes) -> None:
-        super()._handle_start(tag, attributes)
-        if self.depth == _ROBOT_DEPTH:
-            if tag != "robot":
-                self._fail(f"not a URDF file: its root element is <{tag[:40]}>, not <robot>")
-            self.robot.name = attributes.get("name", "")
-        elif self.depth == _PART_DEPTH:
-            self._handle_part(tag, attributes)
-        elif self.depth == _DETAIL_DEPTH:
+        self.depth = depth = self.depth + 1  # as in the base; most of the time of a file is spent here
+        if depth > _MAX_DEPTH:
+            self._fail(f"elements are nested more than {_MAX_DEPTH} deep")
+        if depth >= _INERTIA_DEPTH:
+            if self.link is None:
+                return
+            if depth == _INERTIA_DEPTH and self.detail_tag == "inertial":
+                self.robot.inertials.setdefault(self.link, {})[tag] = attributes
+            elif depth == _MESH_DEPTH and tag == "mesh" and self.detail_tag == "visual":
+                self.robot.links[self.link] += (attributes.get("filename", ""),)
+        elif depth == _DETAIL_DEPTH:
             self.detail_tag = tag
             if self.joint is not None:
                 self._handle_joint_detail(self.joint, tag, attributes)
-        elif self.depth == _INERTIA_DEPTH and self.detail_tag == "inertial" and self.link is not None:
-            self.robot.inertials.setdefault(self.link, {})[tag] = attributes
-        elif self.depth == _MESH_DEPTH and tag == "mesh" and self.detail_tag == "visual" and self.link is not None:
-            self.robot.links[self.link] += (attributes.get("filename", ""),)
+        elif depth == _PART_DEPTH:
+            self._handle_part(tag, attributes)
+        else:
+            if tag != "robot":
+                self._fail(f"not a URDF file: its root element is <{tag[:40]}>, not <robot>")
+            self.robot.name = attributes.get("name", "")
 
     def _handle_end(self, _tag: str) -> None:
         if self.depth == _PART_DEPTH:
             self.joint = self.link = None
-        super()._handle_end(_tag)
+        self.depth -= 1
 
     def _handle_part(self, tag: str, attributes: Attributes) -> None:
         if tag not in ("link", "joint"):

@@ -18,6 +18,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 _NON_NUMERIC_TYPES = (str, bytes, bool, type(None))
+_REAL_TYPES = (int, float, np.integer, np.floating)  # a union would be built in each call
 _FLOAT_DTYPE = np.dtype(np.float64)
 _MAX_QUOTED_LETTERS = 80  # letters of a value quoted in a message
 
@@ -114,7 +115,9 @@ def check_real(value: Any, label: str) -> float:
     InputError
         For other values, and for numbers too large for a float.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    if type(value) is float:
+        return value
+    if isinstance(value, bool) or not isinstance(value, _REAL_TYPES):
         message = f"{label} must be a number, not {abbreviate(value)}"
         raise InputError(message)
     try:

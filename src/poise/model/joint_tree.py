@@ -12,7 +12,7 @@ import numpy as np
 from poise.errors import InputError, UnknownNameError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, freeze_array
-from poise.model.joints import Coupling, Kind, compute_offsets
+from poise.model.joints import Q_OFFSET_RANGES, Coupling, Kind, compute_offsets
 
 
 class JointTree:
@@ -40,7 +40,7 @@ class JointTree:
     @cached_property
     def q_start(self) -> Ints:
         """(n,) offset of each joint's numbers in q. A coupled joint has its leader's."""
-        return compute_offsets([Kind(k).nq for k in self.kinds], self.couplings)
+        return compute_offsets([len(Q_OFFSET_RANGES[kind]) for kind in self.kinds.tolist()], self.couplings)
 
     @cached_property
     def quaternion_columns(self) -> Ints:

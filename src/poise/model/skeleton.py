@@ -171,7 +171,13 @@ class Skeleton(JointTree):
         )
         if len(limit_entries) != n:
             raise InputError(f"the limits of {n} joints are {n} limits or None, not {len(limit_entries)}")
-        value_counts = [len(joints.Q_OFFSET_RANGES[kind]) for kind in kinds_.tolist()]
+        is_own = np.array([coupling is None for coupling in couplings_], dtype=np.bool_)
+        zero_q = _build_zero_q(kinds_[is_own])
+        rest_values = zero_q if rest_q is None else check_finite(rest_q, "rest_q", last_axis_length=len(zero_q)).copy()
+        if rest_values.ndim != 1:
+            raise InputError(
+                f"rest_q is one configuration of {len(zero_q)} numbers, not an array of shape {rest_values.shape}"
+            )
         skeleton = cls(
             names=names,
             parents=parents_,
@@ -179,30 +185,19 @@ class Skeleton(JointTree):
             axes=joints.compute_unit_axes(names, kinds_, axes),
             A=joints.build_rigid_transforms(n, offsets, rotations),
             B=joints.build_affine_transforms(n, scales),
-            rest_q=np.zeros(
-                sum(
-                    value_count
-                    for value_count, coupling in zip(value_counts, couplings_, strict=True)
-                    if coupling is None
-                )
+            rest_q=rest_values,
+            limits=tuple(
+                [
+                    joints.check_limit(name, Kind(kind), limit)
+                    for name, kind, limit in zip(names, kinds_.tolist(), limit_entries, strict=True)
+                ]
             ),
-            limits=(None,) * n,
             couplings=couplings_,
             source_ids=tuple(metadata.pop("source_ids", (None,) * n)),
             euler=tuple(metadata.pop("euler", ("",) * n)),
             **metadata,
         )
-        rest_values = (
-            skeleton.zero_q() if rest_q is None else check_finite(rest_q, "rest_q", last_axis_length=skeleton.nq).copy()
-        )
-        if rest_values.ndim != 1:
-            raise InputError(
-                f"rest_q is one configuration of {skeleton.nq} numbers, not an array of shape {rest_values.shape}"
-            )
-        skeleton = dataclasses.replace(skeleton, rest_q=rest_values)
-        return skeleton.with_limits(
-            {name: limit for name, limit in zip(names, limit_entries, strict=True) if limit is not None}
-        )
+        return _move_rest_inside(skeleton)
 
     def __post_init__(self) -> None:
         joints.check_rows(self)
@@ -262,12 +257,14 @@ class Skeleton(JointTree):
     @cached_property
     def nq(self) -> int:
         """The size of q."""
-        return sum(Kind(k).nq for k, c in zip(self.kinds, self.couplings, strict=True) if not c)
+        kinds = zip(self.kinds.tolist(), self.couplings, strict=True)
+        return sum([len(joints.Q_OFFSET_RANGES[kind]) for kind, coupling in kinds if not coupling])
 
     @cached_property
     def nv(self) -> int:
         """The number of degrees of freedom. A coupled joint has none of its own."""
-        return sum(Kind(k).nv for k, c in zip(self.kinds, self.couplings, strict=True) if not c)
+        kinds = zip(self.kinds.tolist(), self.couplings, strict=True)
+        return sum([joints.DOF_COUNTS[kind] for kind, coupling in kinds if not coupling])
 
     def zero_q(self) -> Floats:
         """Return q (nq,) with zero values and identity rotations."""
@@ -426,8 +423,7 @@ class Skeleton(JointTree):
         for pattern, limit in limits.items():
             for i in self._match_names(pattern):
                 new_limits[i] = joints.check_limit(self.names[i], Kind(self.kinds[i]), limit)
-        skeleton = dataclasses.replace(self, limits=tuple(new_limits))
-        return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
+        return _move_rest_inside(dataclasses.replace(self, limits=tuple(new_limits)))
 
     limited: ClassVar[Any] = make_alias("Skeleton.limited", with_limits)
 
@@ -474,6 +470,22 @@ class Skeleton(JointTree):
         if pattern in self:
             return [self.index(pattern)]
         return [i for i in match_names(pattern, self.names, self.aliases) if self.kinds[i] != Kind.FIXED]
+
+
+def _move_rest_inside(skeleton: Skeleton) -> Skeleton:
+    """Move rest_q inside the limits. A skeleton with a legal one is returned itself."""
+    rest_q = skeleton.rest_q
+    legal_q = skeleton.legal(rest_q)[0]
+    return skeleton if legal_q.tobytes() == rest_q.tobytes() else dataclasses.replace(skeleton, rest_q=legal_q)
+
+
+def _build_zero_q(kinds: Ints) -> Floats:
+    """Build the q of zero values and identity rotations."""
+    counts = np.array([len(numbers) for numbers in joints.Q_OFFSET_RANGES])[kinds]
+    starts = find_rotation_starts(kinds, np.cumsum(counts) - counts)
+    zero_q = np.zeros(int(counts.sum()))
+    zero_q[starts[kinds >= Kind.BALL]] = 1.0
+    return zero_q
 
 
 def _require_joint_by_role(skeleton: Skeleton, role: str, known_names: Iterable[str]) -> int:

@@ -9,7 +9,6 @@ named poses and disabled collision pairs.
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from poise.io.files import is_file, read_bytes, write_checked
 from poise.io.inertials import Inertial
 from poise.io.srdf import apply_srdf
 from poise.io.urdf_xml import XACRO_MESSAGE, RobotElement, UrdfDocument, encode_urdf, parse_robot
+from poise.maths import euler
 from poise.model.joints import drop_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
@@ -62,7 +62,7 @@ def _read_data(path: Path, data: bytes) -> Rig:
         tuple(row.limit_byte for row in builder.rows),
         builder.read_inertials(),
     )
-    skeleton = dataclasses.replace(skeleton, source=document)
+    object.__setattr__(skeleton, "source", document)  # not shared yet; a copy would lose its cached arrays
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(builder.notes), path=path)
 
 
@@ -151,7 +151,7 @@ class _SkeletonBuilder:
             self.parents,
             kinds.tolist(),
             offsets=[row.offset for row in self.rows],
-            rotations=[row.rotation for row in self.rows],
+            rotations=euler.to_quaternion([row.rpy[::-1] for row in self.rows], "ZYX"),
             axes=[row.axis for row in self.rows],
             limits=limits,
             couplings=couplings,
