@@ -17,6 +17,7 @@ TOOL = ROOT / "tools" / "native" / "recorded_calls.py"
 LANES = ("4", "8") if native.load_library() and levels.LEVELS[levels.find_level()].lane_count == 8 else ("4",)
 # Kernels of the other lane count are recorded in the run with that count.
 OTHER_LANES = {"4": "8", "8": "4"}
+ALWAYS_CALLED = {"arm_targets.solve_targets4"}  # a lone target of an arm takes four lanes with eight, too
 
 pytestmark = [
     pytest.mark.long,
@@ -39,7 +40,7 @@ def test_every_kernel_gives_the_bits_of_the_jit(lanes, tmp_path):
     file = tmp_path / "calls.pickle"
     counts = run_tool("record", file, POISE_KERNELS="native", POISE_LANES=lanes)
     without_calls = {name for name, count in counts.items() if not count}
-    assert without_calls == {name for name in counts if name.endswith(OTHER_LANES[lanes])}
+    assert without_calls == {name for name in counts if name.endswith(OTHER_LANES[lanes])} - ALWAYS_CALLED
     outcome = run_tool("compare", file, POISE_KERNELS="jit", POISE_LANES=lanes)
     assert outcome["different"] == {}
     assert outcome["equal"] == sum(counts.values()) > 200
