@@ -1,4 +1,4 @@
-"""Time to load a long BVH (10,000 frames x 96 channels, generated) and a GLB with 76 clips (from the test data)."""
+"""Time to load a long BVH (10,000 frames x 96 channels, generated), and GLB, FBX and URDF files of the test data."""
 
 from __future__ import annotations
 
@@ -53,6 +53,19 @@ def row(what: str, path: Path) -> harness.Row:
     }  # fmt: skip
 
 
+def group_row(what: str, paths: list[Path]) -> harness.Row:
+    """Load all files of a group several times; the times are those of one file on average."""
+    rigs = [load(path) for path in paths]
+    loads = [harness.timed(lambda: [load(path) for path in paths])[1] / len(paths) for _ in range(ROUNDS)]
+    median, slow = harness.spread(loads, 1e-3)
+    _, sampling = harness.timed(lambda: [clip.poses.q for path in paths for clip in load(path).clips])
+    return {
+        "file": f"{what}, each of {len(paths)}", "size [MB]": sum(path.stat().st_size for path in paths) / 1e6,
+        "clips": sum(len(rig.clips) for rig in rigs), "load, median [ms]": median, "slowest [ms]": slow,
+        "load and all poses [ms]": sampling * 1e3 / len(paths),
+    }  # fmt: skip
+
+
 def main(frames: int | None = None) -> int:
     """Run everything and write the table."""
     notes = [f"{ROUNDS} loads each of a file that the system has in its cache."]
@@ -65,6 +78,8 @@ def main(frames: int | None = None) -> int:
         notes.append("The GLB was left out, the test data is not here: set POISE_DATA.")
     else:
         rows.append(row(f"GLB, {GLB.name}", data / GLB))
+        groups = {"FBX": sorted((data / "fbx").glob("*.fbx")), "URDF": sorted((data / "robots").glob("*.urdf"))}
+        rows += [group_row(what, paths) for what, paths in groups.items() if paths]
     harness.report("loading", "Loading", rows, notes)
     return 0
 

@@ -381,7 +381,10 @@ def _find_columns(channels: Channels, word: str) -> dict[str, int] | None:
 # --- Motion rows of a BVH file: text to numbers, numbers to q --------------------------------------------------------
 
 
-_BLANK_BYTES = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # blanks of NumPy's reader
+_NON_BLANK_PATTERN = re.compile(
+    rb"[^ \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0]"
+)  # the others are blanks of NumPy's reader
+_MAX_BLOCK_ROTATIONS = 4096  # rotations converted at once; more need more memory for intermediate arrays
 
 
 def read_motion_rows(path: Path, data: bytes, header: BvhMotionHeader, column_count: int) -> tuple[Floats, list[str]]:
@@ -390,13 +393,12 @@ def read_motion_rows(path: Path, data: bytes, header: BvhMotionHeader, column_co
     If the header gives more frames than the file holds, all rows are used; if it gives fewer, only so many are used.
     """
     start = header.time_span[1]
-    text = data[start:]
-    values = _parse_rows_fast(text, column_count)
+    values = _parse_rows_fast(data, start, column_count)
     if values is None:
         values = _TolerantRows(path, data, start, column_count).read(header.frame_count)
     if not len(values):
         values = np.zeros((0, column_count))
-    if len(values) and not (np.abs(values) <= MAX_NUMBER).all():
+    if values.size and not (values.min() >= -MAX_NUMBER and values.max() <= MAX_NUMBER):
         _TolerantRows(path, data, start, column_count).report_bad_value(values)
     notes: list[str] = []
     if header.frame_count != len(values):
@@ -408,12 +410,14 @@ def read_motion_rows(path: Path, data: bytes, header: BvhMotionHeader, column_co
     return values, notes
 
 
-def _parse_rows_fast(text: bytes, column_count: int) -> Floats | None:
+def _parse_rows_fast(data: bytes, start: int, column_count: int) -> Floats | None:
     """Parse all rows at once. None unless every line is one row of `column_count` numbers."""
-    if not text.strip(_BLANK_BYTES):
-        return None if text.strip() else np.zeros((0, column_count))
+    if not _NON_BLANK_PATTERN.search(data, start):
+        return None if data[start:].strip() else np.zeros((0, column_count))
+    text = BytesIO(data)  # shares the bytes
+    text.seek(start)
     try:
-        values = np.loadtxt(BytesIO(text), comments=None, ndmin=2)
+        values = np.loadtxt(text, comments=None, ndmin=2)
     except ValueError:
         return None
     return values if values.shape[1] == column_count else None
@@ -506,8 +510,12 @@ def compute_q(skeleton: Skeleton, channels: tuple[Channels, ...], values: Floats
                 q[:, start_column + "XYZ".index(axis)] = values[:, column]
     for order, rows in rows_by_order.items():
         quaternion_starts = np.array([skeleton.q_start[i] + (3 if channels[i].positions else 0) for i in rows])
-        angles = np.radians(select_angles(channels, rows, order, values))
-        q[:, quaternion_starts[:, None] + np.arange(4)] = euler.to_quaternion(angles, order)
+        columns = quaternion_starts[:, None] + np.arange(4)
+        block_length = max(_MAX_BLOCK_ROTATIONS // len(rows), 1)
+        for start in range(0, len(values), block_length):
+            block = slice(start, start + block_length)
+            angles = np.radians(select_angles(channels, rows, order, values[block]))
+            q[block, columns] = euler.to_quaternion(angles, order)
     return q
 
 

@@ -7,7 +7,6 @@ Rz Rx Ry. The file has no unit and no up axis; none is guessed.
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from poise.io.free_root_export import strip_free_root
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.joints import make_unique_names
+from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Kind, Skeleton
@@ -29,6 +29,7 @@ SUFFIXES = (".bvh",)
 HAS_SINGLE_CLIP = True
 REST_MODES = ("keep", "zero")
 HAS_SINGLE_ROOT = True
+_BLOCK_FRAMES = 500  # frames normalized at once; more need more memory for intermediate arrays
 _MAX_OFFSET_SHARE = 0.25  # fraction of the OFFSET's length; root positions below it look relative to the OFFSET
 
 
@@ -61,9 +62,12 @@ def _read_data(path: Path, data: bytes) -> Rig:
     channels = tuple(node.channels for node in header.joints)
     q = bvh_reader.compute_q(skeleton, channels, values)
     spans = None if motion is None else (motion.count_span, motion.time_span)
-    document = bvh_reader.BvhDocument(data, spans, names, channels, header.column_count, values, times, q)
-    skeleton = dataclasses.replace(skeleton, source=document)
-    clips = () if motion is None else (Clip(times, Pose(skeleton, q), name_clip(path)),)
+    for start in range(0, len(q), _BLOCK_FRAMES):
+        normalise_rotations(skeleton, q[start : start + _BLOCK_FRAMES])
+    poses = Pose.make_unchecked(skeleton, q, None, None)  # a copy would stay in memory, too
+    document = bvh_reader.BvhDocument(data, spans, names, channels, header.column_count, values, times, poses.q)
+    object.__setattr__(skeleton, "source", document)  # not shared yet
+    clips = () if motion is None else (Clip(times, poses, name_clip(path)),)
     all_notes = (*notes, *row_notes, *time_notes, *_note_relative_positions(header.joints, names, values))
     pose_q = q[0] if len(q) == 1 else skeleton.rest_q
     return Rig(skeleton, Pose(skeleton, pose_q), clips, notes=all_notes, path=path)
