@@ -40,6 +40,7 @@ NAMES = (
     "multiple_solutions",
     "start_up",
     "kernel_backends",
+    "calls",
     "loading",
     "libraries",
     "robots",
@@ -47,7 +48,7 @@ NAMES = (
     "viewer",
 )
 # Measured with what is here, on samples where nothing is.
-PARTIAL = {"arm_cpp_baseline", "libraries", "loading", "robot_targets_everywhere", "robots", "viewer"}
+PARTIAL = {"arm_cpp_baseline", "calls", "libraries", "loading", "robot_targets_everywhere", "robots", "viewer"}
 _MACHINE = "Each JSON file beside a table names the machine and the versions that it was measured with."
 
 

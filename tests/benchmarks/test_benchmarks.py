@@ -320,6 +320,36 @@ def test_start_up_tells_numba_and_failures():
         start_up.fresh("assert False")
 
 
+def test_calls_are_measured_beside_another_checkout(monkeypatch, tmp_path, capsys):
+    import calls
+
+    counts = []
+    case = calls.Case("some call", lambda: counts.append(1), count=4)
+    monkeypatch.setattr(calls, "PARTS", (lambda: iter([case, calls.Case("other call", lambda: None)]),))
+    monkeypatch.setattr(calls, "SECONDS", 1e-5)
+    assert set(calls.measure_rows(["some"])) == {"some call"}
+    assert len(counts) > calls.REPEATS
+    here = str(Path(poise.__file__).parent.parent)
+    times = {here: iter([2.0, 9.0, 1.0]), "other/src": iter([6.0, 5.0, 60.0])}
+    monkeypatch.setattr(calls, "run_process", lambda source, _: {"some call": next(times[source])})
+    monkeypatch.setattr(calls.harness, "RESULTS", tmp_path)
+    assert calls.main(["--beside", "other/src", "--rounds", "3"]) == 0
+    assert "| some call | 2 | 6 | 3 |" in capsys.readouterr().out
+    assert (tmp_path / "calls.json").is_file()
+
+
+@pytest.mark.parametrize("part", ["list_values", "list_results", "list_solves", "list_files"])
+def test_every_call_that_is_measured_runs(part):
+    import calls
+
+    names = []
+    for case in getattr(calls, part)():
+        case.call()
+        assert case.count >= 1
+        names.append(case.name)
+    assert len(set(names)) == len(names) > 2
+
+
 def test_two_bone_agrees_with_plain_cpp(tmp_path):
     import two_bone
 

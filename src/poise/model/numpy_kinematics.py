@@ -24,6 +24,7 @@ from poise.maths.arrays import Floats, Ints
 from poise.model.joint_tree import JointTree, find_rotation_starts
 from poise.model.joints import Kind
 
+_CONTIGUOUS = (8,)  # strides of one contiguous configuration [bytes]
 # largest batch for NumPy; above it compiling the kernels is faster
 _MAX_NUMPY_POSES = 64
 
@@ -225,12 +226,13 @@ def compute_world_transforms(tree: JointTree, q: Floats, translations: Floats | 
 
 def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
     """Normalize the quaternions in q (..., nq), in place. Those of unit length to rounding stay bit for bit."""
-    columns, span = tree.quaternion_columns, tree.quaternion_span
-    if not len(columns):
+    span = tree.quaternion_span
+    if span is None and not len(tree.quaternion_columns):
         return q
+    columns = tree.quaternion_columns
     if span is None:
         quaternions = q[..., columns]
-    elif q.ndim == 1 and q.flags.c_contiguous:  # one pose of most rigs
+    elif q.strides == _CONTIGUOUS:  # one pose of most rigs
         quaternions = q[span[0] : span[1]].reshape(columns.shape)  # a view
         unit_rows = find_native_kernel("unit_rows.scale_rows_to_unit")
         if unit_rows is not None and unit_rows(quaternions) < 0:

@@ -231,10 +231,11 @@ class Pose(FrozenValue):
         checked_q.setflags(write=False)
         _set_attribute(self, "skeleton", skeleton)
         _set_attribute(self, "q", checked_q)
-        for name, value in (("translations", translations), ("scales", scales)):
-            if value is not None:
-                value = _broadcast_to_joints(value, name, (*checked_q.shape[:-1], len(skeleton), 3))  # noqa: PLW2901
-            _set_attribute(self, name, value)
+        if translations is not None or scales is not None:  # None is the default of the class
+            shape = (*checked_q.shape[:-1], len(skeleton), 3)
+            for name, value in (("translations", translations), ("scales", scales)):
+                if value is not None:
+                    _set_attribute(self, name, _broadcast_to_joints(value, name, shape))
 
     @classmethod
     def make_unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
@@ -246,10 +247,12 @@ class Pose(FrozenValue):
         q.setflags(write=False)
         _set_attribute(pose, "skeleton", skeleton)
         _set_attribute(pose, "q", q)
-        for name, value in (("translations", translations), ("scales", scales)):
-            if value is not None:
-                value.setflags(write=False)
-            _set_attribute(pose, name, value)
+        if translations is not None:
+            translations.setflags(write=False)
+            _set_attribute(pose, "translations", translations)
+        if scales is not None:
+            scales.setflags(write=False)
+            _set_attribute(pose, "scales", scales)
         return pose
 
     unchecked: ClassVar[Any] = make_alias("Pose.unchecked", make_unchecked)
