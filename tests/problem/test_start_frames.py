@@ -7,6 +7,7 @@ import pytest
 
 import poise
 from poise.problem.problem import Problem
+from poise.solvers.base import thread_parts
 from tests.strategies import rng_of
 
 TIPS = {"LeftHand": "LeftArm", "RightHand": "RightArm", "LeftFoot": "LeftUpLeg"}
@@ -111,3 +112,38 @@ class TestGroups:
         fixed = [name for name in ("LeftArm", "LeftShoulder") if name not in moving and skeleton.index(name)]
         assert fixed
         self.check(starts, goals)
+
+
+@pytest.mark.parametrize("solver", ["ccd", "fabrik", "levenberg_marquardt", "jacobian_transpose"])
+def test_threads_take_the_frames_of_their_starts(solver, monkeypatch):
+    """The first joint is at another place in each start."""
+    monkeypatch.setattr(thread_parts, "_MIN_THREADED_WORK_S", 0.0)
+    monkeypatch.setattr(thread_parts, "_MIN_PART_WORK_S", 1e-9)
+    rest, rng, count = poise.load(poise.sample("humanoid.bvh")).rest, rng_of(9), 90
+    translations = np.tile(rest.local_positions, (count, 1, 1))
+    translations[:, rest.skeleton.index("LeftArm")] *= rng.uniform(0.5, 1.5, (count, 1))
+    starts = poise.Pose(rest.skeleton, np.tile(rest.q, (count, 1)), translations=translations)
+    targets = rest.world["LeftHand"].positions + rng.normal(0, 0.05, (count, 3))
+    goal = poise.Position("LeftHand", targets, root="LeftArm")
+    batch = poise.solve(starts, goal, solver=solver, natural=False, threads=3)
+    assert batch.reached.sum() > count / 4
+    for i in range(0, count, 7):
+        alone = poise.solve(starts[i], goal.with_target(targets[i]), solver=solver, natural=False)
+        assert (alone.q == batch.q[i]).all()
+    assert len(batch.status) == count
+
+
+@pytest.mark.parametrize("root", [None, "shoulder"])
+def test_starts_of_a_serial_arm_have_the_bits_of_each_alone(root):
+    rest, rng = poise.load(poise.sample("arm")).rest, rng_of(11)
+    translations = np.tile(rest.local_positions, (6, 1, 1))
+    translations[:, rest.skeleton.index(root or "base_turn")] += rng.uniform(-0.1, 0.1, (6, 3))
+    starts = poise.Pose(rest.skeleton, np.tile(rest.q, (6, 1)), translations=translations)
+    targets = rest.world["tool"].positions + rng.normal(0, 0.2, (6, 3))
+    goal = poise.Position("tool", targets, root=root)
+    batch = poise.solve(starts, goal)
+    for i in range(6):
+        alone = poise.solve(starts[i], goal.with_target(targets[i]))
+        assert (alone.q == batch.q[i]).all()
+        assert alone.iterations == batch.iterations[i]
+        assert alone.status == batch.status[i]

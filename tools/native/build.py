@@ -198,7 +198,8 @@ def _compile(object_folder: Path, name: str, stamp: str, platforms: Sequence[Pla
 
 def _get_object_path(object_folder: Path, name: str, stamp: str, target: optimise.Target) -> Path:
     """Return the path of a kernel's object file. It names all that the content depends on."""
-    return object_folder / f"{name}-{target.triple}-{target.name}-{stamp}-{_compute_build_stamp()}.o"
+    target_stamp = hashlib.sha256(repr(target).encode()).hexdigest()[:8]
+    return object_folder / f"{name}-{target.triple}-{target.name}-{target_stamp}-{stamp}-{_compute_build_stamp()}.o"
 
 
 def _list_object_stamps(objects: Mapping[str, Mapping[str, Path]]) -> list[str]:

@@ -19,8 +19,9 @@ _ARITHMETIC = re.compile(r"= (?:tail )?(?:f(?:add|sub|mul|div|rem|neg|cmp)|call|
 
 # Operations with one right result by IEEE 754, and those without arithmetic.
 _EXACT_INTRINSICS = re.compile(
-    r"llvm\.(abs|assume|bswap|ceil|copysign|ct(lz|pop|tz)|experimental|fabs|floor|fsh[lr]|lifetime|masked|mem(cpy|move|set)"
-    r"|rint|[su](add|sub|mul|min|max|cmp)|sqrt|stepvector|trunc|vector)\b"
+    r"llvm\.(abs|assume|bswap|ceil|copysign|ct(lz|pop|tz)|experimental\.noalias|fabs|floor|fsh[lr]|lifetime|masked"
+    r"|mem(cpy|move|set)|rint|[su](add|sub|mul|min|max|cmp)|sqrt|stepvector|trunc"
+    r"|vector\.(insert|extract|reverse|splice|interleave\d|deinterleave\d|reduce\.(f?add|f?mul|and|or|xor|[su](min|max))))\b"
 )
 
 # LLVM leaves the sign of max(-0, 0) open. These take the second value of equal ones, and the number beside a NaN.

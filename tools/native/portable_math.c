@@ -1,7 +1,7 @@
 /* Mathematical functions of the level `portable`: the same bits on every processor and system.
 
    Only IEEE operations that every target rounds alike are used: + - * / sqrt. The build forbids fused operations
-   (-ffp-contract=off). Results are within three units in the last place; angles above 2^52 rad count as 0.
+   (-ffp-contract=off). Results are within three units in the last place; angles above 2^50 rad count as 0.
 
    Series are Taylor's on intervals so short that their remainder is below 2^-60 of the result. */
 
@@ -35,7 +35,7 @@ static int is_negative(double x) { return read_bits(x) >> 63; }
 
 static double copy_sign(double magnitude, double x) { return is_negative(x) ? -magnitude : magnitude; }
 
-/* Round to the nearest integer. |x| < 2^51: adding 1.5 * 2^52 leaves no fractional bits. */
+/* Round to the nearest integer. |x| <= 2^50: adding 1.5 * 2^52 leaves no fractional bits. */
 static double round_to_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 
 /* Multiply by 2^n, rounding once. |n| <= 2100. */
@@ -77,17 +77,17 @@ static const double HALF_PI_33_BITS = 0x1.921fb544p+0, HALF_PI_NEXT_33_BITS = 0x
 static const double HALF_PI_1 = 0x1.921fb54442d18p+0, HALF_PI_2 = 0x1.1a62633145c07p-54,
                     HALF_PI_3 = -0x1.f1976b7ed8fbcp-110;
 static const double INVERSE_HALF_PI = 0x1.45f306dc9c883p-1;
-static const double MAX_EXACT_QUARTERS = 0x1p20, MAX_ANGLE = 0x1p52; /* [rad] */
+static const double MAX_EXACT_QUARTERS = 0x1p20, MAX_ANGLE = 0x1p50; /* [rad] */
 
 /* Reduce an angle to at most pi / 4 and return the number of quarter turns taken off, modulo 4.
 
-   Beyond MAX_ANGLE adjacent numbers lie more than a radian apart: such an angle counts as 0. */
+   Beyond MAX_ANGLE adjacent numbers lie a quarter of a radian apart or more: such an angle counts as 0. */
 static int reduce_angle(double x, Pair *rest) {
     if (!(ABS(x) < MAX_ANGLE)) {
         *rest = (Pair){ 0, 0 };
         return 0;
     }
-    double quarters = ABS(x) < 0x1p50 ? round_to_integer(x * INVERSE_HALF_PI) : (double)(int64_t)(x * INVERSE_HALF_PI);
+    double quarters = round_to_integer(x * INVERSE_HALF_PI);
     Pair first, second;
     double tail;
     if (ABS(quarters) < MAX_EXACT_QUARTERS) {
@@ -277,7 +277,7 @@ static Pair compute_logarithm(double x, int exponent) {
     return result;
 }
 
-static int is_integer(double y) { return ABS(y) >= 0x1p52 || round_to_integer(y) == y; }
+static int is_integer(double y) { return ABS(y) >= 0x1p52 || (double)(int64_t)y == y; }
 
 static int is_odd(double y) { return ABS(y) < 0x1p53 && is_integer(y) && ((int64_t)y & 1); }
 

@@ -1,11 +1,11 @@
 # pyright: standard
-"""Race of parallel attempts at a single arm problem.
+"""Race of parallel attempts at a single problem.
 
-All lanes run its attempts side by side, ahead of their turn (kernels/arm_lm.py). The solution equals that of sequential
-attempts: the first one in their order that meets the target wins. A later attempt that arrives sooner waits for the
-earlier ones, and iterations of attempts after the winner do not count. With ARM_FIRST_FINISH_WINS the first attempt to
-arrive wins, unless the attempt from the start is about to arrive: tracking a moving target must not jump to another
-solution branch.
+All lanes run its attempts side by side, ahead of their turn (kernels/arm_lm.py, kernels/tree_lm.py). The solution
+equals that of sequential attempts: the first one in their order that meets the target wins. A later attempt that
+arrives sooner waits for the earlier ones, and iterations of attempts after the winner do not count. With
+ARM_FIRST_FINISH_WINS the first attempt to arrive wins, unless the attempt from the start is about to arrive: tracking a
+moving target must not jump to another solution branch.
 
     race  (RACE_SIZE,)  the five numbers below, and a ring of the iterations of attempts that ended before earlier ones;
                         -1 for unfinished attempts

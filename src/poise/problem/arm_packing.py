@@ -19,11 +19,10 @@ from poise.kernels.layout import (
     ARM_LOW,
     EFFECTOR_WEIGHT,
     FRAME_RATIO,
-    MAX_ARM_LINKS,
     ArmLayout,
 )
 from poise.maths.arrays import Floats, Ints, allocate_aligned
-from poise.problem.dof_layout import HINGE, POSITION, ROTATION, SLIDE, TARGET_SIZES
+from poise.problem.dof_layout import POSITION, ROTATION, SLIDE, TARGET_SIZES
 from poise.problem.goal_errors import ErrorPaths
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
@@ -62,24 +61,8 @@ class Arm(NamedTuple):
 def find_arm(problem: Problem) -> Arm | None:
     """Return the packed serial arm, or None for other problems."""
     plan = problem.plan
-    arm = get_or_compute(plan, "arm", None, lambda: _pack_arm(plan) if _is_serial(plan) else None)
+    arm = get_or_compute(plan, "arm", None, lambda: _pack_arm(plan) if plan.is_serial_arm else None)
     return None if arm is None or problem.has_preference else arm
-
-
-def _is_serial(plan: Plan) -> bool:
-    if len(plan.frames) > 1:
-        return False
-    nodes, terms = plan.layout.nodes, plan.layout.terms
-    ratios_and_offsets = plan.frames[0, :, FRAME_RATIO:]
-    return (
-        0 < len(nodes) <= MAX_ARM_LINKS
-        and all(n.kind in (HINGE, SLIDE) and n.parent == i - 1 for i, n in enumerate(nodes))
-        and len({n.dof_start for n in nodes}) == len(nodes)
-        and bool((ratios_and_offsets[:, 1] == 0).all() and (ratios_and_offsets[:, 0] > 0).all())
-        and all(ratios_and_offsets[i, 0] == 1 for i, n in enumerate(nodes) if n.kind == HINGE)
-        and len({term.goal_index for term in terms}) == 1
-        and all(term.kind in (POSITION, ROTATION) and term.node_index == len(nodes) - 1 for term in terms)
-    )
 
 
 def _pack_arm(plan: Plan) -> Arm:

@@ -23,6 +23,7 @@ from poise.kernels.layout import (
     LIMIT_SOFT_WEIGHT,
     LIMIT_X_HIGH,
     LIMIT_X_LOW,
+    MAX_ARM_LINKS,
     NO_LIMIT,
 )
 from poise.kernels.thresholds import LONG_PATH_JOINTS
@@ -326,6 +327,24 @@ class Plan:
             n.kind == dof_layout.HINGE and n.row not in leaders and not skeleton.couplings[n.row] for n in nodes
         ]
         return np.array(is_turning, dtype=np.int64)
+
+    @cached_property
+    def is_serial_arm(self) -> bool:
+        """Whether the nodes are a serial arm with one goal at its end. Its joints are hinges and slides."""
+        nodes, terms = self.layout.nodes, self.layout.terms
+        ratios_and_offsets = self.frames[0, :, FRAME_RATIO:]
+        return (
+            0 < len(nodes) <= MAX_ARM_LINKS
+            and all(n.kind in (dof_layout.HINGE, dof_layout.SLIDE) and n.parent == i - 1 for i, n in enumerate(nodes))
+            and len({n.dof_start for n in nodes}) == len(nodes)
+            and bool((ratios_and_offsets[:, 1] == 0).all() and (ratios_and_offsets[:, 0] > 0).all())
+            and all(ratios_and_offsets[i, 0] == 1 for i, n in enumerate(nodes) if n.kind == dof_layout.HINGE)
+            and len({term.goal_index for term in terms}) == 1
+            and all(
+                term.kind in (dof_layout.POSITION, dof_layout.ROTATION) and term.node_index == len(nodes) - 1
+                for term in terms
+            )
+        )
 
     # --- reach ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Plans for many starts with different fixed joints.
 
 A fixed joint above the first moving ones changes only the frames of these: the pose of a spine, for a hand and a foot.
-One plan then serves all starts, with a row of frames for each. The kernels take them like targets.
+So does a translation of a row there. One plan then serves all starts, with a row of frames for each. The kernels take
+them like targets.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ class FirstNodes(NamedTuple):
 def can_serve_starts(plan: Plan, starts: Pose) -> bool:
     """Return whether a plan can serve starts with different fixed joints.
 
-    Bone lengths and effectors must be the same in all starts.
+    Bone lengths and effectors must be the same in all starts. A serial arm is no such plan: its own kernel, which a
+    start alone takes, has one arm for all targets.
     """
-    first_nodes = _find_first_nodes(plan)
+    first_nodes = None if plan.is_serial_arm else _find_first_nodes(plan)
     if first_nodes is None or starts.scales is not None:
         return False
     if starts.translations is None:

@@ -36,7 +36,7 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, solve_out_of_reach
 from poise.solvers.base.lm_engine import answer_with_start
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
-from poise.solvers.base.thread_parts import solve_in_parts
+from poise.solvers.base.thread_parts import select_rows, solve_in_parts
 
 _ORDER_CODES = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": GROWING_WINDOW}
 _DIRECTION_COLUMN = 2  # column of the direction's weight
@@ -164,14 +164,15 @@ class CCD:
         x, errors, kernel_counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         max_trace_rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
-        solve_kernel, packed_chain, options = self._pack_cached(problem, chain, tolerance)
+        solve_kernel, joint_arrays, options = self._pack_cached(problem, chain, tolerance)
         starts, kernel_targets = chain.pack_starts(problem), chain.pack_targets(problem, targets)
         work_size = kernels.ccd_goals.compute_goal_work_size(m)  # of both kernels: it is the larger size
 
         def solve_range(first: int, last: int) -> None:
             rows = slice(first, last)
             solve_kernel(
-                *packed_chain, starts if len(starts) == 1 else starts[rows], kernel_targets[rows], options,
+                *joint_arrays, select_rows(chain.frames, rows), chain.tips, chain.reach_range,
+                select_rows(starts, rows), kernel_targets[rows], options,
                 x[rows], errors[rows], kernel_counts[rows], trace_x, trace_error, get_scratch(work_size),
             )  # fmt: skip
 
@@ -205,18 +206,15 @@ class CCD:
         return get_or_compute(chain, "ccd", (self, tolerance), lambda: self._pack(problem, chain, tolerance))
 
     def _pack(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
-        """Pack the kernel, its chain inputs and options."""
+        """Pack the kernel, its arrays of the joints, and options."""
         joint_arrays = (chain.link_kinds, chain.axes, chain.ranges, chain.limits)
-        chain_frames, options = (
-            (chain.frames, chain.tips, chain.reach_range),
-            self._pack_options(problem, chain, tolerance),
-        )
+        options = self._pack_options(problem, chain, tolerance)
         if self._can_use_point_kernel(problem, chain):
-            return kernels.ccd_position.solve, (*joint_arrays, *chain_frames), options
+            return kernels.ccd_position.solve, joint_arrays, options
         joint_weights = compute_joint_weights(problem.skeleton, check_stiffness(self.stiffness)).take(chain.joint_rows)
         return (
             kernels.ccd_goals.solve,
-            (*joint_arrays, joint_weights, self._build_goal_masks(problem, chain), *chain_frames),
+            (*joint_arrays, joint_weights, self._build_goal_masks(problem, chain)),
             options,
         )
 

@@ -38,7 +38,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
-from poise.solvers.base.thread_parts import solve_in_parts
+from poise.solvers.base.thread_parts import select_rows, solve_in_parts
 
 
 @require_keywords
@@ -136,14 +136,15 @@ class FABRIK:
         x, errors, kernel_counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         max_trace_rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
-        solve_kernel, packed_chain, options = self._pack_cached(chain, tolerance)
+        solve_kernel, joint_arrays, options = self._pack_cached(chain, tolerance)
         starts = chain.pack_starts(problem)
         kernel_targets = np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3])
 
         def solve_range(first: int, last: int) -> None:
             rows = slice(first, last)
             solve_kernel(
-                *packed_chain, starts if len(starts) == 1 else starts[rows], kernel_targets[rows], options,
+                *joint_arrays, select_rows(chain.frames, rows), chain.effector_point,
+                select_rows(starts, rows), kernel_targets[rows], options,
                 x[rows], errors[rows], kernel_counts[rows], trace_x, trace_error,
                 get_scratch(kernels.fabrik.compute_work_size(m)),
             )  # fmt: skip
@@ -165,14 +166,14 @@ class FABRIK:
         return get_or_compute(chain, "fabrik", (self, tolerance), lambda: self._pack(chain, tolerance))
 
     def _pack(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
-        """Pack the kernel, its chain inputs and options."""
+        """Pack the kernel, its arrays of the joints, and options."""
         has_limits = bool(chain.limits.any() or (chain.link_kinds != BALL).any())
         solve_kernel = kernels.fabrik.solve_limited if has_limits else kernels.fabrik.solve
-        packed_chain = (chain.link_kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.effector_point)
+        joint_arrays = (chain.link_kinds, chain.axes, chain.ranges, chain.limits)
         max_distance = tolerance.distance / chain.kernel_unit_in_world
         return (
             solve_kernel,
-            packed_chain,
+            joint_arrays,
             np.array([max_distance, self.iterations, self.bend, self.finish, self.restarts]),
         )
 

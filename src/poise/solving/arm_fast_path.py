@@ -32,6 +32,7 @@ _NO_FIELDS: Mapping[str, Any] = {}
 class ArmFastPath(NamedTuple):
     """Constant arguments of kernels/arm_targets.py, with their scope.
 
+    kernel            of a lone target
     packed_arm        constants of the arm, its goal and the solver, as one array
     layout_numbers    numbers of joints and columns, and the type of the goal
     base_transforms   base transforms of the arm, if equal in every pose; else None

@@ -227,7 +227,8 @@ def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) ->
     if closed_solver.handles.refusal(closed_solver.name, problem, Request()) is not None:
         return False
     try:
-        closed_solver.run(problem.select_rows(slice(0, 0)), targets[:0], tolerance, Request())
+        # With a target: some reasons stand in the pose, and an empty batch of starts has none.
+        closed_solver.run(problem.select_rows(slice(0, 1)), targets[:1], tolerance, Request())
     except UnsupportedError:
         return False
     return True

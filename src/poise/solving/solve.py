@@ -20,7 +20,7 @@ from poise.calls.progress import report_progress
 from poise.errors import InputError
 from poise.maths.arrays import Floats, check_finite
 from poise.model.pose import Pose
-from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Goals, Near, is_joint_goal
 from poise.problem.plan import build_goal_key
@@ -413,7 +413,9 @@ def _solve_few(
     start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, start_time: float
 ) -> Result | None:
     """Solve a few targets of an arm from one start. Returns None where the general path is needed."""
-    cached = _find_cached_solve(start, goals, options) if len(goals) == 1 and goals[0].width else None
+    if len(goals) > 1 or not goals[0].width or (start.skeleton.kinds >= Kind.BALL).any():
+        return None
+    cached = _find_cached_solve(start, goals, options)
     if cached is None or not cached.single.has_fast_path:
         return None
     targets = cached.problem.build_target_rows([goals[0].rows()], shape)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from poise.call_clock import get_pauses, share_pauses
+from poise.maths.arrays import Floats
 
 _TIMED_PROBLEM_COUNT = 32  # problems of the first part: four registers of the widest processors
 _MIN_THREADED_WORK_S = 2e-3  # less is done before threads have started, which takes some 0.2 ms
@@ -30,9 +31,9 @@ def solve_in_parts(
         return
     began = time.perf_counter()
     solve_range(0, _TIMED_PROBLEM_COUNT)
+    problem_work_s = (time.perf_counter() - began) / _TIMED_PROBLEM_COUNT
     if progress is not None:
         progress(_TIMED_PROBLEM_COUNT)
-    problem_work_s = (time.perf_counter() - began) / _TIMED_PROBLEM_COUNT
     rest_count = problem_count - _TIMED_PROBLEM_COUNT
     if problem_work_s * rest_count < _MIN_THREADED_WORK_S:
         _solve_one_after_the_other(_TIMED_PROBLEM_COUNT, problem_count, solve_range, progress)
@@ -46,6 +47,11 @@ def solve_in_parts(
         for (first, last), _ in zip(parts, pool.map(solve_range, *zip(*parts, strict=True)), strict=True):
             if progress is not None:
                 progress(last - first)
+
+
+def select_rows(array: Floats, rows: slice) -> Floats:
+    """Return the rows of a part. An array (1, ...) serves all problems."""
+    return array if len(array) == 1 else array[rows]
 
 
 def _solve_one_after_the_other(
