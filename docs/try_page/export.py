@@ -292,11 +292,11 @@ def _add_ccd(solver: CCD, solve: _Solve) -> _Moved:
     program, (chain, motions, targets) = solve.program, _add_chain_inputs(solve, solver.name)
     m = len(chain.link_kinds)
     x, errors, counts = program.make_array(1, m, 4), program.make_array(1, 2), program.make_array(1, 2, letter="I")
-    kernel, packed_chain, options = solver._pack(solve.scene.problem, chain, solve.scene.tolerance)
+    kernel, joint_arrays, options = solver._pack(solve.scene.problem, chain, solve.scene.tolerance)
     work = program.make_scratch(kernels.ccd_goals.compute_goal_work_size(m))
     program.call(
-        kernel, *packed_chain, motions, targets, options, x, errors, counts, program.make_array(0, m, 4),
-        program.make_array(0), work,
+        kernel, *joint_arrays, chain.frames, chain.tips, chain.reach_range, motions, targets, options, x, errors,
+        counts, program.make_array(0, m, 4), program.make_array(0), work,
     )  # fmt: skip
     return _add_chain_answer(solve, chain, x, counts)
 
@@ -305,11 +305,11 @@ def _add_fabrik(solver: FABRIK, solve: _Solve) -> _Moved:
     program, (chain, motions, targets) = solve.program, _add_chain_inputs(solve, solver.name)
     m = len(chain.link_kinds)
     x, errors, counts = program.make_array(1, m, 4), program.make_array(1), program.make_array(1, 2, letter="I")
-    kernel, packed_chain, options = solver._pack(chain, solve.scene.tolerance)
+    kernel, joint_arrays, options = solver._pack(chain, solve.scene.tolerance)
     work = program.make_scratch(kernels.fabrik.compute_work_size(m))
     program.call(
-        kernel, *packed_chain, motions, targets.take(0, 1, 3), options, x, errors, counts, program.make_array(0, m, 4),
-        program.make_array(0), work,
+        kernel, *joint_arrays, chain.frames, chain.effector_point, motions, targets.take(0, 1, 3), options, x, errors,
+        counts, program.make_array(0, m, 4), program.make_array(0), work,
     )  # fmt: skip
     return _add_chain_answer(solve, chain, x, counts)
 

@@ -330,7 +330,10 @@ class Plan:
 
     @cached_property
     def is_serial_arm(self) -> bool:
-        """Whether the nodes are a serial arm with one goal at its end. Its joints are hinges and slides."""
+        """Whether the nodes are a serial arm of hinges and slides.
+
+        It has one goal, at its end.
+        """
         nodes, terms = self.layout.nodes, self.layout.terms
         ratios_and_offsets = self.frames[0, :, FRAME_RATIO:]
         return (

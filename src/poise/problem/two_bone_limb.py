@@ -5,6 +5,7 @@ The kernels are kernels/two_bone.py and kernels/planar_two_bone.py. A problem wi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -239,7 +240,7 @@ def pack_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     """
     if problem.start.shape:
         return _pack_limb(problem, options)
-    return get_or_compute(problem, "posed limb", options, lambda: _pack_limb(problem, options))
+    return get_or_compute(problem, "posed limb", options, partial(_pack_limb, problem, options))
 
 
 def _pack_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
