@@ -61,6 +61,10 @@ _SCENE_TEXTS = {  # for each scene: title, about the arm, and what to try
 }
 
 
+# The tools that decide about the bytes of the WebAssembly.
+_COMPILING_TOOLS = "capture.py", "link.py", "optimise.py", "platforms.py", "portable_code.py", "portable_math.c"
+
+
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -74,7 +78,8 @@ def main() -> int:
         return bool(behind)
     data = collect_data()
     present = None if options.compile or not PAGE.exists() else PAGE.read_text(encoding="utf-8")
-    if present is not None and json.loads(read_element(present, "scenes"))["stamps"] == data["stamps"]:
+    built = {} if present is None else json.loads(read_element(present, "scenes"))
+    if present is not None and all(built.get(name) == data[name] for name in ("stamps", "tools")):
         kernels = base64.b64decode(read_element(present, "kernels"))
     else:
         kernels = build_kernels([*data["stamps"]])
@@ -90,7 +95,9 @@ def collect_data() -> dict[str, Any]:
     for scene in packed_scenes:
         scene["title"], scene["text"], scene["hint"] = _SCENE_TEXTS[scene["name"]]
     present = stamps.compute_kernel_stamps()
+    tools = [ROOT / "tools" / "native" / name for name in _COMPILING_TOOLS]
     return {
+        "tools": hashlib.sha256(b"".join(path.read_bytes() for path in tools)).hexdigest()[:16],
         "stamps": {name: present[name] for name in sorted(set(_list_kernels(packed_scenes)))},
         "methods": [{"name": name, "title": title} for name, title in export.METHODS.items()],
         "scenes": packed_scenes,

@@ -544,6 +544,8 @@ def _of_class(name: str, kind: type) -> dict[str, Any]:
         )
         if hasattr(kind, "handles") and method in _OF_SOLVERS:
             continue
+        if isinstance(inspect.getattr_static(kind, method), functools.cached_property):
+            continue  # for inspect a descriptor of a method
         is_ours = str(getattr(getattr(kind, method), "__module__", "")).partition(".")[0] == "poise"
         if getattr(getattr(kind, method), "is_alias", False):
             continue  # an old name: tests/calls/test_old_names.py

@@ -154,6 +154,8 @@ def test_a_second_thread_starts_a_process(read):
     assert read(b"good").header["server"] == server
 
 
+# JAX, where another test has imported it, warns of every fork: it has threads.
+@pytest.mark.filterwarnings("ignore:os.fork", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_fork_of_this_process_has_a_server_of_its_own(read):
     server = read(b"good").header["server"]
     receiving_end, sending_end = os.pipe()

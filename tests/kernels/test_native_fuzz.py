@@ -101,10 +101,12 @@ def make_values() -> list[object]:
 def can_fit(word: str, value: object) -> bool:
     """Return whether a kernel takes a value for a word of its signature."""
     if word in "fib":
+        if isinstance(value, np.bool_):
+            return word != "i"
         try:
             return (float if word == "f" else operator.index)(value) is not None  # type: ignore[operator,arg-type]
         except (TypeError, ValueError):
-            return word == "b" and isinstance(value, np.bool_)
+            return False
     letters = word.lstrip("wsa")
     if not isinstance(value, np.ndarray) or value.dtype != KINDS[letters[0]] or value.ndim != int(letters[1]):
         return False
@@ -164,6 +166,8 @@ def test_wrong_arguments_raise_type_errors(calls):
             arguments[index] = draw.choice(values)
             if can_fit(words[index], arguments[index]):
                 continue  # of another extent, which kernels do not check
+            if words[index] == "i" and isinstance(arguments[index], np.bool_):
+                continue  # NumPy 1 takes it for a number, with a warning
         error = find_error(kernel, arguments)
         if error is OverflowError and index >= 0:
             assert abs(arguments[index]) > 1 << 62
