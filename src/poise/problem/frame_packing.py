@@ -369,6 +369,7 @@ class _TreeWalk:
         fixed_maps = build_fixed_maps(start, moving_rows, translating_rows, list(rows))
         identity = np.eye(3, 4)[None, None]
         columns = [step.column for step in self.steps]
+        self._parents = np.array([step.parent for step in self.steps], dtype=np.int64)
         self._befores = np.where(_mark([step.is_first for step in self.steps]), fixed_maps.before[:, columns], identity)
         afters = np.where(_mark([step.is_last for step in self.steps]), fixed_maps.after[:, columns], identity)
         is_after_rigid = (afters[..., :3] == np.eye(3)).all(axis=(0, 2, 3))
@@ -389,8 +390,7 @@ class _TreeWalk:
 
     def _compute_motion_map(self, step_indices: Any) -> Floats:
         """Compute the maps of steps before their motion. They lead to the moved frame of the last node."""
-        parents = np.array([step.parent for step in self.steps], dtype=np.int64)[step_indices]
-        return compose(self._maps[:, parents + 1], self._befores[:, step_indices])
+        return compose(self._maps[:, self._parents[step_indices] + 1], self._befores[:, step_indices])
 
     def _find_frames(self, node_steps: Ints, alignments: Floats) -> None:
         """Store the frames of nodes: their maps split into rotations and scales."""

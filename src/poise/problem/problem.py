@@ -152,9 +152,12 @@ class Problem:
             return plan
         return build_plan_of_starts(plan, self.start)
 
-    def group_starts(self) -> list[Ints] | None:
-        """Group the rows of a batch of starts by plan. None where one plan serves all."""
-        if not self.start.shape or len(self.plan.frames) > 1:
+    def group_starts(self, *, by_inputs: bool = False) -> list[Ints] | None:
+        """Group the rows of a batch of starts by plan. None where one plan serves all.
+
+        With `by_inputs`, starts with different fixed joints have plans of their own in any case.
+        """
+        if not self.start.shape or (not by_inputs and len(self.plan.frames) > 1):
             return None
         return group_by_plan(self.plan_inputs)
 

@@ -71,7 +71,8 @@ def _find_first_nodes(plan: Plan) -> FirstNodes | None:
 def _search_first_nodes(plan: Plan) -> FirstNodes | None:
     skeleton, layout = plan.skeleton, plan.layout
     node_indices = [i for i, node in enumerate(layout.nodes) if node.parent < 0]
-    rows = sorted({row for i in node_indices for row in _list_rows_above(plan, layout.nodes[i].row)})
+    ancestor_rows = {row for i in node_indices for row in skeleton.list_path(layout.nodes[i].row)}
+    rows = [row for row in layout.rows_below_base if row in ancestor_rows]
     fixed_rows = np.searchsorted(skeleton.q_start, layout.fixed_columns, side="right") - 1
     # A fixed node belongs to the bones, and so does a goal above all moving nodes.
     has_fixed_parts = any(layout.nodes[i].kind == dof_layout.FIXED for i in node_indices) or any(
@@ -83,12 +84,3 @@ def _search_first_nodes(plan: Plan) -> FirstNodes | None:
         return None
     inner_rows = np.setdiff1d(layout.offset_rows, rows)
     return FirstNodes(tuple(node_indices), tuple(rows), inner_rows)
-
-
-def _list_rows_above(plan: Plan, row: int) -> list[int]:
-    """List the rows from below the base to a row, parents first."""
-    rows: list[int] = []
-    while row not in (plan.layout.base_row, -1):
-        rows.append(row)
-        row = int(plan.skeleton.parents[row])
-    return rows[::-1]

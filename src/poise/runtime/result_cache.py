@@ -86,9 +86,8 @@ def _list_cached_names(owner_class: type) -> frozenset[str]:
 
 def copy_with(owner: Computed, changes: Mapping[str, Any], shared_properties: Iterable[str]) -> Computed:
     """Copy a value with other constructor fields. Some cached properties are computed and shared."""
-    copied = object.__new__(type(owner))
-    properties = {name: getattr(owner, name) for name in shared_properties}
-    copied.__dict__.update(select_own_fields(owner) | properties | changes)
+    copied = copy_own_fields(owner)
+    copied.__dict__.update({name: getattr(owner, name) for name in shared_properties} | dict(changes))
     return copied
 
 

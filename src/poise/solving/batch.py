@@ -10,8 +10,7 @@ import numpy as np
 
 from poise import solvers
 from poise.call_clock import get_pauses, share_pauses
-from poise.maths.arrays import Floats, Ints
-from poise.problem.plan import group_by_plan
+from poise.maths.arrays import Floats
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import interface
 from poise.solvers.base.answer_refinement import correct_shear
@@ -34,7 +33,7 @@ def solve_and_measure(
     progress = None if request.progress is None else _ProgressCounter(request.progress)
     request = request if progress is None else replace(request, progress=progress)
     # Solvers that search many starts for a target pack each start's plan once.
-    groups = problem.group_starts() if request.prefer == "first" else _group_by_inputs(problem)
+    groups = problem.group_starts(by_inputs=request.prefer != "first")
     if groups is not None:
         measured = _solve_in_groups(groups, problem, targets, solver, tolerance, request)
     elif problem.is_batched or len(targets) <= _MAX_PART_TARGETS or request.prefer != "first":
@@ -44,10 +43,6 @@ def solve_and_measure(
     if progress is not None and progress.reported_count < len(targets):
         progress(len(targets) - progress.reported_count)  # not every solver reports its progress
     return measured
-
-
-def _group_by_inputs(problem: Problem) -> list[Ints] | None:
-    return group_by_plan(problem.plan_inputs) if problem.start.shape else None
 
 
 def _solve_part(

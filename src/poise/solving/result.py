@@ -27,7 +27,6 @@ from poise.model.pose import Pose, blend_q
 from poise.problem.dof_layout import LENGTH_KINDS, MEASURE_KINDS, TARGET_SIZES
 from poise.problem.feasibility import has_closed_loops, measure_gaps
 from poise.problem.goals import Goal
-from poise.problem.plan import group_by_plan
 from poise.problem.problem import Problem, Tolerance, find_required_goals
 from poise.runtime.immutable_values import FrozenValue, freeze_arrays
 from poise.runtime.result_cache import quick_property
@@ -576,7 +575,7 @@ def _group_by_plan(problem: Problem, rows: Ints) -> list[Ints]:
     """Group batch rows by shared plan. A single start gives one group."""
     if not len(rows):
         return []
-    groups = group_by_plan(problem.select_rows(rows).plan_inputs) if problem.start.shape else None
+    groups = problem.select_rows(rows).group_starts(by_inputs=True)
     return [rows] if groups is None else [rows[group] for group in groups]
 
 
