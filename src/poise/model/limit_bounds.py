@@ -196,9 +196,9 @@ def _is_in_swing_twist(bounds: Floats, q: Floats) -> Bools:
     """Return whether rotations are in a cone and a range of twist. False for some at their ends and in flat cones."""
     swing, twist, _ = _split_swing_twist(q)
     semi_axes = np.where(swing >= 0.0, bounds[:2, 1], -bounds[:2, 0])
-    is_round = (semi_axes > thresholds.ANGLE_SLACK_RAD).all(axis=-1, keepdims=True)
-    squared_ratios = (swing / np.where(is_round, semi_axes, 1.0)) ** 2
-    return is_round[..., 0] & (squared_ratios.sum(axis=-1) <= 1.0) & (twist >= bounds[2, 0]) & (twist <= bounds[2, 1])
+    is_round: Bools = np.all(semi_axes > thresholds.ANGLE_SLACK_RAD, axis=-1)
+    squared_ratios = (swing / np.where(is_round[..., None], semi_axes, 1.0)) ** 2
+    return is_round & (squared_ratios.sum(axis=-1) <= 1.0) & (twist >= bounds[2, 0]) & (twist <= bounds[2, 1])
 
 
 def _clamp_swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:

@@ -413,7 +413,7 @@ def _solve_few(
     start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, start_time: float
 ) -> Result | None:
     """Solve a few targets of an arm from one start. Returns None where the general path is needed."""
-    if len(goals) > 1 or not goals[0].width or (start.skeleton.kinds >= Kind.BALL).any():
+    if len(goals) != 1 or not goals[0].width or (start.skeleton.kinds >= Kind.BALL).any():
         return None
     cached = _find_cached_solve(start, goals, options)
     if cached is None or not cached.single.has_fast_path:
