@@ -13,6 +13,7 @@ from poise.errors import InputError, UnknownNameError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, freeze_array
 from poise.model.joints import Q_OFFSET_RANGES, Coupling, Kind, compute_offsets
+from poise.runtime.result_cache import get_or_compute
 
 
 class JointTree:
@@ -75,6 +76,33 @@ class JointTree:
         return tuple(map(tuple, child_rows))
 
 
+class JointLists(NamedTuple):
+    """Numbers of the joints by row, as Python values.
+
+    A loop reads them in a twentieth of the time of arrays, and compares them with a Kind in a hundredth.
+
+    parents, kinds  of the joints
+    q_starts        offset of each joint's numbers in q
+    ratios          of coupled joints; 1 for others
+    """
+
+    parents: list[int]
+    kinds: list[int]
+    q_starts: list[int]
+    ratios: list[float]
+
+
+def get_joint_lists(tree: JointTree) -> JointLists:
+    """Return the cached lists of a tree. They must not be changed."""
+    return get_or_compute(tree, "joint lists", None, lambda: _build_joint_lists(tree))
+
+
+def _build_joint_lists(tree: JointTree) -> JointLists:
+    return JointLists(
+        tree.parents.tolist(), tree.kinds.tolist(), tree.q_start.tolist(), tree.coupling_rows[:, 0].tolist()
+    )
+
+
 def find_rotation_starts(kinds: Ints, q_starts: Ints) -> Ints:
     """Find where each joint's rotation starts, from where its numbers start.
 
@@ -119,7 +147,7 @@ def is_robot(kinds: Ints, parents: Ints) -> bool:
     )
 
 
-def is_floating_base(kinds: Ints, parents: Ints, row: int) -> bool:
+def is_floating_base(kinds: Sequence[int] | Ints, parents: Sequence[int] | Ints, row: int) -> bool:
     """Return whether a joint is free with no moving ancestor."""
     if kinds[row] != Kind.FREE:
         return False
@@ -129,7 +157,7 @@ def is_floating_base(kinds: Ints, parents: Ints, row: int) -> bool:
     return True
 
 
-def find_default_chain(kinds: Ints, parents: Ints, limb_counts: Ints, moving_depth: Ints, tip: int) -> list[int]:
+def find_default_chain(tree: JointTree, limb_counts: Ints, moving_depth: Ints, tip: int) -> list[int]:
     """Find the default chain from its root to the tip's parent.
 
     Robot (`is_robot`): all joints from the base to the tip, forks included. Character: from below the first joint that
@@ -137,14 +165,14 @@ def find_default_chain(kinds: Ints, parents: Ints, limb_counts: Ints, moving_dep
     is left out of both. For a tip that is a free root carrying several limbs, with no limb beside it, the chain is
     empty.
 
-    kinds, parents  (n,) of the joints, parents first
-    limb_counts     (n,) number of limbs starting at the children of each
-    moving_depth    (n,) largest number of moving joints on a path down from a joint, itself included
+    limb_counts   (n,) number of limbs starting at the children of each
+    moving_depth  (n,) largest number of moving joints on a path down from a joint, itself included
     """
-    has_robot_joints = not (kinds == Kind.BALL).any() and is_robot(kinds, parents)
+    parents, kinds = get_joint_lists(tree)[:2]
+    has_robot_joints = Kind.BALL not in kinds and is_robot(tree.kinds, tree.parents)
     rows: list[int] = []
     rows_before_fork: list[int] | None = None  # the rows below the first fork, while nothing moves
-    row, child_row, has_moving_joint = int(parents[tip]), tip, False
+    row, child_row, has_moving_joint = parents[tip], tip, False
     while row >= 0 and not (kinds[row] == Kind.FREE and is_floating_base(kinds, parents, row)):
         has_moving_joint = has_moving_joint or kinds[row] != Kind.FIXED
         is_fork = limb_counts[row] > (moving_depth[child_row] >= MIN_LIMB_JOINTS)
@@ -152,7 +180,7 @@ def find_default_chain(kinds: Ints, parents: Ints, limb_counts: Ints, moving_dep
             break
         rows_before_fork = rows.copy() if is_fork and rows_before_fork is None else rows_before_fork
         rows.append(row)
-        row, child_row = int(parents[row]), row
+        row, child_row = parents[row], row
     if row < 0 and kinds[tip] == Kind.FREE and limb_counts[tip] > 1:
         return []
     return (rows if has_moving_joint or rows_before_fork is None else rows_before_fork)[::-1]

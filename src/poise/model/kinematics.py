@@ -16,6 +16,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.maths.vectors import cross
 from poise.model import numpy_kinematics
+from poise.model.joint_tree import get_joint_lists
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
@@ -145,7 +146,7 @@ def compute_world_maps(
 
     The result is (k, n, 3, 4) for every joint, or (k, 1, 3, 4) for one.
     """
-    table = _get_table(skeleton, row, local_offsets)
+    table = get_table(skeleton, row, local_offsets)
     map_count = len(table.joint_rows) if row is None else 1
     packed_offsets = _NO_OFFSET_ROWS if local_offsets is NO_OFFSETS else pack_local_offsets(table, local_offsets)
     return compute_table_maps(table, map_count, q, packed_offsets).reshape(len(q), map_count, 3, 4)
@@ -195,7 +196,7 @@ def compute_pose_maps(skeleton: Skeleton, row: int | None, q: Floats) -> Floats:
 def _build_maps_table(skeleton: Skeleton, row: int | None) -> PoseTable:
     """Build the arguments of `compute_pose_maps`."""
     kernels.unit_rows  # noqa: B018  (loaded here: the next poses are then checked by it, see normalise_rotations)
-    table = _get_table(skeleton, row, NO_OFFSETS)
+    table = get_table(skeleton, row, NO_OFFSETS)
     count = len(table.joint_rows) if row is None else 1
     return PoseTable(
         _choose_maps_kernel(),
@@ -227,7 +228,7 @@ def compute_pose_jacobian(skeleton: Skeleton, row: int, q: Floats, points: Float
 def _build_jacobian_table(skeleton: Skeleton, row: int) -> PoseTable | None:
     """Build the arguments of `compute_pose_jacobian`. Returns None where a rotation of the path is sheared."""
     table, (inverse_scales, is_sheared) = (
-        _get_table(skeleton, row, NO_OFFSETS),
+        get_table(skeleton, row, NO_OFFSETS),
         _get_inverse_scales(skeleton, row, NO_OFFSETS),
     )
     if is_sheared.any():
@@ -297,7 +298,7 @@ def compute_jacobians(
 
     Without `needs_angular` the lower halves may be wrong under non-uniform scale; the upper halves are always right.
     """
-    table, nv = _get_table(skeleton, row, local_offsets), skeleton.nv
+    table, nv = get_table(skeleton, row, local_offsets), skeleton.nv
     row_count = len(table.joint_rows)
     inverse_scales, is_sheared = (
         _get_inverse_scales(skeleton, row, local_offsets) if needs_angular else (np.ones((1, row_count)), _NOT_SHEARED)
@@ -326,7 +327,7 @@ def compute_jacobians(
     return jacobians
 
 
-def _get_table(skeleton: Skeleton, row: int | None, local_offsets: LocalOffsets) -> KinematicsTable:
+def get_table(skeleton: Skeleton, row: int | None, local_offsets: LocalOffsets) -> KinematicsTable:
     """Return the cached table of all rows, or of one path. It leaves out everything replaced by `local_offsets`."""
     has_translations, has_scales = local_offsets.translations is not None, local_offsets.scales is not None
 
@@ -363,6 +364,7 @@ def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, maps_after
     """Pack the table of rows, parents first. `offsets` (r, 3) are A's translations, `maps_after` (r, 3, 4) is B."""
     s = skeleton
     kinds, axes = s.kinds[rows], s.axes[rows]
+    parents = get_joint_lists(skeleton).parents
     starts_and_kinds = zip(s.q_start[rows].tolist(), kinds.tolist(), strict=True)
     used_columns = {start + j for start, kind in starts_and_kinds for j in Q_OFFSET_RANGES[kind]}
     q_columns = np.array(sorted(used_columns), dtype=np.int64)
@@ -370,15 +372,15 @@ def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, maps_after
     slot_by_row = {row: i + 1 for i, row in enumerate(rows)}
     constants = np.zeros((len(rows), layout.FK_ROW))
     constants[:, layout.FK_KIND] = kinds
-    constants[:, layout.FK_PARENT] = [slot_by_row.get(int(parent), 0) for parent in s.parents[rows]]
-    constants[:, layout.FK_Q_START] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(q_columns, s.q_start[rows]))
+    constants[:, layout.FK_PARENT] = [slot_by_row.get(parents[row], 0) for row in rows]
+    constants[:, layout.FK_Q_START] = np.where(kinds == layout.FIXED, 0, np.searchsorted(q_columns, s.q_start[rows]))
     constants[:, layout.FK_COUPLING_RATIO : layout.FK_COUPLING_OFFSET + 1] = s.coupling_rows[rows]
     constants[:, layout.FK_CONSTANT :] = _pack_motion_parts(kinds, axes, rotation_matrices, maps_after).reshape(
         len(rows), 36
     )
     constants[:, layout.FK_CONSTANT + 3 : layout.FK_SINE : 4] += offsets  # the last of each row of four
     motion_axes = np.swapaxes(rotation_matrices, 1, 2).copy()
-    has_single_axis = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
+    has_single_axis = (kinds == layout.HINGE) | (kinds == layout.SLIDE)
     motion_axes[has_single_axis, 0] = (rotation_matrices @ axes[:, :, None])[has_single_axis, :, 0]
     dof_rows = np.zeros((len(rows), layout.JACOBIAN_ROW))
     dof_rows[:, layout.JACOBIAN_FIRST_COLUMN], dof_rows[:, layout.JACOBIAN_ORIGIN : layout.JACOBIAN_AXES] = (
@@ -389,7 +391,7 @@ def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, maps_after
     workspace_size = (len(q_columns) + 12 * (len(rows) + 1) + 6 * len(rows)) * find_simd_width()
     return KinematicsTable(
         np.array(rows, dtype=np.int64),
-        np.flatnonzero(kinds == Kind.FREE),
+        np.flatnonzero(kinds > layout.BALL),
         constants,
         q_columns,
         dof_rows,
@@ -406,7 +408,7 @@ def _pack_motion_parts(kinds: Ints, axes: Floats, rotation_matrices: Floats, map
     cross_matrix = np.cross(np.eye(3), axes[:, None, :])  # row i is e_i x a: cross_matrix @ v is a x v
     motion_parts = np.zeros((len(kinds), 3, 3, 4))
     motion_parts[:, 0] = rotation_matrices @ maps_after
-    is_hinge, is_slide, is_ball = kinds == Kind.HINGE, kinds == Kind.SLIDE, kinds >= Kind.BALL
+    is_hinge, is_slide, is_ball = kinds == layout.HINGE, kinds == layout.SLIDE, kinds >= layout.BALL
     for j, motion_part in enumerate((axis_projection, cross_matrix, np.eye(3) - axis_projection)):
         motion_parts[is_hinge, j] = (rotation_matrices @ motion_part @ maps_after)[is_hinge]
     motion_parts[is_slide, 1, :, 3] = (rotation_matrices @ axes[:, :, None])[is_slide, :, 0]

@@ -31,6 +31,7 @@ from poise.model.joint_tree import (
     find_default_chain,
     find_default_root,
     find_rotation_starts,
+    get_joint_lists,
     insert_root_q,
     is_flat,
     match_names,
@@ -296,7 +297,7 @@ class Skeleton(JointTree):
         try:
             return self._index_by_name[joint]
         except (KeyError, TypeError):
-            return _require_joint_by_role(self, joint, [*self.names, *self.aliases])
+            return _require_joint_by_role(self, joint)
 
     def __contains__(self, joint: object) -> bool:
         return isinstance(joint, str) and joint in self._index_by_name
@@ -351,9 +352,10 @@ class Skeleton(JointTree):
             message = f"there is no row {row}; the skeleton has {len(self.names)} joints"
             raise InputError(message)
         rows: list[int] = []
+        parents = get_joint_lists(self).parents
         while row >= 0:
             rows.append(row)
-            row = int(self.parents[row])
+            row = parents[row]
         return rows[::-1]
 
     way: ClassVar[Any] = make_alias("Skeleton.way", list_path)
@@ -372,8 +374,8 @@ class Skeleton(JointTree):
             The joint moved to a target.
         """
         if root is None:
-            rows = find_default_chain(self.kinds, self.parents, self.limb_counts, self.moving_depth, self.index(tip))
-            return tuple([self.names[row] for row in rows])
+            row = self.index(tip)
+            return get_or_compute(self, "default chains", row, lambda: self._name_default_chain(row))
         ancestors = self.ancestors(tip)
         root = self.names[self.index(root)]
         if root == self.names[self.index(tip)]:
@@ -383,6 +385,10 @@ class Skeleton(JointTree):
             flat_note = f" ({FLAT_MESSAGE})" if is_flat(self.kinds, self.parents) else ""
             raise InputError(f"{root!r} is not above {tip!r}; above it are: {join_names(ancestors)}{flat_note}")
         return ancestors[ancestors.index(root) :]
+
+    def _name_default_chain(self, tip: int) -> tuple[str, ...]:
+        rows = find_default_chain(self, self.limb_counts, self.moving_depth, tip)
+        return tuple([self.names[row] for row in rows])
 
     def with_free_root(self, joint: str | None = None) -> Skeleton:
         """Return the same joints with a free root. It turns and translates; see also `Pose.on`.
@@ -488,12 +494,13 @@ def _build_zero_q(kinds: Ints) -> Floats:
     return zero_q
 
 
-def _require_joint_by_role(skeleton: Skeleton, role: str, known_names: Iterable[str]) -> int:
-    """Find the joint with a confident role, or raise UnknownNameError. The error lists `known_names`."""
+def _require_joint_by_role(skeleton: Skeleton, role: str) -> int:
+    """Find the joint with a confident role, or raise UnknownNameError. The error lists the known names."""
     from poise.model.roles.role_search import find_confident_roles, find_joint_by_role  # noqa: PLC0415  (slow to import, not needed by names)
 
     row = find_joint_by_role(skeleton, role)
     if row is None:
+        known_names = [*skeleton.names, *skeleton.aliases]
         raise UnknownNameError("joint", role, known_names, also=find_confident_roles(skeleton)) from None
     return row
 
@@ -538,7 +545,7 @@ def _find_root(skeleton: Skeleton) -> int:
     """Find the row of the root. It is a robot's base, a character's hips by role, else the default of its tree."""
     if (skeleton.kinds == Kind.BALL).any():
         with suppress(UnknownNameError):
-            row = _require_joint_by_role(skeleton, "hips", ())
+            row = _require_joint_by_role(skeleton, "hips")
             if skeleton.kinds[row] in (Kind.BALL, Kind.FIXED):
                 return row
     return find_default_root(skeleton.kinds, skeleton.parents, skeleton.children, skeleton.moving_depth)

@@ -15,10 +15,13 @@ import numpy as np
 from poise.errors import UnsupportedError
 from poise.kernels.layout import AIM, BALL, DIRECTION, DOF_WEIGHT, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE
 from poise.maths.arrays import Floats, Ints
+from poise.model.joint_tree import get_joint_lists
+from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import AnyGoal, Balance, Goal, JointGoal, LookAt, Pole, is_joint_goal
 from poise.problem.goals.pole import LimbRows
+from poise.runtime.result_cache import get_or_compute
 
 
 def find_pole_limb(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> LimbRows:
@@ -60,11 +63,18 @@ def has_own_root(skeleton: Skeleton, goal: JointGoal) -> bool:
     return goal.root is not None and skeleton.index(goal.root) == skeleton.index(goal.joint)
 
 
-def find_chain_rows(skeleton: Skeleton, goal: JointGoal) -> list[int]:
+def find_chain_rows(skeleton: Skeleton, goal: JointGoal) -> tuple[int, ...]:
     """List moving rows above the joint of a goal, parents first."""
-    if has_own_root(skeleton, goal):
-        return []
-    return [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
+    return () if has_own_root(skeleton, goal) else _list_chain_rows(skeleton, goal.root, goal.joint)
+
+
+def _list_chain_rows(skeleton: Skeleton, root: str | None, tip: str) -> tuple[int, ...]:
+    """List the rows of a chain; see `Skeleton.chain`."""
+
+    def find_rows() -> tuple[int, ...]:
+        return tuple(map(skeleton.index, skeleton.chain(root, tip)))
+
+    return get_or_compute(skeleton, "chain rows", (root, tip), find_rows)
 
 
 def name_pole_roots(skeleton: Skeleton, goals: Sequence[Goal]) -> list[Goal]:
@@ -101,6 +111,8 @@ TARGET_DOFS = {
 }  # degrees of freedom constrained by a target, by kind
 U_SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # numbers in u, by kind of node
 DOF_COUNTS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
+_FREE = int(Kind.FREE)  # as a plain number, for loops; other kinds of joints have the numbers of their motions
+_FIXED_MOTION = (FIXED,)
 
 
 class Node(NamedTuple):
@@ -221,7 +233,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
     if len(terms) > 1:
         depth_first_ranks = _order_depth_first(nodes)
         terms.sort(key=lambda term: depth_first_ranks[term.node_index])
-    base_row = _find_base_row(skeleton, nodes)
+    base_row, kinds = _find_base_row(skeleton, nodes), get_joint_lists(skeleton).kinds
     rows_below_base = _find_rows_below(skeleton, nodes, terms, base_row)
     return Layout(
         nodes=nodes,
@@ -232,7 +244,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
         dofs=_weight_dofs(skeleton, nodes, goals),
         term_paths=tuple([_find_term_path(skeleton, nodes, term, goals[term.goal_index]) for term in terms]),
         rows_below_base=rows_below_base,
-        offset_rows=np.array([row for row in rows_below_base if skeleton.kinds[row] != Kind.FREE], dtype=np.int64),
+        offset_rows=np.array([row for row in rows_below_base if kinds[row] != _FREE], dtype=np.int64),
         fixed_columns=_find_fixed_columns(skeleton, nodes, terms, rows_below_base),
     )
 
@@ -255,6 +267,7 @@ def _find_moving_rows(
     `joint_goals` are the goals of single joints, `tip_rows` their rows.
     """
     moving_rows: set[int] = set()
+    _, kinds, _, ratios = get_joint_lists(skeleton)
     for goal in goals:
         if isinstance(goal, Balance):
             moving_rows.update(goal.moving(skeleton))
@@ -270,20 +283,20 @@ def _find_moving_rows(
         if has_effect:
             moving_rows.add(tip_row)
         if not (has_effect and has_own_root(skeleton, goal)):
-            moving_rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip_row])])
+            moving_rows.update(_list_chain_rows(skeleton, goal.root, skeleton.names[tip_row]))
     if not joint_goals and not any(isinstance(goal, Balance) for goal in goals):
-        moving_rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
+        moving_rows = {row for row, kind in enumerate(kinds) if kind != _FREE}
     moving_rows |= _find_free_rows(skeleton, tip_rows) if free_root else set()
-    ratios = skeleton.coupling_rows[:, 0]
-    moving_rows = {row for row in moving_rows if skeleton.kinds[row] != Kind.FIXED and ratios[row] != 0.0}
+    moving_rows = {row for row in moving_rows if kinds[row] != FIXED and ratios[row] != 0.0}
     return moving_rows | _find_coupled_rows(skeleton, moving_rows, tip_rows)
 
 
 def _find_free_rows(skeleton: Skeleton, tip_rows: Iterable[int]) -> set[int]:
     """Find the free joints at or above the goals' joints. Without such joints all free joints are returned."""
-    free_rows = {row for tip_row in tip_rows for row in skeleton.list_path(tip_row) if skeleton.kinds[row] == Kind.FREE}
+    kinds = get_joint_lists(skeleton).kinds
+    free_rows = {row for tip_row in tip_rows for row in skeleton.list_path(tip_row) if kinds[row] == _FREE}
     if not tip_rows:
-        free_rows = set(np.flatnonzero(skeleton.kinds == Kind.FREE).tolist())
+        free_rows = {row for row, kind in enumerate(kinds) if kind == _FREE}
     if not free_rows:
         suffix = f" above {skeleton.names[next(iter(tip_rows))]!r}" if tip_rows else ""
         message = f"free_root=True needs a free joint{suffix}; there is none"
@@ -295,13 +308,10 @@ def _find_coupled_rows(skeleton: Skeleton, moving_rows: set[int], tip_rows: Iter
     """Find joints on a goal's path coupled to moving ones."""
     if not any(skeleton.couplings):
         return set()
-    columns = {int(skeleton.q_start[row]) for row in moving_rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
+    _, kinds, q_starts, ratios = get_joint_lists(skeleton)
+    columns = {q_starts[row] for row in moving_rows if kinds[row] in (HINGE, SLIDE)}
     path_rows = {row for tip in tip_rows for row in skeleton.list_path(tip)}
-    ratios = skeleton.coupling_rows[:, 0]
-    kinds = (Kind.HINGE, Kind.SLIDE)
-    return {
-        r for r in path_rows if skeleton.kinds[r] in kinds and ratios[r] != 0.0 and int(skeleton.q_start[r]) in columns
-    }
+    return {r for r in path_rows if kinds[r] in (HINGE, SLIDE) and ratios[r] != 0.0 and q_starts[r] in columns}
 
 
 # --- nodes and terms ---------------------------------------------------------------------------------------------
@@ -317,13 +327,19 @@ def _build_nodes(
     nodes_by_row: dict[int, int] = {}
     starts_by_column: dict[int, tuple[int, int]] = {}
     u_start = dof_start = 0
+    parents, kinds, q_starts, _ = get_joint_lists(skeleton)
     for row in sorted(rows_with_ancestors):
-        parent = nodes_by_row.get(int(skeleton.parents[row]), -1)
-        for kind in _list_motion_kinds(
-            skeleton, row, is_moving=row in moving_rows, is_fixed_tip=row in fixed_tip_rows, free_root=free_root
-        ):
-            q_column = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE and kind != MOVE else 0)
-            can_share = kind in (HINGE, SLIDE) and skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)
+        parent = nodes_by_row.get(parents[row], -1)
+        motion_kinds = (
+            _list_motion_kinds(skeleton, row, free_root=free_root)
+            if row in moving_rows
+            else _FIXED_MOTION
+            if row in fixed_tip_rows
+            else ()
+        )
+        for kind in motion_kinds:
+            q_column = q_starts[row] + (3 if kinds[row] == _FREE and kind != MOVE else 0)
+            can_share = kind in (HINGE, SLIDE) and kinds[row] in (HINGE, SLIDE)
             if can_share and q_column in starts_by_column:
                 nodes.append(Node(row, kind, parent, *starts_by_column[q_column], q_column))
             else:
@@ -339,24 +355,22 @@ def _build_nodes(
 def _add_ancestors(skeleton: Skeleton, rows: Iterable[int], base_row: int = -1) -> set[int]:
     """Return these rows and all ancestors below the base."""
     ancestors: set[int] = set()
+    parents = get_joint_lists(skeleton).parents
     for row in rows:
         ancestor = row
         while ancestor not in (base_row, -1) and ancestor not in ancestors:
             ancestors.add(ancestor)
-            ancestor = int(skeleton.parents[ancestor])
+            ancestor = parents[ancestor]
     return ancestors
 
 
-def _list_motion_kinds(
-    skeleton: Skeleton, row: int, *, is_moving: bool, is_fixed_tip: bool, free_root: bool
-) -> tuple[int, ...]:
-    """List the motions of a row, in order."""
-    if not is_moving:
-        return (FIXED,) if is_fixed_tip else ()
-    kind, rotation_kind = skeleton.kinds[row], BALL if find_hinge_axis(skeleton.limits[row]) is None else HINGE
-    if kind == Kind.FREE:
-        return (MOVE, rotation_kind) if free_root else (rotation_kind,)
-    return {Kind.HINGE: (HINGE,), Kind.SLIDE: (SLIDE,), Kind.BALL: (rotation_kind,)}[Kind(kind)]
+def _list_motion_kinds(skeleton: Skeleton, row: int, *, free_root: bool) -> tuple[int, ...]:
+    """List the motions of a moving row, in order."""
+    kind = get_joint_lists(skeleton).kinds[row]
+    if kind < BALL:
+        return (kind,)
+    rotation_kind = BALL if find_hinge_axis(skeleton.limits[row]) is None else HINGE
+    return (MOVE, rotation_kind) if kind == _FREE and free_root else (rotation_kind,)
 
 
 def list_measures(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:
@@ -455,7 +469,8 @@ def _build_dof_rows(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
 
 def _find_base_row(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
     """Find the lowest row above every node."""
-    parent_paths = [skeleton.list_path(int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
+    parents = get_joint_lists(skeleton).parents
+    parent_paths = [skeleton.list_path(parents[node.row]) for node in nodes if node.parent < 0]
     base_row = -1
     for rows in zip(*parent_paths, strict=False):
         if len(set(rows)) > 1:
@@ -481,27 +496,30 @@ def _find_fixed_columns(
     """
     moving_rows = {node.row for node in nodes if node.kind != FIXED}
     translating_rows = {node.row for node in nodes if node.kind == MOVE}
-    parent_rows = {int(skeleton.parents[row]) for row in rows_below_base}
-    rotation_rows = {
+    parents, kinds, q_starts, _ = get_joint_lists(skeleton)
+    # A LookAt may leave its own joint fixed.
+    turning_rows = {parents[row] for row in rows_below_base} | {
         term.row for term in terms if term.kind not in (POSITION, POLE)
-    }  # a LookAt may leave its own joint fixed
+    }
     fixed_columns: set[int] = set()
     for row in rows_below_base:
-        first_column, kind = int(skeleton.q_start[row]), Kind(skeleton.kinds[row])
+        first_column, kind = q_starts[row], kinds[row]
         if row in moving_rows:
-            if kind == Kind.FREE and row not in translating_rows:
+            if kind == _FREE and row not in translating_rows:
                 fixed_columns.update(
                     range(first_column, first_column + 3)
                 )  # it rotates only; its translation is part of the frames
-        elif kind == Kind.BALL and row not in parent_rows | rotation_rows and not skeleton.B[row, :, 3].any():
+        elif kind == BALL and row not in turning_rows and not skeleton.B[row, :, 3].any():
             continue  # only its position is measured, and its own rotation does not change that
-        elif kind != Kind.FIXED:
-            fixed_columns.update(range(first_column, first_column + kind.nq))
+        else:
+            fixed_columns.update([first_column + i for i in Q_OFFSET_RANGES[kind]])
     return np.array(sorted(fixed_columns), dtype=np.int64)
 
 
 def find_coupled_pair(skeleton: Skeleton, nodes: Sequence[Node]) -> tuple[str, str] | None:
     """Return two coupled joints among the nodes, or None. Methods that move one joint at a time cannot serve both."""
+    if not any(skeleton.couplings):
+        return None
     row_by_column: dict[int, int] = {}
     for node in nodes:
         if node.kind in (HINGE, SLIDE) and row_by_column.setdefault(node.u_start, node.row) != node.row:
@@ -514,10 +532,10 @@ def find_shared_columns(nodes: Iterable[Node], skeleton: Skeleton) -> tuple[Ints
 
     Excluded are translations and balls that a limit makes hinges.
     """
+    kinds = get_joint_lists(skeleton).kinds
     column_pairs: list[tuple[int, int]] = []
     for node in nodes:
-        is_ball = skeleton.kinds[node.row] >= Kind.BALL
-        if node.kind == BALL or (node.kind in (HINGE, SLIDE) and not is_ball):
-            column_pairs.extend((node.q_start + i, node.u_start + i) for i in range(U_SIZES[node.kind]))
+        if node.kind == BALL or (node.kind in (HINGE, SLIDE) and kinds[node.row] < BALL):
+            column_pairs += [(node.q_start + i, node.u_start + i) for i in range(U_SIZES[node.kind])]
     table = np.array(list(dict.fromkeys(column_pairs)), dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]

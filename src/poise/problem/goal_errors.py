@@ -6,7 +6,7 @@ Kernels measure along the joint paths of the goals; NumPy measures world transfo
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -17,11 +17,12 @@ from poise.kernels import layout
 from poise.kernels.thresholds import SAME_POINT_RATIO
 from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
+from poise.model.joint_tree import get_joint_lists
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.kinematics import LocalOffsets, compute_world_maps
 from poise.model.mass import MassShares
 from poise.model.pose import Pose, Transforms
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Skeleton
 from poise.problem import angular_errors, dof_layout
 from poise.problem.goal_fields import get_goal_point, get_pointing_axis
 from poise.problem.goals import AnyGoal, Balance, Pole
@@ -239,11 +240,11 @@ def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | No
         path = skeleton.list_path(measure.row)
         spans[i] = len(path_rows), len(path_rows) + len(path)
         path_rows.extend(path)
-    packed_by_row = {row: _pack_path_row(skeleton, row) for row in set(path_rows)}
-    if any([packed_row is None for packed_row in packed_by_row.values()]):  # noqa: C419  (faster than a generator)
+    rows_table, is_uniform = get_or_compute(skeleton, "path rows", None, lambda: _pack_path_rows(skeleton))
+    if not is_uniform[path_rows].all():
         return None
-    table = np.array([packed_by_row[row] for row in path_rows]).reshape(-1, layout.PATH_ROW)
-    q_columns = _find_q_columns(skeleton, sorted(set(path_rows)))
+    table = rows_table[path_rows]
+    q_columns = _find_q_columns(skeleton, set(path_rows))
     _renumber_columns(table, q_columns)
     angle_factors = tuple(
         [
@@ -255,39 +256,46 @@ def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | No
     return ErrorPaths(table, spans, _pack_measure_rows(skeleton, measures, goals), q_columns, angle_factors)
 
 
-def _pack_path_row(skeleton: Skeleton, row: int) -> Floats | None:
-    """Pack a table row, with columns of the skeleton's q. None where the row's scale is not uniform."""
-    packed_row, b_affine = np.zeros(layout.PATH_ROW), skeleton.B[row]
-    packed_row[layout.PATH_KIND] = skeleton.kinds[row]
-    packed_row[layout.PATH_AXIS : layout.PATH_OFFSET] = skeleton.axes[row]
-    packed_row[layout.PATH_OFFSET : layout.PATH_Q_START] = skeleton.A[row]
-    packed_row[layout.PATH_Q_START] = skeleton.q_start[row]
-    packed_row[layout.PATH_COUPLING_RATIO : layout.PATH_COUPLING_OFFSET + 1] = skeleton.coupling_rows[row]
-    packed_row[layout.PATH_POST_ROTATION], packed_row[layout.PATH_POST_SCALE] = 1.0, 1.0
-    if (b_affine != np.eye(3, 4)).any():
-        determinant = np.linalg.det(b_affine[:, :3])
-        scale = np.cbrt(determinant)
-        if (
-            scale == 0
-            or np.abs(b_affine[:, :3] @ b_affine[:, :3].T / scale**2 - np.eye(3)).max() > _SIMILARITY_TOLERANCE
-        ):
-            return None
-        packed_row[layout.PATH_HAS_POST_TRANSFORM], packed_row[layout.PATH_POST_SCALE] = 1.0, scale
-        packed_row[layout.PATH_POST_OFFSET : layout.PATH_POST_ROTATION] = b_affine[:, 3]
-        packed_row[layout.PATH_POST_ROTATION : layout.PATH_POST_SCALE] = rotations.from_matrix(b_affine[:, :3] / scale)
-    return packed_row
+def _pack_path_rows(skeleton: Skeleton) -> tuple[Floats, Bools]:
+    """Pack the table rows (n, PATH_ROW) of all joints.
+
+    Columns are those of the skeleton's q. Also return whether the scale of each row is uniform.
+    """
+    table = np.zeros((len(skeleton), layout.PATH_ROW))
+    table[:, layout.PATH_KIND] = skeleton.kinds
+    table[:, layout.PATH_AXIS : layout.PATH_OFFSET] = skeleton.axes
+    table[:, layout.PATH_OFFSET : layout.PATH_Q_START] = skeleton.A
+    table[:, layout.PATH_Q_START] = skeleton.q_start
+    table[:, layout.PATH_COUPLING_RATIO : layout.PATH_COUPLING_OFFSET + 1] = skeleton.coupling_rows
+    table[:, layout.PATH_POST_ROTATION] = table[:, layout.PATH_POST_SCALE] = 1.0
+    is_uniform = np.ones(len(skeleton), dtype=np.bool_)
+    for row in np.flatnonzero((np.eye(3, 4) != skeleton.B).any(axis=(1, 2))).tolist():
+        is_uniform[row] = _pack_post_transform(table[row], skeleton.B[row])
+    return table, is_uniform
 
 
-def _find_q_columns(skeleton: Skeleton, rows: Sequence[int]) -> Ints:
+def _pack_post_transform(packed_row: Floats, b_affine: Floats) -> bool:
+    """Pack the transform (3, 4) behind a joint's motion. Return whether its scale is uniform."""
+    linear = b_affine[:, :3]
+    scale = np.cbrt(np.linalg.det(linear))
+    if scale == 0 or np.abs(linear @ linear.T / scale**2 - np.eye(3)).max() > _SIMILARITY_TOLERANCE:
+        return False
+    packed_row[layout.PATH_HAS_POST_TRANSFORM], packed_row[layout.PATH_POST_SCALE] = 1.0, scale
+    packed_row[layout.PATH_POST_OFFSET : layout.PATH_POST_ROTATION] = b_affine[:, 3]
+    packed_row[layout.PATH_POST_ROTATION : layout.PATH_POST_SCALE] = rotations.from_matrix(linear / scale)
+    return True
+
+
+def _find_q_columns(skeleton: Skeleton, rows: Iterable[int]) -> Ints:
     """Return the columns of q used by these rows."""
-    return np.unique(
-        [int(skeleton.q_start[row]) + j for row in rows for j in Q_OFFSET_RANGES[skeleton.kinds[row]]]
-    ).astype(np.int64)
+    _, kinds, q_starts, _ = get_joint_lists(skeleton)
+    columns = {q_starts[row] + j for row in rows for j in Q_OFFSET_RANGES[kinds[row]]}
+    return np.array(sorted(columns), dtype=np.int64)
 
 
 def _renumber_columns(table: Floats, q_columns: Ints) -> None:
     """Renumber the table's q columns among the used ones."""
-    is_moving = table[:, layout.PATH_KIND] != Kind.FIXED
+    is_moving = table[:, layout.PATH_KIND] != layout.FIXED
     table[is_moving, layout.PATH_Q_START] = np.searchsorted(
         q_columns, table[is_moving, layout.PATH_Q_START].astype(np.int64)
     )

@@ -13,14 +13,16 @@ import numpy as np
 from poise import kernels
 from poise.errors import UnsupportedError, join_names
 from poise.kernels import layout
+from poise.kernels.layout import FIXED, HINGE
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.rotations import rotation_part
 from poise.model import kinematics
+from poise.model.joint_tree import get_joint_lists
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.dof_layout import find_pole_limb, has_own_root
+from poise.problem.dof_layout import find_chain_rows, find_pole_limb
 from poise.problem.goals import Place, Pole, Position
 from poise.problem.goals.pole import LimbRows
 from poise.problem.problem import Problem
@@ -67,11 +69,9 @@ def _build_limb(problem: Problem, middle_joint: str | None, *, keep_tip: bool) -
     if any(goal.offset):
         raise UnsupportedError(f"two_bone brings the origin of a joint to its target; {goal.joint!r} has an offset")
     tip = skeleton.index(goal.joint)
-    chain = () if has_own_root(skeleton, goal) else skeleton.chain(goal.root, goal.joint)
-    chain_rows = [skeleton.index(name) for name in chain]
-    moving_rows = [
-        row for row in chain_rows if skeleton.kinds[row] != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0
-    ]
+    chain_rows = find_chain_rows(skeleton, goal)
+    _, kinds, _, ratios = get_joint_lists(skeleton)
+    moving_rows = [row for row in chain_rows if kinds[row] != FIXED and ratios[row] != 0.0]
     pole_limb = None if pole is None else find_pole_limb(skeleton, pole, problem.goals)
     if middle_joint is not None and pole_limb is not None and pole_limb.first in moving_rows:
         moving_rows = moving_rows[
@@ -129,10 +129,10 @@ def _refuse_coupled_joints(problem: Problem, rows: tuple[int, int]) -> None:
 
 def _refuse_joint_kinds(skeleton: Skeleton, limb: Limb) -> None:
     first, middle, tip = [skeleton.names[row] for row in limb[:3]]
-    kinds, limits = skeleton.kinds, skeleton.limits
+    kinds, limits = get_joint_lists(skeleton).kinds, skeleton.limits
     if limb.is_planar and not is_hinge(skeleton, limb.middle):
         raise UnsupportedError(f"two_bone needs a hinge at {middle!r}, because {first!r} above it is one")
-    if (kinds[limb.first], kinds[limb.middle]).count(Kind.SLIDE):
+    if Kind.SLIDE in (kinds[limb.first], kinds[limb.middle]):
         raise UnsupportedError(f"two_bone turns joints; {first!r} or {middle!r} slides")
     if limb.rotates_tip and (kinds[limb.tip] != Kind.BALL or limits[limb.tip] is not None):
         raise UnsupportedError(f"two_bone turns the tip only where it is a ball joint without limits; {tip!r} is not")
@@ -153,7 +153,7 @@ def is_hinge(skeleton: Skeleton, row: int) -> bool:
     That is a hinge, or a ball joint with a Range about an axis.
     """
     limit = skeleton.limits[row]
-    return skeleton.kinds[row] == Kind.HINGE or find_hinge_axis(limit) is not None
+    return get_joint_lists(skeleton).kinds[row] == HINGE or find_hinge_axis(limit) is not None
 
 
 def read_hinge_axis(skeleton: Skeleton, row: int) -> Floats:
@@ -167,7 +167,7 @@ def read_hinge_range(skeleton: Skeleton, row: int) -> tuple[float, float]:
     limit = skeleton.limits[row]
     if isinstance(limit, Range) and limit.axis is not None:
         return limit.low, limit.high
-    if skeleton.kinds[row] == Kind.HINGE:
+    if get_joint_lists(skeleton).kinds[row] == HINGE:
         low, high = skeleton.value_ranges[skeleton.q_start[row]]
         return float(low), float(high)
     return -np.inf, np.inf
@@ -175,7 +175,8 @@ def read_hinge_range(skeleton: Skeleton, row: int) -> tuple[float, float]:
 
 def find_rotation_column(skeleton: Skeleton, row: int) -> int:
     """Return the first column in q of a joint's rotation."""
-    return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
+    _, kinds, q_starts, _ = get_joint_lists(skeleton)
+    return q_starts[row] + (3 if kinds[row] == Kind.FREE else 0)
 
 
 # --- Pack limbs for the kernels --------------------------------------------------------------------------------------
@@ -256,15 +257,9 @@ def build_limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
     It is remembered with the skeleton. Raises UnsupportedError where there is no limb.
     """
     start = problem.start
-    has_translations, has_scales = start.translations is not None, start.scales is not None
     # Not remembered with the problem's plan: that depends on fixed joints and takes longer to pack.
-    key = (problem.goal_key, problem.free_root, options, has_translations, has_scales)
-    return get_or_compute(
-        start.skeleton,
-        "limb plans",
-        key,
-        lambda: _pack_limb_plan(problem, options, has_translations=has_translations, has_scales=has_scales),
-    )
+    key = (problem.goal_key, problem.free_root, options, start.translations is not None, start.scales is not None)
+    return get_or_compute(start.skeleton, "limb plans", key, lambda: _pack_limb_plan(problem, options))
 
 
 def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> PosedLimb:
@@ -321,7 +316,7 @@ def _fill_rotations(plan: LimbPlan, maps: Floats, quaternions: Floats) -> None:
 # --- pose-independent data ---------------------------------------------------------------------------------------
 
 
-def _pack_limb_plan(problem: Problem, options: LimbOptions, *, has_translations: bool, has_scales: bool) -> LimbPlan:
+def _pack_limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
     has_uniform_scale = problem.error_paths is not None
     if not has_uniform_scale:
         problem.plan  # noqa: B018  (its errors come first)
@@ -345,9 +340,10 @@ def _pack_limb_plan(problem: Problem, options: LimbOptions, *, has_translations:
     )
     joints = limb_constants[layout.LIMB_JOINTS_START :].reshape(3, layout.LIMB_JOINT_ROW)
     for packed_joint, row in zip(joints, limb[:3] if limb.rotates_tip else limb[:2], strict=False):
-        _pack_joint(packed_joint, skeleton, row, has_translations=has_translations)
+        _pack_joint(packed_joint, skeleton, row, has_translations=problem.start.translations is not None)
         packed_joint[layout.LIMB_JOINT_LOCAL_OFFSET] = path.index(row)
-    table = kinematics.build_table(skeleton, path, has_translations=has_translations, has_scales=has_scales)
+    local_offsets = kinematics.LocalOffsets(problem.start.translations, problem.start.scales)
+    table = kinematics.get_table(skeleton, limb.tip, local_offsets)
     q_columns = _find_q_columns(skeleton, limb)
     return LimbPlan(
         limb, _find_pole_column(problem), q_columns, table, len(path) - first_map, limb_constants, has_uniform_scale
@@ -355,7 +351,7 @@ def _pack_limb_plan(problem: Problem, options: LimbOptions, *, has_translations:
 
 
 def _pack_joint(packed_joint: Floats, skeleton: Skeleton, row: int, *, has_translations: bool) -> None:
-    kind = skeleton.kinds[row]
+    kind = get_joint_lists(skeleton).kinds[row]
     packed_joint[layout.LIMB_JOINT_HAS_ANGLE], packed_joint[layout.LIMB_JOINT_Q_START] = (
         kind == Kind.HINGE,
         find_rotation_column(skeleton, row),
@@ -371,7 +367,8 @@ def _pack_joint(packed_joint: Floats, skeleton: Skeleton, row: int, *, has_trans
 
 def _find_q_columns(skeleton: Skeleton, limb: Limb) -> Ints:
     tip_column = find_rotation_column(skeleton, limb.tip) if limb.rotates_tip else -1
-    is_angle = [int(skeleton.kinds[row] == Kind.HINGE) for row in (limb.first, limb.middle)]
+    kinds = get_joint_lists(skeleton).kinds
+    is_angle = [int(kinds[row] == HINGE) for row in (limb.first, limb.middle)]
     first_column, middle_column = (
         find_rotation_column(skeleton, limb.first),
         find_rotation_column(skeleton, limb.middle),

@@ -12,7 +12,9 @@ import numpy as np
 from poise import solvers
 from poise.errors import InputError
 from poise.formatting import format_fields
+from poise.kernels.layout import BALL
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
+from poise.model.joint_tree import get_joint_lists
 from poise.model.limits import LIMIT_NAMES, is_soft
 from poise.model.skeleton import Kind
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES
@@ -335,14 +337,16 @@ class Capabilities:
 
     def _explain_joint_refusal(self, solver: str, problem: Problem) -> str | None:
         skeleton = problem.skeleton
+        kinds = get_joint_lists(skeleton).kinds
         for row in problem.plan.layout.moving_rows:
-            name, joint_limit = skeleton.names[row], skeleton.limits[row]
-            kind = Kind.BALL if skeleton.kinds[row] == Kind.FREE else Kind(skeleton.kinds[row])
+            joint_limit, kind = skeleton.limits[row], min(kinds[row], BALL)
             if kind not in self.joints:
                 supported_names = join_words(f"{kind.name.lower()} joints" for kind in self.joints)
-                return f"{solver} moves {supported_names}; {name!r} is a {kind.name.lower()}"
-            limit_name = None if joint_limit is None else type(joint_limit).__name__
-            if joint_limit is not None and not self.keeps(type(joint_limit)):
+                return f"{solver} moves {supported_names}; {skeleton.names[row]!r} is a {Kind(kind).name.lower()}"
+            if joint_limit is None:
+                continue
+            name, limit_name = skeleton.names[row], type(joint_limit).__name__
+            if not self.keeps(type(joint_limit)):
                 supported_names = join_words(self.limits) or "no"
                 return f"{solver} keeps {supported_names} limits; {name!r} has a {limit_name}"
             if not self.soft and is_soft(joint_limit):

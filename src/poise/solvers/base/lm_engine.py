@@ -50,7 +50,7 @@ from poise.maths.arrays import (
     prepare_for_kernel,
 )
 from poise.problem.arm_packing import Arm, ArmArrays, pack_for_u
-from poise.problem.dof_layout import DOF_COUNTS, FIXED, POSITION, SLIDE
+from poise.problem.dof_layout import DOF_COUNTS, POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
@@ -380,9 +380,10 @@ def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
         for dof_start in {node.dof_start for node in plan.layout.nodes if node.kind == SLIDE}:
             dofs[dof_start, DOF_WEIGHT] *= plan.kernel_unit_in_base**2
         joint_weights = compute_joint_weights(plan.skeleton, stiffness)
-        leader_nodes = {node.dof_start: node for node in reversed(plan.layout.nodes) if node.kind != FIXED}
-        for node in leader_nodes.values():
-            dofs[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], DOF_WEIGHT] *= joint_weights[node.row]
+        rows = np.zeros(len(dofs), dtype=np.int64)
+        for node in reversed(plan.layout.nodes):  # the first of coupled nodes is the leader
+            rows[node.dof_start : node.dof_start + DOF_COUNTS[node.kind]] = node.row
+        dofs[:, DOF_WEIGHT] *= joint_weights[rows]
         return dofs
 
     return get_or_compute(plan, "scaled dofs", stiffness, scale_dofs)

@@ -23,9 +23,10 @@ from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.kinematics import (
     KinematicsTable,
-    build_table,
+    LocalOffsets,
     compute_table_maps,
     flatten_local_offsets,
+    get_table,
     pack_local_offsets,
 )
 from poise.model.pose import Pose
@@ -216,10 +217,9 @@ def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
     """How the limb of a problem with one goal for its tip and a Pole is bent."""
     start, rows = problem.start, problem.skeleton.list_path(limb.tip)
     bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
-    moved, scaled = start.translations is not None, start.scales is not None
     first = rows.index(limb.carrier)
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
-    table = build_table(problem.skeleton, rows, has_translations=moved, has_scales=scaled)
+    table = get_table(problem.skeleton, limb.tip, LocalOffsets(start.translations, start.scales))
     return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb), bounded)
 
 
