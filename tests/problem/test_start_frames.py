@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.problem.exporter_noise import LENGTH_ERROR_BY_NOISE
 from poise.problem.problem import Problem
 from poise.solvers.base import thread_parts
 from tests.strategies import rng_of
@@ -75,28 +76,48 @@ def test_selected_starts_have_their_own_frames():
     assert problem.select_rows(3).plan.frames.shape[0] == 1
 
 
-class TestGroups:
-    """Starts that one plan cannot serve are solved by group, with the same bits."""
+SOLVERS = [
+    "levenberg_marquardt", "auto", "ccd", "fabrik", "jacobian_transpose", "damped_least_squares", "pseudo_inverse",
+    "anneal",
+]  # fmt: skip
 
-    def check(self, starts, goals):
+
+class TestOwnBones:
+    """Starts with bones, scales and fixed joints of their own: each has the bits that it has alone."""
+
+    def check(self, starts, goals, *, is_shared, solver="levenberg_marquardt"):
         problem = Problem(starts, tuple(goals))
-        assert problem.group_starts() is not None
-        batch = poise.solve(starts, goals, natural=False)
+        assert (problem.group_starts() is None) == is_shared
+        batch = poise.solve(starts, goals, solver=solver)
         for i in range(len(starts.q)):
-            alone = poise.solve(starts[i], [goal.with_target(goal.target[i]) for goal in goals], natural=False)
+            alone = poise.solve(starts[i], [goal.with_target(goal.target[i]) for goal in goals], solver=solver)
             assert (alone.q == batch.q[i]).all()
+            assert alone.reached == batch.reached[i]
+            assert alone.status == batch.status[i]
+            assert alone.message() == batch[i].message()
 
-    def test_scales_of_their_own(self):
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_scales_rounded_by_an_exporter(self, solver):
         starts, goals = make_starts("humanoid.glb")
-        scales = np.ones((*starts.shape, len(starts.skeleton), 3))
-        scales[:, starts.skeleton.index("LeftShoulder")] += rng_of(3).uniform(0, 1e-7, (*starts.shape, 3))
-        self.check(poise.Pose(starts.skeleton, starts.q, translations=starts.translations, scales=scales), goals)
+        scales = 1.0 + rng_of(3).uniform(-1e-6, 1e-6, (*starts.shape, len(starts.skeleton), 3))
+        noisy = poise.Pose(starts.skeleton, starts.q, translations=starts.translations, scales=scales)
+        self.check(noisy, goals[:1] if solver in ("ccd", "auto", "anneal") else goals, is_shared=True, solver=solver)
 
-    def test_bones_of_their_own_lengths(self):
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_bones_of_their_own_lengths(self, solver):
         starts, goals = make_starts("humanoid.glb")
         translations = np.array(starts.translations)
         translations[:, starts.skeleton.index("LeftForeArm")] *= rng_of(4).uniform(0.9, 1.1, (*starts.shape, 1))
-        self.check(poise.Pose(starts.skeleton, starts.q, translations=translations), goals)
+        own = poise.Pose(starts.skeleton, starts.q, translations=translations)
+        self.check(own, goals[:1] if solver in ("ccd", "auto", "anneal") else goals, is_shared=True, solver=solver)
+
+    def test_scales_of_their_own(self):
+        """The scale of a shoulder is that of the arm below it: effectors differ."""
+        starts, goals = make_starts("humanoid.glb")
+        scales = np.ones((*starts.shape, len(starts.skeleton), 3))
+        scales[:, starts.skeleton.index("LeftShoulder")] += rng_of(3).uniform(0, 0.1, (*starts.shape, 1))
+        own = poise.Pose(starts.skeleton, starts.q, translations=starts.translations, scales=scales)
+        self.check(own, goals, is_shared=False)
 
     def test_a_fixed_joint_among_the_moving_ones(self):
         """The spine stands between the hips, which move, and a shoulder that does not."""
@@ -111,7 +132,56 @@ class TestGroups:
         moving = set(problem.joints)
         fixed = [name for name in ("LeftArm", "LeftShoulder") if name not in moving and skeleton.index(name)]
         assert fixed
-        self.check(starts, goals)
+        self.check(starts, goals, is_shared=False)
+
+
+class TestExporterNoise:
+    """Values that an exporter rounded count as those before rounding; answers are measured with the values there."""
+
+    def make_noisy(self, size):
+        starts, goals = make_starts("humanoid.glb")
+        rng, shape = rng_of(5), (*starts.shape, len(starts.skeleton), 3)
+        noisy = poise.Pose(
+            starts.skeleton,
+            starts.q,
+            translations=starts.translations * (1.0 + rng.choice([-size, size], shape)),
+            scales=1.0 + rng.choice([-size, size], shape),
+        )
+        return noisy, goals
+
+    def test_small_tolerances_are_kept(self):
+        starts, goals = self.make_noisy(1e-6)
+        exact_starts = poise.Pose(starts.skeleton, starts.q, translations=make_starts("humanoid.glb")[0].translations)
+        exact = poise.solve(exact_starts, goals, natural=False, tolerance=1e-9)
+        result = poise.solve(starts, goals, natural=False, tolerance=1e-9)
+        assert result.reached.any()
+        assert (result.reached == exact.reached).all()
+        for goal in goals:
+            misses = np.linalg.norm(result.pose.world[goal.joint].positions - goal.target, axis=1)
+            assert misses[result.reached].max() <= 1e-9 * (1 + 1e-6)
+
+    @pytest.mark.parametrize(("size", "is_noise"), [(1e-6, True), (1e-3, False)])
+    def test_only_rounding_counts(self, size, is_noise):
+        starts, goals = self.make_noisy(size)
+        problem = Problem(starts, tuple(goals))
+        assert problem.plan_start.has_noise == is_noise
+        assert (problem.plan.length_error == LENGTH_ERROR_BY_NOISE) == is_noise
+
+    def test_a_start_without_noise_is_the_plans_start(self):
+        starts, goals = make_starts("humanoid.bvh")
+        problem = Problem(starts, tuple(goals))
+        assert problem.plan_start.pose is starts
+        assert problem.plan.length_error == 0.0
+
+    def test_the_root_far_away_is_no_bone(self):
+        """Its distance says nothing of the lengths of bones."""
+        starts, goals = make_starts("humanoid.glb")
+        translations = np.array(starts.translations)
+        translations[:, 0] += 1e6
+        translations[:, starts.skeleton.index("LeftForeArm")] *= 1.01
+        moved = poise.Pose(starts.skeleton, starts.q, translations=translations)
+        cleaned = Problem(moved, tuple(goals)).plan_start.pose
+        assert (cleaned.translations == translations).all()
 
 
 @pytest.mark.parametrize("solver", ["ccd", "fabrik", "levenberg_marquardt", "jacobian_transpose"])

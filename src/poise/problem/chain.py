@@ -48,7 +48,7 @@ class Chain:
     tips              (1, 10) effector point, rotation and axis in the last link's moved frame; see
                       kernels/chain_kinematics.py
     weights           (3,) squared weights of position, rotation and direction; 0 for a quantity without a goal
-    reach_range       (1, 2) shortest and longest distance of the tip from the first link's frame
+    reach_range       (1|k, 2) shortest and longest distance of the tip from the first link's frame
     link_conversions  (m, 6) conversion of the plan's u to link motions; see kernels/kernel_coordinates.py
     target_columns    (t, 3) target columns of the measures; see kernels/kernel_coordinates.py
     """
@@ -154,7 +154,8 @@ def _pack_chain(plan: Plan) -> Chain:
         )
         tips[0, _TARGET_COLUMNS[term.kind] : _TARGET_COLUMNS[term.kind] + len(effector)] = effector
         if term.kind == POSITION:
-            reach_range[0] = plan.term_reaches[i].min_distance, plan.term_reaches[i].max_distance
+            min_reach, max_reach, _ = plan.term_reaches[i]
+            reach_range = np.stack(np.broadcast_arrays(np.atleast_1d(min_reach), max_reach), axis=1)
     return Chain(
         plan=plan,
         link_conversions=np.array([_pack_link(plan, node) for _, node in moving_nodes]).reshape(-1, 6),

@@ -108,13 +108,11 @@ def pull_inside_reach(problem: Problem, targets: Floats) -> Floats:
         if term.kind != POSITION:
             continue
         min_reach, _, origin = plan.term_reaches[i]
-        min_distance, max_distance = (
-            (1.0 + 2.0 * plan.length_error) * min_reach,
-            (1.0 - 2.0 * plan.length_error) * plan.reach_bounds.compute_max_reach(i),
-        )
+        min_distance = (1.0 + 2.0 * plan.length_error) * np.reshape(min_reach, (-1, 1))
+        max_distance = (1.0 - 2.0 * plan.length_error) * np.reshape(plan.reach_bounds.compute_max_reach(i), (-1, 1))
         offset = kernel_targets[:, int(plan.term_table[i, TERM_TARGET_START]) :][:, :3] - origin
         distance = np.sqrt((offset**2).sum(axis=-1, keepdims=True))
-        new_distance = np.clip(distance, min(min_distance, max_distance), max_distance)
+        new_distance = np.clip(distance, np.minimum(min_distance, max_distance), max_distance)
         kernel_points = origin + offset * (new_distance / np.maximum(distance, 1e-300))
         world_points = (base_transforms[:, :, :3] * (plan.signed_kernel_unit * kernel_points)[:, None]).sum(
             axis=-1

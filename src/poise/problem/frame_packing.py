@@ -64,26 +64,39 @@ class FixedMaps(NamedTuple):
 
 
 def build_fixed_maps(
-    start: Pose, moving_rows: set[int], translating_rows: Iterable[int] = (), rows: Sequence[int] | slice = slice(None)
+    start: Pose, moving_rows: set[int], translating_rows: Iterable[int] = (), rows: Sequence[int] | None = None
 ) -> FixedMaps:
-    """Build the fixed maps before and after each motion, of some rows.
+    """Build the fixed maps before and after each motion.
 
-    The map before is A with the pose's translation; it includes the motion of a fixed joint, and the translation of a
-    free joint outside `translating_rows`. The map after is B.
+    They are those of some rows, or of all. The map before is A with the pose's translation; it includes the motion of a
+    fixed joint, and the translation of a free joint outside `translating_rows`. The map after is B.
     """
     skeleton = start.skeleton
     n = len(skeleton)
-    positions = start.local_positions.reshape(-1, n, 3).copy()
-    quaternions = start.local_rotations.reshape(-1, n, 4).copy()
-    for row in moving_rows:
-        quaternions[:, row] = skeleton.A[row, 3:]
-        if skeleton.kinds[row] == Kind.SLIDE:
-            positions[:, row] = skeleton.A[row, :3] if start.translations is None else start.translations[..., row, :]
-    for row in translating_rows:
-        positions[:, row] = skeleton.A[row, :3]
-    positions, quaternions = positions[:, rows], quaternions[:, rows]
-    maps_before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
-    return FixedMaps(maps_before, np.broadcast_to(start.b_affine[:, rows], maps_before.shape))
+    rows = range(n) if rows is None else rows
+    positions = start.local_positions.reshape(-1, n, 3).take(rows, axis=1)
+    quaternions = start.local_rotations.reshape(-1, n, 4).take(rows, axis=1)
+    for column, row in enumerate(rows):
+        if row in moving_rows:
+            quaternions[:, column] = skeleton.A[row, 3:]
+            if skeleton.kinds[row] == Kind.SLIDE:
+                translations = skeleton.A[:, :3] if start.translations is None else start.translations
+                positions[:, column] = translations[..., row, :]
+        if row in translating_rows:
+            positions[:, column] = skeleton.A[row, :3]
+    maps_before = np.empty((*quaternions.shape[:2], 3, 4))
+    maps_before[..., :3], maps_before[..., 3] = rotations.as_matrix(quaternions), positions
+    return FixedMaps(maps_before, np.broadcast_to(_build_maps_after(start, rows), maps_before.shape))
+
+
+def _build_maps_after(start: Pose, rows: Sequence[int]) -> Floats:
+    """Build the maps after motions. They are `Pose.b_affine` of some rows."""
+    if start.scales is None:
+        return start.skeleton.B[None].take(rows, axis=1)
+    scales = start.scales.reshape(-1, len(start.skeleton), 3).take(rows, axis=1)
+    maps = np.zeros((*scales.shape, 4))
+    maps[..., [0, 1, 2], [0, 1, 2]] = scales
+    return maps
 
 
 def compose(a: Floats, b: Floats) -> Floats:
@@ -116,30 +129,36 @@ def find_static_transform(skeleton: Skeleton, row: int) -> Floats | None:
 class Similarity(NamedTuple):
     """Nearest similarity of linear maps: a rotation times one factor.
 
-    scale         (k,) signed factors; negative for mirrored maps
-    rotation      (k, 3, 3) rotation matrices
-    length_error  largest relative length error against the maps; 0 where they are similarities
+    scale          (k,) signed factors; negative for mirrored maps
+    rotation       (k, 3, 3) rotation matrices
+    length_errors  (k,) largest relative length errors against the maps; 0 where they are similarities
     """
 
     scale: Floats
     rotation: Floats
-    length_error: float
+    length_errors: Floats
 
 
 def split_similarity(linear: Floats, skeleton: Skeleton, row: int) -> Similarity:
-    """Split linear maps (k, 3, 3) into signed scale and rotation. Raises UnsupportedError for singular maps."""
+    """Split linear maps (k, 3, 3) into signed scale and rotation. Raises UnsupportedError for singular maps.
+
+    Each map is split as if it were alone.
+    """
     determinant = np.linalg.det(linear)
     scale = np.cbrt(determinant)
     if (scale == 0).any():
         raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
-    unit_volume_map = linear / scale[:, None, None]
-    deviation = float(np.abs(unit_volume_map @ np.swapaxes(unit_volume_map, 1, 2) - np.eye(3)).max(initial=0.0))
-    if deviation <= _SIMILARITY_TOLERANCE:
-        return Similarity(scale, unit_volume_map, 0.0)
-    singular_values = np.linalg.svd(unit_volume_map, compute_uv=False)
-    if (singular_values[:, 2] < _MIN_SCALE_RATIO * singular_values[:, 0]).any():
-        raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
-    return Similarity(scale, rotation_part(unit_volume_map), float(np.abs(singular_values - 1.0).max()))
+    rotation = linear / scale[:, None, None]
+    deviations = np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(axis=(1, 2), initial=0.0)
+    length_errors = np.zeros(len(linear))
+    sheared = np.flatnonzero(~(deviations <= _SIMILARITY_TOLERANCE))
+    if len(sheared):
+        singular_values = np.linalg.svd(rotation[sheared], compute_uv=False)
+        if (singular_values[:, 2] < _MIN_SCALE_RATIO * singular_values[:, 0]).any():
+            raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
+        rotation[sheared] = rotation_part(rotation[sheared])
+        length_errors[sheared] = np.abs(singular_values - 1.0).max(axis=1)
+    return Similarity(scale, rotation, length_errors)
 
 
 def _format_zero_scale(skeleton: Skeleton, row: int, linear: Floats) -> str:
@@ -151,17 +170,22 @@ def _format_zero_scale(skeleton: Skeleton, row: int, linear: Floats) -> str:
     )
 
 
-def compute_kernel_unit(*length_sets: Iterable[Floats]) -> float:
-    """Compute the kernel unit, a power of two.
+def compute_kernel_units(*length_sets: Iterable[Floats]) -> Floats:
+    """Compute the kernel unit of each start, a power of two. The lengths of a set are (k, ...) arrays.
 
     It is the next power above the longest offset of the first length set with any length. The file's unit must not
     matter, so 1 is used only without any length, as for a single unbounded slide.
     """
+    units = np.zeros(1)
     for offsets in length_sets:
-        max_length = max([np.abs(offset).max(initial=0.0) for offset in offsets], default=0.0)
-        if max_length > 0:
-            return float(2.0 ** np.ceil(np.log2(max_length)))
-    return 1.0
+        lengths = [np.abs(offset).reshape(len(offset), -1).max(axis=1, initial=0.0) for offset in offsets]
+        longest = np.max(np.broadcast_arrays(*lengths), axis=0) if lengths else np.zeros(1)
+        mantissas, exponents = np.frexp(longest)  # exact, and longest = mantissa * 2^exponent with 0.5 <= mantissa < 1
+        powers = np.ldexp(1.0, exponents - (mantissas == 0.5))  # noqa: PLR2004  (a power of two is its own unit)
+        units = np.where((units == 0.0) & (longest > 0.0), powers, units)
+        if (units > 0.0).all():
+            return units
+    return np.where(units > 0.0, units, 1.0)
 
 
 # --- Walk the tree and write frames and effector points --------------------------------------------------------------
@@ -174,56 +198,53 @@ _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _NO_SCALE = np.ones(1)
 
 
-def _pack_effector(
+def _pack_effectors(
     skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[RigidTransform], goal: AnyGoal, *, is_mirrored: bool
 ) -> Floats:
-    """Pack a row of the effectors without the tolerance. See kernels/problem_arrays.py."""
-    effector_row, transform = np.zeros(EFFECTOR_ROW), transforms[0]
-    effector_row[:3], effector_row[3:7], effector_row[EFFECTOR_WEIGHT] = (
-        transform.offset[0],
-        transform.rotation[0],
-        get_residual_weight(goal, term.kind),
-    )
+    """Pack rows (k, 15) of the effectors without the tolerance. See kernels/problem_arrays.py."""
+    transform = transforms[0]
+    effectors = np.zeros((max(len(transform.offset), len(transform.rotation)), EFFECTOR_ROW))
+    effectors[:, :3], effectors[:, 3:7] = transform.offset, transform.rotation
+    effectors[:, EFFECTOR_WEIGHT] = get_residual_weight(goal, term.kind)
     if term.kind == dof_layout.DIRECTION:
-        effector_row[:3] = rotations.rotate(transform.rotation[0], np.array(get_pointing_axis(skeleton, goal)))
+        effectors[:, :3] = rotations.rotate(transform.rotation, np.array(get_pointing_axis(skeleton, goal)))
     elif term.kind == dof_layout.AIM:
         sign = -1.0 if is_mirrored else 1.0  # kernels mirror points, not rotations
-        effector_row[EFFECTOR_AXIS:EFFECTOR_IS_SHARED] = sign * rotations.rotate(
-            transform.rotation[0], np.array(get_pointing_axis(skeleton, goal))
+        effectors[:, EFFECTOR_AXIS:EFFECTOR_IS_SHARED] = sign * rotations.rotate(
+            transform.rotation, np.array(get_pointing_axis(skeleton, goal))
         )
-        effector_row[EFFECTOR_IS_SHARED] = float(isinstance(goal, LookAt))
+        effectors[:, EFFECTOR_IS_SHARED] = float(isinstance(goal, LookAt))
     elif term.kind == dof_layout.POLE:
-        effector_row[EFFECTOR_MIDDLE_POINT:EFFECTOR_FIRST_POINT], effector_row[EFFECTOR_FIRST_POINT:] = (
-            transforms[1].offset[0],
-            transforms[2].offset[0],
-        )
-    return effector_row
+        effectors[:, EFFECTOR_MIDDLE_POINT:EFFECTOR_FIRST_POINT] = transforms[1].offset
+        effectors[:, EFFECTOR_FIRST_POINT:] = transforms[2].offset
+    return effectors
 
 
 @dataclass(frozen=True, eq=False)
 class TreeFrames:
-    """Rigid frames of a tree. n nodes, t terms.
+    """Rigid frames of a tree, for k starts. n nodes, t terms.
 
-    frames        (1, n, 9) and effectors (t, 15), without the tolerances: see kernels/problem_arrays.py
-    kernel_unit   one kernel unit in file units: a power of two
-    base_scale    scale factor of the base row
-    length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
+    frames         (k, n, 9) and effectors (k, t, 15), without the tolerances: see kernels/problem_arrays.py
+    kernel_units   (k,) one kernel unit in file units: a power of two
+    base_scale     scale factor of the base row
+    length_errors  (k,) largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
 
     frames: Floats
     effectors: Floats
-    kernel_unit: float
+    kernel_units: Floats
     base_scale: float
-    length_error: float
+    length_errors: Floats
 
 
-def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[AnyGoal]) -> TreeFrames:
-    """Compute the rigid frames of a tree for one pose.
+def pack_tree_frames(starts: Pose, layout: dof_layout.Layout, goals: Sequence[AnyGoal]) -> TreeFrames:
+    """Compute the rigid frames of a tree for some starts.
 
-    The walk down the skeleton carries each row's transform in the moved frame of the node above it.
+    The starts have one scale of the base. The walk down the skeleton carries each row's transform in the moved frame of
+    the node above it. A start has the bits that it has alone.
     """
-    skeleton = start.skeleton
-    walk = _TreeWalk(start, layout, layout.rows_below_base)
+    skeleton, k = starts.skeleton, len(starts.flat_q)
+    walk = _TreeWalk(starts, layout, layout.rows_below_base)
     node_frames = [walk.frames[i] for i in range(len(layout.nodes))]
     transforms = [
         [
@@ -236,38 +257,29 @@ def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[Any
         *_list_bone_offsets(layout, node_frames),
         *(transform.offset for term_transforms in transforms for transform in term_transforms),
     ]
-    kernel_unit = compute_kernel_unit(
-        offsets, _list_slide_positions(skeleton, layout, node_frames), skeleton.A[skeleton.parents >= 0, :3]
+    rest_offsets = skeleton.A[skeleton.parents >= 0, :3]
+    kernel_units = np.broadcast_to(
+        compute_kernel_units(offsets, _list_slide_positions(skeleton, layout, node_frames), [rest_offsets[None]]), k
     )
-    base_scale, base_length_error = _compute_base_scale(start, layout)
-    frames = np.zeros((1, len(layout.nodes), FRAME_ROW))
+    base_scale, base_length_error = _compute_base_scale(starts, layout)
+    frames = np.zeros((k, len(layout.nodes), FRAME_ROW))
     for i, (node, frame) in enumerate(zip(layout.nodes, node_frames, strict=True)):
-        frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / kernel_unit
+        frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / kernel_units[:, None]
         frames[:, i, FRAME_ROTATION:FRAME_RATIO] = frame.rotation
         ratio, offset = read_coupling(skeleton, node)
-        value_scale = frame.scale / kernel_unit if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
+        value_scale = frame.scale / kernel_units if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
         frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * value_scale, offset * value_scale
-    effectors = np.zeros((len(layout.terms), EFFECTOR_ROW))
+    effectors = np.zeros((k, len(layout.terms), EFFECTOR_ROW))
     for i, (term, term_transforms) in enumerate(zip(layout.terms, transforms, strict=True)):
         scaled_transforms = [
-            RigidTransform(transform.offset / kernel_unit, transform.rotation, transform.scale)
+            RigidTransform(transform.offset / kernel_units[:, None], transform.rotation, transform.scale)
             for transform in term_transforms
         ]
-        effectors[i] = _pack_effector(
+        effectors[:, i] = _pack_effectors(
             skeleton, term, scaled_transforms, goals[term.goal_index], is_mirrored=base_scale < 0.0
         )
-    return TreeFrames(
-        frames, effectors, kernel_unit, base_scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0
-    )
-
-
-def compute_node_frames(starts: Pose, layout: dof_layout.Layout, rows: Sequence[int]) -> dict[int, RigidTransform]:
-    """Compute the frames of the nodes on some rows.
-
-    The keys are the nodes' numbers. The rows lead from the base to first nodes, parents first. Lengths are in file
-    units.
-    """
-    return _TreeWalk(starts, layout, rows).frames
+    length_errors = (1.0 + base_length_error) * (1.0 + np.broadcast_to(walk.max_length_errors, k)) - 1.0
+    return TreeFrames(frames, effectors, kernel_units, base_scale, length_errors)
 
 
 def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[RigidTransform]) -> list[Floats]:
@@ -285,24 +297,27 @@ def _list_slide_positions(
     for node, frame in zip(layout.nodes, frames, strict=True):
         if node.kind == dof_layout.SLIDE:
             ratio, offset = read_coupling(skeleton, node)
-            end_positions = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.scale
-            yield end_positions[np.isfinite(end_positions)]
+            end_positions = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.scale[:, None]
+            yield np.where(np.isfinite(end_positions), end_positions, 0.0)
 
 
-def _compute_base_scale(start: Pose, layout: dof_layout.Layout) -> tuple[float, float]:
+def _compute_base_scale(starts: Pose, layout: dof_layout.Layout) -> tuple[float, float]:
     """Compute the base row's scale factor and relative length error.
 
-    They are computed from the pose's own scales in the rest pose, so rotations above the base do not affect them.
+    They are those of the first start, computed from its own scales in the rest pose, so rotations above the base do not
+    affect them.
     """
-    skeleton = start.skeleton
+    skeleton = starts.skeleton
     if layout.base_row < 0:
         return 1.0, 0.0
-    if start.scales is None and (skeleton.B[skeleton.list_path(layout.base_row), :, :3] == np.eye(3)).all():
+    if (_build_maps_after(starts, skeleton.list_path(layout.base_row))[0, :, :, :3] == np.eye(3)).all():
         return 1.0, 0.0  # exact, and without a kernel
-    own_scales = NO_OFFSETS if start.scales is None else LocalOffsets(None, start.scales[None])
+    own_scales = (
+        LocalOffsets(None, starts.scales.reshape(-1, len(skeleton), 3)[:1]) if starts.scales is not None else NO_OFFSETS
+    )
     linear = compute_world_maps(skeleton, layout.base_row, np.array(skeleton.rest_q[None]), own_scales)[:, 0, :, :3]
     scale = split_similarity(linear, skeleton, layout.base_row).scale
-    return float(scale[0]), _compute_length_error_above(start, layout.base_row)
+    return float(scale[0]), _compute_length_error_above(starts, layout.base_row)
 
 
 def _compute_length_error_above(start: Pose, base_row: int) -> float:
@@ -312,14 +327,14 @@ def _compute_length_error_above(start: Pose, base_row: int) -> float:
     a joint between them count as one.
     """
     skeleton, rows = start.skeleton, start.skeleton.list_path(base_row)
-    rotation_matrices, scales = rotations.as_matrix(skeleton.A[rows, 3:]), start.b_affine[0, rows, :, :3]
+    rotation_matrices, scales = rotations.as_matrix(skeleton.A[rows, 3:]), _build_maps_after(start, rows)[0, :, :, :3]
     length_ratio, linear_map = 1.0, np.eye(3)
     for row, rotation_matrix, scale in zip(rows, rotation_matrices, scales, strict=True):
         if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE):
-            length_ratio *= 1.0 + split_similarity(linear_map[None], skeleton, base_row).length_error
+            length_ratio *= 1.0 + float(split_similarity(linear_map[None], skeleton, base_row).length_errors[0])
             linear_map = np.eye(3)
         linear_map = linear_map @ rotation_matrix @ scale
-    return length_ratio * (1.0 + split_similarity(linear_map[None], skeleton, base_row).length_error) - 1.0
+    return length_ratio * (1.0 + float(split_similarity(linear_map[None], skeleton, base_row).length_errors[0])) - 1.0
 
 
 def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, float]:
@@ -355,15 +370,15 @@ class _TreeWalk:
     At a node the accumulation restarts, so the stretches between nodes are independent: the maps of all nodes are
     computed at once.
 
-    frames            of the nodes on the rows, by number
-    max_length_error  largest relative length error of any row
+    frames             of the nodes on the rows, by number
+    max_length_errors  (1|k,) largest relative length error of any row, for each start
     """
 
     def __init__(self, start: Pose, layout: dof_layout.Layout, rows: Sequence[int]) -> None:
         self.skeleton = start.skeleton
         self.steps, self._last_steps = _list_steps(start.skeleton, layout, rows)
         self.frames: dict[int, RigidTransform] = {}
-        self.max_length_error = 0.0
+        self.max_length_errors: Floats = np.zeros(1)
         moving_rows = {node.row for node in layout.nodes if node.kind != dof_layout.FIXED}
         translating_rows = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
         fixed_maps = build_fixed_maps(start, moving_rows, translating_rows, list(rows))
@@ -398,7 +413,7 @@ class _TreeWalk:
         linear = maps[..., :3].copy()
         # Scale and relative length error from the base to each step; the base is in front.
         self._scales: list[Floats] = [_NO_SCALE] * (len(self.steps) + 1)
-        self._length_errors = [0.0] * (len(self.steps) + 1)
+        self._length_errors: list[Floats] = [np.zeros(1)] * (len(self.steps) + 1)
         numbers = {step_index: number for number, step_index in enumerate(node_steps.tolist())}
         for i, step in enumerate(self.steps):
             scale, length_error = self._scales[step.parent + 1], self._length_errors[step.parent + 1]
@@ -406,8 +421,8 @@ class _TreeWalk:
                 similarity = split_similarity(linear[:, numbers[i]], self.skeleton, step.row)
                 linear[:, numbers[i]] = similarity.rotation
                 scale = scale * similarity.scale
-                length_error = (1.0 + length_error) * (1.0 + similarity.length_error) - 1.0
-                self.max_length_error = max(self.max_length_error, length_error)
+                length_error = (1.0 + length_error) * (1.0 + similarity.length_errors) - 1.0
+                self.max_length_errors = np.maximum(self.max_length_errors, length_error)
             self._scales[i + 1], self._length_errors[i + 1] = scale, length_error
         node_rotations = rotations.multiply(rotations.from_matrix(linear), alignments)
         for number, i in enumerate(node_steps.tolist()):
@@ -430,10 +445,12 @@ class _TreeWalk:
             return RigidTransform(offset, _IDENTITY[None], scale)
         linear = node_from_row[..., :3]
         similarity = (
-            Similarity(_NO_SCALE, linear, 0.0) if self._is_rigid[i] else split_similarity(linear, self.skeleton, row)
+            Similarity(_NO_SCALE, linear, np.zeros(1))
+            if self._is_rigid[i]
+            else split_similarity(linear, self.skeleton, row)
         )
-        self.max_length_error = max(
-            self.max_length_error, (1.0 + self._length_errors[i]) * (1.0 + similarity.length_error) - 1.0
+        self.max_length_errors = np.maximum(
+            self.max_length_errors, (1.0 + self._length_errors[i]) * (1.0 + similarity.length_errors) - 1.0
         )
         return RigidTransform(offset, rotations.from_matrix(similarity.rotation), scale * similarity.scale)
 

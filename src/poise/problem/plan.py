@@ -34,6 +34,7 @@ from poise.model.limits import Range, is_soft
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
+from poise.problem.exporter_noise import LENGTH_ERROR_BY_NOISE, PlanStart
 from poise.problem.frame_packing import pack_tree_frames
 from poise.problem.goals import AnyGoal, Near
 from poise.problem.reach_bounds import ReachBounds, TermReach
@@ -76,7 +77,7 @@ _KEY_FIELDS = (
 
 
 def build_plan(
-    start: Pose,
+    plan_start: PlanStart,
     goals: Sequence[AnyGoal],
     goal_key: tuple[object, ...],
     *,
@@ -85,16 +86,19 @@ def build_plan(
 ) -> Plan:
     """Return the plan for goals of these kinds.
 
-    It serves all poses whose fixed joints have the same values as in `start`.
+    It serves all poses whose fixed joints have the same values as in the start.
 
-    `start` is a single pose, or a batch with a shared plan; `plan_inputs` are the result of `collect_plan_inputs`, if
+    The start is a single pose, or a batch with a shared plan; `plan_inputs` are the result of `collect_plan_inputs`, if
     already computed. Raises UnsupportedError for zero scale above a rotating joint, and for a missing free root.
     """
+    start, has_noise = plan_start
     skeleton = start.skeleton
     layout = get_layout(skeleton, goal_key, goals, free_root=free_root)
     plan_inputs = collect_plan_inputs(start, layout) if plan_inputs is None else plan_inputs
-    key = (goal_key, free_root, None if plan_inputs is None else plan_inputs[0].tobytes())
-    return get_or_compute(skeleton, "plans", key, lambda: _pack_plan(start[0] if start.shape else start, goals, layout))
+    key = (goal_key, free_root, has_noise, None if plan_inputs is None else plan_inputs[0].tobytes())
+    first_start = start[0] if start.shape else start
+    min_length_error = LENGTH_ERROR_BY_NOISE if has_noise else 0.0
+    return get_or_compute(skeleton, "plans", key, lambda: _pack_plan(first_start, goals, layout, min_length_error))
 
 
 def build_goal_key(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
@@ -149,7 +153,7 @@ def group_by_plan(plan_inputs: Floats | None) -> list[Ints] | None:
     return np.split(order, np.flatnonzero(np.diff(group_numbers.ravel()[order])) + 1)
 
 
-def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout) -> Plan:
+def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout, min_length_error: float) -> Plan:
     skeleton = start.skeleton
     tree_frames = pack_tree_frames(start, layout, goals)
     return Plan(
@@ -157,10 +161,10 @@ def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout)
         layout,
         layout.measures,
         tree_frames.frames,
-        tree_frames.effectors,
-        tree_frames.kernel_unit,
+        tree_frames.effectors[0],
+        float(tree_frames.kernel_units[0]),
         tree_frames.base_scale,
-        tree_frames.length_error,
+        max(float(tree_frames.length_errors[0]), min_length_error),
     )
 
 
@@ -364,6 +368,11 @@ class Plan:
         the base frame. They are bounds from bone lengths with a rounding margin: points outside are out of reach.
         """
         return tuple([self.reach_bounds.compute_reach(i) for i in range(len(self.layout.terms))])
+
+    @property
+    def has_own_bones(self) -> bool:
+        """Whether bones have other lengths in each start."""
+        return len(self.frames) > 1 and any(isinstance(reach.max_distance, np.ndarray) for reach in self.term_reaches)
 
     @cached_property
     def max_reach(self) -> float:

@@ -27,6 +27,7 @@ from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout, goal_errors
+from poise.problem.exporter_noise import PlanStart, remove_exporter_noise
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.plan import (
@@ -38,7 +39,7 @@ from poise.problem.plan import (
     group_by_plan,
 )
 from poise.problem.pose_preference import PosePreference, broadcast_goals, build_preference, find_preferred_shape
-from poise.problem.start_frames import build_plan_of_starts, can_serve_starts
+from poise.problem.start_frames import build_plan_of_starts
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
@@ -147,10 +148,10 @@ class Problem:
     def plan(self) -> Plan:
         """Packed plan. All starts share it; those of a batch are grouped first where they cannot (`group_starts`)."""
         plan_inputs = self.plan_inputs if self.start.shape else None
-        plan = build_plan(self.start, self.goals, self.goal_key, free_root=self.free_root, plan_inputs=plan_inputs)
-        if plan_inputs is None or (plan_inputs == plan_inputs[0]).all() or not can_serve_starts(plan, self.start):
+        plan = build_plan(self.plan_start, self.goals, self.goal_key, free_root=self.free_root, plan_inputs=plan_inputs)
+        if plan_inputs is None or (plan_inputs == plan_inputs[0]).all():
             return plan
-        return build_plan_of_starts(plan, self.start)
+        return build_plan_of_starts(plan, self.plan_start.pose, self.goals) or plan
 
     def group_starts(self, *, by_inputs: bool = False) -> list[Ints] | None:
         """Group the rows of a batch of starts by plan. None where one plan serves all.
@@ -164,14 +165,21 @@ class Problem:
     @cached_property
     def plan_inputs(self) -> Floats | None:
         """(1|k, s) start values behind a plan, or None. See `group_by_plan`."""
-        layout = get_layout(self.skeleton, self.goal_key, self.goals, free_root=self.free_root)
-        return collect_plan_inputs(self.start, layout)
+        return collect_plan_inputs(self.plan_start.pose, self._layout)
+
+    @cached_property
+    def plan_start(self) -> PlanStart:
+        """The start as plans take it, without the rounding of exporters."""
+        return remove_exporter_noise(self.start, self._layout)
+
+    @property
+    def _layout(self) -> dof_layout.Layout:
+        return get_layout(self.skeleton, self.goal_key, self.goals, free_root=self.free_root)
 
     @property
     def coupled_pair(self) -> tuple[str, str] | None:
         """Two coupled joints among the moving ones, or None. This holds for every plan."""
-        layout = get_layout(self.skeleton, self.goal_key, self.goals, free_root=self.free_root)
-        return dof_layout.find_coupled_pair(self.skeleton, layout.nodes)
+        return dof_layout.find_coupled_pair(self.skeleton, self._layout.nodes)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -389,7 +397,7 @@ class Problem:
         """Plan of the rest pose; most poses share it."""
         if not len(self.plan.layout.fixed_columns) and self.start.translations is None and self.start.scales is None:
             return self.plan
-        rest = Pose(self.skeleton, self.skeleton.rest_q)
+        rest = remove_exporter_noise(Pose(self.skeleton, self.skeleton.rest_q), self._layout)
         return build_plan(rest, self.goals, self.goal_key, free_root=self.free_root)
 
     def compute_max_errors(self, tolerance: Tolerance) -> Floats:

@@ -6,11 +6,12 @@ With non-uniform scale each length is known only to the plan's relative `length_
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.kernels.layout import FRAME_OFFSET, FRAME_RATIO, FRAME_ROTATION
+from poise.kernels.layout import FRAME_RATIO, FRAME_ROTATION
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.problem import dof_layout
@@ -23,11 +24,13 @@ _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths
 class TermReach(NamedTuple):
     """Shortest and longest distance of a term from its path's first node.
 
+    In the plan of many starts the distances are arrays (k,), or numbers where all bones are equal.
+
     origin  (3,) of that node; (k, 3) in the plan of many starts
     """
 
-    min_distance: float
-    max_distance: float
+    min_distance: Any
+    max_distance: Any
     origin: Floats
 
 
@@ -35,7 +38,8 @@ class TermReach(NamedTuple):
 class ReachBounds:
     """Bounds on the reach of terms from bone lengths.
 
-    Lengths are in kernel units and the base frame. For the fields see `Plan`.
+    Lengths are in kernel units and the base frame. For the fields see `Plan`. Inside, a length is an array (1|k,), a
+    point an array (1|k, 3).
     """
 
     layout: dof_layout.Layout
@@ -48,120 +52,149 @@ class ReachBounds:
         path = self.layout.term_paths[term_index]
         if not path:
             node, point = self.layout.terms[term_index].node_index, self.effectors[term_index, :3]
-            return TermReach(0.0, self._compute_slack(node, _compute_norm(point)), self._transform_to_base(node, point))
+            slack = self._compute_slack(node, _compute_norms(point))
+            return TermReach(0.0, _join_equal(slack), self._select_origin(self._transform_to_base(node, point)))
         spans, slack = self._compute_spans(term_index), self._compute_slack(path[0])
-        max_reach = sum(spans)
+        max_reach, max_span = _sum_in_order(spans), spans.max(axis=1)
         only_rotates = {self.layout.nodes[node].kind for node in path} <= {dof_layout.HINGE, dof_layout.BALL}
-        min_reach = max(2 * max(spans) - max_reach, 0.0) if only_rotates else 0.0
-        min_reach *= 1 - self._rounding_margin
+        min_reach = np.maximum(2 * max_span - max_reach, 0.0) if only_rotates else np.zeros(1)
+        min_reach = min_reach * (1 - self._rounding_margin)
         if self.length_error > EXPORTER_LENGTH_ERROR and only_rotates:  # each length has its own error
-            min_reach = max(2 * max(spans) - (1 + self.length_error) * max_reach - slack, 0.0)
-        origin, parent = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
+            min_reach = np.maximum(2 * max_span - (1 + self.length_error) * max_reach - slack, 0.0)
+        origin, parent = self.frames[:, path[0], :3], self.layout.nodes[path[0]].parent
         if parent >= 0:
             origin = self._transform_to_base(parent, origin)
-        elif len(self.frames) > 1:
-            origin = self.frames[:, path[0], :3]
-        return TermReach(min_reach, max_reach * (1 + self._rounding_margin) + slack, origin)
+        longest = max_reach * (1 + self._rounding_margin) + slack
+        return TermReach(_join_equal(min_reach), _join_equal(longest), self._select_origin(origin))
 
-    def compute_max_reach(self, term_index: int) -> float:
-        """Return the total bone length up to a term."""
+    def compute_max_reach(self, term_index: int) -> Any:
+        """Return the total bone length up to a term.
+
+        It is an array (k,) where the bones of starts differ.
+        """
         if not self.layout.term_paths[term_index]:
             return 0.0
         margin = 0.0 if self.length_error > EXPORTER_LENGTH_ERROR else self._rounding_margin
-        return sum(self._compute_spans(term_index)) * (1 + margin)
+        return _join_equal(_sum_in_order(self._compute_spans(term_index)) * (1 + margin))
 
-    def bound_distance(self, i: int, j: int) -> tuple[float, float]:
+    def bound_distance(self, i: int, j: int) -> tuple[Any, Any]:
         """Bound the distance between the points of terms i and j.
 
-        Both terms are positions, of a plan without length error. Points of one rigid body have a single distance.
+        Both terms are positions, of a plan without length error. Points of one rigid body have a single distance. The
+        bounds are arrays (k,) where the bones of starts differ.
         """
         first_path, second_path = self._list_moving_ancestors(i), self._list_moving_ancestors(j)
         is_shared = [a[0] == b[0] for a, b in zip(first_path, second_path, strict=False)]
         shared_index = is_shared.index(False) - 1 if False in is_shared else len(is_shared) - 1
         separate_nodes = [*first_path[shared_index + 1 :], *second_path[shared_index + 1 :]]
-        spans = [
-            _compute_norm(first_path[shared_index][1] - second_path[shared_index][1]),
+        lengths = [
+            _compute_norms(first_path[shared_index][1] - second_path[shared_index][1]),
             *[self._compute_span(node, end) for node, end in separate_nodes],
         ]
+        spans = np.stack(np.broadcast_arrays(*lengths), axis=1)
         only_rotates = {self.layout.nodes[node].kind for node, _ in separate_nodes} <= {
             dof_layout.HINGE,
             dof_layout.BALL,
         }
-        max_distance = sum(spans)
-        min_distance = max(2 * max(spans) - max_distance, 0.0) if only_rotates else 0.0
-        return min_distance * (1 - self._rounding_margin), max_distance * (1 + self._rounding_margin)
+        max_distance = _sum_in_order(spans)
+        min_distance = np.maximum(2 * spans.max(axis=1) - max_distance, 0.0) if only_rotates else np.zeros(1)
+        return (
+            _join_equal(min_distance * (1 - self._rounding_margin)),
+            _join_equal(max_distance * (1 + self._rounding_margin)),
+        )
 
     def _list_moving_ancestors(self, term_index: int) -> list[tuple[int, Floats]]:
         """List the moving nodes above a term, from the base (-1).
 
-        Each is paired with the origin (3,) of the next one in its own moved frame.
+        Each is paired with the origin of the next one in its own moved frame.
         """
         node, point = self._find_moving_ancestor(
-            self.layout.terms[term_index].node_index, self.effectors[term_index, :3]
+            self.layout.terms[term_index].node_index, self.effectors[term_index, None, :3]
         )
         ends = [(node, point)]
         while node >= 0:
-            node, point = self._find_moving_ancestor(self.layout.nodes[node].parent, self.frames[0, node, :3])
+            node, point = self._find_moving_ancestor(self.layout.nodes[node].parent, self.frames[:, node, :3])
             ends.append((node, point))
         return ends[::-1]
 
     def _find_moving_ancestor(self, node: int, point: Floats) -> tuple[int, Floats]:
         """Find the nearest moving node at or above a node.
 
-        Also return the point (3,), given in the first node's frame, in the moved frame of the second.
+        Also return the point, given in the first node's frame, in the moved frame of the second.
         """
         while node >= 0 and self.layout.nodes[node].kind == dof_layout.FIXED:
-            frame = self.frames[0, node]
-            point, node = _transform_point(frame, point), self.layout.nodes[node].parent
+            point, node = self._transform_point(node, point), self.layout.nodes[node].parent
         return node, point
 
     @property
     def _rounding_margin(self) -> float:
         return max(EXPORTER_LENGTH_ERROR, self.length_error) if self.length_error else _ROUNDING_RATIO
 
-    def _compute_spans(self, term_index: int) -> list[float]:
-        """Compute the maximal span of each node on a term's path.
+    @cached_property
+    def _offset_lengths(self) -> Floats:
+        """Lengths (1|k, n) of the offsets of all frames."""
+        return _compute_norms(self.frames[:, :, :3])
 
-        It is the distance between the node's origin and the next one's.
+    def _compute_spans(self, term_index: int) -> Floats:
+        """Compute the maximal spans (1|k, p) on a term's path.
+
+        A span is the distance between the node's origin and the next one's.
         """
-        path = self.layout.term_paths[term_index]
-        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.effectors[term_index, :3]]
-        return [self._compute_span(node, end) for node, end in zip(path, ends, strict=True)]
+        path, point = self.layout.term_paths[term_index], self.effectors[term_index, :3]
+        spans = np.empty((len(self.frames), len(path)))
+        spans[:, :-1], spans[:, -1] = self._offset_lengths[:, path[1:]], _compute_norms(point)
+        for column, node in enumerate(path):
+            if self.layout.nodes[node].kind in (dof_layout.MOVE, dof_layout.SLIDE):
+                end = point[None] if column == len(path) - 1 else self.frames[:, path[column + 1], :3]
+                spans[:, column] = self._compute_span(node, end)
+        return spans
 
-    def _compute_span(self, node: int, end: Floats) -> float:
+    def _compute_span(self, node: int, end: Floats) -> Floats:
         kind, dof_index = self.layout.nodes[node].kind, self.layout.nodes[node].dof_start
         if kind == dof_layout.MOVE:
-            return np.inf
+            return np.full(1, np.inf)
         if kind != dof_layout.SLIDE:
-            return _compute_norm(end)
+            return _compute_norms(end)
         ratio, offset = self.frames[0, node, FRAME_RATIO : FRAME_RATIO + 2].tolist()
-        slide_positions = [ratio * value + offset for value in self.layout.dofs[dof_index, :2].tolist()]
-        if not np.isfinite(slide_positions).all():
-            return np.inf
-        return max(_compute_norm(end + _Z_AXIS * value) for value in slide_positions)
+        low, high = [ratio * value + offset for value in self.layout.dofs[dof_index, :2].tolist()]
+        if not np.isfinite([low, high]).all():
+            return np.full(1, np.inf)
+        return np.maximum(_compute_norms(end + _Z_AXIS * low), _compute_norms(end + _Z_AXIS * high))
 
     def _transform_to_base(self, node: int, point: Floats) -> Floats:
-        """Transform a point (3,) of a fixed node into the base frame."""
+        """Transform a point of a fixed node into the base frame."""
         while node >= 0:
-            frame = self.frames[0, node]
-            point, node = _transform_point(frame, point), self.layout.nodes[node].parent
+            point, node = self._transform_point(node, point), self.layout.nodes[node].parent
         return point
 
-    def _compute_slack(self, node: int, extra_length: float = 0.0) -> float:
+    def _transform_point(self, node: int, point: Floats) -> Floats:
+        """Transform a point out of a node's frame."""
+        offsets, quaternions = self.frames[:, node, :3], self.frames[:, node, FRAME_ROTATION:FRAME_RATIO]
+        return offsets + rotations.rotate(quaternions, point)
+
+    def _select_origin(self, origin: Floats) -> Floats:
+        """Return an origin as (3,) where there is one start."""
+        return origin.reshape(-1, 3)[0] if len(self.frames) == 1 else origin
+
+    def _compute_slack(self, node: int, extra_length: Any = 0.0) -> Floats:
         """Bound the position error of a fixed node."""
         if self.length_error <= EXPORTER_LENGTH_ERROR:
-            return 0.0
-        path_length = extra_length
+            return np.zeros(1)
+        path_length = np.zeros(1) + extra_length
         while node >= 0:
-            path_length, node = path_length + _compute_norm(self.frames[0, node, :3]), self.layout.nodes[node].parent
+            path_length, node = path_length + self._offset_lengths[:, node], self.layout.nodes[node].parent
         return self.length_error * path_length
 
 
-def _transform_point(frame: Floats, point: Floats) -> Floats:
-    """Transform a point (3,) out of a node's frame."""
-    offset, rotation = frame[FRAME_OFFSET:FRAME_ROTATION], frame[FRAME_ROTATION:FRAME_RATIO]
-    return offset + rotations.rotate(rotation, point)
+def _compute_norms(vectors: Floats) -> Floats:
+    return np.sqrt((vectors**2).sum(axis=-1))
 
 
-def _compute_norm(vector: Floats) -> float:
-    return float(np.sqrt((vector**2).sum()))
+def _sum_in_order(spans: Floats) -> Floats:
+    """Sum spans (1|k, p) in order. So a start has the bits that it has alone."""
+    return np.cumsum(spans, axis=1)[:, -1]
+
+
+def _join_equal(values: Floats) -> Any:
+    """Return equal values as a number, others as they are."""
+    return float(values.flat[0]) if (values == values.flat[0]).all() else values

@@ -171,7 +171,7 @@ class CCD:
         def solve_range(first: int, last: int) -> None:
             rows = slice(first, last)
             solve_kernel(
-                *joint_arrays, select_rows(chain.frames, rows), chain.tips, chain.reach_range,
+                *joint_arrays, select_rows(chain.frames, rows), chain.tips, select_rows(chain.reach_range, rows),
                 select_rows(starts, rows), kernel_targets[rows], options,
                 x[rows], errors[rows], kernel_counts[rows], trace_x, trace_error, get_scratch(work_size),
             )  # fmt: skip

@@ -286,8 +286,8 @@ class _ChainBuilder:
 
         Raises UnsupportedError where the scale is not uniform.
         """
-        scale, rotation, stretch = split_similarity(self.world[None, :, :3], self.start.skeleton, row)
-        if stretch > EXPORTER_LENGTH_ERROR:
+        scale, rotation, stretches = split_similarity(self.world[None, :, :3], self.start.skeleton, row)
+        if stretches[0] > EXPORTER_LENGTH_ERROR:
             name = self.start.skeleton.names[row]
             raise UnsupportedError(
                 f"the scale above {name!r} is not uniform; a chain with shear cannot be passed to a peer"

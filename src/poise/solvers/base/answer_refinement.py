@@ -104,9 +104,8 @@ def refine_by_lm(
 def _find_correctable_rows(problem: Problem, result: LmResult, targets: Floats, tolerance: Tolerance) -> Ints:
     """Find missed rows within reach of a shear correction. Rows out of reach by bone lengths are excluded."""
     plan = problem.plan
-    longest_reach = max(
-        [reach.max_distance for reach in plan.term_reaches if np.isfinite(reach.max_distance)], default=1.0
-    )
+    longest_reaches = [float(np.max(reach.max_distance)) for reach in plan.term_reaches]
+    longest_reach = max([longest for longest in longest_reaches if np.isfinite(longest)], default=1.0)
     max_cost = (
         _MAX_MISS_RATIO
         * plan.length_error

@@ -389,10 +389,10 @@ def run_solver(solver: Any, problem: Problem, targets: Floats, tolerance: Tolera
 
 
 def run_solver_by_group(
-    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
+    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, *, by_inputs: bool = False
 ) -> Answer:
-    """Solve each target from its own start, grouped by plan."""
-    groups = problem.group_starts()
+    """Solve each target from its own start, grouped by plan. For `by_inputs` see `Problem.group_starts`."""
+    groups = problem.group_starts(by_inputs=by_inputs)
     if groups is None:
         return run_solver(solver, problem, targets, tolerance, request)
     answers = [run_solver(solver, problem.select_rows(rows), targets[rows], tolerance, request) for rows in groups]

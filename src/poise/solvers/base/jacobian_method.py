@@ -23,7 +23,7 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
-from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin
+from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin, run_solver_by_group
 from poise.solvers.base.random_starts import draw_restarts
 from poise.solvers.base.thread_parts import solve_in_parts
 
@@ -92,6 +92,8 @@ class JacobianMethod:
         """Solve for the targets (k, W); see `Solver.run`."""
         if not problem.joints:
             return lm_engine.answer_with_start(problem, targets, tolerance, request)
+        if problem.plan.has_own_bones:  # the clamp is a share of the longest reach
+            return run_solver_by_group(self, problem, targets, tolerance, request, by_inputs=True)
         return lm_engine.build_answer(problem, _run_kernel(self, problem, targets, tolerance, request))
 
 

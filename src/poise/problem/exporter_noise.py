@@ -1,0 +1,133 @@
+"""Local transforms of a start, without the rounding of exporters.
+
+Exporters write the scale and translation of every joint into every frame, in float32 and after a decomposition: 1 is
+1.0000007 in one frame and 0.9999998 in the next. Each frame would need a plan of its own. A plan takes such values as
+the values that they were before rounding. Its lengths have then a relative error of `LENGTH_ERROR_BY_NOISE`, and the
+answers are measured with the values of the file and corrected (solvers/base/answer_refinement.py).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
+from poise.problem.dof_layout import Layout
+from poise.runtime.result_cache import get_or_compute
+
+# Largest relative difference that counts as rounding. Rest scales and clips of eight exporters differ by up to 7e-6 in
+# scale and 3e-6 in translation; compressed clips differ by more than this, and so do scales set by hand.
+LENGTH_ERROR_BY_NOISE = 2e-5
+_SIMILARITY_TOLERANCE = 1e-9  # largest difference of the scales of one joint that a rigid plan takes
+
+
+class PlanStart(NamedTuple):
+    """Start as a plan takes it.
+
+    pose       the start, or its copy with other translations and scales
+    has_noise  whether a value of the start differs from the plan's
+    """
+
+    pose: Pose
+    has_noise: bool
+
+
+class _RowValues(NamedTuple):
+    """Values of a layout's rows, for comparison.
+
+    scaled_rows    rows of the skeleton whose scales a plan takes
+    rest_scales    (n, 3) their scales in the rest pose; NaN where the transform behind a joint is no scale
+    offset_rows    rows of the skeleton whose translations a plan takes
+    translations   (n, 3) of all rows in the rest pose
+    noise_lengths  (r, 1) largest differences of these rows that count as rounding [file units]
+    has_noise      whether rest scales are rounded values that no rigid plan takes
+    """
+
+    scaled_rows: tuple[int, ...]
+    rest_scales: Floats
+    offset_rows: Ints
+    translations: Floats
+    noise_lengths: Floats
+    has_noise: bool
+
+
+def remove_exporter_noise(start: Pose, layout: Layout) -> PlanStart:
+    """Return the start as the plan of a layout takes it.
+
+    A scale near 1 or near the joint's rest scale becomes that value, and a translation near the joint's rest offset
+    becomes this offset.
+    """
+    values = get_or_compute(start.skeleton, "noise rows", _make_key(layout), lambda: _list_values(start, layout))
+    if start.translations is None and start.scales is None and not values.has_noise:
+        return PlanStart(start, has_noise=False)
+    translations, is_translation_noisy = _clean_translations(start, values)
+    scales, is_scale_noisy = _clean_scales(start, values)
+    if not (is_translation_noisy or is_scale_noisy):
+        return PlanStart(start, has_noise=False)
+    return PlanStart(Pose.make_unchecked(start.skeleton, start.q, translations, scales), has_noise=True)
+
+
+def _make_key(layout: Layout) -> tuple[object, ...]:
+    return layout.base_row, layout.rows_below_base, layout.offset_rows.tobytes()
+
+
+def _list_values(start: Pose, layout: Layout) -> _RowValues:
+    skeleton = start.skeleton
+    scaled_rows = (*skeleton.list_path(layout.base_row), *layout.rows_below_base)
+    rest_scales = _find_rest_scales(skeleton)
+    translations = skeleton.A[:, :3]
+    lengths = np.sqrt((translations[layout.offset_rows] ** 2).sum(axis=1, keepdims=True))
+    shortest = lengths[lengths > 0.0].min(initial=np.inf)  # for joints at the origin of their parents
+    noise_lengths = LENGTH_ERROR_BY_NOISE * np.where(lengths > 0.0, lengths, shortest if shortest < np.inf else 0.0)
+    scales = rest_scales[list(scaled_rows)]
+    is_similar = np.ptp(scales, axis=1, keepdims=True) <= _SIMILARITY_TOLERANCE
+    has_noise = bool((_is_near(scales, np.ones(3)) & ~is_similar).any())
+    return _RowValues(scaled_rows, rest_scales, layout.offset_rows, translations, noise_lengths, has_noise)
+
+
+def _find_rest_scales(skeleton: Skeleton) -> Floats:
+    """Find the rest scales (n, 3). They are NaN where the transform behind a joint is not a scale alone."""
+    scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2).copy()
+    scale_maps = np.zeros_like(skeleton.B)
+    scale_maps[:, [0, 1, 2], [0, 1, 2]] = scales
+    is_scale = (scale_maps == skeleton.B).all(axis=(1, 2))
+    return np.where(is_scale[:, None], scales, np.nan)
+
+
+def _is_near(scales: Floats, expected: Floats) -> Bools:
+    """Return whether scales differ from others by rounding. NaN differs from everything."""
+    return np.abs(scales - expected) <= LENGTH_ERROR_BY_NOISE * np.abs(expected)
+
+
+def _clean_translations(start: Pose, values: _RowValues) -> tuple[Floats | None, bool]:
+    if start.translations is None or not len(values.offset_rows):
+        return start.translations, False
+    read = start.translations.take(values.offset_rows, axis=-2)
+    rest = values.translations[values.offset_rows]
+    differences = read - rest
+    is_noise = (differences**2).sum(axis=-1, keepdims=True) <= values.noise_lengths**2
+    cleaned = np.where(is_noise, rest, read)
+    if (cleaned == read).all():
+        return start.translations, False
+    translations = start.translations.copy()
+    translations[..., values.offset_rows, :] = cleaned
+    return translations, True
+
+
+def _clean_scales(start: Pose, values: _RowValues) -> tuple[Floats | None, bool]:
+    rows = list(values.scaled_rows)
+    if (start.scales is None and not values.has_noise) or np.isnan(values.rest_scales[rows]).any():
+        return start.scales, False
+    shape = (*start.shape, *values.rest_scales.shape)
+    scales = np.broadcast_to(values.rest_scales, shape) if start.scales is None else start.scales
+    read = scales.take(rows, axis=-2)
+    rest = values.rest_scales[rows]
+    cleaned = np.where(_is_near(read, np.ones(3)), 1.0, np.where(_is_near(read, rest), rest, read))
+    if (cleaned == read).all():
+        return start.scales, False
+    all_cleaned = scales.copy()
+    all_cleaned[..., rows, :] = cleaned
+    return all_cleaned, True
