@@ -345,7 +345,7 @@ class Pose(FrozenValue):
         skeleton = self.skeleton
         row = skeleton.index(joint)
         if self.q.ndim == 1 and self.translations is None and self.scales is None:
-            affine = kinematics.compute_pose_maps(skeleton, row, self.q)[0]
+            affine = kinematics.compute_pose_maps(skeleton, row, self.q)
         else:
             affine = kinematics.compute_world_maps(skeleton, row, self.flat_q.copy(), self._local_offsets)
             affine = affine.reshape(*self.shape, 3, 4)

@@ -289,15 +289,21 @@ class Skeleton(JointTree):
     def _index_by_name(self) -> dict[str, int]:
         return dict(self.aliases) | {name: i for i, name in enumerate(self.names)}
 
+    @cached_property
+    def _known_rows(self) -> dict[str, int]:
+        """Rows by name and alias. Roles are added when they are found."""
+        return dict(self._index_by_name)
+
     def index(self, joint: str) -> int:
         """Find the row of a joint by name, alias or role.
 
         A role is a name such as "leftHand"; UnknownNameError lists the known names.
         """
         try:
-            return self._index_by_name[joint]
+            return self._known_rows[joint]
         except (KeyError, TypeError):
-            return _require_joint_by_role(self, joint)
+            row = self._known_rows[joint] = _require_joint_by_role(self, joint)
+            return row
 
     def __contains__(self, joint: object) -> bool:
         return isinstance(joint, str) and joint in self._index_by_name

@@ -28,16 +28,18 @@ def get_or_compute(
     Each subject has at most `max_keys` keys; the oldest is removed first. Concurrent threads may both compute a result;
     one of the two is stored.
     """
+    try:
+        return owner.__dict__[_CACHE_ATTRIBUTE][subject][key]
+    except KeyError:
+        pass  # compute() runs outside: its errors do not name this one
     caches: dict[str, dict[Hashable, Any]] = owner.__dict__.setdefault(_CACHE_ATTRIBUTE, {})
     results_by_key = caches.get(subject)
     if results_by_key is None:
         results_by_key = caches.setdefault(subject, {})
-    result = results_by_key.get(key, _CACHE_ATTRIBUTE)
-    if result is _CACHE_ATTRIBUTE:
-        result = compute()
-        while len(results_by_key) >= max_keys:
-            results_by_key.pop(next(iter(tuple(results_by_key)), None), None)  # of a copy: other threads may add keys
-        results_by_key[key] = result
+    result = compute()
+    while len(results_by_key) >= max_keys:
+        results_by_key.pop(next(iter(tuple(results_by_key)), None), None)  # of a copy: other threads may add keys
+    results_by_key[key] = result
     return result
 
 

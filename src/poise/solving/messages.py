@@ -74,6 +74,8 @@ def _format_goals(outcome: SolveOutcome) -> str:
 
 def _format_status(outcome: SolveOutcome) -> str:
     residual, has_several = _format_residual(outcome.problem, outcome.errors), len(outcome.problem.goals) > 1
+    if outcome.status == Status.reached:
+        return f"reached: {residual} left, {_format_iterations(outcome)}{_format_delay(outcome)}"
     match outcome.status:
         case Status.out_of_reach:
             text = f"out of reach: {_format_reach_excess(outcome)}; {residual} left{_suggest_roots(outcome.problem)}"
@@ -100,14 +102,19 @@ def _format_status(outcome: SolveOutcome) -> str:
         case Status.open_loop:
             return f"open loop: the {'goals are' if has_several else 'goal is'} met, {residual} left"
         case _:
-            iteration_text = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
-            text = f"{outcome.status.name}: {residual} left, {iteration_text}"
+            text = f"{outcome.status.name}: {residual} left, {_format_iterations(outcome)}"
             text += _format_joints_at_limits(outcome) if outcome.status == Status.stalled else ""
-    return (
-        f"{text}; still on the way there (held back by {_join_names(outcome.restraints)})"
-        if outcome.restraints
-        else text
-    )
+    return f"{text}{_format_delay(outcome)}"
+
+
+def _format_iterations(outcome: SolveOutcome) -> str:
+    return f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
+
+
+def _format_delay(outcome: SolveOutcome) -> str:
+    """Name what holds a pose back on its way to the solution."""
+    restraints = outcome.restraints
+    return f"; still on the way there (held back by {_join_names(restraints)})" if restraints else ""
 
 
 def format_open_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> str:

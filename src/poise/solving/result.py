@@ -127,7 +127,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     solutions_q: Floats | None
     tolerances: Tolerance
     restrained: solvers.Solver | None  # the solver, if one of its options may block reachable targets
-    pace: Any  # motion of a Tracker frame, else None
+    pace: Any = None  # motion of a Tracker frame
 
     def __init__(self, fields: dict[str, Any], start_time: float) -> None:
         # Internal. fields["lazy_source"], if present, is (compute, *arguments): computing all fields takes longer than
@@ -422,14 +422,16 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
         i = self._check_index(i, "message()")
         if self.q.ndim == 1:
             q, errors, target, iteration_count = self.q.reshape(1, -1), self.errors, self.targets, int(self.iterations)
+            problem = self.problem
         else:
             q = _flatten_q(self)[i : i + 1]
             errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
             target = self.targets[min(i, len(self.targets) - 1)][None]
             iteration_count = int(self.iterations.ravel()[i])
+            problem = self.problem.select_rows(slice(i, i + 1))
         status = self._find_status(i)
         shown_q, is_missed = q, status != Status.reached
-        problem, frame_motion = self.problem.select_rows(slice(i, i + 1)), self.pace
+        frame_motion = self.pace
         restraints: tuple[str, ...] = ()
         if status == Status.held_back:
             restraints = find_restraints(self.restrained, problem, target, self.tolerances)[0]
@@ -441,7 +443,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
             if frame_motion is not None and frame_motion.starts_outside_limits
             else ""
         )
-        pose_message = "; ".join(filter(None, (outside_text, loop_text)))
+        pose_message = f"{outside_text}; {loop_text}" if outside_text and loop_text else outside_text or loop_text
         return format_outcome(
             SolveOutcome(problem, q, target, errors, status, iteration_count, self.tolerances, restraints, pose_message)
         )
@@ -457,6 +459,8 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     def _check_index(self, i: Any, caller: str) -> int:
         """Check the index of a problem in the batch."""
         batch_size = math.prod(self.shape)
+        if type(i) is int and 0 <= i < batch_size:
+            return i
         if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < batch_size:
             raise InputError(f"{caller} takes the number of a problem, 0 to {batch_size - 1}, not {abbreviate(i)}")
         return int(i)
@@ -606,5 +610,4 @@ _LAZY_FIELDS: dict[str, Callable[[Result], Any]] = {
     "codes": _compute_codes,
     "violation": lambda result: compute_max_violation(result.problem.skeleton, _flatten_q(result)),
     "goals": _rebuild_goals,
-    "pace": lambda result: None,  # noqa: ARG005  (a Tracker gives one)
 }
