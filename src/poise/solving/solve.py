@@ -391,22 +391,31 @@ def _find_cached_solve(start: Pose, goals: tuple[Goal, ...], options: _SolveOpti
     """
     if start.translations is not None or start.scales is not None:
         return None
-    if options.settings.progress is not None or not (type(options.solver) is str or is_builtin(options.solver)):
+    solver, tolerance, angle_tolerance, settings, free_root, natural = options
+    if settings.progress is not None or not (type(solver) is str or is_builtin(solver)):
         return None
     goal_key = build_goal_key(goals)
-    single = get_or_compute(
-        start.skeleton, "singles", (goal_key, options), lambda: _build_single(start, goals, goal_key, options)
-    )
-    if not single.can_skip_batch_steps or not can_start(start.skeleton, np.array(start.q)):
+    # Hashing settings takes longer than looking up the rest.
+    shown_settings = None if settings is _DEFAULT_SETTINGS else settings
+    key = goal_key, solver, tolerance, angle_tolerance, shown_settings, free_root, natural
+    single = get_or_compute(start.skeleton, "singles", key, lambda: _build_single(start, goals, goal_key, options))
+    if not single.can_skip_batch_steps or not _is_usable_start(single.problem, start):
         return None
     problem = single.problem
     if problem.start is not start or problem.goals is not goals:
         problem = (
             problem.with_start_unchecked(start, goals)
             if single.can_change_start
-            else Problem(start, goals, options.free_root, goal_key)
+            else Problem(start, goals, free_root, goal_key)
         )
     return _CachedSolve(single, problem)
+
+
+def _is_usable_start(problem: Problem, start: Pose) -> bool:
+    """Return whether a solve can begin at a start. That of the cached problem itself is checked once."""
+    if problem.start is start:
+        return get_or_compute(problem, "can start", None, lambda: can_start(start.skeleton, np.array(start.q)))
+    return can_start(start.skeleton, np.array(start.q))
 
 
 def _solve_few(

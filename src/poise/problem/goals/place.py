@@ -20,6 +20,7 @@ from poise.runtime.immutable_values import FrozenValue
 from poise.runtime.result_cache import copy_own_fields
 
 _PAIR_SIZE = 2
+_set_attribute = object.__setattr__  # goals are frozen and written through it
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,9 @@ class Place(goal_interface.GoalValue, FrozenValue):
         """Store checked rows (..., 7), read-only."""
         rows.setflags(write=False)
         position, rotation = (rows[:3], rows[3:]) if rows.ndim == 1 else (rows[..., :3], rows[..., 3:])
-        goal_interface.set_fields(self, position=position, rotation=rotation, _rows=rows)  # and the cached property
+        _set_attribute(self, "position", position)
+        _set_attribute(self, "rotation", rotation)
+        _set_attribute(self, "_rows", rows)  # the cached property
 
     @classmethod
     def from_matrix(
