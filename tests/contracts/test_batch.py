@@ -66,6 +66,8 @@ class TestTargets:
         whole = answer(problem, name)
         monkeypatch.setattr(running, "_MAX_PART_TARGETS", 8)
         monkeypatch.setattr(running, "_MIN_PART_TARGETS", 4)
+        monkeypatch.setattr(running, "_TIMED_TARGETS", 3)
+        monkeypatch.setattr(running, "MIN_THREADED_WORK_S", 0.0)
         for threads in (1, 2) if whole is not None else ():
             same_bits(PROBLEMS[problem].solved(name, slice(None), threads=threads), whole)
 

@@ -76,6 +76,8 @@ class TestOneStart:
     def test_each_alone(self, how, monkeypatch):
         s, goal, poses = free_figure(12)
         monkeypatch.setattr(running, "_MAX_PART_TARGETS", 5)
+        monkeypatch.setattr(running, "_TIMED_TARGETS", 3)
+        monkeypatch.setattr(running, "MIN_THREADED_WORK_S", 0.0)
         whole = poise.solve(rest(s), [goal, Near(poses)], free_root=True, threads=2, **how)
         assert whole.reached.all()
         for row in range(12):

@@ -11,6 +11,7 @@ import pytest
 import poise
 from poise.solvers.base import thread_parts
 from poise.solvers.base.thread_parts import solve_in_parts
+from poise.solving import batch
 from tests.strategies import rng_of
 
 
@@ -66,11 +67,31 @@ def test_an_error_in_a_part_is_raised():
         solve_in_parts(500, 2, solve_range, None)
 
 
+@pytest.mark.parametrize(("min_work_s", "is_shared"), [(0.0, True), (np.inf, False)])
+def test_a_large_batch_is_shared_where_it_is_long(min_work_s, is_shared, monkeypatch):
+    """Targets beyond one part: the first part is timed, and threads solve the others if these take long."""
+    used, solve_part = [], batch._solve_part
+
+    def record_thread(*given):
+        used.append(threading.get_ident())
+        return solve_part(*given)
+
+    monkeypatch.setattr(batch, "_solve_part", record_thread)
+    monkeypatch.setattr(batch, "MIN_THREADED_WORK_S", min_work_s)
+    figure = poise.load(poise.sample("humanoid")).rest
+    targets = figure.world["LeftHand"].positions + rng_of(6).normal(0, 0.1, (batch._MAX_PART_TARGETS + 1, 3))
+    goal = poise.Position("LeftHand", targets, root="LeftArm")
+    shared, alone = (poise.solve(figure, goal, solver="two_bone", threads=n) for n in (2, 1))
+    assert used[0] == threading.get_ident()
+    assert (set(used) != {threading.get_ident()}) == is_shared
+    assert (shared.q == alone.q).all()
+
+
 @pytest.mark.parametrize(
     "solver", ["levenberg_marquardt", "ccd", "fabrik", "jacobian_transpose", "damped_least_squares"]
 )
 def test_threads_change_no_bit(solver, monkeypatch):
-    monkeypatch.setattr(thread_parts, "_MIN_THREADED_WORK_S", 0.0)
+    monkeypatch.setattr(thread_parts, "MIN_THREADED_WORK_S", 0.0)
     monkeypatch.setattr(thread_parts, "_MIN_PART_WORK_S", 1e-9)
     figure = poise.load(poise.sample("humanoid")).rest
     targets = figure.world["LeftHand"].positions + rng_of(5).normal(0, 0.2, (200, 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,9 +15,11 @@ from poise.maths.arrays import Floats
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import interface
 from poise.solvers.base.answer_refinement import correct_shear
+from poise.solvers.base.thread_parts import MIN_THREADED_WORK_S
 from poise.solving.optional_goals import solve_prioritized
 
 _MAX_PART_TARGETS, _MIN_PART_TARGETS = 4096, 1024  # targets solved and measured together, maximum and minimum
+_TIMED_TARGETS = 256  # targets of a timed first part; with fewer, the cost of its call exceeds that of the targets
 
 
 class MeasuredAnswer(NamedTuple):
@@ -73,33 +76,48 @@ class _ProgressCounter:
 def _solve_in_parts(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: interface.Request
 ) -> MeasuredAnswer:
-    """Solve in parts small enough for the processor cache. Threads share the parts."""
+    """Solve in parts small enough for the processor cache.
+
+    Threads share the parts if quicker. A first part is timed for that.
+    """
     target_count, threads, progress = len(targets), request.threads, request.progress
-    part_size = (
-        _MAX_PART_TARGETS
-        if threads == 1
-        else max(_MIN_PART_TARGETS, min(_MAX_PART_TARGETS, -(-target_count // (2 * threads))))
-    )  # two parts or more each
-    part_slices = [slice(first, min(first + part_size, target_count)) for first in range(0, target_count, part_size)]
     part_request = replace(request, threads=1, progress=None)
 
     def solve_slice(part_slice: slice) -> MeasuredAnswer:
         return _solve_part(problem, targets[part_slice], solver, tolerance, part_request)
 
-    def iterate_parts() -> Iterator[tuple[slice, MeasuredAnswer]]:
+    def iterate_answers() -> Iterator[tuple[slice, MeasuredAnswer]]:
+        first_target, target_work_s = 0, 0.0
+        if threads > 1:
+            first_target, began = min(_TIMED_TARGETS, target_count), time.perf_counter()
+            first_answer = solve_slice(slice(0, first_target))
+            target_work_s = (time.perf_counter() - began) / first_target
+            yield slice(0, first_target), first_answer
+        is_threaded = target_work_s * (target_count - first_target) >= MIN_THREADED_WORK_S
+        part_slices = _split_targets(first_target, target_count, threads if is_threaded else 1)
+        if not is_threaded:
+            yield from ((part_slice, solve_slice(part_slice)) for part_slice in part_slices)
+            return
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed for a single solve)
 
         with ThreadPoolExecutor(threads, initializer=share_pauses, initargs=(get_pauses(),)) as pool:
-            for part_slice, part_answer in zip(
-                part_slices,
-                pool.map(solve_slice, part_slices) if threads > 1 else map(solve_slice, part_slices),
-                strict=True,
-            ):
-                yield part_slice, part_answer
-                if progress is not None:
-                    progress(part_slice.stop - part_slice.start)
+            yield from zip(part_slices, pool.map(solve_slice, part_slices), strict=True)
 
-    return _join_parts(iterate_parts(), target_count)
+    def report_parts() -> Iterator[tuple[slice, MeasuredAnswer]]:
+        for part_slice, part_answer in iterate_answers():
+            yield part_slice, part_answer
+            if progress is not None:
+                progress(part_slice.stop - part_slice.start)
+
+    return _join_parts(report_parts(), target_count)
+
+
+def _split_targets(first: int, end: int, threads: int) -> list[slice]:
+    """Split the targets first..end into parts. Each of several threads has two or more."""
+    part_size = _MAX_PART_TARGETS
+    if threads > 1:
+        part_size = max(_MIN_PART_TARGETS, min(_MAX_PART_TARGETS, -(-(end - first) // (2 * threads))))
+    return [slice(start, min(start + part_size, end)) for start in range(first, end, part_size)]
 
 
 def _solve_in_groups(

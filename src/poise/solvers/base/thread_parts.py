@@ -13,7 +13,7 @@ from poise.call_clock import get_pauses, share_pauses
 from poise.maths.arrays import Floats
 
 _TIMED_PROBLEM_COUNT = 32  # problems of the first part: four registers of the widest processors
-_MIN_THREADED_WORK_S = 2e-3  # less is done before threads have started, which takes some 0.2 ms
+MIN_THREADED_WORK_S = 2e-3  # less is done before threads have started, which takes some 0.2 ms
 _MIN_PART_WORK_S = 5e-4  # a part costs some 10 us of Python
 _PARTS_PER_THREAD = 4  # parts take different times; the last ones should end together
 _REPORTED_PROBLEM_COUNT = 2048  # problems between two reports of the progress
@@ -35,7 +35,7 @@ def solve_in_parts(
     if progress is not None:
         progress(_TIMED_PROBLEM_COUNT)
     rest_count = problem_count - _TIMED_PROBLEM_COUNT
-    if problem_work_s * rest_count < _MIN_THREADED_WORK_S:
+    if problem_work_s * rest_count < MIN_THREADED_WORK_S:
         _solve_one_after_the_other(_TIMED_PROBLEM_COUNT, problem_count, solve_range, progress)
         return
     min_size = int(_MIN_PART_WORK_S / problem_work_s) + 1
