@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -189,6 +189,8 @@ class Plan:
     base_scale           scale factor of the base row
     length_error         largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
+
+    max_cached_keys: ClassVar[int] = 8  # per subject: tolerances and options; a skeleton has many plans
 
     skeleton: Skeleton
     layout: dof_layout.Layout

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cached_property, lru_cache
+from sys import getsizeof
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from poise.runtime.fork_handlers import register_fork_handlers
 
@@ -18,29 +22,89 @@ Value = TypeVar("Value")
 
 _CACHE_ATTRIBUTE = "_remembered"
 _MAX_KEYS = 128  # keys per subject; bounds the memory of varying keys, such as an offset per frame
+_MAX_BYTES = 1 << 24  # bytes per subject, about; with fewer, large problems are packed again more often
 
 
 def get_or_compute(
-    owner: object, subject: str, key: Hashable, compute: Callable[[], Computed], max_keys: int = _MAX_KEYS
+    owner: object, subject: str, key: Hashable, compute: Callable[[], Computed], max_keys: int | None = None
 ) -> Computed:
     """Return the cached result for owner, subject and key. Calls `compute()` where there is none yet.
 
-    Each subject has at most `max_keys` keys; the oldest is removed first. Concurrent threads may both compute a result;
-    one of the two is stored.
+    Each subject has at most `max_keys` keys, by default the `max_cached_keys` of the owner's class or 128, and 16 MB;
+    the oldest is removed first. Concurrent threads may both compute a result; one of the two is stored.
     """
     try:
         return owner.__dict__[_CACHE_ATTRIBUTE][subject][key]
     except KeyError:
         pass  # compute() runs outside: its errors do not name this one
-    caches: dict[str, dict[Hashable, Any]] = owner.__dict__.setdefault(_CACHE_ATTRIBUTE, {})
+    caches: dict[str, _SubjectCache] = owner.__dict__.setdefault(_CACHE_ATTRIBUTE, {})
     results_by_key = caches.get(subject)
     if results_by_key is None:
-        results_by_key = caches.setdefault(subject, {})
+        results_by_key = caches.setdefault(subject, _SubjectCache())
     result = compute()
-    while len(results_by_key) >= max_keys:
-        results_by_key.pop(next(iter(tuple(results_by_key)), None), None)  # of a copy: other threads may add keys
+    if results_by_key:
+        results_by_key.make_room(owner, max_keys or getattr(owner, "max_cached_keys", _MAX_KEYS))
     results_by_key[key] = result
     return result
+
+
+class _SubjectCache(dict[Hashable, Any]):
+    """Results of a subject by key, the oldest first.
+
+    byte_counts  sizes of all results but the newest [bytes]. A result is measured when the next one comes, because by
+                 then its own cached properties are computed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.byte_counts: dict[Hashable, int] = {}
+
+    def make_room(self, owner: object, max_keys: int) -> None:
+        """Remove the oldest results until one more is allowed."""
+        keys = list(self)  # a copy: other threads may add and remove keys
+        if not keys:
+            return
+        self.byte_counts[keys[-1]] = _count_bytes(self.get(keys[-1]), owner)
+        kept_bytes = sum(list(self.byte_counts.values()))
+        for key in keys:
+            if len(self) < max_keys and kept_bytes <= _MAX_BYTES:
+                return
+            self.pop(key, None)
+            kept_bytes -= self.byte_counts.pop(key, 0)
+
+
+_UNCOUNTED_TYPES = frozenset((type(None), bool, int, float, str, bytes, ModuleType, FunctionType, _SubjectCache))
+
+
+def _count_bytes(result: object, owner: object) -> int:
+    """Count the bytes of a result's arrays and rows.
+
+    Those in fields of its values count, too. A plain tuple or list counts as many times the size of its first item. The
+    owner is left out, and so are cached results of the values, which may be the owner's, but for classes with
+    `max_cached_keys`.
+    """
+    byte_count, counted = 0, {id(owner)}
+    values: list[Any] = [result]
+    while values:
+        value = values.pop()
+        value_type = type(value)
+        if value_type in _UNCOUNTED_TYPES or id(value) in counted:
+            continue
+        counted.add(id(value))
+        if value_type is np.ndarray:
+            byte_count += value.nbytes
+        elif value_type is dict:
+            values += value.values()
+        elif value_type is tuple or value_type is list:
+            byte_count += len(value) * getsizeof(value[0]) if value else 0
+        elif isinstance(value, tuple):
+            values += value
+        elif not isinstance(value, type):
+            values += getattr(value, "__dict__", {}).values()
+            if hasattr(value_type, "max_cached_keys"):
+                for results_by_key in getattr(value, _CACHE_ATTRIBUTE, {}).values():
+                    values += results_by_key.values()
+    return byte_count
 
 
 if TYPE_CHECKING:

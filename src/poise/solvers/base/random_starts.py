@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from poise.model.limits import Range
 from poise.model.skeleton import Kind, Skeleton
 
 _RESTART_DRAW_COUNT = 256  # restarts with numbers of their own; later ones recombine them
+_MAX_CACHED_TABLES = 16  # numbers of degrees of freedom; a table has 2 KB for each degree
 
 
 def extend_table(table: Floats, row_count: int) -> Floats:
@@ -26,7 +27,7 @@ def extend_table(table: Floats, row_count: int) -> Floats:
     return table[(row + column * (row // len(table))) % len(table), column]
 
 
-@cache
+@lru_cache(_MAX_CACHED_TABLES)
 def draw_restarts(dof_count: int) -> Floats:
     """Draw the numbers (s, nd) in 0..1 of random restarts. They are the same for all problems."""
     return np.random.default_rng(7).random((_RESTART_DRAW_COUNT, dof_count))
