@@ -75,9 +75,9 @@ def main(frames: int | None = None) -> int:
         rows = [row(f"BVH, {frames or FRAMES} frames x {3 * JOINTS + 3} channels", path)]
     data = harness.data_folder()
     if data is None:
-        notes.append("The GLB was left out, the test data is not here: set POISE_DATA.")
+        notes.append("GLB, FBX and URDF were left out, the test data is not here: set POISE_DATA.")
     else:
-        rows.append(row(f"GLB, {GLB.name}", data / GLB))
+        rows += [row(f"GLB, {path.name}", path) for path in (data / GLB,) if path.is_file()]
         groups = {"FBX": sorted((data / "fbx").glob("*.fbx")), "URDF": sorted((data / "robots").glob("*.urdf"))}
         rows += [group_row(what, paths) for what, paths in groups.items() if paths]
     harness.report("loading", "Loading", rows, notes)

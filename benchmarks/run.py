@@ -41,6 +41,8 @@ NAMES = (
     "start_up",
     "kernel_backends",
     "calls",
+    "calls_peers",
+    "call_cost",
     "loading",
     "libraries",
     "robots",

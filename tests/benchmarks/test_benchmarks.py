@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -348,6 +349,97 @@ def test_every_call_that_is_measured_runs(part):
         assert case.count >= 1
         names.append(case.name)
     assert len(set(names)) == len(names) > 2
+
+
+def test_the_cost_of_calls_is_measured_against_joints_and_targets(monkeypatch, capsys):
+    import call_cost
+    import harness
+
+    for name, value in (("JOINTS", (6, 17)), ("TARGETS", (1, 65)), ("DISTINCT_COUNT", 64), ("KINDS", 4)):
+        monkeypatch.setattr(call_cost, name, value)
+    monkeypatch.setattr(call_cost, "REPEATS", 1)
+    monkeypatch.setattr(call_cost, "SECONDS", 1e-5)
+    assert call_cost.main() == 0
+    assert "missed" not in capsys.readouterr().err  # every target is reached
+    document = json.loads((harness.RESULTS / "call_cost.json").read_text())
+    assert [row["joints"] for row in document["rows"]] == [6, 17]
+    assert [row["targets"] for row in document["targets"]] == [1, 65]
+    assert all(time > 0 for row in document["rows"] + document["targets"] for time in row.values())
+    assert len(document["targets"][0]) == 1 + 3 * len(call_cost.THREADS)
+    assert all(row["after 4 kinds [MB]"] > 0 for row in document["memory"])
+
+
+@pytest.mark.parametrize("count", [6, 17, 500])
+def test_a_subject_has_its_number_of_moving_joints(count):
+    import call_cost
+
+    for _, build, _ in call_cost.CURVES:
+        start = build(count).start
+        assert int((start.skeleton.kinds != poise.Kind.FIXED).sum()) == count
+
+
+def test_single_calls_are_judged_beside_peers(monkeypatch, tmp_path):
+    import calls_peers
+
+    def answer_wrongly(_python, _worker, call, _robot, targets, out):
+        """Answer as a peer does: the first target right, the second 1e-3 rad away, none for the others."""
+        with np.load(targets) as given:
+            q = given["q"]
+        np.savez(out, us=7.0, branches=[q[0] + 2 * np.pi, q[1] + 1e-3], of=[0, 1])
+        return call
+
+    class Done:
+        returncode = 0
+
+    try:
+        judge = calls_peers.multiple_solutions.Judge(4)
+    except OSError as error:
+        pytest.skip(f"{WANT}: {error}")
+    monkeypatch.setattr(calls_peers.environments, "python", lambda _: sys.executable)
+    monkeypatch.setattr(calls_peers.subprocess, "run", lambda command, **_: answer_wrongly(*command) and Done)
+    np.savez(tmp_path / "targets.npz", q=judge.q, T=judge.poses)
+    assert calls_peers.run_call("eaik", "eaik", tmp_path / "targets.npz", judge) == (7.0, 0.25)
+    found, notes = calls_peers.measure_arms(4, 2)
+    assert notes == []
+    assert {tuple(timed.microseconds) for timed in found.values()} == {(7.0, 7.0)}
+    rows = calls_peers.make_rows("arm", found)
+    assert [row["right [%]"] for row in rows] == [25.0] * len(calls_peers.ARM_CALLS)
+
+    def refuse(_):
+        raise RuntimeError("pip cannot install it")
+
+    monkeypatch.setattr(calls_peers.environments, "python", refuse)
+    found, notes = calls_peers.measure_arms(4, 2)
+    assert not found
+    assert notes[0].endswith("left out: pip cannot install it")
+    assert len(notes) == len(calls_peers.ARM_CALLS)
+
+
+def test_calls_of_poise_beside_peers_are_right(monkeypatch):
+    import calls_peers
+
+    def refuse(*_):
+        raise RuntimeError("no node")
+
+    monkeypatch.setattr(calls_peers.classic_ccd, "solve_with_three", refuse)
+    found, notes = calls_peers.measure_two_bones(5, 2)
+    assert notes == ["three.js left out: no node"]
+    assert [timed.right for timed in found.values()] == [1.0]
+    monkeypatch.setattr(calls_peers, "REPEATS", 1)
+    try:
+        judge = calls_peers.multiple_solutions.Judge(3)
+        kinematics, _ = calls_peers.measure_kinematics(1)
+    except OSError as error:
+        pytest.skip(f"{WANT}: {error}")
+    assert all(timed.right in (None, 1.0) for timed in kinematics.values())
+    monkeypatch.syspath_prepend(str(FOLDER / "peers"))
+    import quick_calls
+
+    robot = calls_peers.models.load(calls_peers.ROBOT)
+    for form in ("poise", "poise_matrix", "poise_prepared"):
+        call, inputs, read = quick_calls.call_poise(robot, judge.poses, form)
+        for k, value in enumerate(inputs):
+            assert len(judge.correct(k, np.array(read(call(value))))) == 1
 
 
 def test_two_bone_agrees_with_plain_cpp(tmp_path):
