@@ -61,8 +61,9 @@ class Arm(NamedTuple):
 def find_arm(problem: Problem) -> Arm | None:
     """Return the packed serial arm, or None for other problems."""
     plan = problem.plan
-    arm = get_or_compute(plan, "arm", None, lambda: _pack_arm(plan) if plan.is_serial_arm else None)
-    return None if arm is None or problem.has_preference else arm
+    if not plan.is_serial_arm or problem.has_preference:
+        return None
+    return get_or_compute(plan, "arm", None, lambda: _pack_arm(plan))
 
 
 def _pack_arm(plan: Plan) -> Arm:
@@ -74,7 +75,7 @@ def _pack_arm(plan: Plan) -> Arm:
     links[:m, ARM_LOW : ARM_HIGH + 1] = plan.layout.dofs[:, :2] * value_scales[:, None]
     links[:m, ARM_IS_SLIDE] = [node.kind == SLIDE for node in plan.layout.nodes]
     term_kinds = {term.kind for term in plan.layout.terms}
-    seeds, seed_tips = _draw_seeds(links, m)
+    seeds, seed_tips = get_or_compute(plan.tree, "arm seeds", links.tobytes(), lambda: _draw_seeds(links, m))
     min_reach, max_reach = 0.0, np.inf
     if POSITION in term_kinds:
         i = next(i for i, term in enumerate(plan.layout.terms) if term.kind == POSITION)

@@ -71,7 +71,7 @@ def find_overextended(problem: Problem, targets: Floats, tolerance: Tolerance) -
     if (
         problem.free_root
         or not problem.has_single_position
-        or not get_or_compute(plan, "is a free chain", None, lambda: _is_unlimited_ball_chain(plan))
+        or not get_or_compute(plan.tree, "is a free chain", None, lambda: _is_unlimited_ball_chain(plan))
     ):
         return None
     _, max_reach, origin = plan.term_reaches[0]

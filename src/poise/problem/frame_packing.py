@@ -41,7 +41,7 @@ from poise.problem import dof_layout
 from poise.problem.goal_fields import get_goal_point, get_pointing_axis, get_residual_weight
 from poise.problem.goal_interface import ORIGIN
 from poise.problem.goals import AnyGoal, LookAt
-from poise.runtime.result_cache import get_or_compute
+from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 EXPORTER_LENGTH_ERROR = 1e-3  # relative length error of exporter rounding; scale below it counts as uniform
 _SIMILARITY_TOLERANCE = 1e-9  # largest deviation of M M^T / s^2 from the identity in an exact similarity
@@ -170,24 +170,6 @@ def _format_zero_scale(skeleton: Skeleton, row: int, linear: Floats) -> str:
     )
 
 
-def compute_kernel_units(*length_sets: Iterable[Floats]) -> Floats:
-    """Compute the kernel unit of each start, a power of two. The lengths of a set are (k, ...) arrays.
-
-    It is the next power above the longest offset of the first length set with any length. The file's unit must not
-    matter, so 1 is used only without any length, as for a single unbounded slide.
-    """
-    units = np.zeros(1)
-    for offsets in length_sets:
-        lengths = [np.abs(offset).reshape(len(offset), -1).max(axis=1, initial=0.0) for offset in offsets]
-        longest = np.max(np.broadcast_arrays(*lengths), axis=0) if lengths else np.zeros(1)
-        mantissas, exponents = np.frexp(longest)  # exact, and longest = mantissa * 2^exponent with 0.5 <= mantissa < 1
-        powers = np.ldexp(1.0, exponents - (mantissas == 0.5))  # noqa: PLR2004  (a power of two is its own unit)
-        units = np.where((units == 0.0) & (longest > 0.0), powers, units)
-        if (units > 0.0).all():
-            return units
-    return np.where(units > 0.0, units, 1.0)
-
-
 # --- Walk the tree and write frames and effector points --------------------------------------------------------------
 #
 # `dof_layout.py` decides on the moving joints; `plan.py` stores the packed arrays for all poses they serve.
@@ -198,46 +180,121 @@ _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _NO_SCALE = np.ones(1)
 
 
-def _pack_effectors(
-    skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[RigidTransform], goal: AnyGoal, *, is_mirrored: bool
-) -> Floats:
-    """Pack rows (k, 15) of the effectors without the tolerance. See kernels/problem_arrays.py."""
-    transform = transforms[0]
-    effectors = np.zeros((max(len(transform.offset), len(transform.rotation)), EFFECTOR_ROW))
-    effectors[:, :3], effectors[:, 3:7] = transform.offset, transform.rotation
-    effectors[:, EFFECTOR_WEIGHT] = get_residual_weight(goal, term.kind)
-    if term.kind == dof_layout.DIRECTION:
-        effectors[:, :3] = rotations.rotate(transform.rotation, np.array(get_pointing_axis(skeleton, goal)))
-    elif term.kind == dof_layout.AIM:
-        sign = -1.0 if is_mirrored else 1.0  # kernels mirror points, not rotations
-        effectors[:, EFFECTOR_AXIS:EFFECTOR_IS_SHARED] = sign * rotations.rotate(
-            transform.rotation, np.array(get_pointing_axis(skeleton, goal))
-        )
-        effectors[:, EFFECTOR_IS_SHARED] = float(isinstance(goal, LookAt))
-    elif term.kind == dof_layout.POLE:
-        effectors[:, EFFECTOR_MIDDLE_POINT:EFFECTOR_FIRST_POINT] = transforms[1].offset
-        effectors[:, EFFECTOR_FIRST_POINT:] = transforms[2].offset
-    return effectors
+class TermFrame(NamedTuple):
+    """Frame of a measured row in the moved frame of its node, for k starts. Lengths are in file units.
+
+    maps         (k, 3, 4) affine maps of the row, behind its motion
+    scale        (k,) scale above the row
+    rotation     (k, 4) its rotation; the identity for terms that measure points alone
+    limb_points  of a pole: origins (k, 3) of the limb's middle and first joint
+    """
+
+    maps: Floats
+    scale: Floats
+    rotation: Floats
+    limb_points: tuple[Floats, ...]
+
+    def compute_points(self, point: tuple[float, float, float]) -> Floats:
+        """Compute a point (k, 3) of the row. Scale does not bend it; only rotations can be sheared."""
+        return (self.maps[..., :3] @ np.array(point) + self.maps[..., 3]) * self.scale[:, None]
+
+
+class PackedGoals(NamedTuple):
+    """Effectors (k, t, 15) without the tolerances, see kernels/problem_arrays.py, and kernel units (k,)."""
+
+    effectors: Floats
+    kernel_units: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class TreeFrames:
-    """Rigid frames of a tree, for k starts. n nodes, t terms.
+    """Rigid frames of a tree for k starts, whatever the offsets and weights of its goals. n nodes, t terms.
 
-    frames         (k, n, 9) and effectors (k, t, 15), without the tolerances: see kernels/problem_arrays.py
-    kernel_units   (k,) one kernel unit in file units: a power of two
-    base_scale     scale factor of the base row
-    length_errors  (k,) largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
+    Lengths are in file units.
+
+    node_frames     frames of the nodes
+    term_frames     frames of the measured rows
+    base_scale      scale factor of the base row
+    length_errors   (k,) largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
+    bone_lengths    (k,) longest offset between moving joints
+    fallback_units  (k,) kernel units where neither bones nor goals have a length
     """
 
-    frames: Floats
-    effectors: Floats
-    kernel_units: Floats
+    skeleton: Skeleton
+    layout: dof_layout.Layout
+    node_frames: tuple[RigidTransform, ...]
+    term_frames: tuple[TermFrame, ...]
     base_scale: float
     length_errors: Floats
+    bone_lengths: Floats
+    fallback_units: Floats
+
+    def __getstate__(self) -> dict[str, Any]:
+        return select_own_fields(self)
+
+    def pack_goals(self, goals: Sequence[AnyGoal]) -> PackedGoals:
+        """Pack the effectors of goals, and find the kernel unit.
+
+        The unit is the next power of two above the longest bone or effector. The file's unit must not matter.
+        """
+        k = len(self.length_errors)
+        effectors, longest = np.zeros((k, len(self.layout.terms), EFFECTOR_ROW)), self.bone_lengths
+        for i, (term, frame) in enumerate(zip(self.layout.terms, self.term_frames, strict=True)):
+            goal = goals[term.goal_index]
+            points = frame.compute_points(get_goal_point(goal))
+            for each in (points, *frame.limb_points):
+                longest = np.maximum(longest, np.abs(each).max(axis=1))
+            self._pack_effector(effectors[:, i], term, frame, points, goal)
+        kernel_units = np.where(longest > 0.0, find_next_power(longest), self.fallback_units)
+        for i, term in enumerate(self.layout.terms):
+            for columns in _LENGTH_COLUMNS.get(term.kind, ()):
+                effectors[:, i, columns] /= kernel_units[:, None]
+        return PackedGoals(effectors, kernel_units)
+
+    def _pack_effector(
+        self, rows: Floats, term: dof_layout.Term, frame: TermFrame, points: Floats, goal: AnyGoal
+    ) -> None:
+        """Pack the rows (k, 15) of an effector, with lengths in file units."""
+        rows[:, :3], rows[:, 3:7], rows[:, EFFECTOR_WEIGHT] = (
+            points,
+            frame.rotation,
+            get_residual_weight(goal, term.kind),
+        )
+        if term.kind in (dof_layout.DIRECTION, dof_layout.AIM):
+            axes = rotations.rotate(frame.rotation, np.array(get_pointing_axis(self.skeleton, goal)))
+            if term.kind == dof_layout.DIRECTION:
+                rows[:, :3] = axes
+            else:
+                sign = -1.0 if self.base_scale < 0.0 else 1.0  # kernels mirror points, not rotations
+                rows[:, EFFECTOR_AXIS:EFFECTOR_IS_SHARED] = sign * axes
+                rows[:, EFFECTOR_IS_SHARED] = float(isinstance(goal, LookAt))
+        elif term.kind == dof_layout.POLE:
+            rows[:, EFFECTOR_MIDDLE_POINT:EFFECTOR_FIRST_POINT], rows[:, EFFECTOR_FIRST_POINT:] = frame.limb_points
+
+    def pack_frames(self, kernel_units: Floats) -> Floats:
+        """Pack the frames (k, n, 9) of the nodes. See kernels/problem_arrays.py."""
+        frames = np.zeros((len(kernel_units), len(self.layout.nodes), FRAME_ROW))
+        for i, (node, frame) in enumerate(zip(self.layout.nodes, self.node_frames, strict=True)):
+            frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / kernel_units[:, None]
+            frames[:, i, FRAME_ROTATION:FRAME_RATIO] = frame.rotation
+            ratio, offset = read_coupling(self.skeleton, node)
+            value_scale = frame.scale / kernel_units if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
+            frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * value_scale, offset * value_scale
+        return frames
 
 
-def pack_tree_frames(starts: Pose, layout: dof_layout.Layout, goals: Sequence[AnyGoal]) -> TreeFrames:
+# Columns of effectors with lengths, by kind of term.
+_LENGTH_COLUMNS = {
+    dof_layout.POSITION: (slice(3),),
+    dof_layout.ROTATION: (slice(3),),
+    dof_layout.AIM: (slice(3),),
+    dof_layout.POLE: (
+        slice(3), slice(EFFECTOR_MIDDLE_POINT, EFFECTOR_FIRST_POINT), slice(EFFECTOR_FIRST_POINT, EFFECTOR_ROW),
+    ),
+}  # fmt: skip
+
+
+def build_tree_frames(starts: Pose, layout: dof_layout.Layout) -> TreeFrames:
     """Compute the rigid frames of a tree for some starts.
 
     The starts have one scale of the base. The walk down the skeleton carries each row's transform in the moved frame of
@@ -245,41 +302,32 @@ def pack_tree_frames(starts: Pose, layout: dof_layout.Layout, goals: Sequence[An
     """
     skeleton, k = starts.skeleton, len(starts.flat_q)
     walk = _TreeWalk(starts, layout, layout.rows_below_base)
-    node_frames = [walk.frames[i] for i in range(len(layout.nodes))]
-    transforms = [
-        [
-            walk.compute_transform(term, term.row, get_goal_point(goals[term.goal_index])),
-            *(walk.compute_transform(term, r) for r in reversed(term.limb_rows)),
-        ]
-        for term in layout.terms
-    ]
-    offsets = [
-        *_list_bone_offsets(layout, node_frames),
-        *(transform.offset for term_transforms in transforms for transform in term_transforms),
-    ]
-    rest_offsets = skeleton.A[skeleton.parents >= 0, :3]
-    kernel_units = np.broadcast_to(
-        compute_kernel_units(offsets, _list_slide_positions(skeleton, layout, node_frames), [rest_offsets[None]]), k
-    )
+    node_frames = tuple([walk.frames[i] for i in range(len(layout.nodes))])
+    term_frames = tuple([walk.compute_term_frame(term) for term in layout.terms])
     base_scale, base_length_error = _compute_base_scale(starts, layout)
-    frames = np.zeros((k, len(layout.nodes), FRAME_ROW))
-    for i, (node, frame) in enumerate(zip(layout.nodes, node_frames, strict=True)):
-        frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / kernel_units[:, None]
-        frames[:, i, FRAME_ROTATION:FRAME_RATIO] = frame.rotation
-        ratio, offset = read_coupling(skeleton, node)
-        value_scale = frame.scale / kernel_units if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
-        frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * value_scale, offset * value_scale
-    effectors = np.zeros((k, len(layout.terms), EFFECTOR_ROW))
-    for i, (term, term_transforms) in enumerate(zip(layout.terms, transforms, strict=True)):
-        scaled_transforms = [
-            RigidTransform(transform.offset / kernel_units[:, None], transform.rotation, transform.scale)
-            for transform in term_transforms
-        ]
-        effectors[:, i] = _pack_effectors(
-            skeleton, term, scaled_transforms, goals[term.goal_index], is_mirrored=base_scale < 0.0
-        )
     length_errors = (1.0 + base_length_error) * (1.0 + np.broadcast_to(walk.max_length_errors, k)) - 1.0
-    return TreeFrames(frames, effectors, kernel_units, base_scale, length_errors)
+    bone_lengths = _measure_longest(_list_bone_offsets(layout, node_frames), k)
+    slide_lengths = _measure_longest(_list_slide_positions(skeleton, layout, node_frames), k)
+    rest_lengths = _measure_longest([skeleton.A[None, skeleton.parents >= 0, :3]], k)
+    fallback_lengths = np.where(slide_lengths > 0.0, slide_lengths, rest_lengths)
+    fallback_units = np.where(fallback_lengths > 0.0, find_next_power(fallback_lengths), 1.0)
+    return TreeFrames(
+        skeleton, layout, node_frames, term_frames, base_scale, length_errors, bone_lengths, fallback_units
+    )
+
+
+def find_next_power(lengths: Floats) -> Floats:
+    """Find the powers of two that are equal to lengths, or next above them. Exact."""
+    mantissas, exponents = np.frexp(lengths)  # length = mantissa * 2^exponent with 0.5 <= mantissa < 1
+    return np.ldexp(1.0, exponents - (mantissas == 0.5))  # noqa: PLR2004  (a power of two is its own)
+
+
+def _measure_longest(offsets: Iterable[Floats], k: int) -> Floats:
+    """Measure the longest coordinate (k,) of offsets (1|k, ...)."""
+    longest = np.zeros(k)
+    for offset in offsets:
+        longest = np.maximum(longest, np.abs(offset).reshape(len(offset), -1).max(axis=1, initial=0.0))
+    return longest
 
 
 def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[RigidTransform]) -> list[Floats]:
@@ -431,28 +479,25 @@ class _TreeWalk:
                 maps[:, number, :, 3] * scale_above[:, None], node_rotations[:, number], self._scales[i + 1]
             )
 
-    def compute_transform(
-        self, term: dof_layout.Term, row: int, point: tuple[float, float, float] = ORIGIN
-    ) -> RigidTransform:
-        """Compute a point's transform in its node's moved frame. The rotation is set only where the term needs it.
-
-        Scale does not affect a point's position; only rotations can be sheared.
-        """
-        i = self._last_steps[row] + 1
-        node_from_row, scale = self._maps[:, i], self._scales[i]
-        offset = (node_from_row[..., :3] @ np.array(point) + node_from_row[..., 3]) * scale[:, None]
+    def compute_term_frame(self, term: dof_layout.Term) -> TermFrame:
+        """Compute the frame of a term's row. Its rotation is set only where the term needs it."""
+        i = self._last_steps[term.row] + 1
+        maps, scale = self._maps[:, i], self._scales[i]
+        limb_points = tuple([self._compute_origin(row) for row in reversed(term.limb_rows)])
         if term.kind in (dof_layout.POSITION, dof_layout.POLE):
-            return RigidTransform(offset, _IDENTITY[None], scale)
-        linear = node_from_row[..., :3]
-        similarity = (
-            Similarity(_NO_SCALE, linear, np.zeros(1))
-            if self._is_rigid[i]
-            else split_similarity(linear, self.skeleton, row)
-        )
+            return TermFrame(maps, scale, _IDENTITY[None], limb_points)
+        linear, length_errors = maps[..., :3], np.zeros(1)
+        if not self._is_rigid[i]:
+            _, linear, length_errors = split_similarity(linear, self.skeleton, term.row)
         self.max_length_errors = np.maximum(
-            self.max_length_errors, (1.0 + self._length_errors[i]) * (1.0 + similarity.length_errors) - 1.0
+            self.max_length_errors, (1.0 + self._length_errors[i]) * (1.0 + length_errors) - 1.0
         )
-        return RigidTransform(offset, rotations.from_matrix(similarity.rotation), scale * similarity.scale)
+        return TermFrame(maps, scale, rotations.from_matrix(linear), limb_points)
+
+    def _compute_origin(self, row: int) -> Floats:
+        """Compute the origin (k, 3) of a row in its node's moved frame."""
+        i = self._last_steps[row] + 1
+        return TermFrame(self._maps[:, i], self._scales[i], _IDENTITY[None], ()).compute_points(ORIGIN)
 
 
 def _list_steps(

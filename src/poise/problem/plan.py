@@ -16,6 +16,7 @@ import numpy as np
 
 from poise import kernels
 from poise.kernels.layout import (
+    EFFECTOR_WEIGHT,
     FRAME_RATIO,
     HINGED_BALL_ROW,
     LIMIT_KIND,
@@ -35,10 +36,11 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.exporter_noise import LENGTH_ERROR_BY_NOISE, PlanStart
-from poise.problem.frame_packing import pack_tree_frames
+from poise.problem.frame_packing import TreeFrames, build_tree_frames
+from poise.problem.goal_fields import get_residual_weight
 from poise.problem.goals import AnyGoal, Near
 from poise.problem.reach_bounds import ReachBounds, TermReach
-from poise.runtime.result_cache import copy_with, get_or_compute, select_own_fields
+from poise.runtime.result_cache import copy_own_fields, copy_with, get_or_compute, select_own_fields
 
 TERM_TARGET_START = 3  # column of `Plan.term_table`: first number of a term in a kernel target
 # Properties of a plan that do not depend on the frames of first nodes.
@@ -63,23 +65,36 @@ _FRAME_FREE_PROPERTIES = (
 )
 # Kinds of terms of the kernels without limits.
 _PLAIN_TERM_KINDS = {dof_layout.POSITION, dof_layout.ROTATION, dof_layout.POLE}
-_KEY_FIELDS = (
-    "joint",
-    "root",
-    "axis",
-    "offset",
-    "looks",
-    "stands",
-    "tip",
-    "rotation_weight",
-    "optional",
-)  # fields of a goal in the key of its plan
+# Properties that do not depend on weights either, beside those.
+_WEIGHT_FREE_PROPERTIES = (*_FRAME_FREE_PROPERTIES, "is_serial_arm", "reach_bounds", "term_reaches")
+_KIND_FIELDS = ("joint", "root", "axis", "looks", "stands", "tip", "optional")  # of a goal, in the key of its kind
+_MAX_PLANS_OF_KIND = 16  # plans remembered for the offsets of goals of a kind, and for their weights
+
+
+class GoalKey(NamedTuple):
+    """Key of goals without targets or preferred poses.
+
+    kinds    everything but numbers that may change from frame to frame
+    offsets  their offsets
+    weights  their weights
+    """
+
+    kinds: tuple[object, ...]
+    offsets: tuple[object, ...]
+    weights: tuple[object, ...]
+
+
+class _FirstPlan(NamedTuple):
+    """Plan for offsets, made with the first weights."""
+
+    plan: Plan
+    weights: tuple[object, ...]
 
 
 def build_plan(
     plan_start: PlanStart,
     goals: Sequence[AnyGoal],
-    goal_key: tuple[object, ...],
+    goal_key: GoalKey,
     *,
     free_root: bool,
     plan_inputs: Floats | None = None,
@@ -95,33 +110,52 @@ def build_plan(
     skeleton = start.skeleton
     layout = get_layout(skeleton, goal_key, goals, free_root=free_root)
     plan_inputs = collect_plan_inputs(start, layout) if plan_inputs is None else plan_inputs
-    key = (goal_key, free_root, has_noise, None if plan_inputs is None else plan_inputs[0].tobytes())
-    first_start = start[0] if start.shape else start
-    min_length_error = LENGTH_ERROR_BY_NOISE if has_noise else 0.0
-    return get_or_compute(skeleton, "plans", key, lambda: _pack_plan(first_start, goals, layout, min_length_error))
+    tree = get_or_compute(
+        skeleton,
+        "trees",
+        (goal_key.kinds, free_root, has_noise, None if plan_inputs is None else plan_inputs[0].tobytes()),
+        lambda: build_tree_frames(start[0] if start.shape else start, layout),
+    )
+    first = get_or_compute(
+        tree,
+        "plans",
+        goal_key.offsets,
+        lambda: _FirstPlan(_pack_plan(tree, goals, LENGTH_ERROR_BY_NOISE if has_noise else 0.0), goal_key.weights),
+        _MAX_PLANS_OF_KIND,
+    )
+    if first.weights == goal_key.weights:
+        return first.plan
+    return get_or_compute(
+        first.plan, "other weights", goal_key.weights, lambda: first.plan.with_weights(goals), _MAX_PLANS_OF_KIND
+    )
 
 
-def build_goal_key(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
+def build_goal_key(goals: Sequence[AnyGoal]) -> GoalKey:
     """Return the key of goals without targets or preferred poses."""
-    key_parts: list[object] = []
+    kinds: list[object] = []
+    offsets: list[object] = []
+    weights: list[object] = []
     for goal in goals:
         if isinstance(goal, Near):
-            key_parts.append("Near")
-        else:
-            key_parts += (type(goal), goal.measures, goal.weight)
-            for name in _KEY_FIELDS:  # runs in every solve; a comprehension is slower
-                key_parts.append(getattr(goal, name, None))
-    return tuple(key_parts)
+            kinds.append("Near")
+            continue
+        offset = getattr(goal, "offset", None)
+        kinds += (type(goal), goal.measures, offset is not None and any(offset))  # an offset turns with its joint
+        for name in _KIND_FIELDS:  # runs in every solve; a comprehension is slower
+            kinds.append(getattr(goal, name, None))
+        offsets.append(offset)
+        weights += (goal.weight, getattr(goal, "rotation_weight", None))
+    return GoalKey(tuple(kinds), tuple(offsets), tuple(weights))
 
 
 def get_layout(
-    skeleton: Skeleton, goal_key: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool
+    skeleton: Skeleton, goal_key: GoalKey, goals: Sequence[AnyGoal], *, free_root: bool
 ) -> dof_layout.Layout:
     """Return the remembered layout of goals of these kinds."""
     return get_or_compute(
         skeleton,
         "layouts",
-        (goal_key, free_root),
+        (goal_key.kinds, free_root),
         lambda: dof_layout.build_layout(skeleton, goals, free_root=free_root),
     )
 
@@ -153,18 +187,18 @@ def group_by_plan(plan_inputs: Floats | None) -> list[Ints] | None:
     return np.split(order, np.flatnonzero(np.diff(group_numbers.ravel()[order])) + 1)
 
 
-def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout, min_length_error: float) -> Plan:
-    skeleton = start.skeleton
-    tree_frames = pack_tree_frames(start, layout, goals)
+def _pack_plan(tree: TreeFrames, goals: Sequence[AnyGoal], min_length_error: float) -> Plan:
+    effectors, kernel_units = tree.pack_goals(goals)
     return Plan(
-        skeleton,
-        layout,
-        layout.measures,
-        tree_frames.frames,
-        tree_frames.effectors[0],
-        float(tree_frames.kernel_units[0]),
-        tree_frames.base_scale,
-        max(float(tree_frames.length_errors[0]), min_length_error),
+        tree.skeleton,
+        tree.layout,
+        tree.layout.measures,
+        tree.pack_frames(kernel_units),
+        effectors[0],
+        float(kernel_units[0]),
+        tree.base_scale,
+        max(float(tree.length_errors[0]), min_length_error),
+        tree,
     )
 
 
@@ -188,6 +222,7 @@ class Plan:
     kernel_unit_in_base  length of one kernel unit below the base's scale [file units]: a power of two
     base_scale           scale factor of the base row
     length_error         largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
+    tree                 frames in file units; what does not depend on offsets and weights is remembered with it
     """
 
     max_cached_keys: ClassVar[int] = 8  # per subject: tolerances and options; a skeleton has many plans
@@ -200,13 +235,23 @@ class Plan:
     kernel_unit_in_base: float
     base_scale: float
     length_error: float
+    tree: TreeFrames
 
     def __getstate__(self) -> dict[str, Any]:
         return select_own_fields(self)
 
     def with_frames(self, frames: Floats) -> Plan:
-        """Return the plan with other frames of its first nodes. `frames` are (1|k, n, 9)."""
-        return copy_with(self, {"frames": frames}, _FRAME_FREE_PROPERTIES)
+        """Return the plan with other frames of its nodes. `frames` are (1|k, n, 9)."""
+        tree = copy_own_fields(self.tree)  # with nothing remembered yet
+        return copy_with(self, {"frames": frames, "tree": tree}, _FRAME_FREE_PROPERTIES)
+
+    def with_weights(self, goals: Sequence[AnyGoal]) -> Plan:
+        """Return the plan with the weights of other goals, of the same kinds and offsets."""
+        effectors = self.effectors.copy()
+        effectors[:, EFFECTOR_WEIGHT] = [
+            get_residual_weight(goals[term.goal_index], term.kind) for term in self.layout.terms
+        ]
+        return copy_with(self, {"effectors": effectors}, _WEIGHT_FREE_PROPERTIES)
 
     def select_starts(self, rows: Bools | Ints | slice) -> Plan:
         """Return the plan for some starts of a batch."""

@@ -31,6 +31,7 @@ from poise.problem.exporter_noise import PlanStart, remove_exporter_noise
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.plan import (
+    GoalKey,
     Plan,
     build_goal_key,
     build_plan,
@@ -83,7 +84,7 @@ class Problem:
     start: Pose
     goals: tuple[Goal, ...]
     free_root: bool = False
-    goal_key: tuple[object, ...] = ()
+    goal_key: GoalKey | tuple[()] = ()
 
     def __post_init__(self) -> None:
         if not self.goal_key:
@@ -282,7 +283,7 @@ class Problem:
         """Packed preference of the Near goals. The last one counts where several name the same joint."""
         if any(isinstance(goal, Near) for goal in self.goals):
             return build_preference(self.plan, self.goals)
-        return get_or_compute(self.plan, "no preference", None, lambda: build_preference(self.plan, ()))
+        return get_or_compute(self.plan.tree, "no preference", None, lambda: build_preference(self.plan, ()))
 
     @property
     def has_preference(self) -> bool:
@@ -296,7 +297,9 @@ class Problem:
         """Packed paths to the measures, or None. None means that only world transforms can be measured."""
         if self.start.translations is not None or self.start.scales is not None:
             return None
-        return goal_errors.build_error_paths(self.skeleton, self.goals, self.goal_key)
+        return goal_errors.build_error_paths(
+            self.skeleton, self.goals, (self.goal_key.kinds, self.goal_key.offsets)
+        )
 
     def build_targets(self, goals: Sequence[Goal], k: int) -> Floats:
         """Build target rows (k, W) of goals of the same kinds.
@@ -383,7 +386,8 @@ class Problem:
     @property
     def _chain_length(self) -> float:
         """Rest length of the chain [file units]. A chain without length has the size of the character."""
-        return get_or_compute(self.skeleton, "rest lengths", (self.goal_key, self.free_root), self._compute_rest_length)
+        key = (self.goal_key.kinds, self.goal_key.offsets, self.free_root)
+        return get_or_compute(self.skeleton, "rest lengths", key, self._compute_rest_length)
 
     def _compute_rest_length(self) -> float:
         chain_length = self._rest_plan.max_reach
@@ -411,12 +415,12 @@ class Problem:
                 np.where(self.optional_columns, np.inf, max_errors) if self.has_optional_goals else np.array(max_errors)
             )
 
-        return get_or_compute(self.plan, "maximum errors", tolerance, build_max_errors)
+        return get_or_compute(self.plan.tree, "maximum errors", tolerance, build_max_errors)
 
     def compute_error_bounds(self, tolerance: Tolerance) -> Floats:
         """Return the largest errors (c,) enlarged by rounding. Kernels and forward kinematics differ by that much."""
         return get_or_compute(
-            self.plan, "error bounds", tolerance, lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK)
+            self.plan.tree, "error bounds", tolerance, lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK)
         )
 
     def is_met(self, errors: Floats, tolerance: Tolerance) -> Bools:

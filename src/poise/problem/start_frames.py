@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from poise.kernels.layout import FRAME_RATIO
 from poise.model.pose import Pose
-from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, pack_tree_frames
+from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, build_tree_frames
 from poise.problem.goals import AnyGoal
 from poise.problem.plan import Plan
 
@@ -24,14 +24,16 @@ def build_plan_of_starts(plan: Plan, starts: Pose, goals: Sequence[AnyGoal]) -> 
     """
     if plan.is_serial_arm or plan.length_error > EXPORTER_LENGTH_ERROR or not _has_one_base_scale(plan, starts):
         return None
-    tree = pack_tree_frames(starts, plan.layout, goals)
+    tree = build_tree_frames(starts, plan.layout)
+    effectors, kernel_units = tree.pack_goals(goals)
+    frames = tree.pack_frames(kernel_units)
     is_shared = (
-        (tree.kernel_units == plan.kernel_unit_in_base).all()
-        and (tree.effectors == plan.effectors).all()
+        (kernel_units == plan.kernel_unit_in_base).all()
+        and (effectors == plan.effectors).all()
         and (tree.length_errors == tree.length_errors[0]).all()
-        and (tree.frames[:, :, FRAME_RATIO:] == plan.frames[:, :, FRAME_RATIO:]).all()
+        and (frames[:, :, FRAME_RATIO:] == plan.frames[:, :, FRAME_RATIO:]).all()
     )
-    return plan.with_frames(tree.frames) if is_shared else None
+    return plan.with_frames(frames) if is_shared else None
 
 
 def _has_one_base_scale(plan: Plan, starts: Pose) -> bool:

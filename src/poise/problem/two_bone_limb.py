@@ -48,7 +48,7 @@ def find_limb(problem: Problem, middle_joint: str | None, *, keep_tip: bool) -> 
 
     Limbs and refusals are remembered with the skeleton. They depend on the kinds of goals, not on poses or targets.
     """
-    key = (problem.goal_key, problem.free_root, middle_joint, keep_tip)
+    key = (problem.goal_key.kinds, problem.free_root, middle_joint, keep_tip)
     limb = get_or_compute(
         problem.skeleton, "limb of a goal", key, lambda: _find_limb_or_refusal(problem, middle_joint, keep_tip=keep_tip)
     )
@@ -258,7 +258,7 @@ def build_limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
     """
     start = problem.start
     # Not remembered with the problem's plan: that depends on fixed joints and takes longer to pack.
-    key = (problem.goal_key, problem.free_root, options, start.translations is not None, start.scales is not None)
+    key = (problem.goal_key.kinds, problem.free_root, options, start.translations is not None, start.scales is not None)
     return get_or_compute(start.skeleton, "limb plans", key, lambda: _pack_limb_plan(problem, options))
 
 

@@ -133,6 +133,6 @@ def check(solver: Solver, problem: Problem, request: Request) -> None:
     handles = solver.handles
     name = solver.name
     cache_key = (name, handles, request.prefer)
-    refusal = get_or_compute(problem.plan, "refusals", cache_key, lambda: handles.refusal(name, problem, request))
+    refusal = get_or_compute(problem.plan.tree, "refusals", cache_key, lambda: handles.refusal(name, problem, request))
     if refusal is not None:
         raise UnsupportedError(refusal)

@@ -308,7 +308,7 @@ def _find_balls(plan: Plan, *, limited_only: bool = False) -> _BallColumns:
             np.array(limits[node_indices]),
         )
 
-    return get_or_compute(plan, "ball columns", limited_only, build_columns)
+    return get_or_compute(plan.tree, "ball columns", limited_only, build_columns)
 
 
 def _apply_step(plan: Plan, u: Floats, step: Floats) -> Floats:

@@ -80,7 +80,7 @@ def _unknown(skeleton: Skeleton) -> str:
 
 def _sided(problem: Problem) -> str:
     """Of which kind the one limb is, if its rest pose shows to which side it bends; else nothing."""
-    return get_or_compute(problem.skeleton, "sided", problem.goal_key, lambda: _find_sided(problem))
+    return get_or_compute(problem.skeleton, "sided", problem.goal_key.kinds, lambda: _find_sided(problem))
 
 
 def _find_sided(problem: Problem) -> str:
@@ -95,7 +95,7 @@ def _bends_two(problem: Problem) -> bool:
     kinds = list(map(type, problem.goals))
     if kinds not in ([Position], [Place]) and set(kinds) not in ({Position, Pole}, {Place, Pole}):
         return False
-    return get_or_compute(problem.plan, "bends two", None, lambda: _is_taken(problem))
+    return get_or_compute(problem.plan.tree, "bends two", None, lambda: _is_taken(problem))
 
 
 def _is_taken(problem: Problem) -> bool:
