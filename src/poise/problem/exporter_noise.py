@@ -44,6 +44,7 @@ class _RowValues(NamedTuple):
     translations   (n, 3) of all rows in the rest pose
     noise_lengths  (r, 1) largest differences of these rows that count as rounding [file units]
     has_noise      whether rest scales are rounded values that no rigid plan takes
+    clean_scales   (n, 3) rest scales without rounding
     """
 
     scaled_rows: tuple[int, ...]
@@ -52,6 +53,7 @@ class _RowValues(NamedTuple):
     translations: Floats
     noise_lengths: Floats
     has_noise: bool
+    clean_scales: Floats
 
 
 def remove_exporter_noise(start: Pose, layout: Layout) -> PlanStart:
@@ -84,8 +86,11 @@ def _list_values(start: Pose, layout: Layout) -> _RowValues:
     noise_lengths = LENGTH_ERROR_BY_NOISE * np.where(lengths > 0.0, lengths, shortest if shortest < np.inf else 0.0)
     scales = rest_scales[list(scaled_rows)]
     is_similar = np.ptp(scales, axis=1, keepdims=True) <= _SIMILARITY_TOLERANCE
-    has_noise = bool((_is_near(scales, np.ones(3)) & ~is_similar).any())
-    return _RowValues(scaled_rows, rest_scales, layout.offset_rows, translations, noise_lengths, has_noise)
+    has_noise = bool((_is_near(scales, np.ones(3)) & ~is_similar).any()) and not np.isnan(scales).any()
+    clean_scales = _round_scales(rest_scales, rest_scales)
+    return _RowValues(
+        scaled_rows, rest_scales, layout.offset_rows, translations, noise_lengths, has_noise, clean_scales
+    )
 
 
 def _find_rest_scales(skeleton: Skeleton) -> Floats:
@@ -118,16 +123,19 @@ def _clean_translations(start: Pose, values: _RowValues) -> tuple[Floats | None,
 
 
 def _clean_scales(start: Pose, values: _RowValues) -> tuple[Floats | None, bool]:
+    if start.scales is None:
+        shape = (*start.shape, *values.clean_scales.shape)
+        return (np.broadcast_to(values.clean_scales, shape), True) if values.has_noise else (None, False)
     rows = list(values.scaled_rows)
-    if (start.scales is None and not values.has_noise) or np.isnan(values.rest_scales[rows]).any():
+    read, rest = start.scales.take(rows, axis=-2), values.rest_scales[rows]
+    cleaned = _round_scales(read, rest)
+    if np.isnan(rest).any() or (cleaned == read).all():
         return start.scales, False
-    shape = (*start.shape, *values.rest_scales.shape)
-    scales = np.broadcast_to(values.rest_scales, shape) if start.scales is None else start.scales
-    read = scales.take(rows, axis=-2)
-    rest = values.rest_scales[rows]
-    cleaned = np.where(_is_near(read, np.ones(3)), 1.0, np.where(_is_near(read, rest), rest, read))
-    if (cleaned == read).all():
-        return start.scales, False
-    all_cleaned = scales.copy()
-    all_cleaned[..., rows, :] = cleaned
-    return all_cleaned, True
+    scales = start.scales.copy()
+    scales[..., rows, :] = cleaned
+    return scales, True
+
+
+def _round_scales(scales: Floats, rest_scales: Floats) -> Floats:
+    """Round scales near 1 to 1, and scales near those of the rest pose to these."""
+    return np.where(_is_near(scales, np.ones(3)), 1.0, np.where(_is_near(scales, rest_scales), rest_scales, scales))

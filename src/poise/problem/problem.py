@@ -297,9 +297,7 @@ class Problem:
         """Packed paths to the measures, or None. None means that only world transforms can be measured."""
         if self.start.translations is not None or self.start.scales is not None:
             return None
-        return goal_errors.build_error_paths(
-            self.skeleton, self.goals, (self.goal_key.kinds, self.goal_key.offsets)
-        )
+        return goal_errors.build_error_paths(self.skeleton, self.goals, (self.goal_key.kinds, self.goal_key.offsets))
 
     def build_targets(self, goals: Sequence[Goal], k: int) -> Floats:
         """Build target rows (k, W) of goals of the same kinds.
@@ -420,7 +418,10 @@ class Problem:
     def compute_error_bounds(self, tolerance: Tolerance) -> Floats:
         """Return the largest errors (c,) enlarged by rounding. Kernels and forward kinematics differ by that much."""
         return get_or_compute(
-            self.plan.tree, "error bounds", tolerance, lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK)
+            self.plan.tree,
+            "error bounds",
+            tolerance,
+            lambda: self.compute_max_errors(tolerance) * (1 + TOLERANCE_SLACK),
         )
 
     def is_met(self, errors: Floats, tolerance: Tolerance) -> Bools:

@@ -31,6 +31,7 @@ class NaturalStage(NamedTuple):
     """Some of the goals, and what brings the figure to them.
 
     columns  which numbers of a row of targets are theirs
+    weighed  numbers of the problem's goals whose weights they have; none where no weight counts
     bends    of a limb: how it is bent
     poled    of a limb with a Pole: which numbers are that goal's; None where the body says to which side it bends
     carries  of a root without goals: the stages of the limbs that it is carried nearer to their targets for
@@ -44,6 +45,7 @@ class NaturalStage(NamedTuple):
     poled: Ints | None = None
     carries: tuple[NaturalStage, ...] = ()
     spine: tuple[int, ...] = ()
+    weighed: tuple[int, ...] = ()
 
 
 def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
@@ -51,8 +53,12 @@ def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     if not has_room(problem.start, problem.goals):
         return ()
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
-    key = problem.goal_key, problem.free_root, near, problem.start.translations is not None
-    return get_or_compute(problem.skeleton, "stages", key, lambda: _stages(problem))
+    kinds, offsets, weights = problem.goal_key
+    key = kinds, offsets, problem.free_root, near, problem.start.translations is not None
+    stages, first_weights = get_or_compute(problem.skeleton, "stages", key, lambda: (_stages(problem), weights))
+    if weights == first_weights or not any(stage.weighed for stage in stages):
+        return stages
+    return tuple([_weighed(stage, problem.goals) for stage in stages])
 
 
 def has_room(start: Pose, goals: tuple[Goal, ...]) -> bool:
@@ -69,8 +75,8 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
     held = {row for goal in goals if isinstance(goal, Near) for row in goal.weights(skeleton)}
     limbs = {limb.tip: limb for limb in limbs_of(skeleton) if _may_bend(problem, limb, held)}
     columns, root = _columns(goals), _root(problem)
-    of_root: list[tuple[JointGoal, Ints]] = []
-    of_trunk: list[tuple[JointGoal, Ints]] = []
+    of_root: list[_StageGoal] = []
+    of_trunk: list[_StageGoal] = []
     found: list[NaturalStage] = []
     for i, goal in enumerate(goals):
         if not is_joint_goal(goal):
@@ -81,9 +87,9 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
             stage = _of_limb(problem, goal, columns[i], limbs[row])
             found.append(stage._replace(poled=columns[poles[0]]) if poles else stage)
         elif root is not None and row in root:
-            of_root.append((goal, columns[i]))
+            of_root.append(_StageGoal(i, goal, columns[i]))
         elif not _is_below(skeleton, row, limbs):
-            of_trunk.append((_below(goal, skeleton, root or ()), columns[i]))
+            of_trunk.append(_StageGoal(i, _below(goal, skeleton, root or ()), columns[i]))
     first: list[NaturalStage] = []
     if root is not None and of_root:
         first.append(_together(of_root, free_root=True))
@@ -193,10 +199,34 @@ def _single(start: Pose) -> Pose:
     return start[(0,) * len(start.shape)] if start.shape else start
 
 
-def _together(goals: Sequence[tuple[JointGoal, Ints]], *, free_root: bool) -> NaturalStage:
-    """The stage of several goals, each with its columns."""
-    columns = np.concatenate([columns for _, columns in goals])
-    return NaturalStage(tuple(_without_pin(goal) for goal, _ in goals), columns, free_root=free_root)
+class _StageGoal(NamedTuple):
+    """A goal of a stage: its number among the problem's goals, what of it the stage has, and its columns."""
+
+    number: int
+    goal: JointGoal
+    columns: Ints
+
+
+def _together(stage_goals: Sequence[_StageGoal], *, free_root: bool) -> NaturalStage:
+    """The stage of several goals."""
+    columns = np.concatenate([each.columns for each in stage_goals])
+    goals = tuple(_without_pin(each.goal) for each in stage_goals)
+    return NaturalStage(goals, columns, free_root=free_root, weighed=tuple(each.number for each in stage_goals))
+
+
+def _weighed(stage: NaturalStage, goals: Sequence[Goal]) -> NaturalStage:
+    """The stage with the weights of other goals of the same kinds."""
+    if not stage.weighed:
+        return stage
+    pairs = zip(stage.goals, stage.weighed, strict=True)
+    return stage._replace(goals=tuple(_replaced(goal, goals[number]) for goal, number in pairs))
+
+
+def _replaced(stage_goal: Goal, goal: Goal) -> Goal:
+    """What a stage has of a goal, where it has the first of another goal of the same kind."""
+    assert is_joint_goal(goal)
+    root = getattr(stage_goal, "root", None)
+    return _without_pin(goal if root is None or root == getattr(goal, "root", None) else rooted_goal(goal, root))
 
 
 def _without_pin(goal: JointGoal) -> JointGoal:
