@@ -22,7 +22,7 @@ from poise.kernels.layout import (
 )
 from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths.arrays import Floats
-from poise.model.kinematics import NO_OFFSETS, _get_table
+from poise.model.kinematics import NO_OFFSETS, get_table
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 from poise.problem.chain import Chain, _build_identity_targets, find_chain
@@ -128,7 +128,7 @@ def _get_paths(problem: Problem) -> Any:
 def _export_maps(scene: Scene, store: ArrayStore) -> Program:
     """Pack the forward kinematics of all joints, for drawing."""
     program, skeleton = Program(store), scene.problem.skeleton
-    table = _get_table(skeleton, None, NO_OFFSETS)
+    table = get_table(skeleton, None, NO_OFFSETS)
     q, maps = program.make_array(1, skeleton.nq), program.make_array(1, 12 * len(skeleton))
     program.call(
         kernels.kinematics.compute_world_maps4, table.constants, q, table.q_columns, np.empty((0, 0)),

@@ -86,8 +86,8 @@ def _list_values(start: Pose, layout: Layout) -> _RowValues:
     noise_lengths = LENGTH_ERROR_BY_NOISE * np.where(lengths > 0.0, lengths, shortest if shortest < np.inf else 0.0)
     scales = rest_scales[list(scaled_rows)]
     is_similar = np.ptp(scales, axis=1, keepdims=True) <= _SIMILARITY_TOLERANCE
-    has_noise = bool((_is_near(scales, np.ones(3)) & ~is_similar).any()) and not np.isnan(scales).any()
     clean_scales = _round_scales(rest_scales, rest_scales)
+    has_noise = bool(((clean_scales[list(scaled_rows)] != scales) & ~is_similar).any()) and not np.isnan(scales).any()
     return _RowValues(
         scaled_rows, rest_scales, layout.offset_rows, translations, noise_lengths, has_noise, clean_scales
     )

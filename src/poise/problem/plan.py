@@ -84,6 +84,9 @@ class GoalKey(NamedTuple):
     weights: tuple[object, ...]
 
 
+NO_GOAL_KEY = GoalKey((), (), ())  # of goals whose key is not known
+
+
 class _FirstPlan(NamedTuple):
     """Plan for offsets, made with the first weights."""
 

@@ -31,6 +31,7 @@ from poise.problem.exporter_noise import PlanStart, remove_exporter_noise
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.plan import (
+    NO_GOAL_KEY,
     GoalKey,
     Plan,
     build_goal_key,
@@ -84,10 +85,10 @@ class Problem:
     start: Pose
     goals: tuple[Goal, ...]
     free_root: bool = False
-    goal_key: GoalKey | tuple[()] = ()
+    goal_key: GoalKey = NO_GOAL_KEY
 
     def __post_init__(self) -> None:
-        if not self.goal_key:
+        if not self.goal_key.kinds:
             object.__setattr__(self, "goal_key", build_goal_key(self.goals))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from poise.problem.dof_layout import DOF_COUNTS, SLIDE, TARGET_SIZES
 from poise.problem.feasibility import find_unreachable, number_conflicts
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
 from poise.problem.goals import Near
+from poise.problem.plan import NO_GOAL_KEY
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
 from poise.runtime.result_cache import get_or_compute
@@ -157,7 +158,7 @@ def _remove_limits(problem: Problem) -> Problem:
         skeleton, "skeletons without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin)
     )
     goals = tuple([goal for goal in problem.goals if not isinstance(goal, Near)])
-    goal_key = problem.goal_key if len(goals) == len(problem.goals) else ()
+    goal_key = problem.goal_key if len(goals) == len(problem.goals) else NO_GOAL_KEY
     return Problem(
         Pose.make_unchecked(unlimited_skeleton, start.q, start.translations, start.scales),
         goals,

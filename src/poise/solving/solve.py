@@ -23,7 +23,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES, Goal, Goals, Near, is_joint_goal
-from poise.problem.plan import build_goal_key
+from poise.problem.plan import GoalKey, build_goal_key
 from poise.problem.pose_preference import broadcast_goals, find_preferred_shape
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
@@ -444,9 +444,7 @@ def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, 
     return single.solve(problem, targets, (), start_time, goals)
 
 
-def _build_single(
-    start: Pose, goals: tuple[Goal, ...], goal_key: tuple[object, ...], options: _SolveOptions
-) -> SingleTargetSolve:
+def _build_single(start: Pose, goals: tuple[Goal, ...], goal_key: GoalKey, options: _SolveOptions) -> SingleTargetSolve:
     """Build the solve for one target. Raises UnsupportedError where the solver cannot do it."""
     arguments.check_planar_targets(start, goals)
     return _bind_solver(Problem(clamp_start(start).pose, goals, options.free_root, goal_key), options)
