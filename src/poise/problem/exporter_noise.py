@@ -137,5 +137,5 @@ def _clean_scales(start: Pose, values: _RowValues) -> tuple[Floats | None, bool]
 
 
 def _round_scales(scales: Floats, rest_scales: Floats) -> Floats:
-    """Round scales near 1 to 1, and scales near those of the rest pose to these."""
+    """Round scales to 1 or to rest scales near them."""
     return np.where(_is_near(scales, np.ones(3)), 1.0, np.where(_is_near(scales, rest_scales), rest_scales, scales))

@@ -181,7 +181,9 @@ _NO_SCALE = np.ones(1)
 
 
 class TermFrame(NamedTuple):
-    """Frame of a measured row in the moved frame of its node, for k starts. Lengths are in file units.
+    """Frame of a measured row in its node's moved frame.
+
+    It is that of k starts. Lengths are in file units.
 
     maps         (k, 3, 4) affine maps of the row, behind its motion
     scale        (k,) scale above the row
@@ -200,7 +202,10 @@ class TermFrame(NamedTuple):
 
 
 class PackedGoals(NamedTuple):
-    """Effectors (k, t, 15) without the tolerances, see kernels/problem_arrays.py, and kernel units (k,)."""
+    """Effectors (k, t, 15) and kernel units (k,).
+
+    The effectors have no tolerances; see kernels/problem_arrays.py.
+    """
 
     effectors: Floats
     kernel_units: Floats
@@ -208,9 +213,9 @@ class PackedGoals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreeFrames:
-    """Rigid frames of a tree for k starts, whatever the offsets and weights of its goals. n nodes, t terms.
+    """Rigid frames of a tree for k starts. n nodes, t terms.
 
-    Lengths are in file units.
+    They do not depend on offsets and weights of goals. Lengths are in file units.
 
     node_frames     frames of the nodes
     term_frames     frames of the measured rows
@@ -254,7 +259,7 @@ class TreeFrames:
     def _pack_effector(
         self, rows: Floats, term: dof_layout.Term, frame: TermFrame, points: Floats, goal: AnyGoal
     ) -> None:
-        """Pack the rows (k, 15) of an effector, with lengths in file units."""
+        """Pack the rows (k, 15) of an effector. Lengths are in file units."""
         rows[:, :3], rows[:, 3:7], rows[:, EFFECTOR_WEIGHT] = (
             points,
             frame.rotation,
@@ -317,7 +322,7 @@ def build_tree_frames(starts: Pose, layout: dof_layout.Layout) -> TreeFrames:
 
 
 def find_next_power(lengths: Floats) -> Floats:
-    """Find the powers of two that are equal to lengths, or next above them. Exact."""
+    """Find the powers of two at or above lengths. Exact."""
     mantissas, exponents = np.frexp(lengths)  # length = mantissa * 2^exponent with 0.5 <= mantissa < 1
     return np.ldexp(1.0, exponents - (mantissas == 0.5))  # noqa: PLR2004  (a power of two is its own)
 
@@ -495,7 +500,7 @@ class _TreeWalk:
         return TermFrame(maps, scale, rotations.from_matrix(linear), limb_points)
 
     def _compute_origin(self, row: int) -> Floats:
-        """Compute the origin (k, 3) of a row in its node's moved frame."""
+        """Compute a row's origin (k, 3) in its node's moved frame."""
         i = self._last_steps[row] + 1
         return TermFrame(self._maps[:, i], self._scales[i], _IDENTITY[None], ()).compute_points(ORIGIN)
 

@@ -249,7 +249,7 @@ class Plan:
         return copy_with(self, {"frames": frames, "tree": tree}, _FRAME_FREE_PROPERTIES)
 
     def with_weights(self, goals: Sequence[AnyGoal]) -> Plan:
-        """Return the plan with the weights of other goals, of the same kinds and offsets."""
+        """Return the plan with the weights of other goals. Kinds and offsets are the same."""
         effectors = self.effectors.copy()
         effectors[:, EFFECTOR_WEIGHT] = [
             get_residual_weight(goals[term.goal_index], term.kind) for term in self.layout.terms
