@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 from tests.strategies import rng_of
 
@@ -120,4 +121,4 @@ def test_plans_of_changing_weights_are_bounded():
     first = Problem(start, tuple(weigh(goals, (1.0,)))).plan
     assert plan.tree is first.tree
     kept = first.__dict__["_remembered"]["other weights"]
-    assert 1 < len(kept) <= 16
+    assert 1 < len(kept) <= Plan.max_cached_keys

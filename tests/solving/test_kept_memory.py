@@ -15,7 +15,7 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.random_starts import draw_restarts
 
 KIND_COUNT = 40
-SMALL_BOUND = 1 << 21  # [bytes] of a subject: ten kinds of goals of an arm
+SMALL_BOUND = 1 << 14  # [bytes] of a subject: a few kinds of goals of an arm
 
 
 class Owner:
@@ -67,9 +67,9 @@ def test_arrays_in_fields_are_counted_once_without_those_of_the_owner():
     assert result_cache._count_bytes(rig.rest, rig.rest.skeleton) >= rig.rest.q.nbytes
 
 
-def count_reachable_bytes(owner):
-    """Count the bytes of all arrays that the cached results of an owner hold, by another traversal."""
-    counted, values = {id(owner): 0}, [*owner.__dict__["_remembered"].values()]
+def count_reachable_bytes(owner, subject):
+    """Count the bytes of all arrays that the cached results of a subject hold, by another traversal."""
+    counted, values = {id(owner): 0}, [list_cached(owner, subject)]
     while values:
         value = values.pop()
         if id(value) not in counted and not isinstance(value, type):
@@ -83,18 +83,18 @@ def count_reachable_bytes(owner):
 @pytest.mark.parametrize("count", [1, 3])
 def test_kinds_of_goals_keep_bounded_memory_and_the_same_answers(count, monkeypatch):
     arm = poise.load(poise.sample("arm.urdf")).rest
-    targets = arm.world["tool"].positions + np.linspace(0.01, 0.02, 3 * count).reshape(count, 3)
-    goals = [poise.Position("tool", targets, weight=1.0 + kind / 64) for kind in range(KIND_COUNT)]
+    targets = np.linspace(0.1, 0.9, 3 * count).reshape(count, 3)
+    goals = [poise.Direction("tool", targets, axis=(1.0, kind / 64, 0.0)) for kind in range(KIND_COUNT)]
     with monkeypatch.context() as context:
         context.setattr(result_cache, "_MAX_BYTES", 1 << 40)
         answers = [poise.solve(arm, goal).q for goal in goals]
-    assert len(list_cached(arm.skeleton, "plans")) == KIND_COUNT
+    assert len(list_cached(arm.skeleton, "trees")) == KIND_COUNT
     fresh = poise.load(poise.sample("arm.urdf")).rest
     monkeypatch.setattr(result_cache, "_MAX_BYTES", SMALL_BOUND)
     for _ in range(2):
         for goal, answer in zip(goals, answers, strict=True):
             np.testing.assert_array_equal(poise.solve(fresh, goal).q, answer)
-    unbounded, bounded = count_reachable_bytes(arm.skeleton), count_reachable_bytes(fresh.skeleton)
+    unbounded, bounded = (count_reachable_bytes(each, "trees") for each in (arm.skeleton, fresh.skeleton))
     assert bounded < 4 * SMALL_BOUND < unbounded
 
 
@@ -103,8 +103,9 @@ def test_plans_keep_few_tolerances():
     goal = poise.Position("tool", arm.world["tool"].positions + 0.01)
     for tolerance in np.linspace(1e-5, 1e-3, 50):
         assert poise.solve(arm, goal, tolerance=float(tolerance)).reached
-    plan = next(iter(list_cached(arm.skeleton, "plans").values()))
-    assert max(map(len, plan.__dict__["_remembered"].values())) == Plan.max_cached_keys
+    tree = next(iter(list_cached(arm.skeleton, "trees").values()))
+    for owner in (tree, next(iter(list_cached(tree, "plans").values())).plan):
+        assert max(map(len, owner.__dict__["_remembered"].values())) == Plan.max_cached_keys
 
 
 def test_threads_may_add_and_remove_keys_at_once(monkeypatch):

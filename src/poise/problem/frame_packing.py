@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -233,6 +233,8 @@ class TreeFrames:
     length_errors: Floats
     bone_lengths: Floats
     fallback_units: Floats
+
+    max_cached_keys: ClassVar[int] = 8  # per subject: offsets, tolerances; a skeleton has many trees
 
     def __getstate__(self) -> dict[str, Any]:
         return select_own_fields(self)

@@ -68,7 +68,6 @@ _PLAIN_TERM_KINDS = {dof_layout.POSITION, dof_layout.ROTATION, dof_layout.POLE}
 # Properties that do not depend on weights either, beside those.
 _WEIGHT_FREE_PROPERTIES = (*_FRAME_FREE_PROPERTIES, "is_serial_arm", "reach_bounds", "term_reaches")
 _KIND_FIELDS = ("joint", "root", "axis", "looks", "stands", "tip", "optional")  # of a goal, in the key of its kind
-_MAX_PLANS_OF_KIND = 16  # plans remembered for the offsets of goals of a kind, and for their weights
 
 
 class GoalKey(NamedTuple):
@@ -124,13 +123,10 @@ def build_plan(
         "plans",
         goal_key.offsets,
         lambda: _FirstPlan(_pack_plan(tree, goals, LENGTH_ERROR_BY_NOISE if has_noise else 0.0), goal_key.weights),
-        _MAX_PLANS_OF_KIND,
     )
     if first.weights == goal_key.weights:
         return first.plan
-    return get_or_compute(
-        first.plan, "other weights", goal_key.weights, lambda: first.plan.with_weights(goals), _MAX_PLANS_OF_KIND
-    )
+    return get_or_compute(first.plan, "other weights", goal_key.weights, lambda: first.plan.with_weights(goals))
 
 
 def build_goal_key(goals: Sequence[AnyGoal]) -> GoalKey:

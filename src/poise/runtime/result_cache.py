@@ -30,8 +30,9 @@ def get_or_compute(
 ) -> Computed:
     """Return the cached result for owner, subject and key. Calls `compute()` where there is none yet.
 
-    Each subject has at most `max_keys` keys, by default the `max_cached_keys` of the owner's class or 128, and 16 MB;
-    the oldest is removed first. Concurrent threads may both compute a result; one of the two is stored.
+    Each subject has at most `max_keys` keys, by default the `max_cached_keys` of the owner's class. Where there is
+    neither, it has at most 128 keys and 16 MB. The oldest is removed first. Concurrent threads may both compute a
+    result; one of the two is stored.
     """
     try:
         return owner.__dict__[_CACHE_ATTRIBUTE][subject][key]
@@ -43,7 +44,7 @@ def get_or_compute(
         results_by_key = caches.setdefault(subject, _SubjectCache())
     result = compute()
     if results_by_key:
-        results_by_key.make_room(owner, max_keys or getattr(owner, "max_cached_keys", _MAX_KEYS))
+        results_by_key.make_room(owner, max_keys or getattr(owner, "max_cached_keys", None))
     results_by_key[key] = result
     return result
 
@@ -59,15 +60,19 @@ class _SubjectCache(dict[Hashable, Any]):
         super().__init__()
         self.byte_counts: dict[Hashable, int] = {}
 
-    def make_room(self, owner: object, max_keys: int) -> None:
-        """Remove the oldest results until one more is allowed."""
+    def make_room(self, owner: object, max_keys: int | None) -> None:
+        """Remove the oldest results until one more is allowed. Bytes count only without `max_keys`."""
         keys = list(self)  # a copy: other threads may add and remove keys
+        if max_keys is not None:
+            for key in keys[: max(len(keys) - max_keys + 1, 0)]:
+                self.pop(key, None)
+            return
         if not keys:
             return
         self.byte_counts[keys[-1]] = _count_bytes(self.get(keys[-1]), owner)
         kept_bytes = sum(list(self.byte_counts.values()))
         for key in keys:
-            if len(self) < max_keys and kept_bytes <= _MAX_BYTES:
+            if len(self) < _MAX_KEYS and kept_bytes <= _MAX_BYTES:
                 return
             self.pop(key, None)
             kept_bytes -= self.byte_counts.pop(key, 0)

@@ -366,6 +366,9 @@ def solve(
         return _solve_general(start, checked_goals, shape, options._replace(settings=settings), start_time)
 
 
+_MAX_SINGLES = 32  # solves for one target remembered with a skeleton; one of an arm has 0.2 MB
+
+
 class _SolveOptions(NamedTuple):
     """Options of solve() and prepare() besides start and goals."""
 
@@ -398,7 +401,9 @@ def _find_cached_solve(start: Pose, goals: tuple[Goal, ...], options: _SolveOpti
     # Hashing settings takes longer than looking up the rest.
     shown_settings = None if settings is _DEFAULT_SETTINGS else settings
     key = goal_key, solver, tolerance, angle_tolerance, shown_settings, free_root, natural
-    single = get_or_compute(start.skeleton, "singles", key, lambda: _build_single(start, goals, goal_key, options))
+    single = get_or_compute(
+        start.skeleton, "singles", key, lambda: _build_single(start, goals, goal_key, options), _MAX_SINGLES
+    )
     if not single.can_skip_batch_steps or not _is_usable_start(single.problem, start):
         return None
     problem = single.problem
