@@ -24,7 +24,6 @@ from poise.maths.arrays import Floats, Ints
 from poise.model.joint_tree import JointTree, find_rotation_starts
 from poise.model.joints import Kind
 
-_CONTIGUOUS = (8,)  # strides of one contiguous configuration [bytes]
 # largest batch for NumPy; above it compiling the kernels is faster
 _MAX_NUMPY_POSES = 64
 
@@ -232,8 +231,8 @@ def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
     columns = tree.quaternion_columns
     if span is None:
         quaternions = q[..., columns]
-    elif q.strides == _CONTIGUOUS:  # one pose of most rigs
-        quaternions = q[span[0] : span[1]].reshape(columns.shape)  # a view
+    elif q.flags.c_contiguous and q.size == q.shape[-1]:  # one pose of most rigs
+        quaternions = q.reshape(-1)[span[0] : span[1]].reshape(columns.shape)  # a view
         unit_rows = find_native_kernel("unit_rows.scale_rows_to_unit")
         if unit_rows is not None and unit_rows(quaternions) < 0:
             return q

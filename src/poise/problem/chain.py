@@ -36,6 +36,8 @@ from poise.runtime.result_cache import get_or_compute, select_own_fields
 _TERM_KIND_NAMES = ("position", "rotation", "direction")  # names for messages, by kind of term
 _TARGET_COLUMNS = (CHAIN_POINT, CHAIN_ROTATION, CHAIN_AXIS)  # first column in a kernel target, by kind of term
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
+_IDENTITY_TARGET = np.zeros(CHAIN_TARGET_ROW)
+_IDENTITY_TARGET[[CHAIN_ROTATION, CHAIN_AXIS + 2]] = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,12 @@ class Chain:
     def pack_targets(self, problem: Problem, world_targets: Floats) -> Floats:
         """Convert world targets (k, W) into kernel targets (k, 10)."""
         kernel_targets = _build_identity_targets(len(world_targets))
+        problem.write_kernel_targets(world_targets, self.target_columns, kernel_targets)
+        return kernel_targets
+
+    def pack_points(self, problem: Problem, world_targets: Floats) -> Floats:
+        """Convert world targets (k, 3) of a single position."""
+        kernel_targets = np.empty((len(world_targets), 3))
         problem.write_kernel_targets(world_targets, self.target_columns, kernel_targets)
         return kernel_targets
 
@@ -200,6 +208,6 @@ def _pack_link(plan: Plan, node: Node) -> list[float]:
 
 def _build_identity_targets(count: int) -> Floats:
     """Return rows (k, 10) with zero point, identity rotation and z axis."""
-    targets = np.zeros((count, CHAIN_TARGET_ROW))
-    targets[:, CHAIN_ROTATION] = targets[:, CHAIN_AXIS + 2] = 1.0
+    targets = np.empty((count, CHAIN_TARGET_ROW))
+    targets[:] = _IDENTITY_TARGET
     return targets

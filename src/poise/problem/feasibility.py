@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,31 +61,52 @@ def find_unreachable(problem: Problem, targets: Floats, tolerance: Tolerance) ->
     return first_unreachable
 
 
-def find_overextended(problem: Problem, targets: Floats, tolerance: Tolerance) -> Bools | None:
-    """Return a mask (k,) of targets beyond a free chain's reach. None where there are no such targets.
+class FreeReach(NamedTuple):
+    """Reach of a free chain.
 
-    A free chain has balls without limits and one position goal at its end. Straightened towards such a target it is as
-    near as possible.
+    It has balls without limits, and one position goal at its end. Straightened towards a target beyond it, the chain
+    is as near as possible.
+
+    origin        (3,) or (k, 3) its first joint, in kernel units and the base frame
+    max_distance  longest distance of a target within reach [kernel units], a number or (k,)
     """
+
+    origin: Floats
+    max_distance: Any
+
+    def find_far(self, kernel_targets: Floats) -> Bools | None:
+        """Return a mask (k,) of kernel targets (k, 3...) beyond the reach. None where there are no such targets."""
+        if len(kernel_targets) == 1:  # Python floats: arrays would take a tenth of a solve
+            x, y, z = kernel_targets[0, :3].tolist()
+            a, b, c = self.origin.tolist()
+            dx, dy, dz = x - a, y - b, z - c  # products: powers may be rounded otherwise
+            is_single_far = dx * dx + dy * dy + dz * dz > self.max_distance * self.max_distance
+            return np.array([True]) if is_single_far else None
+        is_far = ((kernel_targets[:, :3] - self.origin) ** 2).sum(axis=1) > self.max_distance**2
+        return is_far if is_far.any() else None
+
+
+def find_free_reach(problem: Problem, tolerance: Tolerance) -> FreeReach | None:
+    """Return the reach of a free chain. None for other problems."""
     plan = problem.plan
-    if (
-        problem.free_root
-        or not problem.has_single_position
-        or not get_or_compute(plan.tree, "is a free chain", None, lambda: _is_unlimited_ball_chain(plan))
-    ):
-        return None
-    _, max_reach, origin = plan.term_reaches[0]
-    max_distance, kernel_targets = (
-        max_reach + tolerance.distance / plan.kernel_unit_in_world,
-        problem.compute_kernel_targets(targets),
-    )
-    if len(kernel_targets) == 1:  # Python floats: arrays would take a tenth of a 40 us solve
-        x, y, z = kernel_targets[0, :3].tolist()
-        a, b, c = origin.tolist()
-        dx, dy, dz = x - a, y - b, z - c  # products: powers may be rounded otherwise
-        return np.array([True]) if dx * dx + dy * dy + dz * dz > max_distance * max_distance else None
-    is_far = ((kernel_targets[:, :3] - origin) ** 2).sum(axis=1) > max_distance**2
-    return is_far if is_far.any() else None
+
+    def compute_reach() -> FreeReach | None:
+        if (
+            problem.free_root
+            or not problem.has_single_position
+            or not get_or_compute(plan.tree, "is a free chain", None, lambda: _is_unlimited_ball_chain(plan))
+        ):
+            return None
+        _, max_reach, origin = plan.term_reaches[0]
+        return FreeReach(origin, max_reach + tolerance.distance / plan.kernel_unit_in_world)
+
+    return get_or_compute(plan, "free reach", tolerance, compute_reach)
+
+
+def find_overextended(problem: Problem, targets: Floats, tolerance: Tolerance) -> Bools | None:
+    """Return a mask (k,) of targets beyond a free chain's reach. None where there are no such targets."""
+    reach = find_free_reach(problem, tolerance)
+    return None if reach is None else reach.find_far(problem.compute_kernel_targets(targets))
 
 
 def _is_unlimited_ball_chain(plan: Plan) -> bool:
@@ -359,7 +380,7 @@ def _measure_pose_gaps(pose: Pose, q: Floats) -> list[LoopGap]:
     """Measure every loop of a pose batch with numbers q (k, nq)."""
     loops, skeleton = pose.skeleton.loops, pose.skeleton
     rows = {skeleton.index(joint) for loop in loops for joint in loop.joints if joint is not None}
-    transforms = WorldTransforms(pose, rows, q)
+    transforms = WorldTransforms(pose, tuple(sorted(rows)), q)
     return [_measure_gap(loop, transforms, skeleton, len(q)) for loop in loops]
 
 

@@ -6,7 +6,7 @@ Kernels measure along the joint paths of the goals; NumPy measures world transfo
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.model.joint_tree import get_joint_lists
 from poise.model.joints import Q_OFFSET_RANGES
-from poise.model.kinematics import LocalOffsets, compute_world_maps
+from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
 from poise.model.mass import MassShares
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Skeleton
@@ -337,7 +337,8 @@ def compute_world_errors(
 ) -> Floats:
     """Compute errors (k, c) from world transforms of any scale. For `q` see `WorldTransforms`."""
     measures = measures or dof_layout.list_measures(pose.skeleton, goals)
-    transforms = WorldTransforms(pose, {row for measure in measures for row in (measure.row, *measure.limb_rows)}, q)
+    rows = dict.fromkeys([row for measure in measures for row in (measure.row, *measure.limb_rows)])
+    transforms = WorldTransforms(pose, tuple(rows), q)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
         target = targets[:, measure.target_column : measure.target_column + dof_layout.TARGET_SIZES[measure.kind]]
@@ -367,22 +368,27 @@ class WorldTransforms:
     values of the poses in kernel layout.
     """
 
-    def __init__(self, pose: Pose, rows: Collection[int] = (), q: Floats | None = None) -> None:
+    def __init__(self, pose: Pose, rows: tuple[int, ...] = (), q: Floats | None = None) -> None:
         skeleton, self._pose = pose.skeleton, pose
+        self._maps: dict[int, Floats] = {}
         self._transforms: dict[int, Transforms] = {}
-        if q is not None and sum([len(skeleton.list_path(row)) for row in rows]) < len(skeleton):
-            local_offsets = LocalOffsets(pose.translations, pose.scales)
-            self._transforms = {
-                row: Transforms(skeleton, compute_world_maps(skeleton, row, q, local_offsets)[:, 0]) for row in rows
-            }
+        if q is not None and _has_short_paths(skeleton, rows):
+            has_offsets = pose.translations is not None or pose.scales is not None
+            local_offsets = LocalOffsets(pose.translations, pose.scales) if has_offsets else NO_OFFSETS
+            self._maps = {row: compute_world_maps(skeleton, row, q, local_offsets)[:, 0] for row in rows}
 
     def __getitem__(self, row: int) -> Transforms:
-        transform = self._transforms.get(row)
-        return self._pose.world[self._pose.skeleton.names[row]] if transform is None else transform
+        skeleton, maps = self._pose.skeleton, self._maps.get(row)
+        if maps is None:
+            return self._pose.world[skeleton.names[row]]
+        if row not in self._transforms:  # which remember their rotations
+            self._transforms[row] = Transforms(skeleton, maps)
+        return self._transforms[row]
 
     def compute_point(self, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
         """Compute the point (k, 3) of a position or an aim."""
-        affine, offset = self[measure.row].affine, get_goal_point(goal)
+        affine, offset = self._maps.get(measure.row), get_goal_point(goal)
+        affine = self[measure.row].affine if affine is None else affine
         return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
 
     def compute_axis(self, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
@@ -407,6 +413,13 @@ class WorldTransforms:
         """Compute the bend direction of a pole's limb."""
         first, middle, tip = (self[row].positions for row in (*measure.limb_rows, measure.row))
         return angular_errors.find_bend_direction(first, middle, tip, target)
+
+
+def _has_short_paths(skeleton: Skeleton, rows: tuple[int, ...]) -> bool:
+    """Return whether the paths to rows have fewer joints than the skeleton."""
+    return get_or_compute(
+        skeleton, "short paths", rows, lambda: sum([len(skeleton.list_path(row)) for row in rows]) < len(skeleton)
+    )
 
 
 def compute_goal_point(pose: Pose, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:

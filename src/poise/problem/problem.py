@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -42,7 +41,7 @@ from poise.problem.plan import (
 )
 from poise.problem.pose_preference import PosePreference, broadcast_goals, build_preference, find_preferred_shape
 from poise.problem.start_frames import build_plan_of_starts
-from poise.runtime.result_cache import get_or_compute, select_own_fields
+from poise.runtime.result_cache import get_or_compute, quick_property, select_own_fields
 
 _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
 _ROBOT_TOLERANCE = 1e-6  # default for robots [file units, metres in URDF], and [rad]
@@ -141,12 +140,12 @@ class Problem:
         """Whether targets have different starts or preferred poses."""
         return bool(self.start.shape or find_preferred_shape(self.goals))
 
-    @cached_property
+    @quick_property
     def skeleton(self) -> Skeleton:
         """The skeleton of the start."""
         return self.start.skeleton
 
-    @cached_property
+    @quick_property
     def plan(self) -> Plan:
         """Packed plan. All starts share it; those of a batch are grouped first where they cannot (`group_starts`)."""
         plan_inputs = self.plan_inputs if self.start.shape else None
@@ -160,16 +159,17 @@ class Problem:
 
         With `by_inputs`, starts with different fixed joints have plans of their own in any case.
         """
-        if not self.start.shape or (not by_inputs and len(self.plan.frames) > 1):
+        is_single = self.start.q.ndim == 1 or len(self.start.q) == 1
+        if is_single or (not by_inputs and len(self.plan.frames) > 1):
             return None
         return group_by_plan(self.plan_inputs)
 
-    @cached_property
+    @quick_property
     def plan_inputs(self) -> Floats | None:
         """(1|k, s) start values behind a plan, or None. See `group_by_plan`."""
         return collect_plan_inputs(self.plan_start.pose, self._layout)
 
-    @cached_property
+    @quick_property
     def plan_start(self) -> PlanStart:
         """The start as plans take it, without the rounding of exporters."""
         return remove_exporter_noise(self.start, self._layout)
@@ -188,7 +188,7 @@ class Problem:
         """Names of the moving joints."""
         return self.plan.joint_names
 
-    @cached_property
+    @quick_property
     def measures(self) -> tuple[dof_layout.Measure, ...]:
         """Measured quantities, one per error column."""
         return self.plan.measures
@@ -203,7 +203,7 @@ class Problem:
         """(c,) mask of the errors of optional goals."""
         return np.array([is_optional(self.goals[measure.goal_index]) for measure in self.measures], dtype=np.bool_)
 
-    @cached_property
+    @quick_property
     def has_optional_goals(self) -> bool:
         """Whether some goals are optional."""
         for goal in self.goals:  # noqa: SIM110  (runs in every solve; any() is slower)
@@ -211,14 +211,14 @@ class Problem:
                 return True
         return False
 
-    @cached_property
+    @quick_property
     def has_balance(self) -> bool:
         """Whether a goal is a Balance."""
         return any([measure.kind == dof_layout.BALANCE for measure in self.measures])  # noqa: C419  (faster than a generator)
 
     # --- conversion to plan coordinates and back --------------------------------------------------------------------
 
-    @cached_property
+    @quick_property
     def base_transforms(self) -> Floats:
         """(1|k, 3, 4) world transforms of the tree's base row."""
         base_row, start = self.plan.layout.base_row, self.start
@@ -233,7 +233,7 @@ class Problem:
             )
         return start.world_of(start.skeleton.names[base_row]).affine.reshape(-1, 3, 4)
 
-    @cached_property
+    @quick_property
     def start_rows(self) -> Floats:
         """(1|k, nq) read-only start values for the kernels."""
         return np.array(self.start.flat_q)
@@ -253,7 +253,7 @@ class Problem:
             prepare_for_kernel(rows), self.rigid_base_transforms, self.plan.signed_kernel_unit, terms, out
         )
 
-    @cached_property
+    @quick_property
     def rigid_base_transforms(self) -> Floats:
         """(1|k, 12) base transforms without scale. Non-uniform scale leaves the nearest rotations."""
         base_transforms = self.base_transforms.reshape(-1, 12)
@@ -265,7 +265,7 @@ class Problem:
             ).reshape(-1, 12)
         return base_transforms if base_transforms.flags.carray else prepare_for_kernel(base_transforms)
 
-    @cached_property
+    @quick_property
     def start_u(self) -> Floats:
         """(1|k, nu) start configurations u."""
         return self.plan.q_to_u(self.start_rows)
@@ -279,21 +279,21 @@ class Problem:
         unwrap = bool(len(self.plan.turning_hinges)) and not traced and not self.has_preference
         return self.plan.u_to_q(u, moved, self.start_rows, unwrap=unwrap)
 
-    @cached_property
+    @quick_property
     def preference(self) -> PosePreference:
         """Packed preference of the Near goals. The last one counts where several name the same joint."""
         if any(isinstance(goal, Near) for goal in self.goals):
             return build_preference(self.plan, self.goals)
         return get_or_compute(self.plan.tree, "no preference", None, lambda: build_preference(self.plan, ()))
 
-    @property
+    @quick_property
     def has_preference(self) -> bool:
         """Whether a preferred pose or soft limit ranks configurations."""
         return self.plan.has_soft_limits or bool(self.preference.weights.any())
 
     # --- errors -----------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @quick_property
     def error_paths(self) -> goal_errors.ErrorPaths | None:
         """Packed paths to the measures, or None. None means that only world transforms can be measured."""
         if self.start.translations is not None or self.start.scales is not None:

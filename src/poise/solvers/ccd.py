@@ -22,21 +22,19 @@ from poise.calls.argument_checks import check_bool, check_choice, check_count, c
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import (
     BASE_FIRST,
-    COUNT_ITERATIONS,
-    COUNT_JOINT_STEPS,
     GROWING_WINDOW,
     OUTCOME_IS_MET,
     TIP_FIRST,
 )
-from poise.maths.arrays import Floats, check_real, get_scratch
+from poise.maths.arrays import Bools, Floats, check_real
 from poise.problem.chain import Chain, find_chain
-from poise.problem.feasibility import find_overextended
+from poise.problem.feasibility import find_free_reach
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, solve_out_of_reach
+from poise.solvers.base.chain_solve import ChainSolve, FarLine
+from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin, run_bound
 from poise.solvers.base.lm_engine import answer_with_start
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
-from poise.solvers.base.thread_parts import select_rows, solve_in_parts
 
 _ORDER_CODES = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": GROWING_WINDOW}
 _DIRECTION_COLUMN = 2  # column of the direction's weight
@@ -156,40 +154,32 @@ class CCD:
         """Solve for the targets (k, W). See `Solver.run`."""
         if not problem.joints:
             return answer_with_start(problem, targets, tolerance, request)
-        is_far = find_overextended(problem, targets, tolerance) if self._can_use_straight_line else None
-        if is_far is not None:
-            return solve_out_of_reach(self, problem, targets, tolerance, request, is_far)
+        return run_bound(self._bind_chain(problem, tolerance, request), targets)
+
+    def bind(self, problem: Problem, tolerance: Tolerance, request: Request) -> ChainSolve | None:
+        """Bind the options to a problem; see `BoundSolve`."""
+        return self._bind_chain(problem, tolerance, request) if problem.joints else None
+
+    def _bind_chain(self, problem: Problem, tolerance: Tolerance, request: Request) -> ChainSolve:
         chain = find_chain(problem, self.name)
-        k, m = len(targets), len(chain.link_kinds)
-        x, errors, kernel_counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
-        max_trace_rows = self.iterations + 1 if request.trace else 0
-        trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
         solve_kernel, joint_arrays, options = self._pack_cached(problem, chain, tolerance)
-        starts, kernel_targets = chain.pack_starts(problem), chain.pack_targets(problem, targets)
-        work_size = kernels.ccd_goals.compute_goal_work_size(m)  # of both kernels: it is the larger size
-
-        def solve_range(first: int, last: int) -> None:
-            rows = slice(first, last)
-            solve_kernel(
-                *joint_arrays, select_rows(chain.frames, rows), chain.tips, select_rows(chain.reach_range, rows),
-                select_rows(starts, rows), kernel_targets[rows], options,
-                x[rows], errors[rows], kernel_counts[rows], trace_x, trace_error, get_scratch(work_size),
-            )  # fmt: skip
-
-        solve_in_parts(k, 1 if request.trace else request.threads, solve_range, request.progress)
-        trace = None
-        if request.trace:
-            trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1
-            error_scale = chain.kernel_unit_in_world if chain.is_point_only else math.sqrt(chain.weights.max())
-            trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, is_trace=True)
-            trace = Trace(trace_error[:trace_count] * error_scale, trace_q)
-        q = chain.motions_to_q(problem, x, kernel_counts[:, COUNT_JOINT_STEPS] > 0)
-        return Answer(
-            q,
-            errors[:, OUTCOME_IS_MET] > 0,
-            kernel_counts[:, COUNT_ITERATIONS],
-            kernel_counts[:, COUNT_JOINT_STEPS],
-            trace,
+        reach = find_free_reach(problem, tolerance) if self._can_use_straight_line else None
+        return ChainSolve(
+            chain=chain,
+            problem=problem,
+            request=request,
+            solve_kernel=solve_kernel,
+            joint_arrays=joint_arrays,
+            tip_arrays=(chain.tips, chain.reach_range),
+            starts=chain.pack_starts(problem),
+            pack_targets=chain.pack_targets,
+            options=options,
+            error_shape=(2,),
+            find_met=_read_met,
+            work_size=kernels.ccd_goals.compute_goal_work_size(len(chain.link_kinds)),  # the larger of both kernels
+            max_trace_rows=self.iterations + 1 if request.trace else 0,
+            error_scale=chain.kernel_unit_in_world if chain.is_point_only else math.sqrt(chain.weights.max()),
+            far_line=None if reach is None else FarLine(self, reach, tolerance),
         )
 
     @property
@@ -254,6 +244,10 @@ class CCD:
         for i, row in enumerate(chain.joint_rows):
             goal_masks[i] = (0, 0, 1) if row in names_by_row else (1, 1, 0)
         return goal_masks
+
+
+def _read_met(errors: Floats) -> Bools:
+    return errors[:, OUTCOME_IS_MET] > 0
 
 
 def _is_point_only(problem: Problem, chain: Chain) -> bool:

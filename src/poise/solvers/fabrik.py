@@ -37,8 +37,8 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
-from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
-from poise.solvers.base.thread_parts import select_rows, solve_in_parts
+from poise.solvers.base.chain_solve import ChainSolve
+from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, run_bound
 
 
 @require_keywords
@@ -121,43 +121,37 @@ class FABRIK:
         """Solve for the targets (k, W), as a chain or tree. A single Position goal is solved on a chain."""
         if not problem.joints:
             return lm_engine.answer_with_start(problem, targets, tolerance, request)
-        if len(problem.goals) == 1 and isinstance(problem.goals[0], Position):
-            return self._solve_chain(problem, find_chain(problem, self.name), targets, tolerance, request)
+        if _is_chain(problem):
+            return run_bound(self._bind_chain(problem, tolerance, request), targets)
         if any(measure.kind != POSITION for measure in problem.measures):
             raise UnsupportedError(
                 "fabrik moves joints to points and holds no rotations: hold a point with Pin(..., rotation=False)"
             )
         return self._solve_tree(problem, targets, tolerance, request)
 
-    def _solve_chain(
-        self, problem: Problem, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request
-    ) -> Answer:
-        k, m = len(targets), len(chain.link_kinds)
-        x, errors, kernel_counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
-        max_trace_rows = self.iterations + 1 if request.trace else 0
-        trace_x, trace_error = np.zeros((max_trace_rows, m, 4)), np.zeros(max_trace_rows)
+    def bind(self, problem: Problem, tolerance: Tolerance, request: Request) -> ChainSolve | None:
+        """Bind the options to the problem of a chain; see `BoundSolve`."""
+        return self._bind_chain(problem, tolerance, request) if problem.joints and _is_chain(problem) else None
+
+    def _bind_chain(self, problem: Problem, tolerance: Tolerance, request: Request) -> ChainSolve:
+        chain = find_chain(problem, self.name)
         solve_kernel, joint_arrays, options = self._pack_cached(chain, tolerance)
-        starts = chain.pack_starts(problem)
-        kernel_targets = np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3])
-
-        def solve_range(first: int, last: int) -> None:
-            rows = slice(first, last)
-            solve_kernel(
-                *joint_arrays, select_rows(chain.frames, rows), chain.effector_point,
-                select_rows(starts, rows), kernel_targets[rows], options,
-                x[rows], errors[rows], kernel_counts[rows], trace_x, trace_error,
-                get_scratch(kernels.fabrik.compute_work_size(m)),
-            )  # fmt: skip
-
-        solve_in_parts(k, 1 if request.trace else request.threads, solve_range, request.progress)
-        trace = None
-        if request.trace:
-            trace_count = int(kernel_counts[0, COUNT_ITERATIONS]) + 1
-            trace_q = chain.motions_to_q(problem, trace_x[:trace_count], np.arange(trace_count) > 0, is_trace=True)
-            trace = Trace(trace_error[:trace_count] * chain.kernel_unit_in_world, trace_q)
-        q = chain.motions_to_q(problem, x, kernel_counts[:, COUNT_JOINT_STEPS] > 0)
-        return Answer(
-            q, errors <= options[0], kernel_counts[:, COUNT_ITERATIONS], kernel_counts[:, COUNT_JOINT_STEPS], trace
+        max_distance = float(options[0])
+        return ChainSolve(
+            chain=chain,
+            problem=problem,
+            request=request,
+            solve_kernel=solve_kernel,
+            joint_arrays=joint_arrays,
+            tip_arrays=(chain.effector_point,),
+            starts=chain.pack_starts(problem),
+            pack_targets=chain.pack_points,
+            options=options,
+            error_shape=(),
+            find_met=lambda errors: errors <= max_distance,
+            work_size=kernels.fabrik.compute_work_size(len(chain.link_kinds)),
+            max_trace_rows=self.iterations + 1 if request.trace else 0,
+            error_scale=chain.kernel_unit_in_world,
         )
 
     def _pack_cached(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
@@ -236,6 +230,10 @@ class FABRIK:
 _POLISH_DAMPING = 0.04  # damping per squared error
 _MIN_POLISH_DAMPING = 1e-8  # damping at an error of zero
 _POLISH_CANDIDATES = 16  # starts compared for each restart of an arm; trees do not use it
+
+
+def _is_chain(problem: Problem) -> bool:
+    return len(problem.goals) == 1 and isinstance(problem.goals[0], Position)
 
 
 class BoneArrays(NamedTuple):

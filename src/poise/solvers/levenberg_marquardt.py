@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from poise.calls.argument_checks import check_bool, check_count, require_keyword
 from poise.errors import InputError
 from poise.maths.arrays import Floats, abbreviate, check_real
 from poise.problem.arm_packing import Arm, find_arm
-from poise.problem.feasibility import find_overextended
+from poise.problem.feasibility import FreeReach, find_free_reach
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import lm_engine
 from poise.solvers.base.answer_refinement import solve_with_balance
-from poise.solvers.base.interface import Answer, Capabilities, Request, solve_out_of_reach
+from poise.solvers.base.interface import Answer, Capabilities, Request, run_bound, solve_out_of_reach
 from poise.solvers.base.solution_search import solve_all, solve_closest
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
 
@@ -157,20 +157,52 @@ class LevenbergMarquardt:
             return solve_with_balance(self, problem, targets, tolerance, request)
         if not problem.joints:
             return lm_engine.answer_with_start(problem, targets, tolerance, request)
-        engine = self.engine(problem, tolerance)
         if request.prefer == "closest":
-            return solve_closest(engine, targets, request)
+            return solve_closest(self.engine(problem, tolerance), targets, request)
         if request.prefer == "all":
-            return solve_all(engine, targets, request, self.apart)
-        is_far = find_overextended(problem, targets, tolerance)
+            return solve_all(self.engine(problem, tolerance), targets, request, self.apart)
+        return run_bound(self._bind_engine(problem, tolerance, request), targets)
+
+    def bind(self, problem: Problem, tolerance: Tolerance, request: Request) -> _EngineSolve | None:
+        """Bind the options to a problem; see `BoundSolve`."""
+        is_run_otherwise = problem.has_balance or not problem.joints or request.prefer != "first"
+        has_stiffness = self.stiffness not in (0.0, ())
+        return None if is_run_otherwise or has_stiffness else self._bind_engine(problem, tolerance, request)
+
+    def _bind_engine(self, problem: Problem, tolerance: Tolerance, request: Request) -> _EngineSolve:
+        reach = find_free_reach(problem, tolerance)
+        return _EngineSolve(self, self.engine(problem, tolerance), reach, tolerance, request)
+
+
+class _EngineSolve(NamedTuple):
+    """Engine of a problem; see `BoundSolve`.
+
+    reach  of a free chain, which is straightened towards targets beyond it
+    """
+
+    solver: LevenbergMarquardt
+    engine: lm_engine.Engine
+    reach: FreeReach | None
+    tolerance: Tolerance
+    request: Request
+
+    def solve(self, targets: Floats) -> tuple[Floats, lm_engine.KernelOutput] | Answer:
+        """Solve for targets (k, W)."""
+        solver, engine, reach, tolerance, request = self
+        problem, kernel_targets = engine.problem, engine.pack_targets(targets)
+        is_far = None if reach is None else reach.find_far(kernel_targets)
         if is_far is not None:
-            return solve_out_of_reach(self, problem, targets, tolerance, request, is_far)
+            return solve_out_of_reach(solver, problem, targets, tolerance, request, is_far)
         max_trace_rows = lm_engine.count_trace_rows(problem, engine.options) if request.trace else 0
         output = engine.solve(
-            engine.pack_targets(targets), problem.start_u, threads=request.threads, max_trace_rows=max_trace_rows,
+            kernel_targets, problem.start_u, threads=request.threads, max_trace_rows=max_trace_rows,
             progress=request.progress,
         )  # fmt: skip
-        return lm_engine.build_answer(problem, output)
+        return problem.compute_q(output.u, output.iterations > 0), output
+
+    def build_answer(self, targets: Floats, output: tuple[Floats, lm_engine.KernelOutput]) -> Answer:
+        """Build the answer from the output of `solve`."""
+        return lm_engine.build_answer(self.engine.problem, output[1], output[0])
 
 
 Solver = LevenbergMarquardt

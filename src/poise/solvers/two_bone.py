@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import Bend, LimbOptions, LimbPlan, PosedLimb, pack_limb
-from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
+from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, run_bound
 
 _MAX_CACHED_SETTINGS = 128  # settings in the cache
 _SWIVEL_RULES = {"turn": SWIVEL_SHORTEST, "thigh": SWIVEL_THIGH, "both": SWIVEL_THIGH, "axis": SWIVEL_AXIS}
@@ -132,22 +132,18 @@ class TwoBone:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
-        plan, limb_rows, start_q = pack_limb(problem, self.packing)
-        has_pole = plan.pole_column >= 0 or self.pole is not None
+        return run_bound(self.bind(problem, tolerance, request), targets)
+
+    def bind(self, problem: Problem, tolerance: Tolerance, request: Request) -> _LimbSolve:
+        """Bind the options to a problem; see `BoundSolve`."""
+        limb = pack_limb(problem, self.packing)
+        has_pole = limb.plan.pole_column >= 0 or self.pole is not None
         if has_pole or self.swivel != 0.0:
-            self._refuse_poles(plan)
-        tip_targets, poles = (
-            self._split_targets(plan, targets) if has_pole else (np.ascontiguousarray(targets), _NO_POLE)
-        )
+            self._refuse_poles(limb.plan)
         settings = (_cached_settings if is_builtin(self) else _pack_settings)(self, tolerance, has_pole=has_pole)
-        q, outcomes = solve_limb(PosedLimb(plan, limb_rows, start_q), tip_targets, poles, settings)
-        if plan.pole_column >= 0 and self.swivel == 0.0:
-            _restore_met_starts(problem, start_q, targets, tolerance, q, outcomes)
-        iterations = outcomes[:, OUTCOME_HAS_MOVED].astype(np.int64)
-        trace = _build_trace(problem, start_q, q, targets) if request.trace else None
-        return Answer(
-            q, outcomes[:, OUTCOME_IS_MET], iterations, (3 if plan.limb.rotates_tip else 2) * iterations, trace
-        )
+        restores_starts = limb.plan.pole_column >= 0 and self.swivel == 0.0
+        poles = _NO_POLE if self.pole is None else np.array([self.pole])
+        return _LimbSolve(problem, limb, poles, settings, tolerance, restores_starts, request.trace)
 
     def refuse(self, problem: Problem) -> None:
         """Raise UnsupportedError for chains other than two-bone limbs.
@@ -165,13 +161,6 @@ class TwoBone:
         if plan.limb.is_planar:
             raise UnsupportedError("two_bone turns no planar limb about its chord, so a pole or a swivel has no effect")
 
-    def _split_targets(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
-        """Split targets into tip rows (k, 3|7) and poles (1|k, 3)."""
-        if plan.pole_column < 0:
-            return np.ascontiguousarray(targets), np.array([self.pole])
-        pole_columns = slice(plan.pole_column, plan.pole_column + 3)
-        return np.delete(targets, pole_columns, axis=1), np.ascontiguousarray(targets[:, pole_columns])
-
     @cached_property
     def packing(self) -> LimbOptions:
         """Options with an effect on the packing of the limb."""
@@ -180,6 +169,44 @@ class TwoBone:
     def settings(self, tolerance: Tolerance, *, has_pole: bool = False) -> Floats:
         """Pack the options for kernels/two_bone.py."""
         return _pack_settings(self, tolerance, has_pole=has_pole)
+
+
+class _LimbSolve(NamedTuple):
+    """Limb of a problem, bound to the options of `TwoBone`; see `BoundSolve`.
+
+    restores_starts  whether starts are compared with a Pole goal, too
+    """
+
+    problem: Problem
+    limb: PosedLimb
+    poles: Floats
+    settings: Floats
+    tolerance: Tolerance
+    restores_starts: bool
+    has_trace: bool
+
+    def solve(self, targets: Floats) -> tuple[Floats, Bools]:
+        """Solve for targets (k, W). Returns q and the outcomes of `solve_limb`."""
+        problem, limb, poles, settings, tolerance, restores_starts, _ = self
+        pole_column, tip_targets = limb.plan.pole_column, targets
+        if pole_column >= 0:
+            pole_columns = slice(pole_column, pole_column + 3)
+            tip_targets, poles = (
+                np.delete(targets, pole_columns, axis=1),
+                np.ascontiguousarray(targets[:, pole_columns]),
+            )
+        q, outcomes = solve_limb(limb, tip_targets, poles, settings)
+        if restores_starts:
+            _restore_met_starts(problem, limb.start_q, targets, tolerance, q, outcomes)
+        return q, outcomes
+
+    def build_answer(self, targets: Floats, output: tuple[Floats, Bools]) -> Answer:
+        """Build the answer from the output of `solve`."""
+        q, outcomes = output
+        iterations = outcomes[:, OUTCOME_HAS_MOVED].astype(np.int64)
+        turn_count = 3 if self.limb.plan.limb.rotates_tip else 2
+        trace = _build_trace(self.problem, self.limb.start_q, q, targets) if self.has_trace else None
+        return Answer(q, outcomes[:, OUTCOME_IS_MET], iterations, turn_count * iterations, trace)
 
 
 def solve_limb(limb: PosedLimb, targets: Floats, poles: Floats, settings: Floats) -> tuple[Floats, Bools]:

@@ -165,9 +165,10 @@ def read_plain_row(shape: PlainTargetShape, target: Any) -> Floats | None:
 
     Matrices count as plain; the row is a copy. Goals must parse all other targets.
     """
-    goal_targets: Sequence[Any] = (
-        (target,) if len(shape.widths) == 1 else target if type(target) in (list, tuple) else ()
-    )
+    if type(target) is _ARRAY_TYPE and target.dtype is _FLOAT_DTYPE and target.shape == shape.widths:  # of one goal
+        row = target[None].copy()
+        return row if kernels.kernel_coordinates.normalise_target(row[0], shape.terms, MAX_COORDINATE) else None
+    goal_targets: Any = (target,) if len(shape.widths) == 1 else target if type(target) in (list, tuple) else ()
     if len(goal_targets) != len(shape.widths) or not goal_targets:
         return None
     goal_rows: list[Any] = []

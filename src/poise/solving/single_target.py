@@ -14,11 +14,18 @@ import numpy as np
 
 from poise import solvers
 from poise.maths.arrays import Floats
+from poise.model.pose import Pose
 from poise.problem.goal_errors import ErrorPaths, compute_path_errors
-from poise.problem.goals import Goal
+from poise.problem.goals import Goal, Near
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, correct_shear
-from poise.solvers.base.interface import BUILTIN_PREFIX, Answer, Request, check_answer, convert_custom_answer
+from poise.solvers.base.interface import (
+    BoundSolve,
+    Request,
+    bind_solver,
+    check_answer,
+    complete_answer,
+)
 from poise.solvers.natural.natural import Natural
 from poise.solving.arm_fast_path import (
     MAX_FAST_TARGETS,
@@ -61,13 +68,14 @@ class SingleTargetSolve:
             self.error_paths is not None or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
         )
         self.q_shape: tuple[int, int] = 1, problem.skeleton.nq
-        # A solver that wraps another may pass on its answer unchecked. (`is_builtin` would cost another call.)
-        self._is_builtin = type(solver).__module__.startswith(BUILTIN_PREFIX) and not hasattr(solver, "inner")
         start = problem.start
         self.can_change_start: bool = (
             start.translations is None and start.scales is None and not len(problem.plan.layout.fixed_columns)
         )
         self._fast_path = build_fast_path(problem, solver, tolerance, settings)
+        self._max_errors: list[float] = self.error_bounds.tolist()
+        self._has_preferred_pose = any(isinstance(goal, Near) for goal in problem.goals)
+        self._latest_bound: tuple[Pose | None, BoundSolve | None] = None, None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SingleTargetSolve, (self.problem, self.solver, self.tolerance, self.settings, self.request)
@@ -82,6 +90,18 @@ class SingleTargetSolve:
         if self._fast_path is None or self._fast_path.can_change_start or problem is self.problem:
             return self._fast_path
         return build_fast_path(problem, self.solver, self.tolerance, self.settings)
+
+    def bind(self, problem: Problem) -> BoundSolve:
+        """Bind the solver to the start of a problem.
+
+        The latest one is kept: starts repeat, and every call for one start takes the same.
+        """
+        bound_start, bound = self._latest_bound
+        if bound is None or bound_start is not problem.start:
+            bound = bind_solver(self.solver, problem, self.tolerance, self.request)
+            if not self._has_preferred_pose:  # a goal's, and no start's
+                self._latest_bound = problem.start, bound
+        return bound
 
     def solve(
         self,
@@ -109,33 +129,50 @@ class SingleTargetSolve:
             return solve_batch(
                 problem, targets, self.solver, self.tolerance, self.request, (), clamped_joints, start_time, goals
             )
-        answer = self.solver.run(problem, targets, self.tolerance, self.request)
-        if not self._is_builtin:
-            answer = convert_custom_answer(answer, self.solver.name, self.q_shape)
-        elif answer.q.shape != self.q_shape or np.count_nonzero(np.isfinite(answer.q)) != answer.q.size:
-            check_answer(answer, self.solver.name, self.q_shape)
+        bound = self.bind(problem)
+        output = bound.solve(targets)
+        q = output[0]
+        if q.shape != self.q_shape or np.count_nonzero(np.isfinite(q)) != q.size:
+            check_answer(q, self.solver.name, self.q_shape)
+        errors = self._measure(problem, q, targets)
+        is_reached = self._is_reached(errors)
+        if not is_reached and self.error_paths is None:
+            output = complete_answer(bound, targets, output)
+            if output.met[0]:
+                output = correct_shear(problem, self.solver, targets, self.tolerance, self.request, output)
+                q, errors = output.q, problem.compute_errors(output.q, targets)
+                is_reached = self._is_reached(errors)
+        q, errors = q[0], errors[0]
+        q.setflags(write=False)
+        errors.setflags(write=False)
+        lazy_source = self.build_lazy_fields, problem, clamped_joints, targets, bound, output
+        fields = {"q": q, "errors": errors, "reached": is_reached, "lazy_source": lazy_source, **extra_fields}
+        return Result.from_frozen(fields, start_time)
+
+    def _measure(self, problem: Problem, q: Floats, targets: Floats) -> Floats:
+        """Measure the errors (1, c) of q (1, nq)."""
         error_paths = self.error_paths
-        errors = (
-            problem.compute_errors(answer.q, targets)
-            if error_paths is None
-            else compute_path_errors(error_paths, answer.q, targets)
+        return (
+            problem.compute_errors(q, targets) if error_paths is None else compute_path_errors(error_paths, q, targets)
         )
-        if error_paths is None and answer.met[0] and not (errors <= self.error_bounds).all():
-            answer = correct_shear(problem, self.solver, targets, self.tolerance, self.request, answer)
-            errors = problem.compute_errors(answer.q, targets)
-        fields = {
-            "q": answer.q[0],
-            "errors": errors[0],
-            "reached": bool((errors <= self.error_bounds).all()),
-            "lazy_source": (self.build_lazy_fields, problem, clamped_joints, targets, answer),
-            **extra_fields,
-        }
-        return Result(fields, start_time)
+
+    def _is_reached(self, errors: Floats) -> bool:
+        """Return whether errors (1, c) are within tolerance."""
+        for error, max_error in zip(errors[0].tolist(), self._max_errors, strict=True):  # noqa: SIM110  (quicker than all())
+            if not error <= max_error:  # so NaN is not
+                return False
+        return True
 
     def build_lazy_fields(
-        self, problem: Problem, clamped_joints: tuple[str, ...], targets: Floats, answer: Answer
+        self,
+        problem: Problem,
+        clamped_joints: tuple[str, ...],
+        targets: Floats,
+        bound: BoundSolve,
+        output: tuple[Any, ...],
     ) -> dict[str, Any]:
-        """Build the remaining fields of a Result on demand."""
+        """Build the remaining fields of a Result on demand. `output` is that of the bound solve."""
+        answer = complete_answer(bound, targets, output)
         return self._build_common_fields(problem, clamped_joints, targets) | {
             "iterations": answer.iterations.reshape(()),
             "joint_updates": answer.joint_updates.reshape(()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -212,6 +212,35 @@ class Answer(NamedTuple):
     solutions: Floats | None = None
 
 
+class BoundSolve(Protocol):
+    """Solve bound to a problem: only the targets are missing.
+
+    Everything that no target changes is computed once.
+
+    `bind(problem, tolerance, request)` of a solver of Poise makes one, or returns None for problems solved in another
+    way. Its `run` uses it for any number of targets; single targets keep it from call to call. Threads may share it.
+    """
+
+    def solve(self, targets: Floats) -> tuple[Any, ...]:
+        """Solve for targets (k, W), in C order. Returns q (k, nq) and what `build_answer` needs, or an Answer."""
+        ...
+
+    def build_answer(self, targets: Floats, output: Any) -> Answer:
+        """Build the answer from the output of `solve`."""
+        ...
+
+
+def run_bound(bound: BoundSolve, targets: Floats) -> Answer:
+    """Run a bound solve for targets (k, W)."""
+    targets = np.ascontiguousarray(targets)
+    return complete_answer(bound, targets, bound.solve(targets))
+
+
+def complete_answer(bound: BoundSolve, targets: Floats, output: tuple[Any, ...]) -> Answer:
+    """Complete the answer from the output of a bound solve."""
+    return output if isinstance(output, Answer) else bound.build_answer(targets, output)
+
+
 def is_builtin(solver: object) -> bool:
     """Return whether a solver is built in. Equal built-in solvers do the same and may replace each other."""
     inner = getattr(solver, "inner", None)  # of a solver around another one
@@ -384,8 +413,33 @@ def run_solver(solver: Any, problem: Problem, targets: Floats, tolerance: Tolera
     answer, q_shape = solver.run(problem, targets, tolerance, request), (len(targets), problem.skeleton.nq)
     if not is_builtin(solver):
         return convert_custom_answer(answer, solver.name, q_shape)
-    check_answer(answer, solver.name, q_shape)
+    check_answer(answer.q, solver.name, q_shape)
     return answer
+
+
+class _UnboundSolve(NamedTuple):
+    """Solve by a solver's `run`; see `BoundSolve`."""
+
+    solver: Any
+    problem: Problem
+    tolerance: Tolerance
+    request: Request
+
+    def solve(self, targets: Floats) -> Answer:
+        """Solve for targets (k, W)."""
+        return run_solver(self.solver, self.problem, targets, self.tolerance, self.request)
+
+    def build_answer(self, targets: Floats, output: Answer) -> Answer:
+        """Return the answer of `solve`."""
+        return output
+
+
+def bind_solver(solver: Any, problem: Problem, tolerance: Tolerance, request: Request) -> BoundSolve:
+    """Bind a solver to a problem. Solvers without a bound solve, and custom ones, are run for each target."""
+    bound: BoundSolve | None = None
+    if is_builtin(solver) and hasattr(solver, "bind"):
+        bound = solver.bind(problem, tolerance, request)
+    return _UnboundSolve(solver, problem, tolerance, request) if bound is None else bound
 
 
 def run_solver_by_group(
@@ -428,17 +482,17 @@ def build_end_trace(problem: Problem, q: Floats, targets: Floats) -> Trace:
     return Trace(np.sqrt((errors**2).sum(axis=1)), end_q)
 
 
-def check_answer(answer: Answer, solver_name: str, q_shape: tuple[int, int]) -> None:
-    """Check shape and values of an answer. Kernels would read out of bounds otherwise."""
-    if answer.q.shape != q_shape:
-        raise InputError(f"the solver {solver_name} answered with q of shape {answer.q.shape}; it has to be {q_shape}")
-    check_finite(answer.q, "q")
+def check_answer(q: Floats, solver_name: str, q_shape: tuple[int, int]) -> None:
+    """Check shape and values of the q of an answer. Kernels would read out of bounds otherwise."""
+    if q.shape != q_shape:
+        raise InputError(f"the solver {solver_name} answered with q of shape {q.shape}; it has to be {q_shape}")
+    check_finite(q, "q")
 
 
 def convert_custom_answer(answer: Answer, solver_name: str, q_shape: tuple[int, int]) -> Answer:
     """Check a custom solver's answer and convert its arrays."""
     q = np.asarray(answer.q)
-    check_answer(answer._replace(q=q), solver_name, q_shape)
+    check_answer(q, solver_name, q_shape)
     columns = {
         field: _convert_column(getattr(answer, field), f"{field} of the solver {solver_name}", q_shape[0], dtype)
         for field, dtype in _COLUMN_DTYPES.items()

@@ -53,7 +53,7 @@ from poise.problem.arm_packing import Arm, ArmArrays, pack_for_u
 from poise.problem.dof_layout import DOF_COUNTS, POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.result_cache import get_or_compute
+from poise.runtime.result_cache import get_or_compute, quick_property
 from poise.solvers.base.interface import Answer, Request, Trace
 from poise.solvers.base.random_starts import draw_restarts, extend_table
 from poise.solvers.base.stiffness import Stiffness, compute_joint_weights
@@ -215,6 +215,20 @@ class ArmEngine:
         return np.concatenate([start_u[:, None], np.broadcast_to(seeds, shape)], axis=1)
 
 
+class _TreeInputs(NamedTuple):
+    """Inputs of kernels/tree_lm.py, without starts and targets.
+
+    preferences    (1|k, nu) preferred configurations
+    shared_inputs  their weights, the limits where the kernel takes them, and the settings
+    """
+
+    solve_kernel: Callable[..., None]
+    tree_arrays: tuple[Any, ...]
+    workspace_size: int
+    preferences: Floats
+    shared_inputs: tuple[Floats, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class TreeEngine:
     """Levenberg-Marquardt engine of any tree and goals."""
@@ -229,15 +243,12 @@ class TreeEngine:
         progress: Callable[[int], None] | None = None, options: LmOptions | None = None,
     ) -> KernelOutput:  # fmt: skip
         """Solve kernel targets (k, width) from starts u (1|k, nu)."""
-        problem, plan = self.problem, self.problem.plan
-        k, nu = len(targets), plan.layout.nu
-        tree_arrays, workspace_size = pack_tree_arrays(plan, self.tolerance, self.stiffness)
-        settings = _pack_tree_settings(options or self.options, has_preference=problem.has_preference)
+        (solve_kernel, tree_arrays, workspace_size, preferences, shared_inputs) = self._inputs
+        if options is not None:
+            shared_inputs = *shared_inputs[:-1], self._pack_settings(options)
+        k, nu = len(targets), self.problem.plan.layout.nu
         u, errors, kernel_counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         trace_buffer, start_u = np.zeros((max_trace_rows, nu + 1)), prepare_for_kernel(start_u)
-        preferences, preference_weights = problem.preference
-        solve_kernel, limits = choose_kernel(kernels.tree_lm, plan.kernel_limits)
-        shared_inputs = preference_weights, *limits, settings
 
         def solve_range(first: int, last: int) -> None:
             for preferred_u, begin, end in _split_by_preference(preferences, k, first, last):
@@ -256,7 +267,20 @@ class TreeEngine:
             trace_buffer[: int(kernel_counts[0, :COUNT_IS_MET].sum())] if max_trace_rows else None,
         )
 
-    @property
+    @quick_property
+    def _inputs(self) -> _TreeInputs:
+        """Inputs of the kernel, without starts and targets."""
+        plan = self.problem.plan
+        tree_arrays, workspace_size = pack_tree_arrays(plan, self.tolerance, self.stiffness)
+        solve_kernel, limits = choose_kernel(kernels.tree_lm, plan.kernel_limits)
+        preferences, preference_weights = self.problem.preference
+        shared_inputs = preference_weights, *limits, self._pack_settings(self.options)
+        return _TreeInputs(solve_kernel, tree_arrays, workspace_size, preferences, shared_inputs)
+
+    def _pack_settings(self, options: LmOptions) -> Floats:
+        return _pack_tree_settings(options, has_preference=self.problem.has_preference)
+
+    @quick_property
     def restart_draws(self) -> Floats:
         """(s, nd) random numbers of the restarts, in 0..1."""
         return draw_restarts(len(self.problem.plan.layout.dofs))
@@ -395,10 +419,10 @@ Engine = ArmEngine | TreeEngine
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
-def build_answer(problem: Problem, output: KernelOutput) -> Answer:
-    """Convert kernel output into an answer with q."""
+def build_answer(problem: Problem, output: KernelOutput, q: Floats | None = None) -> Answer:
+    """Convert kernel output into an answer. Its q (k, nq) may be known already."""
     trace = None if output.trace is None else build_trace(problem, output.trace[:, 0], output.trace[:, 1:])
-    q = problem.compute_q(output.u, output.iterations > 0)
+    q = problem.compute_q(output.u, output.iterations > 0) if q is None else q
     return Answer(q, output.met, output.iterations, output.iterations * len(problem.plan.layout.dofs), trace)
 
 

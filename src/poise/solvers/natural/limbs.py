@@ -34,7 +34,7 @@ from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.two_bone_limb import LimbOptions, LimbPlan, build_limb_plan, pack_limb_poses
+from poise.problem.two_bone_limb import LimbOptions, LimbPlan, PosedLimb, build_limb_plan, pack_limb_poses
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
 from poise.solvers.two_bone import TwoBone, solve_limb
@@ -270,10 +270,34 @@ def bent_naturally(
 
     keeps_met  whether a start that is there comes back as it is
     """
+    return bend_posed(_pose_limb(bends, plan, pose), targets, tolerance, lean, keeps_met=keeps_met)
+
+
+class PosedBends(NamedTuple):
+    """A limb in its start poses: how it is bent, its maps (1|k, 12 needed), and what the closed form knows."""
+
+    bends: Bends
+    maps: Floats
+    limb: PosedLimb
+
+
+def pose_limb(bends: Bends | None, pose: Pose) -> PosedBends | None:
+    """The limb in poses; None where the closed form does not know it."""
+    return None if bends is None or bends.plan is None else _pose_limb(bends, bends.plan, pose)
+
+
+def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose) -> PosedBends:
     maps = _maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
-    posed = pack_limb_poses(plan, pose, shared)
-    return solve_limb(posed, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
+    return PosedBends(bends, maps, pack_limb_poses(plan, pose, shared))
+
+
+def bend_posed(
+    posed: PosedBends, targets: Floats, tolerance: Tolerance, lean: Floats | None = None, *, keeps_met: bool = False
+) -> tuple[Floats, Bools]:
+    """Bend a posed limb; see `bent_naturally`."""
+    bends, maps, limb = posed
+    return solve_limb(limb, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
 
 
 def lower_poles(bends: Bends, pose: Pose, moved: Bools) -> tuple[Ints, Floats] | None:

@@ -16,33 +16,43 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import solvers
+from poise.kernels.layout import OUTCOME_HAS_MOVED, OUTCOME_IS_MET
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem.dof_layout import TARGET_SIZES
 from poise.problem.feasibility import find_overextended
 from poise.problem.goals import Orientation, Place, is_joint_goal
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import LimbPlan
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, solve_with_balance
 from poise.solvers.base.interface import (
     Answer,
+    BoundSolve,
     Capabilities,
     Request,
+    bind_solver,
     build_end_trace,
+    complete_answer,
     merge_rows,
+    run_bound,
     run_solver_by_group,
     select_rows,
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.limbs import (
     Bends,
+    PosedBends,
     RoleLimb,
+    bend_posed,
     bent_naturally,
     bent_spine,
     bent_to_poles,
     carried,
     lower_poles,
     poles,
+    pose_limb,
 )
 from poise.solvers.natural.stages import NaturalStage, stages_of
 
@@ -87,21 +97,23 @@ class Natural:
         if request.trace:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
             return answer._replace(trace=build_end_trace(problem, answer.q, targets))
-        lone = _lone_limb(stages, targets)
-        if self.lowers:
-            answer = self.finisher.run(problem, targets, tolerance, request)
-            return answer if lone is None else _lowered(lone, problem, targets, tolerance, answer)
-        q, updates, met = _started(problem, stages, lone, targets, tolerance, request)
-        moved = updates > 0
-        far = None if met.all() else find_overextended(problem, targets, tolerance)
-        if far is not None:  # a limb that is too short is stretched by the engine
-            q[far], updates[far], moved = np.broadcast_to(problem.start_rows, q.shape)[far], 0, moved & ~far
-        if problem.plan.length_error > MIN_REFINED_LENGTH_ERROR:
-            return self._rigid(problem, targets, tolerance, request, q, updates)
-        answer = Answer(q, met, moved.astype(np.int64), updates)
-        return answer if met.all() else self._finished(problem, stages, targets, tolerance, request, answer)
+        return run_bound(self._bind_stages(problem, stages, tolerance, request), targets)
 
-    def _rigid(
+    def bind(self, problem: Problem, tolerance: Tolerance, request: Request) -> _NaturalSolve | None:
+        """Bind the stages to a problem; see `BoundSolve`."""
+        stages = () if problem.has_balance or request.trace or not problem.joints else stages_of(problem)
+        return self._bind_stages(problem, stages, tolerance, request) if stages else None
+
+    def _bind_stages(
+        self, problem: Problem, stages: tuple[NaturalStage, ...], tolerance: Tolerance, request: Request
+    ) -> _NaturalSolve:
+        lone = _lone_limb(stages, problem)
+        has_closed_form = lone is not None and not self.lowers
+        posed = pose_limb(lone, problem.start) if has_closed_form else None
+        finisher = bind_solver(self.finisher, problem, tolerance, request) if self.lowers else None
+        return _NaturalSolve(self, problem, stages, lone, posed, finisher, tolerance, request)
+
+    def rigid(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
     ) -> Answer:
         """Where scale is not uniform: the engine alone knows what is met in its own tree; others correct the rest."""
@@ -136,7 +148,7 @@ class Natural:
         there = staged.select_rows(missed)
         return merge_rows(found, missed, run_solver_by_group(engine, there, targets[missed], tolerance, request))
 
-    def _finished(
+    def finished(
         self,
         problem: Problem,
         stages: tuple[NaturalStage, ...],
@@ -194,12 +206,65 @@ def _turned_back(
 
 def numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
     """Where the rotations stand in q of the joints that bend a limb."""
+    return get_or_compute(skeleton, "limb numbers", limb[:-1], lambda: _numbers_of(skeleton, limb))
+
+
+def _numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
     found = []
     for row in (limb.first, limb.middle):
         count = Kind(skeleton.kinds[row]).nq
         end = int(skeleton.q_start[row]) + count
         found.append(np.arange(end - min(count, Kind.BALL.nq), end))  # of a free joint without its place
     return np.concatenate(found)
+
+
+class _NaturalSolve(NamedTuple):
+    """Stages of a problem; see `BoundSolve`.
+
+    lone      the limb whose closed form is all that there is to do, if so
+    posed     that limb in the start poses; None where the finisher bends it
+    finisher  the solver that bends a limb which is only lowered, bound to the problem
+    """
+
+    natural: Natural
+    problem: Problem
+    stages: tuple[NaturalStage, ...]
+    lone: Bends | None
+    posed: PosedBends | None
+    finisher: BoundSolve | None
+    tolerance: Tolerance
+    request: Request
+
+    def solve(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
+        """Solve for targets (k, W). Of a lone limb that meets them all, its flags come with q."""
+        natural, problem, stages, lone, posed, finisher, tolerance, request = self
+        if finisher is not None:
+            output = finisher.solve(targets)
+            answer = complete_answer(finisher, targets, output)
+            return answer if lone is None else _lowered(lone, problem, targets, tolerance, answer)
+        is_rigid = problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
+        if posed is not None:
+            q, flags = bend_posed(posed, targets, tolerance, keeps_met=True)
+            if is_rigid and np.count_nonzero(flags[:, OUTCOME_IS_MET]) == len(flags):
+                return q, flags
+            updates, met = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), flags[:, OUTCOME_IS_MET].copy()
+        else:
+            q, updates, met = _started(problem, stages, targets, tolerance, request)
+        moved = updates > 0
+        is_met = bool(met.all())
+        far = None if is_met else find_overextended(problem, targets, tolerance)
+        if far is not None:  # a limb that is too short is stretched by the engine
+            q[far], updates[far], moved = np.broadcast_to(problem.start_rows, q.shape)[far], 0, moved & ~far
+        if not is_rigid:
+            return natural.rigid(problem, targets, tolerance, request, q, updates)
+        answer = Answer(q, met, moved.astype(np.int64), updates)
+        return answer if is_met else natural.finished(problem, stages, targets, tolerance, request, answer)
+
+    def build_answer(self, targets: Floats, output: tuple[Floats, Bools]) -> Answer:
+        """Build the answer of a lone limb."""
+        q, flags = output
+        updates = flags[:, OUTCOME_HAS_MOVED].astype(np.int64)
+        return Answer(q, flags[:, OUTCOME_IS_MET], updates, updates)
 
 
 class _Started(NamedTuple):
@@ -213,15 +278,11 @@ class _Started(NamedTuple):
 def _started(
     problem: Problem,
     stages: tuple[NaturalStage, ...],
-    lone: Bends | None,
     targets: Floats,
     tolerance: Tolerance,
     request: Request,
 ) -> _Started:
     """Pose a batch of starts; one that meets its goals comes back as it is."""
-    if lone is not None and lone.plan is not None:
-        q, found = bent_naturally(lone, lone.plan, problem.start, targets.copy(), tolerance, keeps_met=True)
-        return _Started(q, found[:, 0].astype(np.int64), found[:, 1].copy())
     silent = request if request.progress is None else replace(request, progress=None)
     starts = problem.start_rows
     q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
@@ -249,10 +310,10 @@ def _lowered(bends: Bends, problem: Problem, targets: Floats, tolerance: Toleran
     return merge_rows(answer, rows[met], Answer(q[met], met[met], nothing, nothing))
 
 
-def _lone_limb(stages: tuple[NaturalStage, ...], targets: Floats) -> Bends | None:
+def _lone_limb(stages: tuple[NaturalStage, ...], problem: Problem) -> Bends | None:
     """The limb whose closed form is all that there is to do, if so."""
-    bends = stages[0].bends
-    alone = bends is not None and bends.closed and len(stages) == 1 and len(stages[0].columns) == targets.shape[1]
+    bends, width = stages[0].bends, sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
+    alone = bends is not None and bends.closed and len(stages) == 1 and len(stages[0].columns) == width
     return bends if alone else None
 
 
