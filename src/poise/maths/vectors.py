@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from poise.maths.arrays import Floats
 
 UP = np.array([0.0, 0.0, 1.0])
 UP.setflags(write=False)
+_ONE_ROW = (1, 3)
 
 
 def dot(a: Floats, b: Floats) -> Floats:
@@ -59,4 +62,8 @@ def find_z_up_rotation(up: str) -> Floats:
 
 def length(v: Floats) -> Floats:
     """Return |v| (...)."""
+    if v.shape == _ONE_ROW:  # Python floats: the same bits in a quarter of the time
+        x, y, z = v[0].tolist()
+        squared_length = x * x + y * y + z * z
+        return np.array([math.sqrt(squared_length)])
     return np.sqrt((v**2).sum(axis=-1))

@@ -445,6 +445,8 @@ class Tracker:
         """
         start_time = perf_counter()
         best_result = self._run_solver(targets, self._solved_q, self.budget)
+        if best_result.reached:
+            return best_result
         used_iterations, joint_updates = int(best_result.iterations), int(best_result.joint_updates)
         while not best_result.reached and self._uses_slices and not self._is_spent(used_iterations, start_time):
             next_result = self._run_solver(targets, best_result.q, self.budget - used_iterations)
@@ -470,7 +472,7 @@ class Tracker:
     def _run_solver(self, targets: Floats, q: Floats, iterations: int) -> Result:
         """Run the solver once from q."""
         prepared = self._prepared
-        problem = prepared.problem.with_start(prepared.problem.start.with_q(q))
+        problem = prepared.move_legal_start(q)
         iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
         single = get_or_compute(
             self, "singles", iterations if self._uses_slices else None, lambda: self._bind_solver(problem, iterations)

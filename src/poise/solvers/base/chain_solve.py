@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from poise.maths.arrays import Bools, Floats, Ints, get_scratch
 from poise.problem.chain import Chain
 from poise.problem.feasibility import FreeReach
 from poise.problem.problem import Problem, Tolerance
+from poise.runtime.result_cache import quick_property
 from poise.solvers.base.interface import Answer, Request, Trace, solve_out_of_reach
 from poise.solvers.base.thread_parts import select_rows, solve_in_parts
 
@@ -80,27 +81,38 @@ class ChainSolve:
             return solve_out_of_reach(far_line.solver, problem, targets, far_line.tolerance, request, is_far)
         k, m = len(targets), len(chain.link_kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, *self.error_shape)), np.zeros((k, 2), dtype=np.int64)
-        trace_x, trace_error = np.zeros((self.max_trace_rows, m, 4)), np.zeros(self.max_trace_rows)
-        inputs, outputs = (chain.frames, *self.tip_arrays, self.starts), (x, errors, counts)
-
-        def solve_rows(row_inputs: Iterable[Floats], row_targets: Floats, row_outputs: Iterable[Any]) -> None:
-            self.solve_kernel(
-                *self.joint_arrays, *row_inputs, row_targets, self.options, *row_outputs,
-                trace_x, trace_error, get_scratch(self.work_size),
-            )  # fmt: skip
-
-        def solve_range(first: int, last: int) -> None:
-            rows = slice(first, last)
-            row_inputs = [select_rows(array, rows) for array in inputs]
-            solve_rows(row_inputs, kernel_targets[rows], [array[rows] for array in outputs])
-
+        traces = self.no_traces
+        if request.trace:
+            traces = np.zeros((self.max_trace_rows, m, 4)), np.zeros(self.max_trace_rows)
+        arrays: tuple[Any, ...] = chain.frames, *self.tip_arrays, self.starts, kernel_targets, x, errors, counts
         if k == 1 and request.progress is None:
-            solve_rows(inputs, kernel_targets, outputs)
+            self._call_kernel(arrays, traces)
         else:
+
+            def solve_range(first: int, last: int) -> None:
+                rows = slice(first, last)
+                input_count = len(arrays) - 3
+                inputs = [select_rows(array, rows) for array in arrays[:input_count]]
+                self._call_kernel((*inputs, *[array[rows] for array in arrays[input_count:]]), traces)
+
             solve_in_parts(k, 1 if request.trace else request.threads, solve_range, request.progress)
         q = chain.motions_to_q(problem, x, counts[:, COUNT_JOINT_STEPS] > 0)
-        trace = self._build_trace(trace_x, trace_error, int(counts[0, COUNT_ITERATIONS]) + 1) if request.trace else None
+        trace = self._build_trace(*traces, int(counts[0, COUNT_ITERATIONS]) + 1) if request.trace else None
         return _ChainOutput(q, errors, counts, trace)
+
+    def _call_kernel(self, arrays: tuple[Any, ...], traces: tuple[Floats, Floats]) -> None:
+        """Call the kernel.
+
+        arrays  frames, tips, starts, targets, and three of the output
+        """
+        self.solve_kernel(
+            *self.joint_arrays, *arrays[:-3], self.options, *arrays[-3:], *traces, get_scratch(self.work_size)
+        )
+
+    @quick_property
+    def no_traces(self) -> tuple[Floats, Floats]:
+        """Empty traces: no kernel writes to them."""
+        return np.zeros((0, len(self.chain.link_kinds), 4)), np.zeros(0)
 
     def _build_trace(self, x: Floats, errors: Floats, count: int) -> Trace:
         q = self.chain.motions_to_q(self.problem, x[:count], np.arange(count) > 0, is_trace=True)

@@ -196,7 +196,7 @@ def _turned_back(
     for stage in limbs:
         assert stage.bends is not None
         own = numbers_of(there.skeleton, stage.bends.limb)
-        bent[:, own] = np.broadcast_to(there.start_rows, bent.shape)[:, own]
+        bent[:, own] = there.start_rows[:, own]
     turned, _ = _staged(there.with_start(there.make_pose(bent)), limbs, targets[met], tolerance, Request())
     still = there.is_met(there.compute_errors(turned, targets[met]), tolerance)
     found = q.copy()
