@@ -13,7 +13,22 @@ from poise.errors import InputError, UnknownNameError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, freeze_array
 from poise.model.joints import Q_OFFSET_RANGES, Coupling, Kind, compute_offsets
-from poise.runtime.result_cache import get_or_compute
+
+
+class JointLists(NamedTuple):
+    """Numbers of the joints by row, as Python values. They must not be changed.
+
+    A loop reads them in a twentieth of the time of arrays, and compares them with a Kind in a hundredth.
+
+    parents, kinds  of the joints
+    q_starts        offset of each joint's numbers in q
+    ratios          of coupled joints; 1 for others
+    """
+
+    parents: list[int]
+    kinds: list[int]
+    q_starts: list[int]
+    ratios: list[float]
 
 
 class JointTree:
@@ -60,6 +75,12 @@ class JointTree:
         return int(columns[0, 0]), int(columns[-1, -1]) + 1
 
     @cached_property
+    def joint_lists(self) -> JointLists:
+        """Parents, kinds and first columns of the joints, as lists for loops."""
+        ratios = self.coupling_rows[:, 0].tolist()
+        return JointLists(self.parents.tolist(), self.kinds.tolist(), self.q_start.tolist(), ratios)
+
+    @cached_property
     def coupling_rows(self) -> Floats:
         """(n, 2) ratio and offset of each joint's value. They are 1 and 0 without a coupling."""
         rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in self.couplings]).reshape(-1, 2)
@@ -74,33 +95,6 @@ class JointTree:
             if parent >= 0:
                 child_rows[parent].append(i)
         return tuple(map(tuple, child_rows))
-
-
-class JointLists(NamedTuple):
-    """Numbers of the joints by row, as Python values.
-
-    A loop reads them in a twentieth of the time of arrays, and compares them with a Kind in a hundredth.
-
-    parents, kinds  of the joints
-    q_starts        offset of each joint's numbers in q
-    ratios          of coupled joints; 1 for others
-    """
-
-    parents: list[int]
-    kinds: list[int]
-    q_starts: list[int]
-    ratios: list[float]
-
-
-def get_joint_lists(tree: JointTree) -> JointLists:
-    """Return the cached lists of a tree. They must not be changed."""
-    return get_or_compute(tree, "joint lists", None, lambda: _build_joint_lists(tree))
-
-
-def _build_joint_lists(tree: JointTree) -> JointLists:
-    return JointLists(
-        tree.parents.tolist(), tree.kinds.tolist(), tree.q_start.tolist(), tree.coupling_rows[:, 0].tolist()
-    )
 
 
 def find_rotation_starts(kinds: Ints, q_starts: Ints) -> Ints:
@@ -168,7 +162,7 @@ def find_default_chain(tree: JointTree, limb_counts: Ints, moving_depth: Ints, t
     limb_counts   (n,) number of limbs starting at the children of each
     moving_depth  (n,) largest number of moving joints on a path down from a joint, itself included
     """
-    parents, kinds = get_joint_lists(tree)[:2]
+    parents, kinds = tree.joint_lists[:2]
     has_robot_joints = Kind.BALL not in kinds and is_robot(tree.kinds, tree.parents)
     rows: list[int] = []
     rows_before_fork: list[int] | None = None  # the rows below the first fork, while nothing moves

@@ -16,7 +16,6 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.maths.vectors import cross
 from poise.model import numpy_kinematics
-from poise.model.joint_tree import get_joint_lists
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
@@ -364,7 +363,7 @@ def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, maps_after
     """Pack the table of rows, parents first. `offsets` (r, 3) are A's translations, `maps_after` (r, 3, 4) is B."""
     s = skeleton
     kinds, axes = s.kinds[rows], s.axes[rows]
-    parents = get_joint_lists(skeleton).parents
+    parents = skeleton.joint_lists.parents
     starts_and_kinds = zip(s.q_start[rows].tolist(), kinds.tolist(), strict=True)
     used_columns = {start + j for start, kind in starts_and_kinds for j in Q_OFFSET_RANGES[kind]}
     q_columns = np.array(sorted(used_columns), dtype=np.int64)

@@ -31,7 +31,6 @@ from poise.model.joint_tree import (
     find_default_chain,
     find_default_root,
     find_rotation_starts,
-    get_joint_lists,
     insert_root_q,
     is_flat,
     match_names,
@@ -358,7 +357,7 @@ class Skeleton(JointTree):
             message = f"there is no row {row}; the skeleton has {len(self.names)} joints"
             raise InputError(message)
         rows: list[int] = []
-        parents = get_joint_lists(self).parents
+        parents = self.joint_lists.parents
         while row >= 0:
             rows.append(row)
             row = parents[row]

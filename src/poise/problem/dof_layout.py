@@ -15,7 +15,6 @@ import numpy as np
 from poise.errors import UnsupportedError
 from poise.kernels.layout import AIM, BALL, DIRECTION, DOF_WEIGHT, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE
 from poise.maths.arrays import Floats, Ints
-from poise.model.joint_tree import get_joint_lists
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.skeleton import Kind, Skeleton
@@ -233,7 +232,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
     if len(terms) > 1:
         depth_first_ranks = _order_depth_first(nodes)
         terms.sort(key=lambda term: depth_first_ranks[term.node_index])
-    base_row, kinds = _find_base_row(skeleton, nodes), get_joint_lists(skeleton).kinds
+    base_row, kinds = _find_base_row(skeleton, nodes), skeleton.joint_lists.kinds
     rows_below_base = _find_rows_below(skeleton, nodes, terms, base_row)
     return Layout(
         nodes=nodes,
@@ -267,7 +266,7 @@ def _find_moving_rows(
     `joint_goals` are the goals of single joints, `tip_rows` their rows.
     """
     moving_rows: set[int] = set()
-    _, kinds, _, ratios = get_joint_lists(skeleton)
+    _, kinds, _, ratios = skeleton.joint_lists
     for goal in goals:
         if isinstance(goal, Balance):
             moving_rows.update(goal.moving(skeleton))
@@ -293,7 +292,7 @@ def _find_moving_rows(
 
 def _find_free_rows(skeleton: Skeleton, tip_rows: Iterable[int]) -> set[int]:
     """Find the free joints at or above the goals' joints. Without such joints all free joints are returned."""
-    kinds = get_joint_lists(skeleton).kinds
+    kinds = skeleton.joint_lists.kinds
     free_rows = {row for tip_row in tip_rows for row in skeleton.list_path(tip_row) if kinds[row] == _FREE}
     if not tip_rows:
         free_rows = {row for row, kind in enumerate(kinds) if kind == _FREE}
@@ -308,7 +307,7 @@ def _find_coupled_rows(skeleton: Skeleton, moving_rows: set[int], tip_rows: Iter
     """Find joints on a goal's path coupled to moving ones."""
     if not any(skeleton.couplings):
         return set()
-    _, kinds, q_starts, ratios = get_joint_lists(skeleton)
+    _, kinds, q_starts, ratios = skeleton.joint_lists
     columns = {q_starts[row] for row in moving_rows if kinds[row] in (HINGE, SLIDE)}
     path_rows = {row for tip in tip_rows for row in skeleton.list_path(tip)}
     return {r for r in path_rows if kinds[r] in (HINGE, SLIDE) and ratios[r] != 0.0 and q_starts[r] in columns}
@@ -327,7 +326,7 @@ def _build_nodes(
     nodes_by_row: dict[int, int] = {}
     starts_by_column: dict[int, tuple[int, int]] = {}
     u_start = dof_start = 0
-    parents, kinds, q_starts, _ = get_joint_lists(skeleton)
+    parents, kinds, q_starts, _ = skeleton.joint_lists
     for row in sorted(rows_with_ancestors):
         parent = nodes_by_row.get(parents[row], -1)
         motion_kinds = (
@@ -355,7 +354,7 @@ def _build_nodes(
 def _add_ancestors(skeleton: Skeleton, rows: Iterable[int], base_row: int = -1) -> set[int]:
     """Return these rows and all ancestors below the base."""
     ancestors: set[int] = set()
-    parents = get_joint_lists(skeleton).parents
+    parents = skeleton.joint_lists.parents
     for row in rows:
         ancestor = row
         while ancestor not in (base_row, -1) and ancestor not in ancestors:
@@ -366,10 +365,11 @@ def _add_ancestors(skeleton: Skeleton, rows: Iterable[int], base_row: int = -1) 
 
 def _list_motion_kinds(skeleton: Skeleton, row: int, *, free_root: bool) -> tuple[int, ...]:
     """List the motions of a moving row, in order."""
-    kind = get_joint_lists(skeleton).kinds[row]
+    kind = skeleton.joint_lists.kinds[row]
     if kind < BALL:
         return (kind,)
-    rotation_kind = BALL if find_hinge_axis(skeleton.limits[row]) is None else HINGE
+    limit = skeleton.limits[row]
+    rotation_kind = BALL if limit is None or find_hinge_axis(limit) is None else HINGE
     return (MOVE, rotation_kind) if kind == _FREE and free_root else (rotation_kind,)
 
 
@@ -469,7 +469,7 @@ def _build_dof_rows(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
 
 def _find_base_row(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
     """Find the lowest row above every node."""
-    parents = get_joint_lists(skeleton).parents
+    parents = skeleton.joint_lists.parents
     parent_paths = [skeleton.list_path(parents[node.row]) for node in nodes if node.parent < 0]
     base_row = -1
     for rows in zip(*parent_paths, strict=False):
@@ -496,7 +496,7 @@ def _find_fixed_columns(
     """
     moving_rows = {node.row for node in nodes if node.kind != FIXED}
     translating_rows = {node.row for node in nodes if node.kind == MOVE}
-    parents, kinds, q_starts, _ = get_joint_lists(skeleton)
+    parents, kinds, q_starts, _ = skeleton.joint_lists
     # A LookAt may leave its own joint fixed.
     turning_rows = {parents[row] for row in rows_below_base} | {
         term.row for term in terms if term.kind not in (POSITION, POLE)
@@ -532,7 +532,7 @@ def find_shared_columns(nodes: Iterable[Node], skeleton: Skeleton) -> tuple[Ints
 
     Excluded are translations and balls that a limit makes hinges.
     """
-    kinds = get_joint_lists(skeleton).kinds
+    kinds = skeleton.joint_lists.kinds
     column_pairs: list[tuple[int, int]] = []
     for node in nodes:
         if node.kind == BALL or (node.kind in (HINGE, SLIDE) and kinds[node.row] < BALL):

@@ -17,7 +17,6 @@ from poise.kernels import layout
 from poise.kernels.thresholds import SAME_POINT_RATIO
 from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
-from poise.model.joint_tree import get_joint_lists
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
 from poise.model.mass import MassShares
@@ -261,14 +260,14 @@ def _pack_path_rows(skeleton: Skeleton) -> tuple[Floats, Bools]:
 
     Columns are those of the skeleton's q. Also return whether the scale of each row is uniform.
     """
-    table = np.zeros((len(skeleton), layout.PATH_ROW))
+    table = np.zeros((len(skeleton.names), layout.PATH_ROW))
     table[:, layout.PATH_KIND] = skeleton.kinds
     table[:, layout.PATH_AXIS : layout.PATH_OFFSET] = skeleton.axes
     table[:, layout.PATH_OFFSET : layout.PATH_Q_START] = skeleton.A
     table[:, layout.PATH_Q_START] = skeleton.q_start
     table[:, layout.PATH_COUPLING_RATIO : layout.PATH_COUPLING_OFFSET + 1] = skeleton.coupling_rows
     table[:, layout.PATH_POST_ROTATION] = table[:, layout.PATH_POST_SCALE] = 1.0
-    is_uniform = np.ones(len(skeleton), dtype=np.bool_)
+    is_uniform = np.ones(len(table), dtype=np.bool_)
     for row in np.flatnonzero((np.eye(3, 4) != skeleton.B).any(axis=(1, 2))).tolist():
         is_uniform[row] = _pack_post_transform(table[row], skeleton.B[row])
     return table, is_uniform
@@ -288,7 +287,7 @@ def _pack_post_transform(packed_row: Floats, b_affine: Floats) -> bool:
 
 def _find_q_columns(skeleton: Skeleton, rows: Iterable[int]) -> Ints:
     """Return the columns of q used by these rows."""
-    _, kinds, q_starts, _ = get_joint_lists(skeleton)
+    _, kinds, q_starts, _ = skeleton.joint_lists
     columns = {q_starts[row] + j for row in rows for j in Q_OFFSET_RANGES[kinds[row]]}
     return np.array(sorted(columns), dtype=np.int64)
 

@@ -18,7 +18,6 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.rotations import rotation_part
 from poise.model import kinematics
-from poise.model.joint_tree import get_joint_lists
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -70,7 +69,7 @@ def _build_limb(problem: Problem, middle_joint: str | None, *, keep_tip: bool) -
         raise UnsupportedError(f"two_bone brings the origin of a joint to its target; {goal.joint!r} has an offset")
     tip = skeleton.index(goal.joint)
     chain_rows = find_chain_rows(skeleton, goal)
-    _, kinds, _, ratios = get_joint_lists(skeleton)
+    _, kinds, _, ratios = skeleton.joint_lists
     moving_rows = [row for row in chain_rows if kinds[row] != FIXED and ratios[row] != 0.0]
     pole_limb = None if pole is None else find_pole_limb(skeleton, pole, problem.goals)
     if middle_joint is not None and pole_limb is not None and pole_limb.first in moving_rows:
@@ -129,7 +128,7 @@ def _refuse_coupled_joints(problem: Problem, rows: tuple[int, int]) -> None:
 
 def _refuse_joint_kinds(skeleton: Skeleton, limb: Limb) -> None:
     first, middle, tip = [skeleton.names[row] for row in limb[:3]]
-    kinds, limits = get_joint_lists(skeleton).kinds, skeleton.limits
+    kinds, limits = skeleton.joint_lists.kinds, skeleton.limits
     if limb.is_planar and not is_hinge(skeleton, limb.middle):
         raise UnsupportedError(f"two_bone needs a hinge at {middle!r}, because {first!r} above it is one")
     if Kind.SLIDE in (kinds[limb.first], kinds[limb.middle]):
@@ -153,7 +152,8 @@ def is_hinge(skeleton: Skeleton, row: int) -> bool:
     That is a hinge, or a ball joint with a Range about an axis.
     """
     limit = skeleton.limits[row]
-    return get_joint_lists(skeleton).kinds[row] == HINGE or find_hinge_axis(limit) is not None
+    is_hinge_joint = skeleton.joint_lists.kinds[row] == HINGE
+    return is_hinge_joint or (limit is not None and find_hinge_axis(limit) is not None)
 
 
 def read_hinge_axis(skeleton: Skeleton, row: int) -> Floats:
@@ -167,7 +167,7 @@ def read_hinge_range(skeleton: Skeleton, row: int) -> tuple[float, float]:
     limit = skeleton.limits[row]
     if isinstance(limit, Range) and limit.axis is not None:
         return limit.low, limit.high
-    if get_joint_lists(skeleton).kinds[row] == HINGE:
+    if skeleton.joint_lists.kinds[row] == HINGE:
         low, high = skeleton.value_ranges[skeleton.q_start[row]]
         return float(low), float(high)
     return -np.inf, np.inf
@@ -175,7 +175,7 @@ def read_hinge_range(skeleton: Skeleton, row: int) -> tuple[float, float]:
 
 def find_rotation_column(skeleton: Skeleton, row: int) -> int:
     """Return the first column in q of a joint's rotation."""
-    _, kinds, q_starts, _ = get_joint_lists(skeleton)
+    _, kinds, q_starts, _ = skeleton.joint_lists
     return q_starts[row] + (3 if kinds[row] == Kind.FREE else 0)
 
 
@@ -351,7 +351,7 @@ def _pack_limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
 
 
 def _pack_joint(packed_joint: Floats, skeleton: Skeleton, row: int, *, has_translations: bool) -> None:
-    kind = get_joint_lists(skeleton).kinds[row]
+    kind = skeleton.joint_lists.kinds[row]
     packed_joint[layout.LIMB_JOINT_HAS_ANGLE], packed_joint[layout.LIMB_JOINT_Q_START] = (
         kind == Kind.HINGE,
         find_rotation_column(skeleton, row),
@@ -367,7 +367,7 @@ def _pack_joint(packed_joint: Floats, skeleton: Skeleton, row: int, *, has_trans
 
 def _find_q_columns(skeleton: Skeleton, limb: Limb) -> Ints:
     tip_column = find_rotation_column(skeleton, limb.tip) if limb.rotates_tip else -1
-    kinds = get_joint_lists(skeleton).kinds
+    kinds = skeleton.joint_lists.kinds
     is_angle = [int(kinds[row] == HINGE) for row in (limb.first, limb.middle)]
     first_column, middle_column = (
         find_rotation_column(skeleton, limb.first),

@@ -56,9 +56,7 @@ class _SubjectCache(dict[Hashable, Any]):
                  then its own cached properties are computed.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.byte_counts: dict[Hashable, int] = {}
+    byte_counts: dict[Hashable, int] | None = None
 
     def make_room(self, owner: object, max_keys: int | None) -> None:
         """Remove the oldest results until one more is allowed. Bytes count only without `max_keys`."""
@@ -69,13 +67,16 @@ class _SubjectCache(dict[Hashable, Any]):
             return
         if not keys:
             return
-        self.byte_counts[keys[-1]] = _count_bytes(self.get(keys[-1]), owner)
-        kept_bytes = sum(list(self.byte_counts.values()))
+        if self.byte_counts is None:  # most subjects have one key only
+            self.byte_counts = {}
+        byte_counts = self.byte_counts
+        byte_counts[keys[-1]] = _count_bytes(self.get(keys[-1]), owner)
+        kept_bytes = sum(list(byte_counts.values()))
         for key in keys:
             if len(self) < _MAX_KEYS and kept_bytes <= _MAX_BYTES:
                 return
             self.pop(key, None)
-            kept_bytes -= self.byte_counts.pop(key, 0)
+            kept_bytes -= byte_counts.pop(key, 0)
 
 
 _UNCOUNTED_TYPES = frozenset((type(None), bool, int, float, str, bytes, ModuleType, FunctionType, _SubjectCache))

@@ -411,9 +411,14 @@ def _find_cached_solve(start: Pose, goals: tuple[Goal, ...], options: _SolveOpti
     single = get_or_compute(
         start.skeleton, "singles", key, lambda: _build_single(start, goals, goal_key, options), _MAX_SINGLES
     )
-    if not single.can_skip_batch_steps or not _is_usable_start(single.problem, start):
-        return None
     problem = single.problem
+    can_solve = single.can_skip_batch_steps and (
+        get_or_compute(problem, "can start", None, lambda: can_start(start.skeleton, np.array(start.q)))
+        if problem.start is start  # checked once
+        else can_start(start.skeleton, np.array(start.q))
+    )
+    if not can_solve:
+        return None
     if problem.start is not start or problem.goals is not goals:
         problem = (
             problem.with_start_unchecked(start, goals)
@@ -423,18 +428,11 @@ def _find_cached_solve(start: Pose, goals: tuple[Goal, ...], options: _SolveOpti
     return _CachedSolve(single, problem)
 
 
-def _is_usable_start(problem: Problem, start: Pose) -> bool:
-    """Return whether a solve can begin at a start. That of the cached problem itself is checked once."""
-    if problem.start is start:
-        return get_or_compute(problem, "can start", None, lambda: can_start(start.skeleton, np.array(start.q)))
-    return can_start(start.skeleton, np.array(start.q))
-
-
 def _solve_few(
     start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, start_time: float
 ) -> Result | None:
     """Solve a few targets of an arm from one start. Returns None where the general path is needed."""
-    if len(goals) != 1 or not goals[0].width or (start.skeleton.kinds >= Kind.BALL).any():
+    if len(goals) != 1 or not goals[0].width or max(start.skeleton.joint_lists.kinds, default=0) >= Kind.BALL:
         return None
     cached = _find_cached_solve(start, goals, options)
     if cached is None or not cached.single.has_fast_path:

@@ -14,7 +14,6 @@ from poise.errors import InputError
 from poise.formatting import format_fields
 from poise.kernels.layout import BALL
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
-from poise.model.joint_tree import get_joint_lists
 from poise.model.limits import LIMIT_NAMES, is_soft
 from poise.model.skeleton import Kind
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES
@@ -366,7 +365,7 @@ class Capabilities:
 
     def _explain_joint_refusal(self, solver: str, problem: Problem) -> str | None:
         skeleton = problem.skeleton
-        kinds = get_joint_lists(skeleton).kinds
+        kinds = skeleton.joint_lists.kinds
         for row in problem.plan.layout.moving_rows:
             joint_limit, kind = skeleton.limits[row], min(kinds[row], BALL)
             if kind not in self.joints:
