@@ -483,7 +483,9 @@ def _find_rows_below(
     skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base_row: int
 ) -> tuple[int, ...]:
     """List the rows between the base and the goals, parents first."""
-    rows = [node.row for node in nodes] + [row for term in terms for row in (term.row, *term.limb_rows)]
+    rows = [node.row for node in nodes]
+    for term in terms:
+        rows += (term.row, *term.limb_rows)
     return tuple(sorted(_add_ancestors(skeleton, rows, base_row)))
 
 
@@ -498,9 +500,8 @@ def _find_fixed_columns(
     translating_rows = {node.row for node in nodes if node.kind == MOVE}
     parents, kinds, q_starts, _ = skeleton.joint_lists
     # A LookAt may leave its own joint fixed.
-    turning_rows = {parents[row] for row in rows_below_base} | {
-        term.row for term in terms if term.kind not in (POSITION, POLE)
-    }
+    turning_rows = {term.row for term in terms if term.kind not in (POSITION, POLE)}
+    turning_rows.update(map(parents.__getitem__, rows_below_base))
     fixed_columns: set[int] = set()
     for row in rows_below_base:
         first_column, kind = q_starts[row], kinds[row]

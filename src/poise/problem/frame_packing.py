@@ -72,18 +72,20 @@ def build_fixed_maps(
     fixed joint, and the translation of a free joint outside `translating_rows`. The map after is B.
     """
     skeleton = start.skeleton
-    n = len(skeleton)
+    n = len(skeleton.names)
     rows = range(n) if rows is None else rows
     positions = start.local_positions.reshape(-1, n, 3).take(rows, axis=1)
     quaternions = start.local_rotations.reshape(-1, n, 4).take(rows, axis=1)
-    for column, row in enumerate(rows):
-        if row in moving_rows:
-            quaternions[:, column] = skeleton.A[row, 3:]
-            if skeleton.kinds[row] == Kind.SLIDE:
-                translations = skeleton.A[:, :3] if start.translations is None else start.translations
-                positions[:, column] = translations[..., row, :]
-        if row in translating_rows:
-            positions[:, column] = skeleton.A[row, :3]
+    kinds = skeleton.joint_lists.kinds
+    moving_columns = [column for column, row in enumerate(rows) if row in moving_rows]
+    quaternions[:, moving_columns] = skeleton.A[np.array(rows, dtype=np.int64)[moving_columns], 3:]
+    for column in moving_columns:
+        if kinds[rows[column]] == Kind.SLIDE:
+            translations = skeleton.A[:, :3] if start.translations is None else start.translations
+            positions[:, column] = translations[..., rows[column], :]
+    for row in translating_rows:
+        if row in rows:
+            positions[:, rows.index(row)] = skeleton.A[row, :3]
     maps_before = np.empty((*quaternions.shape[:2], 3, 4))
     maps_before[..., :3], maps_before[..., 3] = rotations.as_matrix(quaternions), positions
     return FixedMaps(maps_before, np.broadcast_to(_build_maps_after(start, rows), maps_before.shape))
@@ -281,12 +283,15 @@ class TreeFrames:
     def pack_frames(self, kernel_units: Floats) -> Floats:
         """Pack the frames (k, n, 9) of the nodes. See kernels/problem_arrays.py."""
         frames = np.zeros((len(kernel_units), len(self.layout.nodes), FRAME_ROW))
+        frames[:, :, FRAME_RATIO] = 1.0
         for i, (node, frame) in enumerate(zip(self.layout.nodes, self.node_frames, strict=True)):
-            frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset / kernel_units[:, None]
+            frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset
             frames[:, i, FRAME_ROTATION:FRAME_RATIO] = frame.rotation
-            ratio, offset = read_coupling(self.skeleton, node)
-            value_scale = frame.scale / kernel_units if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
-            frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * value_scale, offset * value_scale
+            if node.kind in (dof_layout.HINGE, dof_layout.SLIDE, dof_layout.MOVE):
+                value_scale = 1.0 if node.kind == dof_layout.HINGE else frame.scale / kernel_units
+                ratio, offset = read_coupling(self.skeleton, node)
+                frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * value_scale, offset * value_scale
+        frames[:, :, FRAME_OFFSET:FRAME_ROTATION] /= kernel_units[:, None, None]
         return frames
 
 
@@ -332,8 +337,11 @@ def find_next_power(lengths: Floats) -> Floats:
 def _measure_longest(offsets: Iterable[Floats], k: int) -> Floats:
     """Measure the longest coordinate (k,) of offsets (1|k, ...)."""
     longest = np.zeros(k)
+    by_count: dict[int, list[Floats]] = {}
     for offset in offsets:
-        longest = np.maximum(longest, np.abs(offset).reshape(len(offset), -1).max(axis=1, initial=0.0))
+        by_count.setdefault(len(offset), []).append(offset.reshape(len(offset), -1))
+    for each in by_count.values():
+        longest = np.maximum(longest, np.abs(np.concatenate(each, axis=1)).max(axis=1, initial=0.0))
     return longest
 
 
@@ -383,9 +391,10 @@ def _compute_length_error_above(start: Pose, base_row: int) -> float:
     """
     skeleton, rows = start.skeleton, start.skeleton.list_path(base_row)
     rotation_matrices, scales = rotations.as_matrix(skeleton.A[rows, 3:]), _build_maps_after(start, rows)[0, :, :, :3]
+    kinds = skeleton.joint_lists.kinds
     length_ratio, linear_map = 1.0, np.eye(3)
     for row, rotation_matrix, scale in zip(rows, rotation_matrices, scales, strict=True):
-        if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE):
+        if kinds[row] not in (Kind.FIXED, Kind.SLIDE):
             length_ratio *= 1.0 + float(split_similarity(linear_map[None], skeleton, base_row).length_errors[0])
             linear_map = np.eye(3)
         linear_map = linear_map @ rotation_matrix @ scale
@@ -394,7 +403,7 @@ def _compute_length_error_above(start: Pose, base_row: int) -> float:
 
 def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, float]:
     """Return ratio and offset of a coupled joint's value."""
-    if skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
+    if skeleton.joint_lists.kinds[node.row] in (dof_layout.HINGE, dof_layout.SLIDE):
         ratio, offset = skeleton.coupling_rows[node.row].tolist()
         return ratio, offset
     return 1.0, 0.0
@@ -481,9 +490,11 @@ class _TreeWalk:
             self._scales[i + 1], self._length_errors[i + 1] = scale, length_error
         node_rotations = rotations.multiply(rotations.from_matrix(linear), alignments)
         for number, i in enumerate(node_steps.tolist()):
-            scale_above = self._scales[self.steps[i].parent + 1]
+            offset, scale_above = maps[:, number, :, 3], self._scales[self.steps[i].parent + 1]
             self.frames[self.steps[i].node] = RigidTransform(
-                maps[:, number, :, 3] * scale_above[:, None], node_rotations[:, number], self._scales[i + 1]
+                offset if scale_above is _NO_SCALE else offset * scale_above[:, None],
+                node_rotations[:, number],
+                self._scales[i + 1],
             )
 
     def compute_term_frame(self, term: dof_layout.Term) -> TermFrame:
@@ -519,8 +530,9 @@ def _list_steps(
         nodes_by_row.setdefault(node.row, []).append(i)
     steps: list[_Step] = []
     last_steps = {layout.base_row: -1}
+    parents = skeleton.joint_lists.parents
     for column, row in enumerate(rows):
-        parent = last_steps[int(skeleton.parents[row])]
+        parent = last_steps[parents[row]]
         node_numbers = nodes_by_row.get(row, [-1])
         for j, node in enumerate(node_numbers):
             steps.append(_Step(row, parent, column, node, j == 0, j == len(node_numbers) - 1))

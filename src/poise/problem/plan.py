@@ -167,7 +167,7 @@ def collect_plan_inputs(start: Pose, layout: dof_layout.Layout) -> Floats | None
     input_columns: list[Floats] = []
     if len(layout.fixed_columns):
         input_columns.append(start.flat_q[:, layout.fixed_columns])
-    k, n = len(start.flat_q), len(start.skeleton)
+    k, n = len(start.flat_q), len(start.skeleton.names)
     if start.translations is not None:
         offsets = start.translations.reshape(-1, n, 3).take(layout.offset_rows, axis=1)
         input_columns.append(offsets.reshape(k, 3 * len(layout.offset_rows)))
@@ -301,9 +301,9 @@ class Plan:
         rows = np.zeros((len(self.layout.nodes), LIMIT_ROW))
         for row, node in zip(rows, self.layout.nodes, strict=True):
             limit = self.skeleton.limits[node.row]
-            if node.kind not in (dof_layout.FIXED, dof_layout.MOVE) and (
-                node.kind == dof_layout.BALL or is_soft(limit)
-            ):
+            if limit is None or node.kind in (dof_layout.FIXED, dof_layout.MOVE):
+                continue
+            if node.kind == dof_layout.BALL or is_soft(limit):
                 row[:] = pack_limit(limit)
                 ratio, offset = self.skeleton.coupling_rows[node.row]
                 if self.skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
@@ -359,10 +359,10 @@ class Plan:
         dof_count = len(self.layout.dofs)
         first_rows, last_rows = np.full(dof_count, 3 * len(self.layout.terms)), np.zeros(dof_count, dtype=np.int64)
         for i, path in enumerate(self.layout.term_paths):
-            for node in (self.layout.nodes[j] for j in path):
-                dofs = slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind])
-                first_rows[dofs] = np.minimum(first_rows[dofs], 3 * i)
-                last_rows[dofs] = np.maximum(last_rows[dofs], 3 * i + 3)
+            nodes = [self.layout.nodes[j] for j in path]
+            dofs = [node.dof_start + j for node in nodes for j in range(dof_layout.DOF_COUNTS[node.kind])]
+            first_rows[dofs] = np.minimum(first_rows[dofs], 3 * i)
+            last_rows[dofs] = np.maximum(last_rows[dofs], 3 * i + 3)
         return np.stack([np.minimum(first_rows, last_rows), last_rows], axis=1).astype(np.int64)
 
     @cached_property

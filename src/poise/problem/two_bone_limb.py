@@ -98,9 +98,9 @@ def find_limb_goals(problem: Problem) -> tuple[Position | Place, Pole | None]:
 def _choose_bending_joints(
     skeleton: Skeleton, tip_joint: str, moving_rows: list[int], middle_joint: str | None
 ) -> tuple[int, int]:
-    names = [skeleton.names[row] for row in moving_rows]
     if middle_joint is None:
         if len(moving_rows) != 2:  # noqa: PLR2004
+            names = [skeleton.names[row] for row in moving_rows]
             moving_list = f"{len(moving_rows)}: {join_names(names)}" if moving_rows else "none"
             message = (
                 f"two_bone bends two joints; the chain to {tip_joint!r} has {moving_list}; "
@@ -110,6 +110,7 @@ def _choose_bending_joints(
         return moving_rows[0], moving_rows[1]
     middle_row = skeleton.index(middle_joint)
     if middle_row not in moving_rows[1:]:
+        names = [skeleton.names[row] for row in moving_rows]
         hint = (
             f"below its first one are: {join_names(names[1:])}" if len(names) > 1 else "it has no two joints that move"
         )
@@ -127,7 +128,7 @@ def _refuse_coupled_joints(problem: Problem, rows: tuple[int, int]) -> None:
 
 
 def _refuse_joint_kinds(skeleton: Skeleton, limb: Limb) -> None:
-    first, middle, tip = [skeleton.names[row] for row in limb[:3]]
+    first, middle, tip = skeleton.names[limb.first], skeleton.names[limb.middle], skeleton.names[limb.tip]
     kinds, limits = skeleton.joint_lists.kinds, skeleton.limits
     if limb.is_planar and not is_hinge(skeleton, limb.middle):
         raise UnsupportedError(f"two_bone needs a hinge at {middle!r}, because {first!r} above it is one")
@@ -368,7 +369,7 @@ def _pack_joint(packed_joint: Floats, skeleton: Skeleton, row: int, *, has_trans
 def _find_q_columns(skeleton: Skeleton, limb: Limb) -> Ints:
     tip_column = find_rotation_column(skeleton, limb.tip) if limb.rotates_tip else -1
     kinds = skeleton.joint_lists.kinds
-    is_angle = [int(kinds[row] == HINGE) for row in (limb.first, limb.middle)]
+    is_angle = int(kinds[limb.first] == HINGE), int(kinds[limb.middle] == HINGE)
     first_column, middle_column = (
         find_rotation_column(skeleton, limb.first),
         find_rotation_column(skeleton, limb.middle),
