@@ -227,11 +227,18 @@ def list_limb_solves() -> Iterator[Case]:
         give = cycle(list_targets(start, joint))
         track = poise.Tracker(start, poise.Position(joint, give()))
         yield Case(f"Tracker, {label}", lambda track=track, give=give: track(give()))
-    hand = cycle([poise.Position("leftHand", [0.1, 1.2, 0.3], weight=w) for w in np.linspace(0.5, 2.0, 499).tolist()])
-    yield Case("first prepare of a new kind, hand", lambda: poise.prepare(figure, hand()))
+    # Each axis makes a new kind of goals; weights and offsets do not.
+    axes = cycle(np.random.default_rng(SEED).normal(size=(499, 3)))
+    hand = poise.Position("leftHand", [0.1, 1.2, 0.3])
+    yield Case(
+        "first prepare of a new kind, hand",
+        lambda: poise.prepare(figure, [hand, poise.Direction("leftHand", [0.0, 1.0, 0.0], axis=axes())]),
+    )
     long = make_chain(500)
-    far = cycle([poise.Position("j499", [1.0, 300.0, 2.0], weight=w) for w in np.linspace(0.5, 2.0, 499).tolist()])
-    yield Case("first prepare of a new kind, 500 joints", lambda: poise.prepare(long, far()))
+    yield Case(
+        "first prepare of a new kind, 500 joints",
+        lambda: poise.prepare(long, poise.Aim("j499", [1.0, 300.0, 2.0], axis=axes())),
+    )
 
 
 def make_chain(count: int) -> poise.Pose:

@@ -144,9 +144,7 @@ def measure_kinematics(rounds: int) -> tuple[dict[str, Timed], list[str]]:
             return data.oMf[tip].homogeneous
 
         calls["Pinocchio: the same, and data.oMf[tip].homogeneous"] = read_tip
-        differences = []
-        for q in rows:
-            differences.append(np.abs(read_tip(q)[:3] - ours(q)[skeleton.index(robot.tip)]).max())
+        differences = [np.abs(read_tip(q)[:3] - ours(q)[skeleton.index(robot.tip)]).max() for q in rows]
         right = float(np.mean(np.array(differences) < 1e-9))
     found = {label: Timed([], right) for label in calls}
     for _ in range(rounds):
@@ -202,8 +200,8 @@ def main(count: int = TARGETS, rounds: int = ROUNDS) -> int:
         f"{count} targets, {rounds} rounds in turn, medians. Processor time of one call from Python; of three.js the "
         "time around its solver within node. The UR5: poses of random configurations, each call in processes of its "
         f"own; right are targets with an answer within {multiple_solutions.CORRECT:g} m and rad and, modulo whole "
-        "turns, within the limits. Poise starts in the middle of the ranges, and keeps the limits. The closed forms are asked "
-        "in two ways: for what costs them least, and for what a call of Poise answers. "
+        "turns, within the limits. Poise starts in the middle of the ranges, and keeps the limits. The closed forms "
+        "are asked in two ways: for what costs them least, and for what a call of Poise answers. "
         f"Two bones: right within {classic_ccd.TOLERANCE:g} of {2 * BONE_LENGTH:g}. Forward kinematics: all frames; "
         "right where the tip of both libraries is the same to 1e-9."
     )

@@ -187,7 +187,7 @@ class TestExporterNoise:
 @pytest.mark.parametrize("solver", ["ccd", "fabrik", "levenberg_marquardt", "jacobian_transpose"])
 def test_threads_take_the_frames_of_their_starts(solver, monkeypatch):
     """The first joint is at another place in each start."""
-    monkeypatch.setattr(thread_parts, "_MIN_THREADED_WORK_S", 0.0)
+    monkeypatch.setattr(thread_parts, "MIN_THREADED_WORK_S", 0.0)
     monkeypatch.setattr(thread_parts, "_MIN_PART_WORK_S", 1e-9)
     rest, rng, count = poise.load(poise.sample("humanoid.bvh")).rest, rng_of(9), 90
     translations = np.tile(rest.local_positions, (count, 1, 1))
