@@ -45,15 +45,8 @@ from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 EXPORTER_LENGTH_ERROR = 1e-3  # relative length error of exporter rounding; scale below it counts as uniform
 _SIMILARITY_TOLERANCE = 1e-9  # largest deviation of M M^T / s^2 from the identity in an exact similarity
+_SLIDE = int(Kind.SLIDE)
 _MIN_SCALE_RATIO = 1e-6  # smallest ratio of singular values; below it a scale counts as zero
-
-
-class RigidTransform(NamedTuple):
-    """Rigid transforms with offset (k, 3) and rotation (k, 4). `scale` (k,) is the accumulated scale above them."""
-
-    offset: Floats
-    rotation: Floats
-    scale: Floats
 
 
 class FixedMaps(NamedTuple):
@@ -72,20 +65,19 @@ def build_fixed_maps(
     fixed joint, and the translation of a free joint outside `translating_rows`. The map after is B.
     """
     skeleton = start.skeleton
-    n = len(skeleton.names)
+    n = len(skeleton)
     rows = range(n) if rows is None else rows
     positions = start.local_positions.reshape(-1, n, 3).take(rows, axis=1)
     quaternions = start.local_rotations.reshape(-1, n, 4).take(rows, axis=1)
-    kinds = skeleton.joint_lists.kinds
-    moving_columns = [column for column, row in enumerate(rows) if row in moving_rows]
-    quaternions[:, moving_columns] = skeleton.A[np.array(rows, dtype=np.int64)[moving_columns], 3:]
-    for column in moving_columns:
-        if kinds[rows[column]] == Kind.SLIDE:
+    is_moving = np.array([row in moving_rows for row in rows], dtype=np.bool_)
+    quaternions[:, is_moving] = skeleton.A.take(rows, axis=0)[is_moving, 3:]
+    kinds, translates = skeleton.joint_lists.kinds, set(translating_rows)
+    for column, row in enumerate(rows):
+        if row in moving_rows and kinds[row] == _SLIDE:
             translations = skeleton.A[:, :3] if start.translations is None else start.translations
-            positions[:, column] = translations[..., rows[column], :]
-    for row in translating_rows:
-        if row in rows:
-            positions[:, rows.index(row)] = skeleton.A[row, :3]
+            positions[:, column] = translations[..., row, :]
+        if row in translates:
+            positions[:, column] = skeleton.A[row, :3]
     maps_before = np.empty((*quaternions.shape[:2], 3, 4))
     maps_before[..., :3], maps_before[..., 3] = rotations.as_matrix(quaternions), positions
     return FixedMaps(maps_before, np.broadcast_to(_build_maps_after(start, rows), maps_before.shape))
@@ -180,6 +172,7 @@ def _format_zero_scale(skeleton: Skeleton, row: int, linear: Floats) -> str:
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _NO_SCALE = np.ones(1)
+_COUPLED_KINDS = (int(Kind.HINGE), int(Kind.SLIDE))  # of joints whose values may be coupled
 
 
 class TermFrame(NamedTuple):
@@ -219,7 +212,9 @@ class TreeFrames:
 
     They do not depend on offsets and weights of goals. Lengths are in file units.
 
-    node_frames     frames of the nodes
+    node_offsets    (k, n, 3) origins of the nodes' frames in the moved frames above them
+    node_rotations  (k, n, 4) rotations of the same
+    node_scales     (1|k, n) scales of the nodes' motions
     term_frames     frames of the measured rows
     base_scale      scale factor of the base row
     length_errors   (k,) largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
@@ -229,7 +224,9 @@ class TreeFrames:
 
     skeleton: Skeleton
     layout: dof_layout.Layout
-    node_frames: tuple[RigidTransform, ...]
+    node_offsets: Floats
+    node_rotations: Floats
+    node_scales: Floats
     term_frames: tuple[TermFrame, ...]
     base_scale: float
     length_errors: Floats
@@ -282,16 +279,16 @@ class TreeFrames:
 
     def pack_frames(self, kernel_units: Floats) -> Floats:
         """Pack the frames (k, n, 9) of the nodes. See kernels/problem_arrays.py."""
-        frames = np.zeros((len(kernel_units), len(self.layout.nodes), FRAME_ROW))
-        frames[:, :, FRAME_RATIO] = 1.0
-        for i, (node, frame) in enumerate(zip(self.layout.nodes, self.node_frames, strict=True)):
-            frames[:, i, FRAME_OFFSET:FRAME_ROTATION] = frame.offset
-            frames[:, i, FRAME_ROTATION:FRAME_RATIO] = frame.rotation
-            if node.kind in (dof_layout.HINGE, dof_layout.SLIDE, dof_layout.MOVE):
-                value_scale = 1.0 if node.kind == dof_layout.HINGE else frame.scale / kernel_units
-                ratio, offset = read_coupling(self.skeleton, node)
-                frames[:, i, FRAME_RATIO], frames[:, i, FRAME_VALUE_OFFSET] = ratio * value_scale, offset * value_scale
-        frames[:, :, FRAME_OFFSET:FRAME_ROTATION] /= kernel_units[:, None, None]
+        nodes, kinds = self.layout.nodes, self.skeleton.joint_lists.kinds
+        frames = np.empty((len(kernel_units), len(nodes), FRAME_ROW))
+        frames[:, :, FRAME_OFFSET:FRAME_ROTATION] = self.node_offsets / kernel_units[:, None, None]
+        frames[:, :, FRAME_ROTATION:FRAME_RATIO] = self.node_rotations
+        is_length = np.array([node.kind in (dof_layout.SLIDE, dof_layout.MOVE) for node in nodes], dtype=np.bool_)
+        value_scales = np.where(is_length, self.node_scales / kernel_units[:, None], 1.0)
+        is_coupled = np.array([kinds[node.row] in _COUPLED_KINDS for node in nodes], dtype=np.bool_)
+        ratios, offsets = self.skeleton.coupling_rows[[node.row for node in nodes]].T
+        frames[:, :, FRAME_RATIO] = np.where(is_coupled, ratios, 1.0) * value_scales
+        frames[:, :, FRAME_VALUE_OFFSET] = np.where(is_coupled, offsets, 0.0) * value_scales
         return frames
 
 
@@ -314,18 +311,20 @@ def build_tree_frames(starts: Pose, layout: dof_layout.Layout) -> TreeFrames:
     """
     skeleton, k = starts.skeleton, len(starts.flat_q)
     walk = _TreeWalk(starts, layout, layout.rows_below_base)
-    node_frames = tuple([walk.frames[i] for i in range(len(layout.nodes))])
     term_frames = tuple([walk.compute_term_frame(term) for term in layout.terms])
     base_scale, base_length_error = _compute_base_scale(starts, layout)
     length_errors = (1.0 + base_length_error) * (1.0 + np.broadcast_to(walk.max_length_errors, k)) - 1.0
-    bone_lengths = _measure_longest(_list_bone_offsets(layout, node_frames), k)
-    slide_lengths = _measure_longest(_list_slide_positions(skeleton, layout, node_frames), k)
+    # The distance of the first nodes from the base is no measure of a limb.
+    is_bone = np.array([node.parent >= 0 for node in layout.nodes], dtype=np.bool_)
+    bone_lengths = _measure_longest([walk.node_offsets[:, is_bone]], k)
+    slide_lengths = _measure_longest(_list_slide_positions(skeleton, layout, walk.node_scales), k)
     rest_lengths = _measure_longest([skeleton.A[None, skeleton.parents >= 0, :3]], k)
     fallback_lengths = np.where(slide_lengths > 0.0, slide_lengths, rest_lengths)
     fallback_units = np.where(fallback_lengths > 0.0, find_next_power(fallback_lengths), 1.0)
     return TreeFrames(
-        skeleton, layout, node_frames, term_frames, base_scale, length_errors, bone_lengths, fallback_units
-    )
+        skeleton, layout, walk.node_offsets, walk.node_rotations, walk.node_scales, term_frames, base_scale,
+        length_errors, bone_lengths, fallback_units,
+    )  # fmt: skip
 
 
 def find_next_power(lengths: Floats) -> Floats:
@@ -337,30 +336,17 @@ def find_next_power(lengths: Floats) -> Floats:
 def _measure_longest(offsets: Iterable[Floats], k: int) -> Floats:
     """Measure the longest coordinate (k,) of offsets (1|k, ...)."""
     longest = np.zeros(k)
-    by_count: dict[int, list[Floats]] = {}
     for offset in offsets:
-        by_count.setdefault(len(offset), []).append(offset.reshape(len(offset), -1))
-    for each in by_count.values():
-        longest = np.maximum(longest, np.abs(np.concatenate(each, axis=1)).max(axis=1, initial=0.0))
+        longest = np.maximum(longest, np.abs(offset).reshape(len(offset), -1).max(axis=1, initial=0.0))
     return longest
 
 
-def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[RigidTransform]) -> list[Floats]:
-    """List the offsets between moving joints.
-
-    The distance of the first ones from the base is no measure of the limb.
-    """
-    return [frame.offset for node, frame in zip(layout.nodes, frames, strict=True) if node.parent >= 0]
-
-
-def _list_slide_positions(
-    skeleton: Skeleton, layout: dof_layout.Layout, frames: Sequence[RigidTransform]
-) -> Iterator[Floats]:
+def _list_slide_positions(skeleton: Skeleton, layout: dof_layout.Layout, node_scales: Floats) -> Iterator[Floats]:
     """List the end positions of slides. They are the only lengths of a gantry."""
-    for node, frame in zip(layout.nodes, frames, strict=True):
+    for i, node in enumerate(layout.nodes):
         if node.kind == dof_layout.SLIDE:
             ratio, offset = read_coupling(skeleton, node)
-            end_positions = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.scale[:, None]
+            end_positions = (ratio * layout.dofs[node.dof_start, :2] + offset) * node_scales[:, i, None]
             yield np.where(np.isfinite(end_positions), end_positions, 0.0)
 
 
@@ -391,8 +377,7 @@ def _compute_length_error_above(start: Pose, base_row: int) -> float:
     """
     skeleton, rows = start.skeleton, start.skeleton.list_path(base_row)
     rotation_matrices, scales = rotations.as_matrix(skeleton.A[rows, 3:]), _build_maps_after(start, rows)[0, :, :, :3]
-    kinds = skeleton.joint_lists.kinds
-    length_ratio, linear_map = 1.0, np.eye(3)
+    kinds, length_ratio, linear_map = skeleton.joint_lists.kinds, 1.0, np.eye(3)
     for row, rotation_matrix, scale in zip(rows, rotation_matrices, scales, strict=True):
         if kinds[row] not in (Kind.FIXED, Kind.SLIDE):
             length_ratio *= 1.0 + float(split_similarity(linear_map[None], skeleton, base_row).length_errors[0])
@@ -403,7 +388,7 @@ def _compute_length_error_above(start: Pose, base_row: int) -> float:
 
 def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, float]:
     """Return ratio and offset of a coupled joint's value."""
-    if skeleton.joint_lists.kinds[node.row] in (dof_layout.HINGE, dof_layout.SLIDE):
+    if skeleton.joint_lists.kinds[node.row] in _COUPLED_KINDS:
         ratio, offset = skeleton.coupling_rows[node.row].tolist()
         return ratio, offset
     return 1.0, 0.0
@@ -434,14 +419,13 @@ class _TreeWalk:
     At a node the accumulation restarts, so the stretches between nodes are independent: the maps of all nodes are
     computed at once.
 
-    frames             of the nodes on the rows, by number
+    node_offsets       (k, n, 3) origins, node_rotations (k, n, 4) and node_scales (1|k, n) of the nodes' frames
     max_length_errors  (1|k,) largest relative length error of any row, for each start
     """
 
     def __init__(self, start: Pose, layout: dof_layout.Layout, rows: Sequence[int]) -> None:
         self.skeleton = start.skeleton
         self.steps, self._last_steps = _list_steps(start.skeleton, layout, rows)
-        self.frames: dict[int, RigidTransform] = {}
         self.max_length_errors: Floats = np.zeros(1)
         moving_rows = {node.row for node in layout.nodes if node.kind != dof_layout.FIXED}
         translating_rows = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
@@ -460,11 +444,13 @@ class _TreeWalk:
         pose_count = max(len(self._befores), len(afters))
         self._maps = np.tile(identity, (pose_count, len(self.steps) + 1, 1, 1))
         self._maps[:, node_steps + 1] = compose(inverse_alignments, afters[:, node_steps])
-        self._is_rigid = [True] * (len(self.steps) + 1)
         for i, step in enumerate(self.steps):
             if step.node < 0:
                 self._maps[:, i + 1] = compose(self._compute_motion_map(i), afters[:, i])
-            self._is_rigid[i + 1] = bool(is_after_rigid[i]) and (step.node >= 0 or self._is_rigid[step.parent + 1])
+        self._is_rigid = [True] * (len(self.steps) + 1)
+        if not is_after_rigid.all():
+            for i, step in enumerate(self.steps):
+                self._is_rigid[i + 1] = bool(is_after_rigid[i]) and (step.node >= 0 or self._is_rigid[step.parent + 1])
         self._find_frames(node_steps, alignments)
 
     def _compute_motion_map(self, step_indices: Any) -> Floats:
@@ -479,7 +465,7 @@ class _TreeWalk:
         self._scales: list[Floats] = [_NO_SCALE] * (len(self.steps) + 1)
         self._length_errors: list[Floats] = [np.zeros(1)] * (len(self.steps) + 1)
         numbers = {step_index: number for number, step_index in enumerate(node_steps.tolist())}
-        for i, step in enumerate(self.steps):
+        for i, step in enumerate(self.steps if not all(self._is_rigid) else ()):
             scale, length_error = self._scales[step.parent + 1], self._length_errors[step.parent + 1]
             if i in numbers and not self._is_rigid[step.parent + 1]:
                 similarity = split_similarity(linear[:, numbers[i]], self.skeleton, step.row)
@@ -488,14 +474,17 @@ class _TreeWalk:
                 length_error = (1.0 + length_error) * (1.0 + similarity.length_errors) - 1.0
                 self.max_length_errors = np.maximum(self.max_length_errors, length_error)
             self._scales[i + 1], self._length_errors[i + 1] = scale, length_error
-        node_rotations = rotations.multiply(rotations.from_matrix(linear), alignments)
-        for number, i in enumerate(node_steps.tolist()):
-            offset, scale_above = maps[:, number, :, 3], self._scales[self.steps[i].parent + 1]
-            self.frames[self.steps[i].node] = RigidTransform(
-                offset if scale_above is _NO_SCALE else offset * scale_above[:, None],
-                node_rotations[:, number],
-                self._scales[i + 1],
-            )
+        # The steps are in the order of the nodes.
+        scales_above = self._stack_scales([self.steps[i].parent + 1 for i in node_steps.tolist()])
+        self.node_scales: Floats = self._stack_scales((node_steps + 1).tolist())
+        self.node_offsets: Floats = maps[..., 3] * scales_above[..., None]
+        self.node_rotations: Floats = rotations.multiply(rotations.from_matrix(linear), alignments)
+
+    def _stack_scales(self, indices: Sequence[int]) -> Floats:
+        """Stack the scales (1|k, n) at some steps. Index 0 is the base."""
+        if all(self._is_rigid) or not indices:
+            return np.ones((1, len(indices)))
+        return np.stack(np.broadcast_arrays(*[self._scales[i] for i in indices]), axis=1)
 
     def compute_term_frame(self, term: dof_layout.Term) -> TermFrame:
         """Compute the frame of a term's row. Its rotation is set only where the term needs it."""
@@ -528,9 +517,9 @@ def _list_steps(
     nodes_by_row: dict[int, list[int]] = {}
     for i, node in enumerate(layout.nodes):
         nodes_by_row.setdefault(node.row, []).append(i)
+    parents = skeleton.joint_lists.parents
     steps: list[_Step] = []
     last_steps = {layout.base_row: -1}
-    parents = skeleton.joint_lists.parents
     for column, row in enumerate(rows):
         parent = last_steps[parents[row]]
         node_numbers = nodes_by_row.get(row, [-1])

@@ -298,9 +298,9 @@ class Plan:
         Other rows are zero. See kernels/limits.py. The soft range of a coupled joint is converted to its
         leader's values.
         """
-        rows = np.zeros((len(self.layout.nodes), LIMIT_ROW))
+        rows, limits = np.zeros((len(self.layout.nodes), LIMIT_ROW)), self.skeleton.limits
         for row, node in zip(rows, self.layout.nodes, strict=True):
-            limit = self.skeleton.limits[node.row]
+            limit = limits[node.row]
             if limit is None or node.kind in (dof_layout.FIXED, dof_layout.MOVE):
                 continue
             if node.kind == dof_layout.BALL or is_soft(limit):
@@ -358,9 +358,10 @@ class Plan:
         """(nd, 2) first and last residual row of each dof."""
         dof_count = len(self.layout.dofs)
         first_rows, last_rows = np.full(dof_count, 3 * len(self.layout.terms)), np.zeros(dof_count, dtype=np.int64)
+        nodes = self.layout.nodes
+        dofs_by_node = [range(n.dof_start, n.dof_start + dof_layout.DOF_COUNTS[n.kind]) for n in nodes]
         for i, path in enumerate(self.layout.term_paths):
-            nodes = [self.layout.nodes[j] for j in path]
-            dofs = [node.dof_start + j for node in nodes for j in range(dof_layout.DOF_COUNTS[node.kind])]
+            dofs = [dof for node in path for dof in dofs_by_node[node]]
             first_rows[dofs] = np.minimum(first_rows[dofs], 3 * i)
             last_rows[dofs] = np.maximum(last_rows[dofs], 3 * i + 3)
         return np.stack([np.minimum(first_rows, last_rows), last_rows], axis=1).astype(np.int64)
