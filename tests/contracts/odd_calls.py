@@ -498,6 +498,7 @@ _OF_CHECKS = {"what", "last", "truths", "option", "allowed", "planar", "may_be_e
 _PROTOCOL = {"__getitem__", "__call__"}  # methods without a name of their own that people call by their arguments
 _OF_SOLVERS = {
     "run",
+    "bind",
     "settings",
     "engine",
     "arm",
