@@ -191,13 +191,6 @@ class Prepared:
         pose, clamped_joints = clamp_start(self.problem.start.with_q(q))
         return self.problem.with_start(pose), clamped_joints
 
-    def move_legal_start(self, q: Floats) -> Problem:
-        """Move the problem to a legal start q (nq,)."""
-        skeleton = self.problem.skeleton
-        if self.single.can_change_start and can_start(skeleton, np.array(q)):
-            return self.problem.with_start_unchecked(Pose.make_unchecked(skeleton, q, None, None))
-        return self.problem.with_start(self.problem.start.with_q(q))
-
     def stream(
         self, targets: Any, *, chunk: int = 65_536, progress: bool | Callable[[int, int, str], None] | None = None
     ) -> Iterator[Result]:

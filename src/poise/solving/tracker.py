@@ -46,10 +46,10 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, get_final_solver, replace_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
-from poise.solving.diagnosis import clamp_to_limits
+from poise.solving.diagnosis import can_start, clamp_to_limits
 from poise.solving.result import Result
 from poise.solving.single_target import SingleTargetSolve
-from poise.solving.solve import check_goals, choose_solver, prepare
+from poise.solving.solve import Prepared, check_goals, choose_solver, prepare
 from poise.solving.solve_settings import SolveSettings
 
 _Q_WIDTH_BY_KIND = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, HINGED_BALL: 4}  # columns of q for each part of a joint
@@ -471,8 +471,7 @@ class Tracker:
 
     def _run_solver(self, targets: Floats, q: Floats, iterations: int) -> Result:
         """Run the solver once from q."""
-        prepared = self._prepared
-        problem = prepared.move_legal_start(q)
+        problem = _move_start(self._prepared, q)
         iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
         single = get_or_compute(
             self, "singles", iterations if self._uses_slices else None, lambda: self._bind_solver(problem, iterations)
@@ -523,6 +522,14 @@ def choose_tracking_solver(
     if not isinstance(solver, str):
         return chosen_solver
     return replace_final_solver(chosen_solver, _disable_restarts(get_final_solver(chosen_solver)))
+
+
+def _move_start(prepared: Prepared, q: Floats) -> Problem:
+    """Move a prepared problem to a legal start q (nq,)."""
+    problem = prepared.problem
+    if prepared.single.can_change_start and can_start(problem.skeleton, np.array(q)):
+        return problem.with_start_unchecked(Pose.make_unchecked(problem.skeleton, q, None, None))
+    return problem.with_start(problem.start.with_q(q))
 
 
 def _disable_restarts(solver: Any) -> Any:
