@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.extend import Kind
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 from tests.strategies import rng_of
@@ -93,6 +94,21 @@ def test_offsets_changed_and_back(name):
     variants = [lambda goals, offset=offset: shift(goals, offset) for offset in OFFSETS]
     assert_fresh_bits(MAKERS[name], variants)
     assert_fresh_bits(MAKERS[name], variants, natural=False)
+
+
+def test_offsets_of_a_gantry_change_the_unit_of_its_slides():
+    """What a slide weighs depends on the kernel unit, which a long offset changes."""
+
+    def make_gantry():
+        names, kinds = ["x", "y", "turn", "tip"], [Kind.SLIDE, Kind.SLIDE, Kind.HINGE, Kind.BALL]
+        offsets = [[0.0, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.4], [0.5, 0.0, 0.0]]
+        axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+        skeleton = poise.Skeleton.build(names, [-1, 0, 1, 2], kinds, offsets=np.array(offsets), axes=np.array(axes))
+        start = poise.Pose(skeleton, skeleton.rest_q)
+        return start, [poise.Position("tip", [0.9, 0.8, 0.7]), poise.Near(start)]
+
+    variants = [lambda goals, offset=offset: shift(goals, offset) for offset in OFFSETS[1:]]
+    assert_fresh_bits(make_gantry, variants, solver="levenberg_marquardt")
 
 
 def test_weights_count():

@@ -149,6 +149,25 @@ class TestExporterNoise:
         )
         return noisy, goals
 
+    @pytest.mark.parametrize("solver", ["levenberg_marquardt", "fabrik", "ccd"])
+    def test_exact_starts_beside_rounded_ones_have_their_own_bits(self, solver):
+        """A target just beyond reach shows which error of lengths a plan allows."""
+        starts, goals = self.make_noisy(1e-6)
+        exact_starts, _ = make_starts("humanoid.glb")
+        translations, scales = np.array(starts.translations), np.array(starts.scales)
+        translations[::2], scales[::2] = exact_starts.translations[::2], 1.0
+        mixed = poise.Pose(starts.skeleton, starts.q, translations=translations, scales=scales)
+        problem = Problem(mixed, tuple(goals[:1]))
+        assert problem.plan_start.has_noise.tolist() == [False, True] * 3
+        shoulder = mixed.world["LeftArm"].positions
+        reach = problem.select_rows(0).plan.max_reach
+        far = poise.Position("LeftHand", shoulder + 1.0005 * reach * np.array([0.6, 0.8, 0.0]), root="LeftArm")
+        batch = poise.solve(mixed, far, solver=solver)
+        for i in range(len(mixed.q)):
+            alone = poise.solve(mixed[i], far.with_target(far.target[i]), solver=solver)
+            assert (alone.q == batch.q[i]).all()
+            assert alone.status == batch.status[i]
+
     def test_small_tolerances_are_kept(self):
         starts, goals = self.make_noisy(1e-6)
         exact_starts = poise.Pose(starts.skeleton, starts.q, translations=make_starts("humanoid.glb")[0].translations)
@@ -164,7 +183,7 @@ class TestExporterNoise:
     def test_only_rounding_counts(self, size, is_noise):
         starts, goals = self.make_noisy(size)
         problem = Problem(starts, tuple(goals))
-        assert problem.plan_start.has_noise == is_noise
+        assert (problem.plan_start.has_noise == is_noise).all()
         assert (problem.plan.length_error == LENGTH_ERROR_BY_NOISE) == is_noise
 
     def test_a_start_without_noise_is_the_plans_start(self):

@@ -2,8 +2,9 @@
 
 Exporters write the scale and translation of every joint into every frame, in float32 and after a decomposition: 1 is
 1.0000007 in one frame and 0.9999998 in the next. Each frame would need a plan of its own. A plan takes such values as
-the values that they were before rounding. Its lengths have then a relative error of `LENGTH_ERROR_BY_NOISE`, and the
-answers are measured with the values of the file and corrected (solvers/base/answer_refinement.py).
+the values that they were before rounding. The length of each bone has then a relative error of at most
+`LENGTH_ERROR_BY_NOISE`, and the answers are measured with the values of the file and corrected
+(solvers/base/answer_refinement.py).
 """
 
 from __future__ import annotations
@@ -16,23 +17,24 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import Layout
+from poise.problem.frame_packing import SIMILARITY_TOLERANCE
 from poise.runtime.result_cache import get_or_compute
 
 # Largest relative difference that counts as rounding. Rest scales and clips of eight exporters differ by up to 7e-6 in
 # scale and 3e-6 in translation; compressed clips differ by more than this, and so do scales set by hand.
 LENGTH_ERROR_BY_NOISE = 2e-5
-_SIMILARITY_TOLERANCE = 1e-9  # largest difference of the scales of one joint that a rigid plan takes
+_NO_NOISE = np.zeros(1, dtype=np.bool_)
 
 
 class PlanStart(NamedTuple):
     """Start as a plan takes it.
 
     pose       the start, or its copy with other translations and scales
-    has_noise  whether a value of the start differs from the plan's
+    has_noise  (1|k,) whether a value of each start differs from the plan's
     """
 
     pose: Pose
-    has_noise: bool
+    has_noise: Bools
 
 
 class _RowValues(NamedTuple):
@@ -64,12 +66,13 @@ def remove_exporter_noise(start: Pose, layout: Layout) -> PlanStart:
     """
     values = get_or_compute(start.skeleton, "noise rows", _make_key(layout), lambda: _list_values(start, layout))
     if start.translations is None and start.scales is None and not values.has_noise:
-        return PlanStart(start, has_noise=False)
-    translations, is_translation_noisy = _clean_translations(start, values)
-    scales, is_scale_noisy = _clean_scales(start, values)
-    if not (is_translation_noisy or is_scale_noisy):
-        return PlanStart(start, has_noise=False)
-    return PlanStart(Pose.make_unchecked(start.skeleton, start.q, translations, scales), has_noise=True)
+        return PlanStart(start, _NO_NOISE)
+    translations, has_noisy_translations = _clean_translations(start, values)
+    scales, has_noisy_scales = _clean_scales(start, values)
+    has_noise = has_noisy_translations | has_noisy_scales
+    if not has_noise.any():
+        return PlanStart(start, _NO_NOISE)
+    return PlanStart(Pose.make_unchecked(start.skeleton, start.q, translations, scales), has_noise)
 
 
 def _make_key(layout: Layout) -> tuple[object, ...]:
@@ -85,7 +88,7 @@ def _list_values(start: Pose, layout: Layout) -> _RowValues:
     shortest = lengths[lengths > 0.0].min(initial=np.inf)  # for joints at the origin of their parents
     noise_lengths = LENGTH_ERROR_BY_NOISE * np.where(lengths > 0.0, lengths, shortest if shortest < np.inf else 0.0)
     scales = rest_scales[list(scaled_rows)]
-    is_similar = np.ptp(scales, axis=1, keepdims=True) <= _SIMILARITY_TOLERANCE
+    is_similar = np.ptp(scales, axis=1, keepdims=True) <= SIMILARITY_TOLERANCE
     clean_scales = _round_scales(rest_scales, rest_scales)
     has_noise = bool(((clean_scales[list(scaled_rows)] != scales) & ~is_similar).any()) and not np.isnan(scales).any()
     return _RowValues(
@@ -107,33 +110,38 @@ def _is_near(scales: Floats, expected: Floats) -> Bools:
     return np.abs(scales - expected) <= LENGTH_ERROR_BY_NOISE * np.abs(expected)
 
 
-def _clean_translations(start: Pose, values: _RowValues) -> tuple[Floats | None, bool]:
+def _clean_translations(start: Pose, values: _RowValues) -> tuple[Floats | None, Bools]:
     if start.translations is None or not len(values.offset_rows):
-        return start.translations, False
+        return start.translations, _NO_NOISE
     read = start.translations.take(values.offset_rows, axis=-2)
     rest = values.translations[values.offset_rows]
     differences = read - rest
     is_noise = (differences**2).sum(axis=-1, keepdims=True) <= values.noise_lengths**2
     cleaned = np.where(is_noise, rest, read)
-    if (cleaned == read).all():
-        return start.translations, False
     translations = start.translations.copy()
     translations[..., values.offset_rows, :] = cleaned
-    return translations, True
+    return translations, _find_differences(cleaned, read)
 
 
-def _clean_scales(start: Pose, values: _RowValues) -> tuple[Floats | None, bool]:
+def _clean_scales(start: Pose, values: _RowValues) -> tuple[Floats | None, Bools]:
     if start.scales is None:
+        if not values.has_noise:
+            return None, _NO_NOISE
         shape = (*start.shape, *values.clean_scales.shape)
-        return (np.broadcast_to(values.clean_scales, shape), True) if values.has_noise else (None, False)
+        return np.broadcast_to(values.clean_scales, shape), ~_NO_NOISE
     rows = list(values.scaled_rows)
     read, rest = start.scales.take(rows, axis=-2), values.rest_scales[rows]
     cleaned = _round_scales(read, rest)
-    if np.isnan(rest).any() or (cleaned == read).all():
-        return start.scales, False
+    if np.isnan(rest).any():
+        return start.scales, _NO_NOISE
     scales = start.scales.copy()
     scales[..., rows, :] = cleaned
-    return scales, True
+    return scales, _find_differences(cleaned, read)
+
+
+def _find_differences(cleaned: Floats, read: Floats) -> Bools:
+    """Find the starts (1|k,) with other values (..., rows, 3)."""
+    return np.atleast_1d((cleaned != read).any(axis=(-2, -1))).ravel()
 
 
 def _round_scales(scales: Floats, rest_scales: Floats) -> Floats:

@@ -44,7 +44,7 @@ from poise.problem.goals import AnyGoal, LookAt
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
 EXPORTER_LENGTH_ERROR = 1e-3  # relative length error of exporter rounding; scale below it counts as uniform
-_SIMILARITY_TOLERANCE = 1e-9  # largest deviation of M M^T / s^2 from the identity in an exact similarity
+SIMILARITY_TOLERANCE = 1e-9  # largest deviation of M M^T / s^2 from the identity in an exact similarity
 _SLIDE = int(Kind.SLIDE)
 _MIN_SCALE_RATIO = 1e-6  # smallest ratio of singular values; below it a scale counts as zero
 
@@ -141,15 +141,16 @@ def split_similarity(linear: Floats, skeleton: Skeleton, row: int) -> Similarity
     determinant = np.linalg.det(linear)
     scale = np.cbrt(determinant)
     if (scale == 0).any():
-        raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
+        raise UnsupportedError(_format_zero_scale(skeleton, row, linear[scale == 0]))
     rotation = linear / scale[:, None, None]
     deviations = np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(axis=(1, 2), initial=0.0)
     length_errors = np.zeros(len(linear))
-    sheared = np.flatnonzero(~(deviations <= _SIMILARITY_TOLERANCE))
+    sheared = np.flatnonzero(~(deviations <= SIMILARITY_TOLERANCE))
     if len(sheared):
         singular_values = np.linalg.svd(rotation[sheared], compute_uv=False)
-        if (singular_values[:, 2] < _MIN_SCALE_RATIO * singular_values[:, 0]).any():
-            raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
+        is_flat = singular_values[:, 2] < _MIN_SCALE_RATIO * singular_values[:, 0]
+        if is_flat.any():
+            raise UnsupportedError(_format_zero_scale(skeleton, row, linear[sheared[is_flat]]))
         rotation[sheared] = rotation_part(rotation[sheared])
         length_errors[sheared] = np.abs(singular_values - 1.0).max(axis=1)
     return Similarity(scale, rotation, length_errors)

@@ -1,8 +1,9 @@
 """Arrays of a problem for the kernels, independent of its start pose.
 
-A Plan has the moving joints of a set of goals. It is cached with its skeleton, by the kinds of its goals and the fixed
-joint data of the start pose. problem/problem.py converts start poses and targets into the plan's frames and units. The
-arrays are documented in kernels/problem_arrays.py.
+A Plan has the moving joints of a set of goals. Its tree is cached with the skeleton, by the kinds of the goals and the
+fixed joint data of the start pose; a plan is cached with its tree by offsets, then by weights. problem/problem.py
+converts start poses and targets into the plan's frames and units. The arrays are documented in
+kernels/problem_arrays.py.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from poise.problem.reach_bounds import ReachBounds, TermReach
 from poise.runtime.result_cache import copy_own_fields, copy_with, get_or_compute, select_own_fields
 
 TERM_TARGET_START = 3  # column of `Plan.term_table`: first number of a term in a kernel target
-# Properties of a plan that do not depend on the frames of first nodes.
+# Properties of a plan that do not depend on the frames of its nodes.
 _FRAME_FREE_PROPERTIES = (
     "kernel_unit_in_world",
     "signed_kernel_unit",
@@ -61,12 +62,11 @@ _FRAME_FREE_PROPERTIES = (
     "coordinate_map",
     "target_columns",
     "target_width",
-    "max_reach",
 )
 # Kinds of terms of the kernels without limits.
 _PLAIN_TERM_KINDS = {dof_layout.POSITION, dof_layout.ROTATION, dof_layout.POLE}
 # Properties that do not depend on weights either, beside those.
-_WEIGHT_FREE_PROPERTIES = (*_FRAME_FREE_PROPERTIES, "is_serial_arm", "reach_bounds", "term_reaches")
+_WEIGHT_FREE_PROPERTIES = (*_FRAME_FREE_PROPERTIES, "is_serial_arm", "reach_bounds", "term_reaches", "max_reach")
 _KIND_FIELDS = ("joint", "root", "axis", "looks", "stands", "tip", "optional")  # of a goal, in the key of its kind
 
 
@@ -108,7 +108,7 @@ def build_plan(
     The start is a single pose, or a batch with a shared plan; `plan_inputs` are the result of `collect_plan_inputs`, if
     already computed. Raises UnsupportedError for zero scale above a rotating joint, and for a missing free root.
     """
-    start, has_noise = plan_start
+    start, has_noise = plan_start.pose, bool(plan_start.has_noise[0])
     skeleton = start.skeleton
     layout = get_layout(skeleton, goal_key, goals, free_root=free_root)
     plan_inputs = collect_plan_inputs(start, layout) if plan_inputs is None else plan_inputs
@@ -221,7 +221,8 @@ class Plan:
     kernel_unit_in_base  length of one kernel unit below the base's scale [file units]: a power of two
     base_scale           scale factor of the base row
     length_error         largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
-    tree                 frames in file units; what does not depend on offsets and weights is remembered with it
+    tree                 frames of the first start in file units; what does not depend on offsets and weights is
+                         remembered with it
     """
 
     max_cached_keys: ClassVar[int] = 8  # per subject: tolerances and options; a skeleton has many plans
@@ -425,9 +426,8 @@ class Plan:
     def max_reach(self) -> float:
         """Longest reach of all positions [file units]. It is 0 where no reach is finite."""
         position_terms = [i for i, term in enumerate(self.layout.terms) if term.kind == dof_layout.POSITION]
-        longest = max(
-            (self.reach_bounds.compute_max_reach(i) * self.kernel_unit_in_world for i in position_terms), default=0.0
-        )
+        reaches = [float(np.max(self.reach_bounds.compute_max_reach(i))) for i in position_terms]
+        longest = max([reach * self.kernel_unit_in_world for reach in reaches], default=0.0)
         return longest if longest < np.inf else 0.0
 
     # --- q and u -------------------------------------------------------------------------------------------------

@@ -111,7 +111,9 @@ class Problem:
 
     def with_start(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts. `goals` may replace the goals by others of the same kinds."""
-        has_same_plan = not len(self.plan.layout.fixed_columns) and start.translations is None and start.scales is None
+        has_same_plan = not len(self.plan.layout.fixed_columns)
+        for pose in (self.start, start):
+            has_same_plan = has_same_plan and pose.translations is None and pose.scales is None
         return (
             self.with_start_unchecked(start, goals)
             if has_same_plan
@@ -150,7 +152,7 @@ class Problem:
         """Packed plan. All starts share it; those of a batch are grouped first where they cannot (`group_starts`)."""
         plan_inputs = self.plan_inputs if self.start.shape else None
         plan = build_plan(self.plan_start, self.goals, self.goal_key, free_root=self.free_root, plan_inputs=plan_inputs)
-        if plan_inputs is None or (plan_inputs == plan_inputs[0]).all():
+        if plan_inputs is None or not self._has_equal_noise or (plan_inputs == plan_inputs[0]).all():
             return plan
         return build_plan_of_starts(plan, self.plan_start.pose, self.goals) or plan
 
@@ -159,10 +161,28 @@ class Problem:
 
         With `by_inputs`, starts with different fixed joints have plans of their own in any case.
         """
-        is_single = self.start.q.ndim == 1 or len(self.start.q) == 1
-        if is_single or (not by_inputs and len(self.plan.frames) > 1):
+        if self.start.q.ndim == 1 or len(self.start.q) == 1:
+            return None
+        if not self._has_equal_noise:
+            return self._group_by_noise(by_inputs=by_inputs)
+        if not by_inputs and len(self.plan.frames) > 1:
             return None
         return group_by_plan(self.plan_inputs)
+
+    @property
+    def _has_equal_noise(self) -> bool:
+        """Whether exporters rounded all starts, or none."""
+        has_noise = self.plan_start.has_noise
+        return bool((has_noise == has_noise[0]).all())
+
+    def _group_by_noise(self, *, by_inputs: bool) -> list[Ints]:
+        """Group starts with rounded values apart. Their plans allow other errors of lengths."""
+        groups: list[Ints] = []
+        has_noise = self.plan_start.has_noise
+        for rows in (np.flatnonzero(~has_noise), np.flatnonzero(has_noise)):
+            inner_groups = self.select_rows(rows).group_starts(by_inputs=by_inputs)
+            groups += [rows] if inner_groups is None else [rows[inner] for inner in inner_groups]
+        return groups
 
     @quick_property
     def plan_inputs(self) -> Floats | None:

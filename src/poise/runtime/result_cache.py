@@ -21,7 +21,7 @@ Computed = TypeVar("Computed")
 Value = TypeVar("Value")
 
 _CACHE_ATTRIBUTE = "_remembered"
-_MAX_KEYS = 128  # keys per subject; bounds the memory of varying keys, such as an offset per frame
+_MAX_KEYS = 128  # keys per subject; bounds the memory of varying keys, such as a pose of the spine per frame
 _MAX_BYTES = 1 << 24  # bytes per subject, about; with fewer, large problems are packed again more often
 
 
@@ -54,9 +54,11 @@ class _SubjectCache(dict[Hashable, Any]):
 
     byte_counts  sizes of all results but the newest [bytes]. A result is measured when the next one comes, because by
                  then its own cached properties are computed.
+    turn         number of results measured, which tells the one to be measured again
     """
 
     byte_counts: dict[Hashable, int] | None = None
+    turn: int = 0
 
     def make_room(self, owner: object, max_keys: int | None) -> None:
         """Remove the oldest results until one more is allowed. Bytes count only without `max_keys`."""
@@ -70,7 +72,11 @@ class _SubjectCache(dict[Hashable, Any]):
         if self.byte_counts is None:  # most subjects have one key only
             self.byte_counts = {}
         byte_counts = self.byte_counts
-        byte_counts[keys[-1]] = _count_bytes(self.get(keys[-1]), owner)
+        self.turn += 1
+        for key in (keys[-1], keys[self.turn % len(keys)]):  # an older one in turn, because results grow with use
+            byte_counts[key] = _count_bytes(self.get(key), owner)
+        for key in byte_counts.keys() - self.keys():  # removed by another thread
+            byte_counts.pop(key, None)
         kept_bytes = sum(list(byte_counts.values()))
         for key in keys:
             if len(self) < _MAX_KEYS and kept_bytes <= _MAX_BYTES:
@@ -108,7 +114,7 @@ def _count_bytes(result: object, owner: object) -> int:
         elif not isinstance(value, type):
             values += getattr(value, "__dict__", {}).values()
             if hasattr(value_type, "max_cached_keys"):
-                for results_by_key in getattr(value, _CACHE_ATTRIBUTE, {}).values():
+                for results_by_key in list(getattr(value, _CACHE_ATTRIBUTE, {}).values()):  # threads may add some
                     values += results_by_key.values()
     return byte_count
 

@@ -136,7 +136,7 @@ class SingleTargetSolve:
             check_answer(q, self.solver.name, self.q_shape)
         errors = self._measure(problem, q, targets)
         is_reached = self._is_reached(errors)
-        if not is_reached and self.error_paths is None:
+        if not is_reached and self.error_paths is None and problem.plan.is_sheared:
             output = complete_answer(bound, targets, output)
             if output.met[0]:
                 output = correct_shear(problem, self.solver, targets, self.tolerance, self.request, output)

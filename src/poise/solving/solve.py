@@ -366,7 +366,7 @@ def solve(
         return _solve_general(start, checked_goals, shape, options._replace(settings=settings), start_time)
 
 
-_MAX_SINGLES = 32  # solves for one target remembered with a skeleton; one of an arm has 0.2 MB
+_MAX_SINGLES = 64  # solves for one target remembered with a skeleton; one of an arm has 0.2 MB
 
 
 class _SolveOptions(NamedTuple):

@@ -104,13 +104,13 @@ def refine_by_lm(
 def _find_correctable_rows(problem: Problem, result: LmResult, targets: Floats, tolerance: Tolerance) -> Ints:
     """Find missed rows within reach of a shear correction. Rows out of reach by bone lengths are excluded."""
     plan = problem.plan
-    longest_reaches = [float(np.max(reach.max_distance)) for reach in plan.term_reaches]
-    longest_reach = max([longest for longest in longest_reaches if np.isfinite(longest)], default=1.0)
+    longest_reaches: Any = 1.0  # a number, or one for each row
+    for reach in plan.term_reaches:
+        longest_reaches = np.maximum(
+            longest_reaches, np.where(np.isfinite(reach.max_distance), reach.max_distance, 0.0)
+        )
     max_cost = (
-        _MAX_MISS_RATIO
-        * plan.length_error
-        * max(longest_reach, 1.0)
-        * plan.effectors[:, EFFECTOR_WEIGHT].max(initial=0.0)
+        _MAX_MISS_RATIO * plan.length_error * longest_reaches * plan.effectors[:, EFFECTOR_WEIGHT].max(initial=0.0)
     ) ** 2
     correctable_rows = np.flatnonzero(~result.met & (result.costs <= max_cost))
     if not len(correctable_rows):

@@ -410,7 +410,7 @@ def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
         dofs[:, DOF_WEIGHT] *= joint_weights[rows]
         return dofs
 
-    return get_or_compute(plan.tree, "scaled dofs", stiffness, scale_dofs)
+    return get_or_compute(plan.tree, "scaled dofs", (stiffness, plan.kernel_unit_in_base), scale_dofs)
 
 
 Engine = ArmEngine | TreeEngine

@@ -48,6 +48,13 @@ class NaturalStage(NamedTuple):
     weighed: tuple[int, ...] = ()
 
 
+class _FirstStages(NamedTuple):
+    """Stages for kinds of goals, with the weights of the first ones."""
+
+    stages: tuple[NaturalStage, ...]
+    weights: tuple[object, ...]
+
+
 def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     """The stages of a problem, the root first; none where nothing about it is a figure's."""
     if not has_room(problem.start, problem.goals):
@@ -55,7 +62,9 @@ def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
     kinds, offsets, weights = problem.goal_key
     key = kinds, offsets, problem.free_root, near, problem.start.translations is not None
-    stages, first_weights = get_or_compute(problem.skeleton, "stages", key, lambda: (_stages(problem), weights))
+    stages, first_weights = get_or_compute(
+        problem.skeleton, "stages", key, lambda: _FirstStages(_stages(problem), weights)
+    )
     if weights == first_weights or not any(stage.weighed for stage in stages):
         return stages
     return tuple([_weighed(stage, problem.goals) for stage in stages])
