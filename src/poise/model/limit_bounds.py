@@ -376,14 +376,19 @@ class Bounds:
     @cached_property
     def ball_hinges(self) -> HingedBalls:
         """The ball and free joints with a range about an axis."""
-        hinge_limits = [(i, limit) for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis]
-        joint_rows = tuple([i for i, _ in hinge_limits])
+        joint_rows: list[int] = []
+        hinge_rows: list[tuple[float, ...]] = []
+        for i, limit in enumerate(self.limits):
+            if isinstance(limit, Range) and limit.axis:
+                joint_rows.append(i)
+                hinge_rows.append((*limit.axis, *((-np.inf, np.inf) if limit.soft else (limit.low, limit.high))))
+        table = np.array(hinge_rows, dtype=np.float64).reshape(-1, 5)
         hinges = HingedBalls(
-            joint_rows=joint_rows,
-            columns=self._find_quaternion_columns(joint_rows),
-            axes=np.array([limit.axis for _, limit in hinge_limits]).reshape(-1, 3),
-            low=np.array([-np.inf if limit.soft else limit.low for _, limit in hinge_limits]),
-            high=np.array([np.inf if limit.soft else limit.high for _, limit in hinge_limits]),
+            joint_rows=tuple(joint_rows),
+            columns=self._find_quaternion_columns(tuple(joint_rows)),
+            axes=table[:, :3].copy(),
+            low=table[:, 3].copy(),
+            high=table[:, 4].copy(),
         )
         for array in hinges[1:]:
             array.setflags(write=False)

@@ -64,8 +64,11 @@ def remove_exporter_noise(start: Pose, layout: Layout) -> PlanStart:
     A scale near 1 or near the joint's rest scale becomes that value, and a translation near the joint's rest offset
     becomes this offset.
     """
+    has_own_values = start.translations is not None or start.scales is not None
+    if not has_own_values and get_or_compute(start.skeleton, "is rigid", None, lambda: _is_rigid(start.skeleton)):
+        return PlanStart(start, _NO_NOISE)
     values = get_or_compute(start.skeleton, "noise rows", _make_key(layout), lambda: _list_values(start, layout))
-    if start.translations is None and start.scales is None and not values.has_noise:
+    if not has_own_values and not values.has_noise:
         return PlanStart(start, _NO_NOISE)
     translations, has_noisy_translations = _clean_translations(start, values)
     scales, has_noisy_scales = _clean_scales(start, values)
@@ -73,6 +76,11 @@ def remove_exporter_noise(start: Pose, layout: Layout) -> PlanStart:
     if not has_noise.any():
         return PlanStart(start, _NO_NOISE)
     return PlanStart(Pose.make_unchecked(start.skeleton, start.q, translations, scales), has_noise)
+
+
+def _is_rigid(skeleton: Skeleton) -> bool:
+    """Return whether no joint has a scale."""
+    return bool((skeleton.B[:, :, :3] == np.eye(3)).all())
 
 
 def _make_key(layout: Layout) -> tuple[object, ...]:

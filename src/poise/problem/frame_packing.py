@@ -31,7 +31,7 @@ from poise.kernels.layout import (
     FRAME_VALUE_OFFSET,
 )
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Floats, Ints
 from poise.maths.rotations import rotation_part
 from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
 from poise.model.limits import find_hinge_axis
@@ -432,12 +432,12 @@ class _TreeWalk:
         translating_rows = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
         fixed_maps = build_fixed_maps(start, moving_rows, translating_rows, list(rows))
         identity = np.eye(3, 4)[None, None]
-        columns = [step.column for step in self.steps]
-        self._parents = np.array([step.parent for step in self.steps], dtype=np.int64)
-        self._befores = np.where(_mark([step.is_first for step in self.steps]), fixed_maps.before[:, columns], identity)
-        afters = np.where(_mark([step.is_last for step in self.steps]), fixed_maps.after[:, columns], identity)
+        # Columns of `_Step`, each (steps,).
+        _, self._parents, columns, nodes, is_first, is_last = np.array(self.steps, dtype=np.int64).reshape(-1, 6).T
+        self._befores = np.where(is_first[:, None, None], fixed_maps.before[:, columns], identity)
+        afters = np.where(is_last[:, None, None], fixed_maps.after[:, columns], identity)
         is_after_rigid = (afters[..., :3] == np.eye(3)).all(axis=(0, 2, 3))
-        node_steps = np.array([i for i, step in enumerate(self.steps) if step.node >= 0], dtype=np.int64)
+        node_steps = np.flatnonzero(nodes >= 0)
         alignments = _compute_alignments(self.skeleton, [layout.nodes[self.steps[i].node] for i in node_steps.tolist()])
         inverse_alignments = np.zeros((1, len(node_steps), 3, 4))
         inverse_alignments[0, ..., :3] = rotations.as_matrix(rotations.inverse(alignments))
@@ -529,11 +529,6 @@ def _list_steps(
             parent = len(steps) - 1
         last_steps[row] = parent
     return steps, last_steps
-
-
-def _mark(flags: Sequence[bool]) -> Bools:
-    """Return flags (steps,) for maps (k, steps, 3, 4)."""
-    return np.array(flags, dtype=np.bool_)[:, None, None]
 
 
 def _compute_alignments(skeleton: Skeleton, nodes: Sequence[dof_layout.Node]) -> Floats:
