@@ -8,7 +8,9 @@ import pytest
 import poise
 from poise.problem.exporter_noise import LENGTH_ERROR_BY_NOISE
 from poise.problem.problem import Problem
+from poise.solvers import fabrik
 from poise.solvers.base import thread_parts
+from poise.solvers.base.thread_parts import solve_in_parts
 from tests.strategies import rng_of
 
 TIPS = {"LeftHand": "LeftArm", "RightHand": "RightArm", "LeftFoot": "LeftUpLeg"}
@@ -17,7 +19,7 @@ TIPS = {"LeftHand": "LeftArm", "RightHand": "RightArm", "LeftFoot": "LeftUpLeg"}
 def make_starts(name, count=6):
     """Make poses of a sample with all joints turned, and targets near its limbs."""
     rig, rng = poise.load(poise.sample(name)), rng_of(7)
-    poses = rig.clips[0].poses[np.arange(count) * 3]
+    poses = rig.clips[0].poses[np.arange(count) * 3 % 31]
     starts = poses.with_q(rig.skeleton.legal(poses.q + rng.normal(0, 0.05, poses.q.shape))[0])
     goals = [
         poise.Position(tip, starts.world[tip].positions + rng.normal(0, 0.03, (count, 3)), root=root)
@@ -220,6 +222,24 @@ def test_threads_take_the_frames_of_their_starts(solver, monkeypatch):
         alone = poise.solve(starts[i], goal.with_target(targets[i]), solver=solver, natural=False)
         assert (alone.q == batch.q[i]).all()
     assert len(batch.status) == count
+
+
+def test_threads_sweep_over_trees_with_the_same_bits(monkeypatch):
+    """Two hands by fabrik: each target has its start, its frames and its counts."""
+    monkeypatch.setattr(thread_parts, "MIN_THREADED_WORK_S", 0.0)
+    monkeypatch.setattr(thread_parts, "_MIN_PART_WORK_S", 1e-9)
+    parts = []
+    monkeypatch.setattr(
+        fabrik,
+        "solve_in_parts",
+        lambda count, threads, *rest: parts.append(threads) or solve_in_parts(count, threads, *rest),
+    )
+    starts, goals = make_starts("humanoid.bvh", 90)
+    one, several = (poise.solve(starts, goals[:2], solver="fabrik", threads=threads) for threads in (1, 3))
+    assert parts == [1, 3]
+    assert (one.q == several.q).all()
+    assert (one.iterations == several.iterations).all()
+    assert one.reached.any()
 
 
 @pytest.mark.parametrize("root", [None, "shoulder"])

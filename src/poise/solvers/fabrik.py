@@ -39,6 +39,7 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
 from poise.solvers.base.chain_solve import ChainSolve
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, run_bound
+from poise.solvers.base.thread_parts import select_rows, solve_in_parts
 
 
 @require_keywords
@@ -184,12 +185,18 @@ class FABRIK:
         max_trace_rows = max_sweeps + 1 if request.trace else 0
         trace_u, trace_error = np.zeros((max_trace_rows, nu)), np.zeros(max_trace_rows)
         max_distance = tolerance.distance / plan.kernel_unit_in_world * lm_engine.KERNEL_TOLERANCE_RATIO
-        kernels.fabrik_tree.solve(
-            plan.node_table, plan.frames, plan.layout.dofs, plan.limit_rows, plan.term_table, plan.effectors,
-            *bone_arrays, np.ascontiguousarray(problem.start_u), kernel_targets,
-            np.array([max_distance, max_sweeps, self.finish]), u, kernel_counts,
-            trace_u, trace_error, get_scratch(kernels.fabrik_tree.compute_work_size(len(plan.node_table), nu)),
-        )  # fmt: skip
+        start_u, option_row = np.ascontiguousarray(problem.start_u), np.array([max_distance, max_sweeps, self.finish])
+        work_size = kernels.fabrik_tree.compute_work_size(len(plan.node_table), nu)
+
+        def solve_range(first: int, last: int) -> None:
+            rows = slice(first, last)
+            kernels.fabrik_tree.solve(
+                plan.node_table, select_rows(plan.frames, rows), plan.layout.dofs, plan.limit_rows, plan.term_table,
+                plan.effectors, *bone_arrays, select_rows(start_u, rows), kernel_targets[rows], option_row,
+                u[rows], kernel_counts[rows], trace_u, trace_error, get_scratch(work_size),
+            )  # fmt: skip
+
+        solve_in_parts(k, 1 if request.trace else request.threads, solve_range, request.progress)
         is_met, iterations, joint_updates = (
             kernel_counts[:, COUNT_IS_MET] > 0,
             kernel_counts[:, COUNT_ITERATIONS],
