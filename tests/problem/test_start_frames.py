@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.extend import Kind
 from poise.problem.exporter_noise import LENGTH_ERROR_BY_NOISE
 from poise.problem.problem import Problem
 from poise.solvers import fabrik
@@ -203,6 +204,27 @@ class TestExporterNoise:
         moved = poise.Pose(starts.skeleton, starts.q, translations=translations)
         cleaned = Problem(moved, tuple(goals)).plan_start.pose
         assert (cleaned.translations == translations).all()
+
+    def test_scales_above_far_joints_are_kept(self):
+        """A millionth of a long way is no rounding of a limb."""
+        starts, goals = self.make_noisy(1e-6)
+        translations = np.array(starts.translations)
+        translations[:, 1] += 1e6
+        moved = poise.Pose(starts.skeleton, starts.q, translations=translations, scales=np.array(starts.scales))
+        cleaned = Problem(moved, tuple(goals)).plan_start.pose
+        assert cleaned.scales is None or (cleaned.scales == starts.scales).all()
+
+    def test_a_limb_below_a_far_root_has_its_own_reach(self):
+        """The root of a chain is far away, and its bone is much longer than at rest."""
+        skeleton = poise.Skeleton.build(
+            ["root", "tip"],
+            [-1, 0],
+            [Kind.BALL, Kind.BALL],
+            offsets=np.array([[26029.0, 30244.0, 51969.0], [0.0, 0.0, 0.0]]),
+        )
+        translations = np.array([[26029.1, 30244.1, 51969.1], [-0.5, -0.1, 0.7]])
+        start = poise.Pose(skeleton, skeleton.rest_q, translations=translations)
+        assert not Problem(start, (poise.Position("tip", [0.0, 0.0, 0.0]),)).plan_start.has_noise.any()
 
 
 @pytest.mark.parametrize("solver", ["ccd", "fabrik", "levenberg_marquardt", "jacobian_transpose"])

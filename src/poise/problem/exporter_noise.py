@@ -23,6 +23,7 @@ from poise.runtime.result_cache import get_or_compute
 # Largest relative difference that counts as rounding. Rest scales and clips of eight exporters differ by up to 7e-6 in
 # scale and 3e-6 in translation; compressed clips differ by more than this, and so do scales set by hand.
 LENGTH_ERROR_BY_NOISE = 2e-5
+_MAX_OFFSET_RATIO = 4.0  # longest offset of a joint whose scales are cleaned, in lengths of the limbs
 _NO_NOISE = np.zeros(1, dtype=np.bool_)
 
 
@@ -47,6 +48,7 @@ class _RowValues(NamedTuple):
     noise_lengths  (r, 1) largest differences of these rows that count as rounding [file units]
     has_noise      whether rest scales are rounded values that no rigid plan takes
     clean_scales   (n, 3) rest scales without rounding
+    limb_length    total length of the bones between moving joints [file units]
     """
 
     scaled_rows: tuple[int, ...]
@@ -56,6 +58,7 @@ class _RowValues(NamedTuple):
     noise_lengths: Floats
     has_noise: bool
     clean_scales: Floats
+    limb_length: float
 
 
 def remove_exporter_noise(start: Pose, layout: Layout) -> PlanStart:
@@ -84,7 +87,7 @@ def _is_rigid(skeleton: Skeleton) -> bool:
 
 
 def _make_key(layout: Layout) -> tuple[object, ...]:
-    return layout.base_row, layout.rows_below_base, layout.offset_rows.tobytes()
+    return layout.base_row, layout.rows_below_base, layout.offset_rows.tobytes(), layout.moving_rows
 
 
 def _list_values(start: Pose, layout: Layout) -> _RowValues:
@@ -93,14 +96,23 @@ def _list_values(start: Pose, layout: Layout) -> _RowValues:
     rest_scales = _find_rest_scales(skeleton)
     translations = skeleton.A[:, :3]
     lengths = np.sqrt((translations[layout.offset_rows] ** 2).sum(axis=1, keepdims=True))
-    shortest = lengths[lengths > 0.0].min(initial=np.inf)  # for joints at the origin of their parents
-    noise_lengths = LENGTH_ERROR_BY_NOISE * np.where(lengths > 0.0, lengths, shortest if shortest < np.inf else 0.0)
+    # What stands between moving joints is a bone; a root may be far away.
+    moving_rows = set(layout.moving_rows)
+    is_bone = [not moving_rows.isdisjoint(skeleton.list_path(row)[:-1]) for row in layout.offset_rows.tolist()]
+    bone_lengths = lengths[is_bone]
+    limb_length = float(bone_lengths.sum())
+    shortest = bone_lengths[bone_lengths > 0.0].min(initial=limb_length)  # for joints at the origin of their parents
+    noise_lengths = LENGTH_ERROR_BY_NOISE * np.minimum(np.where(lengths > 0.0, lengths, shortest), limb_length)
     scales = rest_scales[list(scaled_rows)]
     is_similar = np.ptp(scales, axis=1, keepdims=True) <= SIMILARITY_TOLERANCE
     clean_scales = _round_scales(rest_scales, rest_scales)
-    has_noise = bool(((clean_scales[list(scaled_rows)] != scales) & ~is_similar).any()) and not np.isnan(scales).any()
+    has_noise = (
+        bool(((clean_scales[list(scaled_rows)] != scales) & ~is_similar).any())
+        and not np.isnan(scales).any()
+        and lengths.max(initial=0.0) <= _MAX_OFFSET_RATIO * limb_length
+    )
     return _RowValues(
-        scaled_rows, rest_scales, layout.offset_rows, translations, noise_lengths, has_noise, clean_scales
+        scaled_rows, rest_scales, layout.offset_rows, translations, noise_lengths, has_noise, clean_scales, limb_length
     )
 
 
@@ -131,6 +143,17 @@ def _clean_translations(start: Pose, values: _RowValues) -> tuple[Floats | None,
     return translations, _find_differences(cleaned, read)
 
 
+def _has_near_rows(start: Pose, values: _RowValues) -> Bools:
+    """Return whether all rows of starts (..., 1, 1) are near.
+
+    A rounded scale would move such a row far.
+    """
+    rows = values.offset_rows[start.skeleton.parents[values.offset_rows] >= 0]
+    offsets = values.translations if start.translations is None else start.translations
+    lengths = np.sqrt((offsets.take(rows, axis=-2) ** 2).sum(axis=-1))
+    return (lengths.max(axis=-1, initial=0.0) <= _MAX_OFFSET_RATIO * values.limb_length)[..., None, None]
+
+
 def _clean_scales(start: Pose, values: _RowValues) -> tuple[Floats | None, Bools]:
     if start.scales is None:
         if not values.has_noise:
@@ -139,7 +162,7 @@ def _clean_scales(start: Pose, values: _RowValues) -> tuple[Floats | None, Bools
         return np.broadcast_to(values.clean_scales, shape), ~_NO_NOISE
     rows = list(values.scaled_rows)
     read, rest = start.scales.take(rows, axis=-2), values.rest_scales[rows]
-    cleaned = _round_scales(read, rest)
+    cleaned = np.where(_has_near_rows(start, values), _round_scales(read, rest), read)
     if np.isnan(rest).any():
         return start.scales, _NO_NOISE
     scales = start.scales.copy()

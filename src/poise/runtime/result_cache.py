@@ -112,7 +112,8 @@ def _count_bytes(result: object, owner: object) -> int:
         elif isinstance(value, tuple):
             values += value
         elif not isinstance(value, type):
-            values += getattr(value, "__dict__", {}).values()
+            fields = getattr(value, "__dict__", None)
+            values += fields.values() if isinstance(fields, dict) else ()  # a library of C finds a function of any name
             if hasattr(value_type, "max_cached_keys"):
                 for results_by_key in list(getattr(value, _CACHE_ATTRIBUTE, {}).values()):  # threads may add some
                     values += results_by_key.values()
