@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import harness
 import numpy as np
+from calls import time_calls
 from numpy.typing import NDArray
 
 import poise
@@ -157,16 +158,7 @@ def measure(action: Callable[[], Any], clock: Callable[[], float], count: int) -
     once = max(time.perf_counter() - began, 1e-7)
     repeats = max(1, min(REPEATS, int(PATIENCE_S / once)))
     calls = max(1, round(SECONDS / once)) if once < SECONDS else 1
-    times = []
-    gc.collect()
-    gc.disable()
-    for _ in range(repeats):
-        began = clock()
-        for _ in range(calls):
-            action()
-        times.append((clock() - began) / calls)
-    gc.enable()
-    return float(np.median(times)) / count * 1e6
+    return time_calls(action, clock, repeats, calls) / count
 
 
 CURVES: tuple[Curve, ...] = (

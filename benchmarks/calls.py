@@ -294,16 +294,21 @@ def measure(case: Case) -> float:
     one = max(time.perf_counter() - began, 1e-7)
     calls = max(1, min(MAX_CALLS, round(SECONDS / one)))
     repeats = REPEATS if one < SECONDS else 3
+    return time_calls(case.call, clock, repeats, calls) / case.count
+
+
+def time_calls(action: Callable[[], Any], clock: Callable[[], float], repeats: int, calls: int) -> float:
+    """Median time of a call [us], of repeats of some calls without garbage collection."""
     times = []
     gc.collect()
     gc.disable()
     for _ in range(repeats):
         began = clock()
         for _ in range(calls):
-            case.call()
+            action()
         times.append((clock() - began) / calls)
     gc.enable()
-    return float(np.median(times)) / case.count * 1e6
+    return float(np.median(times)) * 1e6
 
 
 def measure_rows(names: list[str]) -> dict[str, float]:

@@ -58,7 +58,6 @@ class SingleTargetSolve:
         self.tolerance = tolerance
         self.settings = settings
         self.request = request
-        self.error_bounds: Floats = problem.compute_error_bounds(tolerance)
         is_simple_problem = not problem.has_optional_goals and settings.progress is None and not problem.skeleton.loops
         # Scale is uniform on these paths, and in the plans of all starts without scales of their own.
         self.error_paths: ErrorPaths | None = (
@@ -73,7 +72,7 @@ class SingleTargetSolve:
             start.translations is None and start.scales is None and not len(problem.plan.layout.fixed_columns)
         )
         self._fast_path = build_fast_path(problem, solver, tolerance, settings)
-        self._max_errors: list[float] = self.error_bounds.tolist()
+        self._error_bounds: list[float] = problem.compute_error_bounds(tolerance).tolist()
         self._has_preferred_pose = any(isinstance(goal, Near) for goal in problem.goals)
         self._latest_bound: tuple[Pose | None, BoundSolve | None] = None, None
 
@@ -158,7 +157,7 @@ class SingleTargetSolve:
 
     def _is_reached(self, errors: Floats) -> bool:
         """Return whether errors (1, c) are within tolerance."""
-        for error, max_error in zip(errors[0].tolist(), self._max_errors, strict=True):  # noqa: SIM110  (quicker than all())
+        for error, max_error in zip(errors[0].tolist(), self._error_bounds, strict=True):  # noqa: SIM110  (quicker than all())
             if not error <= max_error:  # so NaN is not
                 return False
         return True
