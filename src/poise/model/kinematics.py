@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -364,9 +364,7 @@ def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, maps_after
     s = skeleton
     kinds, axes = s.kinds[rows], s.axes[rows]
     parents = skeleton.joint_lists.parents
-    starts_and_kinds = zip(s.q_start[rows].tolist(), kinds.tolist(), strict=True)
-    used_columns = {start + j for start, kind in starts_and_kinds for j in Q_OFFSET_RANGES[kind]}
-    q_columns = np.array(sorted(used_columns), dtype=np.int64)
+    q_columns = find_q_columns(s, rows)
     rotation_matrices = rotations.as_matrix(s.A[rows, 3:])
     slot_by_row = {row: i + 1 for i, row in enumerate(rows)}
     constants = np.zeros((len(rows), layout.FK_ROW))
@@ -396,6 +394,13 @@ def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, maps_after
         dof_rows,
         workspace_size,
     )
+
+
+def find_q_columns(skeleton: Skeleton, rows: Iterable[int]) -> Ints:
+    """Find the columns of q used by these rows, in their order."""
+    _, kinds, q_starts, _ = skeleton.joint_lists
+    columns = {q_starts[row] + j for row in rows for j in Q_OFFSET_RANGES[kinds[row]]}
+    return np.array(sorted(columns), dtype=np.int64)
 
 
 def _pack_motion_parts(kinds: Ints, axes: Floats, rotation_matrices: Floats, maps_after: Floats) -> Floats:

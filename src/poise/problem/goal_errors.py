@@ -6,9 +6,10 @@ Kernels measure along the joint paths of the goals; NumPy measures world transfo
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,17 @@ from poise.kernels import layout
 from poise.kernels.thresholds import SAME_POINT_RATIO
 from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
-from poise.model.joints import Q_OFFSET_RANGES
-from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
+from poise.model.kinematics import (
+    NO_OFFSETS,
+    KinematicsTable,
+    LocalOffsets,
+    compute_table_maps,
+    compute_world_maps,
+    find_q_columns,
+    flatten_local_offsets,
+    get_table,
+    pack_local_offsets,
+)
 from poise.model.mass import MassShares
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Skeleton
@@ -28,6 +38,7 @@ from poise.problem.goals import AnyGoal, Balance, Pole
 from poise.problem.plan import Plan
 from poise.runtime.result_cache import get_or_compute
 
+NO_PATHS: Mapping[int, Any] = MappingProxyType({})
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 
 
@@ -243,7 +254,7 @@ def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | No
     if not is_uniform[path_rows].all():
         return None
     table = rows_table[path_rows]
-    q_columns = _find_q_columns(skeleton, set(path_rows))
+    q_columns = find_q_columns(skeleton, set(path_rows))
     _renumber_columns(table, q_columns)
     angle_factors = tuple(
         [
@@ -285,13 +296,6 @@ def _pack_post_transform(packed_row: Floats, b_affine: Floats) -> bool:
     return True
 
 
-def _find_q_columns(skeleton: Skeleton, rows: Iterable[int]) -> Ints:
-    """Return the columns of q used by these rows."""
-    _, kinds, q_starts, _ = skeleton.joint_lists
-    columns = {q_starts[row] + j for row in rows for j in Q_OFFSET_RANGES[kinds[row]]}
-    return np.array(sorted(columns), dtype=np.int64)
-
-
 def _renumber_columns(table: Floats, q_columns: Ints) -> None:
     """Renumber the table's q columns among the used ones."""
     is_moving = table[:, layout.PATH_KIND] != layout.FIXED
@@ -327,17 +331,44 @@ def compute_single_errors(paths: ErrorPaths, max_errors: Floats, q: Floats, targ
     return errors, kernels.goal_errors.measure_one(*path_arrays, max_errors, q, target, workspace, errors)
 
 
+class MeasuredPath(NamedTuple):
+    """Path from the root to a measured joint, with the translations and scales of one start.
+
+    local_offsets  (1, 6 r), see kernels/kinematics.py
+    """
+
+    table: KinematicsTable
+    local_offsets: Floats
+
+
+def pack_measured_paths(start: Pose, measures: Sequence[dof_layout.Measure]) -> dict[int, MeasuredPath]:
+    """Pack the paths to the measured joints of a start, by row.
+
+    There are none for several starts, and where one pass over all joints is shorter.
+    """
+    skeleton, rows = start.skeleton, _list_measured_rows(measures)
+    if start.shape or not _has_short_paths(skeleton, rows):
+        return {}
+    offsets = flatten_local_offsets(start.translations, start.scales)
+    tables = {row: get_table(skeleton, row, offsets) for row in rows}
+    return {row: MeasuredPath(table, pack_local_offsets(table, offsets)) for row, table in tables.items()}
+
+
+def _list_measured_rows(measures: Sequence[dof_layout.Measure]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys([row for measure in measures for row in (measure.row, *measure.limb_rows)]))
+
+
 def compute_world_errors(
     pose: Pose,
     goals: Sequence[AnyGoal],
     targets: Floats,
     q: Floats | None = None,
     measures: Sequence[dof_layout.Measure] = (),
+    paths: Mapping[int, MeasuredPath] = NO_PATHS,
 ) -> Floats:
-    """Compute errors (k, c) from world transforms of any scale. For `q` see `WorldTransforms`."""
+    """Compute errors (k, c) from world transforms of any scale. For `q` and `paths` see `WorldTransforms`."""
     measures = measures or dof_layout.list_measures(pose.skeleton, goals)
-    rows = dict.fromkeys([row for measure in measures for row in (measure.row, *measure.limb_rows)])
-    transforms = WorldTransforms(pose, tuple(rows), q)
+    transforms = WorldTransforms(pose, () if paths else _list_measured_rows(measures), q, paths)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
         target = targets[:, measure.target_column : measure.target_column + dof_layout.TARGET_SIZES[measure.kind]]
@@ -364,14 +395,25 @@ class WorldTransforms:
     """World transforms of a pose batch (k,) by skeleton row.
 
     Transforms of `rows` are computed along their paths where that is shorter than one pass over all joints. `q` are the
-    values of the poses in kernel layout.
+    values of the poses in kernel layout. `paths` of a single pose may be packed already.
     """
 
-    def __init__(self, pose: Pose, rows: tuple[int, ...] = (), q: Floats | None = None) -> None:
+    def __init__(
+        self,
+        pose: Pose,
+        rows: tuple[int, ...] = (),
+        q: Floats | None = None,
+        paths: Mapping[int, MeasuredPath] = NO_PATHS,
+    ) -> None:
         skeleton, self._pose = pose.skeleton, pose
         self._maps: dict[int, Floats] = {}
         self._transforms: dict[int, Transforms] = {}
-        if q is not None and _has_short_paths(skeleton, rows):
+        if q is not None and paths:
+            self._maps = {
+                row: compute_table_maps(table, 1, q, local_offsets).reshape(1, 3, 4)
+                for row, (table, local_offsets) in paths.items()
+            }
+        elif q is not None and _has_short_paths(skeleton, rows):
             has_offsets = pose.translations is not None or pose.scales is not None
             local_offsets = LocalOffsets(pose.translations, pose.scales) if has_offsets else NO_OFFSETS
             self._maps = {row: compute_world_maps(skeleton, row, q, local_offsets)[:, 0] for row in rows}

@@ -7,7 +7,7 @@ a batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,7 +21,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, check_finite, prepare_for_kernel
 from poise.maths.rotations import rotation_part
 from poise.model.joint_tree import is_robot
-from poise.model.kinematics import compute_world_maps
+from poise.model.kinematics import compute_world_maps, find_q_columns
 from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -45,6 +45,9 @@ from poise.runtime.result_cache import get_or_compute, quick_property, select_ow
 
 _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
 _ROBOT_TOLERANCE = 1e-6  # default for robots [file units, metres in URDF], and [rad]
+# Properties of a problem that do not depend on the values q of its starts, and those that depend on its base only.
+_START_FREE_PROPERTIES = ("plan", "measures", "preference", "has_preference", "error_paths", "measured_paths")
+_BASE_PROPERTIES = ("base_transforms", "rigid_base_transforms")
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,28 @@ class Problem:
         new_problem = Problem(start, goals or self.goals, self.free_root, self.goal_key)
         object.__setattr__(new_problem, "plan", self.plan)  # sets the cached property
         return new_problem
+
+    def with_q(self, q: Floats) -> Problem:
+        """Return the problem with other values q (k, nq) of its starts. Their translations and scales stay.
+
+        The values are not checked; see `make_pose_unchecked`. What they do not change is shared.
+        """
+        moved = Problem(self.make_pose_unchecked(q), self.goals, self.free_root, self.goal_key)
+        columns = self.plan.layout.fixed_columns
+        if len(columns) and (q.take(columns, axis=1) != self.start.flat_q.take(columns, axis=1)).any():
+            return moved
+        names = _START_FREE_PROPERTIES
+        columns = get_or_compute(self.plan.tree, "base columns", None, self._find_base_columns)
+        if not len(columns) or (not self.start.shape and (q[:, columns] == self.start.q[columns]).all()):
+            names += _BASE_PROPERTIES
+        for name in names:
+            moved.__dict__[name] = getattr(self, name)  # sets the cached property
+        return moved
+
+    def _find_base_columns(self) -> Ints:
+        """Find the columns of q that move the base row."""
+        skeleton, base_row = self.skeleton, self.plan.layout.base_row
+        return find_q_columns(skeleton, skeleton.list_path(base_row) if base_row >= 0 else ())
 
     @property
     def is_batched(self) -> bool:
@@ -320,6 +345,11 @@ class Problem:
             return None
         return goal_errors.build_error_paths(self.skeleton, self.goals, (self.goal_key.kinds, self.goal_key.offsets))
 
+    @quick_property
+    def measured_paths(self) -> Mapping[int, goal_errors.MeasuredPath]:
+        """Packed paths to the measured joints of a single start with translations or scales; see `goal_errors`."""
+        return goal_errors.pack_measured_paths(self.start, self.measures)
+
     def build_targets(self, goals: Sequence[Goal], k: int) -> Floats:
         """Build target rows (k, W) of goals of the same kinds.
 
@@ -365,7 +395,9 @@ class Problem:
             pose = Pose.make_unchecked(
                 self.skeleton, q.view(), *self._broadcast_local_transforms(len(q))
             )  # unchanged q, as for the paths
-            return goal_errors.compute_world_errors(pose, self.goals, targets, prepare_for_kernel(q), self.measures)
+            paths = self.measured_paths if len(q) == 1 else goal_errors.NO_PATHS
+            q = prepare_for_kernel(q)
+            return goal_errors.compute_world_errors(pose, self.goals, targets, q, self.measures, paths)
         return goal_errors.compute_path_errors(self.error_paths, prepare_for_kernel(q), prepare_for_kernel(targets))
 
     def make_pose(self, q: Floats) -> Pose:
@@ -522,7 +554,8 @@ class Problem:
 def _broadcast_rows(array: Floats | None, k: int) -> Floats | None:
     if array is None:
         return None
-    return np.broadcast_to(array.reshape(-1, *array.shape[-2:]), (k, *array.shape[-2:]))
+    rows = array.reshape(-1, *array.shape[-2:])
+    return rows if len(rows) == k else np.broadcast_to(rows, (k, *array.shape[-2:]))
 
 
 # --- Problems with optional goals, rewritten for required goals only -------------------------------------------------

@@ -200,6 +200,13 @@ class _EngineSolve(NamedTuple):
         )  # fmt: skip
         return problem.compute_q(output.u, output.iterations > 0), output
 
+    def with_starts(self, problem: Problem) -> _EngineSolve:
+        """Return the engine for other starts of its problem; see `rebind_solver`."""
+        has_same_plan = problem.plan is self.engine.problem.plan
+        engine = self.engine.with_problem(problem) if has_same_plan else self.solver.engine(problem, self.tolerance)
+        reach = self.reach if has_same_plan else find_free_reach(problem, self.tolerance)
+        return self._replace(engine=engine, reach=reach)
+
     def build_answer(self, targets: Floats, output: tuple[Floats, lm_engine.KernelOutput]) -> Answer:
         """Build the answer from the output of `solve`."""
         return lm_engine.build_answer(self.engine.problem, output[1], output[0])

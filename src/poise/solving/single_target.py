@@ -25,6 +25,7 @@ from poise.solvers.base.interface import (
     bind_solver,
     check_answer,
     complete_answer,
+    rebind_solver,
 )
 from poise.solvers.natural.natural import Natural
 from poise.solving.arm_fast_path import (
@@ -97,7 +98,8 @@ class SingleTargetSolve:
         """
         bound_start, bound = self._latest_bound
         if bound is None or bound_start is not problem.start:
-            bound = bind_solver(self.solver, problem, self.tolerance, self.request)
+            given = self.solver, problem, self.tolerance, self.request
+            bound = bind_solver(*given) if bound is None else rebind_solver(bound, *given)
             if not self._has_preferred_pose:  # a goal's, and no start's
                 self._latest_bound = problem.start, bound
         return bound

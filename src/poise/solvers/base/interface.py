@@ -441,6 +441,14 @@ def bind_solver(solver: Any, problem: Problem, tolerance: Tolerance, request: Re
     return _UnboundSolve(solver, problem, tolerance, request) if bound is None else bound
 
 
+def rebind_solver(
+    bound: BoundSolve, solver: Any, problem: Problem, tolerance: Tolerance, request: Request
+) -> BoundSolve:
+    """Bind a bound solver to the problem with other starts, as `Problem.with_q` gives it."""
+    with_starts = getattr(bound, "with_starts", None)
+    return bind_solver(solver, problem, tolerance, request) if with_starts is None else with_starts(problem)
+
+
 def run_solver_by_group(
     solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, *, by_inputs: bool = False
 ) -> Answer:

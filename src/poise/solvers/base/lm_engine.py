@@ -53,7 +53,7 @@ from poise.problem.arm_packing import Arm, ArmArrays, pack_for_u
 from poise.problem.dof_layout import DOF_COUNTS, POSITION, SLIDE
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.result_cache import get_or_compute, quick_property
+from poise.runtime.result_cache import copy_with, get_or_compute, quick_property
 from poise.solvers.base.interface import Answer, Request, Trace
 from poise.solvers.base.random_starts import draw_restarts, extend_table
 from poise.solvers.base.stiffness import Stiffness, compute_joint_weights
@@ -200,6 +200,10 @@ class ArmEngine:
         dofs = self.problem.plan.layout.dofs
         return np.clip(x / self.arm.value_scales, dofs[:, DOF_LOW], dofs[:, DOF_HIGH])
 
+    def with_problem(self, problem: Problem) -> ArmEngine:
+        """Return the engine for other starts of the same plan."""
+        return replace(self, problem=problem)
+
     def select_rows(self, rows: Bools | slice) -> ArmEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
         return replace(self, problem=self.problem.select_rows(rows))
@@ -284,6 +288,10 @@ class TreeEngine:
     def restart_draws(self) -> Floats:
         """(s, nd) random numbers of the restarts, in 0..1."""
         return draw_restarts(len(self.problem.plan.layout.dofs))
+
+    def with_problem(self, problem: Problem) -> TreeEngine:
+        """Return the engine for other starts of the same plan and goals."""
+        return copy_with(self, {"problem": problem}, ("_inputs", "restart_draws"))
 
     def select_rows(self, rows: Bools | slice) -> TreeEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""

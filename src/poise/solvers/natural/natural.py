@@ -36,6 +36,7 @@ from poise.solvers.base.interface import (
     build_end_trace,
     complete_answer,
     merge_rows,
+    rebind_solver,
     run_bound,
     run_solver_by_group,
     select_rows,
@@ -108,18 +109,16 @@ class Natural:
         self, problem: Problem, stages: tuple[NaturalStage, ...], tolerance: Tolerance, request: Request
     ) -> _NaturalSolve:
         lone = _lone_limb(stages, problem)
-        has_closed_form = lone is not None and not self.lowers
-        posed = pose_limb(lone, problem.start) if has_closed_form else None
-        finisher = bind_solver(self.finisher, problem, tolerance, request) if self.lowers else None
+        posed = None if self.lowers else pose_limb(lone, problem.start)
+        is_bound = self.lowers or not problem.start.shape  # several starts may have several plans
+        finisher = bind_solver(self.finisher, problem, tolerance, request) if is_bound else None
         return _NaturalSolve(self, problem, stages, lone, posed, finisher, tolerance, request)
 
     def rigid(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
     ) -> Answer:
         """Where scale is not uniform: the engine alone knows what is met in its own tree; others correct the rest."""
-        found = run_solver_by_group(
-            self.finisher, problem.with_start(problem.make_pose(q)), targets, tolerance, request
-        )
+        found = run_solver_by_group(self.finisher, problem.with_q(q), targets, tolerance, request)
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
     def _engine(
@@ -129,6 +128,7 @@ class Natural:
         targets: Floats,
         tolerance: Tolerance,
         request: Request,
+        finisher: BoundSolve | None,
     ) -> Answer:
         """What the engine makes of the stages' poses: at first with the root turned as it is, where no goal says how.
 
@@ -136,6 +136,8 @@ class Natural:
         """
         root, engine = _turned_freely(staged, stages), self.finisher
         if root is None or type(engine) is not LevenbergMarquardt or engine.restarts == 0:
+            if finisher is not None and staged.group_starts() is None:
+                return run_bound(rebind_solver(finisher, engine, staged, tolerance, request), targets)
             return run_solver_by_group(engine, staged, targets, tolerance, request)
         few = replace(engine, restarts=_FEW if engine.restarts is None else min(engine.restarts, _FEW))
         turned = Orientation(root, (1.0, 0.0, 0.0, 0.0), root=root)
@@ -156,14 +158,19 @@ class Natural:
         tolerance: Tolerance,
         request: Request,
         answer: Answer,
+        finisher: BoundSolve | None,
     ) -> Answer:
         """The same, where the engine did what the stages could not."""
         rows = np.flatnonzero(~answer.met)
-        there = problem.select_rows(rows)
-        staged = there.with_start(there.make_pose(answer.q[rows]))
-        found = self._engine(staged, stages, targets[rows], tolerance, request)
-        q = _turned_back(there, stages, targets[rows], tolerance, found.q)
-        return merge_rows(answer, rows, found._replace(q=q))
+        if len(rows) < len(targets):
+            there, own = problem.select_rows(rows), targets[rows]
+            staged = there.with_q(answer.q[rows])
+            found = self._engine(staged, stages, own, tolerance, request, finisher)
+            return merge_rows(answer, rows, _turned_back(there, stages, own, tolerance, found))
+        found = self._engine(problem.with_q(answer.q), stages, targets, tolerance, request, finisher)
+        found = _turned_back(problem, stages, targets, tolerance, found)
+        iterations, updates = answer.iterations + found.iterations, answer.joint_updates + found.joint_updates
+        return found._replace(iterations=iterations, joint_updates=updates)
 
 
 def _turned_freely(problem: Problem, stages: tuple[NaturalStage, ...]) -> str | None:
@@ -180,28 +187,49 @@ _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the p
 
 
 def _turned_back(
-    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, q: Floats
-) -> Floats:
+    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, answer: Answer
+) -> Answer:
     """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then.
 
     What a limb was bent by at the start of the problem speaks, and not what the engine made of it: how a limb that is
     stretched out is twisted does not show in its bend.
     """
     limbs = tuple(stage for stage in stages if stage.bends is not None and stage.bends.closed)
-    met = np.flatnonzero(problem.is_met(problem.compute_errors(q, targets), tolerance))
-    if not len(met) or not limbs:
-        return q
-    there = problem.select_rows(met)
-    bent = q[met].copy()
+    if not limbs:
+        return answer
+    met = np.flatnonzero(_find_met(problem, answer, targets, tolerance))
+    if not len(met):
+        return answer
+    q, there = answer.q, problem
+    if len(met) < len(q):
+        q, there, targets = q[met], problem.select_rows(met), targets[met]
+    bent = q.copy()
     for stage in limbs:
         assert stage.bends is not None
         own = numbers_of(there.skeleton, stage.bends.limb)
         bent[:, own] = there.start_rows[:, own]
-    turned, _ = _staged(there.with_start(there.make_pose(bent)), limbs, targets[met], tolerance, Request())
-    still = there.is_met(there.compute_errors(turned, targets[met]), tolerance)
-    found = q.copy()
+    lone = _lone_limb(stages, problem)
+    if lone is None:
+        turned, _ = _staged(there.with_q(bent), limbs, targets, tolerance, Request())
+        still = there.is_met(there.compute_errors(turned, targets), tolerance)
+    else:
+        assert lone.plan is not None
+        turned, flags = bent_naturally(lone, lone.plan, there.make_pose_unchecked(bent), targets, tolerance)
+        still = flags[:, OUTCOME_IS_MET]
+    if len(turned) == np.count_nonzero(still) == len(answer.q):
+        return answer._replace(q=turned)
+    found = answer.q.copy()
     found[met[still]] = turned[still]
-    return found
+    return answer._replace(q=found)
+
+
+def _find_met(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> Bools:
+    """Which rows of an answer meet their goals. The solver is trusted where its tree has the lengths of the rig."""
+    is_trusted = not problem.plan.is_sheared
+    if is_trusted and np.count_nonzero(answer.met) == len(answer.met):
+        return answer.met
+    is_met = problem.is_met(problem.compute_errors(answer.q, targets), tolerance)
+    return answer.met | is_met if is_trusted else is_met
 
 
 def numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
@@ -223,7 +251,7 @@ class _NaturalSolve(NamedTuple):
 
     lone      the limb whose closed form is all that there is to do, if so
     posed     that limb in the start poses; None where the finisher bends it
-    finisher  the solver that bends a limb which is only lowered, bound to the problem
+    finisher  the solver that finishes, bound to the problem; None where several starts may have several plans
     """
 
     natural: Natural
@@ -238,7 +266,8 @@ class _NaturalSolve(NamedTuple):
     def solve(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
         """Solve for targets (k, W). Of a lone limb that meets them all, its flags come with q."""
         natural, problem, stages, lone, posed, finisher, tolerance, request = self
-        if finisher is not None:
+        if natural.lowers:
+            assert finisher is not None
             output = finisher.solve(targets)
             answer = complete_answer(finisher, targets, output)
             return answer if lone is None else _lowered(lone, problem, targets, tolerance, answer)
@@ -258,7 +287,17 @@ class _NaturalSolve(NamedTuple):
         if not is_rigid:
             return natural.rigid(problem, targets, tolerance, request, q, updates)
         answer = Answer(q, met, moved.astype(np.int64), updates)
-        return answer if is_met else natural.finished(problem, stages, targets, tolerance, request, answer)
+        return answer if is_met else natural.finished(problem, stages, targets, tolerance, request, answer, finisher)
+
+    def with_starts(self, problem: Problem) -> BoundSolve:
+        """Return the stages for other starts of the problem; see `rebind_solver`."""
+        natural, own, _, lone, _, finisher, tolerance, request = self
+        if problem.plan is not own.plan or problem.start.shape or finisher is None:
+            return bind_solver(natural, problem, tolerance, request)
+        if natural.lowers:
+            finisher = rebind_solver(finisher, natural.finisher, problem, tolerance, request)
+        posed = None if natural.lowers else pose_limb(lone, problem.start)
+        return self._replace(problem=problem, posed=posed, finisher=finisher)
 
     def build_answer(self, targets: Floats, output: tuple[Floats, Bools]) -> Answer:
         """Build the answer of a lone limb."""
@@ -393,7 +432,7 @@ def _bent_first(
         q, _ = bent_to_poles(plan, there.start, tips, sides, tolerance)
     else:
         q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned)
-    there_first = there.with_start(there.make_pose(part.skeleton.legal(q)[0]))
+    there_first = there.with_q(part.skeleton.legal(q)[0])
     found = run_solver_by_group(_ONCE, there_first, own, _sharp(tolerance), Request())
     better = there.is_met(there.compute_errors(found.q, own), tolerance)
     if not better.any():
