@@ -332,9 +332,9 @@ def compute_single_errors(paths: ErrorPaths, max_errors: Floats, q: Floats, targ
 
 
 class MeasuredPath(NamedTuple):
-    """Path from the root to a measured joint, with the translations and scales of one start.
+    """Path from the root to a measured joint, in one start.
 
-    local_offsets  (1, 6 r), see kernels/kinematics.py
+    local_offsets  (0|1, 6 r) translations and scales of the start, see kernels/kinematics.py
     """
 
     table: KinematicsTable

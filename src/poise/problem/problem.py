@@ -41,7 +41,7 @@ from poise.problem.plan import (
 )
 from poise.problem.pose_preference import PosePreference, broadcast_goals, build_preference, find_preferred_shape
 from poise.problem.start_frames import build_plan_of_starts
-from poise.runtime.result_cache import get_or_compute, quick_property, select_own_fields
+from poise.runtime.result_cache import copy_with, get_or_compute, quick_property, select_own_fields
 
 _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
 _ROBOT_TOLERANCE = 1e-6  # default for robots [file units, metres in URDF], and [rad]
@@ -145,20 +145,17 @@ class Problem:
 
         The values are not checked; see `make_pose_unchecked`. What they do not change is shared.
         """
-        moved = Problem(self.make_pose_unchecked(q), self.goals, self.free_root, self.goal_key)
-        columns = self.plan.layout.fixed_columns
+        start, columns = self.make_pose_unchecked(q), self.plan.layout.fixed_columns
         if len(columns) and (q.take(columns, axis=1) != self.start.flat_q.take(columns, axis=1)).any():
-            return moved
+            return Problem(start, self.goals, self.free_root, self.goal_key)
         names = _START_FREE_PROPERTIES
         columns = get_or_compute(self.plan.tree, "base columns", None, self._find_base_columns)
         if not len(columns) or (not self.start.shape and (q[:, columns] == self.start.q[columns]).all()):
             names += _BASE_PROPERTIES
-        for name in names:
-            moved.__dict__[name] = getattr(self, name)  # sets the cached property
-        return moved
+        return copy_with(self, {"start": start}, names)
 
     def _find_base_columns(self) -> Ints:
-        """Find the columns of q that move the base row."""
+        """Find the columns of q above the base row."""
         skeleton, base_row = self.skeleton, self.plan.layout.base_row
         return find_q_columns(skeleton, skeleton.list_path(base_row) if base_row >= 0 else ())
 
@@ -347,7 +344,7 @@ class Problem:
 
     @quick_property
     def measured_paths(self) -> Mapping[int, goal_errors.MeasuredPath]:
-        """Packed paths to the measured joints of a single start with translations or scales; see `goal_errors`."""
+        """Packed paths to the measured joints of a single start; see `goal_errors`."""
         return goal_errors.pack_measured_paths(self.start, self.measures)
 
     def build_targets(self, goals: Sequence[Goal], k: int) -> Floats:

@@ -444,7 +444,10 @@ def bind_solver(solver: Any, problem: Problem, tolerance: Tolerance, request: Re
 def rebind_solver(
     bound: BoundSolve, solver: Any, problem: Problem, tolerance: Tolerance, request: Request
 ) -> BoundSolve:
-    """Bind a bound solver to the problem with other starts, as `Problem.with_q` gives it."""
+    """Bind a bound solver to other starts of its problem.
+
+    What they do not change is shared where the problem has the same plan, as `Problem.with_q` gives it.
+    """
     with_starts = getattr(bound, "with_starts", None)
     return bind_solver(solver, problem, tolerance, request) if with_starts is None else with_starts(problem)
 
