@@ -16,7 +16,7 @@ from poise.model.skeleton import Skeleton
 from poise.problem.angular_errors import measure_direction_error, measure_rotation_error
 from poise.problem.dof_layout import BALL, DIRECTION, POSITION, ROTATION, TARGET_SIZES, Measure
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
-from poise.problem.goal_errors import WorldTransforms
+from poise.problem.goal_errors import WorldTransforms, compute_path_maps
 from poise.problem.goal_fields import get_goal_point
 from poise.problem.plan import TERM_TARGET_START, Plan
 from poise.problem.problem import Problem, Tolerance
@@ -380,7 +380,7 @@ def _measure_pose_gaps(pose: Pose, q: Floats) -> list[LoopGap]:
     """Measure every loop of a pose batch with numbers q (k, nq)."""
     loops, skeleton = pose.skeleton.loops, pose.skeleton
     rows = {skeleton.index(joint) for loop in loops for joint in loop.joints if joint is not None}
-    transforms = WorldTransforms(pose, tuple(sorted(rows)), q)
+    transforms = WorldTransforms(pose, compute_path_maps(pose, tuple(sorted(rows)), q))
     return [_measure_gap(loop, transforms, skeleton, len(q)) for loop in loops]
 
 

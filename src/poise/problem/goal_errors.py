@@ -9,7 +9,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from poise.problem.goals import AnyGoal, Balance, Pole
 from poise.problem.plan import Plan
 from poise.runtime.result_cache import get_or_compute
 
-NO_PATHS: Mapping[int, Any] = MappingProxyType({})
+_NO_MAPS: Mapping[int, Floats] = MappingProxyType({})
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 
 
@@ -344,10 +344,11 @@ class MeasuredPath(NamedTuple):
 def pack_measured_paths(start: Pose, measures: Sequence[dof_layout.Measure]) -> dict[int, MeasuredPath]:
     """Pack the paths to the measured joints of a start, by row.
 
-    There are none for several starts, and where one pass over all joints is shorter.
+    There are none for several starts, for a Balance, and where one pass over all joints is shorter.
     """
     skeleton, rows = start.skeleton, _list_measured_rows(measures)
-    if start.shape or not _has_short_paths(skeleton, rows):
+    has_balance = dof_layout.BALANCE in [measure.kind for measure in measures]
+    if start.shape or has_balance or not _has_short_paths(skeleton, rows):
         return {}
     offsets = flatten_local_offsets(start.translations, start.scales)
     tables = {row: get_table(skeleton, row, offsets) for row in rows}
@@ -358,18 +359,43 @@ def _list_measured_rows(measures: Sequence[dof_layout.Measure]) -> tuple[int, ..
     return tuple(dict.fromkeys([row for measure in measures for row in (measure.row, *measure.limb_rows)]))
 
 
+def compute_start_errors(
+    start: Pose,
+    paths: Mapping[int, MeasuredPath],
+    goals: Sequence[AnyGoal],
+    q: Floats,
+    targets: Floats,
+    measures: Sequence[dof_layout.Measure],
+) -> Floats:
+    """Compute errors (1, c) of a start with other values q (1, nq). They have the bits of `compute_world_errors`."""
+    maps = {
+        row: compute_table_maps(table, 1, q, local_offsets).reshape(1, 3, 4)
+        for row, (table, local_offsets) in paths.items()
+    }
+    return _measure_errors(WorldTransforms(start, maps), start, goals, targets, measures)
+
+
 def compute_world_errors(
     pose: Pose,
     goals: Sequence[AnyGoal],
     targets: Floats,
     q: Floats | None = None,
     measures: Sequence[dof_layout.Measure] = (),
-    paths: Mapping[int, MeasuredPath] = NO_PATHS,
 ) -> Floats:
-    """Compute errors (k, c) from world transforms of any scale. For `q` and `paths` see `WorldTransforms`."""
+    """Compute errors (k, c) from world transforms of any scale. For `q` see `compute_path_maps`."""
     measures = measures or dof_layout.list_measures(pose.skeleton, goals)
-    transforms = WorldTransforms(pose, () if paths else _list_measured_rows(measures), q, paths)
-    errors = np.empty((len(pose), len(measures)))
+    maps = {} if q is None else compute_path_maps(pose, _list_measured_rows(measures), q)
+    return _measure_errors(WorldTransforms(pose, maps), pose, goals, targets, measures)
+
+
+def _measure_errors(
+    transforms: WorldTransforms,
+    pose: Pose,
+    goals: Sequence[AnyGoal],
+    targets: Floats,
+    measures: Sequence[dof_layout.Measure],
+) -> Floats:
+    errors = np.empty((len(targets), len(measures)))
     for c, measure in enumerate(measures):
         target = targets[:, measure.target_column : measure.target_column + dof_layout.TARGET_SIZES[measure.kind]]
         goal = goals[measure.goal_index]
@@ -394,29 +420,12 @@ def compute_world_errors(
 class WorldTransforms:
     """World transforms of a pose batch (k,) by skeleton row.
 
-    Transforms of `rows` are computed along their paths where that is shorter than one pass over all joints. `q` are the
-    values of the poses in kernel layout. `paths` of a single pose may be packed already.
+    `maps` are known ones (k, 3, 4) by row, see `compute_path_maps`; those of other rows are the pose's.
     """
 
-    def __init__(
-        self,
-        pose: Pose,
-        rows: tuple[int, ...] = (),
-        q: Floats | None = None,
-        paths: Mapping[int, MeasuredPath] = NO_PATHS,
-    ) -> None:
-        skeleton, self._pose = pose.skeleton, pose
-        self._maps: dict[int, Floats] = {}
+    def __init__(self, pose: Pose, maps: Mapping[int, Floats] = _NO_MAPS) -> None:
+        self._pose, self._maps = pose, maps
         self._transforms: dict[int, Transforms] = {}
-        if q is not None and paths:
-            self._maps = {
-                row: compute_table_maps(table, 1, q, local_offsets).reshape(1, 3, 4)
-                for row, (table, local_offsets) in paths.items()
-            }
-        elif q is not None and _has_short_paths(skeleton, rows):
-            has_offsets = pose.translations is not None or pose.scales is not None
-            local_offsets = LocalOffsets(pose.translations, pose.scales) if has_offsets else NO_OFFSETS
-            self._maps = {row: compute_world_maps(skeleton, row, q, local_offsets)[:, 0] for row in rows}
 
     def __getitem__(self, row: int) -> Transforms:
         skeleton, maps = self._pose.skeleton, self._maps.get(row)
@@ -454,6 +463,19 @@ class WorldTransforms:
         """Compute the bend direction of a pole's limb."""
         first, middle, tip = (self[row].positions for row in (*measure.limb_rows, measure.row))
         return angular_errors.find_bend_direction(first, middle, tip, target)
+
+
+def compute_path_maps(pose: Pose, rows: tuple[int, ...], q: Floats) -> dict[int, Floats]:
+    """Compute world transforms (k, 3, 4) of rows along their paths.
+
+    There are none where one pass over all joints is shorter. `q` are the values of the poses in kernel layout.
+    """
+    skeleton = pose.skeleton
+    if not _has_short_paths(skeleton, rows):
+        return {}
+    has_offsets = pose.translations is not None or pose.scales is not None
+    local_offsets = LocalOffsets(pose.translations, pose.scales) if has_offsets else NO_OFFSETS
+    return {row: compute_world_maps(skeleton, row, q, local_offsets)[:, 0] for row in rows}
 
 
 def _has_short_paths(skeleton: Skeleton, rows: tuple[int, ...]) -> bool:

@@ -47,6 +47,7 @@ _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's leng
 _ROBOT_TOLERANCE = 1e-6  # default for robots [file units, metres in URDF], and [rad]
 # Properties of a problem that do not depend on the values q of its starts, and those that depend on its base only.
 _START_FREE_PROPERTIES = ("plan", "measures", "preference", "has_preference", "error_paths", "measured_paths")
+_NO_LOCAL_TRANSFORMS = (None, None)
 _BASE_PROPERTIES = ("base_transforms", "rigid_base_transforms")
 
 
@@ -141,16 +142,20 @@ class Problem:
         return new_problem
 
     def with_q(self, q: Floats) -> Problem:
-        """Return the problem with other values q (k, nq) of its starts. Their translations and scales stay.
+        """Return the problem with other values q (..., nq) of its starts. Their translations and scales stay.
 
         The values are not checked; see `make_pose_unchecked`. What they do not change is shared.
         """
-        start, columns = self.make_pose_unchecked(q), self.plan.layout.fixed_columns
-        if len(columns) and (q.take(columns, axis=1) != self.start.flat_q.take(columns, axis=1)).any():
+        own, columns = self.start, self.plan.layout.fixed_columns
+        if q.ndim == 1:
+            start = Pose.make_unchecked(own.skeleton, q, own.translations, own.scales)
+        else:
+            start = self.make_pose_unchecked(q)
+        if len(columns) and (q.take(columns, axis=-1) != own.q.take(columns, axis=-1)).any():
             return Problem(start, self.goals, self.free_root, self.goal_key)
         names = _START_FREE_PROPERTIES
         columns = get_or_compute(self.plan.tree, "base columns", None, self._find_base_columns)
-        if not len(columns) or (not self.start.shape and (q[:, columns] == self.start.q[columns]).all()):
+        if not len(columns) or (not own.shape and (q[..., columns] == own.q[columns]).all()):
             names += _BASE_PROPERTIES
         return copy_with(self, {"start": start}, names)
 
@@ -389,12 +394,12 @@ class Problem:
         if not self.measures:
             return np.zeros((len(q), 0))
         if self.error_paths is None:
-            pose = Pose.make_unchecked(
-                self.skeleton, q.view(), *self._broadcast_local_transforms(len(q))
-            )  # unchanged q, as for the paths
-            paths = self.measured_paths if len(q) == 1 else goal_errors.NO_PATHS
-            q = prepare_for_kernel(q)
-            return goal_errors.compute_world_errors(pose, self.goals, targets, q, self.measures, paths)
+            kernel_q, measures = prepare_for_kernel(q), self.measures
+            if len(q) == 1 and (paths := self.measured_paths):
+                return goal_errors.compute_start_errors(self.start, paths, self.goals, kernel_q, targets, measures)
+            # unchecked q, as for the paths
+            pose = Pose.make_unchecked(self.skeleton, q.view(), *self._broadcast_local_transforms(len(q)))
+            return goal_errors.compute_world_errors(pose, self.goals, targets, kernel_q, measures)
         return goal_errors.compute_path_errors(self.error_paths, prepare_for_kernel(q), prepare_for_kernel(targets))
 
     def make_pose(self, q: Floats) -> Pose:
@@ -411,9 +416,14 @@ class Problem:
         """
         return Pose.make_unchecked(self.skeleton, q, *self._broadcast_local_transforms(len(q)))
 
-    def _broadcast_local_transforms(self, k: int) -> list[Floats | None]:
+    def _broadcast_local_transforms(self, k: int) -> tuple[Floats | None, Floats | None]:
         """Broadcast the starts' translations and scales to (k, n, 3)."""
-        return [_broadcast_rows(value, k) for value in (self.start.translations, self.start.scales)]
+        translations, scales = self.start.translations, self.start.scales
+        return (
+            _NO_LOCAL_TRANSFORMS
+            if translations is None is scales
+            else (_broadcast_rows(translations, k), _broadcast_rows(scales, k))
+        )
 
     def complete_tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
         """Return the given tolerance, with defaults filled in.

@@ -527,8 +527,8 @@ def choose_tracking_solver(
 def _move_start(prepared: Prepared, q: Floats) -> Problem:
     """Move a prepared problem to a legal start q (nq,)."""
     problem = prepared.problem
-    if prepared.single.can_change_start and can_start(problem.skeleton, np.array(q)):
-        return problem.with_start_unchecked(Pose.make_unchecked(problem.skeleton, q, None, None))
+    if can_start(problem.skeleton, np.array(q)):
+        return problem.with_q(q)
     return problem.with_start(problem.start.with_q(q))
 
 
