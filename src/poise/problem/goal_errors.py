@@ -214,14 +214,24 @@ class ErrorPaths(NamedTuple):
     angle_factors: tuple[tuple[int, float], ...]
 
 
-def build_error_paths(skeleton: Skeleton, goals: Sequence[AnyGoal], goal_key: Hashable) -> ErrorPaths | None:
+def has_uniform_paths(skeleton: Skeleton, measures: Sequence[dof_layout.Measure]) -> bool:
+    """Return whether scale is uniform on the paths to all measures. A Balance has no path."""
+    if dof_layout.BALANCE in [measure.kind for measure in measures]:
+        return False
+    _, is_uniform = get_or_compute(skeleton, "path rows", None, lambda: _pack_path_rows(skeleton))
+    return all([is_uniform[skeleton.list_path(measure.row)].all() for measure in measures])  # noqa: C419  (faster than a generator)
+
+
+def build_error_paths(
+    skeleton: Skeleton, goals: Sequence[AnyGoal], measures: Sequence[dof_layout.Measure], goal_key: Hashable
+) -> ErrorPaths | None:
     """Pack the paths from the root to the goals' joints.
 
     None for non-uniform scale and for a Balance, which depends on all joints; `Pose.world` measures these. Paths are
     remembered with the skeleton for goals of these kinds, and hold for poses without translations and scales of their
     own.
     """
-    return get_or_compute(skeleton, "error paths", goal_key, lambda: _pack_paths(skeleton, goals))
+    return get_or_compute(skeleton, "error paths", goal_key, lambda: _pack_paths(skeleton, goals, measures))
 
 
 def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure], goals: Sequence[AnyGoal]) -> Floats:
@@ -240,19 +250,18 @@ def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure
     return measure_rows
 
 
-def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | None:
-    measures = dof_layout.list_measures(skeleton, goals)
+def _pack_paths(
+    skeleton: Skeleton, goals: Sequence[AnyGoal], measures: Sequence[dof_layout.Measure]
+) -> ErrorPaths | None:
+    if not has_uniform_paths(skeleton, measures):
+        return None
     path_rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     for i, measure in enumerate(measures):
-        if measure.kind == dof_layout.BALANCE:
-            return None
         path = skeleton.list_path(measure.row)
         spans[i] = len(path_rows), len(path_rows) + len(path)
         path_rows.extend(path)
-    rows_table, is_uniform = get_or_compute(skeleton, "path rows", None, lambda: _pack_path_rows(skeleton))
-    if not is_uniform[path_rows].all():
-        return None
+    rows_table, _ = get_or_compute(skeleton, "path rows", None, lambda: _pack_path_rows(skeleton))
     table = rows_table[path_rows]
     q_columns = find_q_columns(skeleton, set(path_rows))
     _renumber_columns(table, q_columns)

@@ -238,7 +238,7 @@ class Problem:
     @quick_property
     def measures(self) -> tuple[dof_layout.Measure, ...]:
         """Measured quantities, one per error column."""
-        return self.plan.measures
+        return self._layout.measures
 
     @property
     def has_single_position(self) -> bool:
@@ -345,7 +345,18 @@ class Problem:
         """Packed paths to the measures, or None. None means that only world transforms can be measured."""
         if self.start.translations is not None or self.start.scales is not None:
             return None
-        return goal_errors.build_error_paths(self.skeleton, self.goals, (self.goal_key.kinds, self.goal_key.offsets))
+        key = self.goal_key.kinds, self.goal_key.offsets
+        return goal_errors.build_error_paths(self.skeleton, self.goals, self.measures, key)
+
+    @property
+    def has_uniform_scale(self) -> bool:
+        """Whether scale is uniform on the paths to the measures.
+
+        It is so then in every pose without translations and scales of its own.
+        """
+        start = self.start
+        has_own_values = start.translations is not None or start.scales is not None
+        return not has_own_values and goal_errors.has_uniform_paths(self.skeleton, self.measures)
 
     @quick_property
     def measured_paths(self) -> Mapping[int, goal_errors.MeasuredPath]:

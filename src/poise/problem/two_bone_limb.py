@@ -252,15 +252,17 @@ def _pack_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     return pack_limb_poses(plan, problem.start)
 
 
-def build_limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
+def build_limb_plan(problem: Problem, options: LimbOptions, *, has_known_scale: bool = False) -> LimbPlan:
     """Return the pose-independent data of a problem's limb.
 
     It is remembered with the skeleton. Raises UnsupportedError where there is no limb.
+
+    has_known_scale  whether the plan of other goals has shown that no scale above the limb is zero
     """
     start = problem.start
     # Not remembered with the problem's plan: that depends on fixed joints and takes longer to pack.
     key = (problem.goal_key.kinds, problem.free_root, options, start.translations is not None, start.scales is not None)
-    return get_or_compute(start.skeleton, "limb plans", key, lambda: _pack_limb_plan(problem, options))
+    return get_or_compute(start.skeleton, "limb plans", key, lambda: _pack_limb_plan(problem, options, has_known_scale))
 
 
 def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> PosedLimb:
@@ -317,9 +319,9 @@ def _fill_rotations(plan: LimbPlan, maps: Floats, quaternions: Floats) -> None:
 # --- pose-independent data ---------------------------------------------------------------------------------------
 
 
-def _pack_limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
-    has_uniform_scale = problem.error_paths is not None
-    if not has_uniform_scale:
+def _pack_limb_plan(problem: Problem, options: LimbOptions, has_known_scale: bool) -> LimbPlan:
+    has_uniform_scale = problem.has_uniform_scale
+    if not has_uniform_scale and not has_known_scale:
         problem.plan  # noqa: B018  (its errors come first)
     limb, skeleton = find_limb(problem, options.mid, keep_tip=options.keep_tip), problem.skeleton
     path = skeleton.list_path(limb.tip)

@@ -213,23 +213,32 @@ class Bends(NamedTuple):
         return self.plan is not None and not self.bounded
 
 
-def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
-    """How the limb of a problem with one goal for its tip and a Pole is bent."""
+def bends_of(problem: Problem, limb: RoleLimb, whole: Problem) -> Bends:
+    """How the limb of a problem with one goal for its tip and a Pole is bent.
+
+    whole  the problem that the limb is a part of
+    """
     start, rows = problem.start, problem.skeleton.list_path(limb.tip)
     bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
     first = rows.index(limb.carrier)
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = get_table(problem.skeleton, limb.tip, LocalOffsets(start.translations, start.scales))
-    return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb), bounded)
+    return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb, whole), bounded)
 
 
-def _plan(problem: Problem, limb: RoleLimb) -> LimbPlan | None:
-    """The limb for the closed form, which knows no scale that is not uniform but for a file's rounding."""
+def _plan(problem: Problem, limb: RoleLimb, whole: Problem) -> LimbPlan | None:
+    """The limb for the closed form, which knows no scale that is not uniform but for a file's rounding.
+
+    Where the whole problem has no other scale, the limb has none either.
+    """
+    options = LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest")
+    is_rounding = whole.plan.length_error <= MIN_REFINED_LENGTH_ERROR
     try:
-        plan = build_limb_plan(problem, LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest"))
+        plan = build_limb_plan(problem, options, has_known_scale=is_rounding)
+        is_rounding = is_rounding or plan.has_uniform_scale or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
     except UnsupportedError:
         return None
-    return plan if plan.has_uniform_scale or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR else None
+    return plan if is_rounding else None
 
 
 def poles(bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None) -> Floats:

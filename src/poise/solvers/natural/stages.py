@@ -111,6 +111,8 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
 
 def _is_solvable(problem: Problem, stage: NaturalStage) -> bool:
     """Whether it has joints, and they can be turned: not below a scale of zero."""
+    if stage.bends is not None:  # whose joints the problem turns, too
+        return True
     try:
         return bool(Problem(_single(problem.start), stage.goals, stage.free_root).plan.joint_names)
     except UnsupportedError:
@@ -184,7 +186,7 @@ def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -
     first, middle, tip = names[limb.first], names[limb.middle], names[limb.tip]
     wanted = _to_be_given(tip, turns="rotation" in goal.measures, root=first)
     goals = wanted, Pole(middle, np.zeros(3), root=first, tip=tip)
-    bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb)
+    bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb, problem)
     return NaturalStage(goals, columns, free_root=False, bends=bends)
 
 
