@@ -376,7 +376,10 @@ def compute_start_errors(
     targets: Floats,
     measures: Sequence[dof_layout.Measure],
 ) -> Floats:
-    """Compute errors (1, c) of a start with other values q (1, nq). They have the bits of `compute_world_errors`."""
+    """Compute errors (1, c) of a start with other values q.
+
+    These are (1, nq). The errors have the bits of `compute_world_errors`.
+    """
     maps = {
         row: compute_table_maps(table, 1, q, local_offsets).reshape(1, 3, 4)
         for row, (table, local_offsets) in paths.items()
