@@ -28,6 +28,7 @@ from poise.solvers.base.interface import (
     rebind_solver,
 )
 from poise.solvers.natural.natural import Natural
+from poise.solving.arguments import accepts_plain_rows
 from poise.solving.arm_fast_path import (
     MAX_FAST_TARGETS,
     ArmFastPath,
@@ -49,6 +50,7 @@ class SingleTargetSolve:
 
     can_skip_batch_steps  whether one target needs no batch steps; scale may be off by an exporter's rounding
     can_change_start      whether the plan is valid for every start without translations and scales
+    serves_all_goals      whether goals of the same key differ in their targets only
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class SingleTargetSolve:
         self._fast_path = build_fast_path(problem, solver, tolerance, settings)
         self._error_bounds: list[float] = problem.compute_error_bounds(tolerance).tolist()
         self._has_preferred_pose = any(isinstance(goal, Near) for goal in problem.goals)
+        self.serves_all_goals: bool = all(accepts_plain_rows(goal) for goal in problem.goals)
         self._latest_bound: tuple[Pose | None, BoundSolve | None] = None, None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -133,10 +136,10 @@ class SingleTargetSolve:
         bound = self.bind(problem)
         output = bound.solve(targets)
         q = output[0]
-        if q.shape != self.q_shape or np.count_nonzero(np.isfinite(q)) != q.size:
-            check_answer(q, self.solver.name, self.q_shape)
         errors = self._measure(problem, q, targets)
         is_reached = self._is_reached(errors)
+        if not is_reached:  # poses with NaN reach nothing
+            check_answer(q, self.solver.name, self.q_shape)
         if not is_reached and self.error_paths is None and problem.plan.is_sheared:
             output = complete_answer(bound, targets, output)
             if output.met[0]:

@@ -412,7 +412,7 @@ def _find_cached_solve(start: Pose, goals: tuple[Goal, ...], options: _SolveOpti
     )
     if not can_solve:
         return None
-    if problem.start is not start or problem.goals is not goals:
+    if problem.start is not start or not (single.serves_all_goals or problem.goals is goals):
         problem = (
             problem.with_start_unchecked(start, goals)
             if single.can_change_start

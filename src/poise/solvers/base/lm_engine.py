@@ -64,6 +64,7 @@ _MIN_PREFERENCE_ITERATIONS = 150  # iterations allowed for converging to a prefe
 _MAX_POLISHES = 3  # largest number of polished results, see kernels/arm_lm.py
 _MAX_CACHED_SETTINGS = 128  # settings in the cache
 _MAX_TRACE_ROWS = 100_000
+_NO_TRACE = np.empty((0, 0))
 KERNEL_TOLERANCE_RATIO = 1 - 1e-6  # ratio of kernel to public tolerance, so rounding cannot undo a success
 
 
@@ -252,7 +253,8 @@ class TreeEngine:
             shared_inputs = *shared_inputs[:-1], self._pack_settings(options)
         k, nu = len(targets), self.problem.plan.layout.nu
         u, errors, kernel_counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
-        trace_buffer, start_u = np.zeros((max_trace_rows, nu + 1)), prepare_for_kernel(start_u)
+        trace_buffer = np.zeros((max_trace_rows, nu + 1)) if max_trace_rows else _NO_TRACE
+        start_u = prepare_for_kernel(start_u)
 
         def solve_range(first: int, last: int) -> None:
             for preferred_u, begin, end in _split_by_preference(preferences, k, first, last):
