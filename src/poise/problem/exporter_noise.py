@@ -93,7 +93,7 @@ def _make_key(layout: Layout) -> tuple[object, ...]:
 def _list_values(start: Pose, layout: Layout) -> _RowValues:
     skeleton = start.skeleton
     scaled_rows = (*skeleton.list_path(layout.base_row), *layout.rows_below_base)
-    rest_scales = _find_rest_scales(skeleton)
+    rest_scales, clean_scales = get_or_compute(skeleton, "rest scales", None, lambda: _find_rest_scales(skeleton))
     translations = skeleton.A[:, :3]
     lengths = np.sqrt((translations[layout.offset_rows] ** 2).sum(axis=1, keepdims=True))
     # What stands between moving joints is a bone; a root may be far away.
@@ -105,7 +105,6 @@ def _list_values(start: Pose, layout: Layout) -> _RowValues:
     noise_lengths = LENGTH_ERROR_BY_NOISE * np.minimum(np.where(lengths > 0.0, lengths, shortest), limb_length)
     scales = rest_scales[list(scaled_rows)]
     is_similar = np.ptp(scales, axis=1, keepdims=True) <= SIMILARITY_TOLERANCE
-    clean_scales = _round_scales(rest_scales, rest_scales)
     has_noise = (
         bool(((clean_scales[list(scaled_rows)] != scales) & ~is_similar).any())
         and not np.isnan(scales).any()
@@ -116,13 +115,17 @@ def _list_values(start: Pose, layout: Layout) -> _RowValues:
     )
 
 
-def _find_rest_scales(skeleton: Skeleton) -> Floats:
-    """Find the rest scales (n, 3). They are NaN where the transform behind a joint is not a scale alone."""
+def _find_rest_scales(skeleton: Skeleton) -> tuple[Floats, Floats]:
+    """Find the rest scales (n, 3), and the same without rounding.
+
+    They are NaN where the transform behind a joint is not a scale alone.
+    """
     scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2).copy()
     scale_maps = np.zeros_like(skeleton.B)
     scale_maps[:, [0, 1, 2], [0, 1, 2]] = scales
     is_scale = (scale_maps == skeleton.B).all(axis=(1, 2))
-    return np.where(is_scale[:, None], scales, np.nan)
+    rest_scales = np.where(is_scale[:, None], scales, np.nan)
+    return rest_scales, _round_scales(rest_scales, rest_scales)
 
 
 def _is_near(scales: Floats, expected: Floats) -> Bools:

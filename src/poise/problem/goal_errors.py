@@ -214,12 +214,17 @@ class ErrorPaths(NamedTuple):
     angle_factors: tuple[tuple[int, float], ...]
 
 
-def has_uniform_paths(skeleton: Skeleton, measures: Sequence[dof_layout.Measure]) -> bool:
-    """Return whether scale is uniform on the paths to all measures. A Balance has no path."""
-    if dof_layout.BALANCE in [measure.kind for measure in measures]:
-        return False
+def has_uniform_scale(start: Pose, row: int) -> bool:
+    """Return whether scale is uniform on the path to a row.
+
+    This holds for every pose without translations and scales of its own, and is not known of others.
+    """
+    return start.translations is None is start.scales and _has_uniform_path(start.skeleton, row)
+
+
+def _has_uniform_path(skeleton: Skeleton, row: int) -> bool:
     _, is_uniform = get_or_compute(skeleton, "path rows", None, lambda: _pack_path_rows(skeleton))
-    return all([is_uniform[skeleton.list_path(measure.row)].all() for measure in measures])  # noqa: C419  (faster than a generator)
+    return bool(is_uniform[skeleton.list_path(row)].all())
 
 
 def build_error_paths(
@@ -253,7 +258,8 @@ def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure
 def _pack_paths(
     skeleton: Skeleton, goals: Sequence[AnyGoal], measures: Sequence[dof_layout.Measure]
 ) -> ErrorPaths | None:
-    if not has_uniform_paths(skeleton, measures):
+    has_balance = dof_layout.BALANCE in [measure.kind for measure in measures]
+    if has_balance or not all([_has_uniform_path(skeleton, measure.row) for measure in measures]):  # noqa: C419  (faster than a generator)
         return None
     path_rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)

@@ -228,6 +228,8 @@ class Problem:
     @property
     def coupled_pair(self) -> tuple[str, str] | None:
         """Two coupled joints among the moving ones, or None. This holds for every plan."""
+        if not any(self.skeleton.couplings):  # no layout is needed then
+            return None
         return dof_layout.find_coupled_pair(self.skeleton, self._layout.nodes)
 
     @property
@@ -347,16 +349,6 @@ class Problem:
             return None
         key = self.goal_key.kinds, self.goal_key.offsets
         return goal_errors.build_error_paths(self.skeleton, self.goals, self.measures, key)
-
-    @property
-    def has_uniform_scale(self) -> bool:
-        """Whether scale is uniform on the paths to the measures.
-
-        It is so then in every pose without translations and scales of its own.
-        """
-        start = self.start
-        has_own_values = start.translations is not None or start.scales is not None
-        return not has_own_values and goal_errors.has_uniform_paths(self.skeleton, self.measures)
 
     @quick_property
     def measured_paths(self) -> Mapping[int, goal_errors.MeasuredPath]:

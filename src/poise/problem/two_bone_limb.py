@@ -5,6 +5,7 @@ The kernels are kernels/two_bone.py and kernels/planar_two_bone.py. A problem wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -21,8 +22,9 @@ from poise.model import kinematics
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.dof_layout import find_chain_rows, find_pole_limb
-from poise.problem.goals import Place, Pole, Position
+from poise.problem import goal_errors
+from poise.problem.dof_layout import MEASURE_KINDS, TARGET_SIZES, find_chain_rows, find_pole_limb
+from poise.problem.goals import AnyGoal, Place, Pole, Position
 from poise.problem.goals.pole import LimbRows
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
@@ -320,10 +322,10 @@ def _fill_rotations(plan: LimbPlan, maps: Floats, quaternions: Floats) -> None:
 
 
 def _pack_limb_plan(problem: Problem, options: LimbOptions, has_known_scale: bool) -> LimbPlan:
-    has_uniform_scale = problem.has_uniform_scale
-    if not has_uniform_scale and not has_known_scale:
+    if not has_known_scale and problem.error_paths is None:
         problem.plan  # noqa: B018  (its errors come first)
     limb, skeleton = find_limb(problem, options.mid, keep_tip=options.keep_tip), problem.skeleton
+    has_uniform_scale = goal_errors.has_uniform_scale(problem.start, limb.tip)
     path = skeleton.list_path(limb.tip)
     map_indices = [path.index(row) - 1 for row in limb[:3]]
     map_indices = [*(map_indices if limb.rotates_tip else [*map_indices[:2], -1]), len(path) - 1]
@@ -349,7 +351,13 @@ def _pack_limb_plan(problem: Problem, options: LimbOptions, has_known_scale: boo
     table = kinematics.get_table(skeleton, limb.tip, local_offsets)
     q_columns = _find_q_columns(skeleton, limb)
     return LimbPlan(
-        limb, _find_pole_column(problem), q_columns, table, len(path) - first_map, limb_constants, has_uniform_scale
+        limb,
+        _find_pole_column(problem.goals),
+        q_columns,
+        table,
+        len(path) - first_map,
+        limb_constants,
+        has_uniform_scale,
     )
 
 
@@ -379,5 +387,11 @@ def _find_q_columns(skeleton: Skeleton, limb: Limb) -> Ints:
     return np.array([first_column, middle_column, tip_column, *is_angle], dtype=np.int64)
 
 
-def _find_pole_column(problem: Problem) -> int:
-    return next((m.target_column for m in problem.measures if isinstance(problem.goals[m.goal_index], Pole)), -1)
+def _find_pole_column(goals: Sequence[AnyGoal]) -> int:
+    """Find the first target column of a Pole. Targets stand in the order of the goals."""
+    column = 0
+    for goal in goals:
+        if isinstance(goal, Pole):
+            return column
+        column += sum([TARGET_SIZES[MEASURE_KINDS[measure]] for measure in goal.measures])
+    return -1
