@@ -56,12 +56,12 @@ if TYPE_CHECKING:
     from poise.model.channels import Channel as Channel
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
-    from poise.model.joints import Loop as Loop
     from poise.model.joints import Motor as Motor
     from poise.model.joints import SafetyController as SafetyController
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
+    from poise.model.loops import Loop as Loop
     from poise.model.mass import BodyMass as BodyMass
     from poise.model.mass import centre_of_mass as centre_of_mass
     from poise.model.mass import masses as masses
@@ -147,7 +147,7 @@ _MODULE_BY_NAME = {
     "LevenbergMarquardt": "solvers.levenberg_marquardt",
     "LookAt": "problem.goals",
     "Markers": "io.markers",
-    "Loop": "model.joints",
+    "Loop": "model.loops",
     "Motor": "model.joints",
     "Near": "problem.goals",
     "NotReachedError": "errors",

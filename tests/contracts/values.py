@@ -78,9 +78,7 @@ VALUES = {
     ),
     "Contacts": lambda: planted().contacts,
     "Coupling": lambda: poise.Coupling(1, 0.7, 0.1),
-    "Loop": lambda: poise.Loop(
-        "bar", ("a", None), ((0.1, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), (0.0,) * 3 + (1.0,) + (0.0,) * 3)
-    ),
+    "Loop": lambda: poise.Loop("a", "b", (0.1, 0.0, 0.0), rotation=(0.5,) * 4, holds=("axis",), name="bar"),
     "Motor": lambda: poise.Motor(2.0, 30.0, poise.SafetyController(-1.0, 1.0, 20.0, 4.0)),
     "SafetyController": lambda: poise.SafetyController(-1.0, 1.0, 20.0, 4.0),
     "Effort": lambda: poise.Effort(joints=(2, 5), seconds=0.5),

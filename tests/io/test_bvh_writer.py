@@ -162,10 +162,10 @@ class TestNames:
         assert np.array_equal(ours, theirs)
 
     def test_closed_loops_and_motors_follow(self):
-        (loop, motor) = (poise.Loop("rod", ("b c", None), ((0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0),) * 2), poise.Motor(1.0))
+        loop, motor = poise.Loop("b c", "a"), poise.Motor(1.0)
         s = Skeleton.build(["a", "b c"], [-1, 0], [Kind.BALL] * 2, loops=(loop,), motors={"b c": motor})
         new = rename_joints(Rig(s, Pose(s, s.rest_q)), ("a", "b_c")).skeleton
-        assert [one.joints for one in new.loops] == [("b_c", None)]
+        assert [(one.joints, one.name) for one in new.loops] == [(("b_c", "a"), "b_c-a")]
         assert new.motors == {"b_c": motor}
 
 

@@ -36,7 +36,8 @@ REQUIRED = {
     "equality/weld": {"body1": "b"},
 }
 KEPT = (
-    "compiler", "default", "default/joint", "default/geom", "default/site", "body", "body/joint", "body/freejoint",
+    "compiler", "default", "default/joint", "default/geom", "default/site", "default/equality", "body", "body/joint",
+    "body/freejoint",
     "body/geom", "body/site", "body/inertial", "frame", "replicate", "equality/joint", "equality/connect",
     "equality/weld", "keyframe/key",
 )  # fmt: skip

@@ -35,7 +35,7 @@ def values():
         planted.contacts, planted.soles, poise.Thresholds(), planted.terrain,
         poise.Grounder(walk, planted.terrain), poise.masses(rig)["Hips"],
         poise.Motor(2.5, 87.0, poise.SafetyController(k_velocity=10.0)), poise.SafetyController(),
-        poise.Loop("loop", (None, "Hips"), ((0, 0, 0, 1, 0, 0, 0),) * 2),
+        poise.Loop("Spine", "Hips", (0, 0, 1), rotation=(1, 0, 0, 0)),
         poise.Coupling(0, 2.0, 1.0), hand, poise.Place("LeftHand", np.zeros((500, 3)), turns),
         poise.Orientation("LeftHand", turns),
         poise.Direction("LeftHand", np.ones((500, 3))), poise.Aim("LeftHand", np.ones((500, 3))),

@@ -84,7 +84,7 @@ class TestStatus:
 
     def test_codes_are_stable(self):
         names = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move", "over_constrained"]
-        names += ["on_the_way", "held_back", "contradictory", "open_loop"]
+        names += ["on_the_way", "held_back", "contradictory", "loops_open"]
         assert [s.name for s in Status] == names
         assert [int(s) for s in Status] == list(range(10))
         assert all(s.sentence for s in Status)

@@ -70,7 +70,7 @@ class TestPoses:
     def test_the_codes_of_a_status_are_the_librarys(self):
         """The page names them by number."""
         names = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move", "over_constrained"]
-        names += ["on_the_way", "held_back", "contradictory", "open_loop"]
+        names += ["on_the_way", "held_back", "contradictory", "loops_open"]
         assert [Status(code).name for code in range(10)] == names
         assert max(Status) < protocol.STATUS_REFUSED
 

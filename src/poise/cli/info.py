@@ -24,6 +24,7 @@ from poise.maths.arrays import Bools, Floats
 from poise.model.anatomy.roles import Roles
 from poise.model.joint_tree import FLAT_MESSAGE, MIN_LIMB_JOINTS
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.model.loop_gaps import compute_gaps
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -452,7 +453,7 @@ def build_json(rig: Rig, file: Path) -> dict[str, Any]:
         "humanoid": rig.humanoid,
         "roles": build_roles_json(roles),
         "face": build_gaze_json(roles, rig.skeleton),
-        "loops": [asdict(loop) for loop in skeleton.loops],
+        "loops": build_loops_json(skeleton),
         "skins": [{"name": skin.name, "joints": list(skin.joints)} for skin in rig.skins],
         "notes": list(rig.notes),
     }
@@ -511,10 +512,7 @@ def format_lines(rig: Rig, file: Path) -> list[str]:
         format_roles(roles) + format_gaze(roles, skeleton),
     )
     if skeleton.loops:
-        loop_texts = [
-            f"{loop.name} ({' and '.join(joint or 'the world' for joint in loop.joints)})" for loop in skeleton.loops
-        ]
-        sections = (*sections[:3], [f"closed loops ({len(skeleton.loops)}): {join_names(loop_texts)}"], *sections[3:])
+        sections = (*sections[:3], format_loops(skeleton), *sections[3:])
     if rig.poses:
         sections = (*sections[:2], [f"poses ({len(rig.poses)}): {join_names(rig.poses)}"], *sections[2:])
     body_lines = [line for section in sections if section for line in ("", *section)]
@@ -524,6 +522,31 @@ def format_lines(rig: Rig, file: Path) -> list[str]:
         *body_lines,
         *(escape_unprintable(f"note: {note}") for note in rig.notes),
     ]
+
+
+def build_loops_json(skeleton: Skeleton) -> list[dict[str, Any]]:
+    """Build the JSON of closed loops. It has their gaps at rest [file units, rad]."""
+    gaps = compute_gaps(skeleton, skeleton.rest_q)
+    return [
+        asdict(loop) | {"rest_gap": {"distance": distance, "angle": angle}}
+        for loop, distance, angle in zip(skeleton.loops, gaps.distances.tolist(), gaps.angles.tolist(), strict=True)
+    ]
+
+
+def format_loops(skeleton: Skeleton) -> list[str]:
+    """Format the closed loops, a line each, with their gaps at rest."""
+    gaps = compute_gaps(skeleton, skeleton.rest_q)
+    lines = [f"closed loops ({len(skeleton.loops)}):"]
+    for loop, distance, angle in zip(skeleton.loops, gaps.distances.tolist(), gaps.angles.tolist(), strict=True):
+        ends = [
+            f"{joint} ({' '.join(format_number(x) for x in point)})"
+            for joint, point in ((loop.a, loop.point_a), (loop.b, loop.point_b))
+        ]
+        gap_texts = [f"{format_number(distance)} apart"] if {"point", "line"}.intersection(loop.holds) else []
+        gap_texts += [f"{format_number(math.degrees(angle), 3)} deg turned"] if loop.rotation is not None else []
+        text = f"{loop.name}: {' and '.join(ends)} hold {join_names(loop.holds)}; at rest {' and '.join(gap_texts)}"
+        lines.append(f"  {escape_unprintable(text)}")
+    return lines
 
 
 def _format_units(rig: Rig, roles: Roles) -> str:

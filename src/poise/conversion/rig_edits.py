@@ -11,9 +11,10 @@ from poise.errors import InputError, UnsupportedError, join_names, quote_value
 from poise.formatting import format_count
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.model import loops
 from poise.model.channels import Channel
 from poise.model.clip import Clip, KeyedClip
-from poise.model.joints import Coupling, Motor, select_loops
+from poise.model.joints import Coupling, Motor
 from poise.model.limits import Limit, Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Skin
@@ -65,7 +66,7 @@ def _change_skeleton(skeleton: Skeleton, change: UnitChange) -> Skeleton:
         limits=tuple(_scale_limit(skeleton, i, change.scale) for i in range(len(skeleton))),
         couplings=tuple(_scale_coupling(skeleton, i, change.scale) for i in range(len(skeleton))),
         motors={name: _scale_motor(skeleton, name, motor, change.scale) for name, motor in skeleton.motors.items()},
-        loops=tuple(loop.scale(change.scale).rotate(change.rotation) for loop in skeleton.loops),
+        loops=tuple(loop.scale(change.scale) for loop in skeleton.loops),
         up=change.up,
         metres_per_unit=change.metres,
         faces=_rotate_facing(skeleton.faces, change.rotation),
@@ -203,10 +204,7 @@ def _rename_skeleton(skeleton: Skeleton, names: tuple[str, ...], new_names: dict
             name: (new_names.get(root, root), new_names.get(tip, tip)) for name, (root, tip) in skeleton.chains.items()
         },
         roles={role: new_names.get(joint, joint) for role, joint in skeleton.roles.items()},
-        loops=tuple(
-            dataclasses.replace(loop, joints=tuple(joint and new_names.get(joint, joint) for joint in loop.joints))
-            for loop in skeleton.loops
-        ),
+        loops=tuple(loops.rename_joints(loop, new_names) for loop in skeleton.loops),
         motors={new_names.get(joint, joint): motor for joint, motor in skeleton.motors.items()},
         source=None,
     )
@@ -368,7 +366,7 @@ def _select_named_parts(skeleton: Skeleton, new_indices: dict[int, int]) -> dict
     return {
         "aliases": {name: new_indices[row] for name, row in skeleton.aliases.items() if row in new_indices},
         "chains": {name: ends for name, ends in skeleton.chains.items() if kept_names.issuperset(ends)},
-        "loops": select_loops(skeleton.loops, kept_names),
+        "loops": loops.select_loops(skeleton.loops, kept_names),
         "motors": {joint: motor for joint, motor in skeleton.motors.items() if joint in kept_names},
         "roles": {role: joint for role, joint in skeleton.roles.items() if joint in kept_names},
     }

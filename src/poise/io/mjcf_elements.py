@@ -175,7 +175,7 @@ _BODY_TAGS = {"worldbody", "body", "frame", "replicate"}
 _KEPT_TAGS = {
     "mujoco": {"compiler", "default", "worldbody", "equality", "keyframe"},
     "body": {"body", "frame", "replicate", "joint", "freejoint", "geom", "site", "inertial"},
-    "default": {"default", "joint", "geom", "site"},
+    "default": {"default", "joint", "geom", "site", "equality"},
     "equality": {"joint", "connect", "weld"},
     "keyframe": {"key"},
 }
@@ -188,7 +188,7 @@ _IGNORED_TAGS = {
     },
     "body": {"camera", "light", "plugin"},
     "default": {
-        "mesh", "material", "camera", "light", "pair", "equality", "tendon", "general", "motor", "position", "velocity",
+        "mesh", "material", "camera", "light", "pair", "tendon", "general", "motor", "position", "velocity",
         "intvelocity", "damper", "cylinder", "muscle", "adhesion", "plugin", "dcmotor",
     },
     "keyframe": set[str](),
@@ -205,6 +205,7 @@ _TEXT_ATTRIBUTES = {
     "replicate": {"sep"},
     "connect": {"name", "class", "active", "body1", "body2", "site1", "site2"},
     "weld": {"name", "class", "active", "body1", "body2", "site1", "site2"},
+    "equality": {"active"},  # of defaults
     "joint": {"name", "class", "type", "limited", "joint1", "joint2", "active"},
     "freejoint": {"name", "align"},
     "geom": {"name", "class", "type", "mesh", "hfield", "shellinertia"},
@@ -217,7 +218,7 @@ _NUMBER_ATTRIBUTES = {
     "frame": _POSE_ATTRIBUTES,
     "replicate": {"count", "offset", "euler"},
     "connect": {"anchor"},
-    "weld": {"anchor", "relpose"},
+    "weld": {"anchor", "relpose", "torquescale"},
     "joint": {"pos", "axis", "range", "ref", "polycoef"},
     "geom": _POSE_ATTRIBUTES | {"size", "fromto", "mass", "density", "contype", "conaffinity", "group"},
     "site": _POSE_ATTRIBUTES | {"size", "fromto"},
@@ -229,7 +230,8 @@ _CONTACT_ATTRIBUTES = {"solimp", "solref", "margin", "gap", "friction", "condim"
 _LOOK_ATTRIBUTES = {"material", "rgba", "user"}
 _UNUSED_ATTRIBUTES = {
     "connect": {"solimp", "solref"},
-    "weld": {"solimp", "solref", "torquescale"},
+    "weld": {"solimp", "solref"},
+    "equality": {"solimp", "solref"},  # of defaults
     "body": {"gravcomp", "sleep", "fuse", "simple", "user"},
     "joint": {
         "group", "user", "armature", "damping", "frictionloss", "margin", "solimp", "solref", "solimpfriction",

@@ -1,4 +1,4 @@
-"""Sidecar `<rig>.ik.toml`: chains, limits and roles of a rig.
+"""Sidecar `<rig>.ik.toml`: chains, limits, closed loops and roles of a rig.
 
 The file formats of most rigs have no place for them.
 
@@ -19,6 +19,13 @@ across = [0, 1, 0]             # the first swing axis, if the swing is not a cir
 order = "ZXY"
 x_deg = [-40, 50]              # and y_deg, z_deg; or x, y, z in radians; a missing one is free
 soft = 0.5                     # any limit may be soft: the weight of its cost
+
+[loops.rod]                    # a closed loop: poise.Loop
+a = "Coupler"                  # the two joints
+b = "Rocker"
+point_a = [0.4, 0, 0]          # the points held together, in the frames of the joints [file units]; left out: the joint
+point_b = [0, 0, 0.2]
+rotation = [1, 0, 0, 0]        # w x y z of b in a; left out: only the points are held
 
 [humanoid]                     # VRM 1.0 bone names: roles of joints, in place of those found by poise.find_roles
 hips = "Bip01"
@@ -41,17 +48,19 @@ from poise.errors import FileError, InputError, PoiseError, UnknownNameError
 from poise.io.files import is_file, read_bytes
 from poise.io.text_parsing import quote_excerpt
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist, unit_axis
+from poise.model.loops import Loop
 from poise.model.roles.bone_names import BONES
 from poise.model.skeleton import Kind, Skeleton
 
-_KNOWN_TABLES = ("chains", "contacts", "humanoid", "joints")
+_KNOWN_TABLES = ("chains", "contacts", "humanoid", "joints", "loops")
 _RANGE_KEYS = ("axis", "range", "range_deg", "soft")
 _CONE_KEYS = ("axis", "swing", "swing_deg", "twist", "twist_deg", "across", "soft")
+_LOOP_KEYS = ("a", "b", "point_a", "point_b", "rotation", "holds", "axis")
 _BOX_KEYS = ("order", "x", "x_deg", "y", "y_deg", "z", "z_deg", "soft")
 
 
 def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
-    """Apply the chains and limits of a sidecar to a skeleton. FileError names file, place and reason."""
+    """Apply chains, limits and loops of a sidecar. FileError names file, place and reason."""
     document = _parse_toml(path)
     unknown_tables = set(document) - set(_KNOWN_TABLES)
     if unknown_tables:
@@ -67,7 +76,23 @@ def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
     chains = dict(skeleton.chains)
     for name, table in _list_tables(document, "chains", path):
         chains[name] = _parse_chain(skeleton, name, table, path)
-    return dataclasses.replace(skeleton, chains=chains)
+    return dataclasses.replace(_apply_loops(skeleton, document, path), chains=chains)
+
+
+def _apply_loops(skeleton: Skeleton, document: dict[str, Any], path: Path) -> Skeleton:
+    """Apply the loops of a sidecar. One with the name of a loop of the file replaces it."""
+    for name, table in _list_tables(document, "loops", path):
+        place = f"loops.{name!r}"
+        unknown_keys = set(table) - set(_LOOP_KEYS)
+        if unknown_keys or not {"a", "b"}.issubset(table):
+            reason = f"unknown key {min(unknown_keys)!r}" if unknown_keys else "a loop needs the joints a and b"
+            raise FileError(path, f"{reason}; known: {', '.join(_LOOP_KEYS)}", place=place)
+        try:
+            loops = {loop.name: loop for loop in skeleton.loops} | {name: Loop(**table, name=name)}
+            skeleton = skeleton.with_loops(loops.values())
+        except PoiseError as error:
+            raise FileError(path, str(error), place=place) from error
+    return skeleton
 
 
 def read_roles(skeleton: Skeleton, path: Path) -> dict[str, str]:
@@ -223,7 +248,7 @@ def format_sidecar(
     chains: Mapping[str, tuple[str, str]] | None = None,
     roles: Mapping[str, str] | None = None,
 ) -> str:
-    """Format a sidecar with the limits, chains and roles of a skeleton.
+    """Format a sidecar with limits, chains, loops and roles.
 
     joints  names of joints with written limits; one without a limit is written as free. Default: all with a limit
     chains  name -> (root, tip); default: the skeleton's own
@@ -253,8 +278,21 @@ def format_sidecar(
             f"[joints.{quote_key(name)}]",
             format_limit_lines(skeleton.limits[joint_index], Kind(int(skeleton.kinds[joint_index]))),
         )
+    for loop in skeleton.loops:
+        text += _format_table(f"[loops.{quote_key(loop.name)}]", _format_loop_lines(loop))
     role_lines = [f"{quote_key(role)} = {quote_key(joint, allows_bare=False)}" for role, joint in (roles or {}).items()]
     return text + _format_table("[humanoid]", role_lines)
+
+
+def _format_loop_lines(loop: Loop) -> list[str]:
+    """Format the keys of a loop. Those with the default value are left out."""
+    lines = [f"{key} = {quote_key(joint, allows_bare=False)}" for key, joint in zip("ab", loop.joints, strict=True)]
+    plain = Loop(loop.a, loop.b, rotation=loop.rotation)
+    for key in ("point_a", "point_b", "rotation", "axis"):
+        values = getattr(loop, key)
+        if values is not None and (key == "rotation" or values != getattr(plain, key)):
+            lines.append(f"{key} = {_format_numbers(values)}")
+    return lines if loop.holds == plain.holds else [*lines, f"holds = {list(loop.holds)}"]
 
 
 def _format_table(heading: str, lines: list[str]) -> str:

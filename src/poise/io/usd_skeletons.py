@@ -17,8 +17,9 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, freeze_array
 from poise.model.channels import Channel
 from poise.model.clip import KeyedClip
-from poise.model.joints import Hold, Loop, LoopFrame, make_unique_names
+from poise.model.joints import make_unique_names
 from poise.model.limits import EulerBox, Limit, Range
+from poise.model.loops import Hold, Loop, make_names_unique
 from poise.model.rig import Skin
 from poise.model.skeleton import Kind, Skeleton
 
@@ -341,6 +342,11 @@ class PhysicsTree:
                 self._add_joint(next_joint, is_reversed=next_joint["bodies"][0] not in self.row_by_body)
         closing_joints = [joint for joint in closing_joints if not self._add_detached(joint)]
         self.loop_joints = [joint for joint in closing_joints if self._find_constraints(joint)[0]]
+        has_fixed_root = any(
+            parent < 0 and kind == Kind.FIXED for parent, kind in zip(self.parents, self.kinds, strict=True)
+        )
+        if not has_fixed_root and any(_WORLD in joint["bodies"] for joint in self.loop_joints):
+            self._add_world()
         if closing_joints:
             paths = join_names(joint["path"] for joint in closing_joints)
             self.notes.append(
@@ -374,12 +380,16 @@ class PhysicsTree:
 
         They are below a row for the world itself.
         """
+        self._add_world()
+        self._add_joint(joint, is_reversed=joint["bodies"][1] == _WORLD)
+
+    def _add_world(self) -> None:
+        """Add a fixed row for the world, unless it has one."""
         if _WORLD not in self.row_by_body:
             origin, identity_rotation, _ = self.body_transforms[_WORLD]
             self.row_by_body[_WORLD] = self._add_row(
                 self._choose_world_name(), -1, Kind.FIXED, (origin, identity_rotation)
             )
-        self._add_joint(joint, is_reversed=joint["bodies"][1] == _WORLD)
 
     def _choose_world_name(self) -> str:
         """Choose an unused name for the world.
@@ -420,17 +430,36 @@ class PhysicsTree:
             len(free_axes["rot"]), ()
         ), shared_axis or axis
 
-    def _build_loop(self, joint: dict[str, Any], names: Sequence[str]) -> Loop:
-        """Build a Loop between two named rows from a joint."""
+    def _find_loop_end(self, joint: dict[str, Any], body_index: int) -> tuple[int, Floats, Floats]:
+        """Find the row of a loop's end, with a frame.
+
+        The frame is that of the joint, in the row. The world is its own row, or a fixed root.
+        """
+        position, quaternion = self._read_frame(joint, body_index)
+        row = self.row_by_body.get(joint["bodies"][body_index])
+        if row is not None:
+            return row, position, quaternion
+        roots = zip(self.parents, self.kinds, strict=True)
+        row = next(i for i, (parent, kind) in enumerate(roots) if parent < 0 and kind == Kind.FIXED)
+        origin, rotation = self.transforms[row]
+        inverse_rotation = rotations.inverse(rotation)
+        return (
+            row,
+            rotations.rotate(inverse_rotation, position - origin),
+            rotations.multiply(inverse_rotation, quaternion),
+        )
+
+    def _build_loop(self, joint: dict[str, Any], names: Sequence[str]) -> Loop | None:
+        """Build a Loop between two named rows from a joint. None where it ties a row to itself."""
         holds, axis = self._find_constraints(joint)
-        z_to_axis = rotations.rotation_between(np.array([0.0, 0.0, 1.0]), np.eye(3)["XYZ".index(axis)])
-        ends: list[tuple[str | None, LoopFrame]] = []
-        for body_index, body in enumerate(joint["bodies"]):
-            position, quaternion = self._read_frame(joint, body_index)
-            frame = (*position.tolist(), *rotations.multiply(quaternion, z_to_axis).tolist())
-            ends.append((None if body == _WORLD else names[self.row_by_body[body]], frame))
-        (first, first_frame), (second, second_frame) = ends
-        return Loop(joint["path"].rsplit("/", 1)[-1], (first, second), (first_frame, second_frame), holds)
+        (row_a, point_a, rotation_a), (row_b, point_b, rotation_b) = (self._find_loop_end(joint, i) for i in range(2))
+        if row_a == row_b:
+            return None
+        has_rotation = "turn" in holds or "axis" in holds
+        rotation: Any = rotations.multiply(rotation_a, rotations.inverse(rotation_b)) if has_rotation else None
+        axis_in_a: Any = rotations.rotate(rotation_a, np.eye(3)["XYZ".index(axis)])
+        name, points = joint["path"].rsplit("/", 1)[-1], (tuple(point_a.tolist()), tuple(point_b.tolist()))
+        return Loop(names[row_a], names[row_b], *points, rotation, holds=holds, axis=axis_in_a, name=name)
 
     def _add_row(
         self, path: str, parent: int, kind: Kind, transform: tuple[Floats, Floats], limit: Limit | None = None
@@ -556,8 +585,9 @@ class PhysicsTree:
         renamed_joints = [new for new, old in zip(names, self.names, strict=True) if new != old]
         if renamed_joints:
             self.notes.append(f"bodies and joints with a duplicate name were renamed: {join_names(renamed_joints)}")
+        loops = [loop for joint in self.loop_joints if (loop := self._build_loop(joint, names)) is not None]
         return Skeleton.build(
             self.names, self.parents, self.kinds, offsets=np.array(offsets), rotations=np.array(quaternions),
             axes=np.array(self.axes), limits=self.limits, source_ids=self.sources,
-            loops=tuple(self._build_loop(joint, names) for joint in self.loop_joints), **units,
+            loops=make_names_unique(loops), **units,
         )  # fmt: skip

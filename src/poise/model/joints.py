@@ -1,23 +1,19 @@
-"""Joints: kinds, couplings, motors and closed loops, with their checks and defaults."""
+"""Joints: kinds, couplings and motors, with their checks and defaults."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from poise.calls.argument_checks import check_entries, check_integer, check_text, check_type, describe_value
-from poise.calls.argument_checks import check_names as check_texts
-from poise.calls.old_names import make_alias
+from poise.calls.argument_checks import check_entries, check_integer, check_type, describe_value
 from poise.errors import InputError, quote_value
 from poise.kernels import layout
 from poise.kernels.thresholds import UNIT_SLACK
-from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, abbreviate, check_finite, check_real, freeze_array
 from poise.maths.rotations import normalise
 from poise.model.limits import LIMIT_NAMES, Limit, Range, SwingTwist, find_hinge_axis, unit_axis
@@ -582,123 +578,4 @@ def _is_blocking(
     width = width if math.isfinite(width) else follower_width
     return remaining_range[0] == remaining_range[1] or (
         math.isfinite(width) and remaining_range[1] - remaining_range[0] < _MIN_RANGE_FRACTION * width
-    )
-
-
-# --- Kinematic loops: ties between bodies beyond the joint tree ------------------------------------------------------
-#
-# Loops are kept as data. Solvers do not close them; a result whose pose leaves one open does not count as reached.
-
-
-Hold: TypeAlias = Literal["point", "line", "turn", "axis"]
-LoopFrame: TypeAlias = tuple[float, float, float, float, float, float, float]
-
-HOLDS: tuple[Hold, ...] = ("point", "line", "turn", "axis")
-# numbers of a frame: x y z, w x y z
-_FRAME_VALUE_COUNT = 7
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A tie between two joint frames, closing a loop of bodies.
-
-    Parameters
-    ----------
-    name
-        Name in the file, or a name made from its joints.
-    joints
-        The two joints of the frames, as names for `Skeleton.index`; None is the world.
-    frames
-        For each x y z [file units] and w x y z in the frame of its joint.
-    holds
-        Constraints of the tie. "point": the origins of the frames. "line": the second origin, on the z axis of the
-        first frame. "turn": the rotations. "axis": the directions of the z axes.
-    """
-
-    name: str
-    joints: tuple[str | None, str | None]
-    frames: tuple[LoopFrame, LoopFrame]
-    holds: tuple[Hold, ...] = ("point",)
-
-    def __post_init__(self) -> None:
-        check_text(self.name, "the name of a loop")
-        object.__setattr__(self, "holds", check_texts(self.holds, "what a loop holds", "['point']"))
-        for field, label in (("joints", "the joints of a loop"), ("frames", "the frames of a loop")):
-            object.__setattr__(self, field, tuple(check_entries(getattr(self, field), label, "those of another loop")))
-        for joint in self.joints:
-            if joint is not None:
-                check_text(joint, "a joint of a loop")
-        unknown_holds = [hold for hold in self.holds if hold not in HOLDS]
-        if unknown_holds or not self.holds:
-            raise InputError(f"a loop holds one or more of {', '.join(HOLDS)}, not {abbreviate(self.holds)}")
-        if len(self.joints) != 2 or len(self.frames) != 2:  # noqa: PLR2004  (a tie has two ends)
-            raise InputError(f"a loop ties two joints by two frames, not {len(self.joints)} by {len(self.frames)}")
-        object.__setattr__(self, "frames", tuple(map(_check_frame, self.frames)))
-
-    def scale(self, factor: float) -> Loop:
-        """Return the loop in other units, lengths times a factor."""
-        factor = check_real(factor, "the factor of a loop's size")
-        frames = [(x * factor, y * factor, z * factor, *turn) for x, y, z, *turn in self.frames]
-        return replace(self, frames=tuple(frames))
-
-    scaled: ClassVar[Any] = make_alias("Loop.scaled", scale)
-
-    def rotate(self, turn: Floats) -> Loop:
-        """Return the loop in a world rotated about its origin.
-
-        The rotation is a quaternion (4,).
-        """
-        turn = check_finite(turn, "the rotation of a loop", last_axis_length=4)
-        frames = [
-            frame if joint is not None else _rotate_frame(frame, turn)
-            for joint, frame in zip(self.joints, self.frames, strict=True)
-        ]
-        return replace(self, frames=tuple(frames))
-
-    turned: ClassVar[Any] = make_alias("Loop.turned", rotate)
-
-    def is_within(self, joints: Container[str]) -> bool:
-        """Return whether the loop ties only joints of a container. The world is allowed."""
-        return all(joint is None or joint in joints for joint in self.joints)
-
-
-class OpenLoop(NamedTuple):
-    """An open loop of a pose, with its gap.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    joints
-        The two tied joints; None is the world.
-    distance
-        Position gap [file units].
-    angle
-        Rotation gap [rad].
-    """
-
-    name: str
-    joints: tuple[str | None, str | None]
-    distance: float
-    angle: float
-
-
-def select_loops(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, ...]:
-    """Select the loops between these joints or the world."""
-    return tuple(loop for loop in loops if loop.is_within(joints))
-
-
-def _check_frame(values: ArrayLike) -> LoopFrame:
-    """Check seven numbers; scale the rotation to length one."""
-    frame = check_finite(values, "the frame of a loop")
-    if frame.shape != (_FRAME_VALUE_COUNT,):
-        raise InputError(f"the frame of a loop has 7 numbers (x y z, w x y z), not {abbreviate(values)}")
-    x, y, z, *quaternion = [*frame[:3].tolist(), *rotations.normalise(frame[3:]).tolist()]
-    return (x, y, z, quaternion[0], quaternion[1], quaternion[2], quaternion[3])
-
-
-def _rotate_frame(frame: LoopFrame, rotation: Floats) -> LoopFrame:
-    point = rotations.rotate(rotation, check_finite(frame[:3], "a point"))
-    return _check_frame(
-        [*point.tolist(), *rotations.multiply(rotation, check_finite(frame[3:], "a rotation")).tolist()]
     )

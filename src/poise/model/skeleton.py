@@ -36,9 +36,10 @@ from poise.model.joint_tree import (
     match_names,
     remove_root_q,
 )
-from poise.model.joints import Coupling, Joint, Kind, Loop, Motor, check_couplings, resolve_couplings
+from poise.model.joints import Coupling, Joint, Kind, Motor, check_couplings, resolve_couplings
 from poise.model.limit_bounds import BallLimits, Bounds, HingedBalls
 from poise.model.limits import Limit
+from poise.model.loops import Loop, rename_joints
 from poise.runtime.result_cache import get_or_compute
 
 
@@ -91,8 +92,7 @@ class Skeleton(JointTree):
     freed
         Row freed by `with_free_root`, and its former kind; else None.
     loops
-        Closed loops of the file: ties between two joints beyond the tree. Solvers do not close them, and a result with
-        an open loop does not count as reached.
+        Closed loops: ties between two joints beyond the tree. A result with an open loop does not count as reached.
     """
 
     names: tuple[str, ...]
@@ -203,15 +203,25 @@ class Skeleton(JointTree):
         joints.check_rows(self)
         for name in ("aliases", "chains", "roles"):
             check_type(getattr(self, name), Mapping, f"`{name}` of a skeleton")
-        for loop in check_entries(self.loops, "the loops of a skeleton", "those of another skeleton"):
-            check_type(loop, Loop, "each loop of a skeleton")
-        unknown_loops = [loop for loop in self.loops if not loop.is_within(self)]
-        if unknown_loops:
-            raise InputError(
-                f"the loop {unknown_loops[0].name!r} ties a joint that does not exist: {unknown_loops[0].joints}"
-            )
+        loops = check_entries(self.loops, "the loops of a skeleton", "[poise.Loop('rod', 'crank')]")
+        object.__setattr__(self, "loops", tuple([self._check_loop(loop) for loop in loops]))
+        loop_names = [loop.name for loop in self.loops]
+        if len(set(loop_names)) != len(loop_names):
+            raise InputError(f"the loops of a skeleton have different names, not {join_names(loop_names)}")
         for array in (self.parents, self.kinds, self.axes, self.A, self.B, self.rest_q):
             freeze_array(array)
+
+    def _check_loop(self, loop: Any) -> Loop:
+        """Check the joints of a loop. Aliases become names: renaming and selecting joints then find them."""
+        loop = check_type(loop, Loop, "each loop of a skeleton")
+        for joint in loop.joints:
+            if joint not in self:
+                raise UnknownNameError("joint", joint, [*self.names, *self.aliases])
+        a, b = self.index(loop.a), self.index(loop.b)
+        if a == b:
+            raise InputError(f"the loop {loop.name!r} ties {loop.a!r} to {loop.b!r}: both are the same joint")
+        names = {loop.a: self.names[a], loop.b: self.names[b]}
+        return loop if all(old == new for old, new in names.items()) else rename_joints(loop, names)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -437,6 +447,20 @@ class Skeleton(JointTree):
         return _move_rest_inside(dataclasses.replace(self, limits=tuple(new_limits)))
 
     limited: ClassVar[Any] = make_alias("Skeleton.limited", with_limits)
+
+    def with_loops(self, loops: Iterable[Loop]) -> Skeleton:
+        """Return the skeleton with these closed loops, in place of its own.
+
+        Parameters
+        ----------
+        loops
+            The loops, with joints by name, alias or role: `(*skeleton.loops, poise.Loop("rod", "crank"))` adds one.
+        """
+        entries = check_entries(loops, "the loops of a skeleton", "[poise.Loop('rod', 'crank')]")
+        checked_loops = [check_type(loop, Loop, "each loop of a skeleton") for loop in entries]
+        joint_names = {joint for loop in checked_loops for joint in loop.joints}
+        names = {joint: self.names[self.index(joint)] for joint in joint_names}
+        return dataclasses.replace(self, loops=tuple([rename_joints(loop, names) for loop in checked_loops]))
 
     @cached_property
     def bounds(self) -> Bounds:

@@ -1,4 +1,4 @@
-"""Geometric checks of goals: reach of chains, conflicts, gaps in closed loops."""
+"""Geometric checks: reach of chains, conflicts of goals, closed loops."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import length
-from poise.model.joints import Loop
+from poise.model.loop_gaps import LoopGaps, compute_pose_gaps, find_touched_loops
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.angular_errors import measure_direction_error, measure_rotation_error
 from poise.problem.dof_layout import BALL, DIRECTION, POSITION, ROTATION, TARGET_SIZES, Measure
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
-from poise.problem.goal_errors import WorldTransforms, compute_path_maps
+from poise.problem.goal_errors import WorldTransforms
 from poise.problem.goal_fields import get_goal_point
 from poise.problem.plan import TERM_TARGET_START, Plan
 from poise.problem.problem import Problem, Tolerance
@@ -326,114 +326,81 @@ def _express_in_frames(frames: Floats, vectors: Floats) -> Floats:
     return rotations.rotate(rotations.inverse(frames), vectors)
 
 
-# --- Measure gaps in the closed loops of a file by forward kinematics ------------------------------------------------
+# --- Judge the closed loops of poses ---------------------------------------------------------------------------------
 #
-# Files round their digits, so loops may have small gaps in the rest pose. This rest gap is added to the tolerance of
-# every check of a loop.
+# A loop is a limit: it is closed to the same bound as limits are kept to, whatever the tolerance of the goals. Files
+# round their digits, so loops may have small gaps in the rest pose. This rest gap is added to the bound of a loop.
 
 
-_Z_AXIS = np.array([0.0, 0.0, 1.0])
-_MAX_ROUNDING_GAP = (
-    1e-4  # ratio to the rig's size, and [rad]: rounding of four written digits; wider rest gaps count as open
-)
+# [file units, rad] largest gap of a closed loop, that of limits; of large rigs their rounding
+_MAX_CLOSED_GAP = 1e-9
+_ROUNDING_RATIO = 1e-12  # ratio of rounding to the size of a rig
+_MAX_FILE_GAP = 1e-4  # ratio to the rig's size, and [rad]: rounding of four written digits; wider rest gaps are open
 
 
-class LoopGap(NamedTuple):
-    """Gaps of one loop in poses (k,) and in the file.
+class LoopBounds(NamedTuple):
+    """Largest gaps of closed loops, (loops,) each [file units, rad]."""
 
-    distance, angle  (k,) total gap [file units, rad]
-    rest_gap         distance and angle of the gap at rest, each 0 where it exceeds rounding
+    distances: Floats
+    angles: Floats
+
+
+class JudgedGaps(NamedTuple):
+    """Gaps of all loops in poses (k,), judged.
+
+    gaps        (k, loops) distances [file units] and angles [rad]
+    bounds      the largest gaps of closed loops
     """
 
-    loop: Loop
-    distance: Floats
-    angle: Floats
-    rest_gap: tuple[float, float] = (0.0, 0.0)
+    gaps: LoopGaps
+    bounds: LoopBounds
 
-    def has_distance_gap(self, tolerance: Tolerance) -> Bools:
-        """Return whether distances exceed the tolerance plus the rest gap."""
-        return self.distance > tolerance.distance + self.rest_gap[0]
+    @property
+    def has_distance_gap(self) -> Bools:
+        """Mask (k, loops) of distances beyond their bounds."""
+        return ~(self.gaps.distances <= self.bounds.distances)
 
-    def has_angle_gap(self, tolerance: Tolerance) -> Bools:
-        """Return whether angles exceed the tolerance plus the rest gap."""
-        return self.angle > tolerance.angle + self.rest_gap[1]
+    @property
+    def has_angle_gap(self) -> Bools:
+        """Mask (k, loops) of angles beyond their bounds."""
+        return ~(self.gaps.angles <= self.bounds.angles)
 
-    def is_open(self, tolerance: Tolerance) -> Bools:
-        """Return whether either gap exceeds its tolerance (k,)."""
-        return self.has_distance_gap(tolerance) | self.has_angle_gap(tolerance)
+    @property
+    def is_open(self) -> Bools:
+        """Mask (k, loops) of open loops."""
+        return self.has_distance_gap | self.has_angle_gap
 
 
-def measure_gaps(problem: Problem, q: Floats) -> list[LoopGap]:
-    """Measure every loop of a problem in poses q (k, nq)."""
+def judge_gaps(problem: Problem, q: Floats) -> JudgedGaps:
+    """Measure and judge all loops of poses q (k, nq)."""
     skeleton = problem.skeleton
-    if not skeleton.loops:
-        return []
-    rest_gaps = get_or_compute(skeleton, "gaps at rest", None, lambda: _measure_rest_gaps(skeleton))
-    q = np.array(q)
-    return [
-        gap._replace(rest_gap=rest_gap)
-        for gap, rest_gap in zip(_measure_pose_gaps(problem.make_pose_unchecked(q), q), rest_gaps, strict=True)
-    ]
+    bounds = get_or_compute(skeleton, "loop bounds", None, lambda: _compute_loop_bounds(skeleton))
+    return JudgedGaps(compute_pose_gaps(problem.make_pose_unchecked(np.array(q))), bounds)
 
 
-def _measure_pose_gaps(pose: Pose, q: Floats) -> list[LoopGap]:
-    """Measure every loop of a pose batch with numbers q (k, nq)."""
-    loops, skeleton = pose.skeleton.loops, pose.skeleton
-    rows = {skeleton.index(joint) for loop in loops for joint in loop.joints if joint is not None}
-    transforms = WorldTransforms(pose, compute_path_maps(pose, tuple(sorted(rows)), q))
-    return [_measure_gap(loop, transforms, skeleton, len(q)) for loop in loops]
+def judge_start_gaps(problem: Problem) -> JudgedGaps:
+    """Measure and judge every loop in the start poses of a problem."""
+    return judge_gaps(problem, problem.start.flat_q)
 
 
-def _measure_rest_gaps(skeleton: Skeleton) -> list[tuple[float, float]]:
-    """Measure gaps at rest from the rounded digits of a file. Wider gaps count as 0."""
-    rest = Pose(skeleton, skeleton.rest_q[None])
-    rig_size = float(np.ptp(rest.world.positions[0], axis=0).max(initial=0.0))
-    gaps = [(float(gap.distance[0]), float(gap.angle[0])) for gap in _measure_pose_gaps(rest, np.array(rest.q))]
-    return [
-        (distance if distance <= _MAX_ROUNDING_GAP * rig_size else 0.0, angle if angle <= _MAX_ROUNDING_GAP else 0.0)
-        for distance, angle in gaps
-    ]
-
-
-def has_closed_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> Bools:
+def has_closed_loops(problem: Problem, q: Floats) -> Bools:
     """Return whether poses q (k, nq) keep all loops closed."""
-    is_closed = np.ones(len(q), dtype=np.bool_)
-    for gap in measure_gaps(problem, q):
-        is_closed &= ~gap.is_open(tolerance)
-    return is_closed
+    is_open: Bools = np.any(judge_gaps(problem, q).is_open, axis=-1)
+    return ~is_open
 
 
-def measure_start_gaps(problem: Problem) -> list[LoopGap]:
-    """Measure every loop in the start poses of a problem."""
-    start: Pose = problem.start
-    return measure_gaps(problem, np.array(start.flat_q))
+def find_touched(problem: Problem) -> tuple[int, ...]:
+    """Find the loops of moving joints. They are numbers in `Skeleton.loops`; moving the joints may open them."""
+    skeleton = problem.skeleton
+    return find_touched_loops(skeleton, problem.plan.layout.moving_rows) if skeleton.loops else ()
 
 
-def _measure_gap(loop: Loop, transforms: WorldTransforms, skeleton: Skeleton, count: int) -> LoopGap:
-    (first_point, first_rotation), (second_point, second_rotation) = (
-        _compute_world_frame(joint, frame, transforms, skeleton, count)
-        for joint, frame in zip(loop.joints, loop.frames, strict=True)
+def _compute_loop_bounds(skeleton: Skeleton) -> LoopBounds:
+    """Compute the largest gaps of closed loops. The gaps at rest from the rounded digits of a file are added."""
+    rest = Pose(skeleton, skeleton.rest_q)
+    rig_size = float(np.ptp(rest.world.positions, axis=0).max(initial=0.0))
+    gaps, max_distance = compute_pose_gaps(rest), max(_MAX_CLOSED_GAP, _ROUNDING_RATIO * rig_size)
+    return LoopBounds(
+        max_distance + np.where(gaps.distances <= _MAX_FILE_GAP * rig_size, gaps.distances, 0.0),
+        _MAX_CLOSED_GAP + np.where(gaps.angles <= _MAX_FILE_GAP, gaps.angles, 0.0),
     )
-    offset, distance, angle = second_point - first_point, np.zeros(count), np.zeros(count)
-    axis = rotations.rotate(first_rotation, _Z_AXIS)
-    if "point" in loop.holds:
-        distance = length(offset)
-    elif "line" in loop.holds:
-        distance = length(offset - (offset * axis).sum(axis=1, keepdims=True) * axis)
-    if "turn" in loop.holds:
-        angle = measure_rotation_error(first_rotation, second_rotation)
-    elif "axis" in loop.holds:
-        angle = measure_direction_error(axis, rotations.rotate(second_rotation, _Z_AXIS))
-    return LoopGap(loop, distance, angle)
-
-
-def _compute_world_frame(
-    joint: str | None, frame: tuple[float, ...], transforms: WorldTransforms, skeleton: Skeleton, count: int
-) -> tuple[Floats, Floats]:
-    """Compute world points (k, 3) and rotations (k, 4) of a frame."""
-    point, rotation = np.array(frame[:3]), np.array(frame[3:])
-    if joint is None:
-        return np.tile(point, (count, 1)), np.tile(rotation, (count, 1))
-    transform = transforms[skeleton.index(joint)]
-    points = transform.affine[:, :, 3] + transform.affine[:, :, :3] @ point
-    return points, rotations.multiply(transform.rotations, np.broadcast_to(rotation, transform.rotations.shape))

@@ -117,6 +117,6 @@ def _apply_jump_removal(result: Result, solver: solvers.Solver, start_time: floa
     answer, errors = smoothed
     is_reached = result.problem.is_met(errors, result.tolerances)
     if result.problem.skeleton.loops:
-        is_reached &= has_closed_loops(result.problem, answer.q, result.tolerances)
+        is_reached &= has_closed_loops(result.problem, answer.q)
     counts = {"iterations": answer.iterations, "joint_updates": answer.joint_updates}
     return result.with_pose(answer.q, errors, start_time, reached=is_reached, **counts)

@@ -35,7 +35,7 @@ def solve_batch(
     measured = solve_and_measure(problem, targets, solver, tolerance, request)
     answer, is_reached = measured.answer, problem.is_met(measured.errors, tolerance)
     if problem.skeleton.loops:
-        is_reached &= has_closed_loops(problem, answer.q, tolerance)
+        is_reached &= has_closed_loops(problem, answer.q)
     is_reached = is_reached.reshape(shape)
     freeze_arrays((answer.trace,))
     fields = {

@@ -99,8 +99,8 @@ def _format_status(outcome: SolveOutcome) -> str:
             )
         case Status.on_the_way:
             return f"on the way (held back by {_join_names(outcome.restraints)}): {residual} left"
-        case Status.open_loop:
-            return f"open loop: the {'goals are' if has_several else 'goal is'} met, {residual} left"
+        case Status.loops_open:
+            return f"loops open: the {'goals are' if has_several else 'goal is'} met, {residual} left"
         case _:
             text = f"{outcome.status.name}: {residual} left, {_format_iterations(outcome)}"
             text += _format_joints_at_limits(outcome) if outcome.status == Status.stalled else ""
@@ -117,22 +117,17 @@ def _format_delay(outcome: SolveOutcome) -> str:
     return f"; still on the way there (held back by {_join_names(restraints)})" if restraints else ""
 
 
-def format_open_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
+def format_open_loops(problem: Problem, q: Floats) -> str:
     """Name open loops of a pose q (1, nq) with their gaps."""
+    judged, at_start = feasibility.judge_gaps(problem, q), feasibility.judge_start_gaps(problem)
     texts: list[str] = []
-    for gap, start_gap in zip(
-        feasibility.measure_gaps(problem, q), feasibility.measure_start_gaps(problem), strict=True
-    ):
-        if not gap.is_open(tolerance)[0]:
-            continue
-        loop_joints = " and ".join("the world" if joint is None else repr(joint) for joint in gap.loop.joints)
-        text = f"the loop {gap.loop.name!r} of {loop_joints} is open by {_format_gap(problem.skeleton, gap, tolerance)}"
+    for i in np.flatnonzero(judged.is_open[0]).tolist():
+        loop = problem.skeleton.loops[i]
+        gap_text = _format_gap(problem.skeleton, judged, i)
         start_text = (
-            f" (at the start by {_format_gap(problem.skeleton, start_gap, tolerance)})"
-            if start_gap.is_open(tolerance)[0]
-            else ""
+            f" (at the start by {_format_gap(problem.skeleton, at_start, i)})" if at_start.is_open[0, i] else ""
         )
-        texts.append(text + start_text)
+        texts.append(f"the loop {loop.name!r} of {loop.a!r} and {loop.b!r} is open by {gap_text}{start_text}")
     return "; ".join(texts)
 
 
@@ -142,10 +137,14 @@ def format_joints_outside(skeleton: Skeleton, q: Floats) -> str:
     return f"still outside {'its' if len(names) == 1 else 'their'} limits: {join_names(names)}" if names else ""
 
 
-def _format_gap(skeleton: Skeleton, gap: feasibility.LoopGap, tolerance: Tolerance) -> str:
-    """Format the excessive distance and angle of a gap."""
-    texts = [format_length(skeleton, float(gap.distance[0]))] if gap.has_distance_gap(tolerance)[0] else []
-    return " and ".join([*texts, _format_angle(float(gap.angle[0]))] if gap.has_angle_gap(tolerance)[0] else texts)
+def _format_gap(skeleton: Skeleton, judged: feasibility.JudgedGaps, i: int) -> str:
+    """Format the excessive distance and angle of one loop."""
+    texts: list[str] = []
+    if judged.has_distance_gap[0, i]:
+        texts.append(format_length(skeleton, float(judged.gaps.distances[0, i])))
+    if judged.has_angle_gap[0, i]:
+        texts.append(_format_angle(float(judged.gaps.angles[0, i])))
+    return " and ".join(texts)
 
 
 def _format_joints_at_limits(outcome: SolveOutcome) -> str:

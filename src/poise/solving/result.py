@@ -20,12 +20,12 @@ from poise.calls.old_names import make_alias
 from poise.errors import InputError, NotReachedError
 from poise.formatting import format_number, format_time
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
-from poise.model.joints import OpenLoop
 from poise.model.limits import is_soft
+from poise.model.loops import OpenLoop
 from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose, blend_q
 from poise.problem.dof_layout import LENGTH_KINDS, MEASURE_KINDS, TARGET_SIZES
-from poise.problem.feasibility import has_closed_loops, measure_gaps
+from poise.problem.feasibility import has_closed_loops, judge_gaps
 from poise.problem.goals import Goal
 from poise.problem.problem import Problem, Tolerance, find_required_goals
 from poise.runtime.immutable_values import FrozenValue, freeze_arrays
@@ -437,7 +437,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
             restraints = find_restraints(self.restrained, problem, target, self.tolerances)[0]
         elif frame_motion is not None and is_missed:
             q, restraints = frame_motion.solved_q[None], frame_motion.list_restraints(self.q)
-        loop_text = format_open_loops(problem, shown_q, self.tolerances) if problem.skeleton.loops and is_missed else ""
+        loop_text = format_open_loops(problem, shown_q) if problem.skeleton.loops and is_missed else ""
         outside_text = (
             format_joints_outside(problem.skeleton, shown_q[0])
             if frame_motion is not None and frame_motion.starts_outside_limits
@@ -466,10 +466,10 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
         return int(i)
 
     def open_loops(self, i: int = 0) -> tuple[OpenLoop, ...]:
-        """List the closed loops of the file left open by a pose.
+        """List the closed loops left open by a pose.
 
-        A gap counts if it exceeds the tolerance. A gap of the file itself at rest is added to the tolerance if it is
-        only rounding (1e-4 of the rig size, 1e-4 rad).
+        A loop is open by a gap of more than 1e-9 file units or rad, whatever the tolerance of the goals. A gap of the
+        file itself at rest is added if it is only rounding (1e-4 of the rig size, 1e-4 rad).
 
         Parameters
         ----------
@@ -482,11 +482,11 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
             The name, the two joints, and the distance [file units] and angle [rad] of each gap.
         """
         i = self._check_index(i, "open_loops()")
-        gaps = measure_gaps(self.problem.select_rows(slice(i, i + 1)), _flatten_q(self)[i : i + 1])
+        judged = judge_gaps(self.problem.select_rows(slice(i, i + 1)), _flatten_q(self)[i : i + 1])
+        loops, (distances, angles) = self.problem.skeleton.loops, judged.gaps
         return tuple([
-            OpenLoop(gap.loop.name, gap.loop.joints, float(gap.distance[0]), float(gap.angle[0]))
-            for gap in gaps
-            if gap.is_open(self.tolerances)[0]
+            OpenLoop(loops[j].name, loops[j].joints, float(distances[0, j]), float(angles[0, j]))
+            for j in np.flatnonzero(judged.is_open[0]).tolist()
         ])  # fmt: skip
 
     def __str__(self) -> str:
@@ -536,10 +536,8 @@ def _compute_codes_of_rows(result: Result, rows: Ints) -> Ints:
     full_problem = result.problem
     if full_problem.skeleton.loops and len(missed_rows):
         is_met = full_problem.is_met(result.errors.reshape(len(codes), -1)[missed_rows], result.tolerances)
-        is_met &= ~has_closed_loops(
-            full_problem.select_rows(missed_rows), _flatten_q(result)[missed_rows], result.tolerances
-        )
-        codes[missed_rows[is_met]], missed_rows = Status.open_loop, missed_rows[~is_met]
+        is_met &= ~has_closed_loops(full_problem.select_rows(missed_rows), _flatten_q(result)[missed_rows])
+        codes[missed_rows[is_met]], missed_rows = Status.loops_open, missed_rows[~is_met]
     if frame_motion is not None and len(missed_rows):
         errors = np.stack(
             [result.errors, full_problem.compute_errors(q, result.targets)[0]]

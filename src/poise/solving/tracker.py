@@ -508,7 +508,7 @@ class Tracker:
         else:
             errors, is_reached = compute_single_errors(error_paths, problem.compute_max_errors(tolerance), q, targets)
         if problem.skeleton.loops:
-            is_reached = is_reached and bool(has_closed_loops(problem, q[None], tolerance)[0])
+            is_reached = is_reached and bool(has_closed_loops(problem, q[None])[0])
         is_reached = is_reached and not self._joints_outside
         return result.with_pose(q, errors, start_time, reached=is_reached, **changes)
 

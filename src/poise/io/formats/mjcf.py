@@ -100,7 +100,7 @@ def _build_skeleton(compiled: mjcf_elements.CompiledModel, plan: mjcf_skeleton.S
         metres_per_unit=1.0,
         up="z",
         source=mjcf_shapes.build_document(compiled, plan),
-        loops=tuple(mjcf_loops.read_loops(compiled, plan)),
+        loops=mjcf_loops.read_loops(compiled, plan),
     )
     rest_q, _ = skeleton.legal(mjcf_skeleton.read_rest_q(compiled, skeleton, plan))
     return dataclasses.replace(skeleton, rest_q=rest_q)

@@ -16,6 +16,7 @@ from poise.kernels.layout import BALL
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
 from poise.model.limits import LIMIT_NAMES, is_soft
 from poise.model.skeleton import Kind
+from poise.problem.feasibility import find_touched
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES
 from poise.problem.problem import Problem, Tolerance
 
@@ -47,8 +48,8 @@ class Status(IntEnum):
     contradictory
         8: the goals contradict each other: lengths and angles prove it, or each goal can be met alone but no pose was
         found for all of them, even without limits.
-    open_loop
-        9: the goals are met, but the pose opens a closed loop of the file.
+    loops_open
+        9: the goals are met, but the pose leaves a closed loop open; the message names it.
     """
 
     reached = 0
@@ -60,7 +61,8 @@ class Status(IntEnum):
     on_the_way = 6
     held_back = 7
     contradictory = 8
-    open_loop = 9
+    loops_open = 9
+    open_loop = 9  # the name in 0.1
 
     # Aliases in capitals, as usual for constants.
     REACHED = 0
@@ -72,6 +74,7 @@ class Status(IntEnum):
     ON_THE_WAY = 6
     HELD_BACK = 7
     CONTRADICTORY = 8
+    LOOPS_OPEN = 9
     OPEN_LOOP = 9
 
     @property
@@ -93,7 +96,7 @@ _STATUS_SENTENCES = {
     Status.on_the_way: "the pose is still moving to the solution, or needs more iterations",
     Status.held_back: "an option of the solver prevents reaching the target",
     Status.contradictory: "the goals contradict each other",
-    Status.open_loop: "the goals are met, but a closed loop of the file is open",
+    Status.loops_open: "the goals are met, but a closed loop is open",
 }
 
 
@@ -302,6 +305,8 @@ class Capabilities:
         Whether it moves a free root.
     prefer
         Supported values of `prefer`: "first", "closest", "all".
+    loops
+        Whether it moves joints of closed loops.
     """
 
     goals: tuple[str, ...] = GOAL_NAMES
@@ -314,6 +319,7 @@ class Capabilities:
     coupled: bool = True
     free_root: bool = True
     prefer: tuple[str, ...] = ALL_PREFERENCES
+    loops: bool = False
 
     def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
         """Return the reason for refusing a problem, or None."""
@@ -327,7 +333,17 @@ class Capabilities:
             return goal_refusal
         if problem.free_root and not self.free_root:
             return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
-        return self._explain_joint_refusal(solver, problem)
+        return self._explain_joint_refusal(solver, problem) or self._explain_loop_refusal(solver, problem)
+
+    def _explain_loop_refusal(self, solver: str, problem: Problem) -> str | None:
+        touched_loops = () if self.loops else find_touched(problem)
+        if not touched_loops:
+            return None
+        loop = problem.skeleton.loops[touched_loops[0]]
+        return (
+            f"{solver} moves each joint for itself, which opens the closed loop {loop.name!r} of {loop.a!r} and "
+            f"{loop.b!r}; solver='auto' takes the engine, levenberg_marquardt"
+        )
 
     def _explain_goal_refusal(self, solver: str, problem: Problem) -> str | None:
         goal_names = [self._find_supported_name(type(goal)) for goal in problem.goals]

@@ -13,6 +13,7 @@ from poise.model.pose import Pose
 from poise.model.roles.bone_names import REQUIRED_BONES
 from poise.model.roles.role_search import find_confident_roles
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem.feasibility import find_touched
 from poise.problem.goals import Goal, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
@@ -35,6 +36,10 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
         )
     if solver != "auto":
         return solvers.make_solver(solver) if isinstance(solver, str) else solver
+    if problem.skeleton.loops and find_touched(problem):
+        if natural:
+            raise UnsupportedError("natural=True poses limbs alone; joints of closed loops move with natural=None")
+        return solvers.make_solver("levenberg_marquardt")
     limb = prefer == "first" and not problem.free_root and _bends_two(problem)
     poled = limb and any(isinstance(goal, Pole) for goal in problem.goals)
     plain = solvers.make_solver("two_bone" if limb else "levenberg_marquardt")

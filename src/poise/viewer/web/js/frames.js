@@ -18,7 +18,7 @@ export const STATUS = [
   "on_the_way",
   "held_back",
   "contradictory",
-  "open_loop",
+  "loops_open",
 ];
 const REFUSED = 254; // no number of a status: the solver does not take the goals
 
