@@ -15,6 +15,7 @@ from poise import Loop, Position, Status
 from poise.conversion.rig_edits import UnitChange, change_units, keep_one_root
 from poise.maths import rotations
 from poise.model.loop_gaps import compute_gaps, compute_pose_gaps, find_touched_loops, list_ring_rows
+from tests import loop_models
 from tests.command_line import run
 
 NONE = (1.0, 0.0, 0.0, 0.0)
@@ -312,6 +313,57 @@ BAR = """<mujoco><compiler angle="radian"/><worldbody><body name="base">
   <site name="rtip" pos="0 0 0.2"/></body></body>
  <body name="hand" mocap="true"><geom size=".01"/></body>
 </worldbody><equality>%s</equality></mujoco>"""
+
+
+class TestModels:
+    """The models of tests/loop_models.py: closed at rest, and elsewhere open by what MuJoCo says."""
+
+    @pytest.mark.parametrize("name", loop_models.MODELS)
+    def test_gaps_are_those_of_mujoco(self, name, tmp_path):
+        mujoco = pytest.importorskip("mujoco")
+        text = loop_models.MODELS[name]()
+        (tmp_path / "model.xml").write_text(text)
+        skeleton = poise.load(tmp_path / "model.xml").skeleton
+        assert compute_gaps(skeleton, skeleton.rest_q).distances.max() < 1e-15
+        model = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(model)
+        random = np.random.default_rng(5)
+        for _ in range(5):
+            q = poise.Pose(skeleton, skeleton.legal(skeleton.rest_q + random.normal(0, 0.2, skeleton.nq))[0]).q
+            data.qpos[:] = q
+            mujoco.mj_forward(model, data)
+            residuals = data.efc_pos[data.efc_type == 0].reshape(-1, 3)
+            gaps = np.linalg.norm(residuals, axis=1)
+            np.testing.assert_allclose(compute_gaps(skeleton, q).distances, gaps, rtol=0, atol=1e-12)
+            assert gaps.min() > 1e-4
+
+    def test_the_four_bar_of_its_closed_form_is_closed_on_both_branches(self, tmp_path):
+        pytest.importorskip("mujoco")
+        (tmp_path / "four_bar.xml").write_text(loop_models.four_bar())
+        skeleton = poise.load(tmp_path / "four_bar.xml").skeleton
+        for side in (1.0, -1.0):
+            q = np.array([loop_models.four_bar_q(angle, side=side) for angle in np.linspace(-3, 3, 40)])
+            assert compute_gaps(skeleton, q).distances.max() < 1e-14
+            start = poise.Pose(skeleton, q[7])
+            tip = Position("tip", start.world["tip"].positions)
+            assert poise.solve(start, tip).reached
+        assert np.abs(loop_models.four_bar_q(loop_models.FOUR_BAR_REST)).max() < 1e-14
+
+    @pytest.mark.parametrize("platform", ["slides", "free"])
+    def test_the_legs_of_the_platform_by_formula(self, platform, tmp_path):
+        pytest.importorskip("mujoco")
+        (tmp_path / "stewart.xml").write_text(loop_models.stewart(platform))
+        skeleton = poise.load(tmp_path / "stewart.xml").skeleton
+        turn = poise.rotations.normalise([1, 0.1, -0.2, 0.15])
+        q = loop_models.stewart_q([0.05, -0.03, 0.08], turn)
+        if platform == "free":  # its place in the world
+            q[2] += loop_models.STEWART_HEIGHT
+        assert compute_gaps(skeleton, q).distances.max() < 1e-14
+
+    def test_the_rods_of_the_leg_have_their_lengths(self):
+        _, _, achilles, plantar = loop_models.leg_rest()
+        assert np.linalg.norm(achilles) == pytest.approx(loop_models.ACHILLES_LENGTH, abs=1e-12)
+        assert np.linalg.norm(plantar) == pytest.approx(loop_models.PLANTAR_LENGTH, abs=1e-12)
 
 
 class TestMjcf:
