@@ -67,3 +67,29 @@ def test_what_a_solver_does_to_the_bases_of_a_problem_stays_there():
     expected = spoilt.base_transforms.copy()
     spoilt.base_transforms[:] = 1e3
     np.testing.assert_array_equal(Problem(arm, goals).base_transforms, expected)
+
+
+LOW_ROOTS = tuple(poise.Position(f"{side}Hand", [0.4, 1.2, 0.3], root=f"{side}Arm") for side in ("Left", "Right"))
+
+
+@pytest.mark.parametrize("goals", [GOALS, LOW_ROOTS], ids=["from the hips", "from the shoulders"])
+@pytest.mark.parametrize("names", [MOVING[:2], ("Hips",), ("LeftShoulder",)], ids=" ".join)
+@pytest.mark.parametrize("has_translations", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_other_values_give_the_bits_of_a_new_problem(rest, goals, names, has_translations, count):
+    """Values of moving joints, of the base and of a joint that keeps still, of one start and of several."""
+    own = rest.local_positions * 1.01 if has_translations else None
+    start = poise.Pose(rest.skeleton, rest.q, translations=own)
+    problem = Problem(start, goals)
+    problem.compute_errors(start.q[None].copy(), np.zeros((1, 6)))  # what it knows may be shared
+    problem.compute_kernel_targets(np.zeros((1, 6)))
+    rows = np.array([turned(start, names, seed) for seed in range(max(count, 1))])
+    q = rows if count else rows[0]
+    translations = None if own is None else np.broadcast_to(own, (*q.shape[:-1], *own.shape))
+    fresh = Problem(poise.Pose(rest.skeleton, q, translations=translations), goals)
+    moved = problem.with_q(q.copy())
+    targets = np.random.default_rng(4).normal(size=(len(rows), 6))
+    np.testing.assert_array_equal(moved.plan.frames, fresh.plan.frames)
+    np.testing.assert_array_equal(moved.start_u, fresh.start_u)
+    np.testing.assert_array_equal(moved.compute_kernel_targets(targets), fresh.compute_kernel_targets(targets))
+    np.testing.assert_array_equal(moved.compute_errors(rows, targets), fresh.compute_errors(rows, targets))

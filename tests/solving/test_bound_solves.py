@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -68,6 +69,11 @@ def cases() -> dict[str, Case]:
     bent = poise.Pose(limb, near_q(rng, limb, limb.rest_q, 0.5))
     chain = poise.Pose(long := straight_chain(6), near_q(rng, long, long.rest_q, 0.4))
     figure = poise.load(poise.sample("humanoid")).rest
+    rounded, free = (
+        _with_rounded_scales(figure.skeleton),
+        replace(figure.skeleton, limits=(None,) * len(figure.skeleton)),
+    )
+    lone, rounded_lone = poise.Pose(free, free.rest_q), _with_rounded_scales(free)
     both = ("leftHand", "rightFoot", "head")
     arms = straight_chain(4, kind=Kind.HINGE, axes=[(0, 0, 1), (1, 0, 0), (0, 0, 1), (1, 0, 0)])
     arm = poise.Pose(arms, near_q(rng, arms, arms.rest_q, 0.4))
@@ -108,7 +114,20 @@ def cases() -> dict[str, Case]:
         "natural hand, place": Case(figure, place("leftHand"), {}),
         "natural foot": Case(figure, reach("rightFoot"), {}),
         "natural figure": Case(figure, several, {}),
+        "natural hand without limits": Case(lone, reach("leftHand"), {}),
+        "natural hand without limits, place": Case(lone, place("leftHand"), {}),
+        "natural hand, rounded scales": Case(rounded_lone, reach("leftHand"), {}),
+        "natural figure, rounded scales": Case(rounded, several, {}),
+        "hand, rounded scales, engine": Case(rounded, place("leftHand"), {"natural": False}),
     }
+
+
+def _with_rounded_scales(skeleton):
+    """A start whose rest scales an exporter rounded: its errors are measured along maps."""
+    maps = np.array(skeleton.B)
+    maps[:, :, :3] *= 1.0 + rng_of(3).uniform(-1e-6, 1e-6, (len(skeleton), 1, 3))
+    rounded = replace(skeleton, B=maps)
+    return poise.Pose(rounded, rounded.rest_q)
 
 
 def _planar():
@@ -171,6 +190,25 @@ def test_threads_may_share_a_prepared_problem(name):
         together = list(pool.map(lambda target: call(target).q, targets * 5))
     for i, q in enumerate(together):
         assert np.array_equal(q, alone[i % len(targets)])
+
+
+@pytest.mark.parametrize("length", [None, 1.01])
+@pytest.mark.parametrize(
+    "name", ["natural hand", "natural hand without limits", "natural hand, rounded scales", "tree, engine"]
+)
+def test_a_tracker_goes_on_as_one_that_starts_where_it_is(name, length):
+    """Also where bones have lengths of their own."""
+    case, natural = cases()[name], "engine" not in name
+    translations = None if length is None else case.start.local_positions * length
+    pose = poise.Pose(case.start.skeleton, case.start.q, translations=translations)
+    goals = case.make_goals(pose)
+    track = poise.Tracker(pose, goals, natural=natural)
+    for i in range(COUNT):
+        result = track(case.targets(i))
+        again = poise.Tracker(pose, goals, natural=natural)(case.targets(i))
+        for field in ("q", "errors", "reached"):
+            assert np.array_equal(getattr(result, field), getattr(again, field)), field
+        pose = result.pose
 
 
 def test_what_is_bound_is_kept_for_its_start_alone():
