@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from poise.model.skeleton import Kind as Kind
     from poise.model.skeleton import Skeleton as Skeleton
     from poise.precompile import warmup as warmup
+    from poise.problem.goal_ranges import Within as Within
     from poise.problem.goals import Aim as Aim
     from poise.problem.goals import Balance as Balance
     from poise.problem.goals import Direction as Direction
@@ -150,6 +151,7 @@ _MODULE_BY_NAME = {
     "Loop": "model.loops",
     "Motor": "model.joints",
     "Near": "problem.goals",
+    "Within": "problem.goal_ranges",
     "NotReachedError": "errors",
     "Orientation": "problem.goals",
     "Pin": "problem.goals",

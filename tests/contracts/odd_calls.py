@@ -442,6 +442,7 @@ OWNERS: dict[str, Callable[[], Any]] = {
     "Channel": _track,
     "Tracker": lambda: poise.Tracker(ARM.rest, GOAL),
     "Transforms": lambda: REST.world,
+    "Within": lambda: poise.Within(z=(-0.1, 0.1)),
 }
 
 _MADE_BY_THE_LIBRARY = "the library makes it and calls it, with values of its own"

@@ -8,7 +8,7 @@ from poise.kernels import lane_workspace
 from poise.kernels import tree_lm as tree_many
 from poise.kernels.lanes import LANES8
 from poise.kernels.layout import LIMIT_ROW
-from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, ROTATION, SLIDE, KernelTree, turn, wxyz
+from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, PLAIN_TARGET, ROTATION, SLIDE, KernelTree, turn, wxyz
 
 PLAIN = "no limits, and no term that looks or points"  # for kernels without code for these
 
@@ -68,7 +68,7 @@ def arm(kinds, term, length=1.0, tolerance=1e-9):
     for _, kind, first, d in nodes:
         if kind in (HINGE, SLIDE):
             dofs[d, 2] = first
-    terms = np.array([[term, len(kinds) - 1, 0, 0, 0, len(kinds), 0, 0, 0, 0]])
+    terms = np.array([[term, len(kinds) - 1, 0, 0, 0, len(kinds), 0, 0, 0, 0, *PLAIN_TARGET]])
     effectors = np.array([[length, 0, 0, 1, 0, 0, 0, 1, tolerance**2, 0, 0, 0, 0, 0, 0]])
     ranges = np.tile([0, 3], (dof, 1))
     return KernelTree(

@@ -213,6 +213,9 @@ def random_tree(
     return with_terms(rng, np.array(nodes), frames, dofs, at, terms, tolerance, measured)
 
 
+PLAIN_TARGET = (-1, 0, 0, 0, -1)  # columns of a term without reference and set
+
+
 def with_terms(rng, nodes, frames, dofs, nu, count, tolerance, measured):
     order = depth_first(nodes[:, 0].tolist())
     chosen = sorted(rng.integers(len(nodes), size=count).tolist(), key=order.index)
@@ -235,10 +238,10 @@ def with_terms(rng, nodes, frames, dofs, nu, count, tolerance, measured):
         for i in way:
             d = slice(nodes[i, 3], nodes[i, 3] + DOFS[nodes[i, 1]])
             ranges[d] = np.stack([np.minimum(ranges[d, 0], 3 * t), np.maximum(ranges[d, 1], 3 * t + 3)], axis=1)
-        rows.append((kind, node, 3 * t, width, len(paths), len(paths) + len(way), *limb, *ends))
+        rows.append((kind, node, 3 * t, width, len(paths), len(paths) + len(way), *limb, *ends, *PLAIN_TARGET))
         paths, width = paths + way, width + WANTED[kind]
     ranges[:, 0] = np.minimum(ranges[:, 0], ranges[:, 1])
-    terms = np.array(rows, dtype=np.int64).reshape(-1, 10)
+    terms = np.array(rows, dtype=np.int64).reshape(-1, 10 + len(PLAIN_TARGET))
     return KernelTree(nodes, frames, dofs, terms, effectors, np.array(paths, dtype=np.int64), ranges, nu, width)
 
 

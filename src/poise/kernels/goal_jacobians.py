@@ -1,8 +1,9 @@
 # pyright: standard
 """Residual and Jacobian rows of each goal term.
 
-A function write_KIND(tree, lanes, t) writes the weighted residual of term t to lanes.e and its rows of every dof on the
-path to lanes.J. It returns the squared residual without the weight, for comparison with the squared tolerance.
+A function write_KIND(tree, lanes, targets, t) writes the weighted residual of term t to lanes.e and its rows of every
+dof on the path to lanes.J, for the targets of one problem a lane. It returns the squared residual without the weight,
+for comparison with the squared tolerance.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def add_jacobian_rows(J, dof, row, rate, weight):
 # Residual: wanted - point, kernel units.
 
 
-@device_function
-def write_position(tree, lanes, t):
+@inline
+def write_position(tree, lanes, targets, t):
     """Write the rows of a POSITION term.
 
     A rotation moves the point by axis x lever, with the lever from the rotating node to the point.
@@ -69,7 +70,7 @@ def write_position(tree, lanes, t):
     term, weight = read_term(tree.terms, t), tree.effectors[t, layout.EFFECTOR_WEIGHT]
     point_offset = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.effectors[t], layout.EFFECTOR_POINT))
     point = add(read_vec(lanes.positions, term.node), point_offset)
-    error = sub(read_vec_at(lanes.targets, term.target_start), point)
+    error = sub(read_vec_at(targets, term.target_start), point)
     write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
@@ -89,15 +90,15 @@ def write_position(tree, lanes, t):
 # Residual: 2 sin(angle / 2) times the axis of the remaining rotation.
 
 
-@device_function
-def write_rotation(tree, lanes, t):
+@inline
+def write_rotation(tree, lanes, targets, t):
     """Write the rows of a ROTATION term.
 
     A rotation changes the rotation vector by its axis: exact at the goal, where the residual is the rotation vector.
     """
     term, weight = read_term(tree.terms, t), tree.effectors[t, layout.EFFECTOR_WEIGHT]
     local_rotation = read_quat_at(tree.effectors[t], layout.EFFECTOR_ROTATION)
-    target_rotation = read_quat_at(lanes.targets, term.target_start)
+    target_rotation = read_quat_at(targets, term.target_start)
     error = rotation_error(target_rotation, multiply(read_quat(lanes.rotations, term.node), local_rotation))
     write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
@@ -149,12 +150,12 @@ def direction_error(a, b):
     )
 
 
-@device_function
-def write_direction(tree, lanes, t):
+@inline
+def write_direction(tree, lanes, targets, t):
     """Write the rows of a DIRECTION term. A rotation w rotates the axis a by w - a (a . w)."""
     term, weight = read_term(tree.terms, t), tree.effectors[t, layout.EFFECTOR_WEIGHT]
     a = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.effectors[t], layout.EFFECTOR_POINT))
-    error = direction_error(a, read_vec_at(lanes.targets, term.target_start))
+    error = direction_error(a, read_vec_at(targets, term.target_start))
     write_residual(lanes.e, term.error_row, error, weight)
     for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
@@ -198,8 +199,8 @@ def compute_mean_lever(tree, lanes, t, point):
     return scale(mean_lever, 1.0 / total_weight) if total_weight > 0.0 else mean_lever
 
 
-@device_function
-def write_aim(tree, lanes, t):
+@inline
+def write_aim(tree, lanes, targets, t):
     """Write the rows of an AIM term.
 
     A rotation moves the axis, and the point by axis x lever; a slide moves the point only.
@@ -210,7 +211,7 @@ def write_aim(tree, lanes, t):
     point = add(
         read_vec(lanes.positions, term.node), rotate(rotation, read_vec_at(tree.effectors[t], layout.EFFECTOR_POINT))
     )
-    target_point = read_vec_at(lanes.targets, term.target_start)
+    target_point = read_vec_at(targets, term.target_start)
     target_offset = sub(target_point, point)
     zero, squared_distance = dot(a, a) * 0.0, dot(target_offset, target_offset)
     # A joint at its target has no direction to it: the goal is met for every rotation.
@@ -284,7 +285,7 @@ def divide_safely(a, b):
 
 
 @device_function
-def write_pole(tree, lanes, t):
+def write_pole(tree, lanes, targets, t):
     """Write the rows of a POLE term.
 
     A rotation moves each of the three points above it by axis x lever, a slide by its axis.
@@ -299,7 +300,7 @@ def write_pole(tree, lanes, t):
     chord_vector, middle_vector, pole_vector = (
         sub(tip_position, first_position),
         sub(middle_position, first_position),
-        sub(read_vec_at(lanes.targets, term.target_start), first_position),
+        sub(read_vec_at(targets, term.target_start), first_position),
     )
     chord_length = vec_norm(chord_vector)
     n = scale(chord_vector, divide_safely(1.0, chord_length))

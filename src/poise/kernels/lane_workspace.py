@@ -53,6 +53,7 @@ class LaneView(NamedTuple):
     A, d             (m, m), (m,)  the system of the step, factored
     y                (m,)      its solution
     preference_step  (nd,)     step towards the preferred configuration
+    moved_targets    (width,)  targets moved with their references and to the nearest points of their ranges
     """
 
     lane_state: Any
@@ -70,6 +71,7 @@ class LaneView(NamedTuple):
     d: Any
     y: Any
     preference_step: Any
+    moved_targets: Any
 
 
 def compute_workspace_size(n: int, nd: int, nu: int, row_count: int, target_width: int) -> int:
@@ -77,9 +79,9 @@ def compute_workspace_size(n: int, nd: int, nu: int, row_count: int, target_widt
 
     It counts float64 aligned to 64 bytes, enough for a kernel of any width.
     """
-    return MAX_LANES * (
-        LANE_STATE_ROWS + NODE_NUMBERS * n + nd * (row_count + 1) + 2 * nu + target_width + row_count * (row_count + 4)
-    )
+    problem_size = 2 * nu + 2 * target_width
+    system_size = nd * (row_count + 1) + row_count * (row_count + 4)
+    return MAX_LANES * (LANE_STATE_ROWS + NODE_NUMBERS * n + problem_size + system_size)
 
 
 @inline
@@ -101,6 +103,7 @@ def make_views(lane_kind, work, n, nd, nu, m, target_width):
     A_start = step_error_start + m * w
     d_start = A_start + m * m * w
     preference_step_start = d_start + m * w
+    moved_targets_start = preference_step_start + nd * w
     # Two views of the same memory: whole lanes for arithmetic, single numbers for reading and writing one lane.
     # No slices: they hold a reference, and functions without reference counts must not return one.
     scalars = ScalarView(
@@ -127,4 +130,5 @@ def make_views(lane_kind, work, n, nd, nu, m, target_width):
         view_lanes(lane_kind, work, d_start, m),
         view_lanes(lane_kind, work, y_start, m),
         view_lanes(lane_kind, work, preference_step_start, nd),
+        view_lanes(lane_kind, work, moved_targets_start, target_width),
     )

@@ -77,17 +77,24 @@ HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
 # --- a tree of motions: problem/plan.py, kernels/problem_arrays.py ----------------------------------------------------
 
 FRAME_ROW = 9  # numbers of a frame
-EFFECTOR_ROW = 15  # numbers of an effector
+EFFECTOR_ROW = 29  # numbers of an effector
 FRAME_OFFSET, FRAME_ROTATION = 0, 3  # x y z and w x y z, from the parent's frame after its motion to this one
 FRAME_RATIO, FRAME_VALUE_OFFSET = 7, 8  # value of a hinge or slide = ratio u + offset
 DOF_LOW, DOF_HIGH, DOF_U_COLUMN, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
 # POLE: two nodes and their path ends
 TERM_FIRST_NODE, TERM_MIDDLE_NODE, TERM_FIRST_PATH_END, TERM_MIDDLE_PATH_END = 6, 7, 8, 9
+TERM_ROW = 15
+# Node of a relative goal's reference (-1: none), range of its path; kind of the set; first number of the box's axes in
+# a target.
+TERM_REFERENCE_NODE, TERM_REFERENCE_PATH_START, TERM_REFERENCE_PATH_END = 10, 11, 12
+TERM_SET_KIND, TERM_AXES_START = 13, 14
+NO_SET, TARGET_BOX, JOINT_BOX, TURN_SET = 0, 1, 2, 3  # kinds of sets: a box with the axes of the target or the joint
 EFFECTOR_POINT = 0  # point x y z; DIRECTION: unit vector
 EFFECTOR_ROTATION = 3  # ROTATION: w x y z
 EFFECTOR_AXIS, EFFECTOR_IS_SHARED = 3, 6  # AIM: unit axis; 1 where all path joints share the rotation
 EFFECTOR_WEIGHT, EFFECTOR_TOLERANCE2 = 7, 8  # weight; squared tolerance: kernel units, or 2 sin(angle / 2)
 EFFECTOR_MIDDLE_POINT, EFFECTOR_FIRST_POINT = 9, 12  # POLE: middle and first joint of the limb, in their nodes' frames
+EFFECTOR_SET = 15  # first number of a set: three pairs of lowest and highest value of a box, or a LIMIT_ROW of a turn
 
 # --- bones of a tree (b, 2): solvers/fabrik.py, kernels/fabrik_tree.py ------------------------------------------------
 

@@ -15,21 +15,23 @@ m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
                           the value of a hinge or slide is ratio u + offset (balls and moves do not read these two)
     dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; step weight
                           0 < s <= 1, the inverse stiffness: a dof of low weight moves less
-    terms      (t, 6|10)  kind, node, first row, first number in a target, begin and end of its range in paths; in
+    terms      (t, 6|15)  kind, node, first row, first number in a target, begin and end of its range in paths; in
                           depth-first order of the nodes. POLE (node: the limb's tip) has also the nodes of its first
-                          and its middle joint, and the ends of their ranges in paths
-    effectors  (t, 9|15)  0-2: POSITION, AIM, POLE a point, DIRECTION a unit vector; 3-6: ROTATION w x y z, AIM a
+                          and its middle joint, and the ends of their ranges in paths. Then a reference's node and
+                          range in paths, the kind of a set and its axes, see kernels/goal_sets.py
+    effectors  (t, 9|29)  0-2: POSITION, AIM, POLE a point, DIRECTION a unit vector; 3-6: ROTATION w x y z, AIM a
                           unit vector and whether the path shares the rotation (1); all in the node's moved
                           frame; 7: weight; 8: squared tolerance of a distance or of 2 sin(angle / 2); 9-14: POLE the
-                          points of its middle and its first joint, in their nodes' moved frames
-    paths      (p,)       for each term, the nodes moving its node, itself included, from the base on
+                          points of its middle and its first joint, in their nodes' moved frames; 15-28: a set
+    paths      (p,)       for each term, the nodes moving its node, itself included, from the base on; then for each
+                          reference. Nodes above both a term and its reference are left out
     row_ranges (nd, 2)    begin and end of the rows affected by a dof; whole terms
     targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
     preferred_u (nu,)     a preferred configuration
     preference_weights (nd,)  strength of each dof's preference; 0: none
     limits     (n, LIMIT_ROW) limits of balls and soft limits of any motion, see kernels/limits.py; None for a
-                          plain tree without such limits and without AIM or DIRECTION terms: Numba then leaves out
-                          their code, nearly half of the kernel
+                          plain tree without such limits and without AIM or DIRECTION terms, references or sets: Numba
+                          then leaves out their code, nearly half of the kernel
 
 HINGE rotates about the z axis of its node's frame, SLIDE moves along it. BALL rotates by its unit quaternion w x y z;
 its three dofs rotate it about x, y and z of the node's frame. MOVE translates along them. FIXED has no numbers.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels import goal_jacobians, layout
+from poise.kernels import goal_jacobians, goal_sets, layout
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.lane_workspace import PREFERENCE_SHARE
 from poise.kernels.lanes import (
@@ -101,13 +101,21 @@ def forward_kinematics(tree, lanes):
 
 
 @inline
-def write_direction_term(tree, limits, lanes, t):
-    """Write the rows of an AIM or DIRECTION term."""
+def write_other_term(lane_kind, tree, limits, lanes, t):
+    """Write the rows of a term absent in plain trees."""
     if limits is None:
         return tree.effectors[t, layout.EFFECTOR_WEIGHT] * lanes.e[0]  # never executed: a plain tree has no such terms
+    if goal_sets.has_set(tree, t):
+        return goal_sets.write_set_term(lane_kind, tree, lanes, t)
     if read_term(tree.terms, t).goal_kind == AIM:
-        return goal_jacobians.write_aim(tree, lanes, t)
-    return goal_jacobians.write_direction(tree, lanes, t)
+        return goal_jacobians.write_aim(tree, lanes, lanes.targets, t)
+    return goal_jacobians.write_direction(tree, lanes, lanes.targets, t)
+
+
+@inline
+def is_plain_term(tree, limits, t):
+    """Return whether a term has a single target in the world."""
+    return limits is None or not goal_sets.has_set(tree, t)
 
 
 @device_function
@@ -116,7 +124,7 @@ def measure_residuals(lane_kind, tree, limits, lanes):
 
     Returns the squared error, weighted, and whether every term is met.
 
-    A plain tree (limits is None) has no terms of AIM and DIRECTION.
+    A plain tree (limits is None) has no terms of AIM and DIRECTION, no references and no ranges.
     """
     zero = broadcast(lane_kind, 0.0)
     for d in range(tree.row_ranges.shape[0]):
@@ -126,14 +134,15 @@ def measure_residuals(lane_kind, tree, limits, lanes):
     error, met_mask = zero, zero <= 0.0
     for t in range(tree.terms.shape[0]):
         term = read_term(tree.terms, t)
-        if term.goal_kind == POSITION:
-            squared_residual = goal_jacobians.write_position(tree, lanes, t)
-        elif term.goal_kind == ROTATION:
-            squared_residual = goal_jacobians.write_rotation(tree, lanes, t)
+        is_plain = is_plain_term(tree, limits, t)
+        if term.goal_kind == POSITION and is_plain:
+            squared_residual = goal_jacobians.write_position(tree, lanes, lanes.targets, t)
+        elif term.goal_kind == ROTATION and is_plain:
+            squared_residual = goal_jacobians.write_rotation(tree, lanes, lanes.targets, t)
         elif term.goal_kind == POLE:
-            squared_residual = goal_jacobians.write_pole(tree, lanes, t)
+            squared_residual = goal_jacobians.write_pole(tree, lanes, lanes.targets, t)
         else:
-            squared_residual = write_direction_term(tree, limits, lanes, t)
+            squared_residual = write_other_term(lane_kind, tree, limits, lanes, t)
         # Tolerances apply without weights, the step with them: a goal of low weight must be met too.
         error = error + squared_residual * (
             tree.effectors[t, layout.EFFECTOR_WEIGHT] * tree.effectors[t, layout.EFFECTOR_WEIGHT]

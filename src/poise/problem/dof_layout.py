@@ -12,12 +12,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.errors import UnsupportedError
-from poise.kernels.layout import AIM, BALL, DIRECTION, DOF_WEIGHT, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE
+from poise.errors import InputError, UnsupportedError
+from poise.kernels.layout import (
+    AIM,
+    BALL,
+    DIRECTION,
+    DOF_WEIGHT,
+    FIXED,
+    HINGE,
+    JOINT_BOX,
+    MOVE,
+    NO_SET,
+    POLE,
+    POSITION,
+    ROTATION,
+    SLIDE,
+)
 from poise.maths.arrays import Floats, Ints
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goal_ranges import get_reference, get_set_kind
 from poise.problem.goals import AnyGoal, Balance, Goal, JointGoal, LookAt, Pole, is_joint_goal
 from poise.problem.goals.pole import LimbRows
 from poise.runtime.result_cache import get_or_compute
@@ -99,6 +114,7 @@ BALANCE = -1  # kind of a measure without a term in the kernels
 MEASURE_KINDS = {
     "position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE, "balance": BALANCE,
 }  # fmt: skip
+MEASURE_NAMES = {kind: name for name, kind in MEASURE_KINDS.items()}
 LENGTH_KINDS = (POSITION, BALANCE)  # kinds measured in file units; others are in radians
 TARGET_SIZES = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3, BALANCE: 0}  # numbers of a target, by kind
 TARGET_DOFS = {
@@ -135,7 +151,8 @@ class Measure(NamedTuple):
     Fields: kind (see MEASURE_KINDS), goal number, row of its joint, first column of a target.
 
     For a pole `row` is its tip, and `limb_rows` has the rows of the first joint and the middle joint. For a balance
-    `row` is the first supporting joint, and `limb_rows` has the others.
+    `row` is the first supporting joint, and `limb_rows` has the others. `reference_row` is that of the joint in
+    whose frame the target is; -1 is the world.
     """
 
     kind: int
@@ -143,6 +160,7 @@ class Measure(NamedTuple):
     row: int
     target_column: int
     limb_rows: tuple[int, ...] = ()
+    reference_row: int = -1
 
 
 class Term(NamedTuple):
@@ -151,7 +169,9 @@ class Term(NamedTuple):
     It belongs to goal number `goal_index` and the joint in `row`, which node `node_index` moves; `target_column`
     is its first number in a target row.
 
-    `limb_rows` and `limb_nodes` are the rows and nodes of a pole's two other joints.
+    `limb_rows` and `limb_nodes` are the rows and nodes of a pole's two other joints. `reference_row` and
+    `reference_node` are those of the joint in whose frame the target is; -1 is the world. `set_kind` is the kind of set
+    about the target, see kernels/layout.py.
     """
 
     kind: int
@@ -161,6 +181,14 @@ class Term(NamedTuple):
     target_column: int
     limb_rows: tuple[int, ...] = ()
     limb_nodes: tuple[int, ...] = ()
+    reference_row: int = -1
+    reference_node: int = -1
+    set_kind: int = NO_SET
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the target is a single one in the world."""
+        return self.reference_row < 0 and self.set_kind == NO_SET
 
 
 class Layout(NamedTuple):
@@ -169,6 +197,7 @@ class Layout(NamedTuple):
     base_row         row above all nodes, -1 for the world
     terms            in depth-first order of their nodes, so each dof affects one range of residual rows
     term_paths       nodes acting on each term for its goal
+    reference_paths  nodes acting on the target of each term: those of its reference
     rows_below_base  rows between the base and the moving or measured joints
     offset_rows      those of them with translations outside q
     fixed_columns    columns of q with constant values that enter the frames between nodes; empty where these frames
@@ -182,6 +211,7 @@ class Layout(NamedTuple):
     nu: int
     dofs: Floats
     term_paths: tuple[tuple[int, ...], ...]
+    reference_paths: tuple[tuple[int, ...], ...]
     rows_below_base: tuple[int, ...]
     offset_rows: Ints
     fixed_columns: Ints
@@ -202,7 +232,7 @@ def is_moved_by_own_joint(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool
 
     Rotating a joint moves its own origin only if a constant offset follows the rotation; a slide always moves it.
     """
-    if goal.measures == ("position",):
+    if goal.measures == ("position",) and get_set_kind(goal, "position") != JOINT_BOX:
         offsets = [*skeleton.B[tip, :, 3].tolist(), *getattr(goal, "offset", ())]
         return any(offsets) or skeleton.kinds[tip].item() == Kind.SLIDE
     return goal.measures != ("pole",)
@@ -211,10 +241,12 @@ def is_moved_by_own_joint(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool
 def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
     """Build the layout of these goals. UnsupportedError for a free root where there is none."""
     joint_goals = [goal for goal in goals if is_joint_goal(goal)]
+    check_references(skeleton, joint_goals)
     measures = list_measures(skeleton, goals)
     tip_rows = [_find_tip_row(skeleton, goal) for goal in joint_goals]
     moving_rows = _find_moving_rows(skeleton, goals, joint_goals, tip_rows, free_root=free_root)
     measured_rows = tip_rows + [row for measure in measures for row in measure.limb_rows if measure.kind != BALANCE]
+    measured_rows += list_reference_rows(skeleton, joint_goals)
     nodes, nodes_by_row = _build_nodes(skeleton, moving_rows, measured_rows, free_root=free_root)
     terms = [
         Term(
@@ -225,6 +257,9 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
             m.target_column,
             m.limb_rows,
             tuple(map(nodes_by_row.__getitem__, m.limb_rows)),
+            m.reference_row,
+            nodes_by_row.get(m.reference_row, -1),
+            get_set_kind(goals[m.goal_index], MEASURE_NAMES[m.kind]),
         )
         for m in measures
         if m.kind != BALANCE
@@ -233,6 +268,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
         depth_first_ranks = _order_depth_first(nodes)
         terms.sort(key=lambda term: depth_first_ranks[term.node_index])
     base_row, kinds = _find_base_row(skeleton, nodes), skeleton.joint_lists.kinds
+    paths = [_find_term_paths(skeleton, nodes, term, goals[term.goal_index]) for term in terms]
     rows_below_base = _find_rows_below(skeleton, nodes, terms, base_row)
     return Layout(
         nodes=nodes,
@@ -241,7 +277,8 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
         base_row=base_row,
         nu=max([node.u_start + U_SIZES[node.kind] for node in nodes], default=0),
         dofs=_weight_dofs(skeleton, nodes, goals),
-        term_paths=tuple([_find_term_path(skeleton, nodes, term, goals[term.goal_index]) for term in terms]),
+        term_paths=tuple([own_path for own_path, _ in paths]),
+        reference_paths=tuple([reference_path for _, reference_path in paths]),
         rows_below_base=rows_below_base,
         offset_rows=np.array([row for row in rows_below_base if kinds[row] != _FREE], dtype=np.int64),
         fixed_columns=_find_fixed_columns(skeleton, nodes, terms, rows_below_base),
@@ -278,6 +315,9 @@ def _find_moving_rows(
         if isinstance(goal, Pole):
             moving_rows.update(find_pole_rows(skeleton, goal, goals))
             continue
+        if get_reference(goal) is not None:
+            moving_rows.update(_find_relative_rows(skeleton, goal, tip_row))
+            continue
         has_effect = is_moved_by_own_joint(skeleton, goal, tip_row)
         if has_effect:
             moving_rows.add(tip_row)
@@ -288,6 +328,54 @@ def _find_moving_rows(
     moving_rows |= _find_free_rows(skeleton, tip_rows) if free_root else set()
     moving_rows = {row for row in moving_rows if kinds[row] != FIXED and ratios[row] != 0.0}
     return moving_rows | _find_coupled_rows(skeleton, moving_rows, tip_rows)
+
+
+def find_reference_row(skeleton: Skeleton, goal: AnyGoal) -> int:
+    """Return the row of a goal's reference. -1 is the world. UnknownNameError for names that do not exist."""
+    reference = get_reference(goal)
+    return -1 if reference is None else skeleton.index(reference)
+
+
+def list_reference_rows(skeleton: Skeleton, goals: Iterable[AnyGoal]) -> list[int]:
+    """List the rows of the references of goals."""
+    return [row for row in [find_reference_row(skeleton, goal) for goal in goals] if row >= 0]
+
+
+def _find_relative_rows(skeleton: Skeleton, goal: JointGoal, tip_row: int) -> set[int]:
+    """Find the rows moved by a relative goal.
+
+    They lie between the two joints, below their common ancestor.
+    """
+    own_path, reference_path = skeleton.list_path(tip_row), skeleton.list_path(find_reference_row(skeleton, goal))
+    own_rows, reference_rows = set(own_path) - set(reference_path), set(reference_path) - set(own_path)
+    if goal.root is not None:
+        chain_rows = {tip_row, *map(skeleton.index, skeleton.chain(goal.root, skeleton.names[tip_row]))}
+        own_rows &= {tip_row} if has_own_root(skeleton, goal) else chain_rows
+    if not is_moved_by_own_joint(skeleton, goal, tip_row):
+        own_rows.discard(tip_row)
+    moving_rows = own_rows if getattr(goal, "follow", False) else own_rows | reference_rows
+    return {row for row in moving_rows if skeleton.joint_lists.kinds[row] != _FREE}
+
+
+def check_references(skeleton: Skeleton, goals: Iterable[AnyGoal]) -> None:
+    """Refuse goals relative to each other in a circle. InputError names the joints of one."""
+    followed: dict[int, set[int]] = {}
+    for goal in goals:
+        row = find_reference_row(skeleton, goal)
+        if row >= 0:
+            followed.setdefault(_find_tip_row(skeleton, goal), set()).add(row)
+    for first in followed:
+        trail: list[tuple[int, ...]] = [(first,)]
+        visited: set[int] = set()
+        while trail:
+            way = trail.pop()
+            for target in followed.get(way[-1], ()):
+                if target == first:
+                    names = " to ".join(repr(skeleton.names[each]) for each in (*way, first))
+                    raise InputError(f"goals are relative to each other in a circle: {names}; leave one of them out")
+                if target not in visited:
+                    visited.add(target)
+                    trail.append((*way, target))
 
 
 def _find_free_rows(skeleton: Skeleton, tip_rows: Iterable[int]) -> set[int]:
@@ -386,7 +474,8 @@ def list_measures(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure
                 *limb_rows, row = find_pole_limb(skeleton, goal, goals)
             else:
                 row, limb_rows = _find_tip_row(skeleton, goal), ()
-            measures.append(Measure(kind, i, row, target_column, tuple(limb_rows)))
+            reference_row = find_reference_row(skeleton, goal)
+            measures.append(Measure(kind, i, row, target_column, tuple(limb_rows), reference_row))
             target_column += TARGET_SIZES[kind]
     return tuple(measures)
 
@@ -425,12 +514,25 @@ def _find_node_path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
     return tuple(reversed(path))
 
 
-def _find_term_path(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoal) -> tuple[int, ...]:
-    """List the nodes acting on a term for its goal.
+def _find_term_paths(
+    skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoal
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """List the nodes acting on a term and on its target.
 
-    Those are all on the path; for a LookAt only the joints of its `over`.
+    Those are all on their paths, without the nodes above both; for a LookAt only the joints of its `over`.
     """
-    path = _find_node_path(nodes, term.node_index)
+    path, reference_path = _find_node_path(nodes, term.node_index), _find_node_path(nodes, term.reference_node)
+    if reference_path:
+        shared_nodes = set(path) & set(reference_path)
+        path = tuple([node for node in path if node not in shared_nodes])
+        reference_path = tuple([node for node in reference_path if node not in shared_nodes])
+    return _select_sharing_nodes(skeleton, nodes, path, goal), reference_path
+
+
+def _select_sharing_nodes(
+    skeleton: Skeleton, nodes: Sequence[Node], path: tuple[int, ...], goal: AnyGoal
+) -> tuple[int, ...]:
+    """Select the nodes of a path acting for a goal."""
     if not isinstance(goal, LookAt):
         return path
     shares = goal.shares(skeleton)
@@ -486,6 +588,7 @@ def _find_rows_below(
     rows = [node.row for node in nodes]
     for term in terms:
         rows += (term.row, *term.limb_rows)
+        rows += [term.reference_row] if term.reference_row >= 0 else []
     return tuple(sorted(_add_ancestors(skeleton, rows, base_row)))
 
 
@@ -500,7 +603,8 @@ def _find_fixed_columns(
     translating_rows = {node.row for node in nodes if node.kind == MOVE}
     parents, kinds, q_starts, _ = skeleton.joint_lists
     # A LookAt may leave its own joint fixed.
-    turning_rows = {term.row for term in terms if term.kind not in (POSITION, POLE)}
+    turning_rows = {term.row for term in terms if term.kind not in (POSITION, POLE) or not term.is_plain}
+    turning_rows.update([term.reference_row for term in terms])
     turning_rows.update(map(parents.__getitem__, rows_below_base))
     fixed_columns: set[int] = set()
     for row in rows_below_base:

@@ -18,6 +18,7 @@ from poise.problem.dof_layout import BALL, DIRECTION, POSITION, ROTATION, TARGET
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
 from poise.problem.goal_errors import WorldTransforms
 from poise.problem.goal_fields import get_goal_point
+from poise.problem.goal_ranges import is_set_goal
 from poise.problem.plan import TERM_TARGET_START, Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
@@ -40,7 +41,7 @@ def compute_reaches(problem: Problem, targets: Floats) -> list[TargetReach]:
     plan, kernel_targets = problem.plan, problem.compute_kernel_targets(targets)
     target_reaches: list[TargetReach] = []
     for i, term in enumerate(plan.layout.terms):
-        if term.kind == POSITION:
+        if term.kind == POSITION and term.is_plain:
             min_reach, max_reach, origin = plan.term_reaches[i]
             column = int(plan.term_table[i, TERM_TARGET_START])
             offset = kernel_targets[:, column : column + 3] - origin
@@ -126,7 +127,7 @@ def pull_inside_reach(problem: Problem, targets: Floats) -> Floats:
         problem.compute_kernel_targets(targets),
     )
     for i, term in enumerate(plan.layout.terms):
-        if term.kind != POSITION:
+        if term.kind != POSITION or not term.is_plain:
             continue
         min_reach, _, origin = plan.term_reaches[i]
         min_distance = (1.0 + 2.0 * plan.length_error) * np.reshape(min_reach, (-1, 1))
@@ -203,7 +204,11 @@ def number_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: To
 def _compare_distances(problem: Problem, measure_targets: list[Floats], tolerance: Tolerance) -> list[Conflict]:
     """Compare target distances with the bone lengths between their points."""
     conflicts: list[Conflict] = []
-    position_measures = [i for i, measure in enumerate(problem.measures) if measure.kind == POSITION]
+    position_measures = [
+        i
+        for i, measure in enumerate(problem.measures)
+        if measure.kind == POSITION and _has_plain_target(problem, measure)
+    ]
     for i, j in combinations(position_measures, 2):
         min_distance, max_distance = _bound_distance(problem, i, j)
         distance = length(measure_targets[j] - measure_targets[i])
@@ -217,6 +222,11 @@ def _compare_distances(problem: Problem, measure_targets: list[Floats], toleranc
                     Conflict(kind, (i, j), distance, np.full(len(distance), possible_difference), excess - slack)
                 )
     return conflicts
+
+
+def _has_plain_target(problem: Problem, measure: Measure) -> bool:
+    """Return whether a measure has a single target in the world."""
+    return not is_set_goal(problem.goals[measure.goal_index])
 
 
 def _bound_distance(problem: Problem, i: int, j: int) -> tuple[float, float]:
@@ -250,7 +260,7 @@ def _compare_within_bodies(
     measures_by_body: dict[int, list[int]] = {}
     for i, measure in enumerate(measures):
         body = _find_body(problem, measure.row)
-        if body >= 0 and measure.kind in (POSITION, ROTATION, DIRECTION):
+        if body >= 0 and measure.kind in (POSITION, ROTATION, DIRECTION) and _has_plain_target(problem, measure):
             measures_by_body.setdefault(body, []).append(i)
     if all(len(measures_of_body) < 2 for measures_of_body in measures_by_body.values()):  # noqa: PLR2004  (a conflict takes two)
         return []

@@ -23,12 +23,16 @@ from poise.kernels.layout import (
     EFFECTOR_IS_SHARED,
     EFFECTOR_MIDDLE_POINT,
     EFFECTOR_ROW,
+    EFFECTOR_SET,
     EFFECTOR_WEIGHT,
     FRAME_OFFSET,
     FRAME_RATIO,
     FRAME_ROTATION,
     FRAME_ROW,
     FRAME_VALUE_OFFSET,
+    JOINT_BOX,
+    NO_SET,
+    TURN_SET,
 )
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
@@ -40,6 +44,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.goal_fields import get_goal_point, get_pointing_axis, get_residual_weight
 from poise.problem.goal_interface import ORIGIN
+from poise.problem.goal_ranges import get_within, pack_turn
 from poise.problem.goals import AnyGoal, LookAt
 from poise.runtime.result_cache import get_or_compute, select_own_fields
 
@@ -197,14 +202,21 @@ class TermFrame(NamedTuple):
         return (self.maps[..., :3] @ np.array(point) + self.maps[..., 3]) * self.scale[:, None]
 
 
+# A row of `PackedGoals.references`: the reference's frame in the moved frame of its node, from file units to kernel
+# units. 3 x 3 linear map, origin, rotation w x y z and signed scale; zeros for a target in the world.
+REFERENCE_ROW = 17
+REFERENCE_ORIGIN, REFERENCE_ROTATION, REFERENCE_SCALE = 9, 12, 16
+
+
 class PackedGoals(NamedTuple):
-    """Effectors (k, t, 15) and kernel units (k,).
+    """Effectors (k, t, 29), kernel units (k,) and references (k, t, 17).
 
     The effectors have no tolerances; see kernels/problem_arrays.py.
     """
 
     effectors: Floats
     kernel_units: Floats
+    references: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +229,7 @@ class TreeFrames:
     node_rotations  (k, n, 4) rotations of the same
     node_scales     (1|k, n) scales of the nodes' motions
     term_frames     frames of the measured rows
+    reference_frames  frames of the rows that targets are relative to; None for the world
     base_scale      scale factor of the base row
     length_errors   (k,) largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     bone_lengths    (k,) longest offset between moving joints
@@ -229,6 +242,7 @@ class TreeFrames:
     node_rotations: Floats
     node_scales: Floats
     term_frames: tuple[TermFrame, ...]
+    reference_frames: tuple[TermFrame | None, ...]
     base_scale: float
     length_errors: Floats
     bone_lengths: Floats
@@ -256,7 +270,42 @@ class TreeFrames:
         for i, term in enumerate(self.layout.terms):
             for columns in _LENGTH_COLUMNS.get(term.kind, ()):
                 effectors[:, i, columns] /= kernel_units[:, None]
-        return PackedGoals(effectors, kernel_units)
+        references = self._pack_references(kernel_units)
+        for i, term in enumerate(self.layout.terms):
+            if term.set_kind != NO_SET:
+                self._pack_set(effectors[:, i], references[:, i], term, kernel_units, goals[term.goal_index])
+        return PackedGoals(effectors, kernel_units, references)
+
+    def _pack_references(self, kernel_units: Floats) -> Floats:
+        """Pack the rows (k, t, 17) of the references. Lengths are in kernel units."""
+        rows = np.zeros((len(kernel_units), len(self.layout.terms), REFERENCE_ROW))
+        for i, frame in enumerate(self.reference_frames):
+            if frame is None:
+                continue
+            factors = (frame.scale / kernel_units)[:, None, None]
+            maps = frame.maps * factors
+            rows[:, i, :REFERENCE_ORIGIN] = maps[..., :3].reshape(-1, 9)
+            rows[:, i, REFERENCE_ORIGIN:REFERENCE_ROTATION] = maps[..., 3]
+            rows[:, i, REFERENCE_ROTATION:REFERENCE_SCALE] = frame.rotation
+            rows[:, i, REFERENCE_SCALE] = np.cbrt(np.linalg.det(maps[..., :3]))
+        return rows
+
+    def _pack_set(
+        self, rows: Floats, references: Floats, term: dof_layout.Term, kernel_units: Floats, goal: AnyGoal
+    ) -> None:
+        """Pack the set of an effector.
+
+        It has the bounds of a box [kernel units], or the limit of a turn.
+        """
+        within = get_within(goal)
+        assert within is not None
+        if term.set_kind == TURN_SET:
+            assert within.turn is not None
+            rows[:, EFFECTOR_SET:] = pack_turn(within.turn)
+            return
+        scales = references[:, REFERENCE_SCALE] if term.reference_row >= 0 else 1.0 / (self.base_scale * kernel_units)
+        bounds = np.sort(np.array(within.intervals) * np.broadcast_to(scales, len(rows))[:, None, None], axis=2)
+        rows[:, EFFECTOR_SET : EFFECTOR_SET + 6] = bounds.reshape(-1, 6)
 
     def _pack_effector(
         self, rows: Floats, term: dof_layout.Term, frame: TermFrame, points: Floats, goal: AnyGoal
@@ -276,7 +325,9 @@ class TreeFrames:
                 rows[:, EFFECTOR_AXIS:EFFECTOR_IS_SHARED] = sign * axes
                 rows[:, EFFECTOR_IS_SHARED] = float(isinstance(goal, LookAt))
         elif term.kind == dof_layout.POLE:
-            rows[:, EFFECTOR_MIDDLE_POINT:EFFECTOR_FIRST_POINT], rows[:, EFFECTOR_FIRST_POINT:] = frame.limb_points
+            middle_point, first_point = frame.limb_points
+            rows[:, EFFECTOR_MIDDLE_POINT:EFFECTOR_FIRST_POINT] = middle_point
+            rows[:, EFFECTOR_FIRST_POINT:EFFECTOR_SET] = first_point
 
     def pack_frames(self, kernel_units: Floats) -> Floats:
         """Pack the frames (k, n, 9) of the nodes. See kernels/problem_arrays.py."""
@@ -299,7 +350,7 @@ _LENGTH_COLUMNS = {
     dof_layout.ROTATION: (slice(3),),
     dof_layout.AIM: (slice(3),),
     dof_layout.POLE: (
-        slice(3), slice(EFFECTOR_MIDDLE_POINT, EFFECTOR_FIRST_POINT), slice(EFFECTOR_FIRST_POINT, EFFECTOR_ROW),
+        slice(3), slice(EFFECTOR_MIDDLE_POINT, EFFECTOR_FIRST_POINT), slice(EFFECTOR_FIRST_POINT, EFFECTOR_SET),
     ),
 }  # fmt: skip
 
@@ -313,6 +364,9 @@ def build_tree_frames(starts: Pose, layout: dof_layout.Layout) -> TreeFrames:
     skeleton, k = starts.skeleton, len(starts.flat_q)
     walk = _TreeWalk(starts, layout, layout.rows_below_base)
     term_frames = tuple([walk.compute_term_frame(term) for term in layout.terms])
+    reference_frames = tuple(
+        [walk.compute_row_frame(term.reference_row) if term.reference_row >= 0 else None for term in layout.terms]
+    )
     base_scale, base_length_error = _compute_base_scale(starts, layout)
     length_errors = (1.0 + base_length_error) * (1.0 + np.broadcast_to(walk.max_length_errors, k)) - 1.0
     # The distance of the first nodes from the base is no measure of a limb.
@@ -323,8 +377,8 @@ def build_tree_frames(starts: Pose, layout: dof_layout.Layout) -> TreeFrames:
     fallback_lengths = np.where(slide_lengths > 0.0, slide_lengths, rest_lengths)
     fallback_units = np.where(fallback_lengths > 0.0, find_next_power(fallback_lengths), 1.0)
     return TreeFrames(
-        skeleton, layout, walk.node_offsets, walk.node_rotations, walk.node_scales, term_frames, base_scale,
-        length_errors, bone_lengths, fallback_units,
+        skeleton, layout, walk.node_offsets, walk.node_rotations, walk.node_scales, term_frames,
+        reference_frames, base_scale, length_errors, bone_lengths, fallback_units,
     )  # fmt: skip
 
 
@@ -492,15 +546,21 @@ class _TreeWalk:
         i = self._last_steps[term.row] + 1
         maps, scale = self._maps[:, i], self._scales[i]
         limb_points = tuple([self._compute_origin(row) for row in reversed(term.limb_rows)])
-        if term.kind in (dof_layout.POSITION, dof_layout.POLE):
+        if term.kind in (dof_layout.POSITION, dof_layout.POLE) and term.set_kind != JOINT_BOX:
             return TermFrame(maps, scale, _IDENTITY[None], limb_points)
+        return self.compute_row_frame(term.row)._replace(limb_points=limb_points)
+
+    def compute_row_frame(self, row: int) -> TermFrame:
+        """Compute the frame of a row, with its rotation."""
+        i = self._last_steps[row] + 1
+        maps, scale = self._maps[:, i], self._scales[i]
         linear, length_errors = maps[..., :3], np.zeros(1)
         if not self._is_rigid[i]:
-            _, linear, length_errors = split_similarity(linear, self.skeleton, term.row)
+            _, linear, length_errors = split_similarity(linear, self.skeleton, row)
         self.max_length_errors = np.maximum(
             self.max_length_errors, (1.0 + self._length_errors[i]) * (1.0 + length_errors) - 1.0
         )
-        return TermFrame(maps, scale, rotations.from_matrix(linear), limb_points)
+        return TermFrame(maps, scale, rotations.from_matrix(linear), ())
 
     def _compute_origin(self, row: int) -> Floats:
         """Compute a row's origin (k, 3) in its node's moved frame."""

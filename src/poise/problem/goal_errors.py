@@ -34,8 +34,10 @@ from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Skeleton
 from poise.problem import angular_errors, dof_layout
 from poise.problem.goal_fields import get_goal_point, get_pointing_axis
+from poise.problem.goal_ranges import is_set_goal
 from poise.problem.goals import AnyGoal, Balance, Pole
 from poise.problem.plan import Plan
+from poise.problem.set_targets import ReferenceFrame, compute_offset, find_nearest_rotation, read_target_axes
 from poise.runtime.result_cache import get_or_compute
 
 _NO_MAPS: Mapping[int, Floats] = MappingProxyType({})
@@ -232,9 +234,9 @@ def build_error_paths(
 ) -> ErrorPaths | None:
     """Pack the paths from the root to the goals' joints.
 
-    None for non-uniform scale and for a Balance, which depends on all joints; `Pose.world` measures these. Paths are
-    remembered with the skeleton for goals of these kinds, and hold for poses without translations and scales of their
-    own.
+    None for non-uniform scale, relative goals, ranges and a Balance, which depends on all joints; world transforms
+    measure these. Paths are remembered with the skeleton for goals of these kinds, and hold for poses without
+    translations and scales of their own.
     """
     return get_or_compute(skeleton, "error paths", goal_key, lambda: _pack_paths(skeleton, goals, measures))
 
@@ -258,8 +260,9 @@ def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure
 def _pack_paths(
     skeleton: Skeleton, goals: Sequence[AnyGoal], measures: Sequence[dof_layout.Measure]
 ) -> ErrorPaths | None:
-    has_balance = dof_layout.BALANCE in [measure.kind for measure in measures]
-    if has_balance or not all([_has_uniform_path(skeleton, measure.row) for measure in measures]):  # noqa: C419  (faster than a generator)
+    if any(map(is_set_goal, goals)) or dof_layout.BALANCE in [measure.kind for measure in measures]:
+        return None
+    if not all([_has_uniform_path(skeleton, measure.row) for measure in measures]):  # noqa: C419  (faster than a generator)
         return None
     path_rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
@@ -371,7 +374,8 @@ def pack_measured_paths(start: Pose, measures: Sequence[dof_layout.Measure]) -> 
 
 
 def _list_measured_rows(measures: Sequence[dof_layout.Measure]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys([row for measure in measures for row in (measure.row, *measure.limb_rows)]))
+    rows = [row for measure in measures for row in (measure.row, *measure.limb_rows, measure.reference_row)]
+    return tuple(row for row in dict.fromkeys(rows) if row >= 0)
 
 
 def compute_start_errors(
@@ -419,6 +423,9 @@ def _measure_errors(
         goal = goals[measure.goal_index]
         if isinstance(goal, Balance):
             errors[:, c] = angular_errors.length(compute_balance_error(pose, goal).offset)
+        elif is_set_goal(goal):
+            axes = read_target_axes(measures, measure.goal_index, targets)
+            errors[:, c] = transforms.measure_set_error(measure, goal, target, axes)
         elif measure.kind == dof_layout.POSITION:
             errors[:, c] = angular_errors.length(target - transforms.compute_point(measure, goal))
         elif measure.kind == dof_layout.POLE:
@@ -476,6 +483,59 @@ class WorldTransforms:
             angular_errors.length(target), angular_errors.length(point)
         )
         return np.where(is_coincident[:, None], 0.0, direction)
+
+    def find_reference(self, measure: dof_layout.Measure) -> ReferenceFrame | None:
+        """Return the frame of a measure's reference. None is the world."""
+        row = measure.reference_row
+        return None if row < 0 else ReferenceFrame(self[row].affine, self[row].rotations)
+
+    def measure_set_error(
+        self, measure: dof_layout.Measure, goal: AnyGoal, target: Floats, target_axes: Floats
+    ) -> Floats:
+        """Measure the errors (k,) of a relative goal or a range. A distance is in units of the goal's reference."""
+        frame = self.find_reference(measure)
+        if measure.kind == dof_layout.POSITION:
+            point, rotation = self.compute_point(measure, goal), self[measure.row].rotations
+            return angular_errors.length(compute_offset(frame, goal, point, rotation, target, target_axes))
+        if measure.kind == dof_layout.ROTATION:
+            rotation = self[measure.row].rotations
+            return angular_errors.measure_rotation_error(rotation, find_nearest_rotation(frame, goal, rotation, target))
+        if frame is not None:
+            is_aim = measure.kind == dof_layout.AIM
+            target = frame.move_points(target) if is_aim else rotations.rotate(frame.rotations, target)
+        return angular_errors.measure_direction_error(
+            self.compute_axis(measure, goal), self.compute_desired_direction(measure, goal, target)
+        )
+
+    def shift_set_target(
+        self, measure: dof_layout.Measure, goal: AnyGoal, aim: Floats, target: Floats, target_axes: Floats
+    ) -> Floats:
+        """Shift the aims (k, 3|4) of a set goal by its errors.
+
+        Aims are in the frame of the reference.
+        """
+        frame = self.find_reference(measure)
+        rotation = self[measure.row].rotations
+        if measure.kind == dof_layout.POSITION:
+            point = self.compute_point(measure, goal)
+            return aim + compute_offset(frame, goal, point, rotation, target, target_axes)
+        frame_rotations = np.array([1.0, 0.0, 0.0, 0.0]) if frame is None else frame.rotations
+        if measure.kind == dof_layout.ROTATION:
+            nearest = find_nearest_rotation(frame, goal, rotation, target)
+            correction = rotations.multiply(nearest, rotations.inverse(rotation))
+            world_aim = rotations.multiply(correction, rotations.multiply(frame_rotations, aim))
+            return rotations.normalise(rotations.multiply(rotations.inverse(frame_rotations), world_aim))
+        assert frame is not None  # directions and aims have no ranges
+        is_aim = measure.kind == dof_layout.AIM
+        target = frame.move_points(target) if is_aim else rotations.rotate(frame_rotations, target)
+        correction = rotations.rotation_between(
+            self.compute_axis(measure, goal), self.compute_desired_direction(measure, goal, target)
+        )
+        if not is_aim:
+            world_aim = rotations.rotate(correction, rotations.rotate(frame_rotations, aim))
+            return rotations.rotate(rotations.inverse(frame_rotations), world_aim)
+        origin = self.compute_point(measure, goal)
+        return frame.find_points(origin + rotations.rotate(correction, frame.move_points(aim) - origin))
 
     def compute_bend_direction(self, measure: dof_layout.Measure, target: Floats) -> angular_errors.BendDirection:
         """Compute the bend direction of a pole's limb."""

@@ -27,6 +27,8 @@ from poise.kernels.layout import (
     LIMIT_X_LOW,
     MAX_ARM_LINKS,
     NO_LIMIT,
+    TARGET_BOX,
+    TERM_ROW,
 )
 from poise.kernels.thresholds import LONG_PATH_JOINTS
 from poise.maths import rotations
@@ -37,12 +39,14 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.exporter_noise import LENGTH_ERROR_BY_NOISE, PlanStart
-from poise.problem.frame_packing import TreeFrames, build_tree_frames
+from poise.problem.frame_packing import REFERENCE_SCALE, TreeFrames, build_tree_frames
 from poise.problem.goal_fields import get_residual_weight
+from poise.problem.goal_ranges import get_set_kind
 from poise.problem.goals import AnyGoal, Near
 from poise.problem.reach_bounds import ReachBounds, TermReach
 from poise.runtime.result_cache import copy_own_fields, copy_with, get_or_compute, select_own_fields
 
+AXES_SIZE = 4  # numbers of the axes of a box in a kernel target, behind all targets
 TERM_TARGET_START = 3  # column of `Plan.term_table`: first number of a term in a kernel target
 # Properties of a plan that do not depend on the frames of its nodes.
 _FRAME_FREE_PROPERTIES = (
@@ -54,6 +58,7 @@ _FRAME_FREE_PROPERTIES = (
     "limit_rows",
     "kernel_limits",
     "has_soft_limits",
+    "has_set_terms",
     "term_table",
     "path_nodes",
     "row_ranges",
@@ -67,7 +72,17 @@ _FRAME_FREE_PROPERTIES = (
 _PLAIN_TERM_KINDS = {dof_layout.POSITION, dof_layout.ROTATION, dof_layout.POLE}
 # Properties that do not depend on weights either, beside those.
 _WEIGHT_FREE_PROPERTIES = (*_FRAME_FREE_PROPERTIES, "is_serial_arm", "reach_bounds", "term_reaches", "max_reach")
-_KIND_FIELDS = ("joint", "root", "axis", "looks", "stands", "tip", "optional")  # of a goal, in the key of its kind
+_KIND_FIELDS = (
+    "joint",
+    "root",
+    "axis",
+    "looks",
+    "stands",
+    "tip",
+    "optional",
+    "relative_to",
+    "follow",
+)  # of a goal, in the key of its kind
 
 
 class GoalKey(NamedTuple):
@@ -143,6 +158,10 @@ def build_goal_key(goals: Sequence[AnyGoal]) -> GoalKey:
         for name in _KIND_FIELDS:  # runs in every solve; a comprehension is slower
             kinds.append(getattr(goal, name, None))
         offsets.append(offset)
+        within = getattr(goal, "within", None)
+        if within is not None:
+            kinds.append(tuple([get_set_kind(goal, measure) for measure in goal.measures]))
+            offsets.append(within)
         weights += (goal.weight, getattr(goal, "rotation_weight", None))
     return GoalKey(tuple(kinds), tuple(offsets), tuple(weights))
 
@@ -187,7 +206,7 @@ def group_by_plan(plan_inputs: Floats | None) -> list[Ints] | None:
 
 
 def _pack_plan(tree: TreeFrames, goals: Sequence[AnyGoal], min_length_error: float) -> Plan:
-    effectors, kernel_units = tree.pack_goals(goals)
+    effectors, kernel_units, references = tree.pack_goals(goals)
     return Plan(
         tree.skeleton,
         tree.layout,
@@ -198,6 +217,7 @@ def _pack_plan(tree: TreeFrames, goals: Sequence[AnyGoal], min_length_error: flo
         tree.base_scale,
         max(float(tree.length_errors[0]), min_length_error),
         tree,
+        references[0],
     )
 
 
@@ -217,12 +237,13 @@ class Plan:
 
     measures             measured quantities: the columns of the errors
     frames               (1|k, n, 9)  see kernels/problem_arrays.py; rows for starts with different fixed joints
-    effectors            (t, 15)    see kernels/problem_arrays.py; without the tolerances
+    effectors            (t, 29)    see kernels/problem_arrays.py; without the tolerances
     kernel_unit_in_base  length of one kernel unit below the base's scale [file units]: a power of two
     base_scale           scale factor of the base row
     length_error         largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     tree                 frames of the first start in file units; what does not depend on offsets and weights is
                          remembered with it
+    references           (t, 17)    frames of the references of relative goals, see problem/frame_packing.py
     """
 
     max_cached_keys: ClassVar[int] = 8  # per subject: tolerances and options; a skeleton has many plans
@@ -236,6 +257,7 @@ class Plan:
     base_scale: float
     length_error: float
     tree: TreeFrames
+    references: Floats
 
     def __getstate__(self) -> dict[str, Any]:
         return select_own_fields(self)
@@ -270,6 +292,12 @@ class Plan:
     def kernel_unit_in_world(self) -> float:
         """Length of one kernel unit [world units]."""
         return abs(self.signed_kernel_unit)
+
+    def compute_target_unit(self, term_index: int) -> float:
+        """Return the length of a kernel unit in target units."""
+        if self.layout.terms[term_index].reference_row < 0:
+            return self.kernel_unit_in_world
+        return 1.0 / abs(float(self.references[term_index, REFERENCE_SCALE]))
 
     @cached_property
     def signed_kernel_unit(self) -> float:
@@ -317,10 +345,17 @@ class Plan:
     def kernel_limits(self) -> Floats | None:
         """Limits for the kernels, or None for a plain tree.
 
-        A plain tree has no limits, and no goal with a direction or an aim. Its kernels have no code for these.
+        A plain tree has no limits, no goal with a direction or an aim, and no relative goal or range. Its kernels have
+        no code for these.
         """
         is_plain = not self.limit_rows.any() and {term.kind for term in self.layout.terms} <= _PLAIN_TERM_KINDS
+        is_plain = is_plain and not self.has_set_terms
         return None if is_plain else self.limit_rows
+
+    @cached_property
+    def has_set_terms(self) -> bool:
+        """Whether a goal is relative to a joint, or has a range."""
+        return any([not term.is_plain for term in self.layout.terms])  # noqa: C419  (faster than a generator)
 
     @cached_property
     def has_soft_limits(self) -> bool:
@@ -329,14 +364,18 @@ class Plan:
 
     @cached_property
     def term_table(self) -> Ints:
-        """(t, 10) integer description of each term for the kernels.
+        """(t, 15) integer description of each term for the kernels.
 
         Columns: kind, node, first residual row, first target number, start and end of its path; then for the first and
-        middle joint of a pole's limb their nodes, and their path ends.
+        middle joint of a pole's limb their nodes, and their path ends; then the node of the reference, start and end of
+        its path, the kind of set and the first number of its axes in a target.
         """
         rows: list[tuple[int, ...]] = []
         target_start = path_start = 0
-        for i, (term, path) in enumerate(zip(self.layout.terms, self.layout.term_paths, strict=True)):
+        reference_start = sum(map(len, self.layout.term_paths))
+        axes_start = sum(dof_layout.TARGET_SIZES[term.kind] for term in self.layout.terms)
+        paths = zip(self.layout.term_paths, self.layout.reference_paths, strict=True)
+        for i, (term, (path, reference_path)) in enumerate(zip(self.layout.terms, paths, strict=True)):
             limb_ends = [
                 (node, path_start + _count_moving_nodes(self.layout.nodes, node)) for node in term.limb_nodes
             ] or [
@@ -345,14 +384,19 @@ class Plan:
             ]
             (first, first_end), (middle, middle_end) = limb_ends
             path_columns = path_start, path_start + len(path), first, middle, first_end, middle_end
-            rows.append((term.kind, term.node_index, 3 * i, target_start, *path_columns))
+            reference_end = reference_start + len(reference_path)
+            reference_columns = term.reference_node, reference_start, reference_end, term.set_kind, axes_start
+            rows.append((term.kind, term.node_index, 3 * i, target_start, *path_columns, *reference_columns))
             target_start, path_start = target_start + dof_layout.TARGET_SIZES[term.kind], path_start + len(path)
-        return np.array(rows, dtype=np.int64).reshape(-1, 10)
+            reference_start = reference_end
+            axes_start += AXES_SIZE if term.set_kind == TARGET_BOX else 0
+        return np.array(rows, dtype=np.int64).reshape(-1, TERM_ROW)
 
     @cached_property
     def path_nodes(self) -> Ints:
-        """Moving nodes on the path to each term, concatenated."""
-        return np.array([node for path in self.layout.term_paths for node in path], dtype=np.int64)
+        """Moving nodes on the paths to terms, then to references."""
+        paths = (*self.layout.term_paths, *self.layout.reference_paths)
+        return np.array([node for path in paths for node in path], dtype=np.int64)
 
     @cached_property
     def row_ranges(self) -> Ints:
@@ -361,8 +405,9 @@ class Plan:
         first_rows, last_rows = np.full(dof_count, 3 * len(self.layout.terms)), np.zeros(dof_count, dtype=np.int64)
         nodes = self.layout.nodes
         dofs_by_node = [range(n.dof_start, n.dof_start + dof_layout.DOF_COUNTS[n.kind]) for n in nodes]
-        for i, path in enumerate(self.layout.term_paths):
-            dofs = [dof for node in path for dof in dofs_by_node[node]]
+        paths = zip(self.layout.term_paths, self.layout.reference_paths, strict=True)
+        for i, (path, reference_path) in enumerate(paths):
+            dofs = [dof for node in (*path, *reference_path) for dof in dofs_by_node[node]]
             first_rows[dofs] = np.minimum(first_rows[dofs], 3 * i)
             last_rows[dofs] = np.maximum(last_rows[dofs], 3 * i + 3)
         return np.stack([np.minimum(first_rows, last_rows), last_rows], axis=1).astype(np.int64)
@@ -395,6 +440,7 @@ class Plan:
             and bool((ratios_and_offsets[:, 1] == 0).all() and (ratios_and_offsets[:, 0] > 0).all())
             and all(ratios_and_offsets[i, 0] == 1 for i, n in enumerate(nodes) if n.kind == dof_layout.HINGE)
             and len({term.goal_index for term in terms}) == 1
+            and not self.has_set_terms
             and all(
                 term.kind in (dof_layout.POSITION, dof_layout.ROTATION) and term.node_index == len(nodes) - 1
                 for term in terms
@@ -498,20 +544,22 @@ class Plan:
 
     @cached_property
     def target_columns(self) -> Ints:
-        """(t, 3) kind and first target columns of each term.
+        """(t, 3) kinds and first target columns of world targets.
 
         The second column counts in world targets, the third in kernel targets.
         """
         term_columns = [
             (term.kind, term.target_column, kernel_column)
             for term, kernel_column in zip(self.layout.terms, self.term_table[:, TERM_TARGET_START], strict=True)
+            if term.reference_row < 0
         ]
         return np.array(term_columns, dtype=np.int64).reshape(-1, 3)
 
     @cached_property
     def target_width(self) -> int:
         """Length of a kernel target row."""
-        return sum(dof_layout.TARGET_SIZES[term.kind] for term in self.layout.terms)
+        box_count = sum([term.set_kind == TARGET_BOX for term in self.layout.terms])
+        return sum(dof_layout.TARGET_SIZES[term.kind] for term in self.layout.terms) + AXES_SIZE * box_count
 
     # --- configurations ------------------------------------------------------------------------------------------
 

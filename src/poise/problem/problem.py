@@ -28,6 +28,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout, goal_errors
 from poise.problem.exporter_noise import PlanStart, remove_exporter_noise
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, find_static_transform
+from poise.problem.goal_ranges import is_set_goal
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.plan import (
     NO_GOAL_KEY,
@@ -40,6 +41,7 @@ from poise.problem.plan import (
     group_by_plan,
 )
 from poise.problem.pose_preference import PosePreference, broadcast_goals, build_preference, find_preferred_shape
+from poise.problem.set_targets import read_target_axes, write_set_targets
 from poise.problem.start_frames import build_plan_of_starts
 from poise.runtime.result_cache import copy_with, get_or_compute, quick_property, select_own_fields
 
@@ -244,8 +246,9 @@ class Problem:
 
     @property
     def has_single_position(self) -> bool:
-        """Whether the only goal is a Position on uncoupled joints."""
-        return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.coupled_pair is None
+        """Whether the only goal is a world Position on uncoupled joints."""
+        is_position = len(self.goals) == 1 and isinstance(self.goals[0], Position)
+        return is_position and not is_set_goal(self.goals[0]) and self.coupled_pair is None
 
     @property
     def optional_columns(self) -> Bools:
@@ -294,6 +297,8 @@ class Problem:
         """
         kernel_targets = np.empty((len(rows), self.plan.target_width))
         self.write_kernel_targets(rows, self.plan.target_columns, kernel_targets)
+        if self.plan.has_set_terms:
+            write_set_targets(self.plan, rows, self.rigid_base_transforms, kernel_targets)
         return kernel_targets
 
     def write_kernel_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
@@ -505,6 +510,11 @@ class Problem:
             goal = self.goals[measure.goal_index]
             columns = slice(measure.target_column, measure.target_column + dof_layout.TARGET_SIZES[measure.kind])
             aim, target = aims[:, columns], targets[:, columns]
+            if is_set_goal(goal):
+                aims[:, columns] = transforms.shift_set_target(
+                    measure, goal, aim, target, read_target_axes(self.measures, measure.goal_index, targets)
+                )
+                continue
             if measure.kind == dof_layout.POSITION:
                 aims[:, columns] += target - transforms.compute_point(measure, goal)
             elif measure.kind == dof_layout.ROTATION:

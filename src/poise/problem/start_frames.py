@@ -25,11 +25,12 @@ def build_plan_of_starts(plan: Plan, starts: Pose, goals: Sequence[AnyGoal]) -> 
     if plan.is_serial_arm or plan.length_error > EXPORTER_LENGTH_ERROR or not _has_one_base_scale(plan, starts):
         return None
     tree = build_tree_frames(starts, plan.layout)
-    effectors, kernel_units = tree.pack_goals(goals)
+    effectors, kernel_units, references = tree.pack_goals(goals)
     frames = tree.pack_frames(kernel_units)
     is_shared = (
         (kernel_units == plan.kernel_unit_in_base).all()
         and (effectors == plan.effectors).all()
+        and (references == plan.references).all()
         and (tree.length_errors == tree.length_errors[0]).all()
         and (frames[:, :, FRAME_RATIO:] == plan.frames[:, :, FRAME_RATIO:]).all()
     )

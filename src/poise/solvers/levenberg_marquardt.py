@@ -112,7 +112,7 @@ class LevenbergMarquardt:
     @property
     def handles(self) -> Capabilities:
         """All goals, joints and limits."""
-        return Capabilities(soft=True, loops=True)
+        return Capabilities(soft=True, loops=True, sets=True)
 
     @cached_property
     def arm_options(self) -> lm_engine.LmOptions:

@@ -10,6 +10,7 @@ from poise.formatting import format_fields
 from poise.maths.arrays import Floats
 from poise.model.limits import unit_axis
 from poise.problem.goal_interface import ORIGIN, PointTarget, checked_offset, checked_weight, set_fields
+from poise.problem.goal_ranges import set_relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,11 @@ class Aim(PointTarget):
         A factor > 0 of the residual, where several goals compete.
     optional
         Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
+    relative_to
+        A joint in whose moving frame the target is, in place of the world. The joints between the two move, up to their
+        common ancestor; `root` limits those on the side of `joint`.
+    follow
+        Whether the joints on the side of `relative_to` keep still.
 
     Notes
     -----
@@ -55,6 +61,8 @@ class Aim(PointTarget):
     root: str | None = None
     weight: float = 1.0
     optional: bool = False
+    relative_to: str | None = None
+    follow: bool = False
 
     def __init__(
         self,
@@ -66,7 +74,11 @@ class Aim(PointTarget):
         root: str | None = None,
         weight: float = 1.0,
         optional: bool = False,
+        relative_to: str | None = None,
+        follow: bool = False,
     ) -> None:
         set_fields(self, joint=joint, axis=unit_axis(axis), offset=checked_offset(offset, joint))
         set_fields(self, root=root, weight=checked_weight(weight, joint=joint), optional=optional)
+        if relative_to is not None or follow is not False:
+            set_relation(self, relative_to, follow=follow)
         self._store_target(target)

@@ -15,6 +15,7 @@ from poise.maths.arrays import Floats, abbreviate, freeze_array
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
 from poise.problem.goal_interface import GoalValue, checked_weight, set_fields
+from poise.problem.goal_ranges import set_relation
 from poise.problem.target_parsing import directions
 from poise.runtime.immutable_values import FrozenValue
 from poise.runtime.result_cache import copy_own_fields
@@ -38,6 +39,11 @@ class Direction(GoalValue, FrozenValue):
         A factor > 0 of the residual, where several goals compete.
     optional
         Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
+    relative_to
+        A joint in whose moving frame the target is, in place of the world. The joints between the two move, up to their
+        common ancestor; `root` limits those on the side of `joint`.
+    follow
+        Whether the joints on the side of `relative_to` keep still.
 
     Notes
     -----
@@ -55,6 +61,8 @@ class Direction(GoalValue, FrozenValue):
     root: str | None = None
     weight: float = 1.0
     optional: bool = False
+    relative_to: str | None = None
+    follow: bool = False
 
     def __init__(
         self,
@@ -65,6 +73,8 @@ class Direction(GoalValue, FrozenValue):
         root: str | None = None,
         weight: float = 1.0,
         optional: bool = False,
+        relative_to: str | None = None,
+        follow: bool = False,
     ) -> None:
         set_fields(
             self,
@@ -74,6 +84,8 @@ class Direction(GoalValue, FrozenValue):
             weight=checked_weight(weight, joint=joint),
             optional=optional,
         )
+        if relative_to is not None or follow is not False:
+            set_relation(self, relative_to, follow=follow)
         rows = self.parse(direction)
         freeze_array(rows)
         set_fields(self, direction=rows)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats, freeze_array
 from poise.problem.goal_interface import GoalValue, checked_weight, set_fields
+from poise.problem.goal_ranges import Within, set_relation
 from poise.problem.target_parsing import parse_quaternions
 from poise.runtime.immutable_values import FrozenValue
 from poise.runtime.result_cache import copy_own_fields
@@ -32,6 +33,13 @@ class Orientation(GoalValue, FrozenValue):
         A factor > 0 of the residual, where several goals compete.
     optional
         Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
+    relative_to
+        A joint in whose moving frame the target is, in place of the world. The joints between the two move, up to their
+        common ancestor; `root` limits those on the side of `joint`.
+    follow
+        Whether the joints on the side of `relative_to` keep still.
+    within
+        A set about the target, in place of the target alone; see Within.
 
     Notes
     -----
@@ -48,11 +56,25 @@ class Orientation(GoalValue, FrozenValue):
     root: str | None = None
     weight: float = 1.0
     optional: bool = False
+    relative_to: str | None = None
+    follow: bool = False
+    within: Within | None = None
 
     def __init__(
-        self, joint: str, rotation: ArrayLike, *, root: str | None = None, weight: float = 1.0, optional: bool = False
+        self,
+        joint: str,
+        rotation: ArrayLike,
+        *,
+        root: str | None = None,
+        weight: float = 1.0,
+        optional: bool = False,
+        relative_to: str | None = None,
+        follow: bool = False,
+        within: Within | None = None,
     ) -> None:
         set_fields(self, joint=joint, root=root, weight=checked_weight(weight, joint=joint), optional=optional)
+        if relative_to is not None or follow is not False or within is not None:
+            set_relation(self, relative_to, follow=follow, within=within)
         rows = self.parse(rotation)
         freeze_array(rows)
         set_fields(self, rotation=rows)

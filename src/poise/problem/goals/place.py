@@ -15,6 +15,7 @@ from poise.formatting import format_fields
 from poise.maths.arrays import Floats, check_finite, freeze_array
 from poise.maths.rotations import split_transforms
 from poise.problem import goal_interface
+from poise.problem.goal_ranges import Within, set_relation
 from poise.problem.target_parsing import parse_transform_row, parse_transforms
 from poise.runtime.immutable_values import FrozenValue
 from poise.runtime.result_cache import copy_own_fields
@@ -48,6 +49,13 @@ class Place(goal_interface.GoalValue, FrozenValue):
         first.
     optional
         Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
+    relative_to
+        A joint in whose moving frame the target is, in place of the world. The joints between the two move, up to their
+        common ancestor; `root` limits those on the side of `joint`.
+    follow
+        Whether the joints on the side of `relative_to` keep still.
+    within
+        A set about the target, in place of the target alone; see Within.
 
     Notes
     -----
@@ -68,6 +76,9 @@ class Place(goal_interface.GoalValue, FrozenValue):
     offset: tuple[float, float, float] = goal_interface.ORIGIN
     rotation_weight: float = 1.0
     optional: bool = False
+    relative_to: str | None = None
+    follow: bool = False
+    within: Within | None = None
 
     def __init__(
         self,
@@ -80,6 +91,9 @@ class Place(goal_interface.GoalValue, FrozenValue):
         offset: ArrayLike = goal_interface.ORIGIN,
         rotation_weight: float = 1.0,
         optional: bool = False,
+        relative_to: str | None = None,
+        follow: bool = False,
+        within: Within | None = None,
     ) -> None:
         if type(rotation_weight) is not float or not 0.0 < rotation_weight < math.inf:
             rotation_weight = goal_interface.checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
@@ -92,6 +106,8 @@ class Place(goal_interface.GoalValue, FrozenValue):
             rotation_weight=rotation_weight,
             optional=optional,
         )
+        if relative_to is not None or follow is not False or within is not None:
+            set_relation(self, relative_to, follow=follow, within=within)
         self._store_rows(parse_transforms(position, rotation, joint))
 
     def _store_rows(self, rows: Floats) -> None:
@@ -113,6 +129,9 @@ class Place(goal_interface.GoalValue, FrozenValue):
         offset: ArrayLike = goal_interface.ORIGIN,
         rotation_weight: float = 1.0,
         optional: bool = False,
+        relative_to: str | None = None,
+        follow: bool = False,
+        within: Within | None = None,
     ) -> Self:
         """Make the goal from rigid transforms.
 
@@ -122,7 +141,7 @@ class Place(goal_interface.GoalValue, FrozenValue):
             Name of the joint.
         matrices
             (..., 4, 4) or (..., 3, 4) without scale, acting on column vectors.
-        root, weight, offset, rotation_weight, optional
+        root, weight, offset, rotation_weight, optional, relative_to, follow, within
             As in the constructor.
 
         Raises
@@ -140,6 +159,9 @@ class Place(goal_interface.GoalValue, FrozenValue):
             offset=offset,
             rotation_weight=rotation_weight,
             optional=optional,
+            relative_to=relative_to,
+            follow=follow,
+            within=within,
         )
 
     @property

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats
 from poise.problem.goal_interface import ORIGIN, PointTarget, checked_offset, checked_weight, set_fields
+from poise.problem.goal_ranges import Within, set_relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,13 @@ class Position(PointTarget):
         children are placed. Where it is not zero, `joint` itself turns too.
     optional
         Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
+    relative_to
+        A joint in whose moving frame the target is, in place of the world. The joints between the two move, up to their
+        common ancestor; `root` limits those on the side of `joint`.
+    follow
+        Whether the joints on the side of `relative_to` keep still.
+    within
+        A set about the target, in place of the target alone; see Within.
 
     Notes
     -----
@@ -48,6 +56,9 @@ class Position(PointTarget):
     weight: float = 1.0
     offset: tuple[float, float, float] = ORIGIN
     optional: bool = False
+    relative_to: str | None = None
+    follow: bool = False
+    within: Within | None = None
 
     def __init__(
         self,
@@ -58,8 +69,13 @@ class Position(PointTarget):
         weight: float = 1.0,
         offset: ArrayLike = ORIGIN,
         optional: bool = False,
+        relative_to: str | None = None,
+        follow: bool = False,
+        within: Within | None = None,
     ) -> None:
         weight = checked_weight(weight, joint=joint)
         offset = ORIGIN if offset is ORIGIN else checked_offset(offset, joint)
         set_fields(self, joint=joint, root=root, weight=weight, offset=offset, optional=optional)
+        if relative_to is not None or follow is not False or within is not None:
+            set_relation(self, relative_to, follow=follow, within=within)
         self._store_target(target)

@@ -351,7 +351,8 @@ def correct_shear(
     answer: interface.Answer,
 ) -> interface.Answer:
     """Move answers to targets (k, W) measured by forward kinematics. Unreachable targets are approached."""
-    if problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR:
+    # Residuals in NumPy know neither relative goals nor ranges.
+    if problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR or problem.plan.has_set_terms:
         return _solve_corrected_targets(problem, solver, targets, tolerance, request, answer)
     if answer.solutions is not None:
         return _refine_solutions(problem, targets, tolerance, answer)

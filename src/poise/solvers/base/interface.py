@@ -17,6 +17,7 @@ from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite
 from poise.model.limits import LIMIT_NAMES, is_soft
 from poise.model.skeleton import Kind
 from poise.problem.feasibility import find_touched
+from poise.problem.goal_ranges import get_reference, is_set_goal
 from poise.problem.goals import GOAL_CLASSES, GOAL_NAMES
 from poise.problem.problem import Problem, Tolerance
 
@@ -307,6 +308,8 @@ class Capabilities:
         Supported values of `prefer`: "first", "closest", "all".
     loops
         Whether it moves joints of closed loops.
+    sets
+        Whether it solves relative goals (`relative_to`) and ranges (`within`).
     """
 
     goals: tuple[str, ...] = GOAL_NAMES
@@ -320,6 +323,7 @@ class Capabilities:
     free_root: bool = True
     prefer: tuple[str, ...] = ALL_PREFERENCES
     loops: bool = False
+    sets: bool = False
 
     def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
         """Return the reason for refusing a problem, or None."""
@@ -350,6 +354,8 @@ class Capabilities:
         unsupported_name = next((name for name in goal_names if name not in self.goals), None)
         if unsupported_name is not None:
             return f"{solver} solves {join_words(self.goals)} goals, not {unsupported_name}"
+        if any(map(is_set_goal, problem.goals)):
+            return self._explain_set_refusal(solver, problem)
         main_names = [name for name in goal_names if name not in self.beside]
         if not main_names:
             return f"{solver} takes a {goal_names[0]} goal beside a {self._main_goals} only"
@@ -360,6 +366,15 @@ class Capabilities:
             a, b = (problem.skeleton.names[row] for row in joint_rows[:2])
             return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
         return None
+
+    def _explain_set_refusal(self, solver: str, problem: Problem) -> str | None:
+        """Return the reason for refusing relative goals and ranges, or None."""
+        if problem.has_balance:
+            return f"{solver} meets a Balance beside goals with a single target in the world only"
+        if self.sets:
+            return None
+        field = "relative_to" if any(map(get_reference, problem.goals)) else "within"
+        return f"{solver} solves goals with a single target in the world, not `{field}`; use levenberg_marquardt"
 
     def _find_supported_name(self, goal_class: type[Any]) -> str:
         """Return the known name of a goal class. It is the class's own name, or that of a supported base class.

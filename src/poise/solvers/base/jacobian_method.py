@@ -81,7 +81,7 @@ class JacobianMethod:
     @property
     def handles(self) -> Capabilities:
         """All goals but Near and Balance, in any number."""
-        return Capabilities(goals=JACOBIAN_GOALS, prefer=("first",), loops=True)
+        return Capabilities(goals=JACOBIAN_GOALS, prefer=("first",), loops=True, sets=True)
 
     @property
     def rule(self) -> StepRule:

@@ -391,7 +391,7 @@ def build_effectors(plan: Plan, tolerance: Tolerance) -> Floats:
         for i, term in enumerate(plan.layout.terms):
             if term.kind == POSITION:
                 effectors[i, EFFECTOR_TOLERANCE2] = (
-                    tolerance.distance / plan.kernel_unit_in_world * KERNEL_TOLERANCE_RATIO
+                    tolerance.distance / plan.compute_target_unit(i) * KERNEL_TOLERANCE_RATIO
                 ) ** 2
             else:
                 effectors[i, EFFECTOR_TOLERANCE2] = (
