@@ -325,6 +325,9 @@ class TestModels:
         (tmp_path / "model.xml").write_text(text)
         skeleton = poise.load(tmp_path / "model.xml").skeleton
         assert compute_gaps(skeleton, skeleton.rest_q).distances.max() < 1e-15
+        batch = poise.Pose(skeleton, skeleton.rest_q + np.random.default_rng(3).normal(0, 0.3, (50, skeleton.nq))).q
+        alone = np.array([compute_gaps(skeleton, q).distances for q in batch])
+        np.testing.assert_array_equal(compute_gaps(skeleton, batch).distances, alone)
         model = mujoco.MjModel.from_xml_string(text)
         data = mujoco.MjData(model)
         random = np.random.default_rng(5)
