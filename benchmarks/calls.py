@@ -166,6 +166,7 @@ def list_solves() -> Iterator[Case]:
                 start, poise.Place(joint, target, turned, rotation_weight=weights())
             ),
         )
+    yield from list_near_solves(panda, panda.skeleton.names[-1])
     goals = list_goals(figure)
     yield Case(
         "weight changes, six goals",
@@ -173,6 +174,24 @@ def list_solves() -> Iterator[Case]:
     )
     yield from list_body_solves(figure_rig, goals)
     yield from list_limb_solves()
+
+
+def list_near_solves(start: poise.Pose, tip: str) -> Iterator[Case]:
+    """An arm with seven axes, with and without a preferred pose: alone and in a batch."""
+    near, places = poise.Near(start), list_places(start, tip)
+    give = cycle([np.concatenate([place.position, place.rotation]) for place in places])
+    rows = np.resize([place.rows() for place in places], (4096, 7))
+    many = poise.Place(tip, rows[:, :3], rows[:, 3:])
+    for label, others in (("without Near", []), ("with Near", [near])):
+        reach = poise.prepare(start, [places[0], *others])
+        make = cycle(places)
+        yield Case(f"arm {label}, prepared", lambda reach=reach: reach(give()))
+        yield Case(f"arm {label}, solve", lambda make=make, others=others: poise.solve(start, [make(), *others]))
+        yield Case(
+            f"arm {label}, a target of 4,096",
+            lambda others=others: poise.solve(start, [many, *others], threads=1),
+            len(rows),
+        )
 
 
 def list_goals(pose: poise.Pose, size: float = 0.03) -> list[poise.Position]:

@@ -327,7 +327,7 @@ def _add_arm(solver: LevenbergMarquardt, solve: _Solve) -> _Moved:
     program.copy(solve.start_u, rows, m)
     program.call(
         kernels.arm_targets.solve_targets4, packed_arm, layout, solve.target, problem.rigid_base_transforms, rows, 0, 1,
-        program.make_scratch(ARM_WORKSPACE_PER_TARGET + 2 * m),
+        program.make_scratch(ARM_WORKSPACE_PER_TARGET + 2 * m), problem.arm_preferences,
     )  # fmt: skip
     return _Moved(rows.take(0, 1, m), rows.take(m, 1, ARM_RESULT_ROW), COUNT_ITERATIONS)
 

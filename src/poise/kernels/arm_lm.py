@@ -644,10 +644,8 @@ def check_race_end(lane_kind, problems, lanes, race, max_restarts, k):
         race, find_last_attempt(max_restarts, settings), settings[layout.ARM_FIRST_FINISH_WINS] > 0.0, start_error
     )
     if is_over:
-        counts[k, layout.COUNT_ITERATIONS], counts[k, layout.COUNT_ATTEMPTS] = (
-            race[RACE_ITERATIONS],
-            race[RACE_OLDEST_ATTEMPT],
-        )
+        counts[k, layout.COUNT_ITERATIONS] += race[RACE_ITERATIONS]
+        counts[k, layout.COUNT_ATTEMPTS] = race[RACE_OLDEST_ATTEMPT]
         counts[k, layout.COUNT_IS_MET] = 1.0 if race[RACE_WINNING_ATTEMPT] < NO_WINNER else 0.0
     return is_over
 

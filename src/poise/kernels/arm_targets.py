@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.arm_lm import ArmProblems, solve_range
+from poise.kernels.arm_lm import MAX_ARM_FRAMES, ArmProblems, solve_range
+from poise.kernels.arm_preference import approach_preference, finish_attempts, start_at_preferred
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
 from poise.kernels.goal_errors import measure_batch
@@ -116,14 +117,18 @@ def world_to_base(world_target, width, base_transform, unit, kernel_target):
 
 
 @device_function
-def write_solution(x, q_columns, is_hinge, value_scales, ranges, q):
-    """Write the solution into q. A hinge takes as few turns from the start as its range allows."""
+def write_solution(x, q_columns, is_hinge, value_scales, ranges, q, has_preference):
+    """Write the solution into q.
+
+    A hinge takes as few turns from the start as its range allows; with a preferred configuration it has done so.
+    """
     for i in range(q_columns.shape[0]):
         q_column = q_columns[i]
         low, high = ranges[2 * q_column], ranges[2 * q_column + 1]
         # Dividing by the scale may exceed a range by rounding.
         value = min(max(x[i] / value_scales[i], low), high)
-        q[q_column] = find_nearest_equivalent(value, q[q_column], low, high) if is_hinge[i] > 0 else value
+        is_turning = is_hinge[i] > 0 and not has_preference
+        q[q_column] = find_nearest_equivalent(value, q[q_column], low, high) if is_turning else value
 
 
 @inline
@@ -167,7 +172,9 @@ def measure_solution(packed_arm, packed_layout, arm_layout, q, world_target):
 
 
 @inline
-def solve_targets(lane_kind, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work):
+def solve_targets(
+    lane_kind, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work, preferences
+):
     """Solve targets first..end. With measuring paths in the layout, targets and starts are validated first.
 
     Returns for the first target: whether it is reached, or a negative status of any; its iterations; two errors.
@@ -212,13 +219,23 @@ def solve_targets(lane_kind, packed_arm, packed_layout, world_targets, base_tran
     settings = packed_arm[arm_layout.settings_start : arm_layout.settings_start + ARM_SETTINGS]
     trace = q[world_targets.shape[0] :, : m + 1]
     problems = ArmProblems(links, seeds, seed_tips, kernel_targets, start_x, settings, x, errors, counts)
-    solve_range(lane_kind, problems, 0, target_count, trace)
     is_hinge = packed_layout[arm_layout.is_hinge_start : arm_layout.is_hinge_start + m]
+    has_preference = preferences.shape[0] > 0
+    for k in range(target_count if has_preference else 0):
+        start_at_preferred(problems, preferences, first, k, trace)
+    solve_range(lane_kind, problems, 0, target_count, trace)
+    if has_preference:
+        start = stack_array(SCALAR, MAX_ARM_FRAMES)
+        for k in range(target_count):
+            for i in range(m):
+                start[i] = q[first + k, q_columns[i]] * value_scales[i]
+            finish_attempts(problems, start, is_hinge, k)
+        approach_preference(lane_kind, problems, preferences, first, target_count, trace)
     for k in range(target_count):
         solution = q[first + k]
         # No iteration: the start meets the target, and q stays unchanged bit for bit.
         if counts[k, COUNT_ITERATIONS] > 0.0:
-            write_solution(x[k], q_columns, is_hinge, value_scales, ranges, solution)
+            write_solution(x[k], q_columns, is_hinge, value_scales, ranges, solution, has_preference)
         solution[nq], solution[nq + 1], solution[nq + 2] = (
             counts[k, COUNT_ITERATIONS],
             counts[k, COUNT_ATTEMPTS],
@@ -235,13 +252,17 @@ def solve_targets(lane_kind, packed_arm, packed_layout, world_targets, base_tran
     return int(q[first, nq + 1]), int(q[first, nq]), q[first, nq + 2], q[first, nq + 3]
 
 
-@kernel("F1 I1 F2 F2 wF2 i i sF1 -> i i f f")
-def solve_targets4(packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work):
+@kernel("F1 I1 F2 F2 wF2 i i sF1 F2 -> i i f f")
+def solve_targets4(packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work, preferences):
     """Solve with four targets or attempts side by side."""
-    return solve_targets(LANES4, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work)
+    return solve_targets(
+        LANES4, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work, preferences
+    )
 
 
-@kernel("F1 I1 F2 F2 wF2 i i sF1 -> i i f f")
-def solve_targets8(packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work):
+@kernel("F1 I1 F2 F2 wF2 i i sF1 F2 -> i i f f")
+def solve_targets8(packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work, preferences):
     """Solve with eight targets or attempts side by side."""
-    return solve_targets(LANES8, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work)
+    return solve_targets(
+        LANES8, packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work, preferences
+    )

@@ -59,9 +59,9 @@ class Arm(NamedTuple):
 
 
 def find_arm(problem: Problem) -> Arm | None:
-    """Return the packed serial arm, or None for other problems."""
+    """Return the packed serial arm, or None for other problems. Its kernels do not know soft limits."""
     plan = problem.plan
-    if not plan.is_serial_arm or problem.has_preference:
+    if not plan.is_serial_arm or plan.has_soft_limits:
         return None
     return get_or_compute(plan, "arm", None, lambda: _pack_arm(plan))
 

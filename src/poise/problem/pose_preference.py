@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import InputError
+from poise.kernels.layout import FRAME_RATIO
 from poise.maths.arrays import Floats
 from poise.model.pose import check_same_skeleton
 from poise.problem import dof_layout
@@ -23,6 +24,20 @@ class PosePreference(NamedTuple):
 
     u: Floats
     weights: Floats
+
+    def pack_for_arm(self, plan: Plan) -> Floats:
+        """Pack the values of a serial arm, and their weights.
+
+        These are rows (0|1|k, 2 m) of the m links. Only the ratios of the weights matter. Without weights there are no
+        rows. See kernels/arm_preference.py.
+        """
+        m, max_weight = len(self.weights), float(self.weights.max(initial=0.0))
+        if not max_weight:
+            return np.empty((0, 2 * m))
+        preferences = np.empty((len(self.u), 2 * m))
+        preferences[:, :m] = self.u * plan.frames[0, :, FRAME_RATIO]
+        preferences[:, m:] = self.weights / max_weight
+        return preferences
 
 
 def build_preference(plan: Plan, goals: Sequence[AnyGoal]) -> PosePreference:

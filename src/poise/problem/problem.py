@@ -336,9 +336,22 @@ class Problem:
     @quick_property
     def preference(self) -> PosePreference:
         """Packed preference of the Near goals. The last one counts where several name the same joint."""
-        if any(isinstance(goal, Near) for goal in self.goals):
-            return build_preference(self.plan, self.goals)
+        near_goals = tuple([goal for goal in self.goals if isinstance(goal, Near)])
+        if near_goals:
+            # Goals made anew, as in every call of solve(), often come with the same Near.
+            return (
+                build_preference(self.plan, near_goals)
+                if find_preferred_shape(near_goals)
+                else get_or_compute(
+                    self.plan, "preferences", near_goals, lambda: build_preference(self.plan, near_goals)
+                )
+            )
         return get_or_compute(self.plan.tree, "no preference", None, lambda: build_preference(self.plan, ()))
+
+    @quick_property
+    def arm_preferences(self) -> Floats:
+        """(0|1|k, 2 m) preferred values and weights of a serial arm."""
+        return self.preference.pack_for_arm(self.plan)
 
     @quick_property
     def has_preference(self) -> bool:

@@ -15,7 +15,8 @@ from poise.maths.arrays import Floats, Ints, abbreviate, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.problem.goals import GOAL_CLASSES, Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
+from poise.problem.goals import GOAL_CLASSES, Aim, Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
+from poise.problem.pose_preference import find_preferred_shape
 from poise.problem.problem import Problem
 from poise.problem.target_parsing import MAX_COORDINATE
 from poise.solvers.base.interface import check_solver
@@ -151,9 +152,17 @@ def accepts_plain_rows(goal: Goal) -> bool:
     return type(goal).parse in _KNOWN_PARSERS
 
 
+def list_target_goals(goals: Sequence[Goal]) -> tuple[Goal, ...]:
+    """List all goals but Near."""
+    return tuple([goal for goal in goals if not isinstance(goal, Near)])
+
+
 def find_plain_shape(problem: Problem) -> PlainTargetShape:
-    """Find the shape of plain targets of a problem. `widths` is empty where a goal has no target or its own parser."""
-    goals = problem.goals
+    """Find the shape of plain targets of a problem.
+
+    `widths` is empty where a goal but Near has no target or its own parser, and for a batch of preferred poses.
+    """
+    goals = () if find_preferred_shape(problem.goals) else list_target_goals(problem.goals)
     has_known_parsers = all(goal.width and accepts_plain_rows(goal) for goal in goals)
     term_rows = [(measure.kind, measure.target_column, 0) for measure in problem.measures]
     widths = tuple(goal.width for goal in goals) if has_known_parsers else ()

@@ -16,6 +16,7 @@ from poise.kernels.layout import ARM_RESULT_ROW, ARM_WORKSPACE_PER_TARGET, ARM_W
 from poise.maths.arrays import Floats, Ints, get_scratch
 from poise.model.skeleton import Kind
 from poise.problem.arm_packing import pack_arm_arrays
+from poise.problem.goals import Near
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
@@ -25,7 +26,7 @@ from poise.solving.result import Result
 from poise.solving.solve_settings import SolveSettings
 
 MAX_FAST_TARGETS = 64  # targets; for more, lanes measure the errors quicker
-_NO_WORKSPACE = np.empty(0)
+_NO_WORKSPACE, _NO_PREFERENCES = np.empty(0), np.empty((0, 0))
 _NO_FIELDS: Mapping[str, Any] = {}
 
 
@@ -37,6 +38,7 @@ class ArmFastPath(NamedTuple):
     layout_numbers    numbers of joints and columns, and the type of the goal
     base_transforms   base transforms of the arm, if equal in every pose; else None
     can_change_start  whether any start is allowed: no unmoved joint lies on the chain
+    has_preference    whether Near goals choose among the answers
     """
 
     kernel: Callable[..., tuple[int, int, float, float]]
@@ -44,6 +46,7 @@ class ArmFastPath(NamedTuple):
     layout_numbers: Ints
     base_transforms: Floats | None
     can_change_start: bool
+    has_preference: bool
 
 
 def build_fast_path(
@@ -78,7 +81,8 @@ def _is_base_fixed(plan: Plan) -> bool:
 def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) -> ArmFastPath | None:
     arm, error_paths = solver.arm(problem), problem.error_paths
     skeleton, plan = problem.skeleton, problem.plan
-    if arm is None or error_paths is None or plan.is_sheared or len(problem.goals) != 1 or not problem.goals[0].width:
+    goals = [goal for goal in problem.goals if not isinstance(goal, Near)]
+    if arm is None or error_paths is None or plan.is_sheared or len(goals) != 1 or not goals[0].width:
         return None
     if (skeleton.kinds >= Kind.BALL).any() or not solver.iterations:
         return None  # the kernel always iterates
@@ -88,7 +92,10 @@ def _pack_fast_path(problem: Problem, solver: LevenbergMarquardt, tolerance: Tol
     packed_arrays = pack_arm_arrays(problem, arm, kernel_settings, error_paths, problem.compute_max_errors(tolerance))
     base_transforms = problem.rigid_base_transforms if _is_base_fixed(plan) else None
     serves_any_start = set(error_paths.q_columns.tolist()) <= {node.q_start for node in plan.layout.nodes}
-    return ArmFastPath(choose_arm_kernel(target_count=1), *packed_arrays, base_transforms, serves_any_start)
+    has_preference = len(problem.goals) > len(goals)
+    return ArmFastPath(
+        choose_arm_kernel(target_count=1), *packed_arrays, base_transforms, serves_any_start, has_preference
+    )
 
 
 def make_kernel_buffer(q: Floats) -> Floats:
@@ -112,7 +119,7 @@ def solve_on_fast_path(
                   the remaining fields of the Result
     extra_fields  further fields of the Result
     """
-    kernel, packed_arm, layout, base_transforms, _ = fast_path
+    kernel, packed_arm, layout, base_transforms, _, has_preference = fast_path
     output = kernel(
         packed_arm,
         layout,
@@ -122,6 +129,7 @@ def solve_on_fast_path(
         0,
         1,
         _NO_WORKSPACE,
+        problem.arm_preferences if has_preference else _NO_PREFERENCES,
     )
     if output[0] < 0:  # the goal must parse the target, or the start is illegal: use the general path
         return None
@@ -142,7 +150,7 @@ def solve_few_on_fast_path(
     They begin at the start of the problem. Returns None where the general path must report a problem with a target or
     the start. The batch axes of the Result are `shape`; for the other parameters see `solve_on_fast_path`.
     """
-    _, packed_arm, layout, base_transforms, _ = fast_path
+    _, packed_arm, layout, base_transforms, _, has_preference = fast_path
     target_count, nq = len(targets), problem.start.q.shape[-1]
     buffer = np.empty((target_count, nq + ARM_RESULT_ROW))
     buffer[:, :nq] = problem.start.q
@@ -155,6 +163,7 @@ def solve_few_on_fast_path(
         0,
         target_count,
         get_scratch((ARM_WORKSPACE_PER_TARGET + 2 * int(layout[0])) * target_count),
+        problem.arm_preferences if has_preference else _NO_PREFERENCES,
     )
     if status < 0:
         return None

@@ -64,9 +64,7 @@ class Prepared:
         self._lazy_fields = single.build_lazy_arm_fields, problem, moved_inside
         self._known_fields = {"problem": problem}
         self._plain_shape = arguments.find_plain_shape(problem)
-        self._target_shape = (
-            self._plain_shape.widths if len(self._plain_shape.widths) == 1 == len(problem.goals) else _NO_SHAPE
-        )
+        self._target_shape = self._plain_shape.widths if len(self._plain_shape.widths) == 1 else _NO_SHAPE
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Prepared, (self.problem, self.single, self.moved_inside)
@@ -425,12 +423,15 @@ def _solve_few(
     start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, start_time: float
 ) -> Result | None:
     """Solve a few targets of an arm from one start. Returns None where the general path is needed."""
-    if len(goals) != 1 or not goals[0].width or max(start.skeleton.joint_lists.kinds, default=0) >= Kind.BALL:
+    target_goals = goals if len(goals) == 1 else arguments.list_target_goals(goals)
+    if len(target_goals) != 1 or not target_goals[0].width:
+        return None
+    if max(start.skeleton.joint_lists.kinds, default=0) >= Kind.BALL or find_preferred_shape(goals):
         return None
     cached = _find_cached_solve(start, goals, options)
     if cached is None or not cached.single.has_fast_path:
         return None
-    targets = cached.problem.build_target_rows([goals[0].rows()], shape)
+    targets = cached.problem.build_target_rows([target_goals[0].rows()], shape)
     return cached.single.solve_few(cached.problem, targets, shape, start_time, goals)
 
 

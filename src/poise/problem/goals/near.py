@@ -40,9 +40,17 @@ class Near(GoalValue):
     -----
     It has no target and no error. Where several Near goals name the same joint, the last one counts.
 
+    The answer is a minimum of `sum_i weight_i (q_i - pose_i)^2` among the poses that meet the other goals within the
+    limits: no small motion that these allow leads nearer. A slide as long as the rig's size counts as one radian, a
+    ball by its angle. On a serial arm with one other goal, Newton steps along the self-motion lead there from the
+    answer without Near, in a few microseconds; an arm without self-motion keeps that answer. A start far from the
+    target is replaced by `pose`, so that the branch of solutions near it is found; from a close start, as in tracking,
+    the branch stays. On other rigs each step towards the goals also goes part of the way to `pose`, and costs more.
+
     With a batch of poses each problem stays near its own pose, with results bit for bit as alone. So frames can be tied
-    to their source animation, `bake(clip, [*goals, Near(clip.poses)])`, or to the result of another solve. A batch
-    takes several times as long as a single pose: only problems with the same preferred pose are solved together.
+    to their source animation, `bake(clip, [*goals, Near(clip.poses)])`, or to the result of another solve. But for
+    serial arms a batch takes several times as long as a single pose: only problems with the same preferred pose are
+    solved together.
     """
 
     __repr__ = format_fields

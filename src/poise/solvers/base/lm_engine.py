@@ -9,7 +9,7 @@ restart replaces it only if it meets the goals or is clearly nearer.
 - A serial arm (up to 16 hinges and slides, one goal at its end) has 6 x 6 systems and its own kernels (arm_lm.py,
   arm_targets.py). A restart takes the seed with the tip nearest to the target, of 16 out of 2,048 seeds with known
   tips; this costs less than one forward kinematics. A single target runs several attempts in the lanes, in the order of
-  a batch, with the same bits.
+  a batch, with the same bits. With `Near` the answer is moved along the self-motion of the arm (arm_preference.py).
 - A tree (tree_lm.py, tree_residual.py) has hinges, slides, balls, a free root, couplings and weighted goals. `Near`
   acts in the null space of the goals and is dropped before the end of an attempt.
 - For chains above 16 joints the damping grows with the number of joints, and the rotations of a restart shrink with it:
@@ -157,7 +157,9 @@ class ArmEngine:
             if 1 < len(base_transforms) < k
             else base_transforms
         )  # several starts per target
-        solve_kernel = choose_arm_kernel(k)
+        solve_kernel, preferences = choose_arm_kernel(k), self.problem.arm_preferences
+        if 1 < len(preferences) < k:
+            preferences = np.repeat(preferences, k // len(preferences), axis=0)
 
         def solve_range(first: int, last: int) -> None:
             solve_kernel(
@@ -169,6 +171,7 @@ class ArmEngine:
                 first,
                 last,
                 get_scratch((ARM_WORKSPACE_PER_TARGET + 2 * m) * (last - first)),
+                preferences,
             )
 
         solve_in_parts(k, 1 if max_trace_rows else threads, solve_range, progress)
