@@ -29,6 +29,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
 
+MAX_FILE_GAP = 1e-4  # ratio to the rig's size, and [rad]: rounding of four written digits; wider rest gaps are open
 _SIMILARITY_TOLERANCE = 1e-12  # relative deviation from a scaled rotation; beyond it, the nearest rotation is computed
 
 

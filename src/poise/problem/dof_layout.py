@@ -35,6 +35,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goal_ranges import get_reference, get_set_kind
 from poise.problem.goals import AnyGoal, Balance, Goal, JointGoal, LookAt, Pole, is_joint_goal
 from poise.problem.goals.pole import LimbRows
+from poise.problem.loop_ties import LoopTie, find_ties
 from poise.runtime.result_cache import get_or_compute
 
 
@@ -110,6 +111,7 @@ def _name_root(skeleton: Skeleton, pole: Pole, goals: Sequence[Goal]) -> Pole:
 # term   one measured quantity of a goal, with three rows of the residual
 
 
+NO_COLUMN = -1  # of a term that holds a loop: its target is constant
 BALANCE = -1  # kind of a measure without a term in the kernels
 MEASURE_KINDS = {
     "position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE, "balance": BALANCE,
@@ -190,6 +192,11 @@ class Term(NamedTuple):
         """Whether the target is a single one in the world."""
         return self.reference_row < 0 and self.set_kind == NO_SET
 
+    @property
+    def is_tie(self) -> bool:
+        """Whether the term holds a closed loop, and is no goal."""
+        return self.target_column == NO_COLUMN
+
 
 class Layout(NamedTuple):
     """Kinematic tree of a set of goals, with their measures.
@@ -202,6 +209,7 @@ class Layout(NamedTuple):
     offset_rows      those of them with translations outside q
     fixed_columns    columns of q with constant values that enter the frames between nodes; empty where these frames
                      are the same in every pose
+    ties             closed loops held by all poses, as goals
     """
 
     nodes: tuple[Node, ...]
@@ -215,6 +223,18 @@ class Layout(NamedTuple):
     rows_below_base: tuple[int, ...]
     offset_rows: Ints
     fixed_columns: Ints
+    ties: tuple[LoopTie, ...] = ()
+
+    def list_goals(self, goals: Sequence[AnyGoal]) -> Sequence[AnyGoal]:
+        """Return the goals behind the terms: those of the problem, then those of its loops."""
+        return (*goals, *[tie.goal for tie in self.ties]) if self.ties else goals
+
+    def find_tie(self, term: Term) -> LoopTie | None:
+        """Return the tie of a term, or None."""
+        if not term.is_tie:
+            return None
+        first_index = min([each.goal_index for each in self.terms if each.is_tie])
+        return self.ties[term.goal_index - first_index]
 
     @property
     def moving_rows(self) -> tuple[int, ...]:
@@ -245,8 +265,13 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
     measures = list_measures(skeleton, goals)
     tip_rows = [_find_tip_row(skeleton, goal) for goal in joint_goals]
     moving_rows = _find_moving_rows(skeleton, goals, joint_goals, tip_rows, free_root=free_root)
+    ties, moving_rows = find_ties(skeleton, moving_rows)
+    tie_measures = _list_tie_measures(skeleton, ties, len(goals))
+    goals, tip_rows = (*goals, *[tie.goal for tie in ties]), tip_rows + [measure.row for measure in tie_measures]
+    moving_rows |= _find_coupled_rows(skeleton, moving_rows, tip_rows) if ties else set()
+    moving_rows = {row for row in moving_rows if skeleton.joint_lists.ratios[row] != 0.0} if ties else moving_rows
     measured_rows = tip_rows + [row for measure in measures for row in measure.limb_rows if measure.kind != BALANCE]
-    measured_rows += list_reference_rows(skeleton, joint_goals)
+    measured_rows += [m.reference_row for m in (*measures, *tie_measures) if m.reference_row >= 0]
     nodes, nodes_by_row = _build_nodes(skeleton, moving_rows, measured_rows, free_root=free_root)
     terms = [
         Term(
@@ -261,7 +286,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
             nodes_by_row.get(m.reference_row, -1),
             get_set_kind(goals[m.goal_index], MEASURE_NAMES[m.kind]),
         )
-        for m in measures
+        for m in (*measures, *tie_measures)
         if m.kind != BALANCE
     ]
     if len(terms) > 1:
@@ -282,7 +307,14 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
         rows_below_base=rows_below_base,
         offset_rows=np.array([row for row in rows_below_base if kinds[row] != _FREE], dtype=np.int64),
         fixed_columns=_find_fixed_columns(skeleton, nodes, terms, rows_below_base),
+        ties=ties,
     )
+
+
+def _list_tie_measures(skeleton: Skeleton, ties: Sequence[LoopTie], first_index: int) -> list[Measure]:
+    """List the measures of loops. Their numbers follow those of the goals, and their targets are constant."""
+    measures = list_measures(skeleton, [tie.goal for tie in ties])
+    return [m._replace(goal_index=first_index + m.goal_index, target_column=NO_COLUMN) for m in measures]
 
 
 # --- moving joints ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import length
-from poise.model.loop_gaps import LoopGaps, compute_pose_gaps, find_touched_loops
+from poise.model.loop_gaps import MAX_FILE_GAP, LoopGaps, compute_pose_gaps, find_touched_loops
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.angular_errors import measure_direction_error, measure_rotation_error
@@ -345,7 +345,6 @@ def _express_in_frames(frames: Floats, vectors: Floats) -> Floats:
 # [file units, rad] largest gap of a closed loop, that of limits; of large rigs their rounding
 _MAX_CLOSED_GAP = 1e-9
 _ROUNDING_RATIO = 1e-12  # ratio of rounding to the size of a rig
-_MAX_FILE_GAP = 1e-4  # ratio to the rig's size, and [rad]: rounding of four written digits; wider rest gaps are open
 
 
 class LoopBounds(NamedTuple):
@@ -411,6 +410,6 @@ def _compute_loop_bounds(skeleton: Skeleton) -> LoopBounds:
     rig_size = float(np.ptp(rest.world.positions, axis=0).max(initial=0.0))
     gaps, max_distance = compute_pose_gaps(rest), max(_MAX_CLOSED_GAP, _ROUNDING_RATIO * rig_size)
     return LoopBounds(
-        max_distance + np.where(gaps.distances <= _MAX_FILE_GAP * rig_size, gaps.distances, 0.0),
-        _MAX_CLOSED_GAP + np.where(gaps.angles <= _MAX_FILE_GAP, gaps.angles, 0.0),
+        max_distance + np.where(gaps.distances <= MAX_FILE_GAP * rig_size, gaps.distances, 0.0),
+        _MAX_CLOSED_GAP + np.where(gaps.angles <= MAX_FILE_GAP, gaps.angles, 0.0),
     )

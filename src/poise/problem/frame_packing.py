@@ -258,7 +258,7 @@ class TreeFrames:
 
         The unit is the next power of two above the longest bone or effector. The file's unit must not matter.
         """
-        k = len(self.length_errors)
+        k, goals = len(self.length_errors), self.layout.list_goals(goals)
         effectors, longest = np.zeros((k, len(self.layout.terms), EFFECTOR_ROW)), self.bone_lengths
         for i, (term, frame) in enumerate(zip(self.layout.terms, self.term_frames, strict=True)):
             goal = goals[term.goal_index]

@@ -270,8 +270,9 @@ class Plan:
     def with_weights(self, goals: Sequence[AnyGoal]) -> Plan:
         """Return the plan with the weights of other goals. Kinds and offsets are the same."""
         effectors = self.effectors.copy()
+        all_goals = self.layout.list_goals(goals)
         effectors[:, EFFECTOR_WEIGHT] = [
-            get_residual_weight(goals[term.goal_index], term.kind) for term in self.layout.terms
+            get_residual_weight(all_goals[term.goal_index], term.kind) for term in self.layout.terms
         ]
         return copy_with(self, {"effectors": effectors}, _WEIGHT_FREE_PROPERTIES)
 

@@ -40,11 +40,12 @@ def write_set_targets(plan: Plan, rows: Floats, base_transforms: Floats, out: Fl
         if term.is_plain:
             continue
         size, start = dof_layout.TARGET_SIZES[term.kind], int(plan.term_table[i, TERM_TARGET_START])
+        tie = plan.layout.find_tie(term)
         if term.reference_row >= 0:
-            target = rows[:, term.target_column : term.target_column + size]
+            target = rows[:, term.target_column : term.target_column + size] if tie is None else tie.goal.rows()[None]
             out[:, start : start + size] = _move_to_node(plan.references[i], term.kind, target)
         if term.set_kind == TARGET_BOX:
-            axes = read_target_axes(plan.measures, term.goal_index, rows)
+            axes = read_target_axes(plan.measures, term.goal_index, rows) if tie is None else tie.axes[None]
             if term.reference_row >= 0:
                 axes = rotations.multiply(plan.references[i, REFERENCE_ROTATION:REFERENCE_SCALE], axes)
             else:

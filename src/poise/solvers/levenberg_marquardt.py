@@ -24,6 +24,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import lm_engine
 from poise.solvers.base.answer_refinement import solve_with_balance
 from poise.solvers.base.interface import Answer, Capabilities, Request, run_bound, solve_out_of_reach
+from poise.solvers.base.loop_closing import close_loops
 from poise.solvers.base.solution_search import solve_all, solve_closest
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
 
@@ -158,7 +159,8 @@ class LevenbergMarquardt:
         if not problem.joints:
             return lm_engine.answer_with_start(problem, targets, tolerance, request)
         if request.prefer == "closest":
-            return solve_closest(self.engine(problem, tolerance), targets, request)
+            answer = solve_closest(self.engine(problem, tolerance), targets, request)
+            return answer._replace(q=close_loops(problem, answer.q, answer.met, self.tree_options))
         if request.prefer == "all":
             return solve_all(self.engine(problem, tolerance), targets, request, self.apart)
         return run_bound(self._bind_engine(problem, tolerance, request), targets)
@@ -198,7 +200,8 @@ class _EngineSolve(NamedTuple):
             kernel_targets, problem.start_u, threads=request.threads, max_trace_rows=max_trace_rows,
             progress=request.progress,
         )  # fmt: skip
-        return problem.compute_q(output.u, output.iterations > 0), output
+        q = problem.compute_q(output.u, output.iterations > 0)
+        return close_loops(problem, q, output.met, engine.options), output
 
     def with_starts(self, problem: Problem) -> _EngineSolve:
         """Return the engine for other starts of its problem; see `rebind_solver`."""

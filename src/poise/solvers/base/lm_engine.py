@@ -64,6 +64,8 @@ _MIN_PREFERENCE_ITERATIONS = 150  # iterations allowed for converging to a prefe
 _MAX_POLISHES = 3  # largest number of polished results, see kernels/arm_lm.py
 _MAX_CACHED_SETTINGS = 128  # settings in the cache
 _MAX_TRACE_ROWS = 100_000
+MAX_TIE_GAP = 3e-10  # [file units, rad] gap of a loop that a kernel calls closed; a third of what is judged as closed
+_MIN_TIE_GAP = 3e-13  # the same in kernel units: rounding of large rigs
 _NO_TRACE = np.empty((0, 0))
 KERNEL_TOLERANCE_RATIO = 1 - 1e-6  # ratio of kernel to public tolerance, so rounding cannot undo a success
 
@@ -392,7 +394,10 @@ def build_effectors(plan: Plan, tolerance: Tolerance) -> Floats:
     def fill_tolerances() -> Floats:
         effectors = plan.effectors.copy()
         for i, term in enumerate(plan.layout.terms):
-            if term.kind == POSITION:
+            if term.is_tie:
+                bound = MAX_TIE_GAP / plan.compute_target_unit(i) if term.kind == POSITION else MAX_TIE_GAP
+                effectors[i, EFFECTOR_TOLERANCE2] = max(bound, _MIN_TIE_GAP) ** 2
+            elif term.kind == POSITION:
                 effectors[i, EFFECTOR_TOLERANCE2] = (
                     tolerance.distance / plan.compute_target_unit(i) * KERNEL_TOLERANCE_RATIO
                 ) ** 2
