@@ -226,7 +226,7 @@ class Layout(NamedTuple):
     ties: tuple[LoopTie, ...] = ()
 
     def list_goals(self, goals: Sequence[AnyGoal]) -> Sequence[AnyGoal]:
-        """Return the goals behind the terms: those of the problem, then those of its loops."""
+        """Return the goals of the problem, then those of its loops."""
         return (*goals, *[tie.goal for tie in self.ties]) if self.ties else goals
 
     def find_tie(self, term: Term) -> LoopTie | None:

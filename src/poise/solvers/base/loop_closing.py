@@ -1,4 +1,4 @@
-"""Close loops that missed goals have opened.
+"""Closing of loops that missed goals have opened.
 
 Where goals and loops cannot both be met, the engine shares the misses among all of them. A loop is a limit: so the
 loops alone are solved once more, from the answer on. The goals are then missed by a little more.
@@ -19,9 +19,9 @@ _CLOSING_ITERATIONS = 60  # of a start that may be far from closed
 
 
 def close_loops(problem: Problem, q: Floats, is_met: Bools, options: lm_engine.LmOptions) -> Floats:
-    """Return poses q (k, nq) with their loops closed, as far as limits allow. Rows with met goals stay.
+    """Return poses q (k, nq) with closed loops. Rows with met goals stay.
 
-    The other joints keep their values.
+    Limits are kept: what they forbid stays open. The other joints keep their values.
     """
     if not problem.plan.layout.ties or is_met.all():
         return q
