@@ -1,8 +1,8 @@
 """Closed loops as goals of the tree kernels.
 
 A loop is a limit, not a goal: every solve that moves a joint of its ring holds it. The kernels hold it by terms of
-their own: relative goals of its second joint in the frame of its first. Point b is at point a, and the rotation is that of
-the loop. All joints of the ring move, so passive joints follow by themselves. Redundant rows, as those across the
+their own: relative goals of its second joint in the frame of its first. Point b is at point a, and the rotation is
+that of the loop. All joints of the ring move, so passive joints follow by themselves. Redundant rows, as those across the
 plane of a planar loop, change nothing: they have no rates.
 
 Files round their digits, and a planar loop cannot be closed across its plane. So a tie holds the gap of the rest pose,
@@ -47,7 +47,7 @@ class LoopTie(NamedTuple):
 
 
 def find_ties(skeleton: Skeleton, moving_rows: Iterable[int]) -> tuple[tuple[LoopTie, ...], set[int]]:
-    """Find the ties of loops that moving rows may open.
+    """Find the ties of the loops of moving rows.
 
     Also return the rows that move with them: all joints of their rings but free ones.
     """
@@ -100,7 +100,8 @@ def _find_held_frame(loop: Loop, rest: Pose, max_distance: float) -> tuple[Float
     frame_a, frame_b = rest.world[loop.a], rest.world[loop.b]
     point, rotation = np.array(loop.point_a), np.array(loop.rotation or _IDENTITY)
     world_point = frame_b.affine[:, :3] @ np.array(loop.point_b) + frame_b.affine[:, 3]
-    rest_point: Floats = np.asarray(np.linalg.solve(frame_a.affine[:, :3], world_point - frame_a.affine[:, 3]))
+    local_point = np.linalg.solve(frame_a.affine[:, :3], world_point - frame_a.affine[:, 3])
+    rest_point: Floats = np.asarray(local_point, dtype=np.float64)
     world_gap = np.linalg.norm(frame_a.affine[:, :3] @ (rest_point - point))
     if "point" in loop.holds and world_gap <= max_distance:
         point = rest_point

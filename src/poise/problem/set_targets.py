@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.kernels.layout import NO_SET, TARGET_BOX
+from poise.kernels.layout import NO_SET, TARGET_BOX, TERM_AXES_START
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Floats, Ints
 from poise.problem import dof_layout
 from poise.problem.frame_packing import REFERENCE_ORIGIN, REFERENCE_ROTATION, REFERENCE_SCALE
 from poise.problem.goal_ranges import clamp_turns, get_set_kind, get_within, pack_turn
 from poise.problem.goals import AnyGoal
 from poise.problem.plan import AXES_SIZE, TERM_TARGET_START, Plan
+from poise.runtime.result_cache import get_or_compute
 
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -35,24 +36,44 @@ def write_set_targets(plan: Plan, rows: Floats, base_transforms: Floats, out: Fl
     rows             (k, W) targets: in the frames of the references, or in the world
     base_transforms  (1|k, 12) transforms of the base without scale
     """
-    axes_start = plan.target_width - AXES_SIZE * sum([term.set_kind == TARGET_BOX for term in plan.layout.terms])
+    if plan.layout.ties:
+        columns, values = get_or_compute(plan, "targets of loops", None, lambda: _pack_tie_targets(plan))
+        out[:, columns] = values
     for i, term in enumerate(plan.layout.terms):
-        if term.is_plain:
+        if term.is_plain or term.is_tie:
             continue
         size, start = dof_layout.TARGET_SIZES[term.kind], int(plan.term_table[i, TERM_TARGET_START])
-        tie = plan.layout.find_tie(term)
         if term.reference_row >= 0:
-            target = rows[:, term.target_column : term.target_column + size] if tie is None else tie.goal.rows()[None]
+            target = rows[:, term.target_column : term.target_column + size]
             out[:, start : start + size] = _move_to_node(plan.references[i], term.kind, target)
         if term.set_kind == TARGET_BOX:
-            axes = read_target_axes(plan.measures, term.goal_index, rows) if tie is None else tie.axes[None]
+            axes = read_target_axes(plan.measures, term.goal_index, rows)
             if term.reference_row >= 0:
                 axes = rotations.multiply(plan.references[i, REFERENCE_ROTATION:REFERENCE_SCALE], axes)
             else:
                 base_rotations = rotations.from_matrix(base_transforms.reshape(-1, 3, 4)[:, :, :3])
                 axes = rotations.multiply(rotations.inverse(base_rotations), axes)
+            axes_start = int(plan.term_table[i, TERM_AXES_START])
             out[:, axes_start : axes_start + AXES_SIZE] = axes
-            axes_start += AXES_SIZE
+
+
+def _pack_tie_targets(plan: Plan) -> tuple[Ints, Floats]:
+    """Pack the constant kernel targets of loops. Returns their columns and values."""
+    columns: list[int] = []
+    values: list[float] = []
+    for i, term in enumerate(plan.layout.terms):
+        tie, start = plan.layout.find_tie(term), int(plan.term_table[i, TERM_TARGET_START])
+        if tie is None:
+            continue
+        target = _move_to_node(plan.references[i], term.kind, tie.goal.rows()[None])[0]
+        columns += range(start, start + len(target))
+        values += target.tolist()
+        if term.set_kind == TARGET_BOX:
+            axes_start = int(plan.term_table[i, TERM_AXES_START])
+            axes = rotations.multiply(plan.references[i, REFERENCE_ROTATION:REFERENCE_SCALE], tie.axes)
+            columns += range(axes_start, axes_start + AXES_SIZE)
+            values += axes.tolist()
+    return np.array(columns, dtype=np.int64), np.array(values)
 
 
 def _move_to_node(reference: Floats, kind: int, target: Floats) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 from poise import solvers
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
+from poise.problem.feasibility import has_closed_loops
 from poise.problem.goal_errors import ErrorPaths, compute_path_errors
 from poise.problem.goals import Goal, Near
 from poise.problem.problem import Problem, Tolerance
@@ -61,7 +62,8 @@ class SingleTargetSolve:
         self.tolerance = tolerance
         self.settings = settings
         self.request = request
-        is_simple_problem = not problem.has_optional_goals and settings.progress is None and not problem.skeleton.loops
+        is_simple_problem = not problem.has_optional_goals and settings.progress is None
+        self._has_loops: bool = bool(problem.skeleton.loops)
         # Scale is uniform on these paths, and in the plans of all starts without scales of their own.
         self.error_paths: ErrorPaths | None = (
             problem.error_paths if is_simple_problem and not problem.plan.is_sheared else None
@@ -138,6 +140,8 @@ class SingleTargetSolve:
         q = output[0]
         errors = self._measure(problem, q, targets)
         is_reached = self._is_reached(errors)
+        if is_reached and self._has_loops:
+            is_reached = bool(has_closed_loops(problem, q)[0])
         if not is_reached:  # poses with NaN reach nothing
             check_answer(q, self.solver.name, self.q_shape)
         if not is_reached and self.error_paths is None and problem.plan.is_sheared:
@@ -145,7 +149,7 @@ class SingleTargetSolve:
             if output.met[0]:
                 output = correct_shear(problem, self.solver, targets, self.tolerance, self.request, output)
                 q, errors = output.q, problem.compute_errors(output.q, targets)
-                is_reached = self._is_reached(errors)
+                is_reached = self._is_reached(errors) and bool(has_closed_loops(problem, q)[0])
         q, errors = q[0], errors[0]
         q.setflags(write=False)
         errors.setflags(write=False)

@@ -1,4 +1,4 @@
-"""Closing of loops that missed goals have opened.
+"""Closing of loops after missed goals.
 
 Where goals and loops cannot both be met, the engine shares the misses among all of them. A loop is a limit: so the
 loops alone are solved once more, from the answer on. The goals are then missed by a little more.
