@@ -13,6 +13,7 @@ import poise
 from poise.io.formats import usd as module
 from poise.model.limits import EulerBox, Range
 from poise.model.skeleton import Kind
+from tests.blind_solver import solve_blindly
 from tests.io.usd_samples import FIGURE, HEAD, LEG, WAY, leg, skeleton
 
 pxr = pytest.importorskip("pxr", reason="usd-core is not installed")
@@ -267,7 +268,7 @@ class TestRobots:
         goal = poise.Position("c", rig.rest.world["c"].positions)
         assert poise.solve(rig.rest, goal).reached
         bent = poise.Pose(rig.skeleton, [0.5, -0.3])
-        found = poise.solve(bent, poise.Position("c", bent.world["c"].positions))
+        found = solve_blindly(bent, poise.Position("c", bent.world["c"].positions))
         assert found.status is poise.Status.loops_open
         at = bent.world["c"].positions - [0, 0, 2]
         along = np.eye(3)["XYZ".index("Y" if kind == "PhysicsJoint" else axis)]

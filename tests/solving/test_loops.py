@@ -16,6 +16,7 @@ from poise.conversion.rig_edits import UnitChange, change_units, keep_one_root
 from poise.maths import rotations
 from poise.model.loop_gaps import compute_gaps, compute_pose_gaps, find_touched_loops, list_ring_rows
 from tests import loop_models
+from tests.blind_solver import Blind, solve_blindly
 from tests.command_line import run
 
 NONE = (1.0, 0.0, 0.0, 0.0)
@@ -34,23 +35,6 @@ def fourbar(loops=True, **more):
 
 def rest(skeleton):
     return poise.Pose(skeleton, skeleton.rest_q)
-
-
-class Blind:
-    """A solver of someone else that knows no loops: the engine on the tree alone."""
-
-    name = "blind"
-    handles = poise.extend.Capabilities(loops=True)
-
-    def run(self, problem, targets, tolerance, request):
-        start = problem.start
-        tree = poise.Pose(start.skeleton.with_loops(()), start.q)
-        engine = poise.solvers.make_solver("levenberg_marquardt")
-        return engine.run(poise.extend.Problem(tree, problem.goals, problem.free_root), targets, tolerance, request)
-
-
-def solve_blindly(start, goals, **options):
-    return poise.solve(start, goals, solver=Blind(), **options)
 
 
 class TestStatus:

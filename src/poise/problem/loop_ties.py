@@ -2,8 +2,8 @@
 
 A loop is a limit, not a goal: every solve that moves a joint of its ring holds it. The kernels hold it by terms of
 their own: relative goals of its second joint in the frame of its first. Point b is at point a, and the rotation is
-that of the loop. All joints of the ring move, so passive joints follow by themselves. Redundant rows, as those across the
-plane of a planar loop, change nothing: they have no rates.
+that of the loop. All joints of the ring move, so passive joints follow by themselves. Redundant rows, as those across
+the plane of a planar loop, change nothing: they have no rates.
 
 Files round their digits, and a planar loop cannot be closed across its plane. So a tie holds the gap of the rest pose,
 where this is no more than rounding.
