@@ -55,7 +55,10 @@ class TestWords:
             ("position LeftHand 0 0", "written 'position JOINT X Y Z'; got 3 words"),
             ("place LeftHand 0 0 0", "'place JOINT X Y Z W X Y Z'"),
             ("position LeftHand 0 0 zero", "'zero' is no number"),
-            ("position LeftHand 0 0 0 wait=2", "no option of a position goal 'wait'; did you mean 'weight'"),
+            (
+                "position LeftHand 0 0 0 wait=2",
+                "no option of a position goal 'wait'; did you mean 'within' or 'weight'",
+            ),
             ("position LeftHand 0 0 0 weight=no", "weight is a number, not 'no'"),
             ("near LeftHand", "near takes no joint"),
             ("position 'LeftHand 0 0 0", "cannot read the goal"),

@@ -197,3 +197,19 @@ def test_wrong_references_are_refused():
     with pytest.raises(InputError, match="in a circle"):
         poise.solve(rig.rest, circle)
     assert poise.solve(rig.rest, circle[:2]).status is not None
+
+
+def test_a_missed_goal_is_told_in_the_frame_of_its_reference():
+    """The joints above both hands move both alike: no message asks for them."""
+    rig, _ = two_hands(1)
+    far = poise.Position("LeftHand", (0, 0, -3), relative_to="RightHand")
+    result = poise.solve(rig.rest, far)
+    assert f"{result.length(result.errors[0])} in the frame of 'RightHand' left" in str(result)
+    assert "stood still" not in str(result)
+    free = poise.solve(rig.rest, poise.Orientation("LeftHand", (1, 0, 0, 0), relative_to="RightHand"))
+    assert "in the frame of" not in str(free)  # angles are those of the world
+    fixed = poise.solve(rig.rest, poise.Position("LeftHand", (0, 0, 0), relative_to="LeftArm"))
+    assert fixed.status == poise.Status.over_constrained
+    assert "stood still" not in str(fixed)
+    pair = poise.solve(rig.rest, [far, poise.Position("LeftFoot", (0, 30, 0))])
+    assert "in the frame of" not in str(pair)  # the largest distance is that of the foot

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from poise.cli.within_text import WITHIN_HELP, parse_within
 from poise.errors import InputError, UnknownNameError
 from poise.io.text_parsing import parse_number
 from poise.model.pose import Pose
@@ -29,8 +30,10 @@ _GOAL_CLASSES = {format_goal_kind(kind): kind for kind in GOAL_CLASSES}
 
 GOAL_HELP = (
     f"a goal in words, KIND JOINT NUMBERS name=value: {', '.join(_GOAL_CLASSES)}. May be given several times: "
-    '--goal "direction LeftHand 0 1 0 axis=1,0,0" --goal "near weight=0.5"'
+    '--goal "direction LeftHand 0 1 0 axis=1,0,0" --goal "near weight=0.5". relative=JOINT measures the target in the '
+    f"frame of another joint, within=PARTS allows a range about it: {WITHIN_HELP}"
 )
+_SHORT_NAMES = {"relative": "relative_to"}  # words of options with longer names in Python
 
 
 def parse_goal(text: str, start: Pose) -> Goal:
@@ -45,9 +48,7 @@ def parse_goal(text: str, start: Pose) -> Goal:
     if goal_class is None:
         raise UnknownNameError("goal", words[0], tuple(_GOAL_CLASSES))
     arguments = [word for word in words[1:] if not _is_option(word, goal_class)]
-    options = parse_options(
-        goal_class, [word for word in words[1:] if _is_option(word, goal_class)], f"a {words[0].lower()} goal"
-    )
+    options = _parse_options(words, goal_class)
     if goal_class is Near:
         if arguments:
             raise InputError(f"near takes no joint and no numbers, only joints=a,b and weight=w; not {arguments[0]!r}")
@@ -64,6 +65,26 @@ def _split_words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise InputError(f"cannot read the goal {text!r}: {error}") from error
+
+
+def _parse_options(words: Sequence[str], goal_class: type) -> dict[str, Any]:
+    """Parse the words name=value of a goal. `within` has a language of its own."""
+    label = f"a {words[0].lower()} goal"
+    names = {parameter.name for parameter in list_parameters(goal_class)}
+    plain_options: list[str] = []
+    ranges: dict[str, Any] = {}
+    for word in words[1:]:
+        if not _is_option(word, goal_class):
+            continue
+        name, _, value = word.partition("=")
+        long_name = _SHORT_NAMES.get(name, name)
+        if name != "within" or name not in names:
+            plain_options.append(f"{long_name}={value}" if long_name in names else word)
+        elif ranges:
+            raise InputError(f"the option within of {label} is given twice")
+        else:
+            ranges[name] = parse_within(value)
+    return parse_options(goal_class, plain_options, label) | ranges
 
 
 def _is_option(word: str, goal_class: type) -> bool:

@@ -13,10 +13,10 @@ import numpy as np
 import typer
 
 from poise.cli.input_output_files import IncludeRoot
+from poise.cli.limit_json import build_limit_json
 from poise.cli.terminal import say
 from poise.errors import escape_unprintable, join_names
 from poise.formatting import format_count, format_number
-from poise.io.gltf.node_extras import format_limit
 from poise.io.json_units import build_units
 from poise.io.markers import Markers, load_markers
 from poise.io.registry import MARKER_FORMATS, load
@@ -467,26 +467,11 @@ def _build_joint_json(skeleton: Skeleton, i: int) -> dict[str, Any]:
         "parent": joint.parent,
         "kind": joint.kind.name.lower(),
         "axis": joint.axis,
-        "limit": None if limit is None else _build_limit_json(limit),
+        "limit": None if limit is None else build_limit_json(limit),
         "coupling": coupling
         and {"to": skeleton.names[coupling.leader], "ratio": coupling.ratio, "offset": coupling.offset},
         "motor": joint.motor and asdict(joint.motor),
     }
-
-
-def _build_limit_json(limit: Limit) -> dict[str, Any]:
-    """Build the JSON of a limit.
-
-    A range has its two ends, other limits are as in glTF extras; radians, an open end is null.
-    """
-    if not isinstance(limit, Range):
-        return {"kind": type(limit).__name__} | format_limit(limit)
-    soft_entry = {"soft": limit.soft} if limit.soft else {}
-    return {"low": _convert_open_end(limit.low), "high": _convert_open_end(limit.high), "axis": limit.axis} | soft_entry
-
-
-def _convert_open_end(end: float) -> float | None:
-    return end if math.isfinite(end) else None
 
 
 def format_lines(rig: Rig, file: Path) -> list[str]:

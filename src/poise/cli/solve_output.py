@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from poise.cli.goal_options import format_goal_kind
+from poise.cli.limit_json import build_within_json
 from poise.cli.terminal import say
 from poise.errors import FileError, UnsupportedError, join_names
 from poise.io.files import name_part_file, replace_file, resolve_target
@@ -21,6 +22,7 @@ from poise.io.json_units import build_units
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goal_ranges import get_reference, get_within
 from poise.problem.goals import Goal, Near, Orientation, Place, Position, is_joint_goal, is_optional
 from poise.solvers.base.interface import Prefer, Status
 from poise.solving.result import Result
@@ -89,12 +91,16 @@ def _select_first_goal(result: Result) -> Goal:
 def _build_goal_json(result: Result, goal_index: int) -> dict[str, Any]:
     """Build the JSON document of one goal."""
     goal = result.goals[goal_index]
+    within = get_within(goal)
     return {
         "goal": format_goal_kind(type(goal)),
         "joint": goal.joint if is_joint_goal(goal) else None,
         "target": goal.rows().tolist() if goal.width else None,
         "weight": goal.weight,
         "optional": is_optional(goal),
+        "relative_to": get_reference(goal),
+        "follow": bool(getattr(goal, "follow", False)),
+        "within": None if within is None else build_within_json(within),
         "position_error": _convert_error(result.position_errors[goal_index]),
         "angle_error": _convert_error(result.angle_errors[goal_index]),
     }
@@ -114,6 +120,16 @@ def _find_target(goal: Goal) -> _GoalTarget:
     if isinstance(goal, Orientation):
         return _GoalTarget(None, goal.rotation)
     return _GoalTarget(goal.position, goal.rotation) if isinstance(goal, Place) else _GoalTarget(None, None)
+
+
+def _find_world_target(result: Result) -> Floats | None:
+    """Return the target position of the first goal in the world. A relative one is where its joint now has it."""
+    goal = _select_first_goal(result)
+    position, reference = _find_target(goal).position, get_reference(goal)
+    if position is None or reference is None:
+        return position
+    affine = result.pose.world[reference].affine
+    return affine[:, :3] @ position + affine[:, 3]
 
 
 def find_max_error(errors: Floats) -> float | None:
@@ -149,7 +165,7 @@ def draw_result(path: Path, start: Pose, result: Result) -> bool:
     from poise import plot  # noqa: PLC0415  (needed for a picture only)
 
     try:
-        plot.draw_solve(start, result, path, target=_find_target(_select_first_goal(result)).position)
+        plot.draw_solve(start, result, path, target=_find_world_target(result))
     except UnsupportedError as error:
         say(f"no picture: {error}", err=True)
         return False

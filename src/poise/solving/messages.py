@@ -17,6 +17,7 @@ from poise.model.limits import EulerBox, SwingTwist
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import feasibility
 from poise.problem.dof_layout import LENGTH_KINDS
+from poise.problem.goal_ranges import get_reference
 from poise.problem.goals import LookAt, Place, is_joint_goal
 from poise.problem.problem import Problem, Tolerance, find_required_goals
 from poise.solvers.base.interface import Status
@@ -210,14 +211,23 @@ def format_length(skeleton: Skeleton, value: float) -> str:
 def _format_residual(problem: Problem, errors: Floats, is_selected: Bools | None = None) -> str:
     """Format the largest remaining distance and angle.
 
-    `is_selected` selects the errors; kinds without an error are left out.
+    The distance of a relative goal is one of the reference's frame. `is_selected` selects the errors; kinds without an
+    error are left out.
     """
-    lengths: list[float] = []
+    lengths: list[tuple[float, str | None]] = []
     angles: list[float] = []
     for i, (measure, error) in enumerate(zip(problem.measures, errors.tolist(), strict=True)):
-        if is_selected is None or is_selected[i]:
-            (lengths if measure.kind in LENGTH_KINDS else angles).append(error)
-    texts = [format_length(problem.skeleton, max(lengths))] if lengths else []
+        if is_selected is not None and not is_selected[i]:
+            continue
+        if measure.kind in LENGTH_KINDS:
+            lengths.append((error, get_reference(problem.goals[measure.goal_index])))
+        else:
+            angles.append(error)
+    texts: list[str] = []
+    if lengths:
+        error, reference = max(lengths, key=lambda length: length[0])
+        frame_text = "" if reference is None else f" in the frame of {reference!r}"
+        texts.append(format_length(problem.skeleton, error) + frame_text)
     if angles:
         texts.append(_format_angle(max(angles)))
     return " and ".join(texts) or "nothing"
@@ -279,9 +289,13 @@ def _list_other_units(metres_per_unit: float | None) -> list[tuple[str, float]]:
 
 
 def _suggest_roots(problem: Problem) -> str:
-    """Suggest a free root or `root` for unmoved joints above."""
+    """Suggest a free root or `root` for unmoved joints above.
+
+    A relative goal has none: the joints above the common ancestor move both sides alike.
+    """
     skeleton = problem.skeleton
-    goal_joints = [goal.joint for goal in problem.goals if is_joint_goal(goal)]
+    world_goals = [goal for goal in problem.goals if is_joint_goal(goal) and get_reference(goal) is None]
+    goal_joints = [goal.joint for goal in world_goals]
     roots = dict.fromkeys(
         n for joint in goal_joints for n in skeleton.ancestors(joint) if skeleton[n].kind == Kind.FREE
     )
@@ -290,9 +304,7 @@ def _suggest_roots(problem: Problem) -> str:
         return (
             f" ({join_names(map(repr, roots))} {verb_text}: free_root=True, or --free-root, lets the whole figure move)"
         )
-    rootless_joints = [
-        g.joint for g in problem.goals if is_joint_goal(g) and not isinstance(g, LookAt) and g.root is None
-    ]
+    rootless_joints = [goal.joint for goal in world_goals if not isinstance(goal, LookAt) and goal.root is None]
     ancestor_names = dict.fromkeys(name for joint in rootless_joints for name in skeleton.ancestors(joint))
     unmoved_names = [
         n for n in ancestor_names if skeleton[n].kind not in (Kind.FIXED, Kind.FREE) and n not in problem.joints
