@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import poise
-from poise import kernels
-from poise.problem.chain import find_chain
+from poise.extend import Request
 
 Floats = NDArray[np.float64]
 
@@ -80,25 +79,11 @@ def processor_time(action: Callable[[], Any]) -> float:
     return time.thread_time() - began
 
 
-def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callable[[], None]:
-    """Return a call of the kernel alone, on arrays that are packed already."""
-    problem, chain = result.problem, find_chain(result.problem)
-    k, m = len(wanted), len(chain.joint_rows)
-    points = np.ascontiguousarray(chain.pack_targets(problem, wanted)[:, :3])
-    given = points, np.array([tolerance / chain.kernel_unit_in_world, SWEEPS, 0.0, 0.0])
-    x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
-    no_trace = np.zeros((0, m, 4)), np.zeros(0)
-    packed = (
-        chain.link_kinds,
-        chain.axes,
-        chain.ranges,
-        chain.limits,
-        chain.frames,
-        chain.tips[:, :3].copy(),
-        chain.pack_starts(problem),
-    )
-    work = np.zeros(kernels.fabrik.compute_work_size(m))
-    return lambda: kernels.fabrik.solve(*packed, *given, x, errors, counts, *no_trace, work)
+def kernel_of(result: poise.Result, solver: poise.FABRIK, wanted: Floats) -> Callable[[], object]:
+    """Return a call of the kernel alone, bound to its problem. It converts targets and poses, and measures, too."""
+    bound = solver.bind(result.problem, result.tolerances, Request())
+    assert bound is not None
+    return lambda: bound.solve(wanted)
 
 
 def measure(bones: int, what: str, tolerance: float, rounds: int) -> harness.Row:
@@ -111,7 +96,7 @@ def measure(bones: int, what: str, tolerance: float, rounds: int) -> harness.Row
         return poise.solve(start, poise.Position("tip", wanted, root="bone_0"), solver=solver, tolerance=tolerance)
 
     result = ours()
-    calls = (kernel_of(result, wanted, tolerance), ours, lambda: theirs(SWEEPS, tolerance))
+    calls = (kernel_of(result, solver, wanted), ours, lambda: theirs(SWEEPS, tolerance))
     calls[2]()
     sweeps = float(result.iterations.mean()), float(theirs.counts.mean())
     times = np.array([[processor_time(call) for call in calls] for _ in range(rounds)]) / TARGETS

@@ -18,6 +18,7 @@ import poise
 from poise import kernels
 from poise.kernels.layout import LIMB_WORKSPACE_SIZE
 from poise.maths.arrays import allocate_aligned, find_simd_width
+from poise.problem.goal_errors import NO_ERROR_PATHS
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import pack_limb
 
@@ -72,8 +73,9 @@ def kernel(start: poise.Pose, solver: poise.TwoBone, wanted: Floats, q: Floats) 
     width = find_simd_width()
     solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4
     found, work = np.empty((len(wanted), 2), dtype=np.bool_), allocate_aligned(LIMB_WORKSPACE_SIZE * width)
-    poles = np.zeros((0, 3))
-    return lambda: solve(rows, wanted, poles, plan.q_columns, settings, starts, q, found, work), rows[0]
+    no_poles, no_errors = np.zeros((0, 3)), np.zeros((len(wanted), 0, 2))
+    limb = rows, wanted, no_poles, plan.q_columns, settings, starts
+    return lambda: solve(*limb, *NO_ERROR_PATHS[:4], wanted, q, found, no_errors, work), rows[0]
 
 
 def batch(start: poise.Pose, solver: poise.TwoBone, wanted: Floats) -> Callable[[], poise.Result]:

@@ -16,16 +16,14 @@ from poise.errors import UnsupportedError
 from poise.kernels.layout import (
     ARM_RESULT_ROW,
     ARM_WORKSPACE_PER_TARGET,
-    CHAIN_TARGET_ROW,
     COUNT_ITERATIONS,
-    COUNT_JOINT_STEPS,
 )
 from poise.kernels.thresholds import UNIT_SLACK
 from poise.maths.arrays import Floats
 from poise.model.kinematics import NO_OFFSETS, get_table
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
-from poise.problem.chain import Chain, _build_identity_targets, find_chain
+from poise.problem.chain import find_chain
 from poise.problem.dof_layout import DIRECTION, TARGET_SIZES
 from poise.problem.feasibility import _is_unlimited_ball_chain
 from poise.problem.goals import Goal
@@ -187,6 +185,14 @@ class _Solve(NamedTuple):
     start_u: Buffer
 
 
+class _Solution(NamedTuple):
+    """Solution of a program: q, its measured errors, and the kernel's counts."""
+
+    q: Buffer
+    error_parts: Buffer
+    counts: Buffer
+
+
 class _Moved(NamedTuple):
     """Answer of a kernel: coordinates u, and an array with the number that tells whether anything moved."""
 
@@ -204,21 +210,9 @@ def build_program(solver: Any, scene: Scene, store: ArrayStore) -> Program:
     start_u = program.make_array(1, plan.layout.nu)
     program.call(kernels.kernel_coordinates.convert_q_to_u, start, *plan.coordinate_map, start_u)
     solve = _Solve(program, scene, target, start, start_u)
-    moved = _add_solver(solver, solve)
-    flag, q = program.make_array(1, letter="B"), program.make_array(1, problem.skeleton.nq)
-    program.set_flag(flag, moved.counts, moved.moved_column)
-    turning_hinges = plan.turning_hinges[:0] if problem.has_preference else plan.turning_hinges
-    program.call(
-        kernels.kernel_coordinates.convert_u_to_q, moved.u, flag, start, *plan.coordinate_map, turning_hinges, q
-    )
-    paths = _get_paths(problem)
-    error_parts = program.make_array(1, len(paths.spans), 2)
-    program.call(
-        kernels.goal_errors.measure4, paths.table, paths.spans, paths.measure_rows, q, paths.q_columns, target,
-        program.make_scratch((len(paths.q_columns) + 7) * 4), error_parts,
-    )  # fmt: skip
-    iterations = moved.counts.take(COUNT_ITERATIONS, 1)
-    program.output(target=target, start=start, q=q, errors=error_parts, iterations=iterations)
+    solution = _add_chain(solver, solve) if isinstance(solver, CCD | FABRIK) else _add_engine(solver, solve)
+    iterations = solution.counts.take(COUNT_ITERATIONS, 1)
+    program.output(target=target, start=start, q=solution.q, errors=solution.error_parts, iterations=iterations)
     return program
 
 
@@ -244,74 +238,46 @@ def _add_kernel_targets(program: Program, problem: Problem, target: Buffer) -> B
     return kernel_targets
 
 
-def _add_solver(solver: Any, solve: _Solve) -> _Moved:
-    if isinstance(solver, CCD):
-        return _add_ccd(solver, solve)
-    if isinstance(solver, FABRIK):
-        return _add_fabrik(solver, solve)
+def _add_engine(solver: Any, solve: _Solve) -> _Solution:
+    """Add the engine of an arm or tree, the conversion of its answer, and the measuring."""
+    program, problem, plan = solve.program, solve.scene.problem, solve.scene.problem.plan
     if isinstance(solver, JacobianTranspose):
-        return _add_jacobian_method(solver, solve)
-    arm = solver.arm(solve.scene.problem)
-    return _add_tree(solver, solve) if arm is None else _add_arm(solver, solve)
+        moved = _add_jacobian_method(solver, solve)
+    else:
+        moved = (_add_tree if solver.arm(problem) is None else _add_arm)(solver, solve)
+    flag, q = program.make_array(1, letter="B"), program.make_array(1, problem.skeleton.nq)
+    program.set_flag(flag, moved.counts, moved.moved_column)
+    program.call(
+        kernels.kernel_coordinates.convert_u_to_q, moved.u, flag, solve.start, *plan.coordinate_map,
+        problem.unwrapped_hinges, q,
+    )  # fmt: skip
+    paths = _get_paths(problem)
+    error_parts = program.make_array(1, len(paths.spans), 2)
+    program.call(
+        kernels.goal_errors.measure4, paths.table, paths.spans, paths.measure_rows, q, paths.q_columns, solve.target,
+        program.make_scratch((len(paths.q_columns) + 7) * 4), error_parts,
+    )  # fmt: skip
+    return _Solution(q, error_parts, moved.counts)
 
 
 # --- Chains: CCD and FABRIK ------------------------------------------------------------------------------------------
 
 
-class _ChainInputs(NamedTuple):
-    """A chain's start and target for a kernel."""
-
-    chain: Chain
-    motions: Buffer
-    targets: Buffer
-
-
-def _add_chain_inputs(solve: _Solve, solver_name: str) -> _ChainInputs:
-    """Convert start and target for a chain. See `Chain.pack_starts` and `Chain.pack_targets`."""
-    program, problem, chain = solve.program, solve.scene.problem, find_chain(solve.scene.problem, solver_name)
+def _add_chain(solver: CCD | FABRIK, solve: _Solve) -> _Solution:
+    """Add the kernel of a chain, which converts and measures, too. See `ChainSolve.solve`."""
+    program, (problem, tolerance) = solve.program, (solve.scene.problem, solve.scene.tolerance)
+    chain = find_chain(problem, solver.name)
     motions = program.make_array(1, len(chain.link_kinds), 4)
     program.call(kernels.kernel_coordinates.convert_u_to_motions, solve.start_u, chain.link_conversions, motions)
-    identity = program.make_constant(_build_identity_targets(1))
-    targets = program.make_array(1, CHAIN_TARGET_ROW)
-    program.copy(identity, targets, CHAIN_TARGET_ROW)
+    kernel, (tables, layout, work_size, _) = solver._pack(problem, chain, tolerance)
+    q, error_parts = program.make_array(1, problem.skeleton.nq), program.make_array(1, len(problem.measures), 2)
+    outcomes, counts = program.make_array(1, 2), program.make_array(1, 2, letter="I")
     program.call(
-        kernels.kernel_coordinates.convert_targets, solve.target, problem.rigid_base_transforms,
-        problem.plan.signed_kernel_unit, chain.target_columns, targets,
+        kernel, tables, layout, chain.link_kinds, chain.frames, chain.reach_range, np.empty((0, 4)),
+        problem.rigid_base_transforms, motions, solve.start, solve.target, q, error_parts, outcomes, counts,
+        program.make_array(0, 0, 4), program.make_array(0), program.make_scratch(work_size),
     )  # fmt: skip
-    return _ChainInputs(chain, motions, targets)
-
-
-def _add_chain_answer(solve: _Solve, chain: Chain, x: Buffer, counts: Buffer) -> _Moved:
-    """Convert link motions. See `Chain.motions_to_q`."""
-    u = solve.program.make_array(1, solve.scene.problem.plan.layout.nu)
-    solve.program.call(kernels.kernel_coordinates.convert_motions_to_u, x, chain.link_conversions, u)
-    return _Moved(u, counts, COUNT_JOINT_STEPS)
-
-
-def _add_ccd(solver: CCD, solve: _Solve) -> _Moved:
-    program, (chain, motions, targets) = solve.program, _add_chain_inputs(solve, solver.name)
-    m = len(chain.link_kinds)
-    x, errors, counts = program.make_array(1, m, 4), program.make_array(1, 2), program.make_array(1, 2, letter="I")
-    kernel, joint_arrays, options = solver._pack(solve.scene.problem, chain, solve.scene.tolerance)
-    work = program.make_scratch(kernels.ccd_goals.compute_goal_work_size(m))
-    program.call(
-        kernel, *joint_arrays, chain.frames, chain.tips, chain.reach_range, motions, targets, options, x, errors,
-        counts, program.make_array(0, m, 4), program.make_array(0), work,
-    )  # fmt: skip
-    return _add_chain_answer(solve, chain, x, counts)
-
-
-def _add_fabrik(solver: FABRIK, solve: _Solve) -> _Moved:
-    program, (chain, motions, targets) = solve.program, _add_chain_inputs(solve, solver.name)
-    m = len(chain.link_kinds)
-    x, errors, counts = program.make_array(1, m, 4), program.make_array(1), program.make_array(1, 2, letter="I")
-    kernel, joint_arrays, options = solver._pack(chain, solve.scene.tolerance)
-    work = program.make_scratch(kernels.fabrik.compute_work_size(m))
-    program.call(
-        kernel, *joint_arrays, chain.frames, chain.effector_point, motions, targets.take(0, 1, 3), options, x, errors,
-        counts, program.make_array(0, m, 4), program.make_array(0), work,
-    )  # fmt: skip
-    return _add_chain_answer(solve, chain, x, counts)
+    return _Solution(q, error_parts, counts)
 
 
 # --- Arms and trees: Levenberg-Marquardt and Jacobian transpose ------------------------------------------------------

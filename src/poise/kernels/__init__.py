@@ -28,6 +28,7 @@ __getattr__ = make_lazy_getattr(
     "chain_kinematics",
     "chain_polish",
     "chain_restarts",
+    "chain_targets",
     "fabrik",
     "fabrik_tree",
     "goal_errors",

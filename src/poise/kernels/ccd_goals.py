@@ -50,7 +50,8 @@ from poise.kernels.chain_restarts import (
     store_if_best,
     store_initial,
 )
-from poise.kernels.device_functions import device_function, inline
+from poise.kernels.chain_targets import CHAIN_SIGNATURE, ChainConstants, ChainResults, ChainStarts, solve_chain
+from poise.kernels.device_functions import device_function, inline, never_inline
 from poise.kernels.entries import kernel
 from poise.kernels.lanes import SCALAR, view_lanes
 from poise.kernels.layout import (
@@ -61,8 +62,10 @@ from poise.kernels.layout import (
     COUNT_JOINT_STEPS,
     GROWING_WINDOW,
     HINGE,
+    IS_FAR,
     LIMIT_KIND,
     NO_LIMIT,
+    OUTCOME_IS_MET,
     SLIDE,
 )
 from poise.kernels.limits import cap_rotation, clamp, clamp_angle, clamp_rotation
@@ -337,17 +340,26 @@ def compute_goal_work_size(m):
     return (20 + 3 * MAX_RESIDUAL_ROWS + CHAIN_TARGET_ROW) * m + 32 + (3 + MAX_RESIDUAL_ROWS) * MAX_RESIDUAL_ROWS
 
 
-@kernel("I1 F2 F2 F2 F1 F2 F3 F2 F2 F3 F2 F1 wF3 wF2 wI2 wF3 wF1 sF1 ->")
+@kernel(CHAIN_SIGNATURE)
 def solve(
-    link_kinds, axes, ranges, limits, joint_weights, goal_masks, frames, tips, reach_ranges, start_x, targets,
-    option_row, x_out, errors, counts, trace_x, trace_error, work,
+    packed_chain, packed_layout, link_kinds, frames, reach_ranges, far_reaches, base_transforms, start_x, start_q,
+    world_targets, q, error_parts, outcomes, counts, trace_x, trace_error, work,
 ):  # fmt: skip
-    """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
+    """Solve targets of several goals. See kernels/chain_targets.py."""
+    starts = ChainStarts(frames, reach_ranges, far_reaches, base_transforms, start_x, start_q)
+    results = ChainResults(q, error_parts, outcomes, counts, trace_x, trace_error)
+    chain = ChainConstants(packed_chain, packed_layout, link_kinds)
+    return solve_chain(solve_in_base, chain, starts, world_targets, results, work)
 
-    joint_weights, goal_masks: see `GoalChain`. option_row: see `read_options`. errors (k, 2): the error, and 1 where
-    the goals are met. work: scratch memory for `compute_goal_work_size` numbers. The rest: see kernels/ccd_position.py.
+
+@never_inline
+def solve_in_base(base_chain, targets, results, work):
+    """Solve targets (k, 10) in the base frame; see `solve_chain`. Targets and tip: see `EffectorTarget`.
+
+    options: see `read_options`. work: scratch memory for `compute_goal_work_size` numbers.
     """
-    m, options = link_kinds.shape[0], read_options(option_row)
+    link_kinds, tables, frames, reach_ranges, start_x = base_chain
+    m, options = link_kinds.shape[0], read_options(tables.options)
     clear(work, compute_goal_work_size(m))
     motions = view_lanes(SCALAR, work, 0, 5, m, 4)
     jacobian = view_lanes(SCALAR, work, 20 * m, 3 * m, MAX_RESIDUAL_ROWS)
@@ -358,15 +370,25 @@ def solve(
     work_vectors = view_lanes(SCALAR, work, end + 32, 3, MAX_RESIDUAL_ROWS)
     normal_matrix = view_lanes(SCALAR, work, end + 32 + 3 * MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS)
     polish = GoalPolishWorkspace(motions[1], motions[2], motions[3], motions[4], jacobian, normal_matrix, work_vectors)
+    tip = read_target(tables.tip[0])
     for k in range(targets.shape[0]):
-        tip, target = read_target(tips[min(k, tips.shape[0] - 1)]), read_target(targets[k])
+        if results.outcomes[k, OUTCOME_IS_MET] == IS_FAR:
+            continue
+        target = read_target(targets[k])
         chain = GoalChain(
-            link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], joint_weights, goal_masks, tip
+            link_kinds,
+            tables.axes,
+            tables.ranges,
+            tables.limits,
+            frames[min(k, frames.shape[0] - 1)],
+            tables.joint_weights,
+            tables.goal_masks,
+            tip,
         )
         is_reachable = is_within_reach(chain, target.point, reach_ranges[min(k, reach_ranges.shape[0] - 1)])
         problem = ChainProblem(target, start_x[min(k, start_x.shape[0] - 1)], is_reachable)
-        output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
-        workspace = CcdGoalWorkspace(motions[0], errors[k], effectors_in_links, fit_matrices, polish)
+        output = ChainOutput(results.x[k], results.counts[k], results.trace_x, results.trace_error)
+        workspace = CcdGoalWorkspace(motions[0], results.outcomes[k], effectors_in_links, fit_matrices, polish)
         solve_one(options, chain, problem, output, workspace)
 
 

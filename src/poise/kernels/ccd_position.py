@@ -41,6 +41,7 @@ from poise.kernels.chain_restarts import (
     store_if_best,
     store_initial,
 )
+from poise.kernels.chain_targets import CHAIN_SIGNATURE, ChainConstants, ChainResults, ChainStarts, solve_chain
 from poise.kernels.device_functions import device_function, inline, never_inline
 from poise.kernels.entries import kernel
 from poise.kernels.lanes import SCALAR, view_lanes
@@ -51,9 +52,11 @@ from poise.kernels.layout import (
     COUNT_JOINT_STEPS,
     EXACT_HINGE,
     HINGE,
+    IS_FAR,
     LIMIT_KIND,
     LIMIT_ROW,
     NO_LIMIT,
+    OUTCOME_IS_MET,
     SLIDE,
     TIP_FIRST,
 )
@@ -320,32 +323,50 @@ def read_options(option_row):
     )
 
 
-@kernel("I1 F2 F2 F2 F3 F2 F2 F3 F2 F1 wF3 wF2 wI2 wF3 wF1 sF1 ->")
+@kernel(CHAIN_SIGNATURE)
 def solve(
-    link_kinds, axes, ranges, limits, frames, tips, reach_ranges, start_x, targets, option_row, x_out, errors, counts,
-    trace_x, trace_error, work,
+    packed_chain, packed_layout, link_kinds, frames, reach_ranges, far_reaches, base_transforms, start_x, start_q,
+    world_targets, q, error_parts, outcomes, counts, trace_x, trace_error, work,
 ):  # fmt: skip
-    """Solve k position targets (k, 3). Each has its own start (1|k, m, 4).
+    """Solve position targets. See kernels/chain_targets.py."""
+    starts = ChainStarts(frames, reach_ranges, far_reaches, base_transforms, start_x, start_q)
+    results = ChainResults(q, error_parts, outcomes, counts, trace_x, trace_error)
+    chain = ChainConstants(packed_chain, packed_layout, link_kinds)
+    return solve_chain(solve_in_base, chain, starts, world_targets, results, work)
 
-    limits: (m, LIMIT_ROW) of balls. reach_ranges (1|k, 2): min and max distance of the tip from the first link's frame;
-    there are no restarts for targets outside. option_row: see `read_options`. errors (k, 2): the error, and 1 if met.
-    counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the
-    last target. work: scratch memory for 24 m numbers.
+
+@inline
+def compute_work_size(m):
+    """Compute the scratch memory size for m links."""
+    return 24 * m
+
+
+@never_inline
+def solve_in_base(base_chain, targets, results, work):
+    """Solve position targets in the base frame; see `solve_chain`.
+
+    There are no restarts for targets outside the reach ranges. options: see `read_options`. counts: sweeps, single
+    joint updates. work: scratch memory for `compute_work_size` numbers.
     """
-    m, options = link_kinds.shape[0], read_options(option_row)
-    clear(work, 24 * m)
+    link_kinds, tables, frames, reach_ranges, start_x = base_chain
+    m, options = link_kinds.shape[0], read_options(tables.options)
+    clear(work, compute_work_size(m))
     motions = view_lanes(SCALAR, work, 0, 6, m, 4)
     polish = PositionPolishWorkspace(motions[1], motions[2], motions[3], motions[5])
+    tip = read_vec(tables.tip, 0)
     for k in range(targets.shape[0]):
-        tip = read_vec(tips, min(k, tips.shape[0] - 1))
-        chain = PositionChain(link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
+        if results.outcomes[k, OUTCOME_IS_MET] == IS_FAR:
+            continue
+        chain = PositionChain(
+            link_kinds, tables.axes, tables.ranges, tables.limits, frames[min(k, frames.shape[0] - 1)], tip
+        )
         target, start = read_vec(targets, k), start_x[min(k, start_x.shape[0] - 1)]
         # Outside the reachable shell no restart can meet the target: one attempt finds the nearest pose.
         problem = ChainProblem(
             target, start, is_within_reach(chain, target, reach_ranges[min(k, reach_ranges.shape[0] - 1)])
         )
-        output = ChainOutput(x_out[k], counts[k], trace_x, trace_error)
-        workspace = CcdPositionWorkspace(motions[0], errors[k], motions[4], polish)
+        output = ChainOutput(results.x[k], results.counts[k], results.trace_x, results.trace_error)
+        workspace = CcdPositionWorkspace(motions[0], results.outcomes[k], motions[4], polish)
         solve_one(chain, problem, options, output, workspace)
 
 

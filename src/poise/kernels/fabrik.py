@@ -34,10 +34,11 @@ from poise.kernels.chain_kinematics import (
 )
 from poise.kernels.chain_polish import MIN_POLISH_DECREASE, PositionPolishWorkspace, polish_position
 from poise.kernels.chain_restarts import bend_chain, clamp_balls, is_straight, perturb, store_if_best
-from poise.kernels.device_functions import device_function, inline
+from poise.kernels.chain_targets import CHAIN_SIGNATURE, ChainConstants, ChainResults, ChainStarts, solve_chain
+from poise.kernels.device_functions import device_function, inline, never_inline
 from poise.kernels.entries import kernel
 from poise.kernels.lanes import SCALAR, view_lanes
-from poise.kernels.layout import COUNT_ITERATIONS, COUNT_JOINT_STEPS, HINGE, OUTCOME_ERROR
+from poise.kernels.layout import COUNT_ITERATIONS, COUNT_JOINT_STEPS, HINGE, OUTCOME_ERROR, OUTCOME_IS_MET
 from poise.kernels.limits import clamp_rotation
 from poise.kernels.vec_quat import (
     Quat,
@@ -215,34 +216,53 @@ def compute_work_size(m):
     return 23 * m + 6
 
 
-@kernel("I1 F2 F2 F2 F3 F2 F3 F2 F1 wF3 wF1 wI2 wF3 wF1 sF1 ->")
+@kernel(CHAIN_SIGNATURE)
 def solve(
-    link_kinds, axes, ranges, limits, frames, tips, start_x, targets, option_row, best_x, errors, counts, trace_x,
-    trace_error, work,
+    packed_chain, packed_layout, link_kinds, frames, reach_ranges, far_reaches, base_transforms, start_x, start_q,
+    world_targets, q, error_parts, outcomes, counts, trace_x, trace_error, work,
 ):  # fmt: skip
-    """Solve k targets (k, 3) for a chain of free balls. Each has its own start (1|k, m, 4).
+    """Solve targets of a chain of free balls. See kernels/chain_targets.py."""
+    starts = ChainStarts(frames, reach_ranges, far_reaches, base_transforms, start_x, start_q)
+    results = ChainResults(q, error_parts, outcomes, counts, trace_x, trace_error)
+    chain = ChainConstants(packed_chain, packed_layout, link_kinds)
+    return solve_chain(solve_free_in_base, chain, starts, world_targets, results, work)
 
-    option_row: see `read_options`. counts (k, 2): iterations, single joint updates.
-    trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target. work: scratch memory for
-    `compute_work_size` numbers.
+
+@never_inline
+def solve_free_in_base(base_chain, targets, results, work):
+    """Solve a chain of free balls in the base frame; see `solve_chain`.
+
+    options: see `read_options`. counts: iterations, single joint updates. work: scratch memory for `compute_work_size`
+    numbers.
     """
-    m, options = link_kinds.shape[0], read_options(option_row)
+    link_kinds, tables, frames, _, start_x = base_chain
+    m, options = link_kinds.shape[0], read_options(tables.options)
     clear(work, compute_work_size(m))
     scratch, points = view_lanes(SCALAR, work, 0, 4, m, 4), view_lanes(SCALAR, work, 16 * m, m + 1, 3)
     initial_points, lengths = view_lanes(SCALAR, work, 19 * m + 3, m + 1, 3), view_lanes(SCALAR, work, 22 * m + 6, m)
     workspace = FreeWorkspace(lengths, scratch[0], PositionPolishWorkspace(scratch[2], points, scratch[1], scratch[3]))
     total_length, longest_bone, tip_position = 0.0, 0.0, Vec(0.0, 0.0, 0.0)
+    tip = read_vec(tables.tip, 0)
     for k in range(targets.shape[0]):
-        tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), start_x[min(k, start_x.shape[0] - 1)]
-        chain = PositionChain(link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
+        start = start_x[min(k, start_x.shape[0] - 1)]
+        chain = PositionChain(
+            link_kinds, tables.axes, tables.ranges, tables.limits, frames[min(k, frames.shape[0] - 1)], tip
+        )
         if k == 0 or frames.shape[0] > 1 or start_x.shape[0] > 1:  # otherwise the start is the same for all
             total_length, longest_bone = compute_lengths(chain, lengths)
             tip_position = compute_tip_position(chain, start)
             copy_motions(start, scratch[0])
             compute_points(chain, options.initial_bend, scratch[0], initial_points, scratch[1])
         free_start = FreeStart(start, tip_position, initial_points, total_length, longest_bone)
-        output = ChainOutput(best_x[k], counts[k], trace_x, trace_error)
-        errors[k] = solve_one(chain, read_vec(targets, k), free_start, options, output, workspace)
+        output = ChainOutput(results.x[k], results.counts[k], results.trace_x, results.trace_error)
+        error = solve_one(chain, read_vec(targets, k), free_start, options, output, workspace)
+        store_outcome(results.outcomes[k], error, options.tolerance)
+
+
+@inline
+def store_outcome(outcome, error, tolerance):
+    """Store the error of a target, and whether it is within tolerance."""
+    outcome[OUTCOME_ERROR], outcome[OUTCOME_IS_MET] = error, 1.0 if error <= tolerance else 0.0
 
 
 @device_function
@@ -417,29 +437,40 @@ class LimitedWorkspace(NamedTuple):
     polish: PositionPolishWorkspace  # its origins are the points (m + 1, 3)
 
 
-@kernel("I1 F2 F2 F2 F3 F2 F3 F2 F1 wF3 wF1 wI2 wF3 wF1 sF1 ->")
+@kernel(CHAIN_SIGNATURE)
 def solve_limited(
-    link_kinds, axes, ranges, limits, frames, tips, start_x, targets, option_row, best_x, errors, counts, trace_x,
-    trace_error, work,
+    packed_chain, packed_layout, link_kinds, frames, reach_ranges, far_reaches, base_transforms, start_x, start_q,
+    world_targets, q, error_parts, outcomes, counts, trace_x, trace_error, work,
 ):  # fmt: skip
-    """Solve k targets (k, 3) for a limited chain.
+    """Solve targets of a limited chain. See kernels/chain_targets.py."""
+    starts = ChainStarts(frames, reach_ranges, far_reaches, base_transforms, start_x, start_q)
+    results = ChainResults(q, error_parts, outcomes, counts, trace_x, trace_error)
+    chain = ChainConstants(packed_chain, packed_layout, link_kinds)
+    return solve_chain(solve_limited_in_base, chain, starts, world_targets, results, work)
 
-    It has balls and hinges. Each target has its own start (1|k, m, 4), inside the limits.
 
-    option_row: see `read_options`. The rest: see `solve`.
+@never_inline
+def solve_limited_in_base(base_chain, targets, results, work):
+    """Solve targets of a limited chain in the base frame; see `solve_free_in_base`.
+
+    It has balls and hinges. The starts are inside the limits.
     """
-    m, options = link_kinds.shape[0], read_options(option_row)
+    link_kinds, tables, frames, _, start_x = base_chain
+    m, options = link_kinds.shape[0], read_options(tables.options)
     clear(work, compute_work_size(m))
     scratch, points = view_lanes(SCALAR, work, 0, 4, m, 4), view_lanes(SCALAR, work, 16 * m, m + 1, 3)
     best_outcome = view_lanes(SCALAR, work, 19 * m + 3, 2)
     polish = PositionPolishWorkspace(scratch[1], points, scratch[0], scratch[2])
     workspace = LimitedWorkspace(scratch[3], best_outcome, polish)
+    tip = read_vec(tables.tip, 0)
     for k in range(targets.shape[0]):
-        tip, start = read_vec(tips, min(k, tips.shape[0] - 1)), start_x[min(k, start_x.shape[0] - 1)]
-        chain = PositionChain(link_kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], tip)
-        output = ChainOutput(best_x[k], counts[k], trace_x, trace_error)
+        start = start_x[min(k, start_x.shape[0] - 1)]
+        chain = PositionChain(
+            link_kinds, tables.axes, tables.ranges, tables.limits, frames[min(k, frames.shape[0] - 1)], tip
+        )
+        output = ChainOutput(results.x[k], results.counts[k], results.trace_x, results.trace_error)
         solve_one_limited(chain, read_vec(targets, k), start, options, output, workspace)
-        errors[k] = best_outcome[OUTCOME_ERROR]
+        store_outcome(results.outcomes[k], best_outcome[OUTCOME_ERROR], options.tolerance)
 
 
 @device_function

@@ -20,9 +20,10 @@ The kernels use the skeleton's own rows, independently of the solver's packed pr
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from poise.kernels import layout, thresholds
-from poise.kernels.device_functions import device_function, inline
+from poise.kernels.device_functions import device_function, inline, never_inline
 from poise.kernels.entries import gil_kernel, kernel
 from poise.kernels.lanes import (
     LANES4,
@@ -219,6 +220,25 @@ def measure_batch(lane_kind, table, path_spans, measures, q, used_columns, targe
                     get_lane(sine, l),
                     get_lane(cosine, l),
                 )
+
+
+class PathArrays(NamedTuple):
+    """Paths and measures, see above."""
+
+    table: Any
+    spans: Any
+    measures: Any
+    used_columns: Any
+
+
+# A function of its own, so that the solvers that call it keep their bits.
+@never_inline
+def measure_solutions(lane_kind, paths, q, targets, work, error_parts):
+    """Measure the solutions of a solver, if there are measures."""
+    if paths.measures.shape[0] > 0:
+        measure_batch(
+            lane_kind, paths.table, paths.spans, paths.measures, q, paths.used_columns, targets, work, error_parts
+        )
 
 
 @inline

@@ -11,7 +11,7 @@ is an angle in u, and the position of a free root is in units of the rig's size.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from poise.kernels import layout
 from poise.kernels.device_functions import inline, never_inline
@@ -110,33 +110,45 @@ def convert_u_to_q(
 
     turning_hinges  (h, 3)  see `unwrap_hinges`
     """
+    coordinate_map = CoordinateMapArrays(
+        shared_columns, hinged_balls, hinged_ball_limits, translation_columns, translation_scales
+    )
     for k in range(u.shape[0]):
         start_row = k if start_q.shape[0] > 1 else 0
         for i in range(q.shape[1]):
             q[k, i] = start_q[start_row, i]
-        if not has_moved[k]:
-            continue
-        for i in range(shared_columns.shape[0]):
-            q[k, shared_columns[i, Q_COLUMN]] = u[k, shared_columns[i, U_COLUMN]]
-        unwrap_hinges(q[k], start_q[start_row], turning_hinges)
-        for i in range(hinged_balls.shape[0]):
-            rotation, q_column = (
-                from_axis_angle(
-                    read_vec_at(hinged_ball_limits[i], layout.HINGED_BALL_AXIS), u[k, hinged_balls[i, U_COLUMN]]
-                ),
-                hinged_balls[i, Q_COLUMN],
-            )
-            q[k, q_column], q[k, q_column + 1], q[k, q_column + 2], q[k, q_column + 3] = (
-                rotation.w,
-                rotation.x,
-                rotation.y,
-                rotation.z,
-            )
-        for i in range(translation_columns.shape[0]):
-            for j in range(3):
-                q[k, translation_columns[i, Q_COLUMN] + j] = (
-                    u[k, translation_columns[i, U_COLUMN] + j] / translation_scales[i]
-                )
+        if has_moved[k]:
+            write_moved_q(u[k], start_q[start_row], coordinate_map, turning_hinges, q[k])
+
+
+class CoordinateMapArrays(NamedTuple):
+    """Arrays of `convert_q_to_u` between q and u. Columns may also be float64."""
+
+    shared_columns: Any
+    hinged_balls: Any
+    hinged_ball_limits: Any
+    translation_columns: Any
+    translation_scales: Any
+
+
+# A function of its own, so that all kernels that write q give the same bits.
+@never_inline
+def write_moved_q(u, start_q, coordinate_map, turning_hinges, q):
+    """Write the moved joints of one configuration. The arguments are rows of those of `convert_u_to_q`."""
+    shared_columns, hinged_balls, limits, translation_columns, translation_scales = coordinate_map
+    for i in range(shared_columns.shape[0]):
+        q[int(shared_columns[i, Q_COLUMN])] = u[int(shared_columns[i, U_COLUMN])]
+    unwrap_hinges(q, start_q, turning_hinges)
+    for i in range(hinged_balls.shape[0]):
+        rotation, q_column = (
+            from_axis_angle(read_vec_at(limits[i], layout.HINGED_BALL_AXIS), u[int(hinged_balls[i, U_COLUMN])]),
+            int(hinged_balls[i, Q_COLUMN]),
+        )
+        q[q_column], q[q_column + 1], q[q_column + 2], q[q_column + 3] = rotation.w, rotation.x, rotation.y, rotation.z
+    for i in range(translation_columns.shape[0]):
+        q_column, u_column = int(translation_columns[i, Q_COLUMN]), int(translation_columns[i, U_COLUMN])
+        for j in range(3):
+            q[q_column + j] = u[u_column + j] / translation_scales[i]
 
 
 class TargetTerm(NamedTuple):
@@ -150,7 +162,7 @@ class TargetTerm(NamedTuple):
 @inline
 def read_target_term(terms, t):
     """Read row t of `terms`."""
-    return TargetTerm(terms[t, 0], terms[t, 1], terms[t, 2])
+    return TargetTerm(int(terms[t, 0]), int(terms[t, 1]), int(terms[t, 2]))
 
 
 @kernel("F2 F2 f I2 wF2 ->")
@@ -276,14 +288,20 @@ def convert_u_to_motions(u, links, x):
 def convert_motions_to_u(x, links, u):
     """Fill u (k, nu) from link motions x (k, m, 4). See `convert_u_to_motions`."""
     for k in range(x.shape[0]):
-        for i in range(links.shape[0]):
-            link = read_link_conversion(links, i)
-            if link.link_kind == BALL:
-                for j in range(4):
-                    u[k, link.u_column + j] = x[k, i, j]
-            elif link.link_kind == MOVE:
-                for j in range(3):
-                    u[k, link.u_column + j] = x[k, i, j]
-            else:
-                value = (x[k, i, 0] - link.offset) / link.ratio
-                u[k, link.u_column] = min(max(value, link.low), link.high)
+        write_motions(x[k], links, u[k])
+
+
+@inline
+def write_motions(x, links, u):
+    """Write the motions (m, 4) of one chain into u (nu,)."""
+    for i in range(links.shape[0]):
+        link = read_link_conversion(links, i)
+        if link.link_kind == BALL:
+            for j in range(4):
+                u[link.u_column + j] = x[i, j]
+        elif link.link_kind == MOVE:
+            for j in range(3):
+                u[link.u_column + j] = x[i, j]
+        else:
+            value = (x[i, 0] - link.offset) / link.ratio
+            u[link.u_column] = min(max(value, link.low), link.high)

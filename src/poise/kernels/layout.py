@@ -15,7 +15,7 @@ are defined in kernels/ground/grounder_walk.py.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # --- kinds of joints, tree nodes and chain links ----------------------------------------------------------------------
 
@@ -61,6 +61,7 @@ PATH_Q_START, PATH_COUPLING_RATIO, PATH_COUPLING_OFFSET = 11, 12, 13  # first nu
 PATH_HAS_POST_TRANSFORM = 14  # 1 where B is not the identity
 PATH_POST_OFFSET, PATH_POST_ROTATION, PATH_POST_SCALE = 15, 18, 22  # B: x y z, w x y z and uniform scale
 MEASURE_ROW = 8
+MEASURE_WORK_SIZE = 7  # numbers of scratch memory a lane for measuring, besides the used columns of q
 MEASURE_KIND, MEASURE_TARGET_START = 0, 1  # kind of term, and its first column in a target
 MEASURE_VECTOR = 2  # DIRECTION, AIM: the joint's axis; POLE: path lengths of the limb's first joint and middle joint
 MEASURE_POINT = 5  # POSITION, AIM: point in the joint's frame
@@ -109,6 +110,7 @@ COUNT_ATTEMPTS = 1  # of arms and trees: attempts, the first one included
 COUNT_IS_MET = 2  # 1 where the goals are met; chains have it in their outcome
 OUTCOME_ERROR, OUTCOME_HAS_MOVED = 0, 0  # of a chain: the error; of a limb: whether it has moved
 OUTCOME_IS_MET = 1  # 1 where the goals are met
+IS_FAR = -1.0  # there, of a chain: the target is beyond reach and left to a closed form
 
 # --- conversion to kernel coordinates: problem/plan.py, problem/chain.py, kernels/kernel_coordinates.py ---------------
 
@@ -246,3 +248,38 @@ CHAIN_TARGET_ROW = 10  # numbers of an effector target: point, rotation w x y z,
 CHAIN_POINT, CHAIN_ROTATION, CHAIN_AXIS = 0, 3, 7
 TIP_FIRST, BASE_FIRST, GROWING_WINDOW = 0, 1, 2  # orders of CCD sweeps; GROWING_WINDOW grows from the tip
 EXACT_HINGE, PROJECTED_HINGE = 0, 1  # CCD hinge rules: best angle, or projection of a ball's rotation
+
+# --- targets of a chain: problem/chain.py, kernels/chain_targets.py ---------------------------------------------------
+
+
+class ChainTables(NamedTuple):
+    """Constant tables of a chain and its solver, all of float64. m links.
+
+    They lie one behind the other in `packed_chain`. `packed_layout` begins with the head below; then it has three
+    numbers for each table, in the order of these fields: first position, rows and columns. The columns of q that
+    `path_table` uses follow.
+    """
+
+    axes: Any  # (m, 3), ranges (m, 2) and limits (m, LIMIT_ROW): see kernels/chain_kinematics.py
+    ranges: Any
+    limits: Any
+    joint_weights: Any  # (m,) and goal_masks (m, 3): see `GoalChain` there; unused by the solvers of points
+    goal_masks: Any
+    tip: Any  # (1, CHAIN_TARGET_ROW) in the last link's moved frame
+    options: Any  # (o,) of the solver; see its `read_options`
+    kernel_unit: Any  # (1,) world units in a kernel unit, negative for a mirrored base
+    target_terms: Any  # (t, 3), link_conversions (m, 6) and all up to turning_hinges: see kernels/kernel_coordinates.py
+    link_conversions: Any
+    shared_columns: Any  # (p, 2)
+    hinged_balls: Any  # (h, 2)
+    hinged_ball_limits: Any  # (h, HINGED_BALL_ROW)
+    translation_columns: Any  # (n, 2)
+    translation_scales: Any  # (n,)
+    turning_hinges: Any  # (a, 3)
+    path_table: Any  # (r, PATH_ROW), path_spans (c, 2) and measures (c, MEASURE_ROW): see kernels/goal_errors.py;
+    path_spans: Any  # all three empty where errors are not measured
+    measures: Any
+
+
+CHAIN_U_SIZE, CHAIN_WORK_SIZE, CHAIN_USED_COLUMN_COUNT = 0, 1, 2  # numbers of u; of the solver's scratch memory
+CHAIN_HEAD_SIZE = 3  # numbers before the positions of the tables

@@ -3,7 +3,7 @@
 
     limbs    (1|k, POSED_PLANE_ROW)  see PlaneRow; one row for all problems, or one each
     targets  (k, 3)        world
-    q_columns, settings_row, start_q, q, outcome: see kernels/two_bone.py
+    q_columns and all others: see kernels/two_bone.py
 
 The target is met where the law of cosines gives legal angles. Otherwise the smallest distance over the rectangle of
 legal angles has the limb aimed at the target with its middle joint at its optimum or at an end of its range, or lies on
@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
+from poise.kernels.goal_errors import PathArrays, measure_solutions
+from poise.kernels.lanes import SCALAR
 from poise.kernels.layout import (
     LIMB_FIRST_COLUMN,
     LIMB_FIRST_HAS_ANGLE,
@@ -218,8 +220,13 @@ def solve_one(limbs, targets, q_columns, settings_row, start_q, q, outcome, i):
     )
 
 
-@kernel("F2 F2 I1 F1 F2 wF2 wB2 ->")
-def solve(limbs, targets, q_columns, settings_row, start_q, q, outcome):
-    """Solve all problems. Fill `q` and `outcome`."""
+@kernel("F2 F2 I1 F1 F2 F2 I2 F2 I1 F2 wF2 wB2 wF3 sF1 ->")
+def solve(
+    limbs, targets, q_columns, settings_row, start_q, path_table, path_spans, measures, used_columns, world_targets, q,
+    outcome, error_parts, work,
+):  # fmt: skip
+    """Solve all problems, and measure. Fill `q`, `outcome` and `error_parts`."""
     for i in range(targets.shape[0]):
         solve_one(limbs, targets, q_columns, settings_row, start_q, q, outcome, i)
+    paths = PathArrays(path_table, path_spans, measures, used_columns)
+    measure_solutions(SCALAR, paths, q, world_targets, work, error_parts)

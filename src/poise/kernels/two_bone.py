@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
+from poise.kernels.goal_errors import PathArrays, measure_solutions
 from poise.kernels.lanes import (
     LANES4,
     LANES8,
@@ -320,8 +321,11 @@ def nlerp(a, b, weight):
 # settings_row (LIMB_SETTINGS,)   see LimbSettings
 # start_q  (1|k, nq)     poses to start from
 # q        (k, nq)       out: the poses
+# path_table, path_spans, measures, used_columns, world_targets (k, W), error_parts (k, c, 2): see
+# kernels/goal_errors.py; without measures nothing is measured
 # outcome  (k, 2)        out: whether anything moved, and whether the target is met
-# work     (LIMB_WORKSPACE_SIZE * w,)   scratch for w lanes, aligned to 64 bytes
+# work     (LIMB_WORKSPACE_SIZE * w,), or (u + 7) w for u used columns where that is more: scratch for w lanes, aligned
+# to 64 bytes
 #
 # The limb frame has its origin at the first joint and the axes of this joint's frame before its motion. "Posed" refers
 # to the start pose. Let b be the angle of the middle joint from that of the longest limb. With the first joint as
@@ -684,15 +688,25 @@ def solve_all(lane_kind, limbs, problems, settings_row, work):
         solve_block(lane_kind, limb, problems, settings, work, block, count)
 
 
-@kernel("F2 F2 F2 I1 F1 F2 wF2 wB2 aF1 ->")
-def solve4(limbs, targets, poles, q_columns, settings_row, start_q, q, outcome, work):
-    """Solve the problems in four lanes. Fill `q` and `outcome`."""
+@kernel("F2 F2 F2 I1 F1 F2 F2 I2 F2 I1 F2 wF2 wB2 wF3 aF1 ->")
+def solve4(
+    limbs, targets, poles, q_columns, settings_row, start_q, path_table, path_spans, measures, used_columns,
+    world_targets, q, outcome, error_parts, work,
+):  # fmt: skip
+    """Solve the problems in four lanes, and measure. Fill `q`, `outcome` and `error_parts`."""
     problems = LimbProblems(targets, poles, q_columns, start_q, q, outcome)
     solve_all(LANES4, limbs, problems, settings_row, work)
+    paths = PathArrays(path_table, path_spans, measures, used_columns)
+    measure_solutions(LANES4, paths, q, world_targets, work, error_parts)
 
 
-@kernel("F2 F2 F2 I1 F1 F2 wF2 wB2 aF1 ->")
-def solve8(limbs, targets, poles, q_columns, settings_row, start_q, q, outcome, work):
-    """Solve the problems in eight lanes. Fill `q` and `outcome`."""
+@kernel("F2 F2 F2 I1 F1 F2 F2 I2 F2 I1 F2 wF2 wB2 wF3 aF1 ->")
+def solve8(
+    limbs, targets, poles, q_columns, settings_row, start_q, path_table, path_spans, measures, used_columns,
+    world_targets, q, outcome, error_parts, work,
+):  # fmt: skip
+    """Solve the problems in eight lanes, and measure. Fill `q`, `outcome` and `error_parts`."""
     problems = LimbProblems(targets, poles, q_columns, start_q, q, outcome)
     solve_all(LANES8, limbs, problems, settings_row, work)
+    paths = PathArrays(path_table, path_spans, measures, used_columns)
+    measure_solutions(LANES8, paths, q, world_targets, work, error_parts)

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,10 +25,13 @@ from poise.kernels.layout import (
     EFFECTOR_ROTATION,
     EFFECTOR_WEIGHT,
     FRAME_RATIO,
+    MEASURE_WORK_SIZE,
+    ChainTables,
 )
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.problem.dof_layout import FIXED, HINGE, POSITION, ROTATION, SLIDE, Node
 from poise.problem.frame_packing import read_coupling
+from poise.problem.goal_errors import NO_ERROR_PATHS
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute, select_own_fields
@@ -37,6 +40,7 @@ _TERM_KIND_NAMES = ("position", "rotation", "direction")  # names for messages, 
 _TARGET_COLUMNS = (CHAIN_POINT, CHAIN_ROTATION, CHAIN_AXIS)  # first column in a kernel target, by kind of term
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 _IDENTITY_TARGET = np.zeros(CHAIN_TARGET_ROW)
+_NO_WEIGHTS, _NO_MASKS = np.empty(0), np.empty((0, 3))
 _IDENTITY_TARGET[[CHAIN_ROTATION, CHAIN_AXIS + 2]] = 1.0
 
 
@@ -92,12 +96,6 @@ class Chain:
         problem.write_kernel_targets(world_targets, self.target_columns, kernel_targets)
         return kernel_targets
 
-    def pack_points(self, problem: Problem, world_targets: Floats) -> Floats:
-        """Convert world targets (k, 3) of a single position."""
-        kernel_targets = np.empty((len(world_targets), 3))
-        problem.write_kernel_targets(world_targets, self.target_columns, kernel_targets)
-        return kernel_targets
-
     def pack_starts(self, problem: Problem) -> Floats:
         """Compute the link motions (1|k, m, 4) of the start poses."""
         return self._u_to_motions(problem.start_u)
@@ -111,18 +109,69 @@ class Chain:
         kernels.kernel_coordinates.convert_u_to_motions(u, self.link_conversions, x)
         return x
 
-    def motions_to_q(self, problem: Problem, x: Floats, has_moved: Bools, *, is_trace: bool = False) -> Floats:
-        """Convert link motions x (k, m, 4) into q (k, nq).
+    def motions_to_q(self, problem: Problem, x: Floats, has_moved: Bools) -> Floats:
+        """Convert link motions of a trace into q (k, nq).
 
-        Rows with `has_moved` (k,) False keep the start's q bit for bit.
+        Motions x are (k, m, 4). Rows with `has_moved` (k,) False keep the start's q bit for bit.
         """
         u = np.zeros((len(x), self.plan.layout.nu))
         kernels.kernel_coordinates.convert_motions_to_u(prepare_for_kernel(x), self.link_conversions, u)
-        return problem.compute_q(u, has_moved, traced=is_trace)
+        return problem.compute_q(u, has_moved, traced=True)
 
     def convert_tolerance(self, tolerance: Tolerance) -> tuple[float, float]:
         """Convert the tolerance into kernel units. Returns a distance and 2 sin(angle / 2)."""
         return tolerance.distance / self.kernel_unit_in_world, 2.0 * math.sin(0.5 * min(tolerance.angle, math.pi))
+
+
+class PackedChain(NamedTuple):
+    """Constant inputs of kernels/chain_targets.py, and the size of its scratch memory.
+
+    work_size         for one target: all that lies behind each other there
+    target_work_size  for each further one: its kernel target and link motions
+    """
+
+    tables: Floats
+    layout: Ints
+    work_size: int
+    target_work_size: int
+
+
+def pack_chain_tables(
+    problem: Problem,
+    chain: Chain,
+    options: Floats,
+    solver_work_size: int,
+    joint_weights: Floats = _NO_WEIGHTS,
+    goal_masks: Floats = _NO_MASKS,
+) -> PackedChain:
+    """Pack a chain with the options of its solver. See `ChainTables` in kernels/layout.py."""
+    plan, paths = problem.plan, problem.error_paths or NO_ERROR_PATHS
+    tables = ChainTables(
+        chain.axes,
+        chain.ranges,
+        chain.limits,
+        joint_weights,
+        goal_masks,
+        chain.tips,
+        options,
+        np.array([plan.signed_kernel_unit]),
+        chain.target_columns,
+        chain.link_conversions,
+        *plan.coordinate_map,
+        problem.unwrapped_hinges,
+        paths.table,
+        paths.spans,
+        paths.measure_rows,
+    )
+    shapes = [(*table.shape, 1)[:2] for table in tables]
+    starts = np.cumsum([0, *[table.size for table in tables[:-1]]])
+    head = [plan.layout.nu, solver_work_size, len(paths.q_columns)]
+    positions = np.column_stack([starts, shapes]).ravel()
+    layout = np.concatenate([head, positions, paths.q_columns]).astype(np.int64)
+    target_work_size = CHAIN_TARGET_ROW + 4 * len(chain.link_kinds)
+    work_size = target_work_size + sum(head) + MEASURE_WORK_SIZE
+    packed_tables = np.concatenate([table.ravel() for table in tables], dtype=np.float64)
+    return PackedChain(packed_tables, layout, work_size, target_work_size)
 
 
 def find_chain(problem: Problem, solver_name: str = "") -> Chain:

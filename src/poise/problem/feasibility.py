@@ -75,6 +75,12 @@ class FreeReach(NamedTuple):
     origin: Floats
     max_distance: Any
 
+    def pack_rows(self) -> Floats:
+        """Pack origins and distances in rows (1|k, 4), for kernels/chain_targets.py."""
+        origins = self.origin.reshape(-1, 3)
+        distances = np.broadcast_to(np.reshape(self.max_distance, (-1, 1)), (len(origins), 1))
+        return np.concatenate([origins, distances], axis=1)
+
     def find_far(self, kernel_targets: Floats) -> Bools | None:
         """Return a mask (k,) of kernel targets (k, 3...) beyond the reach. None where there are no such targets."""
         if len(kernel_targets) == 1:  # Python floats: arrays would take a tenth of a solve

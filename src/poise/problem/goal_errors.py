@@ -229,6 +229,16 @@ def _has_uniform_path(skeleton: Skeleton, row: int) -> bool:
     return bool(is_uniform[skeleton.list_path(row)].all())
 
 
+NO_ERROR_PATHS = ErrorPaths(
+    np.empty((0, layout.PATH_ROW)),
+    np.empty((0, 2), dtype=np.int64),
+    np.empty((0, layout.MEASURE_ROW)),
+    np.empty(0, dtype=np.int64),
+    (),
+)
+"""Paths of kernels that solve and do not measure."""
+
+
 def build_error_paths(
     skeleton: Skeleton, goals: Sequence[AnyGoal], measures: Sequence[dof_layout.Measure], goal_key: Hashable
 ) -> ErrorPaths | None:
@@ -329,6 +339,14 @@ def compute_path_errors(paths: ErrorPaths, q: Floats, targets: Floats) -> Floats
     workspace = get_scratch((len(paths.q_columns) + 7) * lane_count)
     measure_kernel = kernels.goal_errors.measure8 if lane_count == 8 else kernels.goal_errors.measure4  # noqa: PLR2004
     measure_kernel(paths.table, paths.spans, paths.measure_rows, q, paths.q_columns, targets, workspace, error_parts)
+    return convert_error_parts(paths, error_parts)
+
+
+def convert_error_parts(paths: ErrorPaths, error_parts: Floats) -> Floats:
+    """Convert the parts of errors (k, c, 2) to errors (k, c).
+
+    Angles replace the first parts.
+    """
     errors = error_parts[:, :, 0]
     for c, factor in paths.angle_factors:
         errors[:, c] = factor * np.arctan2(

@@ -515,15 +515,13 @@ class Plan:
         kernels.kernel_coordinates.convert_q_to_u(prepare_for_kernel(q), *self.coordinate_map, u)
         return u
 
-    def u_to_q(self, u: Floats, has_moved: Bools, start_q: Floats, *, unwrap: bool = True) -> Floats:
+    def u_to_q(self, u: Floats, has_moved: Bools, start_q: Floats, turning_hinges: Floats) -> Floats:
         """Convert u (k, nu) into q (k, nq). Rows with `has_moved` (k,) False keep `start_q` (1|k, nq) bit for bit.
 
-        With `unwrap`, hinges are moved by whole turns as near to the start as their ranges allow.
+        The `turning_hinges` (h, 3), rows of this plan's, are moved by whole turns as near to the start as their ranges
+        allow.
         """
-        q, turning_hinges = (
-            np.empty((len(u), self.skeleton.nq)),
-            self.turning_hinges if unwrap else self.turning_hinges[:0],
-        )
+        q = np.empty((len(u), self.skeleton.nq))
         kernels.kernel_coordinates.convert_u_to_q(
             prepare_for_kernel(u), has_moved, prepare_for_kernel(start_q), *self.coordinate_map, turning_hinges, q
         )

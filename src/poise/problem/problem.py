@@ -330,8 +330,17 @@ class Problem:
         Hinges are moved by whole turns as near to the start as possible, except with a preferred pose or soft limits,
         and in traces.
         """
-        unwrap = bool(len(self.plan.turning_hinges)) and not traced and not self.has_preference
-        return self.plan.u_to_q(u, moved, self.start_rows, unwrap=unwrap)
+        turning_hinges = self.plan.turning_hinges[:0] if traced else self.unwrapped_hinges
+        return self.plan.u_to_q(u, moved, self.start_rows, turning_hinges)
+
+    @property
+    def unwrapped_hinges(self) -> Floats:
+        """(h, 3) hinges moved by whole turns towards the start.
+
+        See `Plan.turning_hinges`.
+        """
+        turning_hinges = self.plan.turning_hinges
+        return turning_hinges[:0] if len(turning_hinges) and self.has_preference else turning_hinges
 
     @quick_property
     def preference(self) -> PosePreference:

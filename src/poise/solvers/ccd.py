@@ -23,15 +23,14 @@ from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import (
     BASE_FIRST,
     GROWING_WINDOW,
-    OUTCOME_IS_MET,
     TIP_FIRST,
 )
-from poise.maths.arrays import Bools, Floats, check_real
-from poise.problem.chain import Chain, find_chain
+from poise.maths.arrays import Floats, check_real
+from poise.problem.chain import Chain, find_chain, pack_chain_tables
 from poise.problem.feasibility import find_free_reach
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.base.chain_solve import ChainSolve, FarLine
+from poise.solvers.base.chain_solve import ChainKernel, ChainSolve, FarLine
 from poise.solvers.base.interface import Answer, Capabilities, Request, is_builtin, run_bound
 from poise.solvers.base.lm_engine import answer_with_start
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
@@ -162,25 +161,11 @@ class CCD:
 
     def _bind_chain(self, problem: Problem, tolerance: Tolerance, request: Request) -> ChainSolve:
         chain = find_chain(problem, self.name)
-        solve_kernel, joint_arrays, options = self._pack_cached(problem, chain, tolerance)
+        kernel = self._pack_cached(problem, chain, tolerance)
         reach = find_free_reach(problem, tolerance) if self._can_use_straight_line else None
-        return ChainSolve(
-            chain=chain,
-            problem=problem,
-            request=request,
-            solve_kernel=solve_kernel,
-            joint_arrays=joint_arrays,
-            tip_arrays=(chain.tips, chain.reach_range),
-            starts=chain.pack_starts(problem),
-            pack_targets=chain.pack_targets,
-            options=options,
-            error_shape=(2,),
-            find_met=_read_met,
-            work_size=kernels.ccd_goals.compute_goal_work_size(len(chain.link_kinds)),  # the larger of both kernels
-            max_trace_rows=self.iterations + 1 if request.trace else 0,
-            error_scale=chain.kernel_unit_in_world if chain.is_point_only else math.sqrt(chain.weights.max()),
-            far_line=None if reach is None else FarLine(self, reach, tolerance),
-        )
+        error_scale = chain.kernel_unit_in_world if chain.is_point_only else math.sqrt(chain.weights.max())
+        far_line = None if reach is None else FarLine(reach, tolerance)
+        return ChainSolve(problem, chain, request, kernel, self.iterations + 1, error_scale, far_line)
 
     @property
     def _can_use_straight_line(self) -> bool:
@@ -190,23 +175,24 @@ class CCD:
         """
         return self.finish and not self.stiffness and self.max_turn == math.inf and self.direction_joints is None
 
-    def _pack_cached(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+    def _pack_cached(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> ChainKernel:
         if not is_builtin(self):
             return self._pack(problem, chain, tolerance)
-        return get_or_compute(chain, "ccd", (self, tolerance), lambda: self._pack(problem, chain, tolerance))
+        key = self, tolerance, problem.error_paths is None, problem.has_preference
+        return get_or_compute(chain, "ccd", key, lambda: self._pack(problem, chain, tolerance))
 
-    def _pack(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
-        """Pack the kernel, its arrays of the joints, and options."""
-        joint_arrays = (chain.link_kinds, chain.axes, chain.ranges, chain.limits)
-        options = self._pack_options(problem, chain, tolerance)
+    def _pack(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> ChainKernel:
+        """Pack the kernel and its constant inputs."""
+        options, m = self._pack_options(problem, chain, tolerance), len(chain.link_kinds)
         if self._can_use_point_kernel(problem, chain):
-            return kernels.ccd_position.solve, joint_arrays, options
+            point_kernel = kernels.ccd_position
+            packed = pack_chain_tables(problem, chain, options, point_kernel.compute_work_size(m))
+            return ChainKernel(point_kernel.solve, packed)
         joint_weights = compute_joint_weights(problem.skeleton, check_stiffness(self.stiffness)).take(chain.joint_rows)
-        return (
-            kernels.ccd_goals.solve,
-            (*joint_arrays, joint_weights, self._build_goal_masks(problem, chain)),
-            options,
-        )
+        goal_masks, goal_kernel = self._build_goal_masks(problem, chain), kernels.ccd_goals
+        work_size = goal_kernel.compute_goal_work_size(m)
+        packed = pack_chain_tables(problem, chain, options, work_size, joint_weights, goal_masks)
+        return ChainKernel(goal_kernel.solve, packed)
 
     def _can_use_point_kernel(self, problem: Problem, chain: Chain) -> bool:
         """Return whether the position-only kernel is sufficient. Its polish has no maximum rotation."""
@@ -244,10 +230,6 @@ class CCD:
         for i, row in enumerate(chain.joint_rows):
             goal_masks[i] = (0, 0, 1) if row in names_by_row else (1, 1, 0)
         return goal_masks
-
-
-def _read_met(errors: Floats) -> Bools:
-    return errors[:, OUTCOME_IS_MET] > 0
 
 
 def _is_point_only(problem: Problem, chain: Chain) -> bool:

@@ -30,14 +30,14 @@ from poise.kernels.layout import (
 )
 from poise.maths.arrays import Floats, Ints, check_real, get_scratch
 from poise.model.skeleton import Kind
-from poise.problem.chain import Chain, find_chain
+from poise.problem.chain import Chain, find_chain, pack_chain_tables
 from poise.problem.dof_layout import POSITION
 from poise.problem.goals import Position
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base import lm_engine
-from poise.solvers.base.chain_solve import ChainSolve
+from poise.solvers.base.chain_solve import ChainKernel, ChainSolve
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, run_bound
 from poise.solvers.base.thread_parts import select_rows, solve_in_parts
 
@@ -136,41 +136,23 @@ class FABRIK:
 
     def _bind_chain(self, problem: Problem, tolerance: Tolerance, request: Request) -> ChainSolve:
         chain = find_chain(problem, self.name)
-        solve_kernel, joint_arrays, options = self._pack_cached(chain, tolerance)
-        max_distance = float(options[0])
-        return ChainSolve(
-            chain=chain,
-            problem=problem,
-            request=request,
-            solve_kernel=solve_kernel,
-            joint_arrays=joint_arrays,
-            tip_arrays=(chain.effector_point,),
-            starts=chain.pack_starts(problem),
-            pack_targets=chain.pack_points,
-            options=options,
-            error_shape=(),
-            find_met=lambda errors: errors <= max_distance,
-            work_size=kernels.fabrik.compute_work_size(len(chain.link_kinds)),
-            max_trace_rows=self.iterations + 1 if request.trace else 0,
-            error_scale=chain.kernel_unit_in_world,
-        )
+        kernel = self._pack_cached(problem, chain, tolerance)
+        return ChainSolve(problem, chain, request, kernel, self.iterations + 1, chain.kernel_unit_in_world)
 
-    def _pack_cached(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+    def _pack_cached(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> ChainKernel:
         if not is_builtin(self):
-            return self._pack(chain, tolerance)
-        return get_or_compute(chain, "fabrik", (self, tolerance), lambda: self._pack(chain, tolerance))
+            return self._pack(problem, chain, tolerance)
+        key = self, tolerance, problem.error_paths is None, problem.has_preference
+        return get_or_compute(chain, "fabrik", key, lambda: self._pack(problem, chain, tolerance))
 
-    def _pack(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
-        """Pack the kernel, its arrays of the joints, and options."""
+    def _pack(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> ChainKernel:
+        """Pack the kernel and its constant inputs."""
         has_limits = bool(chain.limits.any() or (chain.link_kinds != BALL).any())
         solve_kernel = kernels.fabrik.solve_limited if has_limits else kernels.fabrik.solve
-        joint_arrays = (chain.link_kinds, chain.axes, chain.ranges, chain.limits)
         max_distance = tolerance.distance / chain.kernel_unit_in_world
-        return (
-            solve_kernel,
-            joint_arrays,
-            np.array([max_distance, self.iterations, self.bend, self.finish, self.restarts]),
-        )
+        options = np.array([max_distance, self.iterations, self.bend, self.finish, self.restarts])
+        work_size = kernels.fabrik.compute_work_size(len(chain.link_kinds))
+        return ChainKernel(solve_kernel, pack_chain_tables(problem, chain, options, work_size))
 
     def _solve_tree(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Sweep over a tree, then polish missed targets."""

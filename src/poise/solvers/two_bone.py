@@ -15,6 +15,7 @@ from poise.calls.argument_checks import check_bool, check_choice, check_text, re
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.layout import (
     LIMB_WORKSPACE_SIZE,
+    MEASURE_WORK_SIZE,
     OUTCOME_HAS_MOVED,
     OUTCOME_IS_MET,
     SWIVEL_AXIS,
@@ -24,9 +25,10 @@ from poise.kernels.layout import (
 from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real, find_simd_width, get_scratch
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION
+from poise.problem.goal_errors import NO_ERROR_PATHS, ErrorPaths
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import Bend, LimbOptions, LimbPlan, PosedLimb, pack_limb
-from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, run_bound
+from poise.solvers.base.interface import Answer, Capabilities, MeasuredOutput, Request, Trace, is_builtin, run_bound
 
 _MAX_CACHED_SETTINGS = 128  # settings in the cache
 _SWIVEL_RULES = {"turn": SWIVEL_SHORTEST, "thigh": SWIVEL_THIGH, "both": SWIVEL_THIGH, "axis": SWIVEL_AXIS}
@@ -143,7 +145,8 @@ class TwoBone:
         settings = (_cached_settings if is_builtin(self) else _pack_settings)(self, tolerance, has_pole=has_pole)
         restores_starts = limb.plan.pole_column >= 0 and self.swivel == 0.0
         poles = _NO_POLE if self.pole is None else np.array([self.pole])
-        return _LimbSolve(problem, limb, poles, settings, tolerance, restores_starts, request.trace)
+        paths = problem.error_paths or NO_ERROR_PATHS
+        return _LimbSolve(problem, limb, paths, poles, settings, tolerance, restores_starts, request.trace)
 
     def refuse(self, problem: Problem) -> None:
         """Raise UnsupportedError for chains other than two-bone limbs.
@@ -179,15 +182,21 @@ class _LimbSolve(NamedTuple):
 
     problem: Problem
     limb: PosedLimb
+    paths: ErrorPaths
     poles: Floats
     settings: Floats
     tolerance: Tolerance
     restores_starts: bool
     has_trace: bool
 
-    def solve(self, targets: Floats) -> tuple[Floats, Bools]:
-        """Solve for targets (k, W). Returns q and the outcomes of `solve_limb`."""
-        problem, limb, poles, settings, tolerance, restores_starts, _ = self
+    @property
+    def has_measures(self) -> bool:
+        """Whether the kernel measures the errors of its solutions."""
+        return len(self.paths.spans) > 0 and not self.restores_starts
+
+    def solve(self, targets: Floats) -> MeasuredOutput:
+        """Solve for targets (k, W)."""
+        problem, limb, paths, poles, settings, tolerance, restores_starts, _ = self
         pole_column, tip_targets = limb.plan.pole_column, targets
         if pole_column >= 0:
             pole_columns = slice(pole_column, pole_column + 3)
@@ -195,14 +204,15 @@ class _LimbSolve(NamedTuple):
                 np.delete(targets, pole_columns, axis=1),
                 np.ascontiguousarray(targets[:, pole_columns]),
             )
-        q, outcomes = solve_limb(limb, tip_targets, poles, settings)
-        if restores_starts:
+        if restores_starts:  # which are measured later
+            q, outcomes = solve_limb(limb, tip_targets, poles, settings)
             _restore_met_starts(problem, limb.start_q, targets, tolerance, q, outcomes)
-        return q, outcomes
+            return MeasuredOutput(q, None, outcomes)
+        return solve_and_measure_limb(limb, tip_targets, poles, settings, paths, targets)
 
-    def build_answer(self, targets: Floats, output: tuple[Floats, Bools]) -> Answer:
+    def build_answer(self, targets: Floats, output: MeasuredOutput) -> Answer:
         """Build the answer from the output of `solve`."""
-        q, outcomes = output
+        q, _, outcomes = output
         iterations = outcomes[:, OUTCOME_HAS_MOVED].astype(np.int64)
         turn_count = 3 if self.limb.plan.limb.rotates_tip else 2
         trace = _build_trace(self.problem, self.limb.start_q, q, targets) if self.has_trace else None
@@ -215,25 +225,29 @@ def solve_limb(limb: PosedLimb, targets: Floats, poles: Floats, settings: Floats
     poles     (0|1|k, 3)
     settings  what `TwoBone.settings` gives
     """
-    plan, limb_rows, start_q = limb
-    q, outcomes = np.empty((len(targets), start_q.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
-    if plan.limb.is_planar:
-        kernels.planar_two_bone.solve(limb_rows, targets, plan.q_columns, settings, start_q, q, outcomes)
-        return q, outcomes
-    lane_count = find_simd_width()
-    solve_kernel = kernels.two_bone.solve8 if lane_count == 8 else kernels.two_bone.solve4  # noqa: PLR2004
-    solve_kernel(
-        limb_rows,
-        targets,
-        poles,
-        plan.q_columns,
-        settings,
-        start_q,
-        q,
-        outcomes,
-        get_scratch(LIMB_WORKSPACE_SIZE * lane_count),
-    )
+    q, _, outcomes = solve_and_measure_limb(limb, targets, poles, settings, NO_ERROR_PATHS, targets)
     return q, outcomes
+
+
+def solve_and_measure_limb(
+    limb: PosedLimb, tip_targets: Floats, poles: Floats, settings: Floats, paths: ErrorPaths, targets: Floats
+) -> MeasuredOutput:
+    """Solve a limb and measure along `paths`. See `solve_limb`; `targets` (k, W) are those of all goals."""
+    plan, limb_rows, start_q = limb
+    k = len(targets)
+    q, outcomes = np.empty((k, start_q.shape[1])), np.empty((k, 2), dtype=np.bool_)
+    error_parts = np.empty((k, len(paths.spans), 2))
+    measured = paths.table, paths.spans, paths.measure_rows, paths.q_columns, targets, q, outcomes, error_parts
+    measure_size = len(paths.q_columns) + MEASURE_WORK_SIZE
+    if plan.limb.is_planar:
+        work = get_scratch(measure_size)
+        kernels.planar_two_bone.solve(limb_rows, tip_targets, plan.q_columns, settings, start_q, *measured, work)
+    else:
+        lane_count = find_simd_width()
+        solve_kernel = kernels.two_bone.solve8 if lane_count == 8 else kernels.two_bone.solve4  # noqa: PLR2004
+        work = get_scratch(max(LIMB_WORKSPACE_SIZE, measure_size) * lane_count)
+        solve_kernel(limb_rows, tip_targets, poles, plan.q_columns, settings, start_q, *measured, work)
+    return MeasuredOutput(q, error_parts if len(paths.spans) else None, outcomes)
 
 
 def _pack_settings(options: TwoBone, tolerance: Tolerance, *, has_pole: bool) -> Floats:

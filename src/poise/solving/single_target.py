@@ -16,12 +16,13 @@ from poise import solvers
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.problem.feasibility import has_closed_loops
-from poise.problem.goal_errors import ErrorPaths, compute_path_errors
+from poise.problem.goal_errors import ErrorPaths, compute_path_errors, convert_error_parts
 from poise.problem.goals import Goal, Near
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, correct_shear
 from poise.solvers.base.interface import (
     BoundSolve,
+    MeasuredOutput,
     Request,
     bind_solver,
     check_answer,
@@ -138,7 +139,7 @@ class SingleTargetSolve:
         bound = self.bind(problem)
         output = bound.solve(targets)
         q = output[0]
-        errors = self._measure(problem, q, targets)
+        errors = self._measure(problem, output, targets)
         is_reached = self._is_reached(errors)
         if is_reached and self._has_loops:
             is_reached = bool(has_closed_loops(problem, q)[0])
@@ -153,16 +154,21 @@ class SingleTargetSolve:
         q, errors = q[0], errors[0]
         q.setflags(write=False)
         errors.setflags(write=False)
-        lazy_source = self.build_lazy_fields, problem, clamped_joints, targets, bound, output
+        lazy_source = self.build_lazy_fields, problem, clamped_joints, (), targets, bound, output
         fields = {"q": q, "errors": errors, "reached": is_reached, "lazy_source": lazy_source, **extra_fields}
         return Result.from_frozen(fields, start_time)
 
-    def _measure(self, problem: Problem, q: Floats, targets: Floats) -> Floats:
-        """Measure the errors (1, c) of q (1, nq)."""
+    def _measure(self, problem: Problem, output: tuple[Any, ...], targets: Floats) -> Floats:
+        """Measure the errors (k, c) of an output.
+
+        Some kernels have measured them already.
+        """
         error_paths = self.error_paths
-        return (
-            problem.compute_errors(q, targets) if error_paths is None else compute_path_errors(error_paths, q, targets)
-        )
+        if error_paths is None:
+            return problem.compute_errors(output[0], targets)
+        if type(output) is MeasuredOutput and output.error_parts is not None:
+            return convert_error_parts(error_paths, output.error_parts)
+        return compute_path_errors(error_paths, output[0], targets)
 
     def _is_reached(self, errors: Floats) -> bool:
         """Return whether errors (1, c) are within tolerance."""
@@ -175,6 +181,7 @@ class SingleTargetSolve:
         self,
         problem: Problem,
         clamped_joints: tuple[str, ...],
+        shape: tuple[int, ...],
         targets: Floats,
         bound: BoundSolve,
         output: tuple[Any, ...],
@@ -182,8 +189,8 @@ class SingleTargetSolve:
         """Build the remaining fields of a Result on demand. `output` is that of the bound solve."""
         answer = complete_answer(bound, targets, output)
         return self._build_common_fields(problem, clamped_joints, targets) | {
-            "iterations": answer.iterations.reshape(()),
-            "joint_updates": answer.joint_updates.reshape(()),
+            "iterations": answer.iterations.reshape(shape),
+            "joint_updates": answer.joint_updates.reshape(shape),
             "trace": answer.trace,
             "solutions_q": answer.solutions,
         }
@@ -230,17 +237,36 @@ class SingleTargetSolve:
         shape: tuple[int, ...],
         start_time: float,
         goals: tuple[Goal, ...] | None = None,
+        clamped_joints: tuple[str, ...] = (),
     ) -> Result | None:
-        """Solve for a few targets (k, W) by the fast path.
+        """Solve for a few targets (k, W).
 
-        The start is legal. Returns None where the general path is needed.
+        It takes the fast path of an arm, or a kernel that measures. The start is legal. Returns None where the general
+        path is needed.
         """
-        fast_path = self.find_fast_path(problem)
-        if fast_path is None or not 0 < len(targets) <= MAX_FAST_TARGETS:
+        if not 0 < len(targets) <= MAX_FAST_TARGETS or problem.is_batched:
             return None
-        lazy_fields = self.build_lazy_batch_fields, problem, ()
         extra_fields = {"problem": problem} if goals is None else {"problem": problem, "goals": goals}
-        return solve_few_on_fast_path(fast_path, problem, targets, shape, lazy_fields, start_time, extra_fields)
+        fast_path = self.find_fast_path(problem)
+        if fast_path is not None:
+            lazy_fields = self.build_lazy_batch_fields, problem, clamped_joints
+            return solve_few_on_fast_path(fast_path, problem, targets, shape, lazy_fields, start_time, extra_fields)
+        if self.error_paths is None or self._has_loops or self.request.trace:
+            return None
+        bound = self.bind(problem)
+        if not getattr(bound, "has_measures", False):
+            return None
+        output = bound.solve(targets)
+        q, errors = output[0], self._measure(problem, output, targets)
+        check_answer(q, self.solver.name, (len(targets), self.q_shape[1]))
+        fields = {
+            "q": q.reshape(*shape, self.q_shape[1]),
+            "errors": errors.reshape(*shape, errors.shape[1]),
+            "reached": problem.is_met(errors, self.tolerance).reshape(shape),
+            "lazy_source": (self.build_lazy_fields, problem, clamped_joints, shape, targets, bound, output),
+            **extra_fields,
+        }
+        return Result(fields, start_time)
 
     def _build_common_fields(
         self, problem: Problem, clamped_joints: tuple[str, ...], targets: Floats

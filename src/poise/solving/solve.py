@@ -145,6 +145,10 @@ class Prepared:
         targets = problem.build_target_rows(goal_rows, shape)
         if not shape:
             return self.single.solve(problem, targets, clamped_joints, start_time)
+        if self.single.can_skip_batch_steps:
+            result = self.single.solve_few(problem, targets, shape, start_time, None, clamped_joints)
+            if result is not None:
+                return result
         request = self.settings.make_request(len(targets))
         return solve_batch(problem, targets, self.solver, self.tolerance, request, shape, clamped_joints, start_time)
 
@@ -422,14 +426,17 @@ def _find_cached_solve(start: Pose, goals: tuple[Goal, ...], options: _SolveOpti
 def _solve_few(
     start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, start_time: float
 ) -> Result | None:
-    """Solve a few targets of an arm from one start. Returns None where the general path is needed."""
+    """Solve a few targets from one start. Returns None where the general path is needed.
+
+    It serves arms, and chains and limbs with a named solver.
+    """
     target_goals = goals if len(goals) == 1 else arguments.list_target_goals(goals)
-    if len(target_goals) != 1 or not target_goals[0].width:
+    if len(target_goals) != 1 or not target_goals[0].width or options.settings.trace or find_preferred_shape(goals):
         return None
-    if max(start.skeleton.joint_lists.kinds, default=0) >= Kind.BALL or find_preferred_shape(goals):
+    if options.solver == "auto" and max(start.skeleton.joint_lists.kinds, default=0) >= Kind.BALL:
         return None
     cached = _find_cached_solve(start, goals, options)
-    if cached is None or not cached.single.has_fast_path:
+    if cached is None:
         return None
     targets = cached.problem.build_target_rows([target_goals[0].rows()], shape)
     return cached.single.solve_few(cached.problem, targets, shape, start_time, goals)

@@ -3,122 +3,148 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import solvers
-from poise.kernels.layout import COUNT_ITERATIONS, COUNT_JOINT_STEPS
-from poise.maths.arrays import Bools, Floats, Ints, get_scratch
-from poise.problem.chain import Chain
+from poise.kernels.layout import COUNT_ITERATIONS, COUNT_JOINT_STEPS, IS_FAR, OUTCOME_IS_MET
+from poise.maths.arrays import Floats, Ints, get_scratch, prepare_for_kernel
+from poise.problem.chain import Chain, PackedChain
 from poise.problem.feasibility import FreeReach
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import quick_property
-from poise.solvers.base.interface import Answer, Request, Trace, solve_out_of_reach
+from poise.solvers.base.interface import Answer, MeasuredOutput, Request, Trace, merge_rows
 from poise.solvers.base.thread_parts import select_rows, solve_in_parts
+
+_NO_TRACES = np.zeros((0, 0, 4)), np.zeros(0)  # no kernel writes to them
+_NO_FAR_REACHES = np.empty((0, 4))
+
+
+class ChainKernel(NamedTuple):
+    """Kernel of a chain with its constant inputs; see kernels/chain_targets.py."""
+
+    call: Callable[..., int]
+    packed: PackedChain
 
 
 class FarLine(NamedTuple):
-    """Straight line towards targets beyond a free chain's reach.
+    """Straight line towards targets beyond a free chain's reach."""
 
-    Fields: the solver of the other targets, the reach, and the tolerance.
-    """
-
-    solver: solvers.Solver
     reach: FreeReach
     tolerance: Tolerance
 
 
-class _ChainOutput(NamedTuple):
-    """Output of a chain kernel.
+class _ChainDetails(NamedTuple):
+    """What a chain kernel says of its solutions.
 
-    Fields: q (k, nq), errors (k, ...), counts (k, 2), and the trace.
+    Fields: outcomes (k, 2), counts (k, 2), and the trace.
     """
 
-    q: Floats
-    errors: Floats
+    outcomes: Floats
     counts: Ints
     trace: Trace | None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class ChainSolve:
-    """Chain bound to a kernel and its options; see `BoundSolve`.
+    """Chain bound to a kernel; see `BoundSolve`.
 
-    joint_arrays  arrays of the joints, first arguments of the kernel
-    tip_arrays    arrays of the tip, which follow the frames
-    starts        (1|k, m, 4) link motions of the starts
-    pack_targets  converts world targets for the kernel
-    error_shape   shape of the errors of one target
-    find_met      finds the met targets (k,) from their errors
-    error_scale   unit of the trace's errors
-    far_line      closed form of targets out of reach, if any
+    max_trace_rows  of a trace, if one is requested
+    error_scale     unit of the trace's errors
+    far_line        closed form of targets out of reach, if any
     """
 
-    chain: Chain
     problem: Problem
+    chain: Chain
     request: Request
-    solve_kernel: Callable[..., None]
-    joint_arrays: tuple[Any, ...]
-    tip_arrays: tuple[Floats, ...]
-    starts: Floats
-    pack_targets: Callable[[Problem, Floats], Floats]
-    options: Floats
-    error_shape: tuple[int, ...]
-    find_met: Callable[[Floats], Bools]
-    work_size: int
+    kernel: ChainKernel
     max_trace_rows: int
     error_scale: float
     far_line: FarLine | None = None
 
-    def solve(self, targets: Floats) -> _ChainOutput | Answer:
-        """Solve for targets (k, W)."""
-        problem, request, chain, far_line = self.problem, self.request, self.chain, self.far_line
-        kernel_targets = self.pack_targets(problem, targets)
-        is_far = None if far_line is None else far_line.reach.find_far(kernel_targets)
-        if far_line is not None and is_far is not None:
-            return solve_out_of_reach(far_line.solver, problem, targets, far_line.tolerance, request, is_far)
-        k, m = len(targets), len(chain.link_kinds)
-        x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, *self.error_shape)), np.zeros((k, 2), dtype=np.int64)
-        traces = self.no_traces
-        if request.trace:
-            traces = np.zeros((self.max_trace_rows, m, 4)), np.zeros(self.max_trace_rows)
-        arrays: tuple[Any, ...] = chain.frames, *self.tip_arrays, self.starts, kernel_targets, x, errors, counts
-        if k == 1 and request.progress is None:
-            self._call_kernel(arrays, traces)
-        else:
-
-            def solve_range(first: int, last: int) -> None:
-                rows = slice(first, last)
-                input_count = len(arrays) - 3
-                inputs = [select_rows(array, rows) for array in arrays[:input_count]]
-                self._call_kernel((*inputs, *[array[rows] for array in arrays[input_count:]]), traces)
-
-            solve_in_parts(k, 1 if request.trace else request.threads, solve_range, request.progress)
-        q = chain.motions_to_q(problem, x, counts[:, COUNT_JOINT_STEPS] > 0)
-        trace = self._build_trace(*traces, int(counts[0, COUNT_ITERATIONS]) + 1) if request.trace else None
-        return _ChainOutput(q, errors, counts, trace)
-
-    def _call_kernel(self, arrays: tuple[Any, ...], traces: tuple[Floats, Floats]) -> None:
-        """Call the kernel.
-
-        arrays  frames, tips, starts, targets, and three of the output
-        """
-        self.solve_kernel(
-            *self.joint_arrays, *arrays[:-3], self.options, *arrays[-3:], *traces, get_scratch(self.work_size)
+    @quick_property
+    def start_arrays(self) -> tuple[Any, ...]:
+        """Kinds of the links, and arrays of the starts."""
+        problem, chain, far_line = self.problem, self.chain, self.far_line
+        return (
+            chain.link_kinds,
+            chain.frames,
+            prepare_for_kernel(chain.reach_range),
+            _NO_FAR_REACHES if far_line is None else far_line.reach.pack_rows(),
+            problem.rigid_base_transforms,
+            chain.pack_starts(problem),
+            prepare_for_kernel(problem.start_rows),
         )
 
     @quick_property
-    def no_traces(self) -> tuple[Floats, Floats]:
-        """Empty traces: no kernel writes to them."""
-        return np.zeros((0, len(self.chain.link_kinds), 4)), np.zeros(0)
+    def measure_count(self) -> int:
+        """Number of measured errors; 0 where the kernel cannot measure."""
+        paths = self.problem.error_paths
+        return 0 if paths is None else len(paths.spans)
+
+    @property
+    def has_measures(self) -> bool:
+        """Whether the kernel measures the errors of its solutions."""
+        return self.measure_count > 0
+
+    def solve(self, targets: Floats) -> MeasuredOutput | Answer:
+        """Solve for targets (k, W)."""
+        k, (call, (tables, layout, work_size, _)) = len(targets), self.kernel
+        start_arrays = self.start_arrays
+        q, error_parts = np.empty((k, start_arrays[-1].shape[1])), np.empty((k, self.measure_count, 2))
+        outcomes, counts = np.empty((k, 2)), np.empty((k, 2), dtype=np.int64)
+        traces = self._make_traces() if self.request.trace else _NO_TRACES
+        arrays = *start_arrays, prepare_for_kernel(targets), q, error_parts, outcomes, counts
+        if k == 1 and self.request.progress is None:
+            far_count = call(tables, layout, *arrays, *traces, get_scratch(work_size))
+        else:
+            far_count = self._solve_parts(arrays, traces)
+        trace = None
+        if self.request.trace and not far_count:
+            trace = self._build_trace(*traces, int(counts[0, COUNT_ITERATIONS]) + 1)
+        output = MeasuredOutput(q, error_parts if self.measure_count else None, _ChainDetails(outcomes, counts, trace))
+        return self._straighten(targets, output) if far_count else output
+
+    def _solve_parts(self, arrays: tuple[Any, ...], traces: tuple[Floats, Floats]) -> int:
+        """Solve in parts for threads. `arrays` are those of the starts, the targets and the results."""
+        call, (tables, layout, work_size, target_work_size) = self.kernel
+        far_counts: list[int] = []
+
+        def solve_range(first: int, last: int) -> None:
+            rows = slice(first, last)
+            inputs = [arrays[0], *[select_rows(array, rows) for array in arrays[1:-5]]]
+            part = *inputs, *[array[rows] for array in arrays[-5:]]
+            work = get_scratch(work_size + (last - first) * target_work_size)
+            far_counts.append(call(tables, layout, *part, *traces, work))
+
+        request = self.request
+        solve_in_parts(len(arrays[-1]), 1 if request.trace else request.threads, solve_range, request.progress)
+        return sum(far_counts)
+
+    def _straighten(self, targets: Floats, output: MeasuredOutput) -> Answer:
+        """Answer targets out of reach by FABRIK's closed form.
+
+        `output` has the other targets.
+        """
+        assert self.far_line is not None
+        problem, request = self.problem, replace(self.request, progress=None)
+        is_far = output.details.outcomes[:, OUTCOME_IS_MET] == IS_FAR
+        line = solvers.make_solver("fabrik").run(
+            problem.select_rows(is_far), targets[is_far], self.far_line.tolerance, request
+        )
+        return line if is_far.all() else merge_rows(self.build_answer(targets, output), is_far, line)
+
+    def _make_traces(self) -> tuple[Floats, Floats]:
+        return np.zeros((self.max_trace_rows, len(self.chain.link_kinds), 4)), np.zeros(self.max_trace_rows)
 
     def _build_trace(self, x: Floats, errors: Floats, count: int) -> Trace:
-        q = self.chain.motions_to_q(self.problem, x[:count], np.arange(count) > 0, is_trace=True)
+        q = self.chain.motions_to_q(self.problem, x[:count], np.arange(count) > 0)
         return Trace(errors[:count] * self.error_scale, q)
 
-    def build_answer(self, targets: Floats, output: _ChainOutput) -> Answer:
+    def build_answer(self, targets: Floats, output: MeasuredOutput) -> Answer:
         """Build the answer from the output of `solve`."""
-        q, errors, counts, trace = output
-        return Answer(q, self.find_met(errors), counts[:, COUNT_ITERATIONS], counts[:, COUNT_JOINT_STEPS], trace)
+        outcomes, counts, trace = output.details
+        is_met = outcomes[:, OUTCOME_IS_MET] > 0
+        return Answer(output.q, is_met, counts[:, COUNT_ITERATIONS], counts[:, COUNT_JOINT_STEPS], trace)

@@ -215,6 +215,19 @@ class Answer(NamedTuple):
     solutions: Floats | None = None
 
 
+class MeasuredOutput(NamedTuple):
+    """Output of a measuring kernel.
+
+    q            (k, nq)
+    error_parts  (k, c, 2) see kernels/goal_errors.py; None where the kernel cannot measure
+    details      what the answer needs besides
+    """
+
+    q: Floats
+    error_parts: Floats | None
+    details: Any
+
+
 class BoundSolve(Protocol):
     """Solve bound to a problem: only the targets are missing.
 
@@ -225,7 +238,10 @@ class BoundSolve(Protocol):
     """
 
     def solve(self, targets: Floats) -> tuple[Any, ...]:
-        """Solve for targets (k, W), in C order. Returns q (k, nq) and what `build_answer` needs, or an Answer."""
+        """Solve for targets (k, W), in C order. Returns q (k, nq) and what `build_answer` needs, or an Answer.
+
+        Kernels that measure their solutions give a MeasuredOutput.
+        """
         ...
 
     def build_answer(self, targets: Floats, output: Any) -> Answer:
