@@ -221,10 +221,9 @@ def has_uniform_scale(start: Pose, row: int) -> bool:
 
     This holds for every pose without translations and scales of its own, and is not known of others.
     """
-    return start.translations is None is start.scales and _has_uniform_path(start.skeleton, row)
-
-
-def _has_uniform_path(skeleton: Skeleton, row: int) -> bool:
+    if start.translations is not None or start.scales is not None:
+        return False
+    skeleton = start.skeleton
     _, is_uniform = get_or_compute(skeleton, "path rows", None, lambda: _pack_path_rows(skeleton))
     return bool(is_uniform[skeleton.list_path(row)].all())
 
@@ -270,17 +269,19 @@ def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure
 def _pack_paths(
     skeleton: Skeleton, goals: Sequence[AnyGoal], measures: Sequence[dof_layout.Measure]
 ) -> ErrorPaths | None:
-    if any(map(is_set_goal, goals)) or dof_layout.BALANCE in [measure.kind for measure in measures]:
-        return None
-    if not all([_has_uniform_path(skeleton, measure.row) for measure in measures]):  # noqa: C419  (faster than a generator)
+    if any(map(is_set_goal, goals)):
         return None
     path_rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     for i, measure in enumerate(measures):
+        if measure.kind == dof_layout.BALANCE:
+            return None
         path = skeleton.list_path(measure.row)
         spans[i] = len(path_rows), len(path_rows) + len(path)
         path_rows.extend(path)
-    rows_table, _ = get_or_compute(skeleton, "path rows", None, lambda: _pack_path_rows(skeleton))
+    rows_table, is_uniform = get_or_compute(skeleton, "path rows", None, lambda: _pack_path_rows(skeleton))
+    if not is_uniform[path_rows].all():
+        return None
     table = rows_table[path_rows]
     q_columns = find_q_columns(skeleton, set(path_rows))
     _renumber_columns(table, q_columns)

@@ -322,10 +322,11 @@ def _fill_rotations(plan: LimbPlan, maps: Floats, quaternions: Floats) -> None:
 
 
 def _pack_limb_plan(problem: Problem, options: LimbOptions, has_known_scale: bool) -> LimbPlan:
-    if not has_known_scale and problem.error_paths is None:
+    has_paths = not has_known_scale and problem.error_paths is not None
+    if not has_known_scale and not has_paths:
         problem.plan  # noqa: B018  (its errors come first)
     limb, skeleton = find_limb(problem, options.mid, keep_tip=options.keep_tip), problem.skeleton
-    has_uniform_scale = goal_errors.has_uniform_scale(problem.start, limb.tip)
+    has_uniform_scale = has_paths or goal_errors.has_uniform_scale(problem.start, limb.tip)
     path = skeleton.list_path(limb.tip)
     map_indices = [path.index(row) - 1 for row in limb[:3]]
     map_indices = [*(map_indices if limb.rotates_tip else [*map_indices[:2], -1]), len(path) - 1]

@@ -80,7 +80,7 @@ class SingleTargetSolve:
         self._fast_path = build_fast_path(problem, solver, tolerance, settings)
         self._error_bounds: list[float] = problem.compute_error_bounds(tolerance).tolist()
         self._has_preferred_pose = any(isinstance(goal, Near) for goal in problem.goals)
-        self.serves_all_goals: bool = all(accepts_plain_rows(goal) for goal in problem.goals)
+        self.serves_all_goals: bool = all(map(accepts_plain_rows, problem.goals))
         self._latest_bound: tuple[Pose | None, BoundSolve | None] = None, None
 
     def __reduce__(self) -> tuple[Any, ...]:
