@@ -7,9 +7,9 @@ a batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ _ROBOT_TOLERANCE = 1e-6  # default for robots [file units, metres in URDF], and 
 _START_FREE_PROPERTIES = ("plan", "measures", "preference", "has_preference", "error_paths", "measured_paths")
 _NO_LOCAL_TRANSFORMS = (None, None)
 _BASE_PROPERTIES = ("base_transforms", "rigid_base_transforms")
+
+Computed = TypeVar("Computed")
 
 
 @dataclass(frozen=True)
@@ -345,22 +347,27 @@ class Problem:
     @quick_property
     def preference(self) -> PosePreference:
         """Packed preference of the Near goals. The last one counts where several name the same joint."""
-        near_goals = tuple([goal for goal in self.goals if isinstance(goal, Near)])
-        if near_goals:
-            # Goals made anew, as in every call of solve(), often come with the same Near.
-            return (
-                build_preference(self.plan, near_goals)
-                if find_preferred_shape(near_goals)
-                else get_or_compute(
-                    self.plan, "preferences", near_goals, lambda: build_preference(self.plan, near_goals)
-                )
-            )
+        if self._near_goals:
+            return self._remember_preference("preferences", lambda: build_preference(self.plan, self._near_goals))
         return get_or_compute(self.plan.tree, "no preference", None, lambda: build_preference(self.plan, ()))
 
     @quick_property
     def arm_preferences(self) -> Floats:
         """(0|1|k, 2 m) preferred values and weights of a serial arm."""
-        return self.preference.pack_for_arm(self.plan)
+        return self._remember_preference("arm preferences", lambda: self.preference.pack_for_arm(self.plan))
+
+    def _remember_preference(self, subject: str, compute: Callable[[], Computed]) -> Computed:
+        """Compute what the Near goals alone decide. It is kept with the plan but for batches of poses.
+
+        Goals that are made anew, as for every call of solve(), often come with the same Near.
+        """
+        if find_preferred_shape(self._near_goals):
+            return compute()
+        return get_or_compute(self.plan, subject, self._near_goals, compute)
+
+    @quick_property
+    def _near_goals(self) -> tuple[Near, ...]:
+        return tuple([goal for goal in self.goals if isinstance(goal, Near)])
 
     @quick_property
     def has_preference(self) -> bool:

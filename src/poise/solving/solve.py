@@ -448,8 +448,9 @@ def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, 
     if cached is None:
         return None
     single, problem = cached
-    if len(goals) == 1 and goals[0].width:
-        targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for writable arrays
+    target_goals = goals if len(goals) == 1 else arguments.list_target_goals(goals)
+    if len(target_goals) == 1 and target_goals[0].width:
+        targets = np.array(target_goals[0].rows()).reshape(1, -1)  # kernels are compiled for writable arrays
     else:
         targets = problem.build_target_rows([goal.rows() for goal in goals if goal.width], ())
     return single.solve(problem, targets, (), start_time, goals)
@@ -601,6 +602,8 @@ def _find_batch_shape(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
     if len(goals) == 1 and start.q.ndim == 1:
         return goals[0].shape
     preferred_shape, shapes = find_preferred_shape(goals), [goal.shape for goal in goals if not isinstance(goal, Near)]
+    if start.q.ndim == 1 and not preferred_shape and not any(shapes):
+        return ()
     try:
         return np.broadcast_shapes(start.shape, preferred_shape, *shapes)
     except ValueError as error:
