@@ -13,6 +13,7 @@ from robots import models
 
 NAMES = (
     "five_axis",
+    "loops",
     "limited_evidence",
     "classic_ccd",
     "methods",

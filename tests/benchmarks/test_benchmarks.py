@@ -32,6 +32,14 @@ def test_five_axis_judges_and_keeps_ranges():
     assert pointing["ccd"] > pointing["ccd, no finish"]
 
 
+def test_loops_are_judged_by_their_gaps():
+    import loops
+
+    rows = loops.run(40)
+    assert [row["model"] for row in rows] == list(loops.loop_models.MODELS)
+    assert all(row["reached [%]"] == 100 and row["reached with a gap above 1e-9"] == 0 for row in rows)
+
+
 def test_limited_evidence_counts_what_a_search_without_limits_contradicts(monkeypatch):
     import limited_evidence
 

@@ -70,7 +70,7 @@ def compute_pose_gaps(pose: Pose) -> LoopGaps:
     skeleton, shape = pose.skeleton, (*pose.shape, len(pose.skeleton.loops))
     if not skeleton.loops:
         return LoopGaps(np.zeros(shape), np.zeros(shape))
-    gaps = _measure(skeleton, np.array(pose.flat_q), flatten_local_offsets(pose.translations, pose.scales))
+    gaps = measure_gaps(skeleton, np.array(pose.flat_q), flatten_local_offsets(pose.translations, pose.scales))
     return LoopGaps(gaps.distances.reshape(shape), gaps.angles.reshape(shape))
 
 
@@ -167,8 +167,8 @@ def _pack_loops(skeleton: Skeleton, *, has_translations: bool, has_scales: bool)
     )
 
 
-def _measure(skeleton: Skeleton, q: Floats, local_offsets: LocalOffsets) -> LoopGaps:
-    """Measure the gaps (k, loops) in poses q (k, nq)."""
+def measure_gaps(skeleton: Skeleton, q: Floats, local_offsets: LocalOffsets) -> LoopGaps:
+    """Measure the gaps (k, loops) in poses q (k, nq). They are not checked."""
     loops = _get_loop_table(skeleton, local_offsets)
     row_count = len(loops.table.joint_rows)
     packed_offsets = pack_local_offsets(loops.table, local_offsets)

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.vectors import length
-from poise.model.loop_gaps import MAX_FILE_GAP, LoopGaps, compute_pose_gaps, find_touched_loops
+from poise.model.kinematics import NO_OFFSETS
+from poise.model.loop_gaps import MAX_FILE_GAP, LoopGaps, compute_pose_gaps, find_touched_loops, measure_gaps
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.angular_errors import measure_direction_error, measure_rotation_error
@@ -388,9 +389,8 @@ class JudgedGaps(NamedTuple):
 
 def judge_gaps(problem: Problem, q: Floats) -> JudgedGaps:
     """Measure and judge all loops of poses q (k, nq)."""
-    skeleton = problem.skeleton
-    bounds = get_or_compute(skeleton, "loop bounds", None, lambda: _compute_loop_bounds(skeleton))
-    return JudgedGaps(compute_pose_gaps(problem.make_pose_unchecked(np.array(q))), bounds)
+    gaps = compute_pose_gaps(problem.make_pose_unchecked(np.array(q)))
+    return JudgedGaps(gaps, _get_loop_bounds(problem.skeleton))
 
 
 def judge_start_gaps(problem: Problem) -> JudgedGaps:
@@ -400,14 +400,26 @@ def judge_start_gaps(problem: Problem) -> JudgedGaps:
 
 def has_closed_loops(problem: Problem, q: Floats) -> Bools:
     """Return whether poses q (k, nq) keep all loops closed."""
-    is_open: Bools = np.any(judge_gaps(problem, q).is_open, axis=-1)
-    return ~is_open
+    skeleton, start = problem.skeleton, problem.start
+    if not skeleton.loops:
+        return np.ones(len(q), dtype=np.bool_)
+    if start.translations is None is start.scales:
+        bounds = _get_loop_bounds(skeleton)
+        gaps = measure_gaps(skeleton, prepare_for_kernel(q), NO_OFFSETS)
+    else:
+        gaps, bounds = judge_gaps(problem, q)
+    is_closed = (gaps.distances <= bounds.distances) & (gaps.angles <= bounds.angles)
+    return np.logical_and.reduce(is_closed, axis=-1)
 
 
 def find_touched(problem: Problem) -> tuple[int, ...]:
     """Find the loops of moving joints. They are numbers in `Skeleton.loops`; moving the joints may open them."""
     skeleton = problem.skeleton
     return find_touched_loops(skeleton, problem.plan.layout.moving_rows) if skeleton.loops else ()
+
+
+def _get_loop_bounds(skeleton: Skeleton) -> LoopBounds:
+    return get_or_compute(skeleton, "loop bounds", None, lambda: _compute_loop_bounds(skeleton))
 
 
 def _compute_loop_bounds(skeleton: Skeleton) -> LoopBounds:
