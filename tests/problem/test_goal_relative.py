@@ -213,3 +213,13 @@ def test_a_missed_goal_is_told_in_the_frame_of_its_reference():
     assert "stood still" not in str(fixed)
     pair = poise.solve(rig.rest, [far, poise.Position("LeftFoot", (0, 30, 0))])
     assert "in the frame of" not in str(pair)  # the largest distance is that of the foot
+
+
+def test_differentiable_residuals_refuse_with_a_sentence():
+    pytest.importorskip("jax")
+    import poise.jax
+
+    rig, _ = two_hands(1)
+    goal = poise.Position("LeftHand", (0, 0, 0.1), relative_to="RightHand")
+    with pytest.raises(UnsupportedError, match="relative_to"):
+        poise.jax.goal_residual(rig.rest, goal)

@@ -18,6 +18,7 @@ from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.problem.dof_layout import AIM, BALANCE, DIRECTION, POLE, POSITION, ROTATION, TARGET_SIZES, Measure
 from poise.problem.goal_fields import get_goal_point, get_pointing_axis, get_residual_weight
+from poise.problem.goal_ranges import is_set_goal
 from poise.problem.goals import AnyGoal, Goals
 from poise.problem.problem import Problem
 
@@ -62,6 +63,10 @@ def residual(pose: Pose, goals: Goals) -> Callable[..., Array]:
         if measure.kind in (POLE, BALANCE):
             raise UnsupportedError(
                 f"poise.jax has no residual for {type(goal_list[measure.goal_index]).__name__} goals"
+            )
+        if is_set_goal(goal_list[measure.goal_index]):
+            raise UnsupportedError(
+                "poise.jax has residuals for goals with a single target in the world, not `relative_to` or `within`"
             )
     names = tuple(dict.fromkeys(pose.skeleton.names[measure.row] for measure in problem.measures))
     terms = [_build_term(problem, measure, names) for measure in problem.measures]
