@@ -14,6 +14,7 @@ from robots import models
 NAMES = (
     "five_axis",
     "loops",
+    "goal_sets",
     "limited_evidence",
     "classic_ccd",
     "methods",
