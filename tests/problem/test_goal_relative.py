@@ -222,4 +222,4 @@ def test_differentiable_residuals_refuse_with_a_sentence():
     rig, _ = two_hands(1)
     goal = poise.Position("LeftHand", (0, 0, 0.1), relative_to="RightHand")
     with pytest.raises(UnsupportedError, match="relative_to"):
-        poise.jax.goal_residual(rig.rest, goal)
+        poise.jax.residual(rig.rest, goal)

@@ -32,7 +32,7 @@ from poise.maths.arrays import Floats, Ints
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goal_ranges import get_reference, get_set_kind
+from poise.problem.goal_ranges import get_set_kind
 from poise.problem.goals import AnyGoal, Balance, Goal, JointGoal, LookAt, Pole, is_joint_goal
 from poise.problem.goals.pole import LimbRows
 from poise.problem.loop_ties import LoopTie, find_ties
@@ -252,7 +252,8 @@ def is_moved_by_own_joint(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool
 
     Rotating a joint moves its own origin only if a constant offset follows the rotation; a slide always moves it.
     """
-    if goal.measures == ("position",) and get_set_kind(goal, "position") != JOINT_BOX:
+    has_joint_box = getattr(goal, "within", None) is not None and get_set_kind(goal, "position") == JOINT_BOX
+    if goal.measures == ("position",) and not has_joint_box:
         offsets = [*skeleton.B[tip, :, 3].tolist(), *getattr(goal, "offset", ())]
         return any(offsets) or skeleton.kinds[tip].item() == Kind.SLIDE
     return goal.measures != ("pole",)
@@ -261,17 +262,24 @@ def is_moved_by_own_joint(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool
 def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
     """Build the layout of these goals. UnsupportedError for a free root where there is none."""
     joint_goals = [goal for goal in goals if is_joint_goal(goal)]
-    check_references(skeleton, joint_goals)
     measures = list_measures(skeleton, goals)
     tip_rows = [_find_tip_row(skeleton, goal) for goal in joint_goals]
     moving_rows = _find_moving_rows(skeleton, goals, joint_goals, tip_rows, free_root=free_root)
-    ties, moving_rows = find_ties(skeleton, moving_rows)
-    tie_measures = _list_tie_measures(skeleton, ties, len(goals))
-    goals, tip_rows = (*goals, *[tie.goal for tie in ties]), tip_rows + [measure.row for measure in tie_measures]
-    moving_rows |= _find_coupled_rows(skeleton, moving_rows, tip_rows) if ties else set()
-    moving_rows = {row for row in moving_rows if skeleton.joint_lists.ratios[row] != 0.0} if ties else moving_rows
-    measured_rows = tip_rows + [row for measure in measures for row in measure.limb_rows if measure.kind != BALANCE]
-    measured_rows += [m.reference_row for m in (*measures, *tie_measures) if m.reference_row >= 0]
+    ties: tuple[LoopTie, ...] = ()
+    all_measures = measures
+    if skeleton.loops:
+        ties, moving_rows = _add_ring_rows(skeleton, moving_rows)
+        goals = (*goals, *[tie.goal for tie in ties])
+        all_measures = (*measures, *_list_tie_measures(skeleton, ties, len(goals) - len(ties)))
+    measured_rows, has_references = list(tip_rows), False
+    for measure in all_measures:  # runs in every first solve; comprehensions are slower
+        if measure.kind != BALANCE:
+            measured_rows += (measure.row, *measure.limb_rows)
+        if measure.reference_row >= 0:
+            measured_rows.append(measure.reference_row)
+            has_references = True
+    if has_references:
+        check_references(skeleton, measures)
     nodes, nodes_by_row = _build_nodes(skeleton, moving_rows, measured_rows, free_root=free_root)
     terms = [
         Term(
@@ -286,7 +294,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
             nodes_by_row.get(m.reference_row, -1),
             get_set_kind(goals[m.goal_index], MEASURE_NAMES[m.kind]),
         )
-        for m in (*measures, *tie_measures)
+        for m in all_measures
         if m.kind != BALANCE
     ]
     if len(terms) > 1:
@@ -294,6 +302,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
         terms.sort(key=lambda term: depth_first_ranks[term.node_index])
     base_row, kinds = _find_base_row(skeleton, nodes), skeleton.joint_lists.kinds
     paths = [_find_term_paths(skeleton, nodes, term, goals[term.goal_index]) for term in terms]
+    own_paths, reference_paths = zip(*paths, strict=True) if paths else ((), ())
     rows_below_base = _find_rows_below(skeleton, nodes, terms, base_row)
     return Layout(
         nodes=nodes,
@@ -302,13 +311,21 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
         base_row=base_row,
         nu=max([node.u_start + U_SIZES[node.kind] for node in nodes], default=0),
         dofs=_weight_dofs(skeleton, nodes, goals),
-        term_paths=tuple([own_path for own_path, _ in paths]),
-        reference_paths=tuple([reference_path for _, reference_path in paths]),
+        term_paths=own_paths,
+        reference_paths=reference_paths,
         rows_below_base=rows_below_base,
         offset_rows=np.array([row for row in rows_below_base if kinds[row] != _FREE], dtype=np.int64),
         fixed_columns=_find_fixed_columns(skeleton, nodes, terms, rows_below_base),
         ties=ties,
     )
+
+
+def _add_ring_rows(skeleton: Skeleton, moving_rows: set[int]) -> tuple[tuple[LoopTie, ...], set[int]]:
+    """Find the ties of moving joints, and add the joints of their loops to these."""
+    ties, moving_rows = find_ties(skeleton, moving_rows)
+    tip_rows = [skeleton.index(tie.goal.joint) for tie in ties]
+    moving_rows = moving_rows | _find_coupled_rows(skeleton, moving_rows, tip_rows)
+    return ties, {row for row in moving_rows if skeleton.joint_lists.ratios[row] != 0.0}
 
 
 def _list_tie_measures(skeleton: Skeleton, ties: Sequence[LoopTie], first_index: int) -> list[Measure]:
@@ -347,7 +364,7 @@ def _find_moving_rows(
         if isinstance(goal, Pole):
             moving_rows.update(find_pole_rows(skeleton, goal, goals))
             continue
-        if get_reference(goal) is not None:
+        if getattr(goal, "relative_to", None) is not None:
             moving_rows.update(_find_relative_rows(skeleton, goal, tip_row))
             continue
         has_effect = is_moved_by_own_joint(skeleton, goal, tip_row)
@@ -362,23 +379,13 @@ def _find_moving_rows(
     return moving_rows | _find_coupled_rows(skeleton, moving_rows, tip_rows)
 
 
-def find_reference_row(skeleton: Skeleton, goal: AnyGoal) -> int:
-    """Return the row of a goal's reference. -1 is the world. UnknownNameError for names that do not exist."""
-    reference = get_reference(goal)
-    return -1 if reference is None else skeleton.index(reference)
-
-
-def list_reference_rows(skeleton: Skeleton, goals: Iterable[AnyGoal]) -> list[int]:
-    """List the rows of the references of goals."""
-    return [row for row in [find_reference_row(skeleton, goal) for goal in goals] if row >= 0]
-
-
 def _find_relative_rows(skeleton: Skeleton, goal: JointGoal, tip_row: int) -> set[int]:
     """Find the rows moved by a relative goal.
 
     They lie between the two joints, below their common ancestor.
     """
-    own_path, reference_path = skeleton.list_path(tip_row), skeleton.list_path(find_reference_row(skeleton, goal))
+    reference_row = skeleton.index(getattr(goal, "relative_to", ""))
+    own_path, reference_path = skeleton.list_path(tip_row), skeleton.list_path(reference_row)
     own_rows, reference_rows = set(own_path) - set(reference_path), set(reference_path) - set(own_path)
     if goal.root is not None:
         chain_rows = {tip_row, *map(skeleton.index, skeleton.chain(goal.root, skeleton.names[tip_row]))}
@@ -389,13 +396,12 @@ def _find_relative_rows(skeleton: Skeleton, goal: JointGoal, tip_row: int) -> se
     return {row for row in moving_rows if skeleton.joint_lists.kinds[row] != _FREE}
 
 
-def check_references(skeleton: Skeleton, goals: Iterable[AnyGoal]) -> None:
+def check_references(skeleton: Skeleton, measures: Iterable[Measure]) -> None:
     """Refuse goals relative to each other in a circle. InputError names the joints of one."""
     followed: dict[int, set[int]] = {}
-    for goal in goals:
-        row = find_reference_row(skeleton, goal)
-        if row >= 0:
-            followed.setdefault(_find_tip_row(skeleton, goal), set()).add(row)
+    for measure in measures:
+        if measure.reference_row >= 0:
+            followed.setdefault(measure.row, set()).add(measure.reference_row)
     for first in followed:
         trail: list[tuple[int, ...]] = [(first,)]
         visited: set[int] = set()
@@ -506,7 +512,8 @@ def list_measures(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure
                 *limb_rows, row = find_pole_limb(skeleton, goal, goals)
             else:
                 row, limb_rows = _find_tip_row(skeleton, goal), ()
-            reference_row = find_reference_row(skeleton, goal)
+            reference = getattr(goal, "relative_to", None)
+            reference_row = -1 if reference is None else skeleton.index(reference)
             measures.append(Measure(kind, i, row, target_column, tuple(limb_rows), reference_row))
             target_column += TARGET_SIZES[kind]
     return tuple(measures)
@@ -553,20 +560,21 @@ def _find_term_paths(
 
     Those are all on their paths, without the nodes above both; for a LookAt only the joints of its `over`.
     """
-    path, reference_path = _find_node_path(nodes, term.node_index), _find_node_path(nodes, term.reference_node)
-    if reference_path:
-        shared_nodes = set(path) & set(reference_path)
-        path = tuple([node for node in path if node not in shared_nodes])
-        reference_path = tuple([node for node in reference_path if node not in shared_nodes])
-    return _select_sharing_nodes(skeleton, nodes, path, goal), reference_path
+    path = _find_node_path(nodes, term.node_index)
+    if isinstance(goal, LookAt):
+        return _select_sharing_nodes(skeleton, nodes, path, goal), ()
+    if term.reference_node < 0:
+        return path, ()
+    reference_path = _find_node_path(nodes, term.reference_node)
+    shared_nodes = set(path) & set(reference_path)
+    path = tuple([node for node in path if node not in shared_nodes])
+    return path, tuple([node for node in reference_path if node not in shared_nodes])
 
 
 def _select_sharing_nodes(
-    skeleton: Skeleton, nodes: Sequence[Node], path: tuple[int, ...], goal: AnyGoal
+    skeleton: Skeleton, nodes: Sequence[Node], path: tuple[int, ...], goal: LookAt
 ) -> tuple[int, ...]:
-    """Select the nodes of a path acting for a goal."""
-    if not isinstance(goal, LookAt):
-        return path
+    """Select the nodes of a path that share the rotation of a LookAt."""
     shares = goal.shares(skeleton)
     return tuple([node for node in path if nodes[node].row in shares and nodes[node].kind != MOVE])
 

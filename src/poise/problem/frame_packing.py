@@ -258,7 +258,7 @@ class TreeFrames:
 
         The unit is the next power of two above the longest bone or effector. The file's unit must not matter.
         """
-        k, goals = len(self.length_errors), self.layout.list_goals(goals)
+        k, goals = len(self.length_errors), self.layout.list_goals(goals) if self.layout.ties else goals
         effectors, longest = np.zeros((k, len(self.layout.terms), EFFECTOR_ROW)), self.bone_lengths
         for i, (term, frame) in enumerate(zip(self.layout.terms, self.term_frames, strict=True)):
             goal = goals[term.goal_index]
@@ -270,25 +270,22 @@ class TreeFrames:
         for i, term in enumerate(self.layout.terms):
             for columns in _LENGTH_COLUMNS.get(term.kind, ()):
                 effectors[:, i, columns] /= kernel_units[:, None]
-        references = self._pack_references(kernel_units)
+        references = np.zeros((k, len(self.layout.terms), REFERENCE_ROW))
+        for i, frame in enumerate(self.reference_frames):
+            if frame is not None:
+                self._pack_reference(references[:, i], frame, kernel_units)
         for i, term in enumerate(self.layout.terms):
             if term.set_kind != NO_SET:
                 self._pack_set(effectors[:, i], references[:, i], term, kernel_units, goals[term.goal_index])
         return PackedGoals(effectors, kernel_units, references)
 
-    def _pack_references(self, kernel_units: Floats) -> Floats:
-        """Pack the rows (k, t, 17) of the references. Lengths are in kernel units."""
-        rows = np.zeros((len(kernel_units), len(self.layout.terms), REFERENCE_ROW))
-        for i, frame in enumerate(self.reference_frames):
-            if frame is None:
-                continue
-            factors = (frame.scale / kernel_units)[:, None, None]
-            maps = frame.maps * factors
-            rows[:, i, :REFERENCE_ORIGIN] = maps[..., :3].reshape(-1, 9)
-            rows[:, i, REFERENCE_ORIGIN:REFERENCE_ROTATION] = maps[..., 3]
-            rows[:, i, REFERENCE_ROTATION:REFERENCE_SCALE] = frame.rotation
-            rows[:, i, REFERENCE_SCALE] = np.cbrt(np.linalg.det(maps[..., :3]))
-        return rows
+    def _pack_reference(self, rows: Floats, frame: TermFrame, kernel_units: Floats) -> None:
+        """Pack the rows (k, 17) of a reference. Lengths are in kernel units."""
+        maps = frame.maps * (frame.scale / kernel_units)[:, None, None]
+        rows[:, :REFERENCE_ORIGIN] = maps[..., :3].reshape(-1, 9)
+        rows[:, REFERENCE_ORIGIN:REFERENCE_ROTATION] = maps[..., 3]
+        rows[:, REFERENCE_ROTATION:REFERENCE_SCALE] = frame.rotation
+        rows[:, REFERENCE_SCALE] = np.cbrt(np.linalg.det(maps[..., :3]))
 
     def _pack_set(
         self, rows: Floats, references: Floats, term: dof_layout.Term, kernel_units: Floats, goal: AnyGoal
@@ -363,10 +360,11 @@ def build_tree_frames(starts: Pose, layout: dof_layout.Layout) -> TreeFrames:
     """
     skeleton, k = starts.skeleton, len(starts.flat_q)
     walk = _TreeWalk(starts, layout, layout.rows_below_base)
-    term_frames = tuple([walk.compute_term_frame(term) for term in layout.terms])
-    reference_frames = tuple(
-        [walk.compute_row_frame(term.reference_row) if term.reference_row >= 0 else None for term in layout.terms]
-    )
+    term_frames: list[TermFrame] = []
+    reference_frames: list[TermFrame | None] = []
+    for term in layout.terms:
+        term_frames.append(walk.compute_term_frame(term))
+        reference_frames.append(walk.compute_row_frame(term.reference_row) if term.reference_row >= 0 else None)
     base_scale, base_length_error = _compute_base_scale(starts, layout)
     length_errors = (1.0 + base_length_error) * (1.0 + np.broadcast_to(walk.max_length_errors, k)) - 1.0
     # The distance of the first nodes from the base is no measure of a limb.
@@ -377,8 +375,8 @@ def build_tree_frames(starts: Pose, layout: dof_layout.Layout) -> TreeFrames:
     fallback_lengths = np.where(slide_lengths > 0.0, slide_lengths, rest_lengths)
     fallback_units = np.where(fallback_lengths > 0.0, find_next_power(fallback_lengths), 1.0)
     return TreeFrames(
-        skeleton, layout, walk.node_offsets, walk.node_rotations, walk.node_scales, term_frames,
-        reference_frames, base_scale, length_errors, bone_lengths, fallback_units,
+        skeleton, layout, walk.node_offsets, walk.node_rotations, walk.node_scales, tuple(term_frames),
+        tuple(reference_frames), base_scale, length_errors, bone_lengths, fallback_units,
     )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def get_within(goal: Any) -> Within | None:
 
 def get_set_kind(goal: Any, measure: str) -> int:
     """Return the kind of set of a goal's measure, see kernels/layout.py. Sets without width are NO_SET."""
-    within = get_within(goal)
+    within = getattr(goal, "within", None)
     if within is None:
         return NO_SET
     if measure == "position" and any(low < high or low != 0.0 for low, high in within.intervals):
@@ -129,7 +129,11 @@ def get_reference(goal: Any) -> str | None:
 
 def is_set_goal(goal: Any) -> bool:
     """Return whether a goal is relative, or has a wide range."""
-    return get_reference(goal) is not None or any(get_set_kind(goal, measure) != NO_SET for measure in goal.measures)
+    if getattr(goal, "relative_to", None) is not None:
+        return True
+    if getattr(goal, "within", None) is None:
+        return False
+    return any(get_set_kind(goal, measure) != NO_SET for measure in goal.measures)
 
 
 def set_relation(goal: Any, relative_to: str | None, *, follow: bool = False, within: Within | None = None) -> None:

@@ -356,7 +356,7 @@ class Plan:
     @cached_property
     def has_set_terms(self) -> bool:
         """Whether a goal is relative to a joint, or has a range."""
-        return any([not term.is_plain for term in self.layout.terms])  # noqa: C419  (faster than a generator)
+        return any([term.reference_row >= 0 or term.set_kind for term in self.layout.terms])  # noqa: C419  (faster than a generator)
 
     @cached_property
     def has_soft_limits(self) -> bool:

@@ -248,9 +248,12 @@ class Problem:
 
     @property
     def has_single_position(self) -> bool:
-        """Whether the only goal is a world Position on uncoupled joints."""
+        """Whether one world Position is all that is asked for.
+
+        Its joints are uncoupled and in no closed loop.
+        """
         is_position = len(self.goals) == 1 and isinstance(self.goals[0], Position)
-        return is_position and not is_set_goal(self.goals[0]) and self.coupled_pair is None
+        return is_position and not self.plan.has_set_terms and self.coupled_pair is None
 
     @property
     def optional_columns(self) -> Bools:

@@ -353,10 +353,13 @@ class Capabilities:
             return goal_refusal
         if problem.free_root and not self.free_root:
             return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
-        return self._explain_joint_refusal(solver, problem) or self._explain_loop_refusal(solver, problem)
+        joint_refusal = self._explain_joint_refusal(solver, problem)
+        if joint_refusal is not None or self.loops or not problem.skeleton.loops:
+            return joint_refusal
+        return self._explain_loop_refusal(solver, problem)
 
     def _explain_loop_refusal(self, solver: str, problem: Problem) -> str | None:
-        touched_loops = () if self.loops else find_touched(problem)
+        touched_loops = find_touched(problem)
         if not touched_loops:
             return None
         loop = problem.skeleton.loops[touched_loops[0]]
@@ -370,7 +373,7 @@ class Capabilities:
         unsupported_name = next((name for name in goal_names if name not in self.goals), None)
         if unsupported_name is not None:
             return f"{solver} solves {join_words(self.goals)} goals, not {unsupported_name}"
-        if any(map(is_set_goal, problem.goals)):
+        if problem.plan.has_set_terms and any(map(is_set_goal, problem.goals)):
             return self._explain_set_refusal(solver, problem)
         main_names = [name for name in goal_names if name not in self.beside]
         if not main_names:

@@ -14,7 +14,6 @@ from poise.model.roles.bone_names import REQUIRED_BONES
 from poise.model.roles.role_search import find_confident_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.feasibility import find_touched
-from poise.problem.goal_ranges import is_set_goal
 from poise.problem.goals import Goal, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
@@ -44,7 +43,7 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
     limb = prefer == "first" and not problem.free_root and _bends_two(problem)
     poled = limb and any(isinstance(goal, Pole) for goal in problem.goals)
     plain = solvers.make_solver("two_bone" if limb else "levenberg_marquardt")
-    has_sets = any(map(is_set_goal, problem.goals))
+    has_sets = problem.plan.has_set_terms
     if natural is False or has_sets or poled or prefer != "first" or not is_figure(problem.skeleton):
         return plain  # the closed form meets a pole
     sided = _sided(problem) if limb else ""
