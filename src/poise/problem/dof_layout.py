@@ -321,7 +321,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
 
 
 def _add_ring_rows(skeleton: Skeleton, moving_rows: set[int]) -> tuple[tuple[LoopTie, ...], set[int]]:
-    """Find the ties of moving joints, and add the joints of their loops to these."""
+    """Find the ties of moving joints, and the joints of their loops."""
     ties, moving_rows = find_ties(skeleton, moving_rows)
     tip_rows = [skeleton.index(tie.goal.joint) for tie in ties]
     moving_rows = moving_rows | _find_coupled_rows(skeleton, moving_rows, tip_rows)
@@ -574,7 +574,7 @@ def _find_term_paths(
 def _select_sharing_nodes(
     skeleton: Skeleton, nodes: Sequence[Node], path: tuple[int, ...], goal: LookAt
 ) -> tuple[int, ...]:
-    """Select the nodes of a path that share the rotation of a LookAt."""
+    """Select the nodes sharing the rotation of a LookAt."""
     shares = goal.shares(skeleton)
     return tuple([node for node in path if nodes[node].row in shares and nodes[node].kind != MOVE])
 

@@ -269,8 +269,10 @@ def _pack_measure_rows(skeleton: Skeleton, measures: Sequence[dof_layout.Measure
 def _pack_paths(
     skeleton: Skeleton, goals: Sequence[AnyGoal], measures: Sequence[dof_layout.Measure]
 ) -> ErrorPaths | None:
-    if any(map(is_set_goal, goals)):
-        return None
+    for measure in measures:
+        goal = goals[measure.goal_index]
+        if measure.reference_row >= 0 or (getattr(goal, "within", None) is not None and is_set_goal(goal)):
+            return None
     path_rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     for i, measure in enumerate(measures):

@@ -248,7 +248,7 @@ class Problem:
 
     @property
     def has_single_position(self) -> bool:
-        """Whether one world Position is all that is asked for.
+        """Whether the only goal is a Position in the world.
 
         Its joints are uncoupled and in no closed loop.
         """
