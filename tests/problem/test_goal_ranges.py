@@ -127,6 +127,45 @@ def test_a_tool_with_a_free_turn_needs_five_axes():
     assert result.reached.mean() == 1.0
 
 
+def random_sets(count):
+    """The generic arm, and sets with a pose of it inside."""
+    arm, rng = generic_arm(), rng_of(4)
+    tip = arm.names[-1]
+    known = poise.Pose(arm, rng.uniform(-2.0, 2.0, (count, arm.nq))).world[tip]
+    offset = rng.uniform(-0.1, 0.1, (count, 3))
+    turn = rotations.about(Z, rng.uniform(-0.5, 0.5, count))
+    target_rotations = rotations.multiply(known.rotations, rotations.inverse(turn))
+    positions = known.positions - rotations.rotate(target_rotations, offset)
+    box = (-0.1, 0.1)
+    within = Within(box, box, box, turn=poise.Range(-0.5, 0.5, axis=(0, 0, 1)))
+    return arm, poise.Place(tip, positions, target_rotations, within=within)
+
+
+def test_the_answer_is_no_farther_from_the_start_than_that_of_the_target_alone():
+    arm, goal = random_sets(200)
+    start = poise.Pose(arm, np.zeros(arm.nq))
+    result = poise.solve(start, goal)
+    exact = poise.solve(start, poise.Place(goal.joint, goal.position, goal.rotation))
+    assert result.reached.all()
+    both = exact.reached
+    assert both.sum() > 50
+    way, exact_way = (np.linalg.norm(each.q, axis=-1)[both] for each in (result, exact))
+    assert (way <= exact_way + 1e-9).all()
+    assert np.median(way / exact_way) < 0.95
+
+
+def test_ranges_have_the_same_bits_alone_in_a_batch_and_with_own_starts():
+    arm, goal = random_sets(12)
+    start = poise.Pose(arm, np.zeros(arm.nq))
+    batch, prepared = poise.solve(start, goal, threads=2), poise.prepare(start, goal)
+    own = poise.solve(poise.Pose(arm, np.zeros((12, arm.nq))), goal)
+    assert np.array_equal(own.q, batch.q)
+    for i in range(12):
+        target = (goal.position[i], goal.rotation[i])
+        assert np.array_equal(poise.solve(start, goal.with_target(target)).q, batch.q[i])
+        assert np.array_equal(prepared(target).q, batch.q[i])
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [

@@ -39,7 +39,7 @@ class Within:
     """A set about the target of a goal.
 
     The goal is met anywhere in the set, and inside it nothing pulls. Of the poses in the set the answer is one near the
-    start, not the middle.
+    start, not the middle: never farther from it than the answer for the target alone.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout, goal_errors
 from poise.problem.exporter_noise import PlanStart, remove_exporter_noise
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, find_static_transform
-from poise.problem.goal_ranges import is_set_goal
+from poise.problem.goal_ranges import get_within, is_set_goal
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.plan import (
     NO_GOAL_KEY,
@@ -376,6 +376,18 @@ class Problem:
     def has_preference(self) -> bool:
         """Whether a preferred pose or soft limit ranks configurations."""
         return self.plan.has_soft_limits or bool(self.preference.weights.any())
+
+    @quick_property
+    def has_ranges(self) -> bool:
+        """Whether goals have ranges, and nothing else ranks the configurations in them."""
+        has_ranges = any([term.set_kind and not term.is_tie for term in self.plan.layout.terms])  # noqa: C419  (faster)
+        return has_ranges and not self.has_preference
+
+    def without_ranges(self) -> Problem:
+        """Return the problem for the targets alone. Its answers are in the ranges."""
+        goals: list[Any] = list(self.goals)
+        goals = [replace(goal, within=None) if get_within(goal) is not None else goal for goal in goals]
+        return Problem(self.start, tuple(goals), self.free_root)
 
     # --- errors -----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ within limits.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from poise.problem.feasibility import FreeReach, find_free_reach
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import lm_engine
 from poise.solvers.base.answer_refinement import solve_with_balance
-from poise.solvers.base.interface import Answer, Capabilities, Request, run_bound, solve_out_of_reach
+from poise.solvers.base.interface import Answer, BoundSolve, Capabilities, Request, run_bound, solve_out_of_reach
 from poise.solvers.base.loop_closing import close_loops
 from poise.solvers.base.solution_search import solve_all, solve_closest
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
@@ -173,13 +173,17 @@ class LevenbergMarquardt:
 
     def _bind_engine(self, problem: Problem, tolerance: Tolerance, request: Request) -> _EngineSolve:
         reach = find_free_reach(problem, tolerance)
-        return _EngineSolve(self, self.engine(problem, tolerance), reach, tolerance, request)
+        exact = None
+        if problem.has_ranges and not request.trace:
+            exact = self._bind_engine(problem.without_ranges(), tolerance, replace(request, progress=None))
+        return _EngineSolve(self, self.engine(problem, tolerance), reach, tolerance, request, exact)
 
 
 class _EngineSolve(NamedTuple):
     """Engine of a problem; see `BoundSolve`.
 
     reach  of a free chain, which is straightened towards targets beyond it
+    exact  of ranges: the solve for their targets alone. Its answers are in the ranges, too
     """
 
     solver: LevenbergMarquardt
@@ -187,10 +191,11 @@ class _EngineSolve(NamedTuple):
     reach: FreeReach | None
     tolerance: Tolerance
     request: Request
+    exact: BoundSolve | None = None
 
     def solve(self, targets: Floats) -> tuple[Floats, lm_engine.KernelOutput] | Answer:
         """Solve for targets (k, W)."""
-        solver, engine, reach, tolerance, request = self
+        solver, engine, reach, tolerance, request, _ = self
         problem, kernel_targets = engine.problem, engine.pack_targets(targets)
         is_far = None if reach is None else reach.find_far(kernel_targets)
         if is_far is not None:
@@ -200,6 +205,9 @@ class _EngineSolve(NamedTuple):
             kernel_targets, problem.start_u, threads=request.threads, max_trace_rows=max_trace_rows,
             progress=request.progress,
         )  # fmt: skip
+        if self.exact is not None and isinstance(engine, lm_engine.TreeEngine):
+            exact_u = problem.plan.q_to_u(run_bound(self.exact, targets).q)
+            output = engine.approach_start(kernel_targets, output, problem.start_u, exact_u, threads=request.threads)
         q = problem.compute_q(output.u, output.iterations > 0)
         return close_loops(problem, q, output.met, engine.options), output
 

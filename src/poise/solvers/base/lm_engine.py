@@ -253,9 +253,52 @@ class TreeEngine:
         progress: Callable[[int], None] | None = None, options: LmOptions | None = None,
     ) -> KernelOutput:  # fmt: skip
         """Solve kernel targets (k, width) from starts u (1|k, nu)."""
-        (solve_kernel, tree_arrays, workspace_size, preferences, shared_inputs) = self._inputs
+        inputs = self._inputs
         if options is not None:
-            shared_inputs = *shared_inputs[:-1], self._pack_settings(options)
+            inputs = inputs._replace(shared_inputs=(*inputs.shared_inputs[:-1], self._pack_settings(options)))
+        return self._run(inputs, targets, start_u, threads, max_trace_rows, progress)
+
+    def approach_start(
+        self, targets: Floats, output: KernelOutput, start_u: Floats, others_u: Floats, *, threads: int
+    ) -> KernelOutput:
+        """Move answers with met goals towards their starts u (1|k, nu).
+
+        Ranges leave room: of the configurations in them, the one nearest to the start is wanted. The starts are
+        preferred configurations here, with equal weights. One run begins at the answers, one at other configurations
+        `others_u` (k, nu), such as the answers for the targets alone. The nearest one with met goals is returned.
+        """
+        still = replace(self.options, iterations=0, restarts=0, polish_iterations=0)
+        moving = replace(still, iterations=self.options.iterations)
+        u, is_met, iterations = output.u, output.met, output.iterations
+        way = np.where(is_met, self._measure_way(u, start_u), np.inf)
+        for begin_u, options in ((output.u, moving), (others_u, still), (others_u, moving)):
+            inputs = self._build_preferring_inputs(start_u, options)
+            nearer = self._run(inputs, targets, begin_u, threads)
+            nearer_way = np.where(nearer.met, self._measure_way(nearer.u, start_u), np.inf)
+            is_nearer = nearer_way < way
+            u, way = np.where(is_nearer[:, None], nearer.u, u), np.minimum(way, nearer_way)
+            is_met, iterations = is_met | nearer.met, iterations + nearer.iterations
+        # A start inside its ranges stays bit for bit.
+        return output._replace(u=u, met=is_met, iterations=np.where(output.iterations > 0, iterations, 0))
+
+    def _build_preferring_inputs(self, start_u: Floats, options: LmOptions) -> _TreeInputs:
+        """Build inputs with the starts as preferred configurations."""
+        settings, inputs = _pack_tree_settings(options, has_preference=True), self._inputs
+        weights = np.ones(len(self.problem.plan.layout.dofs))
+        return inputs._replace(
+            preferences=prepare_for_kernel(start_u), shared_inputs=(weights, *inputs.shared_inputs[1:-1], settings)
+        )
+
+    def _measure_way(self, u: Floats, start_u: Floats) -> Floats:
+        """Measure the squared way (k,) from starts, without whole turns."""
+        plan = self.problem.plan
+        return (plan.compute_differences(plan.unwrap_near(u, start_u), start_u) ** 2).sum(axis=-1)
+
+    def _run(
+        self, inputs: _TreeInputs, targets: Floats, start_u: Floats, threads: int, max_trace_rows: int = 0,
+        progress: Callable[[int], None] | None = None,
+    ) -> KernelOutput:  # fmt: skip
+        solve_kernel, tree_arrays, workspace_size, preferences, shared_inputs = inputs
         k, nu = len(targets), self.problem.plan.layout.nu
         u, errors, kernel_counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         trace_buffer = np.zeros((max_trace_rows, nu + 1)) if max_trace_rows else _NO_TRACE
