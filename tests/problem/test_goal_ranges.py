@@ -164,6 +164,7 @@ def test_ranges_have_the_same_bits_alone_in_a_batch_and_with_own_starts():
         target = (goal.position[i], goal.rotation[i])
         assert np.array_equal(poise.solve(start, goal.with_target(target)).q, batch.q[i])
         assert np.array_equal(prepared(target).q, batch.q[i])
+    assert np.array_equal(poise.solve(start, goal.with_target(target), trace=True).q, batch.q[-1])
 
 
 @pytest.mark.parametrize(

@@ -174,8 +174,9 @@ class LevenbergMarquardt:
     def _bind_engine(self, problem: Problem, tolerance: Tolerance, request: Request) -> _EngineSolve:
         reach = find_free_reach(problem, tolerance)
         exact = None
-        if problem.has_ranges and not request.trace:
-            exact = self._bind_engine(problem.without_ranges(), tolerance, replace(request, progress=None))
+        if problem.has_ranges:
+            silent_request = replace(request, progress=None, trace=False)
+            exact = self._bind_engine(problem.without_ranges(), tolerance, silent_request)
         return _EngineSolve(self, self.engine(problem, tolerance), reach, tolerance, request, exact)
 
 
