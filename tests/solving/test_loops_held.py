@@ -105,6 +105,9 @@ def test_a_start_that_is_open_is_closed(four_bar):
     result = poise.solve(open_pose, point_goal(skeleton, truth, "b", (0.1, 0.0, 0.05)))
     assert result.reached
     assert largest_gaps(skeleton, result.q) <= CLOSED
+    gap = largest_gaps(skeleton, open_pose.q)
+    assert f"the loop 'rod' of 'b' and 'c', open by {1e3 * gap:.3g} mm at the start, is closed" in result.message()
+    assert "at the start" not in poise.solve(four_bar.rest, point_goal(skeleton, truth, "b", (0.1, 0, 0.05))).message()
 
 
 def test_a_target_out_of_reach_opens_no_loop(four_bar):

@@ -119,11 +119,17 @@ def _format_delay(outcome: SolveOutcome) -> str:
 
 
 def format_open_loops(problem: Problem, q: Floats) -> str:
-    """Name open loops of a pose q (1, nq) with their gaps."""
+    """Name the loops open in q (1, nq) or at the start."""
     judged, at_start = feasibility.judge_gaps(problem, q), feasibility.judge_start_gaps(problem)
     texts: list[str] = []
-    for i in np.flatnonzero(judged.is_open[0]).tolist():
+    for i in np.flatnonzero(judged.is_open[0] | at_start.is_open[0]).tolist():
         loop = problem.skeleton.loops[i]
+        if not judged.is_open[0, i]:
+            gap_text = _format_gap(problem.skeleton, at_start, i)
+            texts.append(
+                f"the loop {loop.name!r} of {loop.a!r} and {loop.b!r}, open by {gap_text} at the start, is closed"
+            )
+            continue
         gap_text = _format_gap(problem.skeleton, judged, i)
         start_text = (
             f" (at the start by {_format_gap(problem.skeleton, at_start, i)})" if at_start.is_open[0, i] else ""

@@ -437,7 +437,7 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
             restraints = find_restraints(self.restrained, problem, target, self.tolerances)[0]
         elif frame_motion is not None and is_missed:
             q, restraints = frame_motion.solved_q[None], frame_motion.list_restraints(self.q)
-        loop_text = format_open_loops(problem, shown_q) if problem.skeleton.loops and is_missed else ""
+        loop_text = format_open_loops(problem, shown_q) if problem.skeleton.loops else ""
         outside_text = (
             format_joints_outside(problem.skeleton, shown_q[0])
             if frame_motion is not None and frame_motion.starts_outside_limits
