@@ -223,6 +223,7 @@ def test_a_process_forked_while_another_thread_compiles_solves():
 
     thread = threading.Thread(target=compiling)
     values.reported(values.solved())
+    numba.njit(lambda x: x + 1.0)(1.0)  # Numba itself is loaded before: kernels of the library do not need it
     thread.start()
     try:
         codes = [forked(lambda: numba.njit(lambda x: x + 1.0)(1.0)) for _ in range(5)]

@@ -124,6 +124,7 @@ VALUES = {
         name: lambda name=name: next(each for each in LIMITED.values() if type(each).__name__ == name)
         for name in LIMITS
     },
+    "Within": lambda: poise.Within(z=(-0.1, 0.1)),
 }
 """How one of each class is made, by the name of the class."""
 

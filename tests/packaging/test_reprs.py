@@ -41,6 +41,7 @@ def values():
         poise.Direction("LeftHand", np.ones((500, 3))), poise.Aim("LeftHand", np.ones((500, 3))),
         poise.LookAt("Head", np.ones((500, 3))), poise.Pole("LeftForeArm", np.ones((500, 3)), tip="LeftHand"),
         poise.Pin("LeftFoot"), poise.Near(walk.poses), poise.Balance(masses=poise.masses(rig)),
+        poise.Within(z=(-0.1, 0.1)),
         poise.Range.degrees(0, 150, axis=(1, 2, 3)), poise.SwingTwist.degrees((1, 2, 3), (45, 30), (-20, 20)),
         poise.EulerBox.degrees("YXZ", x=(-1, 1), y=(-60, 60), z=(0, 1), soft=0.3),
         *(poise.solvers.make_solver(name) for name in poise.solvers.names() if name != "autodiff"),

@@ -115,7 +115,7 @@ def solve_on_fast_path(
     Returns None where the general path must report a problem with the target or the start.
 
     problem       gives the base of the arm
-    lazy_fields   a function and its first arguments; called with these, the target and the kernel output, it returns
+    lazy_fields   a function and its first arguments; called with these, the target, the kernel output and q, it returns
                   the remaining fields of the Result
     extra_fields  further fields of the Result
     """
@@ -136,7 +136,8 @@ def solve_on_fast_path(
     q = buffer[0, :-ARM_RESULT_ROW]
     q.setflags(write=False)
     return Result.from_frozen(
-        {"q": q, "reached": output[0] == 1, "lazy_source": (*lazy_fields, targets, output), **extra_fields}, start_time
+        {"q": q, "reached": output[0] == 1, "lazy_source": (*lazy_fields, targets, output, q), **extra_fields},
+        start_time,
     )
 
 
@@ -169,5 +170,5 @@ def solve_few_on_fast_path(
         return None
     q, outcomes = buffer[:, :nq].copy().reshape(*shape, nq), buffer[:, nq:]
     is_reached = (outcomes[:, 1] > 0.0).reshape(shape)
-    fields = {"q": q, "reached": is_reached, "lazy_source": (*lazy_fields, shape, targets, outcomes), **extra_fields}
+    fields = {"q": q, "reached": is_reached, "lazy_source": (*lazy_fields, shape, targets, buffer), **extra_fields}
     return Result(fields, start_time)

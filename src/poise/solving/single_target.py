@@ -80,6 +80,8 @@ class SingleTargetSolve:
         self._fast_path = build_fast_path(problem, solver, tolerance, settings)
         self._error_bounds: list[float] = problem.compute_error_bounds(tolerance).tolist()
         self._has_preferred_pose = any(isinstance(goal, Near) for goal in problem.goals)
+        if self._has_preferred_pose:
+            _ = problem.preference  # a pose of another skeleton is refused here, not by the first call
         self.serves_all_goals: bool = all(map(accepts_plain_rows, problem.goals))
         self._latest_bound: tuple[Pose | None, BoundSolve | None] = None, None
 
@@ -196,12 +198,15 @@ class SingleTargetSolve:
         }
 
     def build_lazy_arm_fields(
-        self, problem: Problem, clamped_joints: tuple[str, ...], targets: Floats, output: tuple[Any, ...]
+        self, problem: Problem, clamped_joints: tuple[str, ...], targets: Floats, output: tuple[Any, ...], q: Floats
     ) -> dict[str, Any]:
-        """Build the remaining fields of a fast-path Result. `output` holds reached, iterations and errors."""
-        _, iteration_count, *errors = output
+        """Build the remaining fields of a fast-path Result. `output` begins with reached and iterations.
+
+        Errors are measured anew: the kernel's angles may differ in their last digits from those of a batch.
+        """
+        iteration_count = output[1]
         return self._build_common_fields(problem, clamped_joints, targets) | {
-            "errors": np.array(errors[: len(problem.measures)]),
+            "errors": problem.compute_errors(q[None], targets)[0],
             "iterations": np.array(iteration_count),
             "joint_updates": np.array(iteration_count * len(problem.joints)),
             "trace": None,
@@ -214,16 +219,17 @@ class SingleTargetSolve:
         clamped_joints: tuple[str, ...],
         shape: tuple[int, ...],
         targets: Floats,
-        outcomes: Floats,
+        buffer: Floats,
     ) -> dict[str, Any]:
         """Build the remaining fields of a Result for a few targets.
 
-        `outcomes` (k, 4) are iterations, reached and two errors.
+        `buffer` (k, nq + 4) has q, then iterations, reached and two errors. These are measured anew, as for one target.
         """
-        iterations = outcomes[:, 0].astype(np.int64).reshape(shape)
-        measure_count = len(problem.measures)
+        nq = problem.skeleton.nq
+        iterations = buffer[:, nq].astype(np.int64).reshape(shape)
+        errors = problem.compute_errors(buffer[:, :nq].copy(), targets)
         return self._build_common_fields(problem, clamped_joints, targets) | {
-            "errors": outcomes[:, 2 : 2 + measure_count].reshape(*shape, measure_count),
+            "errors": errors.reshape(*shape, errors.shape[-1]),
             "iterations": iterations,
             "joint_updates": iterations * len(problem.joints),
             "trace": None,

@@ -166,11 +166,12 @@ class Prepared:
         q = self._check_start(start)
         return make_kernel_buffer(q), (self._build_fields_from_start, q)
 
-    def _build_fields_from_start(self, q: Floats, targets: Floats, output: tuple[Any, ...]) -> dict[str, Any]:
+    def _build_fields_from_start(
+        self, start_q: Floats, targets: Floats, output: tuple[Any, ...], q: Floats
+    ) -> dict[str, Any]:
         """Build the Result fields of a legal start."""
-        return self.single.build_lazy_arm_fields(
-            self.problem.with_start(self.problem.start.with_q(q)), (), targets, output
-        )
+        problem = self.problem.with_start(self.problem.start.with_q(start_q))
+        return self.single.build_lazy_arm_fields(problem, (), targets, output, q)
 
     def _check_start(self, start: ArrayLike) -> Floats:
         """Check a start configuration and return a copy."""
