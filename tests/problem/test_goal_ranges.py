@@ -167,6 +167,17 @@ def test_ranges_have_the_same_bits_alone_in_a_batch_and_with_own_starts():
     assert np.array_equal(poise.solve(start, goal.with_target(target), trace=True).q, batch.q[-1])
 
 
+def test_a_prepared_set_from_another_start_has_the_bits_of_a_fresh_one():
+    arm, goal = random_sets(6)
+    start = poise.Pose(arm, np.zeros(arm.nq))
+    tracker = poise.Tracker(start, goal.with_target((goal.position[0], goal.rotation[0])))
+    q = start.q
+    for target in zip(goal.position, goal.rotation, strict=True):
+        fresh = poise.Tracker(poise.Pose(arm, q), goal.with_target(target))(target)
+        q = tracker(target).q
+        assert np.array_equal(q, fresh.q)
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [

@@ -23,7 +23,7 @@ from poise.problem.feasibility import FreeReach, find_free_reach
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import lm_engine
 from poise.solvers.base.answer_refinement import solve_with_balance
-from poise.solvers.base.interface import Answer, BoundSolve, Capabilities, Request, run_bound, solve_out_of_reach
+from poise.solvers.base.interface import Answer, Capabilities, Request, run_bound, solve_out_of_reach
 from poise.solvers.base.loop_closing import close_loops
 from poise.solvers.base.solution_search import solve_all, solve_closest
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
@@ -192,7 +192,7 @@ class _EngineSolve(NamedTuple):
     reach: FreeReach | None
     tolerance: Tolerance
     request: Request
-    exact: BoundSolve | None = None
+    exact: _EngineSolve | None = None
 
     def solve(self, targets: Floats) -> tuple[Floats, lm_engine.KernelOutput] | Answer:
         """Solve for targets (k, W)."""
@@ -217,7 +217,8 @@ class _EngineSolve(NamedTuple):
         has_same_plan = problem.plan is self.engine.problem.plan
         engine = self.engine.with_problem(problem) if has_same_plan else self.solver.engine(problem, self.tolerance)
         reach = self.reach if has_same_plan else find_free_reach(problem, self.tolerance)
-        return self._replace(engine=engine, reach=reach)
+        exact = None if self.exact is None else self.exact.with_starts(problem.without_ranges())
+        return self._replace(engine=engine, reach=reach, exact=exact)
 
     def build_answer(self, targets: Floats, output: tuple[Floats, lm_engine.KernelOutput]) -> Answer:
         """Build the answer from the output of `solve`."""
