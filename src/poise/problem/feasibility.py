@@ -350,7 +350,7 @@ def _express_in_frames(frames: Floats, vectors: Floats) -> Floats:
 
 
 # [file units, rad] largest gap of a closed loop, that of limits; of large rigs their rounding
-_MAX_CLOSED_GAP = 1e-9
+MAX_CLOSED_GAP = 1e-9
 _ROUNDING_RATIO = 1e-12  # ratio of rounding to the size of a rig
 
 
@@ -389,8 +389,11 @@ class JudgedGaps(NamedTuple):
 
 def judge_gaps(problem: Problem, q: Floats) -> JudgedGaps:
     """Measure and judge all loops of poses q (k, nq)."""
-    gaps = compute_pose_gaps(problem.make_pose_unchecked(np.array(q)))
-    return JudgedGaps(gaps, _get_loop_bounds(problem.skeleton))
+    skeleton, start = problem.skeleton, problem.start
+    bounds = get_or_compute(skeleton, "loop bounds", None, lambda: _compute_loop_bounds(skeleton))
+    if start.translations is None is start.scales and skeleton.loops:  # needs no pose
+        return JudgedGaps(measure_gaps(skeleton, prepare_for_kernel(q), NO_OFFSETS), bounds)
+    return JudgedGaps(compute_pose_gaps(problem.make_pose_unchecked(np.array(q))), bounds)
 
 
 def judge_start_gaps(problem: Problem) -> JudgedGaps:
@@ -400,16 +403,9 @@ def judge_start_gaps(problem: Problem) -> JudgedGaps:
 
 def has_closed_loops(problem: Problem, q: Floats) -> Bools:
     """Return whether poses q (k, nq) keep all loops closed."""
-    skeleton, start = problem.skeleton, problem.start
-    if not skeleton.loops:
+    if not problem.skeleton.loops:
         return np.ones(len(q), dtype=np.bool_)
-    if start.translations is None is start.scales:
-        bounds = _get_loop_bounds(skeleton)
-        gaps = measure_gaps(skeleton, prepare_for_kernel(q), NO_OFFSETS)
-    else:
-        gaps, bounds = judge_gaps(problem, q)
-    is_closed = (gaps.distances <= bounds.distances) & (gaps.angles <= bounds.angles)
-    return np.logical_and.reduce(is_closed, axis=-1)
+    return ~np.logical_or.reduce(judge_gaps(problem, q).is_open, axis=-1)
 
 
 def find_touched(problem: Problem) -> tuple[int, ...]:
@@ -418,16 +414,12 @@ def find_touched(problem: Problem) -> tuple[int, ...]:
     return find_touched_loops(skeleton, problem.plan.layout.moving_rows) if skeleton.loops else ()
 
 
-def _get_loop_bounds(skeleton: Skeleton) -> LoopBounds:
-    return get_or_compute(skeleton, "loop bounds", None, lambda: _compute_loop_bounds(skeleton))
-
-
 def _compute_loop_bounds(skeleton: Skeleton) -> LoopBounds:
     """Compute the largest gaps of closed loops. The gaps at rest from the rounded digits of a file are added."""
     rest = Pose(skeleton, skeleton.rest_q)
     rig_size = float(np.ptp(rest.world.positions, axis=0).max(initial=0.0))
-    gaps, max_distance = compute_pose_gaps(rest), max(_MAX_CLOSED_GAP, _ROUNDING_RATIO * rig_size)
+    gaps, max_distance = compute_pose_gaps(rest), max(MAX_CLOSED_GAP, _ROUNDING_RATIO * rig_size)
     return LoopBounds(
         max_distance + np.where(gaps.distances <= MAX_FILE_GAP * rig_size, gaps.distances, 0.0),
-        _MAX_CLOSED_GAP + np.where(gaps.angles <= MAX_FILE_GAP, gaps.angles, 0.0),
+        MAX_CLOSED_GAP + np.where(gaps.angles <= MAX_FILE_GAP, gaps.angles, 0.0),
     )

@@ -142,9 +142,7 @@ class SingleTargetSolve:
         output = bound.solve(targets)
         q = output[0]
         errors = self._measure(problem, output, targets)
-        is_reached = self._is_reached(errors)
-        if is_reached and self._has_loops:
-            is_reached = bool(has_closed_loops(problem, q)[0])
+        is_reached = self._is_reached(problem, q, errors)
         if not is_reached:  # poses with NaN reach nothing
             check_answer(q, self.solver.name, self.q_shape)
         if not is_reached and self.error_paths is None and problem.plan.is_sheared:
@@ -152,7 +150,7 @@ class SingleTargetSolve:
             if output.met[0]:
                 output = correct_shear(problem, self.solver, targets, self.tolerance, self.request, output)
                 q, errors = output.q, problem.compute_errors(output.q, targets)
-                is_reached = self._is_reached(errors) and bool(has_closed_loops(problem, q)[0])
+                is_reached = self._is_reached(problem, q, errors)
         q, errors = q[0], errors[0]
         q.setflags(write=False)
         errors.setflags(write=False)
@@ -172,12 +170,12 @@ class SingleTargetSolve:
             return convert_error_parts(error_paths, output.error_parts)
         return compute_path_errors(error_paths, output[0], targets)
 
-    def _is_reached(self, errors: Floats) -> bool:
-        """Return whether errors (1, c) are within tolerance."""
-        for error, max_error in zip(errors[0].tolist(), self._error_bounds, strict=True):  # noqa: SIM110  (quicker than all())
+    def _is_reached(self, problem: Problem, q: Floats, errors: Floats) -> bool:
+        """Return whether q (1, nq) meets the goals and holds the loops."""
+        for error, max_error in zip(errors[0].tolist(), self._error_bounds, strict=True):
             if not error <= max_error:  # so NaN is not
                 return False
-        return True
+        return not self._has_loops or bool(has_closed_loops(problem, q)[0])
 
     def build_lazy_fields(
         self,

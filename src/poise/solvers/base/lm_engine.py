@@ -51,6 +51,7 @@ from poise.maths.arrays import (
 )
 from poise.problem.arm_packing import Arm, ArmArrays, pack_for_u
 from poise.problem.dof_layout import DOF_COUNTS, POSITION, SLIDE
+from poise.problem.feasibility import MAX_CLOSED_GAP
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import copy_with, get_or_compute, quick_property
@@ -64,7 +65,7 @@ _MIN_PREFERENCE_ITERATIONS = 150  # iterations allowed for converging to a prefe
 _MAX_POLISHES = 3  # largest number of polished results, see kernels/arm_lm.py
 _MAX_CACHED_SETTINGS = 128  # settings in the cache
 _MAX_TRACE_ROWS = 100_000
-MAX_TIE_GAP = 3e-10  # [file units, rad] gap of a loop that a kernel calls closed; a third of what is judged as closed
+_MAX_TIE_GAP = 0.3 * MAX_CLOSED_GAP  # [file units, rad] gap of a loop that a kernel calls closed
 _MIN_TIE_GAP = 3e-13  # the same in kernel units: rounding of large rigs
 _NO_TRACE = np.empty((0, 0))
 KERNEL_TOLERANCE_RATIO = 1 - 1e-6  # ratio of kernel to public tolerance, so rounding cannot undo a success
@@ -438,7 +439,7 @@ def build_effectors(plan: Plan, tolerance: Tolerance) -> Floats:
         effectors = plan.effectors.copy()
         for i, term in enumerate(plan.layout.terms):
             if term.is_tie:
-                bound = MAX_TIE_GAP / plan.compute_target_unit(i) if term.kind == POSITION else MAX_TIE_GAP
+                bound = _MAX_TIE_GAP / plan.compute_target_unit(i) if term.kind == POSITION else _MAX_TIE_GAP
                 effectors[i, EFFECTOR_TOLERANCE2] = max(bound, _MIN_TIE_GAP) ** 2
             elif term.kind == POSITION:
                 effectors[i, EFFECTOR_TOLERANCE2] = (
