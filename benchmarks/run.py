@@ -35,6 +35,7 @@ NAMES = (
     "whole_body_poses",
     "plant_feet",
     "plant_all_clips",
+    "planting_proofs",
     "strides",
     "grounder",
     "grounder_play",
