@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 
@@ -20,7 +21,7 @@ from poise.viewer.session import downloads
 from poise.viewer.session.session_state import find_joints_at_limit
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
-OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "crowd")
+OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "two_hands", "four_bar", "crowd")
 PLAYED = ("walk_on_hills",)  # a clip, chains switched off
 
 
@@ -69,7 +70,9 @@ def test_default_targets_are_reached(document, view):
     for place, q in zip(document.character_positions, outcome.q, strict=True):
         pose = poise.Pose(skeleton, q)
         for chain in chains:
-            if chain.kind not in ("look", "pin"):
+            if chain.relative_to is not None or chain.within is not None:
+                assert poise.solve(pose, chain.build_goals(skeleton)).iterations == 0
+            elif chain.kind not in ("look", "pin"):
                 np.testing.assert_allclose(pose.world[chain.tip].positions + place, chain.position, atol=1e-3)
         assert skeleton.legal(q)[1] == ()
 
@@ -85,7 +88,7 @@ def test_targets_are_not_where_the_tips_are(document):
     reaching = [chain for chain in document.active_chains if chain.kind in ("position", "place", "direction")]
     assert document.scene_name in PLAYED or reaching
     for chain in reaching:
-        way = np.linalg.norm(document.start.world[chain.tip].positions - chain.position)
+        way = np.linalg.norm(np.subtract(chain.with_target_at(document.start).position, chain.position))
         assert way > 0.05
 
 
@@ -93,7 +96,9 @@ def test_targets_are_not_where_the_tips_are(document):
 def test_a_solved_scene_is_saved_and_loaded(document, tmp_path, suffix):
     outcome, _ = solved(document)
     pose = document.start.with_q(outcome.q[0])
-    poise.save(pose, tmp_path / f"posed{suffix}", like=document.rig)
+    loses_loops = document.skeleton.loops and suffix == ".glb"
+    with pytest.warns(poise.PoiseWarning, match="rod") if loses_loops else contextlib.nullcontext():
+        poise.save(pose, tmp_path / f"posed{suffix}", like=document.rig)
     if suffix == ".glb":
         loaded = poise.load(tmp_path / "posed.glb")
         for name in document.skeleton.names:

@@ -110,8 +110,9 @@ class TestState:
     def test_chains_say_every_field(self):
         chain = everything().chains[0]
         (first, *_) = reported(everything())["chains"]
-        fields = set(TargetedChain.__dataclass_fields__) - {"name", "stays_on_ground"}
-        assert set(first) == fields | {"id", "ground", "joints"}  # the page's keys of name and stays_on_ground
+        fields = set(TargetedChain.__dataclass_fields__) - {"name", "stays_on_ground", "within"}
+        # the page's keys of name, stays_on_ground and within, and the joints of both sides
+        assert set(first) == fields | {"id", "ground", "range", "joints", "others"}
         assert first["joints"] == ["LeftArm", "LeftForeArm", "LeftHand"]
         assert first["position"] == list(chain.position)
 

@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import typer
 
+from poise.cli.goal_options import parse_goal
 from poise.cli.input_output_files import IncludeRoot, check_writable, select_clip
 from poise.cli.terminal import say
 from poise.cli.terrain_options import DirectionOption, TerrainOptions, resolve_direction
@@ -28,6 +29,7 @@ from poise.viewer import scenes
 from poise.viewer.document import actions
 from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import Document, build_document
+from poise.viewer.document.goal_chains import build_goal_chains
 from poise.viewer.document.terrain import build_document_terrain, find_terrain_up
 
 # --- Viewer server in a terminal -------------------------------------------------------------------------------------
@@ -108,6 +110,10 @@ _Joint = Annotated[
 _Root = Annotated[
     str | None, typer.Option("--root", metavar="JOINT", help="first joint that moves; default: the limb's own")
 ]
+_Goals = Annotated[
+    list[str] | None,
+    typer.Option("--goal", metavar="WORDS", help="show these goals as chains, in the words of poise solve; repeatable"),
+]
 _Packages = Annotated[
     list[Path] | None,
     typer.Option(
@@ -127,6 +133,7 @@ class ViewOptions(NamedTuple):
     joint: str | None
     root: str | None
     terrain_direction: str | None = None
+    goals: tuple[str, ...] = ()
 
 
 def view(
@@ -144,6 +151,7 @@ def view(
     solver: _Solver = None,
     joint: _Joint = None,
     root: _Root = None,
+    goal: _Goals = None,
     package_path: _Packages = None,
     html: _Html = None,
     include_root: IncludeRoot = None,
@@ -155,7 +163,7 @@ def view(
     if html is not None:
         _check_page_path(html)
     package_folders = _check_package_folders(package_path or [])
-    options = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction)
+    options = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction, tuple(goal or ()))
     with numpy_kinematics.defer_kernels() if html is None else contextlib.nullcontext():
         with prefix_file_name(file):
             document = configure_document(_load_document(file, scene, include_root), options)
@@ -185,6 +193,8 @@ def configure_document(document: Document, options: ViewOptions) -> Document:
         document = document.replace(
             chains=chains, clip_name=document.clip_name if shows_motion or document.scene_name else None
         )
+    if options.goals:
+        document = _show_goals(document, options)
     if options.solver is not None:
         document = actions.choose_solver(document, {"view": 0, "name": options.solver})
     terrain_text = _resolve_terrain_text(document, options)
@@ -192,6 +202,15 @@ def configure_document(document: Document, options: ViewOptions) -> Document:
         build_document_terrain(document.rig, terrain_text)  # raises for an invalid terrain
         document = document.replace(terrain_spec=terrain_text)
     return actions.switch_planting(document, {"on": True}) if options.plants_feet else document
+
+
+def _show_goals(document: Document, options: ViewOptions) -> Document:
+    """Show goals as chains in place of those of the file. A clip plays only if it was asked for."""
+    if options.joint is not None:
+        raise InputError("--joint and --goal both name the chains; give --goal alone")
+    chains = build_goal_chains(document.start, [parse_goal(text, document.start) for text in options.goals])
+    shows_motion = options.clip is not None or options.plants_feet
+    return document.replace(chains=chains, clip_name=document.clip_name if shows_motion else None)
 
 
 def _resolve_terrain_text(document: Document, options: ViewOptions) -> str | None:

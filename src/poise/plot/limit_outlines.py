@@ -18,6 +18,7 @@ from poise.model.skeleton import Kind
 
 _CIRCLE_POINTS = 48  # points of a circle
 _BONE_RATIO, _MAX_SIZE_RATIO = 0.4, 0.14  # radius as a fraction of the bone, and its bound as a fraction of the figure
+_TWIST_SIZE = 0.5  # radius of the arc of a twist inside its cone, which has the radius one
 _END_TOLERANCE = 1e-6  # [rad, file units] distance from an end up to which the limit is touched
 _OVERSHOOT_FACTOR = 1 + 1e-4  # factor on the angle of a rotation: a joint at its limit then exceeds it
 
@@ -60,6 +61,35 @@ def build_local_outline(pose: Pose, name: str) -> Outline | None:
     bone_direction = bone / length if length > 0 else np.array([0.0, 1.0, 0.0])
     swept_outline = _sweep_bone(limit, _find_axis(pose, joint_index, limit), bone_direction, joint_rotation)
     return None if swept_outline is None else Outline(*swept_outline)
+
+
+def build_turn_outline(turn: Limit) -> list[Floats]:
+    """Build the outline of a set of rotations about a target.
+
+    It is lines (n, 3) of size one in the axes of the target.
+
+    A turn about one axis is a sector, a free one a ring, a swing its cone. A box of Euler angles has a sector for each
+    axis.
+    """
+    if isinstance(turn, Range):
+        return [] if turn.axis is None else [_build_turn_arc(np.array(turn.axis), turn.low, turn.high)]
+    if isinstance(turn, SwingTwist):
+        axis, has_swing = np.array(turn.axis), any(end for side in turn.sides for end in side)
+        cone, size = (_build_rim(turn, axis), _TWIST_SIZE) if has_swing else ([], 1.0)
+        return [*cone, *([size * _build_turn_arc(axis, *turn.twist)] if any(turn.twist) else [])]
+    ranges = zip(turn.order, turn.ranges, strict=True)
+    return [_build_turn_arc(np.eye(3)["XYZ".index(letter)], *ends) for letter, ends in ranges if any(ends)]
+
+
+def _build_turn_arc(axis: Floats, low: float, high: float) -> Floats:
+    """Build the sector (n, 3) between two angles, or a ring."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = max(low, -math.pi), min(high, math.pi)
+    is_ring = high - low >= 2 * math.pi
+    sector = _build_sector(Range(-math.pi, math.pi) if is_ring else Range(low, high), axis, axis, rotations.IDENTITY)
+    assert sector is not None
+    (line,), _ = sector
+    return line[1:-1] if is_ring else line
 
 
 def _build_outline(pose: Pose, name: str, figure_size: float) -> Outline | None:

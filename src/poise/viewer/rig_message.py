@@ -72,10 +72,11 @@ def compute_bone_vectors(
 
     It leads to the next joint of the chain, in the joint's own frame after its rotation.
 
-    A leaf continues the bone into it for a short length.
+    A leaf leads to the point of its loop, or continues the bone into it for a short length.
     """
     world = Pose(skeleton, skeleton.rest_q).world
     positions, world_rotations = world.positions, world.rotations
+    loop_points = _find_loop_points(skeleton)
     bones = np.zeros((len(skeleton), 3))
     for joint_index in range(len(skeleton)):
         child = _find_next_joint(
@@ -84,9 +85,24 @@ def compute_bone_vectors(
         bones[joint_index] = (
             positions[child] - positions[joint_index]
             if child >= 0
+            else world.affine[joint_index, :, :3] @ loop_points[joint_index]
+            if joint_index in loop_points
             else _build_stub(skeleton, joint_index, positions, character_size, up)
         )
     return rotations.rotate(rotations.inverse(world_rotations), bones)
+
+
+def _find_loop_points(skeleton: Skeleton) -> dict[int, Floats]:
+    """Find points of closed loops beside the origin of their joint.
+
+    There is one a joint, in its frame.
+    """
+    points: dict[int, Floats] = {}
+    for loop in skeleton.loops:
+        for joint, point in zip(loop.joints, (loop.point_a, loop.point_b), strict=True):
+            if any(point):
+                points.setdefault(skeleton.index(joint), np.array(point))
+    return points
 
 
 def _find_next_joint(
@@ -288,10 +304,23 @@ def build_rig_message(
         "places": [[float(x) for x in position] for position in positions],
         "joints": _describe_joints(skeleton, role_by_joint, is_shown, meshes.is_lost, character_size, up),
         "nodes": list(meshes.node_indices) if meshes.glb is not None and meshes.node_indices is not None else None,
+        "loops": _describe_loops(skeleton),
         "asset": meshes.glb is not None,
         "skin": meshes.has_skin,
     }
     return RigMessage(message, meshes.glb, meshes.notes)
+
+
+def _describe_loops(skeleton: Skeleton) -> list[dict[str, Any]]:
+    """Describe the closed loops: rows and points of both joints."""
+    return [
+        {
+            "name": loop.name,
+            "rows": [skeleton.index(joint) for joint in loop.joints],
+            "points": [list(loop.point_a), list(loop.point_b)],
+        }
+        for loop in skeleton.loops
+    ]
 
 
 def _describe_joints(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, TypeAlias
@@ -26,7 +26,9 @@ from poise.maths.arrays import abbreviate, check_finite, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.rig import Rig
+from poise.problem.goals import Goal
 from poise.viewer.document.document import Document, build_document
+from poise.viewer.document.goal_chains import build_goal_chains
 from poise.viewer.session.session_thread import SessionThread
 from poise.viewer.widgets import Button, Handle, Slider, Text, build_marks_change, check_control_kind
 
@@ -59,13 +61,23 @@ class Frame(NamedTuple):
 
 
 @accept_old_keywords(thing="content")
-def view(content: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True) -> View:
+def view(
+    content: Rig | Pose | Clip,
+    *,
+    goals: Goal | Sequence[Goal] | None = None,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    open_browser: bool = True,
+) -> View:
     """Show a rig, a pose or a clip in the browser. Drive it from Python with the returned viewer.
 
     Parameters
     ----------
     content
         The content: a rig in its pose, a pose, or a clip for playing.
+    goals
+        Goals to show and drag in place of the chains of the file: Position, Place, LookAt and Pin, with their
+        `relative_to`, `follow` and `within`. None: the chains of the file.
     host
         The address to listen at. The default is reachable from this machine only; with any other host everyone with the
         link can use the viewer.
@@ -86,9 +98,9 @@ def view(content: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, 
     FileError, InputError
         Where the port is in use.
     UnsupportedError
-        Without the extra: pip install 'poise[view]'.
+        Without the extra: pip install 'poise[view]'. For other goals.
     """
-    return View(_build_document(content), host=host, port=port, open_browser=open_browser)
+    return View(_build_document(content, goals), host=host, port=port, open_browser=open_browser)
 
 
 class _Running(NamedTuple):
@@ -417,8 +429,13 @@ def _check_name(name: Any, label: str) -> None:
         )
 
 
-def _build_document(content: Any) -> Document:
-    """Build the initial document."""
+def _build_document(content: Any, goals: Any) -> Document:
+    """Build the initial document, with a chain for each goal."""
+    document = _build_content_document(content)
+    return document if goals is None else document.replace(chains=build_goal_chains(document.start, goals))
+
+
+def _build_content_document(content: Any) -> Document:
     if isinstance(content, Rig):
         return build_document(content)
     if isinstance(content, Clip):

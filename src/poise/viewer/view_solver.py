@@ -16,6 +16,7 @@ from poise.maths.arrays import Floats
 from poise.model import numpy_kinematics
 from poise.model.pose import Pose
 from poise.problem.dof_layout import LENGTH_KINDS
+from poise.problem.goal_ranges import get_reference
 from poise.problem.goals import Goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
@@ -325,9 +326,9 @@ def build_pose(base_pose: Pose, q: Floats) -> Pose:
 
 
 def _shift_goal(goal: Goal, offsets: Floats) -> Goal:
-    """Repeat a goal for each character, in its own coordinates. Rotations stay unchanged."""
+    """Repeat a goal for each character, in its own coordinates. Rotations and relative targets stay unchanged."""
     rows = np.repeat(goal.rows()[None], len(offsets), axis=0)
-    if set(goal.measures[:1]) <= _POINT_MEASURES:
+    if set(goal.measures[:1]) <= _POINT_MEASURES and get_reference(goal) is None:
         rows[:, :3] -= offsets
     return goal.with_target(rows)
 

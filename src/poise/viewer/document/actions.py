@@ -20,13 +20,17 @@ from poise.maths.arrays import Floats, abbreviate
 from poise.maths.euler import ORDERS
 from poise.model.anatomy.joint_limits import LIMIT_SOURCE
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist, find_hinge_axis, unit_axis
+from poise.model.loop_gaps import find_touched_loops, list_ring_rows
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.rig_roles import find_roles
 from poise.model.skeleton import Kind
+from poise.problem.goal_interface import ORIGIN
+from poise.problem.goals import Place
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.option_parsing import list_parameters
-from poise.viewer.document.chains import CHAIN_KINDS, TargetedChain, build_chain
+from poise.solving.solve import solve
+from poise.viewer.document.chains import CHAIN_KINDS, RELATIVE_KINDS, TargetedChain, build_chain, measure_tip
 from poise.viewer.document.clip_keys import Key, build_key
 from poise.viewer.document.document import AUTO_SOLVER, Document, SolverChoice
 from poise.viewer.document.terrain import TERRAIN_CHOICES, build_document_terrain, build_ground_mesh
@@ -219,18 +223,19 @@ def read_limit(content: Any) -> Limit:
 def write_limit(limit: Limit) -> dict[str, Any]:
     """Format a limit as JSON. `read_limit` reads it; a swing adds its axes."""
     if isinstance(limit, Range):
-        return {"type": "range", "low": _format_end(limit.low), "high": _format_end(limit.high), "axis": limit.axis}
+        return {"type": "range", "low": write_end(limit.low), "high": write_end(limit.high), "axis": limit.axis}
     if isinstance(limit, SwingTwist):
-        twist, across = [_format_end(end) for end in limit.twist], limit.across
+        twist, across = [write_end(end) for end in limit.twist], limit.across
         return {
             "type": "swing_twist", "axis": limit.axis, "swing": limit.sides, "twist": twist, "across": across,
             "swing_axes": limit.swing_axes,
         }  # fmt: skip
-    ranges = [[_format_end(low), _format_end(high)] for low, high in limit.ranges]
+    ranges = [[write_end(low), write_end(high)] for low, high in limit.ranges]
     return {"type": "euler", "order": limit.order, "ranges": ranges}
 
 
-def _format_end(end: float) -> float | None:
+def write_end(end: float) -> float | None:
+    """Format an end of a range as JSON. An infinite one is None."""
     return end if math.isfinite(end) else None
 
 
@@ -285,8 +290,11 @@ def move_target(document: Document, args: dict[str, Any]) -> Document:
 
 
 def place_on_ground(document: Document, chain: TargetedChain) -> TargetedChain:
-    """Place the target of a chain on the terrain. It keeps the height that the tip has above the floor at rest."""
-    if not chain.stays_on_ground or document.terrain_spec is None:
+    """Place the target of a chain on the terrain. It keeps the height that the tip has above the floor at rest.
+
+    Relative targets stay in the frame of their joint.
+    """
+    if not chain.stays_on_ground or document.terrain_spec is None or chain.relative_to is not None:
         return chain
     ground = build_document_terrain(document.rig, document.terrain_spec)
     rest_height = document.rig.rest.world[chain.tip].positions[ground.up_index]
@@ -373,18 +381,37 @@ def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose)
     if "root" in args:
         changes["root"] = read_optional_text(args, "root")
         document.skeleton.chain(changes["root"], chain.tip)
-    return document.with_chain(
-        place_on_ground(document, _initialise_target(displayed_pose, chain, chain.replace(**changes)))
-    )
+    new_chain = _initialise_target(displayed_pose, chain, chain.replace(**changes))
+    if "relative_to" in args:
+        new_chain = _set_reference(displayed_pose, new_chain, read_optional_text(args, "relative_to"))
+    if "follow" in args:
+        new_chain = new_chain.replace(follow=read_bool(args, "follow") and new_chain.relative_to is not None)
+    return document.with_chain(place_on_ground(document, new_chain))
+
+
+def _set_reference(displayed_pose: Pose, chain: TargetedChain, relative_to: str | None) -> TargetedChain:
+    """Give the target of a chain another frame. It stays where it is. None is the world."""
+    if relative_to is None:
+        return chain.with_reference(displayed_pose, None)
+    joint = displayed_pose.skeleton.names[displayed_pose.skeleton.index(relative_to)]
+    if chain.kind not in RELATIVE_KINDS:
+        raise InputError(f"a chain that is relative has the kind {', '.join(RELATIVE_KINDS)}, not {chain.kind}")
+    if joint == chain.tip:
+        raise InputError(f"the target of {joint!r} is relative to the joint itself; choose another joint")
+    return chain.with_reference(displayed_pose, joint)
 
 
 def _initialise_target(displayed_pose: Pose, old_chain: TargetedChain, new_chain: TargetedChain) -> TargetedChain:
     """Initialise the target of a chain with a changed kind. A pin holds the joint at its current position."""
     if new_chain.kind == old_chain.kind:
         return new_chain
-    chain_at_tip = build_chain(displayed_pose, new_chain.name, new_chain.root, new_chain.tip, axis=new_chain.axis)
-    position = chain_at_tip.position if new_chain.kind == "pin" else new_chain.position
-    return new_chain.replace(position=position, rotation=chain_at_tip.rotation, direction=chain_at_tip.direction)
+    if new_chain.kind not in RELATIVE_KINDS:
+        new_chain = new_chain.with_reference(displayed_pose, None).replace(within=None, offset=ORIGIN)
+    elif new_chain.within is not None and new_chain.kind != "place":
+        new_chain = new_chain.replace(within=dataclasses.replace(new_chain.within, turn=None))
+    position, rotation, direction = measure_tip(displayed_pose, new_chain)
+    position = position if new_chain.kind == "pin" else new_chain.position
+    return new_chain.replace(position=position, rotation=rotation, direction=direction)
 
 
 def pin_joint(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
@@ -419,10 +446,24 @@ def rotate_joint(document: Document, args: dict[str, Any], displayed_pose: Pose)
     q = displayed_pose.q.copy()
     q[displayed_pose.skeleton.q_slice(joint)] = _compute_joint_values(displayed_pose, joint, args)
     pose = displayed_pose.with_q(document.solver_skeleton.legal(q)[0])
+    pose = _close_loops(displayed_pose, pose, joint)
     if document.clip_name is not None:
         return _add_key(document, args, joint, pose)
     chains = tuple(_move_target_with_tip(document, chain, joint, pose) for chain in document.chains)
     return document.replace(start=pose, chains=chains)
+
+
+def _close_loops(displayed_pose: Pose, pose: Pose, joint: str) -> Pose:
+    """Close the loops of a rotated joint. The others follow; it rotates as far as they let it."""
+    skeleton = pose.skeleton
+    loops = [skeleton.loops[i] for i in find_touched_loops(skeleton, [skeleton.index(joint)])]
+    if not loops:
+        return pose
+    ring = {row for loop in loops for row in list_ring_rows(skeleton, loop)}
+    root = next(name for name in (*skeleton.ancestors(joint), joint) if skeleton.index(name) in ring)
+    moved = pose.world[joint]
+    held = Place(joint, moved.positions, moved.rotations, root=root)
+    return displayed_pose.with_q(solve(displayed_pose, held).pose.q)
 
 
 def remove_key(document: Document, args: dict[str, Any]) -> Document:

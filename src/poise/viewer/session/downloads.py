@@ -6,13 +6,14 @@ import dataclasses
 import re
 import tempfile
 import tomllib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.errors import FileError, PoiseError, UnknownNameError, UnsupportedError
+from poise.errors import FileError, PoiseError, PoiseWarning, UnknownNameError, UnsupportedError
 from poise.io.files import build_sidecar_path, is_file, read_bytes
 from poise.io.gltf.source_document import GltfDocument
 from poise.io.registry import save
@@ -68,10 +69,12 @@ def list_formats(rig: Rig) -> tuple[str, ...]:
 
 
 def _can_save(rig: Rig, format: str) -> bool:  # noqa: A002
-    try:
-        save_pose(rig, rig.rest, format)
-    except PoiseError:
-        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoiseWarning)  # what a format loses is told when it is saved
+        try:
+            save_pose(rig, rig.rest, format)
+        except PoiseError:
+            return False
     return True
 
 

@@ -19,11 +19,14 @@ from poise.errors import InputError, UnsupportedError
 from poise.io.registry import list_formats
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
-from poise.plot.limit_outlines import build_local_outline
+from poise.plot.limit_outlines import build_local_outline, build_turn_outline
+from poise.problem.feasibility import judge_start_gaps
+from poise.problem.goal_ranges import Within
+from poise.problem.problem import Problem
 from poise.solvers.base.interface import Status
 from poise.solvers.base.option_parsing import Parameter, describe_type, list_parameters, read_summary
 from poise.viewer import protocol, scenes
-from poise.viewer.document.actions import describe_anatomical_limits, list_keys, write_limit
+from poise.viewer.document.actions import describe_anatomical_limits, list_keys, write_end, write_limit
 from poise.viewer.document.chains import TargetedChain
 from poise.viewer.document.contact_intervals import list_contacts
 from poise.viewer.document.document import AUTO_SOLVER, Document
@@ -228,9 +231,21 @@ def describe_chain(document: Document, chain: TargetedChain) -> dict[str, Any]:
     return {
         "id": chain.name, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,
         "weight": chain.weight, "ground": chain.stays_on_ground, "position": chain.position, "rotation": chain.rotation,
-        "direction": chain.direction, "axis": chain.axis, "pole": chain.pole,
+        "direction": chain.direction, "axis": chain.axis, "pole": chain.pole, "offset": chain.offset,
         "joints": list(chain.list_joints(document.skeleton)),
+        "others": list(chain.list_other_joints(document.skeleton)), "relative_to": chain.relative_to,
+        "follow": chain.follow, "range": None if chain.within is None else describe_range(chain.within),
     }  # fmt: skip
+
+
+def describe_range(within: Within) -> dict[str, Any]:
+    """Describe a range for the page.
+
+    It has its box in file units, null for infinite ends, and the outline of its turns, of size one.
+    """
+    box = [[write_end(low), write_end(high)] for low, high in within.intervals]
+    outline = [] if within.turn is None else build_turn_outline(within.turn)
+    return {"box": box, "axes": within.axes, "turns": [np.round(line, 5).tolist() for line in outline]}
 
 
 def _describe_limits(document: Document) -> dict[str, Any]:
@@ -252,9 +267,13 @@ def _compute_outlines(document: Document) -> dict[str, list[list[list[float]]]]:
 
 
 def build_view_answer(
-    outcome: ViewOutcome, errors: list[float] | None, joints_at_limit: list[str], resting_joints: list[str]
+    outcome: ViewOutcome,
+    errors: list[float] | None,
+    joints_at_limit: list[str],
+    resting_joints: list[str],
+    open_loops: list[str],
 ) -> dict[str, Any]:
-    """Build the answer of one view. It has the error per iteration and the joints at their limits.
+    """Build the answer of one view. It has the error per iteration, the joints at their limits and the open loops.
 
     `resting_joints` are those at their limits in the start pose as well; they do not block a reached goal.
     """
@@ -265,6 +284,7 @@ def build_view_answer(
         "left": None if math.isnan(outcome.position_error) else outcome.position_error,
         "errors": errors, "note": outcome.note, "at_limit": joints_at_limit,
         "resting": resting_joints if outcome.status in (Status.reached, protocol.STATUS_NOTHING) else [],
+        "open": open_loops,
         "left_out": [{"chain": chain, "reason": reason} for chain, reason in outcome.left_out],
     }  # fmt: skip
 
@@ -277,6 +297,14 @@ def find_joints_at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
             outline = build_local_outline(pose, name)
             joints_at_limit += [name] if outline is not None and outline.is_at_limit else []
     return joints_at_limit
+
+
+def find_open_loops(pose: Pose) -> list[str]:
+    """Find the names of open loops in a pose."""
+    if not pose.skeleton.loops:
+        return []
+    (is_open,) = judge_start_gaps(Problem(pose, ())).is_open
+    return [loop.name for loop, is_loop_open in zip(pose.skeleton.loops, is_open, strict=True) if is_loop_open]
 
 
 def find_unmoved(pose: Pose, start: Pose, joints: Sequence[str]) -> list[str]:
@@ -656,7 +684,9 @@ class PoseState:
         document, base = self.document, self._find_base_pose()
         view_pose = self.build_view_pose(0)
         joints = dict.fromkeys(
-            joint for chain in document.active_chains for joint in chain.list_joints(document.skeleton)
+            joint
+            for chain in document.active_chains
+            for joint in (*chain.list_joints(document.skeleton), *chain.list_other_joints(document.skeleton))
         )
         if self.selected_joint is not None:
             joints[self.selected_joint] = None
@@ -673,7 +703,11 @@ class PoseState:
         joints_at_limit = find_joints_at_limit(pose, joints)
         resting_joints = find_unmoved(pose, self.document.start, joints_at_limit)
         return build_view_answer(
-            self._describe_outcome(view), self._find_curve(view, base), joints_at_limit, resting_joints
+            self._describe_outcome(view),
+            self._find_curve(view, base),
+            joints_at_limit,
+            resting_joints,
+            find_open_loops(pose),
         )
 
     def _describe_outcome(self, view: int) -> ViewOutcome:

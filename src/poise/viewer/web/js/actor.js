@@ -6,7 +6,9 @@ import { Figure } from "poise/figure.js";
 import { viewOf } from "poise/frames.js";
 import { Handles, wantedIn } from "poise/handles.js";
 import { Limits } from "poise/limits.js";
+import { Loops } from "poise/loops.js";
 import { Poles } from "poise/poles.js";
+import { Ranges } from "poise/ranges.js";
 import { Skin } from "poise/skin.js";
 import { Surface } from "poise/surface.js";
 import { Trail } from "poise/trail.js";
@@ -19,6 +21,8 @@ export const SHOW = {
   through: false,
   axes: false,
   limits: true,
+  ranges: true,
+  loops: true,
   ghost: false,
   trail: false,
   grid: true,
@@ -43,6 +47,8 @@ export class Actor {
     this.trail = new Trail(this.figure);
     this.handles = new Handles(this.figure);
     this.poles = new Poles(this.figure, this.handles);
+    this.ranges = new Ranges(this.figure, this.handles);
+    this.loops = new Loops(this.figure, model.loops ?? []);
     this.skin = new Skin(this.figure, model.nodes);
     this.surface = new Surface(this.skin);
     this.selected = -1;
@@ -53,14 +59,16 @@ export class Actor {
     this.compared = true; // whether there is something to see beside the start pose
     stage.world.add(this.skin.group);
     stage.world.add(this.ghost.group); // behind the skin, not over it
-    for (const part of [this.limits, this.trail, this.handles, this.poles]) stage.front.add(part.group);
+    for (const part of [this.limits, this.ranges, this.loops, this.trail, this.handles, this.poles])
+      stage.front.add(part.group);
     stage.front.add(this.axes.lines);
   }
 
   /** @param {import("poise/palette.js").Palette} palette */
   setPalette(palette) {
     this.palette = palette;
-    for (const part of [this.axes, this.limits, this.trail, this.poles]) part.setPalette(palette);
+    for (const part of [this.axes, this.limits, this.ranges, this.loops, this.trail, this.poles])
+      part.setPalette(palette);
     this.ghost.paint(() => new Color(palette.ghost), palette.ghost);
     this.paintBones();
   }
@@ -86,6 +94,8 @@ export class Actor {
     this.bones.group.visible = show.bones;
     this.ghost.group.visible = show.ghost && this.compared;
     this.limits.group.visible = show.limits;
+    this.ranges.group.visible = show.ranges;
+    this.loops.group.visible = show.loops;
     this.trail.group.visible = show.trail;
     this.axes.lines.visible = show.axes;
     this.skin.setOpacity(show.skin ? show.skinOpacity : 0);
@@ -96,7 +106,9 @@ export class Actor {
   /** @param {object} state the message @param {import("three").Vector3} up */
   setState(state, up) {
     const chains = (state.chains ?? []).filter(({ enabled, kind }) => enabled !== false && kind !== "pin");
-    const rows = chains.flatMap(({ joints }) => joints).map((name) => this.figure.rows.get(name));
+    const rows = chains
+      .flatMap(({ joints, others = [] }) => [...joints, ...others])
+      .map((name) => this.figure.rows.get(name));
     this.moving = new Set(rows.filter((row) => row !== undefined));
     this.trail.setTips(chains.map(({ tip }) => tip));
     this.compared = chains.length > 0 || !state.clip; // a clip alone has no start pose that it comes from
@@ -105,6 +117,7 @@ export class Actor {
     if (this.figure.ready) this.limits.update();
     this.handles.set(wantedIn(state, up), state.serial, up);
     this.poles.set(state.chains ?? []);
+    this.ranges.set(state.chains ?? []);
     this.paintBones();
   }
 
@@ -125,6 +138,8 @@ export class Actor {
     this.skin.update();
     this.axes.update();
     this.limits.update();
+    this.loops.update();
+    this.handles.follow();
     this.trail.update();
   }
 
@@ -178,8 +193,19 @@ export class Actor {
   }
 
   dispose() {
-    const parts = [this.bones, this.ghost, this.axes, this.limits, this.trail, this.poles, this.handles, this.skin];
-    for (const part of parts) part.dispose();
+    for (const part of [
+      this.bones,
+      this.ghost,
+      this.axes,
+      this.limits,
+      this.ranges,
+      this.loops,
+      this.trail,
+      this.poles,
+      this.handles,
+      this.skin,
+    ])
+      part.dispose();
   }
 }
 

@@ -114,7 +114,8 @@ function chainItem(page, id) {
     showNumber(weight, chain.weight, 3);
     pole.checked = chain.pole !== null;
     pole.disabled = chain.joints.length < 3 && chain.pole === null;
-    ground.checked = chain.ground;
+    ground.checked = chain.ground && !chain.relative_to;
+    ground.disabled = Boolean(chain.relative_to); // its target goes along with a joint
     whole.classList.toggle("off", !chain.enabled);
     whole.classList.toggle("active", store.get("active") === id);
   };

@@ -116,7 +116,7 @@ export class Gizmo {
 
   _start() {
     this.camera.controls.enabled = false;
-    this.handles.dragged = this.active;
+    this.handles.begin(this.active);
     this._moved = this._told = false;
   }
 
@@ -167,7 +167,7 @@ export class Gizmo {
   _move() {
     if (!this.dragging) return;
     if (this._still) this.handles.putBack(this.active);
-    else this.handles.land(this.active);
+    else this.handles.moved(this.active);
     this._moved = !this._still; // sent once a drawing
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { disposeMark, markOf } from "poise/marks.js";
-import { Group, Object3D, Quaternion, Vector3 } from "three";
+import { Group, Matrix3, Matrix4, Object3D, Quaternion, Vector3 } from "three";
 
 const LARGEST = 1 / 300; // of the figure's size for a pixel: from afar marks get smaller
 const CLOSE = 2; // pixels for one of a target's, at most: near by it is as large as a thing beside the figure
@@ -25,6 +25,7 @@ const _last = new Vector3();
  * @property {string|null} tip
  * @property {boolean} enabled
  * @property {boolean} [ground] the document puts it on the ground, wherever a hand lifts it
+ * @property {string|null} [relative] the joint in whose frame position and rotation are; none: in the world
  */
 
 /** Everything in a state message that can be dragged. @returns {Wanted[]} */
@@ -61,7 +62,8 @@ function ofChain(chain, up, terrain) {
     mark: chain.kind,
     position: chain.position,
     rotation: still,
-    ground: chain.ground && terrain,
+    ground: chain.ground && terrain && !chain.relative_to,
+    relative: chain.relative_to ?? null,
   };
   if (chain.kind === "direction") {
     target.rotation = still.setFromUnitVectors(Y, new Vector3(...chain.direction).normalize());
@@ -71,6 +73,17 @@ function ofChain(chain, up, terrain) {
   if (!chain.pole) return [target];
   const pole = { ...shared, key: `pole:${chain.id}`, what: "pole", mark: "pole", position: chain.pole };
   return [target, { ...pole, rotation: new Quaternion() }];
+}
+
+/** The frame of a joint, of the first character. @param {import("poise/figure.js").Figure} figure @param {number} row */
+export function frameOf(figure, row) {
+  const t = figure.turns.subarray(9 * row, 9 * row + 9);
+  const matrix = new Matrix4().set(t[0], t[1], t[2], 0, t[3], t[4], t[5], 0, t[6], t[7], t[8], 0, 0, 0, 0, 1);
+  return {
+    origin: new Vector3(...figure.position(row)),
+    turn: new Quaternion().setFromRotationMatrix(matrix).normalize(),
+    map: new Matrix3().set(...figure.maps.subarray(9 * row, 9 * row + 9)),
+  };
 }
 
 /** @param {number[]|null|undefined} wxyz */
@@ -110,9 +123,11 @@ export class Handles {
       this.group.add(handle.object);
       this.all.set(one.key, handle);
     }
+    const { position, rotation, relative } = handle;
     Object.assign(handle, one);
     handle.drawn.visible = one.enabled; // what is switched off has no place: a clip has left it behind
     if (!this._keeps(handle)) this._put(handle);
+    else if (one.relative && one.relative === relative) Object.assign(handle, { position, rotation });
   }
 
   /** A handle that no document has: the selected bone. @param {Wanted} one @param {number} serial that its place has */
@@ -127,9 +142,34 @@ export class Handles {
     if (this.dragged === key) this.dragged = null;
   }
 
-  _put({ object, position, rotation }) {
+  _put(handle) {
+    const { object, position, rotation } = handle;
     object.position.fromArray(position);
     object.quaternion.copy(rotation);
+    const frame = this._frameOf(handle);
+    if (frame) {
+      object.position.applyMatrix3(frame.map).add(frame.origin);
+      object.quaternion.premultiply(frame.turn);
+    }
+    handle.put = { position: object.position.clone(), turn: object.quaternion.clone() };
+  }
+
+  /** Where the joint is that a handle is relative to; null: the world. */
+  _frameOf({ relative }) {
+    const row = this.figure.rows.get(relative);
+    return row === undefined || !this.figure.ready ? null : frameOf(this.figure, row);
+  }
+
+  /** Relative handles go along with their joints: call after each frame. */
+  follow() {
+    for (const handle of this.all.values()) if (handle.relative) this._put(handle);
+  }
+
+  /** A drag begins. What is dragged is told in the frame that its joint has now: the answers move that joint. */
+  begin(key) {
+    this.dragged = key;
+    const handle = this.all.get(key);
+    if (handle) handle.taken = this._frameOf(handle);
   }
 
   /** Whether what the user has dragged stands against what the document says: echoes of older places come late. */
@@ -156,11 +196,32 @@ export class Handles {
 
   /** Put a handle where a hand in another view has it. @param {string} key @param {number} serial */
   move(key, { position, rotation }, serial) {
-    const object = this.all.get(key)?.object;
-    if (!object) return;
-    object.position.fromArray(position);
-    object.quaternion.copy(turnOf(rotation));
+    const handle = this.all.get(key);
+    if (!handle) return;
+    const told = { position, rotation: turnOf(rotation) };
+    if (handle.relative) this._put(Object.assign(handle, told));
+    else this._put({ ...handle, ...told });
     this.hold(key, serial);
+  }
+
+  /**
+   * A hand has moved or turned a handle: one that is relative goes on with its joint from there. What the hand has left
+   * as it was put has gone along with the joint, and stays as it is in the frame.
+   * @param {string} key
+   */
+  moved(key) {
+    const handle = this.all.get(key);
+    const { object, taken, put } = handle ?? {};
+    if (handle?.relative && taken) {
+      if (!object.position.equals(put.position)) {
+        const local = object.position.clone().sub(taken.origin).applyMatrix3(taken.map.clone().invert());
+        handle.position = local.toArray();
+      }
+      if (!object.quaternion.equals(put.turn))
+        handle.rotation = taken.turn.clone().invert().multiply(object.quaternion);
+      this._put(handle);
+    }
+    this.land(key);
   }
 
   /** What stays on the ground has the height that the document has found for it last. @param {string} key */
@@ -228,12 +289,13 @@ export class Handles {
 
   /** What a drag of this handle tells. @param {string} key */
   message(key) {
-    const { what, id, mark, object, tells } = this.all.get(key);
+    const { what, id, mark, object, tells, relative, position, rotation } = this.all.get(key);
     if (tells) return tells(object);
-    const { x, y, z, w } = object.quaternion;
-    const told = { what, position: object.position.toArray(), rotation: [w, x, y, z] };
+    const turn = relative ? rotation : object.quaternion;
+    const { x, y, z, w } = turn;
+    const told = { what, position: relative ? position : object.position.toArray(), rotation: [w, x, y, z] };
     if (what === "handle") return { ...told, name: id };
-    if (mark === "direction") told.direction = Y.clone().applyQuaternion(object.quaternion).toArray();
+    if (mark === "direction") told.direction = Y.clone().applyQuaternion(turn).toArray();
     return { ...told, chain: id };
   }
 

@@ -48,25 +48,10 @@ export class Limits {
       const text = JSON.stringify(polylines);
       if (row === undefined || this.shown.get(name)?.text === text) continue; // most messages change no limit
       this._remove(name);
-      this.shown.set(name, { text, row, ...this._draw(polylines, limits[name]?.type) });
+      const closed = limits[name]?.type === "euler" ? [] : polylines.filter(isLoop);
+      this.shown.set(name, { text, row, ...drawOutline(this.group, polylines, closed, this) });
     }
     this.setHit([...this.hit]);
-  }
-
-  _draw(polylines, type) {
-    const edges = polylines.flatMap((points) => points.slice(1).flatMap((point, k) => [points[k], point]));
-    const closed = type === "euler" ? [] : polylines.filter(isLoop);
-    const fans = closed.flatMap((points) => points.slice(1).flatMap((point, k) => [[0, 0, 0], points[k], point]));
-    const lines = new LineSegments(geometryOf(edges), this.lines);
-    const faces = new Mesh(geometryOf(fans), this.faces);
-    for (const drawn of [lines, faces]) {
-      drawn.matrixAutoUpdate = false;
-      drawn.frustumCulled = false;
-      this.group.add(drawn);
-    }
-    faces.renderOrder = 1;
-    lines.renderOrder = 2;
-    return { lines, faces };
   }
 
   /** Which joints are at an end. @param {string[]} names */
@@ -106,6 +91,28 @@ export class Limits {
   }
 }
 
+/**
+ * Draw an outline, and faces in what is closed, from the middle on; their matrices are the caller's.
+ * @param {Group} group
+ * @param {number[][][]} polylines
+ * @param {number[][][]} closed those with a face
+ * @param {{lines: LineBasicMaterial, faces: MeshBasicMaterial}} materials
+ */
+export function drawOutline(group, polylines, closed, materials) {
+  const edges = polylines.flatMap((points) => points.slice(1).flatMap((point, k) => [points[k], point]));
+  const fans = closed.flatMap((points) => points.slice(1).flatMap((point, k) => [[0, 0, 0], points[k], point]));
+  const lines = new LineSegments(geometryOf(edges), materials.lines);
+  const faces = new Mesh(geometryOf(fans), materials.faces);
+  for (const drawn of [lines, faces]) {
+    drawn.matrixAutoUpdate = false;
+    drawn.frustumCulled = false;
+    group.add(drawn);
+  }
+  faces.renderOrder = 1;
+  lines.renderOrder = 2;
+  return { lines, faces };
+}
+
 const _turn = new Float64Array(9);
 const _own = new Float64Array(9);
 
@@ -136,11 +143,13 @@ function radiusOf(figure, joint) {
   return length > SOME * figure.size ? Math.min(SHARE * length, MOST * figure.size) : MOST * figure.size;
 }
 
-function isLoop(points) {
+/** Whether a line ends where it begins. @param {number[][]} points */
+export function isLoop(points) {
   const [first, last] = [points[0], points[points.length - 1]];
   return points.length > 3 && Math.hypot(...first.map((value, k) => value - last[k])) < 1e-6;
 }
 
-function geometryOf(points) {
+/** @param {number[][]} points */
+export function geometryOf(points) {
   return new BufferGeometry().setAttribute("position", new Float32BufferAttribute(points.flat(), 3));
 }

@@ -11,6 +11,8 @@ export const SHOWN_AT_FIRST = {
   through: false,
   axes: false,
   limits: true,
+  ranges: true,
+  loops: true,
   ghost: true,
   trail: true,
   grid: true,

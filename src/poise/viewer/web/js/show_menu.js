@@ -9,6 +9,8 @@ const THINGS = [
   ["through", "Bones through the skin"],
   ["axes", "Joint axes"],
   ["limits", "Limits"],
+  ["ranges", "Ranges of targets"],
+  ["loops", "Closed loops"],
   ["ghost", "Ghost of the start pose"],
   ["trail", "Trail of the tip"],
   ["grid", "Grid"],

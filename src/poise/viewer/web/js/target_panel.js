@@ -2,13 +2,15 @@
 
 import { chainColour } from "poise/colours.js";
 import { element, setOptions } from "poise/element.js";
-import { line, numberField, showNumber } from "poise/fields.js";
+import { line, numberField, showNumber, tick } from "poise/fields.js";
 import { lengthUnit, places, toDegrees, toRadians } from "poise/figures.js";
 import { shortener } from "poise/names.js";
 import { Euler, Quaternion } from "three";
 
 const AXES = ["x", "y", "z"];
 const AUTOMATIC = ""; // the value of the root that is found by itself
+const WORLD = ""; // and of a target that is relative to no joint
+const RELATIVE = new Set(["position", "place", "direction"]); // kinds of chains that can be
 
 /**
  * @param {import("poise/commands.js").Page} page
@@ -27,13 +29,15 @@ export function targetPanel(page) {
   const pole = vector("Pole", "pole", putPole);
   const axis = vector("Tip axis", "axis", (value) => change({ axis: value }), "Which axis of the tip is meant");
   const root = rootChoice(store, (value) => change({ root: value }));
-  const rows = [position, direction, rotation, pole, axis, root];
+  const frame = frameChoice(store, (value) => change({ relative_to: value }));
+  const follow = followBox((value) => change({ follow: value }));
+  const rows = [position, direction, rotation, pole, axis, frame, follow, root];
   const whole = element("div", { class: "target" }, name, ...rows.map((row) => row.whole));
   const show = () => {
     const chain = active();
     rows.forEach((row) => (row.whole.hidden = !chain));
     name.replaceChildren(...title(store, chain));
-    if (chain) root.show(chain);
+    if (chain) for (const row of [root, frame, follow]) row.show(chain);
     showNumbers(chain);
   };
   const showNumbers = (chain) => {
@@ -84,6 +88,41 @@ function rootChoice(store, change) {
     select.value = chain.root ?? AUTOMATIC;
   };
   return { whole: line("Root", select, "The first joint of the chain that may move"), show };
+}
+
+/** The joint in whose moving frame the target is. */
+function frameChoice(store, change) {
+  const select = element("select", {
+    "data-testid": "target-relative",
+    "aria-label": "Relative to",
+    onchange: () => change(select.value || null),
+  });
+  const show = (chain) => {
+    whole.hidden = !RELATIVE.has(chain.kind);
+    const joints = store.get("model")?.message.joints ?? [];
+    const short = shortener(joints);
+    const others = joints.filter(
+      (joint) => joint.name !== chain.tip && (joint.shown || joint.name === chain.relative_to),
+    );
+    setOptions(select, [
+      { value: WORLD, text: "world" },
+      ...others.map(({ name }) => ({ value: name, text: short(name), title: name })),
+    ]);
+    select.value = chain.relative_to ?? WORLD;
+  };
+  const whole = line("Relative to", select, "The target is in the moving frame of this joint, and so are its numbers");
+  return { whole, show };
+}
+
+/** Whether the other side of a relative target stays still. */
+function followBox(change) {
+  const box = tick({ "data-testid": "target-follow" }, change);
+  const whole = line("Follow", box, "Only this side moves; the joint that the target is relative to stays still");
+  const show = (chain) => {
+    whole.hidden = !chain.relative_to;
+    box.checked = chain.follow;
+  };
+  return { whole, show };
 }
 
 function title(store, chain) {

@@ -176,7 +176,8 @@ export class Viewport {
   /** @param {object} answer the message */
   setAnswer(answer) {
     this.answer = answer;
-    const { at_limit = [], resting = [] } = this._answered ?? {};
+    const { at_limit = [], resting = [], open = [] } = this._answered ?? {};
+    this.actor?.loops.setOpen(open);
     this.actor?.setHit(at_limit.filter((joint) => !resting.includes(joint))); // red is where a limit may be in the way
     this._paintHandles();
   }
@@ -304,10 +305,10 @@ export class Viewport {
   _fit() {
     if (!this.actor?.figure.ready) return;
     this.stage.resize(); // a view that has just got a neighbour has not been told of its shape yet
-    const targets = (this.state?.chains ?? [])
-      .filter(({ enabled }) => enabled !== false)
-      .map(({ position }) => position);
-    this.view.frame(this.actor.points(), { handles: this.told.onDrag ? targets.filter(Boolean) : [] });
+    const { all } = this.actor.handles;
+    const targets = [...all.values()].filter(({ what, enabled }) => enabled && (what === "target" || what === "pin"));
+    const places = targets.map(({ object }) => object.position.toArray());
+    this.view.frame(this.actor.points(), { handles: this.told.onDrag ? places : [] });
   }
 
   /** Forget the way of the tips. */
@@ -359,6 +360,8 @@ export class Viewport {
     if (!this.actor) return;
     this.actor.handles.fitToScreen((point) => this.view.project(point));
     this.actor.poles.update();
+    this.actor.ranges.update();
+    this.actor.loops.fitToScreen((point) => this.view.project(point), this.camera);
   }
 
   dispose() {
