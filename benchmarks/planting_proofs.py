@@ -323,7 +323,7 @@ def tabulate_events(rows: Sequence[dict[str, Any]]) -> list[harness.Row]:
 def tabulate_rates(rows: Sequence[dict[str, Any]]) -> str:
     """The excess by frame rate, and what a frame costs."""
     lines: list[str] = []
-    for rate in sorted({round(row["rate"]) for row in rows}):
+    for rate in sorted({round(row["rate"]) for row in rows if row["frames"] > 2}):
         chosen = [row for row in rows if round(row["rate"]) == rate]
         parts = []
         for name, grounds in (("own", ("own",)), ("stairs", STAIRS), ("other", (*SLOPES, "flat", "hills"))):
@@ -419,8 +419,8 @@ def main(arguments: Sequence[str] = ("--again", "--jobs", "2")) -> int:
     if options.json:
         options.json.write_text("".join(json.dumps(row) + "\n" for row in answers), encoding="utf-8")
     rows = [row for row in answers if "error" not in row]
-    refused = [f"{row['clip']} {row['ground']}: {row['error']}" for row in answers if "error" in row]
-    notes = [tabulate_rates(rows), *(["refused:\n  " + "\n  ".join(refused)] if refused else [])]
+    refused = list(dict.fromkeys(row["clip"] for row in answers if "error" in row))
+    notes = [tabulate_rates(rows), *([f"Refused: {', '.join(refused)}."] if refused else [])]
     if not (options.clips or options.grounds or options.limit or options.quick or options.rate):
         about = str(__doc__).split("\n\n")[1].strip()
         harness.report(
