@@ -112,7 +112,7 @@ class TestChanges:
         moved = self._moved(walk, np.array([0.03, 0.2, -0.04]))
         found = changes_of(walk, moved, figure)
         assert found.sideways == pytest.approx(50)
-        assert found.vertical == pytest.approx(200)  # y is up
+        assert [found.vertical, found.pelvis, found.pelvis_median] == pytest.approx([200, 200, 200])  # y is up
         assert found.largest_move == pytest.approx(1000 * np.sqrt(0.05**2 + 0.2**2))
         assert found.stretch == 0
         np.testing.assert_allclose(found.accelerations[0], found.accelerations[1], atol=1e-6)
@@ -157,7 +157,7 @@ class TestChanges:
 
     def test_the_worst_joint_is_named_and_calm_ones_have_no_ratio(self):
         swing, jerk = np.array([[2.0, 4, 1e-9], [3, 5, 0.4]]), np.array([[100.0, 200, 0], [300, 700, 1]])
-        found = changes.Changes(("hips", "toes", "prop"), swing, jerk, *[0.0] * 5)
+        found = changes.Changes(("hips", "toes", "prop"), swing, jerk, *[0.0] * 7)
         assert found.worst_acceleration == ("hips", 1.5)
         assert found.worst_jerk[0] == "toes"
         assert found.acceleration_ratios[2] == found.jerk_ratios[2] == 1

@@ -12,7 +12,7 @@ from poise import Terrain
 from poise.ground.figure.motion import KNEE
 from poise.ground.figure.steps import changes_of_step
 from poise.ground.plant import plant_feet
-from poise.ground.report.jumps import jumps_of
+from poise.ground.report.jumps import Hitch, hitches_of, jumps_of
 from poise.ground.report.report import report_of
 from poise.io import samples
 
@@ -91,9 +91,49 @@ def test_the_bound_is_the_source_nearby_and_some_room(planted):
     np.testing.assert_allclose(usual.bound, wanted, rtol=1e-12)
 
 
+def test_what_is_beyond_the_source_is_told_by_joint(planted):
+    usual, popped = (jumps_of(pair) for pair in (planted.report.motions, moved(planted, 20, 1, KNEE, [0.0, 0.0, 0.05])))
+    joint = popped.joints.index("right knee")
+    wanted = (popped.after[20, joint] - usual.before[17:24, joint].max()).item()  # 0.1 s are three frames
+    assert popped.excess["right knee"] == pytest.approx(wanted)
+    assert popped.excess["left knee"] == usual.excess["left knee"]
+    assert min(popped.excess.values()) >= 0.0
+
+
+def test_a_source_that_pops_is_told(planted):
+    source = planted.report.motions[0]
+    assert not jumps_of((source, source)).pops.any()
+    popped = moved(planted, 15, 0, KNEE, [0.0, 0.2, 0.0])[1]
+    jumps = jumps_of((popped, popped))
+    assert {jumps.joints[joint] for _, joint in np.argwhere(jumps.pops)} == {"left knee"}
+    assert set(np.argwhere(jumps.pops)[:, 0].tolist()) <= {14, 15, 16}
+    told = dataclasses.replace(planted.report, jumps=jumps)
+    assert "the source itself pops in" in str(told)
+    assert "most the left knee at frame 15" in str(told)
+    assert "itself pops" not in str(planted.report)
+    assert ["left knee", 15] in told.as_object()["jumps"]["source_pops"]
+
+
+def test_a_knee_that_waits_has_a_hitch(planted):
+    source = planted.report.motions[0]
+    contacts = planted.contacts
+    usual = hitches_of((source, source), contacts)
+    assert usual.found == ()
+    assert usual.toe_offs + usual.landings > 1
+    standing = contacts.any[:, 0]
+    last = int(np.flatnonzero(standing[:-1] & ~standing[1:])[0])
+    places = source.places.copy()
+    places[last + 1, 0, KNEE] = places[last, 0, KNEE]
+    found = hitches_of((source, dataclasses.replace(source, places=places)), contacts)
+    assert found.found == (Hitch("left", "toe-off", last),)
+    told = dataclasses.replace(planted.report, hitches=found)
+    assert f"knees hitch at 1 of {usual.toe_offs} toe-offs, 0 of" in str(told)
+    assert told.as_object()["hitches"]["found"] == [{"leg": "left", "kind": "toe-off", "frame": last}]
+
+
 def test_the_head_is_among_the_joints(planted):
     assert planted.report.jumps.joints[-1] == "head"
-    assert {"left hip", "right toe"} < set(planted.report.jumps.joints)
+    assert {"left hip", "right toe", "left hand"} < set(planted.report.jumps.joints)
 
 
 def spoilt(planted, turn):

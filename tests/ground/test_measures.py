@@ -151,34 +151,54 @@ def test_shares_of_uneven_steps():
     assert measures.shares(np.zeros(0)).shape == (0,)
 
 
+def backward(motion, axes):
+    return measures.backward_bends(motion, axes).max(axis=0)
+
+
 class TestKnees:
     def test_a_knee_that_bends_backwards_by_five_degrees(self):
         motion = leg([0, 20, 60, -5, 30])
         axes = measures.knee_axes(motion)
         np.testing.assert_allclose(axes, [[-1, 0, 0]], atol=1e-12)
-        np.testing.assert_allclose(measures.backward(motion, axes), [5])
+        np.testing.assert_allclose(backward(motion, axes), [5])
 
     def test_the_source_says_which_way_is_forward(self):
         axes = measures.knee_axes(leg([10, 40]))
-        np.testing.assert_allclose(measures.backward(leg([-10, -40]), axes), [40])
-        assert measures.backward(leg([-10, -40]), measures.knee_axes(leg([-10, -40])))[0] == 0
+        np.testing.assert_allclose(backward(leg([-10, -40]), axes), [40])
+        assert backward(leg([-10, -40]), measures.knee_axes(leg([-10, -40])))[0] == 0
 
     def test_the_thigh_carries_the_axis(self):
         motion, turn = leg([20, -5]), rotations.about(np.array([0.0, 0, 1]), 1.0)
         motion.turns = np.broadcast_to(turn, motion.turns.shape)
         motion.places = rotations.rotate(np.broadcast_to(turn, (*motion.places.shape[:3], 4)), motion.places)
         np.testing.assert_allclose(measures.knee_axes(motion), [[-1, 0, 0]], atol=1e-12)
-        np.testing.assert_allclose(measures.backward(motion, measures.knee_axes(motion)), [5])
+        np.testing.assert_allclose(backward(motion, measures.knee_axes(motion)), [5])
 
     def test_a_leg_that_is_never_bent_has_no_backward(self):
         motion = leg([0.01, 0, 0.01])
         assert not measures.knee_axes(motion).any()
-        assert measures.backward(leg([-9]), measures.knee_axes(motion))[0] == 0
+        assert backward(leg([-9]), measures.knee_axes(motion))[0] == 0
 
     def test_bones_without_length(self):
         motion = leg([10, 20])
         motion.places[:] = 0
-        assert measures.backward(motion, measures.knee_axes(motion)).tolist() == [0]
+        assert backward(motion, measures.knee_axes(motion)).tolist() == [0]
+
+
+def test_knees_bend_to_either_side():
+    np.testing.assert_allclose(measures.knee_bends(leg([0, 20, -35, 120]))[:, 0], [0, 20, 35, 120], atol=1e-5)
+
+
+def test_toes_bend_from_where_heel_ball_and_tip_are_at_one_height():
+    motion, turns = leg([0.0] * 3), np.zeros((3, 1, 4, 4))
+    turns[..., :] = rotations.about(np.array([0.0, 0, 1]), 0.7)  # whichever way the leg is turned
+    for frame, angle in enumerate(np.radians([50.0, 20.0, -30.0])):
+        turns[frame, 0, 3] = rotations.multiply(turns[frame, 0, 2], rotations.about(np.array([1.0, 0, 0]), angle))
+    motion.turns = turns
+    paths = still(np.arange(3.0))
+    paths.points[[0, 2], 0, 2, 2] += 0.05  # the sole is flat in the frame between
+    flat = measures.flat_toes(paths, motion)
+    np.testing.assert_allclose(measures.toe_bends(motion, flat)[:, 0], [30, 0, 50], atol=1e-6)
 
 
 @pytest.mark.parametrize("frames", [1, 2, 30])
@@ -186,7 +206,7 @@ def test_no_contacts_and_few_frames(frames):
     times = np.arange(frames) / 30
     never = np.zeros((frames, 1), bool)
     found = measures_of(still(times), Contacts(("left",), times, never, never), leg(np.full(frames, 9.0)))
-    nothing = Measures(0, np.zeros((1, 2)), 0, 0, 0, 0, 0, 0, np.zeros(1), np.zeros(1))
+    nothing = Measures(0, np.zeros((1, 2)), 0, 0, 0, 0, 0, 0, np.zeros(1), np.full(1, 9.0), np.zeros(1), np.zeros(1))
     for name, value in vars(nothing).items():
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
 

@@ -101,8 +101,8 @@ class TestText:
         renamed = dataclasses.replace(planted.report.motions[0].figure, mover="pel\nvis")
         motion = dataclasses.replace(planted.report.motions[0], figure=renamed)
         facts = dataclasses.replace(planted.report, motions=(motion, motion)).facts
-        assert planted.report.facts[1].startswith("Hips moved by at most")
-        assert facts[1].startswith(r"pel\nvis moved by at most")
+        assert any(fact.startswith("Hips moved by at most") for fact in planted.report.facts)
+        assert any(fact.startswith(r"pel\nvis moved by at most") for fact in facts)
 
     def test_a_stretched_bone_is_reported(self, planted):
         longer = dataclasses.replace(planted.report.changes, stretch=0.0123)
@@ -156,6 +156,8 @@ class TestJson:
             "penetration",
             "sunk",
             "backward",
+            "knee_bend",
+            "toe_bend",
             "acceleration",
             "jerk",
             "jumps",

@@ -36,6 +36,8 @@ class Changes:
     jerks          (2, J) [m/s^3] the largest in any frame
     sideways       [mm] how far the joint that carries the figure is from the source's place, level, at most
     vertical       [mm] the same up or down
+    pelvis         [mm] how far the pelvis is above or below its height in the source, at most
+    pelvis_median  [mm] the same in the middle one of the frames
     stretch        largest change of a bone's length, relative; exactly 0 where nothing is stretched
     largest_move   [mm] farthest that any joint is from the source
     largest_turn   [deg] farthest that any joint is turned from the source
@@ -46,6 +48,8 @@ class Changes:
     jerks: Floats
     sideways: float
     vertical: float
+    pelvis: float
+    pelvis_median: float
     stretch: float
     largest_move: float
     largest_turn: float
@@ -88,6 +92,7 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
     places = [clip.poses.world.positions / figure.metre for clip in (source, result)]
     moved = places[1] - places[0]
     carrier = rotations.rotate(figure.turn, moved[:, figure.skeleton.index(figure.mover)])
+    pelvis = _MM * np.abs(rotations.rotate(figure.turn, moved[:, figure.skeleton.index(figure.trunk)])[:, 2])
     swung = [accelerations(source.times, place, cuts) for place in places]
     return Changes(
         joints=tuple(figure.skeleton.names),
@@ -95,6 +100,8 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
         jerks=np.stack([peak for _, peak in swung]),
         sideways=_MM * float(np.linalg.norm(carrier[:, :2], axis=1).max()),
         vertical=_MM * float(np.abs(carrier[:, 2]).max()),
+        pelvis=float(pelvis.max()),
+        pelvis_median=float(np.median(pelvis)),
         stretch=stretch(source, result, figure),
         largest_move=_MM * float(np.linalg.norm(moved, axis=-1).max()),
         largest_turn=_largest_turn(source, result),

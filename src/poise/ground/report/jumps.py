@@ -1,4 +1,4 @@
-"""Jumps: the change of step of single frames, which filtered accelerations cannot see.
+"""Jumps: changes of step of single frames, which filtered accelerations cannot see, and hitches of knees.
 
 The step of a point is its way from one frame to the next; its change d2 = |p+ - 2 p + p-| is what an eye sees as a pop.
 It is not filtered, and counts in the clip's own frames [mm per frame^2]; above 120 frames a second every (f / 120)th
@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.motion import ANKLE, END, HIP, KNEE, Motion
 from poise.ground.figure.speeds import shots_of
-from poise.ground.figure.steps import bounds_of_step, changes_of_step
+from poise.ground.figure.steps import bounds_of_step, changes_of_step, runs, spans
 from poise.ground.terrain.shapes import Plane
 from poise.ground.terrain.terrain import Terrain
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
 
 ROOM, ROOM_ON_STEPS = 5.0, 8.0  # [mm per frame^2 at 120 frames/s] that may be added to it; the second on uneven ground
+_POP, _ALONE = 20.0, 4.0  # [mm per frame^2] of a pop of the source, and how many times what is around it
+_BESIDE, _AROUND = 3, 0.2  # [frames], [s] of a pop, from where to where what is around it is looked at
+_NEAR = 0.1  # [s] before a toe-off and after a landing in which a knee may hitch
+_HALTED, _MOVING = 0.5, 0.25  # of the source's step, where that is faster than so many [m/s]
 _PARTS = ((HIP, "hip"), (KNEE, "knee"), (ANKLE, "ankle"), (END, "toe"))
 
 
@@ -41,17 +47,29 @@ class Jumps:
     ----------
     joints
         Names: "left hip", "left knee", "left ankle", "left toe", ..., "head" where it is known,
-        and hands and elbows of a figure that has more than its feet on the ground.
+        hands where they are known, elbows of a figure that has more than its feet on the ground.
     before, after
         (F, J) [mm per frame^2] of the source and of the result.
+    allowed
+        (F, J) the largest of the source within 0.1 s.
     bound
         (F, J) the largest of the source within 0.1 s, and the room that an edit has.
+    pops
+        (F, J) where a hip, a knee or the head of the source itself pops: far more than what is around it.
     """
 
     joints: tuple[str, ...]
     before: Floats
     after: Floats
+    allowed: Floats
     bound: Floats
+    pops: Bools
+
+    @property
+    def excess(self) -> dict[str, float]:
+        """What the result has beyond the source's largest within 0.1 s, at most, by joint: 0 where it has less."""
+        most = np.maximum((self.after - self.allowed).max(axis=0, initial=0.0), 0.0)
+        return dict(zip(self.joints, most.tolist(), strict=True))
 
     @property
     def worst(self) -> tuple[int, int]:
@@ -87,4 +105,57 @@ def jumps_of(
         for which, motion in enumerate(motions)
     ]
     before, after = (changes_of_step(times, place, shots.first) for place in places)
-    return Jumps((*names, *others), before, after, bounds_of_step(times, before, shots, room))
+    allowed, bound = (bounds_of_step(times, before, shots, more) for more in (0.0, room))
+    names = (*names, *others)
+    smooth = np.array([name.endswith(("hip", "knee", "head")) for name in names])  # feet and hands may hit something
+    pops = _pops(before, motions[0].frames(_AROUND)) & smooth
+    return Jumps(names, before, after, allowed, bound, pops)
+
+
+def _pops(before: Floats, around: int) -> Bools:
+    """Where (F, J) changes of step are large, and far larger than those around them."""
+    calm = np.zeros(before.shape)
+    for shift in range(_BESIDE, min(max(around, 2 * _BESIDE), len(before) - 1) + 1):
+        calm[shift:] = np.maximum(calm[shift:], before[:-shift])
+        calm[:-shift] = np.maximum(calm[:-shift], before[shift:])
+    return (before > _POP) & (before > _ALONE * calm)
+
+
+class Hitch(NamedTuple):
+    """A knee that waits before its foot leaves the ground, or after it has landed, where its source goes on."""
+
+    leg: str
+    kind: Literal["toe-off", "landing"]
+    frame: int
+
+
+class Hitches(NamedTuple):
+    """How many toe-offs and landings there are, and at which of them a knee hitches."""
+
+    toe_offs: int
+    landings: int
+    found: tuple[Hitch, ...]
+
+
+def hitches_of(motions: tuple[Motion, Motion], contacts: Contacts) -> Hitches:
+    """Find knees that go less than half of their source's way from a frame to the next, near toe-offs and landings.
+
+    Within 0.1 s before a toe-off and after a landing, in steps in which the source's knee is faster than 0.25 m/s.
+    """
+    times, near = motions[0].times, max(1, motions[0].frames(_NEAR))
+    before, after = (np.linalg.norm(np.diff(motion.places[:, :, KNEE], axis=0), axis=-1) for motion in motions)
+    halted = (before > _MOVING * spans(times)[:, None]) & (after < _HALTED * before)
+    count, found = {"toe-off": 0, "landing": 0}, list[Hitch]()
+    for leg, name in enumerate(contacts.legs):
+        for rows in runs(contacts.any[:, leg], times):
+            first, last = int(rows[0]), int(rows[-1])
+            events: tuple[tuple[Literal["toe-off", "landing"], int, slice], ...] = (
+                ("landing", first, slice(first, first + near)),
+                ("toe-off", last, slice(max(0, last - near), last + 1)),
+            )
+            for kind, frame, steps in events:
+                if 0 < frame < len(times) - 1:
+                    count[kind] += 1
+                    if halted[steps, leg].any():
+                        found.append(Hitch(name, kind, frame))
+    return Hitches(count["toe-off"], count["landing"], tuple(found))

@@ -8,6 +8,7 @@ two frames counts for the time between them, what is measured in a frame for hal
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,10 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.edges import hanging
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, HIP, KNEE, THIGH, Motion
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, THIGH, TOES, Motion
 from poise.ground.figure.steps import runs, spans
 from poise.maths.arrays import Bools, Floats
-from poise.maths.rotations import inverse, rotate
+from poise.maths.rotations import inverse, multiply, rotate
 
 _MM, _CM = 1000.0, 100.0
 _BENT = 1e-3  # a knee whose bend has a smaller sine says nothing of its axis
@@ -67,6 +68,8 @@ class Measures:
     floating     [mm] height above the ground of the lowest point of a foot in contact, at most
     floating_mean [mm] its mean over the time in contact
     backward     (L,) [deg] how far a knee bends backwards, at most
+    knee_bend    (L,) [deg] angle between thigh and shin, at most
+    toe_bend     (L,) [deg] how far toes are turned against their foot from how they lie in a flat sole, at most
     contact      (L,) share of the time in which a foot stands, on heel or ball
     """
 
@@ -79,14 +82,26 @@ class Measures:
     floating: float
     floating_mean: float
     backward: Floats
+    knee_bend: Floats
+    toe_bend: Floats
     contact: Floats
 
 
-def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, knees: Floats | None = None) -> Measures:
-    """All measures of a motion on its ground.
+class Shape(NamedTuple):
+    """How the legs of a source are made: axes (L, 3) about which knees bend, and turns (L, 4) of toes in flat soles."""
 
-    knees  (L, 3) the axes about which knees bend, `knee_axes` of the source; of the motion itself if None
-    """
+    knees: Floats
+    toes: Floats
+
+
+def shape_of(paths: SolePaths, motion: Motion) -> Shape:
+    """Find the shape of a source's legs."""
+    return Shape(knee_axes(motion), flat_toes(paths, motion))
+
+
+def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, shape: Shape | None = None) -> Measures:
+    """All measures of a motion on its ground; shape is that of the source, or of the motion itself if None."""
+    knees, toes = shape or shape_of(paths, motion)
     held = np.stack([contacts.heel, contacts.ball], axis=2)
     largest, mean = floating(paths, contacts.any)
     return Measures(
@@ -98,7 +113,9 @@ def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, knees: Flo
         sunk=sunk(paths),
         floating=largest,
         floating_mean=mean,
-        backward=backward(motion, knee_axes(motion) if knees is None else knees),
+        backward=backward_bends(motion, knees).max(axis=0, initial=0.0),
+        knee_bend=knee_bends(motion).max(axis=0, initial=0.0),
+        toe_bend=toe_bends(motion, toes).max(axis=0, initial=0.0),
         contact=shares(paths.times) @ contacts.any,
     )
 
@@ -214,11 +231,6 @@ def knee_axes(motion: Motion) -> Floats:
     return np.where(length > _BENT, axes / np.where(length > 0, length, 1.0), 0.0)
 
 
-def backward(motion: Motion, axes: Floats) -> Floats:
-    """How far each knee bends against its axis, at most (L,) [deg]; 0 for a leg whose axis is not known (zero)."""
-    return backward_bends(motion, axes).max(axis=0, initial=0.0)
-
-
 def backward_bends(motion: Motion, axes: Floats) -> Floats:
     """How far each knee bends against its axis in each frame (F, L) [deg]; 0 for a leg whose axis is zero.
 
@@ -228,6 +240,28 @@ def backward_bends(motion: Motion, axes: Floats) -> Floats:
     carried = rotate(motion.turns[:, :, THIGH], np.broadcast_to(axes, thigh.shape))
     bend = np.arctan2((np.cross(thigh, shin) * carried).sum(axis=-1), (thigh * shin).sum(axis=-1))
     return np.where(axes.any(axis=-1), np.degrees(np.maximum(-bend, 0.0)), 0.0)
+
+
+def knee_bends(motion: Motion) -> Floats:
+    """Angle between thigh and shin (F, L) [deg], to whichever side."""
+    thigh, shin = _bones(motion)
+    return np.degrees(np.arctan2(np.linalg.norm(np.cross(thigh, shin), axis=-1), (thigh * shin).sum(axis=-1)))
+
+
+def flat_toes(paths: SolePaths, motion: Motion) -> Floats:
+    """Turns (L, 4) of toes against their foot in the frames in which heel, ball and tip are nearest to one height."""
+    flattest = np.ptp(paths.points[..., 2], axis=2).argmin(axis=0)
+    return _toe_turns(motion)[flattest, np.arange(len(flattest))]
+
+
+def toe_bends(motion: Motion, flat: Floats) -> Floats:
+    """How far toes (F, L) [deg] are turned against their foot from `flat` (L, 4); 0 for feet without toes."""
+    turn = multiply(inverse(flat), _toe_turns(motion))
+    return np.degrees(2.0 * np.arctan2(np.linalg.norm(turn[..., 1:], axis=-1), np.abs(turn[..., 0])))
+
+
+def _toe_turns(motion: Motion) -> Floats:
+    return multiply(inverse(motion.turns[:, :, FOOT]), motion.turns[:, :, TOES])
 
 
 def _bones(motion: Motion) -> tuple[Floats, Floats]:

@@ -21,8 +21,8 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
 from poise.ground.report.edit_measures import Changes, changes_of
-from poise.ground.report.jumps import Jumps, is_even, jumps_of, room_on
-from poise.ground.report.measures import Measures, SolePaths, knee_axes, measures_of, paths_of
+from poise.ground.report.jumps import Hitches, Jumps, hitches_of, is_even, jumps_of, room_on
+from poise.ground.report.measures import Measures, SolePaths, measures_of, paths_of, shape_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
 from poise.ground.report.part_measures import PartPaths, part_paths
 from poise.ground.report.verdict import Evidence, Worse, verdict_of
@@ -65,6 +65,8 @@ class Report:
         How far the result is from the source.
     jumps
         Changes of step of single frames, in the source and in the result.
+    hitches
+        Toe-offs and landings, and those at which a knee hitches.
     worse
         What is worse than its bound, a sentence each, with the stretch and the measure; empty where `ok`.
     notes
@@ -86,6 +88,7 @@ class Report:
     after: Measures
     changes: Changes
     jumps: Jumps
+    hitches: Hitches
     worse: tuple[Worse, ...] = ()
     notes: tuple[str, ...] = ()
     parts: tuple[PartPaths, PartPaths] | None = None
@@ -109,9 +112,9 @@ class Report:
             MeasureRow("floating in contact, mean", FOOT_UNITS["floating_mean"], b.floating_mean, a.floating_mean),
             MeasureRow("in the ground, deepest", FOOT_UNITS["penetration"], b.penetration, a.penetration),
             MeasureRow("in the ground, all points", FOOT_UNITS["sunk"], b.sunk, a.sunk),
-            MeasureRow(
-                "knee bent backwards, most", FOOT_UNITS["backward"], float(b.backward.max()), float(a.backward.max())
-            ),
+            MeasureRow("knee bent backwards, most", FOOT_UNITS["backward"], *_most(b.backward, a.backward)),
+            MeasureRow("knee bend, most", FOOT_UNITS["knee_bend"], *_most(b.knee_bend, a.knee_bend)),
+            MeasureRow("toe bend, most", FOOT_UNITS["toe_bend"], *_most(b.toe_bend, a.toe_bend)),
             *self._parts,
             _row("acceleration, 99 % of frames", FOOT_UNITS["acceleration"], c.joints, c.accelerations, fastest),
             _row("jerk, peak", FOOT_UNITS["jerk"], c.joints, c.jerks, hardest),
@@ -136,21 +139,40 @@ class Report:
         jumps = self.jumps
         frame, joint = jumps.worst
         before, after = jumps.largest[:, joint]
-        remark = f"{jumps.joints[joint]}, frame {frame}: {number(float(jumps.after[frame, joint]))}"
+        value, allowed = float(jumps.after[frame, joint]), float(jumps.allowed[frame, joint])
+        remark = f"{jumps.joints[joint]}, frame {frame}: {number(value)}, source within 0.1 s {number(allowed)}"
         return MeasureRow("change of step, most", FOOT_UNITS["jumps"], float(before), float(after), remark)
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What the table does not hold: time in contact, how far the figure has moved, bone lengths."""
-        c, legs = self.changes, zip(self.contacts.legs, self.after.contact, strict=True)
-        mover = escape_unprintable(self.motions[0].figure.mover)
+        """What the table does not hold: time in contact, steps, hitches, how far the figure has moved, bones."""
+        c, hitches, legs = self.changes, self.hitches, zip(self.contacts.legs, self.after.contact, strict=True)
+        mover, hitched = escape_unprintable(self.motions[0].figure.mover), [hitch.kind for hitch in hitches.found]
         bones = f"changed by at most {100 * c.stretch:.2g} %" if c.stretch else "unchanged"
         return (
             "in contact: " + ", ".join(f"{leg} {100 * share:.0f} %" for leg, share in legs),
+            "change of step beyond the source's, most: " + _by_part(self.jumps.excess),
+            *self._source_pops,
+            "knees hitch at {} of {} toe-offs, {} of {} landings".format(
+                hitched.count("toe-off"), hitches.toe_offs, hitched.count("landing"), hitches.landings
+            ),
+            f"pelvis off its height by {c.pelvis_median:.0f} mm (median), at most {c.pelvis:.0f} mm",
             f"{mover} moved by at most {c.sideways:.0f} mm level, {c.vertical:.0f} mm up or down",
             f"joints moved by at most {c.largest_move:.0f} mm, turned by {c.largest_turn:.1f} deg",
             f"bone lengths {bones}",
         )
+
+    @property
+    def _source_pops(self) -> tuple[str, ...]:
+        """A sentence where the source itself pops."""
+        jumps = self.jumps
+        found = np.where(jumps.pops, jumps.before, 0.0)
+        if not found.any():
+            return ()
+        frame, joint = np.unravel_index(int(found.argmax()), found.shape)
+        frames = format_count(int(jumps.pops.any(axis=1).sum()), "frame")
+        most = f"most the {jumps.joints[joint]} at frame {frame}, by {found[frame, joint]:.0f} mm"
+        return (f"the source itself pops in {frames}, {most}",)
 
     @property
     def title(self) -> str:
@@ -181,6 +203,7 @@ class Report:
             "after": _plain(self.after),
             "changes": _changes(self.changes),
             "jumps": _jumps(self.jumps),
+            "hitches": {**self.hitches._asdict(), "found": [hitch._asdict() for hitch in self.hitches.found]},
             "parts": None if self.parts is None else _parts(self.parts),
             "ok": self.ok,
             "worse": [worse._asdict() for worse in self.worse],
@@ -213,12 +236,13 @@ def report_of(
     motions = motion_of(source, figure), motion_of(result, figure)
     if passed is not None:
         motions = motions[0].moved(passed), motions[1].moved(passed)
-    footing, knees, even = Footing(terrain, figure), knee_axes(motions[0]), is_even(terrain)
+    footing, even = Footing(terrain, figure), is_even(terrain)
     paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
-    before, after = (measures_of(*pair, knees) for pair in zip(paths, [contacts] * 2, motions, strict=True))
+    shape = shape_of(paths[0], motions[0])
+    before, after = (measures_of(*pair, shape) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
     parts = _part_paths(bearing, (source, result), motions, footing) if bearing else None
-    others = _heads(source, result, figure, passed) | _arms(parts)
+    others = _ends(source, result, figure, passed) | _arms(parts)
     jumps = jumps_of(motions, others, room=room_on(terrain))
     stand = np.zeros(contacts.heel.shape) if higher is None else higher
     return Report(
@@ -231,7 +255,8 @@ def report_of(
         after=after,
         changes=changes_of(source, result, figure, cuts.tolist()),
         jumps=jumps,
-        worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, knees, stand, even, parts and parts[1])),
+        hitches=hitches_of(motions, contacts),
+        worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, shape, stand, even, parts and parts[1])),
         notes=notes,
         parts=parts,
         direction=uphill(terrain, figure.up),
@@ -254,15 +279,14 @@ def _arms(parts: tuple[PartPaths, PartPaths] | None) -> dict[str, tuple[Floats, 
     return {name: (before.points[:, column], after.points[:, column]) for column, name in names}
 
 
-def _heads(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> dict[str, tuple[Floats, Floats]]:
-    """Where the head is in both (F, 3) [m], z up; empty where no joint is known to be one."""
-    row = find_joint_by_role(figure.skeleton, "head")
-    if row is None:
-        return {}
-    moved = 0.0 if passed is None else passed
-    head = (figure.skeleton.names[row],)
-    before, after = (places_in(clip.poses, figure, head)[:, 0] + moved for clip in (source, result))
-    return {"head": (before, after)}
+def _ends(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> dict[str, tuple[Floats, Floats]]:
+    """Where hands and head are in both (F, 3) [m], z up; without those that no joint is known to be."""
+    roles = {"left hand": "leftHand", "right hand": "rightHand", "head": "head"}
+    rows = {name: find_joint_by_role(figure.skeleton, role) for name, role in roles.items()}
+    names = {name: figure.skeleton.names[row] for name, row in rows.items() if row is not None}
+    moved = 0.0 if passed is None else passed[:, None]
+    before, after = (places_in(clip.poses, figure, tuple(names.values())) + moved for clip in (source, result))
+    return {name: (before[:, column], after[:, column]) for column, name in enumerate(names)}
 
 
 def words_of(terrain: Terrain, up: str = "y") -> str:
@@ -303,12 +327,25 @@ def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: t
     return MeasureRow(name, unit, before, after, f"{times}at {joint}")
 
 
+def _most(before: Floats, after: Floats) -> tuple[float, float]:
+    return float(before.max()), float(after.max())
+
+
+def _by_part(excess: dict[str, float]) -> str:
+    """The largest of each kind of joint [mm], whichever leg or arm it is of."""
+    most: dict[str, float] = {}
+    for joint, value in excess.items():
+        part = joint.rpartition(" ")[2]
+        most[part] = max(value, most.get(part, 0.0))
+    return ", ".join(f"{part} {value:.1f}" for part, value in most.items()) + " mm"
+
+
 def _plain(measures: Measures) -> dict[str, Any]:
     return {name: value if isinstance(value, float) else value.tolist() for name, value in vars(measures).items()}
 
 
 def _changes(changes: Changes) -> dict[str, Any]:
-    names = ("sideways", "vertical", "stretch", "largest_move", "largest_turn")
+    names = ("sideways", "vertical", "pelvis", "pelvis_median", "stretch", "largest_move", "largest_turn")
     worst = {"worst_acceleration": changes.worst_acceleration, "worst_jerk": changes.worst_jerk}
     pairs = zip(changes.joints, changes.accelerations.T.tolist(), changes.jerks.T.tolist(), strict=True)
     return {
@@ -332,4 +369,7 @@ def _jumps(jumps: Jumps) -> dict[str, Any]:
         "bound": float(jumps.bound[frame, joint]),
     }  # fmt: skip
     largest = zip(jumps.joints, before.tolist(), after.tolist(), strict=True)
-    return {"worst": worst, "largest": {name: list(values) for name, *values in largest}}
+    return {
+        "worst": worst, "largest": {name: list(values) for name, *values in largest}, "excess": jumps.excess,
+        "source_pops": [[jumps.joints[joint], int(frame)] for frame, joint in np.argwhere(jumps.pops)],
+    }  # fmt: skip

@@ -10,7 +10,7 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.motion import Motion
 from poise.ground.figure.steps import runs
 from poise.ground.report.jumps import Jumps
-from poise.ground.report.measures import SolePaths, backward_bends, skate, ways
+from poise.ground.report.measures import Shape, SolePaths, backward_bends, skate, ways
 from poise.ground.report.part_measures import PartPaths
 from poise.maths.arrays import Bools, Floats, Ints
 
@@ -60,7 +60,7 @@ class Evidence(NamedTuple):
     paths: SolePaths
     contacts: Contacts
     jumps: Jumps
-    knees: Floats
+    shape: Shape
     higher: Floats
     even: bool
     parts: PartPaths | None = None
@@ -129,7 +129,7 @@ def _soles(found: Evidence, points: int = 2) -> tuple[str, ...]:
 
 
 def _knees(found: Evidence) -> Worse | None:
-    before, after = (backward_bends(motion, found.knees) for motion in found.motions)
+    before, after = (backward_bends(motion, found.shape.knees) for motion in found.motions)
     bounds = before.max(axis=0, initial=0.0) + BACK
     frame, leg = np.unravel_index(int((after - bounds).argmax()), after.shape)
     value, bound = float(after[frame, leg]), float(bounds[leg])
