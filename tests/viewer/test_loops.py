@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -15,7 +16,7 @@ from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import build_document
 from poise.viewer.rig_message import build_rig_message
 from poise.viewer.session.downloads import solve_document, solve_document_pose
-from poise.viewer.session.session_state import find_open_loops
+from poise.viewer.session.session_state import describe_chain, find_open_loops
 from tests.loop_models import FOUR_BAR_REST, four_bar, four_bar_joints, four_bar_q, stewart
 
 
@@ -98,3 +99,13 @@ def test_the_page_is_told_of_both_ends(tmp_path):
 def test_a_stewart_platform_has_six(tmp_path):
     rig = linkage(tmp_path, stewart())
     assert len(build_rig_message(rig).message["loops"]) == 6
+
+
+def test_passive_joints_are_told_as_moving(tmp_path):
+    rig = linkage(tmp_path)
+    chain = build_chain(rig.rest, "tip", None, "coupler")
+    document = build_document(rig, pose=rig.rest, chains=(chain,))
+    rocker = rig.skeleton.names[rig.skeleton.index("rocker")]
+    assert describe_chain(document, chain)["others"] == [rocker]
+    plain = dataclasses.replace(rig.skeleton, loops=())
+    assert chain.list_other_joints(plain) == ()

@@ -18,6 +18,7 @@ from poise.problem.goal_interface import ORIGIN
 from poise.problem.goal_ranges import Within
 from poise.problem.goals import Direction, Goal, LookAt, Place, Pole, Position
 from poise.problem.goals.look_at import DEFAULT_AXIS
+from poise.problem.loop_ties import find_ties
 from poise.problem.set_targets import ReferenceFrame
 
 ChainKind: TypeAlias = Literal["position", "place", "direction", "look", "pin"]
@@ -115,15 +116,20 @@ class TargetedChain:
         return (*skeleton.chain(self.root, self.tip), self.tip)
 
     def list_other_joints(self, skeleton: Skeleton) -> tuple[str, ...]:
-        """List the moving joints on the side of `relative_to`.
+        """List the moving joints beside the chain.
 
-        They begin below the common ancestor.
+        They are on the side of `relative_to`, from the common ancestor on, and in closed loops.
         """
-        if self.relative_to is None or self.follow:
-            return ()
-        own_joints = {*skeleton.ancestors(self.tip), self.tip}
-        path = [*skeleton.ancestors(self.relative_to), self.relative_to]
-        return tuple(joint for joint in path if joint not in own_joints)
+        names, joints = skeleton.names, self.list_joints(skeleton)
+        others: tuple[str, ...] = ()
+        if self.relative_to is not None and not self.follow:
+            own_joints = {*skeleton.ancestors(self.tip), self.tip}
+            path = (*skeleton.ancestors(self.relative_to), self.relative_to)
+            others = tuple(joint for joint in path if joint not in own_joints)
+        if not skeleton.loops:
+            return others
+        _, moving_rows = find_ties(skeleton, [skeleton.index(joint) for joint in (*joints[:-1], *others)])
+        return tuple(names[row] for row in sorted(moving_rows) if names[row] not in joints)
 
     def build_goals(self, skeleton: Skeleton) -> list[Goal]:
         """Build the solver goals of the chain. The goal of the tip comes first."""
