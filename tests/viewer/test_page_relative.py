@@ -45,10 +45,10 @@ def world_target(pose, chain):
     return place, rotations.multiply(frame.rotations, np.array(chain.rotation))
 
 
-def assert_handle_is_at_its_target(tab, name="left_hand"):
+def assert_handle_is_at_its_target(tab, name="left_hand", view=0):
     tab.answered()
-    pose, chain = tab.studio.pose_state.build_view_pose(0), tab.studio.document.find_chain(name)
-    found = np.array(tab.get(TURN, f"target:{name}"))
+    pose, chain = tab.studio.pose_state.build_view_pose(view), tab.studio.document.find_chain(name)
+    found = np.array(tab.get(TURN.replace("viewports[0]", f"viewports[{view}]"), f"target:{name}"))
     place, rotation = world_target(pose, chain)
     np.testing.assert_allclose(found[:3], place, atol=1e-5)
     assert abs(found[3:] @ rotation) == pytest.approx(1.0, abs=1e-5)
@@ -103,6 +103,23 @@ def test_a_relative_target_is_turned(served):
     after = tab.studio.document.chains[0]
     assert after.position == pytest.approx(before.position, abs=1e-6)
     assert abs(np.dot(after.rotation, before.rotation)) < 0.999
+
+
+@pytest.mark.parametrize("view", [0, 1])
+def test_two_views_have_a_relative_target_each_at_its_own_joint(served, view):
+    document = scenes.build_scene("two_hands")
+    (left,) = chains = (document.chains[1].replace(follow=False),)
+    tab = served(document.replace(chains=chains, view_count=2))
+    x, y = tab.press(view)
+    points = [(x + i, y - i) for i in range(30)]
+    tab.move(points, let_go=False)
+    tab.until(f"window.poise.frame.serial === window.poise.viewports[{view}].actor.handles._held.values().next().value")
+    offsets = tab.get("window.poise.viewports.map((each) => each.actor.handles.all.get('target:left_hand').position)")
+    assert offsets[0] == offsets[1] != list(left.position)
+    tab.move(points[-1:])
+    for shown in (0, 1):
+        assert_handle_is_at_its_target(tab, view=shown)
+    assert tab.studio.document.chains[0].position != left.position
 
 
 def test_the_numbers_of_a_relative_target_are_in_its_frame(served):
