@@ -17,6 +17,7 @@ from poise import plot
 from poise.ground.plant import Planted, plant_feet
 from poise.ground.report import report
 from poise.ground.terrain.terrain import Terrain
+from poise.ground.terrain.words import describe_terrain
 from poise.io import samples
 from poise.svg import charts as svg
 
@@ -91,11 +92,11 @@ class TestText:
         ],
     )
     def test_terrain_in_words(self, terrain, words):
-        assert report.words_of(terrain) == words
+        assert describe_terrain(terrain) == words
 
     def test_a_direction_is_reported_in_the_axes_of_the_clip(self):
         terrain = Terrain.slope(15, direction=(1, 0, 1))
-        assert report.words_of(terrain, "z") == "a slope of 15 degrees, climbing along (0.707, -0.707, 0)"
+        assert describe_terrain(terrain, "z") == "a slope of 15 degrees, climbing along (0.707, -0.707, 0)"
 
     def test_the_joint_that_is_moved_is_named(self, planted):
         renamed = dataclasses.replace(planted.report.motions[0].figure, mover="pel\nvis")

@@ -1,7 +1,7 @@
 """Report of planting: measures before and after, page and picture.
 
-`measures.py` measures the feet: pure functions of the sole points, the ground below them and the contacts.
-`part_measures.py` does so for hands, knees and elbows. `edit_measures.py` and `jumps.py` measure the difference from
-the source: accelerations, jerks, bones. `report.py` combines them, `verdict.py` compares them with bounds, and
-`page.py` writes a page with SVG charts.
+`measures.py` measures the feet of one motion, and its hands, knees and elbows: pure functions of their points, the
+ground below them and the contacts. `edit_measures.py` and `jumps.py` measure the difference from the source:
+accelerations, jerks, bones, changes of step and hitches. `report.py` combines them, `verdict.py` compares them with
+bounds, and `page.py` writes a page with SVG charts.
 """

@@ -1,4 +1,4 @@
-"""Measures: how well feet stand, and how far a result has gone from its source. One definition each.
+"""Measures: how well feet, and hands and knees that bear, stand in one motion. One definition each.
 
 Nothing here depends on the frame rate: lengths are divided by times, not counted in frames. What is measured between
 two frames counts for the time between them, what is measured in a frame for half of the time on either side. A gap
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.ground.bearing.parts import Bearing, part_places
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.edges import hanging
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles
@@ -20,6 +21,7 @@ from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, THIGH, TOES, Moti
 from poise.ground.figure.steps import runs, spans
 from poise.maths.arrays import Bools, Floats
 from poise.maths.rotations import inverse, multiply, rotate
+from poise.model.clip import Clip
 
 _MM, _CM = 1000.0, 100.0
 _BENT = 1e-3  # a knee whose bend has a smaller sine says nothing of its axis
@@ -271,3 +273,46 @@ def _bones(motion: Motion) -> tuple[Floats, Floats]:
     length = np.linalg.norm(bones, axis=-1, keepdims=True)
     thigh, shin = bones / np.where(length > 0, length, 1.0)
     return thigh, shin
+
+
+@dataclass(frozen=True, eq=False)
+class PartPaths:
+    """Where P hands, elbows and knees go in F frames.
+
+    parts   their names
+    times   (F,) [s]
+    points  (F, P, 3) [m], z up
+    depths  (F, P) how much nearer to the ground than in the clip, or in it [m]; below 0 where they are not
+    on      (F, P) when they bear
+    """
+
+    parts: tuple[str, ...]
+    times: Floats
+    points: Floats
+    depths: Floats
+    on: Bools
+
+    @property
+    def skate(self) -> float:
+        """Way of all parts while they bear over their time of bearing [cm/s]; 0 without any."""
+        both, time = self.on[1:] & self.on[:-1], spans(self.times)[:, None]
+        whole = (both * time).sum()
+        return _CM * float((self.ways * both).sum() / whole) if whole > 0.0 else 0.0
+
+    @property
+    def ways(self) -> Floats:
+        """(F - 1, P) from frame to frame [m]."""
+        return np.linalg.norm(np.diff(self.points, axis=0), axis=-1) * (spans(self.times) > 0.0)[:, None]
+
+    @property
+    def deepest(self) -> float:
+        """How deep a part is, at most [mm]."""
+        return _MM * float(self.depths.max(initial=0.0))
+
+
+def part_paths(bearing: Bearing, clip: Clip, motion: Motion, footing: Footing) -> PartPaths:
+    """Follow the parts of a clip, whose legs are in `motion`, over the ground."""
+    parts, points = part_places(clip, motion, bearing.arms)
+    depths = footing.heights(points) + bearing.least - points[..., 2]
+    limbs = parts.index("hips")  # the last of all
+    return PartPaths(parts[:limbs], bearing.times, points[:, :limbs], depths[:, :limbs], bearing.on[:, :limbs])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -22,21 +21,17 @@ from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
 from poise.ground.report.edit_measures import Changes, changes_of
 from poise.ground.report.jumps import Hitches, Jumps, hitches_of, is_even, jumps_of, room_on
-from poise.ground.report.measures import Measures, SolePaths, measures_of, paths_of, shape_of
+from poise.ground.report.measures import Measures, PartPaths, SolePaths, measures_of, part_paths, paths_of, shape_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
-from poise.ground.report.part_measures import PartPaths, part_paths
 from poise.ground.report.verdict import Evidence, Worse, verdict_of
-from poise.ground.terrain.directions import angle_of, uphill
-from poise.ground.terrain.noise import Noise
-from poise.ground.terrain.shapes import Plane, Stairs
+from poise.ground.terrain.directions import uphill
 from poise.ground.terrain.terrain import Terrain
+from poise.ground.terrain.words import describe_terrain
 from poise.io.files import encode_text, write_atomically
 from poise.io.json_units import FOOT_UNITS, build_units
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.roles.role_search import find_joint_by_role
-
-_STRAIGHT = 0.01  # [degrees] by which a direction may differ from the default and be it
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +226,7 @@ def report_of(
     passed  (F, 3) [m] how far both are carried over the ground, where it passes under a figure that stays in place
     higher  (F, L) [m] above the ground that feet are meant to stand; on it where not given
     bearing what else than feet is on the ground
-    ground  the terrain in words; those of `words_of` if empty
+    ground  the terrain in words; those of `describe_terrain` if empty
     """
     motions = motion_of(source, figure), motion_of(result, figure)
     if passed is not None:
@@ -247,7 +242,7 @@ def report_of(
     stand = np.zeros(contacts.heel.shape) if higher is None else higher
     return Report(
         name=result.name,
-        ground=ground or words_of(terrain, figure.up),
+        ground=ground or describe_terrain(terrain, figure.up),
         contacts=contacts,
         motions=motions,
         paths=paths,
@@ -287,33 +282,6 @@ def _ends(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> 
     moved = 0.0 if passed is None else passed[:, None]
     before, after = (places_in(clip.poses, figure, tuple(names.values())) + moved for clip in (source, result))
     return {name: (before[:, column], after[:, column]) for column, name in enumerate(names)}
-
-
-def words_of(terrain: Terrain, up: str = "y") -> str:
-    """A terrain in words, such as "a slope of 15 degrees".
-
-    A slope or stairs that climb another way than by default say which, in the frame whose up axis is `up`.
-    """
-    climb = _climb(uphill(terrain, up), up)
-    match terrain.surface:
-        case Plane(_, 0.0, 0.0):
-            return "flat ground"
-        case Plane(_, x, y):
-            return f"a slope of {math.degrees(math.atan(math.hypot(x, y))):.3g} degrees{climb}"
-        case Stairs(rise, going):
-            return f"stairs, {abs(rise):g} up every {going:g}{climb}"
-        case Noise(amplitude):
-            return f"bumps of {amplitude:g}"
-        case _:
-            return {"HeightMap": "a height map", "Mesh": "a mesh"}.get(type(terrain.surface).__name__, "a function")
-
-
-def _climb(way: Floats | None, up: str) -> str:
-    """Which way ground climbs, in words; nothing where that is the default."""
-    if way is None or abs(angle_of(way, up)) < _STRAIGHT:
-        return ""
-    numbers = ", ".join(f"{round(part, 3) + 0.0:g}" for part in way.tolist())
-    return f", climbing along ({numbers})"
 
 
 def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: tuple[str, float]) -> MeasureRow:

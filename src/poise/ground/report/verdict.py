@@ -10,8 +10,7 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.motion import Motion
 from poise.ground.figure.steps import runs
 from poise.ground.report.jumps import Jumps
-from poise.ground.report.measures import Shape, SolePaths, backward_bends, skate, ways
-from poise.ground.report.part_measures import PartPaths
+from poise.ground.report.measures import PartPaths, Shape, SolePaths, backward_bends, skate, ways
 from poise.maths.arrays import Bools, Floats, Ints
 
 SKATE = 0.3  # [cm/s] of all heels and balls in contact

@@ -1,8 +1,9 @@
-"""Terrain from the words of the command line: a shape with its numbers, or a file."""
+"""Terrain from the words of the command line, a shape with its numbers or a file; and terrain in words."""
 
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +12,17 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from poise.errors import FileError, InputError, UnknownNameError
-from poise.ground.terrain.directions import turned_by
+from poise.ground.terrain.directions import angle_of, turned_by, uphill
 from poise.ground.terrain.files.mesh_files import UPS
+from poise.ground.terrain.noise import Noise
+from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.io.files import suggest_similar_paths
 from poise.io.text_parsing import parse_number
+from poise.maths.arrays import Floats
 
 _MAPS = (".png", ".npz")
+_STRAIGHT = 0.01  # [degrees] by which a direction may differ from the default and be it
 
 
 @dataclass(frozen=True)
@@ -147,3 +152,30 @@ def _numbers(name: str, text: str, *, given: bool) -> list[float]:
         message = f"{written!r} is not a terrain; write {shape.usage(name)}, for example {_EXAMPLES[name]}"
         raise InputError(message)
     return numbers
+
+
+def describe_terrain(terrain: Terrain, up: str = "y") -> str:
+    """Describe a terrain in words, such as "a slope of 15 degrees".
+
+    A slope or stairs that climb another way than by default say which, in the frame whose up axis is `up`.
+    """
+    climb = _describe_climb(uphill(terrain, up), up)
+    match terrain.surface:
+        case Plane(_, 0.0, 0.0):
+            return "flat ground"
+        case Plane(_, x, y):
+            return f"a slope of {math.degrees(math.atan(math.hypot(x, y))):.3g} degrees{climb}"
+        case Stairs(rise, going):
+            return f"stairs, {abs(rise):g} up every {going:g}{climb}"
+        case Noise(amplitude):
+            return f"bumps of {amplitude:g}"
+        case _:
+            return {"HeightMap": "a height map", "Mesh": "a mesh"}.get(type(terrain.surface).__name__, "a function")
+
+
+def _describe_climb(way: Floats | None, up: str) -> str:
+    """Describe which way ground climbs; nothing where that is the default."""
+    if way is None or abs(angle_of(way, up)) < _STRAIGHT:
+        return ""
+    numbers = ", ".join(f"{round(part, 3) + 0.0:g}" for part in way.tolist())
+    return f", climbing along ({numbers})"
