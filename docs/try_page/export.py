@@ -307,7 +307,8 @@ def _add_tree(solver: LevenbergMarquardt, solve: _Solve) -> _Moved:
     tree_arrays, work_size = lm_engine.pack_tree_arrays(problem.plan, solve.scene.tolerance, engine.stiffness)
     kernel, limits = lm_engine.choose_kernel(kernels.tree_lm, problem.plan.kernel_limits)
     shared_inputs = (engine.restart_draws, preferred_u[0], preference_weights, *limits, settings)
-    return _add_tree_kernel(solve, kernel, tree_arrays, shared_inputs, [program.make_scratch(work_size)])
+    scratch = [program.make_scratch(work_size)]
+    return _add_tree_kernel(solve, kernel, tree_arrays, shared_inputs, scratch, lm_engine.NO_WORLD_TARGETS)
 
 
 def _add_jacobian_method(solver: JacobianTranspose, solve: _Solve) -> _Moved:
@@ -325,13 +326,14 @@ def _add_jacobian_method(solver: JacobianTranspose, solve: _Solve) -> _Moved:
 
 
 def _add_tree_kernel(
-    solve: _Solve, kernel: Any, tree_arrays: tuple[Any, ...], shared_inputs: tuple[Any, ...], scratch: list[Buffer]
-) -> _Moved:
+    solve: _Solve, kernel: Any, tree_arrays: tuple[Any, ...], shared_inputs: tuple[Any, ...], scratch: list[Buffer],
+    arrays_behind: tuple[Any, ...] = (),
+) -> _Moved:  # fmt: skip
     program, nu = solve.program, solve.scene.problem.plan.layout.nu
     targets = _add_kernel_targets(program, solve.scene.problem, solve.target)
     u, errors, counts = program.make_array(1, nu), program.make_array(1), program.make_array(1, 3, letter="I")
     program.call(
         kernel, *tree_arrays, targets, solve.start_u, *shared_inputs, *scratch, 0, 1, u, errors, counts,
-        program.make_array(0, nu + 1),
+        program.make_array(0, nu + 1), *arrays_behind,
     )  # fmt: skip
     return _Moved(u, counts, COUNT_ITERATIONS)

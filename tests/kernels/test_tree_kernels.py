@@ -319,7 +319,7 @@ def kernels():
 
 def solve_one_by_one(
     nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, starts, draws, near_u, near_on, limits, options,
-    work, first, end, u, errors, counts, trace,
+    work, first, end, u, errors, counts, trace, *_world_targets,
 ):  # fmt: skip
     """The kernel on plain numbers, with the arguments of the others."""
     from poise.kernels.lanes import SCALAR

@@ -8,6 +8,7 @@ from poise.kernels import lane_workspace
 from poise.kernels import tree_lm as tree_many
 from poise.kernels.lanes import LANES8
 from poise.kernels.layout import LIMIT_ROW
+from poise.solvers.base.lm_engine import NO_WORLD_TARGETS
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, PLAIN_TARGET, ROTATION, SLIDE, KernelTree, turn, wxyz
 
 PLAIN = "no limits, and no term that looks or points"  # for kernels without code for these
@@ -37,7 +38,7 @@ def solve(tree, targets, starts, options=None, *, near=None, seeds=None, limits=
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, starts,
         np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, *(() if limits is PLAIN else (limits,)),
         settings() if options is None else options, work_of(tree) if work is None else work, 0, k, u, errors, counts,
-        trace,
+        trace, *NO_WORLD_TARGETS,
     )  # fmt: skip
     return u, errors, counts, trace
 

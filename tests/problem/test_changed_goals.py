@@ -51,6 +51,19 @@ def make_limb():
 MAKERS = {"arm": make_arm, "hand": make_hand, "several": make_several, "gaze": make_gaze, "limb": make_limb}
 
 
+def make_range():
+    start = poise.load(poise.sample("arm")).rest
+    tip = poise.Pose(start.skeleton, start.q + 0.2).world["tool"]
+    return start, [poise.Place("tool", tip.positions, tip.rotations)]
+
+
+def make_relative_range():
+    """A hand in the frame of the other: its box has the axes of the target."""
+    start = poise.load(poise.sample("humanoid.glb")).rest
+    goal = poise.Place("LeftHand", [0.1, 0.2, 0.1], [0.9, 0.1, 0.1, 0.4], relative_to="RightHand")
+    return start, [goal]
+
+
 def weigh(goals, weights):
     """Give goals weights, one after the other."""
     return [replace(goal, weight=weights[i % len(weights)]) for i, goal in enumerate(goals)]
@@ -59,6 +72,18 @@ def weigh(goals, weights):
 def shift(goals, offset):
     """Give goals with a measured point an offset."""
     return [replace(goal, offset=offset) if isinstance(goal, poise.Position | poise.Place) else goal for goal in goals]
+
+
+WIDTHS = (
+    poise.Within(z=(-0.01, 0.02), turn=poise.Range(-0.1, 0.1, axis=(0, 0, 1))),
+    poise.Within(z=(-0.03, 0.01), turn=poise.SwingTwist(axis=(0, 0, 1), swing=0.2, twist=(-0.3, 0.1))),
+    poise.Within(z=(0.0, 0.02), x=(-0.1, 0.05), turn=poise.Range(-0.2, 0.3, axis=(1, 0, 0))),
+)  # fmt: skip
+
+
+def widen(goals, within):
+    """Give goals a range."""
+    return [replace(goal, within=within) for goal in goals]
 
 
 def assert_fresh_bits(make, variants, **options):
@@ -138,3 +163,19 @@ def test_plans_of_changing_weights_are_bounded():
     assert plan.tree is first.tree
     kept = first.__dict__["_remembered"]["other weights"]
     assert 1 < len(kept) <= Plan.max_cached_keys
+
+
+@pytest.mark.parametrize("make", [make_range, make_relative_range])
+def test_ranges_changed_and_back(make):
+    assert_fresh_bits(make, [lambda goals, within=within: widen(goals, within) for within in WIDTHS])
+
+
+@pytest.mark.parametrize("make", [make_range, make_relative_range])
+def test_a_new_width_packs_no_tree_anew(make):
+    start, goals = make()
+    first, second = (Problem(start, tuple(widen(goals, within))) for within in WIDTHS[::2])
+    assert first.plan.tree is second.plan.tree
+    assert first.plan.frames is second.plan.frames
+    assert first.plan.term_table is second.plan.term_table
+    assert (first.plan.effectors != second.plan.effectors).any()
+    assert (first.world_measures.measure_rows != second.world_measures.measure_rows).any()

@@ -131,7 +131,8 @@ def test_measured_errors_are_those_of_forward_kinematics(seed):
         if type(output) is not Answer and problem.error_paths is not None:
             assert type(output) is MeasuredOutput
             assert output.error_parts is not None
-            assert convert_error_parts(problem.error_paths, output.error_parts).tobytes() == errors.tobytes()
+            factors = problem.error_paths.angle_factors
+            assert convert_error_parts(factors, output.error_parts).tobytes() == errors.tobytes()
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

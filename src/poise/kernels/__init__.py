@@ -1,9 +1,9 @@
 """Kernels: functions on numbers, run as machine code.
 
 Modules are imported on first access, so that `import poise` and commands without a solve load none. Python packs
-arrays as `layout` describes them. `kinematics` computes world maps and Jacobians; `goal_errors` and `limits` measure
-configurations; `kernel_coordinates` converts starts, targets and solutions. `tree_lm`, `arm_lm`, `jacobian_methods`,
-`ccd_position`, `ccd_goals`, `fabrik`, `fabrik_tree`, `two_bone` and `planar_two_bone` solve.
+arrays as `layout` describes them. `kinematics` computes world maps and Jacobians; `goal_errors`, `world_errors` and
+`limits` measure configurations; `kernel_coordinates` converts starts, targets and solutions. `tree_lm`, `arm_lm`,
+`jacobian_methods`, `ccd_position`, `ccd_goals`, `fabrik`, `fabrik_tree`, `two_bone` and `planar_two_bone` solve.
 
 Kernels are functions on values and NamedTuples (`Vec`, `Quat`) without NumPy calls, allocations and exceptions. Their
 source is run in one of three ways (`entries`): as code of the library that `scripts/kernels` builds (`native`),
@@ -51,7 +51,9 @@ __getattr__ = make_lazy_getattr(
     "symmetric_matrices",
     "tree_lm",
     "tree_residual",
+    "tree_targets",
     "two_bone",
     "unit_rows",
     "vec_quat",
+    "world_errors",
 )

@@ -9,8 +9,8 @@ a microsecond for a tuple of eight, while solving takes two microseconds. Consta
     base_transforms  (1|k, 12)        world transforms of the arm's base, without scale
     q                (k + t, nq + 4)  starts, then solutions, each followed by ARM_RESULT_ROW numbers: iterations,
                                       attempts, is met, weighted squared error; with measuring paths in the layout
-                                      iterations, is reached and two errors. The last t rows are for a trace, see
-                                      arm_lm.py
+                                      the second is whether the target is reached. The last t rows are for a trace,
+                                      see arm_lm.py
     work             flat             ARM_WORKSPACE_PER_TARGET and two per link, for each target from `first` to
                                       `end`; a single target needs none
 """
@@ -135,7 +135,7 @@ def write_solution(x, q_columns, is_hinge, value_scales, ranges, q, has_preferen
 def measure_solution(packed_arm, packed_layout, arm_layout, q, world_target):
     """Measure whether q meets the target (1 or 0).
 
-    Also returns the two errors, measured along the skeleton's own path.
+    It is measured along the skeleton's own path.
     """
     measure_count = arm_layout.measure_count
     work, error_buffer = stack_array(SCALAR, ARM_WORKSPACE_SIZE), stack_array(SCALAR, 4)
@@ -154,7 +154,7 @@ def measure_solution(packed_arm, packed_layout, arm_layout, q, world_target):
     )
     error_parts = view_lanes(SCALAR, error_buffer, 0, 1, 2, 2)
     measure_batch(SCALAR, path_table, spans, measures, q_row, used_columns, target_row, work, error_parts)
-    is_reached, first_error, second_error = 1, 0.0, 0.0
+    is_reached = 1
     for c in range(measure_count):
         error = (
             error_parts[0, c, 0]
@@ -164,11 +164,7 @@ def measure_solution(packed_arm, packed_layout, arm_layout, q, world_target):
         # Not `>`: a NaN is not met.
         if not error <= packed_arm[arm_layout.tolerances_start + c] * (1.0 + TOLERANCE_SLACK):
             is_reached = 0
-        if c == 0:
-            first_error = error
-        else:
-            second_error = error
-    return is_reached, first_error, second_error
+    return is_reached
 
 
 @inline
@@ -177,7 +173,7 @@ def solve_targets(
 ):
     """Solve targets first..end. With measuring paths in the layout, targets and starts are validated first.
 
-    Returns for the first target: whether it is reached, or a negative status of any; its iterations; two errors.
+    Returns for the first target whether it is reached, or a negative status of any, and its iterations.
     """
     arm_layout = read_layout(packed_layout)
     m, nq, target_count, width = arm_layout.link_count, arm_layout.nq, end - first, arm_layout.target_width
@@ -185,9 +181,9 @@ def solve_targets(
     ranges = packed_arm[arm_layout.ranges_start : arm_layout.ranges_start + 2 * nq]
     for k in range(first, end if has_paths else first):
         if not is_valid_target(world_targets[k], width):
-            return INVALID_TARGET, 0, 0.0, 0.0
+            return INVALID_TARGET, 0
         if not is_in_ranges(q[k, :nq], ranges):
-            return START_OUTSIDE_LIMITS, 0, 0.0, 0.0
+            return START_OUTSIDE_LIMITS, 0
     workspace = stack_array(SCALAR, ARM_WORKSPACE_ONE_TARGET) if target_count == 1 else work
     kernel_targets = view_lanes(SCALAR, workspace, 0, target_count, 7)
     x, start_x = (
@@ -243,16 +239,13 @@ def solve_targets(
         )
         solution[nq + 3] = errors[k]
     if not has_paths:
-        return 0, 0, 0.0, 0.0
+        return 0, 0
     for k in range(first, end):
-        is_reached, first_error, second_error = measure_solution(
-            packed_arm, packed_layout, arm_layout, q[k, :nq], world_targets[k]
-        )
-        q[k, nq + 1], q[k, nq + 2], q[k, nq + 3] = is_reached, first_error, second_error
-    return int(q[first, nq + 1]), int(q[first, nq]), q[first, nq + 2], q[first, nq + 3]
+        q[k, nq + 1] = measure_solution(packed_arm, packed_layout, arm_layout, q[k, :nq], world_targets[k])
+    return int(q[first, nq + 1]), int(q[first, nq])
 
 
-@kernel("F1 I1 F2 F2 wF2 i i sF1 F2 -> i i f f")
+@kernel("F1 I1 F2 F2 wF2 i i sF1 F2 -> i i")
 def solve_targets4(packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work, preferences):
     """Solve with four targets or attempts side by side."""
     return solve_targets(
@@ -260,7 +253,7 @@ def solve_targets4(packed_arm, packed_layout, world_targets, base_transforms, q,
     )
 
 
-@kernel("F1 I1 F2 F2 wF2 i i sF1 F2 -> i i f f")
+@kernel("F1 I1 F2 F2 wF2 i i sF1 F2 -> i i")
 def solve_targets8(packed_arm, packed_layout, world_targets, base_transforms, q, first, end, work, preferences):
     """Solve with eight targets or attempts side by side."""
     return solve_targets(

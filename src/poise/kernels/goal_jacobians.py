@@ -56,6 +56,12 @@ def add_jacobian_rows(J, dof, row, rate, weight):
     J[dof, row + 2] = J[dof, row + 2] + rate.z * weight
 
 
+@inline
+def compute_point(lanes, node, row, column):
+    """Return a point of a node's moved frame."""
+    return add(read_vec(lanes.positions, node), rotate(read_quat(lanes.rotations, node), read_vec_at(row, column)))
+
+
 # --- POSITION: a point of a node's moved frame is at a position ------------------------------------------------------
 #
 # Residual: wanted - point, kernel units.
@@ -200,26 +206,35 @@ def compute_mean_lever(tree, lanes, t, point):
 
 
 @inline
+def compute_aim_line(tree, lanes, targets, t):
+    """Return an aim's point, its line and 1 / distance.
+
+    The line is the unit vector from the point to the target. At the target it and the last number are zero: a joint
+    there has no direction to it, and every rotation meets the goal.
+    """
+    term = read_term(tree.terms, t)
+    point = compute_point(lanes, term.node, tree.effectors[t], layout.EFFECTOR_POINT)
+    target_point = read_vec_at(targets, term.target_start)
+    target_offset = sub(target_point, point)
+    squared_distance = dot(target_offset, target_offset)
+    is_at_target = squared_distance <= thresholds.SAME_POINT_RATIO * (
+        dot(target_point, target_point) + dot(point, point)
+    )
+    inverse_distance = select(
+        is_at_target, squared_distance * 0.0, 1.0 / maximum(sqrt(squared_distance), thresholds.MIN_DIVISOR)
+    )
+    return point, scale(target_offset, inverse_distance), inverse_distance
+
+
+@inline
 def write_aim(tree, lanes, targets, t):
     """Write the rows of an AIM term.
 
     A rotation moves the axis, and the point by axis x lever; a slide moves the point only.
     """
     term, weight = read_term(tree.terms, t), tree.effectors[t, layout.EFFECTOR_WEIGHT]
-    rotation = read_quat(lanes.rotations, term.node)
-    a = rotate(rotation, read_vec_at(tree.effectors[t], layout.EFFECTOR_AXIS))
-    point = add(
-        read_vec(lanes.positions, term.node), rotate(rotation, read_vec_at(tree.effectors[t], layout.EFFECTOR_POINT))
-    )
-    target_point = read_vec_at(targets, term.target_start)
-    target_offset = sub(target_point, point)
-    zero, squared_distance = dot(a, a) * 0.0, dot(target_offset, target_offset)
-    # A joint at its target has no direction to it: the goal is met for every rotation.
-    is_at_target = squared_distance <= thresholds.SAME_POINT_RATIO * (
-        dot(target_point, target_point) + dot(point, point)
-    )
-    inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(squared_distance), thresholds.MIN_DIVISOR))
-    b = scale(target_offset, inverse_distance)
+    a = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.effectors[t], layout.EFFECTOR_AXIS))
+    point, b, inverse_distance = compute_aim_line(tree, lanes, targets, t)
     error = direction_error(a, b)
     write_residual(lanes.e, term.error_row, error, weight)
     is_shared = tree.effectors[t, layout.EFFECTOR_IS_SHARED] > 0.0
@@ -264,12 +279,6 @@ def write_aim(tree, lanes, targets, t):
 
 
 FADE_LENGTH_SHARE = 1e-3  # share of the limb's length; below it a length fades the row
-
-
-@inline
-def compute_point(lanes, node, row, column):
-    """Return a point of a node's moved frame."""
-    return add(read_vec(lanes.positions, node), rotate(read_quat(lanes.rotations, node), read_vec_at(row, column)))
 
 
 @inline

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels import layout, thresholds
+from poise.kernels import layout
 from poise.kernels.device_functions import device_function, inline, never_inline
 from poise.kernels.goal_jacobians import (
     add_jacobian_rows,
+    compute_aim_line,
     compute_point,
     count_dofs,
     is_rotating,
@@ -30,7 +31,7 @@ from poise.kernels.goal_jacobians import (
     write_position,
     write_rotation,
 )
-from poise.kernels.lanes import broadcast, count_lanes, get_lane, maximum, minimum, select, set_lane, sqrt
+from poise.kernels.lanes import broadcast, count_lanes, maximum, minimum, select, set_lane
 from poise.kernels.layout import AIM, DIRECTION, POSITION, RANGE, ROTATION
 from poise.kernels.limits import clamp_angle, clamp_rotation, find_blocked_directions
 from poise.kernels.problem_arrays import read_node, read_term
@@ -41,6 +42,7 @@ from poise.kernels.vec_quat import (
     conjugate,
     cross,
     dot,
+    get_quat_lane,
     identity,
     multiply,
     read_quat,
@@ -70,17 +72,21 @@ def write_set_term(lane_kind, tree, lanes, t):
 
     Returns the squared distance to the set.
     """
-    term = read_term(tree.terms, t)
-    move_target(lane_kind, tree, lanes, t)
-    if term.goal_kind == POSITION:
-        squared_residual = write_position(tree, lanes, lanes.moved_targets, t)
-    elif term.goal_kind == ROTATION:
+    term, set_kind = read_term(tree.terms, t), tree.terms[t, layout.TERM_SET_KIND]
+    target_rotation = identity(lane_kind)
+    turn, nearest_turn = identity(lane_kind), identity(lane_kind)
+    if term.goal_kind == ROTATION:
+        target_rotation = compute_moved_rotation(lane_kind, tree, lanes, t)
+        wanted = target_rotation
+        if set_kind == layout.TURN_SET:
+            turn = compute_turn(tree, lanes, t, target_rotation)
+            nearest_turn = find_nearest_turn(lane_kind, tree, t, turn)
+            wanted = multiply(target_rotation, nearest_turn)
+        write_quat_at(lanes.moved_targets, term.target_start, wanted)
         squared_residual = write_rotation(tree, lanes, lanes.moved_targets, t)
-    elif term.goal_kind == AIM:
-        squared_residual = write_aim(tree, lanes, lanes.moved_targets, t)
     else:
-        squared_residual = write_direction(tree, lanes, lanes.moved_targets, t)
-    set_kind = tree.terms[t, layout.TERM_SET_KIND]
+        move_target(lane_kind, tree, lanes, t)
+        squared_residual = write_set_rows(tree, lanes, t)
     if set_kind == layout.JOINT_BOX:
         extend_levers(tree, lanes, t)
     if tree.terms[t, layout.TERM_REFERENCE_NODE] >= 0:
@@ -88,8 +94,19 @@ def write_set_term(lane_kind, tree, lanes, t):
     if set_kind == layout.TARGET_BOX or set_kind == layout.JOINT_BOX:
         project_on_box(lane_kind, tree, lanes, t)
     elif set_kind == layout.TURN_SET:
-        project_on_turn(lane_kind, tree, lanes, t)
+        project_on_turn(lane_kind, tree, lanes, t, target_rotation, turn, nearest_turn)
     return squared_residual
+
+
+@inline
+def write_set_rows(tree, lanes, t):
+    """Write the rows of a term for its moved target. It is no ROTATION."""
+    goal_kind = read_term(tree.terms, t).goal_kind
+    if goal_kind == POSITION:
+        return write_position(tree, lanes, lanes.moved_targets, t)
+    if goal_kind == AIM:
+        return write_aim(tree, lanes, lanes.moved_targets, t)
+    return write_direction(tree, lanes, lanes.moved_targets, t)
 
 
 # --- where the target is now -----------------------------------------------------------------------------------------
@@ -100,6 +117,13 @@ def read_reference_rotation(lane_kind, tree, lanes, t):
     """Return the rotation of a term's reference. It is the identity without one."""
     reference = tree.terms[t, layout.TERM_REFERENCE_NODE]
     return read_quat(lanes.rotations, reference) if reference >= 0 else identity(lane_kind)
+
+
+@inline
+def compute_moved_rotation(lane_kind, tree, lanes, t):
+    """Return the target rotation of a term, moved with its reference."""
+    reference_rotation = read_reference_rotation(lane_kind, tree, lanes, t)
+    return multiply(reference_rotation, read_quat_at(lanes.targets, read_term(tree.terms, t).target_start))
 
 
 @inline
@@ -150,16 +174,10 @@ def compute_box_offset(lane_kind, tree, lanes, t):
 def move_target(lane_kind, tree, lanes, t):
     """Write the current target of a term.
 
-    It is moved with the reference, and to the nearest point of the set.
+    It is moved with the reference, and to the nearest point of the set. The term is no ROTATION.
     """
     term, set_kind = read_term(tree.terms, t), tree.terms[t, layout.TERM_SET_KIND]
-    if term.goal_kind == ROTATION:
-        reference_rotation = read_reference_rotation(lane_kind, tree, lanes, t)
-        rotation = multiply(reference_rotation, read_quat_at(lanes.targets, term.target_start))
-        write_quat_at(lanes.moved_targets, term.target_start, rotation)
-        if set_kind == layout.TURN_SET:
-            move_to_turn(lane_kind, tree, lanes, t, rotation)
-    elif term.goal_kind == DIRECTION:
+    if term.goal_kind == DIRECTION:
         direction = read_vec_at(lanes.targets, term.target_start)
         reference_rotation = read_reference_rotation(lane_kind, tree, lanes, t)
         write_vec_at(lanes.moved_targets, term.target_start, rotate(reference_rotation, direction))
@@ -176,14 +194,6 @@ def move_target(lane_kind, tree, lanes, t):
         write_vec_at(lanes.moved_targets, term.target_start, point)
 
 
-@inline
-def compute_turn(tree, lanes, t, target_rotation):
-    """Return the measured rotation in the axes of a target rotation."""
-    local_rotation = read_quat_at(tree.effectors[t], layout.EFFECTOR_ROTATION)
-    rotation = multiply(read_quat(lanes.rotations, read_term(tree.terms, t).node), local_rotation)
-    return multiply(conjugate(target_rotation), rotation)
-
-
 @device_function
 def clamp_turn(limit, q):
     """Clamp a rotation to the set of a turn. A RANGE is a turn about one axis: its swing is removed."""
@@ -198,25 +208,24 @@ def clamp_turn(limit, q):
 
 
 @inline
-def get_quat_lane(q, l):
-    """Return lane l of quaternions."""
-    return Quat(get_lane(q.w, l), get_lane(q.x, l), get_lane(q.y, l), get_lane(q.z, l))
+def compute_turn(tree, lanes, t, target_rotation):
+    """Return the measured rotation in the axes of a target rotation."""
+    local_rotation = read_quat_at(tree.effectors[t], layout.EFFECTOR_ROTATION)
+    rotation = multiply(read_quat(lanes.rotations, read_term(tree.terms, t).node), local_rotation)
+    return multiply(conjugate(target_rotation), rotation)
 
 
 @device_function
-def move_to_turn(lane_kind, tree, lanes, t, target_rotation):
-    """Write the nearest rotation of a set as the target."""
+def find_nearest_turn(lane_kind, tree, t, turn):
+    """Return the turn of a set nearest to a measured turn."""
     limit, zero = tree.effectors[t, layout.EFFECTOR_SET :], broadcast(lane_kind, 0.0)
-    turn = compute_turn(tree, lanes, t, target_rotation)
     w, x, y, z = zero, zero, zero, zero
     for l in range(count_lanes(lane_kind)):
         # Limits of rotations branch, so lanes are handled one by one.
         nearest = clamp_turn(limit, get_quat_lane(turn, l))
         w, x = set_lane(w, l, nearest.w), set_lane(x, l, nearest.x)
         y, z = set_lane(y, l, nearest.y), set_lane(z, l, nearest.z)
-    write_quat_at(
-        lanes.moved_targets, read_term(tree.terms, t).target_start, multiply(target_rotation, Quat(w, x, y, z))
-    )
+    return Quat(w, x, y, z)
 
 
 # --- rates -----------------------------------------------------------------------------------------------------------
@@ -239,26 +248,6 @@ def extend_levers(tree, lanes, t):
                 add_jacobian_rows(lanes.J, node.dof_start + c, term.error_row, cross(axis, offset), weight)
 
 
-@inline
-def compute_aim_line(tree, lanes, t):
-    """Return the unit vector to an aim's target and 1 / distance.
-
-    Both are zero at the target.
-    """
-    term = read_term(tree.terms, t)
-    point = compute_point(lanes, term.node, tree.effectors[t], layout.EFFECTOR_POINT)
-    target_point = read_vec_at(lanes.moved_targets, term.target_start)
-    offset = sub(target_point, point)
-    squared_distance = dot(offset, offset)
-    is_at_target = squared_distance <= thresholds.SAME_POINT_RATIO * (
-        dot(target_point, target_point) + dot(point, point)
-    )
-    inverse_distance = select(
-        is_at_target, squared_distance * 0.0, 1.0 / maximum(sqrt(squared_distance), thresholds.MIN_DIVISOR)
-    )
-    return scale(offset, inverse_distance), inverse_distance
-
-
 @device_function
 def subtract_reference_rows(tree, lanes, t):
     """Subtract the rates of the moving target.
@@ -271,7 +260,7 @@ def subtract_reference_rows(tree, lanes, t):
         target = compute_moved_point(tree, lanes, t)
     line, inverse_distance = scale(target, 0.0), target.x * 0.0
     if term.goal_kind == AIM:
-        line, inverse_distance = compute_aim_line(tree, lanes, t)
+        _, line, inverse_distance = compute_aim_line(tree, lanes, lanes.moved_targets, t)
     for j in range(tree.terms[t, layout.TERM_REFERENCE_PATH_START], tree.terms[t, layout.TERM_REFERENCE_PATH_END]):
         i = tree.paths[j]
         node = read_node(tree.nodes, i)
@@ -349,13 +338,12 @@ def project_on_box(lane_kind, tree, lanes, t):
 
 
 @device_function
-def find_turn_normals(limit, turn):
+def find_turn_normals(limit, turn, nearest):
     """Return up to three unit normals of a set of turns.
 
-    They are perpendicular angular velocities in the target's axes, at the rotation nearest to a turn; zeros where there
-    are fewer.
+    They are perpendicular angular velocities in the target's axes, at the turn nearest to a measured one; zeros where
+    there are fewer.
     """
-    nearest = clamp_turn(limit, turn)
     difference = multiply(turn, conjugate(nearest))
     sign = -1.0 if difference.w < 0.0 else 1.0
     push = Vec(sign * difference.x, sign * difference.y, sign * difference.z)
@@ -372,15 +360,12 @@ def find_turn_normals(limit, turn):
 
 
 @device_function
-def project_on_turn(lane_kind, tree, lanes, t):
+def project_on_turn(lane_kind, tree, lanes, t, target_rotation, turn, nearest_turn):
     """Project the rows of a term on normals of its turns."""
-    limit, zero, term = tree.effectors[t, layout.EFFECTOR_SET :], broadcast(lane_kind, 0.0), read_term(tree.terms, t)
-    reference_rotation = read_reference_rotation(lane_kind, tree, lanes, t)
-    target_rotation = multiply(reference_rotation, read_quat_at(lanes.targets, term.target_start))
-    turn = compute_turn(tree, lanes, t, target_rotation)
+    limit, zero = tree.effectors[t, layout.EFFECTOR_SET :], broadcast(lane_kind, 0.0)
     ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
     for l in range(count_lanes(lane_kind)):
-        a, b, c = find_turn_normals(limit, get_quat_lane(turn, l))
+        a, b, c = find_turn_normals(limit, get_quat_lane(turn, l), get_quat_lane(nearest_turn, l))
         ax, ay, az = set_lane(ax, l, a.x), set_lane(ay, l, a.y), set_lane(az, l, a.z)
         bx, by, bz = set_lane(bx, l, b.x), set_lane(by, l, b.y), set_lane(bz, l, b.z)
         cx, cy, cz = set_lane(cx, l, c.x), set_lane(cy, l, c.y), set_lane(cz, l, c.z)

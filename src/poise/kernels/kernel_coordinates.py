@@ -20,7 +20,17 @@ from poise.kernels.layout import BALL, DIRECTION, MOVE, Q_COLUMN, ROTATION, U_CO
 from poise.kernels.limits import TWO_PI, clamp_angle, find_nearest_equivalent, twist_angle
 from poise.kernels.rotation_matrices import compute_base_from_world
 from poise.kernels.unit_rows import scale_to_unit
-from poise.kernels.vec_quat import Vec, from_axis_angle, multiply, read_quat_at, read_vec_at, rotate, sub
+from poise.kernels.vec_quat import (
+    Vec,
+    from_axis_angle,
+    multiply,
+    read_quat_at,
+    read_vec_at,
+    rotate,
+    sub,
+    write_quat_at,
+    write_vec_at,
+)
 
 MAX_FINITE = 1.7e308  # largest finite number; goals report others
 
@@ -200,24 +210,63 @@ def convert_target(world_target, base_transform, base_from_world, unit, terms, k
         goal_kind, world_column, kernel_column = read_target_term(terms, t)
         if goal_kind == ROTATION:
             rotation = multiply(base_from_world, read_quat_at(world_target, world_column))
-            (
-                kernel_target[kernel_column],
-                kernel_target[kernel_column + 1],
-                kernel_target[kernel_column + 2],
-                kernel_target[kernel_column + 3],
-            ) = (
-                rotation.w,
-                rotation.x,
-                rotation.y,
-                rotation.z,
-            )
+            write_quat_at(kernel_target, kernel_column, rotation)
             continue
         v = read_vec_at(world_target, world_column)
         if goal_kind != DIRECTION:
             v = sub(v, Vec(base_transform[3], base_transform[7], base_transform[11]))
             v = Vec(v.x / unit, v.y / unit, v.z / unit)
-        v = rotate(base_from_world, v)
-        kernel_target[kernel_column], kernel_target[kernel_column + 1], kernel_target[kernel_column + 2] = v.x, v.y, v.z
+        write_vec_at(kernel_target, kernel_column, rotate(base_from_world, v))
+
+
+@kernel("F2 F2 F2 wF2 ->")
+def convert_set_targets(world_targets, base_transforms, set_rows, kernel_targets):
+    """Convert targets of relative goals, and axes of boxes.
+
+    set_rows  (s, 23)  the columns SET_ of layout.py; for the others see `convert_targets`
+    """
+    base_from_world = compute_base_rotation(base_transforms[0])
+    for k in range(world_targets.shape[0]):
+        if base_transforms.shape[0] > 1:
+            base_from_world = compute_base_rotation(base_transforms[k])
+        convert_set_target(world_targets[k], base_from_world, set_rows, kernel_targets[k])
+
+
+@never_inline
+def convert_set_target(world_target, base_from_world, set_rows, kernel_target):
+    """Convert one target; the arguments are rows of those of `convert_set_targets`."""
+    for i in range(set_rows.shape[0]):
+        row = set_rows[i]
+        goal_kind, is_relative = int(row[layout.SET_TERM_KIND]), row[layout.SET_IS_RELATIVE] > 0.0
+        reference = row[layout.SET_REFERENCE :]
+        frame_rotation = read_quat_at(reference, layout.REFERENCE_ROTATION)
+        world_column, kernel_column = int(row[layout.SET_WORLD_COLUMN]), int(row[layout.SET_KERNEL_COLUMN])
+        if is_relative and goal_kind == ROTATION:
+            rotation = multiply(frame_rotation, read_quat_at(world_target, world_column))
+            write_quat_at(kernel_target, kernel_column, rotation)
+        elif is_relative:
+            v = read_vec_at(world_target, world_column)
+            v = rotate(frame_rotation, v) if goal_kind == DIRECTION else move_to_node(reference, v)
+            write_vec_at(kernel_target, kernel_column, v)
+        kernel_axes, world_axes = int(row[layout.SET_KERNEL_AXES]), int(row[layout.SET_WORLD_AXES])
+        if kernel_axes >= 0:
+            to_frame = frame_rotation if is_relative else base_from_world
+            axes = multiply(to_frame, read_quat_at(world_target, world_axes)) if world_axes >= 0 else to_frame
+            write_quat_at(kernel_target, kernel_axes, axes)
+
+
+@inline
+def move_to_node(reference, v):
+    """Move a point from a reference's frame to its node's.
+
+    `reference` is a REFERENCE_ row.
+    """
+    origin = read_vec_at(reference, layout.REFERENCE_ORIGIN)
+    return Vec(
+        reference[0] * v.x + reference[1] * v.y + reference[2] * v.z + origin.x,
+        reference[3] * v.x + reference[4] * v.y + reference[5] * v.z + origin.y,
+        reference[6] * v.x + reference[7] * v.y + reference[8] * v.z + origin.z,
+    )
 
 
 @kernel("wF1 I2 f -> b")

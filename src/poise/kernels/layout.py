@@ -66,6 +66,27 @@ MEASURE_KIND, MEASURE_TARGET_START = 0, 1  # kind of term, and its first column 
 MEASURE_VECTOR = 2  # DIRECTION, AIM: the joint's axis; POLE: path lengths of the limb's first joint and middle joint
 MEASURE_POINT = 5  # POSITION, AIM: point in the joint's frame
 
+# --- measures in world maps (c, WORLD_MEASURE_ROW): problem/world_measures.py, kernels/world_errors.py ----------------
+
+WORLD_MEASURE_ROW = 26
+WORLD_KIND, WORLD_TARGET_START, WORLD_MAP = 0, 1, 2  # kind of term, its first column in a target, row of the table
+WORLD_VECTOR = 3  # DIRECTION, AIM: the joint's axis; POLE: rows of the table of the limb's first joint and middle joint
+WORLD_POINT = 6  # POSITION, AIM: point in the joint's frame
+WORLD_REFERENCE = 9  # row of the table of a relative goal's reference, or -1
+WORLD_SET_KIND, WORLD_AXES_START = 10, 11  # kind of set; column of the target's rotation, or -1
+WORLD_SET = 12  # a set as in EFFECTOR_SET; boxes in units of the target
+
+# --- targets of relative goals and boxes (s, SET_TARGET_ROW): problem/set_targets.py, kernels/kernel_coordinates.py ---
+
+SET_TARGET_ROW = 23
+# Kind of term, first number in world targets and in kernel targets; column of the rotation of a box's target in world
+# targets (-1: none), first number of the box's axes in kernel targets (-1: no box).
+SET_TERM_KIND, SET_WORLD_COLUMN, SET_KERNEL_COLUMN, SET_WORLD_AXES, SET_KERNEL_AXES = 0, 1, 2, 3, 4
+SET_IS_RELATIVE = 5  # 1 where the target is in the frame of a reference
+SET_REFERENCE = 6  # a row of references, see problem/frame_packing.py
+REFERENCE_ROW = 17
+REFERENCE_ORIGIN, REFERENCE_ROTATION, REFERENCE_SCALE = 9, 12, 16  # after a 3 x 3 map: point, w x y z, scale
+
 # --- speed-limited motion of joints (j, SPEED_LIMIT_ROW): solving/tracker.py, kernels/speed_limited_motion.py ---------
 
 SPEED_LIMIT_ROW = 8
@@ -283,3 +304,35 @@ class ChainTables(NamedTuple):
 
 CHAIN_U_SIZE, CHAIN_WORK_SIZE, CHAIN_USED_COLUMN_COUNT = 0, 1, 2  # numbers of u; of the solver's scratch memory
 CHAIN_HEAD_SIZE = 3  # numbers before the positions of the tables
+
+
+# --- targets of a tree: problem/tree_packing.py, kernels/tree_targets.py ----------------------------------------------
+
+
+class TreeTables(NamedTuple):
+    """Constant tables around the solver of a tree, all of float64.
+
+    They lie one behind the other in `packed_tables`. `packed_layout` begins with the head below; then it has three
+    numbers for each table, in the order of these fields: first position, rows and columns. The columns of q that
+    `path_table` and `map_table` use follow.
+    """
+
+    kernel_unit: Any  # (1,) world units in a kernel unit, negative for a mirrored base
+    target_terms: Any  # (t, 3) and set_targets (s, SET_TARGET_ROW): see kernels/kernel_coordinates.py
+    set_targets: Any
+    target_template: Any  # (width,) kernel targets of closed loops; else zeros
+    shared_columns: Any  # (p, 2) and all up to turning_hinges: see kernels/kernel_coordinates.py
+    hinged_balls: Any  # (h, 2)
+    hinged_ball_limits: Any  # (h, HINGED_BALL_ROW)
+    translation_columns: Any  # (n, 2)
+    translation_scales: Any  # (n,)
+    turning_hinges: Any  # (a, 3)
+    path_table: Any  # (r, PATH_ROW), path_spans (c, 2) and measures (c, MEASURE_ROW): see kernels/goal_errors.py;
+    path_spans: Any  # all three empty where world maps measure
+    measures: Any
+    map_table: Any  # (r, FK_ROW) and map_measures (c, WORLD_MEASURE_ROW): see kernels/world_errors.py; or empty
+    map_measures: Any
+
+
+TREE_PATH_COLUMN_COUNT, TREE_MAP_COLUMN_COUNT = 0, 1  # columns of q that the two tables of joints use
+TREE_HEAD_SIZE = 2  # numbers before the positions of the tables

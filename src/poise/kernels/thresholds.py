@@ -12,6 +12,7 @@ import math
 STRAIGHT_RATIO = 1e-6  # fraction of a limb's length: shorter lines and pole offsets have no direction
 SAME_POINT_RATIO = 1e-24  # fraction of the squared lengths of two points: closer ones are the same point
 MIN_DIVISOR = 1e-150  # smallest divisor of a length; its square is still a number
+SIMILARITY_TOLERANCE = 1e-12  # relative deviation from a scaled rotation; beyond it the nearest rotation is computed
 UNIT_SLACK = 1e-12  # largest deviation of a squared length from 1 that is rounding; such vectors are kept bit for bit
 MIN_LEVERAGE = 1e-14  # fraction of the squared size of a chain or tree: below, a hinge cannot reduce the error
 TOLERANCE_SLACK = 1e-9  # fraction of a tolerance: errors that exceed it by less count as reached

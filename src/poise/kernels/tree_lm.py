@@ -4,7 +4,7 @@
 Each lane has one problem; at its end it takes the next one. The restarts of a lone problem run side by side.
 
 It works like the driver of serial arms, kernels/arm_lm.py. kernels/problem_arrays.py describes the arrays of a tree.
-Further arrays:
+Further arrays are those of kernels/tree_targets.py, and:
 
     settings (6,)         the columns TREE_ of layout.py
     work                  memory of compute_workspace_size numbers, 64-byte aligned; its content is arbitrary
@@ -94,6 +94,7 @@ from poise.kernels.tree_residual import (
     has_ball_limits,
     measure_residuals,
 )
+from poise.kernels.tree_targets import TargetArrays, convert_world_targets, write_measured_solutions
 from poise.kernels.vec_quat import Quat, Vec, from_axis_angle, multiply, norm, scale
 
 # With a preferred configuration the error of the goals decreases slowly, and may increase first:
@@ -532,45 +533,111 @@ def solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace):
             is_racing = False
 
 
-@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F2 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
+@inline
+def solve_targets(lane_kind, tree, problems, limits, work, first, end, trace, target_arrays):
+    """Solve problems first..end, with world targets if there are any.
+
+    These are converted first, and the solutions measured; see kernels/tree_targets.py. Returns the number of far
+    targets: with any, nothing is solved.
+    """
+    has_world_targets = target_arrays.world_targets.shape[0] > 0
+    if has_world_targets:
+        far_count = convert_world_targets(target_arrays, first, end, problems.targets)
+        if far_count > 0:
+            return far_count
+    solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace)
+    if has_world_targets:
+        write_measured_solutions(lane_kind, target_arrays, problems.u, problems.counts, first, end, work)
+    return 0
+
+
+@kernel("I2 F3 F2 I2 F2 I1 I2 wF2 F2 F2 F1 F1 F2 F1 aF1 i i wF2 wF1 wI2 wF2 F1 I1 F2 F2 F2 F2 F2 wF2 wF3 -> i")
 def solve4(
     nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
     preference_weights, limits, settings, work, first, end, u, errors, counts, trace,
+    packed_tables, packed_layout, world_targets, base_transforms, far_reaches, start_q, local_offsets, q, error_parts,
 ):  # fmt: skip
     """Solve four problems side by side."""
     tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
     problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
-    solve_lanes(LANES4, tree, problems, limits, work, first, end, trace)
+    target_arrays = TargetArrays(
+        packed_tables,
+        packed_layout,
+        world_targets,
+        base_transforms,
+        far_reaches,
+        start_q,
+        local_offsets,
+        q,
+        error_parts,
+    )
+    return solve_targets(LANES4, tree, problems, limits, work, first, end, trace, target_arrays)
 
 
-@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F2 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
+@kernel("I2 F3 F2 I2 F2 I1 I2 wF2 F2 F2 F1 F1 F2 F1 aF1 i i wF2 wF1 wI2 wF2 F1 I1 F2 F2 F2 F2 F2 wF2 wF3 -> i")
 def solve8(
     nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
     preference_weights, limits, settings, work, first, end, u, errors, counts, trace,
+    packed_tables, packed_layout, world_targets, base_transforms, far_reaches, start_q, local_offsets, q, error_parts,
 ):  # fmt: skip
     """Solve eight problems side by side."""
     tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
     problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
-    solve_lanes(LANES8, tree, problems, limits, work, first, end, trace)
+    target_arrays = TargetArrays(
+        packed_tables,
+        packed_layout,
+        world_targets,
+        base_transforms,
+        far_reaches,
+        start_q,
+        local_offsets,
+        q,
+        error_parts,
+    )
+    return solve_targets(LANES8, tree, problems, limits, work, first, end, trace, target_arrays)
 
 
-@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
+@kernel("I2 F3 F2 I2 F2 I1 I2 wF2 F2 F2 F1 F1 F1 aF1 i i wF2 wF1 wI2 wF2 F1 I1 F2 F2 F2 F2 F2 wF2 wF3 -> i")
 def plain4(
     nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
     preference_weights, settings, work, first, end, u, errors, counts, trace,
+    packed_tables, packed_layout, world_targets, base_transforms, far_reaches, start_q, local_offsets, q, error_parts,
 ):  # fmt: skip
     """Solve four problems of a tree without limits side by side."""
     tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
     problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
-    solve_lanes(LANES4, tree, problems, None, work, first, end, trace)
+    target_arrays = TargetArrays(
+        packed_tables,
+        packed_layout,
+        world_targets,
+        base_transforms,
+        far_reaches,
+        start_q,
+        local_offsets,
+        q,
+        error_parts,
+    )
+    return solve_targets(LANES4, tree, problems, None, work, first, end, trace, target_arrays)
 
 
-@kernel("I2 F3 F2 I2 F2 I1 I2 F2 F2 F2 F1 F1 F1 aF1 i i wF2 wF1 wI2 wF2 ->")
+@kernel("I2 F3 F2 I2 F2 I1 I2 wF2 F2 F2 F1 F1 F1 aF1 i i wF2 wF1 wI2 wF2 F1 I1 F2 F2 F2 F2 F2 wF2 wF3 -> i")
 def plain8(
     nodes, frames, dofs, terms, effectors, paths, row_ranges, targets, start_u, restart_draws, preferred_u,
     preference_weights, settings, work, first, end, u, errors, counts, trace,
+    packed_tables, packed_layout, world_targets, base_transforms, far_reaches, start_q, local_offsets, q, error_parts,
 ):  # fmt: skip
     """Solve eight problems of a tree without limits side by side."""
     tree = TreeArrays(nodes, dofs, terms, effectors, paths, row_ranges, preferred_u, preference_weights)
     problems = TreeProblems(frames, targets, start_u, restart_draws, settings, u, errors, counts)
-    solve_lanes(LANES8, tree, problems, None, work, first, end, trace)
+    target_arrays = TargetArrays(
+        packed_tables,
+        packed_layout,
+        world_targets,
+        base_transforms,
+        far_reaches,
+        start_q,
+        local_offsets,
+        q,
+        error_parts,
+    )
+    return solve_targets(LANES8, tree, problems, None, work, first, end, trace, target_arrays)

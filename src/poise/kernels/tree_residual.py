@@ -31,6 +31,7 @@ from poise.kernels.vec_quat import (
     add,
     conjugate,
     dot,
+    get_quat_lane,
     multiply,
     read_quat,
     read_quat_at,
@@ -211,12 +212,7 @@ def add_soft_limit_step(lane_kind, tree, limits, lanes):
         x, y, z = zero, zero, zero
         for l in range(count_lanes(lane_kind)):
             # Limits of balls branch, so lanes are handled one by one.
-            q = Quat(
-                get_lane(ball_rotation.w, l),
-                get_lane(ball_rotation.x, l),
-                get_lane(ball_rotation.y, l),
-                get_lane(ball_rotation.z, l),
-            )
+            q = get_quat_lane(ball_rotation, l)
             rotation_offset = multiply(clamp_rotation(limit, q), conjugate(q))
             x, y, z = (
                 set_lane(x, l, 2.0 * rotation_offset.x),
@@ -303,12 +299,7 @@ def is_inside_in_all_lanes(lane_kind, tree, limits, lanes, i):
     for l in range(count_lanes(lane_kind)):
         if not is_clearly_inside(
             limits[i],
-            Quat(
-                get_lane(ball_rotation.w, l),
-                get_lane(ball_rotation.x, l),
-                get_lane(ball_rotation.y, l),
-                get_lane(ball_rotation.z, l),
-            ),
+            get_quat_lane(ball_rotation, l),
         ):
             return False
     return True
@@ -333,12 +324,7 @@ def freeze_balls(lane_kind, tree, limits, lanes, has_preference):
         ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
         for l in range(count_lanes(lane_kind)):
             ball_rotation = read_quat_at(lanes.u, u_start)
-            q = Quat(
-                get_lane(ball_rotation.w, l),
-                get_lane(ball_rotation.x, l),
-                get_lane(ball_rotation.y, l),
-                get_lane(ball_rotation.z, l),
-            )
+            q = get_quat_lane(ball_rotation, l)
             # A ball at the edge of its cone may still move along it: only outward directions are blocked, at most
             # three.
             a, b, c = find_blocked_directions(

@@ -7,7 +7,7 @@ import math
 from typing import NamedTuple
 
 from poise.kernels.device_functions import device_function, inline
-from poise.kernels.lanes import broadcast, select
+from poise.kernels.lanes import broadcast, get_lane, select
 
 
 class Vec(NamedTuple):
@@ -226,6 +226,12 @@ def identity(lane_kind):
     """Return the identity rotation."""
     zero = broadcast(lane_kind, 0.0)
     return Quat(broadcast(lane_kind, 1.0), zero, zero, zero)
+
+
+@inline
+def get_quat_lane(q, l):
+    """Return lane l of quaternions."""
+    return Quat(get_lane(q.w, l), get_lane(q.x, l), get_lane(q.y, l), get_lane(q.z, l))
 
 
 @inline

@@ -187,7 +187,7 @@ def compute_pose_maps(skeleton: Skeleton, row: int | None, q: Floats) -> Floats:
     call, (constants,), q_columns, _, workspace_size, number_count, shape, copies_q = get_or_compute(
         skeleton, "pose tables", row, lambda: _build_maps_table(skeleton, row)
     )
-    maps, q_row = np.empty(shape), q.copy()[None] if copies_q else q.reshape(1, -1)
+    maps, q_row = np.empty(shape), (q.copy() if copies_q else q)[None]
     call(constants, q_row, q_columns, _NO_OFFSET_ROWS, get_scratch(workspace_size), maps.reshape(1, number_count))
     return maps
 

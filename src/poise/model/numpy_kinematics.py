@@ -232,7 +232,7 @@ def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
     if span is None:
         quaternions = q[..., columns]
     elif q.flags.c_contiguous and q.size == q.shape[-1]:  # one pose of most rigs
-        quaternions = q.reshape(-1)[span[0] : span[1]].reshape(columns.shape)  # a view
+        quaternions = q[..., span[0] : span[1]].reshape(columns.shape)  # a view
         unit_rows = find_native_kernel("unit_rows.scale_rows_to_unit")
         if unit_rows is not None and unit_rows(quaternions) < 0:
             return q

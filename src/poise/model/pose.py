@@ -18,6 +18,7 @@ from poise.calls.argument_checks import check_bool, check_type
 from poise.calls.old_names import make_alias
 from poise.errors import InputError
 from poise.formatting import format_fields
+from poise.kernels.thresholds import SIMILARITY_TOLERANCE
 from poise.maths import euler, rotations
 from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, check_finite, prepare_for_kernel
 from poise.model import kinematics, numpy_kinematics
@@ -119,8 +120,6 @@ def _describe_difference(expected: Skeleton, actual: Skeleton) -> str:
 _new_object, _set_attribute = object.__new__, object.__setattr__  # poses are frozen and written through these
 _ORIGIN = (0.0, 0.0, 0.0)
 _ORIGIN_ROW = np.zeros((1, 3))
-# relative difference of lengths that counts as rounding
-_SIMILARITY_TOLERANCE = 1e-12
 # rotations blended at once: their intermediate arrays stay in a processor's cache
 _MAX_BLOCK_ROTATIONS = 8192
 
@@ -174,7 +173,7 @@ class Transforms(FrozenValue):
         """(..., n, 4) nearest rotations w x y z, w >= 0. Scale and mirroring are removed."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._local_arrays
         quaternions = kinematics.compute_rotations(
-            maps, _SIMILARITY_TOLERANCE, pose_count=math.prod(self.affine.shape[:-3])
+            maps, SIMILARITY_TOLERANCE, pose_count=math.prod(self.affine.shape[:-3])
         )
         quaternions = quaternions.reshape(*self.affine.shape[:-2], 4)
         quaternions.setflags(write=False)

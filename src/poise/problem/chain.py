@@ -32,6 +32,7 @@ from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.problem.dof_layout import FIXED, HINGE, POSITION, ROTATION, SLIDE, Node
 from poise.problem.frame_packing import read_coupling
 from poise.problem.goal_errors import NO_ERROR_PATHS
+from poise.problem.packed_tables import pack_tables
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute, select_own_fields
@@ -163,15 +164,10 @@ def pack_chain_tables(
         paths.spans,
         paths.measure_rows,
     )
-    shapes = [(*table.shape, 1)[:2] for table in tables]
-    starts = np.cumsum([0, *[table.size for table in tables[:-1]]])
     head = [plan.layout.nu, solver_work_size, len(paths.q_columns)]
-    positions = np.column_stack([starts, shapes]).ravel()
-    layout = np.concatenate([head, positions, paths.q_columns]).astype(np.int64)
     target_work_size = CHAIN_TARGET_ROW + 4 * len(chain.link_kinds)
     work_size = target_work_size + sum(head) + MEASURE_WORK_SIZE
-    packed_tables = np.concatenate([table.ravel() for table in tables], dtype=np.float64)
-    return PackedChain(packed_tables, layout, work_size, target_work_size)
+    return PackedChain(*pack_tables(head, tables, paths.q_columns), work_size, target_work_size)
 
 
 def find_chain(problem: Problem, solver_name: str = "") -> Chain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from poise.problem.goal_fields import get_goal_point
 from poise.problem.goal_ranges import is_set_goal
 from poise.problem.plan import TERM_TARGET_START, Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.runtime.result_cache import get_or_compute
+from poise.runtime.result_cache import get_or_compute, quick_property
 
 
 class TargetReach(NamedTuple):
@@ -63,7 +64,8 @@ def find_unreachable(problem: Problem, targets: Floats, tolerance: Tolerance) ->
     return first_unreachable
 
 
-class FreeReach(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class FreeReach:
     """Reach of a free chain.
 
     It has balls without limits, and one position goal at its end. Straightened towards a target beyond it, the chain
@@ -76,8 +78,9 @@ class FreeReach(NamedTuple):
     origin: Floats
     max_distance: Any
 
-    def pack_rows(self) -> Floats:
-        """Pack origins and distances in rows (1|k, 4), for kernels/chain_targets.py."""
+    @quick_property
+    def rows(self) -> Floats:
+        """(1|k, 4) origins and distances, for kernels/chain_targets.py."""
         origins = self.origin.reshape(-1, 3)
         distances = np.broadcast_to(np.reshape(self.max_distance, (-1, 1)), (len(origins), 1))
         return np.concatenate([origins, distances], axis=1)

@@ -32,6 +32,10 @@ from poise.kernels.layout import (
     FRAME_VALUE_OFFSET,
     JOINT_BOX,
     NO_SET,
+    REFERENCE_ORIGIN,
+    REFERENCE_ROTATION,
+    REFERENCE_ROW,
+    REFERENCE_SCALE,
     TURN_SET,
 )
 from poise.maths import rotations
@@ -202,16 +206,12 @@ class TermFrame(NamedTuple):
         return (self.maps[..., :3] @ np.array(point) + self.maps[..., 3]) * self.scale[:, None]
 
 
-# A row of `PackedGoals.references`: the reference's frame in the moved frame of its node, from file units to kernel
-# units. 3 x 3 linear map, origin, rotation w x y z and signed scale; zeros for a target in the world.
-REFERENCE_ROW = 17
-REFERENCE_ORIGIN, REFERENCE_ROTATION, REFERENCE_SCALE = 9, 12, 16
-
-
 class PackedGoals(NamedTuple):
     """Effectors (k, t, 29), kernel units (k,) and references (k, t, 17).
 
-    The effectors have no tolerances; see kernels/problem_arrays.py.
+    The effectors have no tolerances; see kernels/problem_arrays.py. A reference is the frame of a relative goal's joint
+    in the moved frame of its node, from file units to kernel units: 3 x 3 linear map, origin, rotation w x y z and
+    signed scale. It is zeros for a target in the world.
     """
 
     effectors: Floats
@@ -276,7 +276,7 @@ class TreeFrames:
                 self._pack_reference(references[:, i], frame, kernel_units)
         for i, term in enumerate(self.layout.terms):
             if term.set_kind != NO_SET:
-                self._pack_set(effectors[:, i], references[:, i], term, kernel_units, goals[term.goal_index])
+                self.pack_set(effectors[:, i], references[:, i], term, kernel_units, goals[term.goal_index])
         return PackedGoals(effectors, kernel_units, references)
 
     def _pack_reference(self, rows: Floats, frame: TermFrame, kernel_units: Floats) -> None:
@@ -287,7 +287,7 @@ class TreeFrames:
         rows[:, REFERENCE_ROTATION:REFERENCE_SCALE] = frame.rotation
         rows[:, REFERENCE_SCALE] = np.cbrt(np.linalg.det(maps[..., :3]))
 
-    def _pack_set(
+    def pack_set(
         self, rows: Floats, references: Floats, term: dof_layout.Term, kernel_units: Floats, goal: AnyGoal
     ) -> None:
         """Pack the set of an effector.

@@ -1,14 +1,14 @@
 """Goal errors of poses by forward kinematics.
 
-Kernels measure along the joint paths of the goals; NumPy measures world transforms, and Balance with its Jacobian.
+A kernel measures along the joint paths of the goals (others: problem/world_measures.py). NumPy measures Balance, with
+its Jacobian, and sheared rotations.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import combinations
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -18,17 +18,7 @@ from poise.kernels import layout
 from poise.kernels.thresholds import SAME_POINT_RATIO
 from poise.maths import rotations, vectors
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
-from poise.model.kinematics import (
-    NO_OFFSETS,
-    KinematicsTable,
-    LocalOffsets,
-    compute_table_maps,
-    compute_world_maps,
-    find_q_columns,
-    flatten_local_offsets,
-    get_table,
-    pack_local_offsets,
-)
+from poise.model.kinematics import find_q_columns
 from poise.model.mass import MassShares
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Skeleton
@@ -40,7 +30,7 @@ from poise.problem.plan import Plan
 from poise.problem.set_targets import ReferenceFrame, compute_offset, find_nearest_rotation, read_target_axes
 from poise.runtime.result_cache import get_or_compute
 
-_NO_MAPS: Mapping[int, Floats] = MappingProxyType({})
+_FIRST_ROW, _NO_ROWS = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 
 
@@ -203,17 +193,18 @@ _SIMILARITY_TOLERANCE = 1e-9  # largest deviation from a rotation times a factor
 _COINCIDENCE_RATIO = math.sqrt(SAME_POINT_RATIO)  # relative distance of coincident points, from rounding
 
 
-class ErrorPaths(NamedTuple):
-    """Kernel input for the paths from the root to the measures. See kernels/goal_errors.py.
+AngleFactors = tuple[tuple[int, float], ...]
+"""(column, factor) of angular errors: ratio of the error to the angle that a kernel measures."""
 
-    angle_factors  (column, factor) of angular errors: ratio of the error to the angle computed by the kernel
-    """
+
+class ErrorPaths(NamedTuple):
+    """Kernel input for the paths from the root to the measures. See kernels/goal_errors.py."""
 
     table: Floats
     spans: Ints
     measure_rows: Floats
     q_columns: Ints
-    angle_factors: tuple[tuple[int, float], ...]
+    angle_factors: AngleFactors
 
 
 def has_uniform_scale(start: Pose, row: int) -> bool:
@@ -287,14 +278,8 @@ def _pack_paths(
     table = rows_table[path_rows]
     q_columns = find_q_columns(skeleton, set(path_rows))
     _renumber_columns(table, q_columns)
-    angle_factors = tuple(
-        [
-            (c, 2.0 if m.kind == dof_layout.ROTATION else 1.0)
-            for c, m in enumerate(measures)
-            if m.kind != dof_layout.POSITION
-        ]
-    )
-    return ErrorPaths(table, spans, _pack_measure_rows(skeleton, measures, goals), q_columns, angle_factors)
+    measure_rows = _pack_measure_rows(skeleton, measures, goals)
+    return ErrorPaths(table, spans, measure_rows, q_columns, find_angle_factors(measures))
 
 
 def _pack_path_rows(skeleton: Skeleton) -> tuple[Floats, Bools]:
@@ -342,20 +327,36 @@ def compute_path_errors(paths: ErrorPaths, q: Floats, targets: Floats) -> Floats
     workspace = get_scratch((len(paths.q_columns) + 7) * lane_count)
     measure_kernel = kernels.goal_errors.measure8 if lane_count == 8 else kernels.goal_errors.measure4  # noqa: PLR2004
     measure_kernel(paths.table, paths.spans, paths.measure_rows, q, paths.q_columns, targets, workspace, error_parts)
-    return convert_error_parts(paths, error_parts)
+    return convert_error_parts(paths.angle_factors, error_parts)
 
 
-def convert_error_parts(paths: ErrorPaths, error_parts: Floats) -> Floats:
+def find_angle_factors(measures: Sequence[dof_layout.Measure]) -> AngleFactors:
+    """Find the angular errors of measures."""
+    factors = [(c, 2.0 if m.kind == dof_layout.ROTATION else 1.0) for c, m in enumerate(measures)]
+    return tuple([factors[c] for c, m in enumerate(measures) if m.kind != dof_layout.POSITION])
+
+
+def convert_error_parts(angle_factors: AngleFactors, error_parts: Floats) -> Floats:
     """Convert the parts of errors (k, c, 2) to errors (k, c).
 
     Angles replace the first parts.
     """
     errors = error_parts[:, :, 0]
-    for c, factor in paths.angle_factors:
+    for c, factor in angle_factors:
         errors[:, c] = factor * np.arctan2(
             error_parts[:, c, 0] + 0.0, error_parts[:, c, 1] + 0.0
         )  # atan2(0, -0) is half a turn
     return errors
+
+
+def find_unmeasured(error_parts: Floats) -> Ints:
+    """Find the rows left to NumPy by a kernel.
+
+    Parts are (k, c, 2); rotations of these rows are sheared.
+    """
+    if len(error_parts) == 1:  # Python floats: arrays would take a tenth of a solve
+        return _FIRST_ROW if min([part for part, _ in error_parts[0].tolist()], default=0.0) < 0.0 else _NO_ROWS
+    return np.flatnonzero((error_parts[:, :, 0] < 0.0).any(axis=1))
 
 
 def compute_single_errors(paths: ErrorPaths, max_errors: Floats, q: Floats, target: Floats) -> tuple[Floats, bool]:
@@ -370,75 +371,15 @@ def compute_single_errors(paths: ErrorPaths, max_errors: Floats, q: Floats, targ
     return errors, kernels.goal_errors.measure_one(*path_arrays, max_errors, q, target, workspace, errors)
 
 
-class MeasuredPath(NamedTuple):
-    """Path from the root to a measured joint, in one start.
-
-    local_offsets  (0|1, 6 r) translations and scales of the start, see kernels/kinematics.py
-    """
-
-    table: KinematicsTable
-    local_offsets: Floats
-
-
-def pack_measured_paths(start: Pose, measures: Sequence[dof_layout.Measure]) -> dict[int, MeasuredPath]:
-    """Pack the paths to the measured joints of a start, by row.
-
-    There are none for several starts, for a Balance, and where one pass over all joints is shorter.
-    """
-    skeleton, rows = start.skeleton, _list_measured_rows(measures)
-    has_balance = dof_layout.BALANCE in [measure.kind for measure in measures]
-    if start.shape or has_balance or not _has_short_paths(skeleton, rows):
-        return {}
-    offsets = flatten_local_offsets(start.translations, start.scales)
-    tables = {row: get_table(skeleton, row, offsets) for row in rows}
-    return {row: MeasuredPath(table, pack_local_offsets(table, offsets)) for row, table in tables.items()}
-
-
-def _list_measured_rows(measures: Sequence[dof_layout.Measure]) -> tuple[int, ...]:
-    rows = [row for measure in measures for row in (measure.row, *measure.limb_rows, measure.reference_row)]
-    return tuple(row for row in dict.fromkeys(rows) if row >= 0)
-
-
-def compute_start_errors(
-    start: Pose,
-    paths: Mapping[int, MeasuredPath],
-    goals: Sequence[AnyGoal],
-    q: Floats,
-    targets: Floats,
-    measures: Sequence[dof_layout.Measure],
-) -> Floats:
-    """Compute errors (1, c) of a start with other values q.
-
-    These are (1, nq). The errors have the bits of `compute_world_errors`.
-    """
-    maps = {
-        row: compute_table_maps(table, 1, q, local_offsets).reshape(1, 3, 4)
-        for row, (table, local_offsets) in paths.items()
-    }
-    return _measure_errors(WorldTransforms(start, maps), start, goals, targets, measures)
-
-
 def compute_world_errors(
-    pose: Pose,
-    goals: Sequence[AnyGoal],
-    targets: Floats,
-    q: Floats | None = None,
-    measures: Sequence[dof_layout.Measure] = (),
+    pose: Pose, goals: Sequence[AnyGoal], targets: Floats, measures: Sequence[dof_layout.Measure] = ()
 ) -> Floats:
-    """Compute errors (k, c) from world transforms of any scale. For `q` see `compute_path_maps`."""
+    """Compute errors (k, c) from world transforms of any scale.
+
+    It serves a Balance and sheared rotations; kernels/world_errors.py measures the others.
+    """
     measures = measures or dof_layout.list_measures(pose.skeleton, goals)
-    maps = {} if q is None else compute_path_maps(pose, _list_measured_rows(measures), q)
-    return _measure_errors(WorldTransforms(pose, maps), pose, goals, targets, measures)
-
-
-def _measure_errors(
-    transforms: WorldTransforms,
-    pose: Pose,
-    goals: Sequence[AnyGoal],
-    targets: Floats,
-    measures: Sequence[dof_layout.Measure],
-) -> Floats:
-    errors = np.empty((len(targets), len(measures)))
+    transforms, errors = WorldTransforms(pose), np.empty((len(targets), len(measures)))
     for c, measure in enumerate(measures):
         target = targets[:, measure.target_column : measure.target_column + dof_layout.TARGET_SIZES[measure.kind]]
         goal = goals[measure.goal_index]
@@ -464,27 +405,17 @@ def _measure_errors(
 
 
 class WorldTransforms:
-    """World transforms of a pose batch (k,) by skeleton row.
+    """World transforms of a pose batch (k,) by skeleton row."""
 
-    `maps` are known ones (k, 3, 4) by row, see `compute_path_maps`; those of other rows are the pose's.
-    """
-
-    def __init__(self, pose: Pose, maps: Mapping[int, Floats] = _NO_MAPS) -> None:
-        self._pose, self._maps = pose, maps
-        self._transforms: dict[int, Transforms] = {}
+    def __init__(self, pose: Pose) -> None:
+        self._pose = pose
 
     def __getitem__(self, row: int) -> Transforms:
-        skeleton, maps = self._pose.skeleton, self._maps.get(row)
-        if maps is None:
-            return self._pose.world[skeleton.names[row]]
-        if row not in self._transforms:  # which remember their rotations
-            self._transforms[row] = Transforms(skeleton, maps)
-        return self._transforms[row]
+        return self._pose.world[self._pose.skeleton.names[row]]
 
     def compute_point(self, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
         """Compute the point (k, 3) of a position or an aim."""
-        affine, offset = self._maps.get(measure.row), get_goal_point(goal)
-        affine = self[measure.row].affine if affine is None else affine
+        affine, offset = self[measure.row].affine, get_goal_point(goal)
         return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
 
     def compute_axis(self, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
@@ -562,26 +493,6 @@ class WorldTransforms:
         """Compute the bend direction of a pole's limb."""
         first, middle, tip = (self[row].positions for row in (*measure.limb_rows, measure.row))
         return angular_errors.find_bend_direction(first, middle, tip, target)
-
-
-def compute_path_maps(pose: Pose, rows: tuple[int, ...], q: Floats) -> dict[int, Floats]:
-    """Compute world transforms (k, 3, 4) of rows along their paths.
-
-    There are none where one pass over all joints is shorter. `q` are the values of the poses in kernel layout.
-    """
-    skeleton = pose.skeleton
-    if not _has_short_paths(skeleton, rows):
-        return {}
-    has_offsets = pose.translations is not None or pose.scales is not None
-    local_offsets = LocalOffsets(pose.translations, pose.scales) if has_offsets else NO_OFFSETS
-    return {row: compute_world_maps(skeleton, row, q, local_offsets)[:, 0] for row in rows}
-
-
-def _has_short_paths(skeleton: Skeleton, rows: tuple[int, ...]) -> bool:
-    """Return whether the paths to rows have fewer joints than the skeleton."""
-    return get_or_compute(
-        skeleton, "short paths", rows, lambda: sum([len(skeleton.list_path(row)) for row in rows]) < len(skeleton)
-    )
 
 
 def compute_goal_point(pose: Pose, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:

@@ -1,8 +1,8 @@
 """Arrays of a problem for the kernels, independent of its start pose.
 
 A Plan has the moving joints of a set of goals. Its tree is cached with the skeleton, by the kinds of the goals and the
-fixed joint data of the start pose; a plan is cached with its tree by offsets, then by weights. problem/problem.py
-converts start poses and targets into the plan's frames and units. The arrays are documented in
+fixed joint data of the start pose; a plan is cached with its tree by offsets, then by weights and ranges.
+problem/problem.py converts start poses and targets into the plan's frames and units. The arrays are documented in
 kernels/problem_arrays.py.
 """
 
@@ -27,6 +27,8 @@ from poise.kernels.layout import (
     LIMIT_X_LOW,
     MAX_ARM_LINKS,
     NO_LIMIT,
+    NO_SET,
+    REFERENCE_SCALE,
     TARGET_BOX,
     TERM_ROW,
 )
@@ -39,7 +41,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem import dof_layout
 from poise.problem.exporter_noise import LENGTH_ERROR_BY_NOISE, PlanStart
-from poise.problem.frame_packing import REFERENCE_SCALE, TreeFrames, build_tree_frames
+from poise.problem.frame_packing import TreeFrames, build_tree_frames
 from poise.problem.goal_fields import get_residual_weight
 from poise.problem.goal_ranges import get_set_kind
 from poise.problem.goals import AnyGoal, Near
@@ -91,21 +93,23 @@ class GoalKey(NamedTuple):
     kinds    everything but numbers that may change from frame to frame
     offsets  their offsets
     weights  their weights
+    ranges   their ranges (`within`)
     """
 
     kinds: tuple[object, ...]
     offsets: tuple[object, ...]
     weights: tuple[object, ...]
+    ranges: tuple[object, ...]
 
 
-NO_GOAL_KEY = GoalKey((), (), ())  # of goals whose key is not known
+NO_GOAL_KEY = GoalKey((), (), (), ())  # of goals whose key is not known
 
 
 class _FirstPlan(NamedTuple):
-    """Plan for offsets, made with the first weights."""
+    """Plan for offsets, made with the first weights and ranges."""
 
     plan: Plan
-    weights: tuple[object, ...]
+    effects: tuple[object, ...]
 
 
 def build_plan(
@@ -133,15 +137,16 @@ def build_plan(
         (goal_key.kinds, free_root, has_noise, None if plan_inputs is None else plan_inputs[0].tobytes()),
         lambda: build_tree_frames(start[0] if start.shape else start, layout),
     )
+    effects = goal_key.weights, goal_key.ranges
     first = get_or_compute(
         tree,
         "plans",
         goal_key.offsets,
-        lambda: _FirstPlan(_pack_plan(tree, goals, LENGTH_ERROR_BY_NOISE if has_noise else 0.0), goal_key.weights),
+        lambda: _FirstPlan(_pack_plan(tree, goals, LENGTH_ERROR_BY_NOISE if has_noise else 0.0), effects),
     )
-    if first.weights == goal_key.weights:
+    if first.effects == effects:
         return first.plan
-    return get_or_compute(first.plan, "other weights", goal_key.weights, lambda: first.plan.with_weights(goals))
+    return get_or_compute(first.plan, "other weights", effects, lambda: first.plan.with_weights(goals))
 
 
 def build_goal_key(goals: Sequence[AnyGoal]) -> GoalKey:
@@ -149,6 +154,7 @@ def build_goal_key(goals: Sequence[AnyGoal]) -> GoalKey:
     kinds: list[object] = []
     offsets: list[object] = []
     weights: list[object] = []
+    ranges: list[object] = []
     for goal in goals:
         if isinstance(goal, Near):
             kinds.append("Near")
@@ -161,9 +167,9 @@ def build_goal_key(goals: Sequence[AnyGoal]) -> GoalKey:
         within = getattr(goal, "within", None)
         if within is not None:
             kinds.append(tuple([get_set_kind(goal, measure) for measure in goal.measures]))
-            offsets.append(within)
+            ranges.append(within)
         weights += (goal.weight, getattr(goal, "rotation_weight", None))
-    return GoalKey(tuple(kinds), tuple(offsets), tuple(weights))
+    return GoalKey(tuple(kinds), tuple(offsets), tuple(weights), tuple(ranges))
 
 
 def get_layout(
@@ -268,12 +274,17 @@ class Plan:
         return copy_with(self, {"frames": frames, "tree": tree}, _FRAME_FREE_PROPERTIES)
 
     def with_weights(self, goals: Sequence[AnyGoal]) -> Plan:
-        """Return the plan with the weights of other goals. Kinds and offsets are the same."""
+        """Return the plan with the weights and ranges of other goals. Kinds and offsets are the same."""
         effectors = self.effectors.copy()
         all_goals = self.layout.list_goals(goals)
         effectors[:, EFFECTOR_WEIGHT] = [
             get_residual_weight(all_goals[term.goal_index], term.kind) for term in self.layout.terms
         ]
+        for i, term in enumerate(self.layout.terms):
+            if term.set_kind != NO_SET:
+                rows = slice(i, i + 1)
+                units = np.array([self.kernel_unit_in_base])
+                self.tree.pack_set(effectors[rows], self.references[rows], term, units, all_goals[term.goal_index])
         return copy_with(self, {"effectors": effectors}, _WEIGHT_FREE_PROPERTIES)
 
     def select_starts(self, rows: Bools | Ints | slice) -> Plan:

@@ -7,7 +7,7 @@ a batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -41,14 +41,23 @@ from poise.problem.plan import (
     group_by_plan,
 )
 from poise.problem.pose_preference import PosePreference, broadcast_goals, build_preference, find_preferred_shape
-from poise.problem.set_targets import read_target_axes, write_set_targets
+from poise.problem.set_targets import convert_set_targets, pack_set_targets, read_target_axes
 from poise.problem.start_frames import build_plan_of_starts
+from poise.problem.world_measures import WorldMeasures, measure_parts, pack_world_measures
 from poise.runtime.result_cache import copy_with, get_or_compute, quick_property, select_own_fields
 
 _CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
 _ROBOT_TOLERANCE = 1e-6  # default for robots [file units, metres in URDF], and [rad]
 # Properties of a problem that do not depend on the values q of its starts, and those that depend on its base only.
-_START_FREE_PROPERTIES = ("plan", "measures", "preference", "has_preference", "error_paths", "measured_paths")
+_START_FREE_PROPERTIES = (
+    "plan",
+    "measures",
+    "preference",
+    "has_preference",
+    "error_paths",
+    "world_measures",
+    "angle_factors",
+)
 _NO_LOCAL_TRANSFORMS = (None, None)
 _BASE_PROPERTIES = ("base_transforms", "rigid_base_transforms")
 
@@ -300,10 +309,15 @@ class Problem:
 
         Those are in the base frame and kernel units, in the order of the terms.
         """
-        kernel_targets = np.empty((len(rows), self.plan.target_width))
-        self.write_kernel_targets(rows, self.plan.target_columns, kernel_targets)
-        if self.plan.has_set_terms:
-            write_set_targets(self.plan, rows, self.rigid_base_transforms, kernel_targets)
+        plan = self.plan
+        if not plan.has_set_terms:
+            kernel_targets = np.empty((len(rows), plan.target_width))
+            self.write_kernel_targets(rows, plan.target_columns, kernel_targets)
+        else:
+            set_rows, template = pack_set_targets(plan)
+            kernel_targets = np.repeat(template[None], len(rows), axis=0)
+            self.write_kernel_targets(rows, plan.target_columns, kernel_targets)
+            convert_set_targets(set_rows, rows, self.rigid_base_transforms, kernel_targets)
         return kernel_targets
 
     def write_kernel_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
@@ -400,9 +414,20 @@ class Problem:
         return goal_errors.build_error_paths(self.skeleton, self.goals, self.measures, key)
 
     @quick_property
-    def measured_paths(self) -> Mapping[int, goal_errors.MeasuredPath]:
-        """Packed paths to the measured joints of a single start; see `goal_errors`."""
-        return goal_errors.pack_measured_paths(self.start, self.measures)
+    def world_measures(self) -> WorldMeasures | None:
+        """Packed measures in world maps, where there are no error paths. None with a Balance."""
+        key = self.goal_key.kinds, self.goal_key.offsets, self.goal_key.ranges
+        return pack_world_measures(self.start, self.goals, self.measures, key)
+
+    @property
+    def can_measure(self) -> bool:
+        """Whether kernels measure the errors. NumPy does with a Balance."""
+        return self.error_paths is not None or self.world_measures is not None
+
+    @quick_property
+    def angle_factors(self) -> goal_errors.AngleFactors:
+        """Angular errors among the measures."""
+        return goal_errors.find_angle_factors(self.measures)
 
     def build_targets(self, goals: Sequence[Goal], k: int) -> Floats:
         """Build target rows (k, W) of goals of the same kinds.
@@ -446,13 +471,27 @@ class Problem:
         if not self.measures:
             return np.zeros((len(q), 0))
         if self.error_paths is None:
-            kernel_q, measures = prepare_for_kernel(q), self.measures
-            if len(q) == 1 and (paths := self.measured_paths):
-                return goal_errors.compute_start_errors(self.start, paths, self.goals, kernel_q, targets, measures)
-            # unchecked q, as for the paths
-            pose = Pose.make_unchecked(self.skeleton, q.view(), *self._broadcast_local_transforms(len(q)))
-            return goal_errors.compute_world_errors(pose, self.goals, targets, kernel_q, measures)
+            if self.world_measures is None:
+                return self._compute_world_errors(q, targets)
+            parts = measure_parts(self.world_measures, prepare_for_kernel(q), prepare_for_kernel(targets))
+            return self.convert_error_parts(q, targets, parts)
         return goal_errors.compute_path_errors(self.error_paths, prepare_for_kernel(q), prepare_for_kernel(targets))
+
+    def convert_error_parts(self, q: Floats, targets: Floats, error_parts: Floats) -> Floats:
+        """Convert parts of errors (k, c, 2) to errors (k, c). Kernels have left out sheared rotations."""
+        rows = goal_errors.find_unmeasured(error_parts)
+        errors = goal_errors.convert_error_parts(self.angle_factors, error_parts)
+        if len(rows):
+            problem = self.select_rows(rows)
+            target_rows = targets if len(targets) == 1 else targets[rows]
+            errors[rows] = problem._compute_world_errors(q[rows], target_rows)  # noqa: SLF001
+        return errors
+
+    def _compute_world_errors(self, q: Floats, targets: Floats) -> Floats:
+        """Compute errors by NumPy. They are of a Balance or sheared rotations."""
+        # unchecked q, as for the paths
+        pose = Pose.make_unchecked(self.skeleton, q.view(), *self._broadcast_local_transforms(len(q)))
+        return goal_errors.compute_world_errors(pose, self.goals, targets, self.measures)
 
     def make_pose(self, q: Floats) -> Pose:
         """Return the start pose with other values q (k, nq). Translations and scales are kept."""

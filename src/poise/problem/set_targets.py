@@ -12,14 +12,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.kernels.layout import NO_SET, TARGET_BOX, TERM_AXES_START
+from poise import kernels
+from poise.kernels.layout import (
+    NO_SET,
+    SET_IS_RELATIVE,
+    SET_KERNEL_AXES,
+    SET_KERNEL_COLUMN,
+    SET_REFERENCE,
+    SET_TARGET_ROW,
+    SET_TERM_KIND,
+    SET_WORLD_AXES,
+    SET_WORLD_COLUMN,
+    TARGET_BOX,
+    TERM_AXES_START,
+)
 from poise.maths import rotations
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Floats, prepare_for_kernel
 from poise.problem import dof_layout
-from poise.problem.frame_packing import REFERENCE_ORIGIN, REFERENCE_ROTATION, REFERENCE_SCALE
 from poise.problem.goal_ranges import clamp_turns, get_set_kind, get_within, pack_turn
 from poise.problem.goals import AnyGoal
-from poise.problem.plan import AXES_SIZE, TERM_TARGET_START, Plan
+from poise.problem.plan import TERM_TARGET_START, Plan
+from poise.problem.world_measures import find_axes_column
 from poise.runtime.result_cache import get_or_compute
 
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -28,64 +41,65 @@ _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 # --- targets for the kernels ---------------------------------------------------------------------------------------
 
 
-def write_set_targets(plan: Plan, rows: Floats, base_transforms: Floats, out: Floats) -> None:
-    """Write kernel targets of relative goals and axes of boxes.
+class SetTargets(NamedTuple):
+    """Kernel input for targets of relative goals, boxes and closed loops.
+
+    rows      (s, SET_TARGET_ROW)  see kernels/kernel_coordinates.py
+    template  (width,) kernel targets of closed loops, which are constant; else zeros
+    """
+
+    rows: Floats
+    template: Floats
+
+
+def pack_set_targets(plan: Plan) -> SetTargets:
+    """Pack the targets of relative goals, boxes and closed loops. They do not depend on widths."""
+
+    def pack() -> SetTargets:
+        template = np.zeros(plan.target_width)
+        rows = [
+            _pack_set_row(plan, i, term)
+            for i, term in enumerate(plan.layout.terms)
+            if not term.is_plain and not term.is_tie
+        ]
+        for i, term in enumerate(plan.layout.terms):
+            tie = plan.layout.find_tie(term)
+            if tie is not None:
+                _write_constants(plan, i, term, tie.goal.rows()[None], tie.axes, template)
+        return SetTargets(np.array(rows).reshape(-1, SET_TARGET_ROW), template)
+
+    return get_or_compute(plan.tree, "set targets", plan.kernel_unit_in_base, pack)
+
+
+def _pack_set_row(plan: Plan, i: int, term: dof_layout.Term) -> Floats:
+    row = np.zeros(SET_TARGET_ROW)
+    is_box = term.set_kind == TARGET_BOX
+    row[SET_TERM_KIND], row[SET_WORLD_COLUMN] = term.kind, term.target_column
+    row[SET_KERNEL_COLUMN] = plan.term_table[i, TERM_TARGET_START]
+    row[SET_WORLD_AXES] = find_axes_column(plan.measures, term.goal_index)
+    row[SET_KERNEL_AXES] = plan.term_table[i, TERM_AXES_START] if is_box else -1
+    row[SET_IS_RELATIVE] = term.reference_row >= 0
+    row[SET_REFERENCE:] = plan.references[i]
+    return row
+
+
+def _write_constants(plan: Plan, i: int, term: dof_layout.Term, target: Floats, axes: Floats, template: Floats) -> None:
+    """Write the constant kernel targets of a closed loop. `target` is (1, 3|4)."""
+    row = _pack_set_row(plan, i, term)
+    row[SET_WORLD_COLUMN], row[SET_WORLD_AXES] = 0, target.shape[1]
+    world = np.concatenate([target, axes.reshape(1, -1)], axis=1)
+    convert_set_targets(row[None], world, np.eye(3, 4).reshape(1, 12), template[None])
+
+
+def convert_set_targets(rows: Floats, targets: Floats, base_transforms: Floats, out: Floats) -> None:
+    """Write kernel targets of relative goals, and axes of boxes.
 
     They are columns of `out` (k, width).
 
-    rows             (k, W) targets: in the frames of the references, or in the world
+    targets          (k, W) in the frames of the references, or in the world
     base_transforms  (1|k, 12) transforms of the base without scale
     """
-    if plan.layout.ties:
-        columns, values = get_or_compute(plan, "targets of loops", None, lambda: _pack_tie_targets(plan))
-        out[:, columns] = values
-    for i, term in enumerate(plan.layout.terms):
-        if term.is_plain or term.is_tie:
-            continue
-        size, start = dof_layout.TARGET_SIZES[term.kind], int(plan.term_table[i, TERM_TARGET_START])
-        if term.reference_row >= 0:
-            target = rows[:, term.target_column : term.target_column + size]
-            out[:, start : start + size] = _move_to_node(plan.references[i], term.kind, target)
-        if term.set_kind == TARGET_BOX:
-            axes = read_target_axes(plan.measures, term.goal_index, rows)
-            if term.reference_row >= 0:
-                axes = rotations.multiply(plan.references[i, REFERENCE_ROTATION:REFERENCE_SCALE], axes)
-            else:
-                base_rotations = rotations.from_matrix(base_transforms.reshape(-1, 3, 4)[:, :, :3])
-                axes = rotations.multiply(rotations.inverse(base_rotations), axes)
-            axes_start = int(plan.term_table[i, TERM_AXES_START])
-            out[:, axes_start : axes_start + AXES_SIZE] = axes
-
-
-def _pack_tie_targets(plan: Plan) -> tuple[Ints, Floats]:
-    """Pack the constant kernel targets of loops. Returns their columns and values."""
-    columns: list[int] = []
-    values: list[float] = []
-    for i, term in enumerate(plan.layout.terms):
-        tie, start = plan.layout.find_tie(term), int(plan.term_table[i, TERM_TARGET_START])
-        if tie is None:
-            continue
-        target = _move_to_node(plan.references[i], term.kind, tie.goal.rows()[None])[0]
-        columns += range(start, start + len(target))
-        values += target.tolist()
-        if term.set_kind == TARGET_BOX:
-            axes_start = int(plan.term_table[i, TERM_AXES_START])
-            axes = rotations.multiply(plan.references[i, REFERENCE_ROTATION:REFERENCE_SCALE], tie.axes)
-            columns += range(axes_start, axes_start + AXES_SIZE)
-            values += axes.tolist()
-    return np.array(columns, dtype=np.int64), np.array(values)
-
-
-def _move_to_node(reference: Floats, kind: int, target: Floats) -> Floats:
-    """Move targets (k, 3|4) from a reference's frame to its node's."""
-    rotation = reference[REFERENCE_ROTATION:REFERENCE_SCALE]
-    if kind == dof_layout.ROTATION:
-        return rotations.multiply(rotation, target)
-    if kind == dof_layout.DIRECTION:
-        return rotations.rotate(rotation, target)
-    linear = reference[:REFERENCE_ORIGIN].reshape(3, 3)
-    # Sums in a fixed order: a matrix product would have other last bits for other numbers of rows.
-    return (linear * target[:, None]).sum(axis=-1) + reference[REFERENCE_ORIGIN:REFERENCE_ROTATION]
+    kernels.kernel_coordinates.convert_set_targets(prepare_for_kernel(targets), base_transforms, rows, out)
 
 
 def read_target_axes(measures: Sequence[dof_layout.Measure], goal_index: int, rows: Floats) -> Floats:

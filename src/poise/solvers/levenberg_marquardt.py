@@ -23,7 +23,14 @@ from poise.problem.feasibility import FreeReach, find_free_reach
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import lm_engine
 from poise.solvers.base.answer_refinement import solve_with_balance
-from poise.solvers.base.interface import Answer, Capabilities, Request, run_bound, solve_out_of_reach
+from poise.solvers.base.interface import (
+    Answer,
+    Capabilities,
+    MeasuredOutput,
+    Request,
+    run_bound,
+    solve_out_of_reach,
+)
 from poise.solvers.base.loop_closing import close_loops
 from poise.solvers.base.solution_search import solve_all, solve_closest
 from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joint_weights
@@ -31,6 +38,7 @@ from poise.solvers.base.stiffness import Stiffness, check_stiffness, compute_joi
 _DEFAULT_ARM_RESTARTS, _DEFAULT_TREE_RESTARTS = 250, 120
 _MIN_DAMPING = 1e-8
 _RESTART_CANDIDATES = 16  # poses compared for each restart; more cost time and begin nearer the target
+_MAX_SHORT_TARGETS = 64  # targets of one call, without threads
 _POLISH_ITERATIONS = 60  # steps from the best pose where no attempt met the goals
 
 
@@ -194,8 +202,28 @@ class _EngineSolve(NamedTuple):
     request: Request
     exact: _EngineSolve | None = None
 
-    def solve(self, targets: Floats) -> tuple[Floats, lm_engine.KernelOutput] | Answer:
+    @property
+    def has_measures(self) -> bool:
+        """Whether the kernel measures the errors of its solutions."""
+        return self._takes_world_targets and self.engine.problem.can_measure
+
+    @property
+    def _takes_world_targets(self) -> bool:
+        """Whether one call converts a few targets, solves and measures."""
+        engine, request = self.engine, self.request
+        return (
+            isinstance(engine, lm_engine.TreeEngine)
+            and self.exact is None
+            and not request.trace
+            and request.progress is None
+            and engine.can_solve_targets
+        )
+
+    def solve(self, targets: Floats) -> tuple[Any, ...]:
         """Solve for targets (k, W)."""
+        if len(targets) <= _MAX_SHORT_TARGETS and self._takes_world_targets:
+            assert isinstance(self.engine, lm_engine.TreeEngine)
+            return self._solve_world_targets(self.engine, targets)
         solver, engine, reach, tolerance, request, _ = self
         problem, kernel_targets = engine.problem, engine.pack_targets(targets)
         is_far = None if reach is None else reach.find_far(kernel_targets)
@@ -212,6 +240,20 @@ class _EngineSolve(NamedTuple):
         q = problem.compute_q(output.u, output.iterations > 0)
         return close_loops(problem, q, output.met, engine.options), output
 
+    def _solve_world_targets(self, engine: lm_engine.TreeEngine, targets: Floats) -> tuple[Any, ...]:
+        """Solve for a few targets in one call."""
+        problem, reach = engine.problem, self.reach
+        output = engine.solve_targets(targets) if reach is None else engine.solve_targets(targets, reach.rows)
+        if len(output.q) < len(targets):
+            assert reach is not None
+            is_far = reach.find_far(output.details.kernel_targets)
+            assert is_far is not None
+            return solve_out_of_reach(self.solver, problem, targets, self.tolerance, self.request, is_far)
+        if not problem.plan.layout.ties:
+            return output
+        q = close_loops(problem, output.q, output.details.build_output().met, engine.options)
+        return output if q is output.q else MeasuredOutput(q, None, output.details)
+
     def with_starts(self, problem: Problem) -> _EngineSolve:
         """Return the engine for other starts of its problem; see `rebind_solver`."""
         has_same_plan = problem.plan is self.engine.problem.plan
@@ -220,9 +262,10 @@ class _EngineSolve(NamedTuple):
         exact = None if self.exact is None else self.exact.with_starts(problem.without_ranges())
         return self._replace(engine=engine, reach=reach, exact=exact)
 
-    def build_answer(self, targets: Floats, output: tuple[Floats, lm_engine.KernelOutput]) -> Answer:
+    def build_answer(self, targets: Floats, output: tuple[Any, ...]) -> Answer:
         """Build the answer from the output of `solve`."""
-        return lm_engine.build_answer(self.engine.problem, output[1], output[0])
+        kernel_output = output.details.build_output() if isinstance(output, MeasuredOutput) else output[1]
+        return lm_engine.build_answer(self.engine.problem, kernel_output, output[0])
 
 
 Solver = LevenbergMarquardt

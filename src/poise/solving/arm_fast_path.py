@@ -41,7 +41,7 @@ class ArmFastPath(NamedTuple):
     has_preference    whether Near goals choose among the answers
     """
 
-    kernel: Callable[..., tuple[int, int, float, float]]
+    kernel: Callable[..., tuple[int, int]]
     packed_arm: Floats
     layout_numbers: Ints
     base_transforms: Floats | None

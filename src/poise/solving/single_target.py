@@ -16,7 +16,7 @@ from poise import solvers
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.problem.feasibility import has_closed_loops
-from poise.problem.goal_errors import ErrorPaths, compute_path_errors, convert_error_parts
+from poise.problem.goal_errors import ErrorPaths
 from poise.problem.goals import Goal, Near
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, correct_shear
@@ -163,12 +163,9 @@ class SingleTargetSolve:
 
         Some kernels have measured them already.
         """
-        error_paths = self.error_paths
-        if error_paths is None:
-            return problem.compute_errors(output[0], targets)
         if type(output) is MeasuredOutput and output.error_parts is not None:
-            return convert_error_parts(error_paths, output.error_parts)
-        return compute_path_errors(error_paths, output[0], targets)
+            return problem.convert_error_parts(output.q, targets, output.error_parts)
+        return problem.compute_errors(output[0], targets)
 
     def _is_reached(self, problem: Problem, q: Floats, errors: Floats) -> bool:
         """Return whether q (1, nq) meets the goals and holds the loops."""
@@ -200,7 +197,7 @@ class SingleTargetSolve:
     ) -> dict[str, Any]:
         """Build the remaining fields of a fast-path Result. `output` begins with reached and iterations.
 
-        Errors are measured anew: the kernel's angles may differ in their last digits from those of a batch.
+        Errors are measured here: the kernel's angles may differ in their last digits from those of a batch.
         """
         iteration_count = output[1]
         return self._build_common_fields(problem, clamped_joints, targets) | {
@@ -221,7 +218,7 @@ class SingleTargetSolve:
     ) -> dict[str, Any]:
         """Build the remaining fields of a Result for a few targets.
 
-        `buffer` (k, nq + 4) has q, then iterations, reached and two errors. These are measured anew, as for one target.
+        `buffer` (k, nq + 4) has q and iterations. Errors are measured here, as for one target.
         """
         nq = problem.skeleton.nq
         iterations = buffer[:, nq].astype(np.int64).reshape(shape)
@@ -255,7 +252,7 @@ class SingleTargetSolve:
         if fast_path is not None:
             lazy_fields = self.build_lazy_batch_fields, problem, clamped_joints
             return solve_few_on_fast_path(fast_path, problem, targets, shape, lazy_fields, start_time, extra_fields)
-        if self.error_paths is None or self._has_loops or self.request.trace:
+        if problem.plan.is_sheared or problem.has_optional_goals or self._has_loops or self.request.trace:
             return None
         bound = self.bind(problem)
         if not getattr(bound, "has_measures", False):

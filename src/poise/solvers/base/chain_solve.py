@@ -72,7 +72,7 @@ class ChainSolve:
             chain.link_kinds,
             chain.frames,
             prepare_for_kernel(chain.reach_range),
-            _NO_FAR_REACHES if far_line is None else far_line.reach.pack_rows(),
+            _NO_FAR_REACHES if far_line is None else far_line.reach.rows,
             problem.rigid_base_transforms,
             chain.pack_starts(problem),
             prepare_for_kernel(problem.start_rows),

@@ -54,8 +54,9 @@ from poise.problem.dof_layout import DOF_COUNTS, POSITION, SLIDE
 from poise.problem.feasibility import MAX_CLOSED_GAP
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
+from poise.problem.tree_packing import pack_tree_tables
 from poise.runtime.result_cache import copy_with, get_or_compute, quick_property
-from poise.solvers.base.interface import Answer, Request, Trace
+from poise.solvers.base.interface import Answer, MeasuredOutput, Request, Trace
 from poise.solvers.base.random_starts import draw_restarts, extend_table
 from poise.solvers.base.stiffness import Stiffness, compute_joint_weights
 from poise.solvers.base.thread_parts import solve_in_parts
@@ -68,6 +69,9 @@ _MAX_TRACE_ROWS = 100_000
 _MAX_TIE_GAP = 0.3 * MAX_CLOSED_GAP  # [file units, rad] gap of a loop that a kernel calls closed
 _MIN_TIE_GAP = 3e-13  # the same in kernel units: rounding of large rigs
 _NO_TRACE = np.empty((0, 0))
+_NO_ROWS, _NO_FAR_REACHES = np.empty((0, 0)), np.empty((0, 4))
+# Of kernel targets, which need no conversion and are not measured; see kernels/tree_targets.py.
+NO_WORLD_TARGETS = np.empty(0), np.empty(0, dtype=np.int64), *[_NO_ROWS] * 6, np.empty((0, 0, 0))
 KERNEL_TOLERANCE_RATIO = 1 - 1e-6  # ratio of kernel to public tolerance, so rounding cannot undo a success
 
 
@@ -104,7 +108,7 @@ class KernelOutput(NamedTuple):
     trace: Floats | None = None
 
 
-def choose_kernel(kernel_module: Any, limits: Floats | None) -> tuple[Callable[..., None], tuple[Floats, ...]]:
+def choose_kernel(kernel_module: Any, limits: Floats | None) -> tuple[Callable[..., int], tuple[Floats, ...]]:
     """Return the kernel of a module for this processor, and its limits.
 
     Trees without limits have a faster kernel without that argument.
@@ -126,7 +130,7 @@ def pack_arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: LmOp
     ], dtype=np.float64)  # fmt: skip
 
 
-def choose_arm_kernel(target_count: int) -> Callable[..., tuple[int, int, float, float]]:
+def choose_arm_kernel(target_count: int) -> Callable[..., tuple[int, int]]:
     """Choose the lanes of an arm's kernel. A lone target takes four on every processor.
 
     Its attempts run side by side, and most succeed at the first: eight lanes take a fifth longer. Both kernels give
@@ -226,6 +230,21 @@ class ArmEngine:
         return np.concatenate([start_u[:, None], np.broadcast_to(seeds, shape)], axis=1)
 
 
+class TreeDetails(NamedTuple):
+    """What the kernel says of measured solutions.
+
+    Fields: kernel targets, u (k, nu) and counts (k, 3).
+    """
+
+    kernel_targets: Floats
+    u: Floats
+    counts: Ints
+
+    def build_output(self) -> KernelOutput:
+        """Build the kernel output."""
+        return KernelOutput(self.u, self.counts[:, COUNT_IS_MET] > 0, self.counts[:, COUNT_ITERATIONS])
+
+
 class _TreeInputs(NamedTuple):
     """Inputs of kernels/tree_lm.py, without starts and targets.
 
@@ -233,11 +252,26 @@ class _TreeInputs(NamedTuple):
     shared_inputs  their weights, the limits where the kernel takes them, and the settings
     """
 
-    solve_kernel: Callable[..., None]
+    solve_kernel: Callable[..., int]
     tree_arrays: tuple[Any, ...]
     workspace_size: int
     preferences: Floats
     shared_inputs: tuple[Floats, ...]
+
+
+class _TargetInputs(NamedTuple):
+    """The same for world targets, with the tables of kernels/tree_targets.py.
+
+    before, between, behind  constant arguments before the targets, behind the starts, and behind the trace
+    measure_count            number of measured errors; 0 where the kernel cannot measure
+    """
+
+    solve_kernel: Callable[..., int]
+    before: tuple[Any, ...]
+    between: tuple[Any, ...]
+    behind: tuple[Any, ...]
+    work_size: int
+    measure_count: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +345,7 @@ class TreeEngine:
                     *tree_arrays, targets, start_u, self.restart_draws, preferred_u, *shared_inputs,
                     get_scratch(workspace_size), begin, end,
                     u, errors, kernel_counts,
-                    trace_buffer,
+                    trace_buffer, *NO_WORLD_TARGETS,
                 )  # fmt: skip
 
         solve_in_parts(k, 1 if max_trace_rows else threads, solve_range, progress)
@@ -321,6 +355,50 @@ class TreeEngine:
             kernel_counts[:, COUNT_ITERATIONS],
             trace_buffer[: int(kernel_counts[0, :COUNT_IS_MET].sum())] if max_trace_rows else None,
         )
+
+    def solve_targets(self, targets: Floats, far_reaches: Floats = _NO_FAR_REACHES) -> MeasuredOutput:
+        """Solve a few targets and measure, in one kernel call.
+
+        Targets are (k, W), in the world.
+
+        With a target beyond `far_reaches` (0|1|k, 4) nothing is solved but the targets converted, and the q of the
+        output has no rows.
+        """
+        solve_kernel, before, between, behind, work_size, measure_count = self._target_inputs
+        start_u, base_transforms, start_q, local_offsets = self._start_arrays
+        k, plan = len(targets), self.problem.plan
+        kernel_targets, u = np.empty((k, plan.target_width)), np.empty((k, start_u.shape[1]))
+        counts, q = np.zeros((k, 3), dtype=np.int64), np.empty((k, start_q.shape[1]))
+        error_parts = np.empty((k, measure_count, 2))
+        far_count = solve_kernel(
+            *before, kernel_targets, start_u, *between, get_scratch(work_size), 0, k, u, np.empty(k), counts, _NO_TRACE,
+            *behind, targets, base_transforms, far_reaches, start_q, local_offsets, q, error_parts,
+        )  # fmt: skip
+        details = TreeDetails(kernel_targets, u, counts)
+        return MeasuredOutput(q[:0] if far_count else q, error_parts if measure_count else None, details)
+
+    @quick_property
+    def _target_inputs(self) -> _TargetInputs:
+        """Inputs of the kernel for world targets, without starts and targets."""
+        (solve_kernel, tree_arrays, work_size, preferences, shared_inputs) = self._inputs
+        packed = pack_tree_tables(self.problem)
+        between = self.restart_draws, preferences[0], *shared_inputs
+        work_size = max(work_size, packed.work_size)
+        return _TargetInputs(solve_kernel, tree_arrays, between, packed[:2], work_size, packed.measure_count)
+
+    @quick_property
+    def _start_arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Starts for world targets: u, base transforms, q and local offsets."""
+        problem = self.problem
+        world = problem.world_measures if problem.error_paths is None else None
+        offsets = _NO_ROWS if world is None else world.local_offsets
+        start_u, start_q = prepare_for_kernel(problem.start_u), prepare_for_kernel(problem.start_rows)
+        return start_u, problem.rigid_base_transforms, start_q, offsets
+
+    @property
+    def can_solve_targets(self) -> bool:
+        """Whether all problems have one preferred configuration, so `solve_targets` serves them."""
+        return len(self._inputs.preferences) == 1
 
     @quick_property
     def _inputs(self) -> _TreeInputs:
@@ -342,7 +420,7 @@ class TreeEngine:
 
     def with_problem(self, problem: Problem) -> TreeEngine:
         """Return the engine for other starts of the same plan and goals."""
-        return copy_with(self, {"problem": problem}, ("_inputs", "restart_draws"))
+        return copy_with(self, {"problem": problem}, ("_inputs", "_target_inputs", "restart_draws"))
 
     def select_rows(self, rows: Bools | slice) -> TreeEngine:
         """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""

@@ -60,8 +60,8 @@ def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     if not has_room(problem.start, problem.goals):
         return ()
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
-    kinds, offsets, weights = problem.goal_key
-    key = kinds, offsets, problem.free_root, near, problem.start.translations is not None
+    kinds, offsets, weights, ranges = problem.goal_key
+    key = kinds, offsets, ranges, problem.free_root, near, problem.start.translations is not None
     stages, first_weights = get_or_compute(
         problem.skeleton, "stages", key, lambda: _FirstStages(_stages(problem), weights)
     )
