@@ -39,6 +39,7 @@ NAMES = (
     "strides",
     "grounder",
     "grounder_play",
+    "grounder_motion",
     "terrain",
     "multiple_solutions",
     "start_up",

@@ -27,6 +27,8 @@ from poise.model.skeleton import Skeleton
 
 _PAUSE = 0.25  # [s] after a longer one everything begins anew
 _STEEPEST = math.radians(40.0)
+# A foot is let go as soon as it moves as animated: what it is held back by it has to make up for.
+_USUAL = Thresholds(on_speed=0.3, off_speed=0.4, rise=0.4, ball_off=0.02)
 
 
 class Grounder:
@@ -44,8 +46,8 @@ class Grounder:
     level
         Height of the animation's floor [file units], instead of the one of the reference.
     thresholds
-        When heel and ball stand, as for `plant_feet` (looser where the reference walks in place). Speeds are means over
-        the last moments.
+        When heel and ball stand, as for `plant_feet`; by default they stand up to 0.4 m/s (looser where the reference
+        walks in place). Speeds are means over the last moments.
     blend_half_life
         [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over.
     pelvis_half_life
@@ -63,17 +65,19 @@ class Grounder:
     Poses must travel over the ground: where a game moves the figure itself, put its place into the pose.
 
     In every frame: a heel or ball that has come to rest near the animation's floor is locked to the ground under it and
-    stays there exactly, as long as its leg reaches, until it is fast or high or more than `farthest` from where it is
-    animated. The foot turns about the locked point; where heel and ball stand it comes to lie on the ground and is
-    held. A foot that is let go returns to its animation over the ground by a spring that starts with its place and
-    speed, so that nothing jumps, and level pushes by at most 32 m/s^2. How far a swinging foot is above where it would
-    be over the ground, its lift, jumps down as much as the ground under it jumps up, so that the foot does not, and
-    goes to zero by a spring, by at most 45 m/s^2. Swinging feet are lifted out of the ground, and over a step that they
-    come to in the next 0.2 s and 0.5 m, by at most 60 m/s^2; steps that rise ahead also lift them by their mean slope,
-    as fast as they go. A foot between two steps stands on the higher one and its other end hangs over the edge; one
-    that a step has overtaken as it lands comes out of it by a spring. The pelvis follows the ground under the feet and
-    sinks for a leg that is too short, both by springs; knees, heels and toes bend as with `plant_feet`. Springs are
-    stepped exactly, but for bounds of their push: the frame rate changes little more than when a contact is noticed.
+    stays there until it is as fast as 0.4 m/s, high, or more than `farthest` from where it is animated. The foot turns
+    about the locked point; where heel and ball stand it comes to lie on the ground and is held. A foot that is let go
+    returns to its animation over the ground by a spring that starts with its place and speed, so that nothing jumps,
+    and level pushes by at most 32 m/s^2. How far a swinging foot is above where it would be over the ground, its lift,
+    jumps down as much as the ground under it jumps up, so that the foot does not, and goes to zero by a spring, by at
+    most 40 m/s^2. Swinging feet are lifted out of the ground, and over a step that they come to in the next 0.2 s and
+    0.5 m, by at most 45 m/s^2; steps that rise ahead also lift them by their mean slope, as fast as they go. A foot
+    between two steps stands on the higher one and its other end hangs over the edge; one that a step has overtaken as
+    it lands comes out of it by a spring. The pelvis follows the plane that fits the ground under the feet, by at most
+    20 m/s^2, and sinks for a leg that is too short, by at most 15 m/s^2 and 0.15 m; what a leg then lacks, its foot
+    gives. A knee changes its step by at most 45 m/s^2 more than as animated, for which an ankle gives 2 cm at most; no
+    leg gets straighter than 99 % of its length, or than it is animated. Springs are stepped exactly, but for bounds of
+    their push: the frame rate changes little more than when a contact is noticed.
 
     It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s, and where an
     ankle jumps faster than anybody runs (30 m/s), so that a figure that is put elsewhere does not fly there.
@@ -307,7 +311,7 @@ def _rule(given: Thresholds | None, gait: Gait) -> Thresholds:
         if not isinstance(given, Thresholds):
             raise InputError(f"thresholds are a poise.Thresholds, not {abbreviate(given)}")
         return given
-    return Thresholds().loosened(gait.speed) if gait.speed > 0 else Thresholds()
+    return _USUAL.loosened(gait.speed) if gait.speed > 0 else _USUAL
 
 
 def _size(value: float, what: str, least: float = 0.0, most: float = math.inf) -> float:

@@ -16,7 +16,6 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, SHIN, THIGH, motion_of, turning
 from poise.ground.legs.feet import floor_level
 from poise.ground.legs.legs import bend_axes
-from poise.ground.legs.pelvis import kept_share
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
@@ -115,7 +114,6 @@ def _put_ground(settings: Floats, terrain: Terrain, figure: Figure) -> bool:
     settings[k.TERRAIN_SCALE], settings[k.TERRAIN_Y] = scale, terrain.up == "y"
     if plane is not None:
         settings[k.IS_PLANE], settings[k.PLANE : k.PLANE + 3] = 1.0, plane
-        settings[k.KEPT] = kept_share(float(np.arctan(np.hypot(*plane[1:]))), 0.0)
     if isinstance(terrain.surface, Stairs):
         settings[k.IS_STAIRS] = 1.0
         settings[k.TREADS : k.LOWEST + 1] = _stairs(terrain.surface, terrain, scale)

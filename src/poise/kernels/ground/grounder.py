@@ -12,25 +12,24 @@ from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import gil_kernel
 from poise.kernels.ground.grounder_feet import place_foot
 from poise.kernels.ground.grounder_lift import height_at
-from poise.kernels.ground.grounder_reach import kept_share, put_limits, soft_chord
+from poise.kernels.ground.grounder_pelvis import move_pelvis
+from poise.kernels.ground.grounder_reach import smooth_chord, soft_chord
 from poise.kernels.ground.grounder_walk import (
     ABOVE,
     ACROSS,
     ANKLE,
     AXIS,
     BALL,
-    BASE,
-    BASE_GOAL,
-    BASE_MOVES,
+    DEPTH,
     EARLIER_TURN,
     FOOT_ROW,
     FRAME_TIME,
     FRESH,
-    HIGHER,
     HIP,
     HIPS,
     IS_PLANE,
     IS_STAIRS,
+    LIFT,
     LONGEST_PAUSE,
     LOWEST,
     MODE,
@@ -41,21 +40,17 @@ from poise.kernels.ground.grounder_walk import (
     MOVER_START,
     NEW,
     NEW_TURN,
+    OFFSET,
     OUT,
     OUT_MOVES,
     OUT_TURN,
     OVER,
     PARTS,
-    PELVIS_RATE,
     PLACES,
     PLANE,
     RESTS,
     RISER,
-    ROOM,
     SAMPLES,
-    SINK,
-    SINK_GOAL,
-    SINK_MOVES,
     START,
     TERRAIN_SCALE,
     TERRAIN_Y,
@@ -75,7 +70,6 @@ from poise.kernels.ground.grounder_walk import (
 )
 from poise.kernels.ground.legs import bend
 from poise.kernels.lanes import SCALAR, stack_matrix
-from poise.kernels.springs import follow_target
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -85,11 +79,13 @@ from poise.kernels.vec_quat import (
     dot,
     from_axis_angle,
     multiply,
+    norm,
     normalise,
     read_quat,
     read_quat_at,
     read_vec_at,
     rotate,
+    rotation_between,
     scale,
     sub,
     write_quat,
@@ -99,8 +95,6 @@ from poise.kernels.vec_quat import (
 
 WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both
 
-_RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
-_SINKS, _SINKS_LEVEL = 2.0, 0.28  # [m/s] at most for a leg that stands: on steps, and on level ground
 _QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
 
 
@@ -130,78 +124,6 @@ def put_ground(asked, heights, normals, settings, ground):
 
 
 @inline
-def across_foot(frame, marks):
-    """The level axis across a foot: turning about it lifts the heel over the ball. And the arm to the ball."""
-    arm = rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, BALL))
-    length = max(level_length(arm.x, arm.y), 1e-300)
-    return Vec(-arm.y / length, arm.x / length, 0.0), arm
-
-
-@inline
-def lifted(frame, marks, angle):
-    """Ankle and rotation of a foot whose heel is lifted by an angle about its ball."""
-    axis, arm = across_foot(frame, marks)
-    turn = from_axis_angle(axis, angle)
-    ankle = add(add(read_vec_at(frame, NEW), arm), rotate(turn, scale(arm, -1.0)))
-    return ankle, multiply(turn, read_quat_at(frame, NEW_TURN))
-
-
-@device_function
-def highest_pelvis(frame, marks, easy):
-    """How much higher than animated the hip may be for the ankle to be within `easy`, see `pelvis_heights`."""
-    # With the heel as high as it may go: the pelvis sinks only for what the heel cannot give.
-    to = read_vec_at(frame, NEW)
-    if frame[ROOM] > 0.0:
-        to, _ = lifted(frame, marks, frame[ROOM])
-    away = sub(read_vec_at(frame, PLACES), to)
-    room_left = easy * easy - away.x * away.x - away.y * away.y
-    # A foot too far aside for any height: half the chord, so that the pelvis sinks far but not for ever.
-    return math.sqrt(max(room_left, 0.25 * easy * easy)) - away.z
-
-
-@device_function
-def move_pelvis(body, state, frames, marks, settings, dt, fresh):
-    """The pelvis follows the ground under the feet by a spring, and sinks by one for legs that are too short."""
-    legs, rate = state.shape[0], settings[PELVIS_RATE]
-    goal = 0.0
-    for l in range(legs):
-        # The mean of the ground under the feet: between two steps of stairs the body is half-way up.
-        goal += frames[l, HIGHER] / legs
-    before, body[BASE_GOAL] = body[BASE_GOAL], goal
-    if fresh:
-        body[BASE], body[BASE_MOVES] = goal, 0.0
-    else:
-        body[BASE], body[BASE_MOVES] = follow_target(body[BASE], body[BASE_MOVES], before, goal, rate, dt)
-    # On a slope the goal rises steadily, and a critically damped spring follows 2 v / rate behind: added back.
-    base = body[BASE] + 2.0 / rate * body[BASE_MOVES]
-    missing, must, kept = 0.0, 0.0, kept_share(frames, settings)
-    for l in range(legs):
-        lacks = base - highest_pelvis(frames[l], marks[l], put_limits(state[l], frames[l], kept, dt, fresh))
-        # Legs in the air may be short for a moment, those that stand may not: two amounts.
-        missing = max(missing, lacks)
-        if state[l, MODE] > 0.0:
-            must = max(must, lacks)
-    before, body[SINK_GOAL] = body[SINK_GOAL], missing
-    if fresh:
-        body[SINK], body[SINK_MOVES] = missing, 0.0
-    else:
-        # Slowly up again: a leg is straight once a step, and a pelvis that rose in between would bob.
-        rate = rate if missing > body[SINK] else _RISES * rate
-        body[SINK], body[SINK_MOVES] = follow_target(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
-    sunk = body[SINK] + 2.0 / settings[PELVIS_RATE] * max(body[SINK_MOVES], 0.0)
-    # A leg that stands would slide off its place; bounded in speed, because a lock may be set far down in one frame.
-    most = (_SINKS + kept * (_SINKS_LEVEL - _SINKS)) * dt
-    if sunk < must:
-        more = min(must - sunk, max(most - (body[UP] - (base - sunk)), 0.0))
-        body[SINK], sunk = body[SINK] + more, sunk + more
-    if settings[IS_PLANE] > 0.0 and not fresh:
-        # On level ground so is what the spring is ahead by: a leg that is let go a frame later may ask for much.
-        down = body[UP] - (base - sunk)
-        sunk -= kept * (down - min(max(down, -most), most))
-    body[UP] = base - sunk
-
-
-@inline
 def first_angle(a, b, c):
     """The least angle from 0 up at which a cos + b sin reaches c; where it never does, the one at its largest."""
     if a >= c:
@@ -210,22 +132,22 @@ def first_angle(a, b, c):
     return math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
 
 
+@inline
+def go_on_from(s, away):
+    """Springs of a swinging foot go on from where its leg let it come: else it would shoot out once that reaches."""
+    s[OFFSET], s[OFFSET + 1] = s[OFFSET] + away.x, s[OFFSET + 1] + away.y
+    # But one that is in the ground is not to go deeper.
+    s[LIFT] += away.z if s[DEPTH] <= 0.0 else max(away.z, 0.0)
+
+
 @device_function
-def lift_heel(frame, marks, hip):
-    """Lift the heel by the least angle that lets the leg reach, see `needed_lift`; return how far it reaches."""
-    most = soft_chord(frame, hip)
-    if frame[ROOM] <= 0.0:
-        return most
-    axis, arm = across_foot(frame, marks)
-    r = scale(arm, -1.0)
-    # |w - R r| = most with R a turn about the axis: one cosine and one sine of its angle, solved in closed form.
-    w = sub(hip, add(read_vec_at(frame, NEW), arm))
-    along = dot(w, axis) * dot(r, axis)
-    angle = first_angle(dot(w, r) - along, dot(w, cross(axis, r)), 0.5 * (dot(w, w) + dot(r, r) - most * most) - along)
-    ankle, turn = lifted(frame, marks, min(max(angle, 0.0), frame[ROOM]))
-    write_vec_at(frame, NEW, ankle)
-    write_quat_at(frame, NEW_TURN, turn)
-    return most
+def lift_heel(s, frame, marks, reached):
+    """Turn a foot on its ball, whose ankle does not come to where it should, so that the ball stays: the heel lifts."""
+    if s[MODE] < 2.0:
+        return
+    arm = rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, BALL))
+    to = sub(add(read_vec_at(frame, NEW), arm), reached)
+    write_quat_at(frame, NEW_TURN, multiply(rotation_between(arm, to), read_quat_at(frame, NEW_TURN)))
 
 
 @device_function
@@ -301,12 +223,18 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     turns = stack_matrix(SCALAR, 4, 4)
     hip, knee, ankle = read_vec_at(frame, PLACES), read_vec_at(frame, PLACES + 3), read_vec_at(frame, PLACES + 6)
     raised = Vec(hip.x, hip.y, hip.z + up)
-    most = lift_heel(frame, marks, raised)
-    axis = rotate(read_quat_at(frame, TURNS), read_vec_at(marks, AXIS))
     # A foot that stands is reached as far as the leg goes; one that swings stops softly before that.
-    if s[MODE] > 0.0:
-        most = frame[MOST]
-    thigh, shin, reached = bend(hip, knee, ankle, axis, raised, read_vec_at(frame, NEW), most, 1.0)
+    most = frame[MOST] if s[MODE] > 0.0 else soft_chord(frame, raised)
+    axis = rotate(read_quat_at(frame, TURNS), read_vec_at(marks, AXIS))
+    away = sub(read_vec_at(frame, NEW), raised)
+    asked = max(norm(away), 1e-9)
+    chord = smooth_chord(s, frame, min(asked, most), dt, fresh)
+    to = add(raised, scale(away, chord / asked))
+    thigh, shin, reached = bend(hip, knee, ankle, axis, raised, to, chord, 1.0)
+    if s[MODE] == 0.0:
+        go_on_from(s, sub(reached, read_vec_at(frame, NEW)))
+    lift_heel(s, frame, marks, reached)
+    write_vec_at(frame, NEW, reached)
     foot = multiply(read_quat_at(frame, NEW_TURN), conjugate(read_quat_at(frame, TURNS + 8)))
     joint = add(reached, rotate(foot, sub(read_vec_at(frame, PLACES + 9), ankle)))
     write_quat(turns, 0, thigh)
@@ -371,7 +299,7 @@ def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, n
     for l in range(legs.shape[0]):
         put_ground(asked[l], heights[l], normals[l], settings, touching)
         place_foot(legs[l], marks[l], settings, state[l], frames[l], touching, dt, fresh)
-    move_pelvis(body, state, frames, marks, settings, dt, fresh)
+    move_pelvis(body, state, frames, settings, dt, fresh)
     write_mover(settings, maps, body[UP], q, translations)
     for l in range(legs.shape[0]):
         # Again, for the toes: the pelvis had to know of all feet before any leg is bent.

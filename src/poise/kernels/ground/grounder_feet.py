@@ -8,6 +8,7 @@ import math
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.ground.grounder_lift import BARELY, EDGE, STRONGEST, height_at, least_bend, lifted_over
 from poise.kernels.ground.grounder_walk import (
+    ABOUT,
     AIM,
     AIM_TURN,
     BALL,
@@ -91,7 +92,7 @@ from poise.kernels.vec_quat import (
 _GENTLE = 30.0  # [m/s^2] by which a new height of the ground is followed at most: 8 mm/frame^2 at 60 Hz
 _RETURNS = 32.0  # [m/s^2] by which a foot that is let go returns level to its animation at most
 _FAST = 1.8  # [m/s] that an animation goes away from a foot that is let go by at most: held back more, it would fly far
-_HEEL_UP = math.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
+_HEEL_GIVES = 0.05  # [m] that a lifted heel lets the ankle come nearer to the hip
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground
 
 
@@ -150,6 +151,7 @@ def follow_ground(s, frame, marks, ground, settings, dt, fresh):
     On smooth ground that is the ground's own height. Where it jumps, as at a step, a spring takes over the jump.
     """
     height, under, jump, s[ROSE] = 0.0, 0.0, 0.0, 0.0
+    frame[ABOUT], frame[ABOUT + 1] = 0.0, 0.0
     if fresh:
         s[STEP], s[STEP_MOVES] = 0.0, 0.0
     for j in range(3):
@@ -159,7 +161,9 @@ def follow_ground(s, frame, marks, ground, settings, dt, fresh):
             jump += 0.5 * rise
             free = sole_point(s, frame, j, fresh)
             under += 0.5 * height_at(ground, j, free)
-            height += 0.5 * height_at(ground, j, shown_point(s, marks, j) if s[MODE] > 0.0 and not fresh else free)
+            here = shown_point(s, marks, j) if s[MODE] > 0.0 and not fresh else free
+            height += 0.5 * height_at(ground, j, here)
+            frame[ABOUT], frame[ABOUT + 1] = frame[ABOUT] + 0.5 * here.x, frame[ABOUT + 1] + 0.5 * here.y
         for c in range(5):
             s[GROUND + 5 * j + c] = ground[j, c]
     rate = settings[BLEND_RATE]
@@ -379,7 +383,7 @@ def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
         ankle = Vec(ankle.x, ankle.y, ankle.z + lift)
     # A heel is free to rise for a leg that is too short only once it has left the ground, and then gradually.
     s[OPENED] = s[OPENED] + dt if mode == 2 and not flat else 0.0
-    frame[ROOM] = _HEEL_UP * eased(s[OPENED] / _HEEL_TIME)
+    frame[ROOM] = _HEEL_GIVES * eased(s[OPENED] / _HEEL_TIME)
     write_vec_at(frame, NEW, ankle)
     write_quat_at(frame, NEW_TURN, shown)
 

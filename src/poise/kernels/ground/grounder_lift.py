@@ -37,13 +37,13 @@ from poise.kernels.vec_quat import Vec, add, read_vec_at, rotate, sub
 
 EDGE = 0.03  # [m] ground ahead that is higher by more than this, beside its slope, is a step
 BARELY = 0.005  # [m] a foot that is deeper was overtaken by a step
-STRONGEST = 60.0  # [m/s^2] a lift is pushed by at most: 17 mm/frame^2 at 60 Hz
+STRONGEST = 45.0  # [m/s^2] a lift is pushed by at most: 12 mm/frame^2 at 60 Hz
 
 _TOES = 0.03  # [m] by which toes bend out of the ground before a swinging foot is lifted for them
 _OVER = 0.02  # [m] by which a foot passes over a step
 _SOONEST = 0.05  # [s] a foot that lands looks so far ahead at least
 _SOON = 0.02  # [s] in which a swinging foot leaves the ground that it is in
-_DOWN = 45.0  # [m/s^2] by which a lift goes back at most
+_DOWN = 40.0  # [m/s^2] by which a lift goes back at most
 _BRAKES = 0.35  # the share of the strongest push from which on a foot that is let down is slowed down
 _STRETCH = 0.2  # [m] over which the mean slope of steps is measured at least
 _RAMP_RATE = 10.0  # [1/s] at which that slope forgets

@@ -60,19 +60,19 @@ TERRAIN_SCALE, TERRAIN_Y = 15, 16  # units of the terrain in a metre; 1 where it
 IS_PLANE, PLANE = 17, 18  # 1 where the ground is a plane: height at the origin and two slopes
 FIGURE_MAP = 21  # affine map from file units and axes to metres, z up
 MOVER_REST, MOVER_ABOVE, MOVER_START, MOVER_ROW = 33, 37, 38, 39  # rotation of A, row of `maps`, column of q or -1, row
-KEPT = 40  # the share of its animated straightness that a leg keeps
-IS_STAIRS = 41  # 1 where the ground is stairs:
-TREADS = 42  # two numbers of treads in a metre along x and y, and the one before the first riser is at the origin
-RISER, LOWEST = 45, 46  # [m] height of a riser, and of the tread before the first
-SETTINGS = 47
+IS_STAIRS = 40  # 1 where the ground is stairs:
+TREADS = 41  # two numbers of treads in a metre along x and y, and the one before the first riser is at the origin
+RISER, LOWEST = 44, 45  # [m] height of a riser, and of the tread before the first
+SETTINGS = 46
 # Columns of frame, of the pose as animated [m]:
 PLACES, TURNS, SOLE = 0, 12, 28  # hip, knee, ankle, toes' joint; rotations of the parts; heel, ball, tip of the sole
 # and of what becomes of it: the ankle, the foot's rotation, that of the slope, by how much the ground is higher than
-# the floor of the animation, the angle [rad] by which the heel may be lifted; from where the distance of hip and ankle
-# is made smaller, and how far it comes at most
+# the floor of the animation, how far [m] a lifted heel lets the ankle come to the hip; from where the distance of hip
+# and ankle is made smaller, and how far it comes at most
 NEW, NEW_TURN, TILT, HIGHER, ROOM, EASY, MOST = 37, 40, 44, 48, 49, 50, 51
 UNDER = 52  # by how much the ground that the foot is aimed at is higher than that floor, jumps and all
-FRAME = 53
+ABOUT = 53  # two: the place at which that ground was asked for
+FRAME = 55
 # Columns of state, what a leg remembers. Of heel and ball, POINT numbers each:
 POINT = 8
 ON, AT, MOVES, FLOOR = 0, 1, 4, 7  # 1 while it stands, its place, its velocity, the height of its floor
@@ -88,7 +88,9 @@ GROUND = 69  # the ground under heel, ball and tip last: x, y, height, two slope
 ROSE = 84  # [m] by how much it jumped up under one of them
 ANKLE = 85  # the ankle as animated last
 BENDS = 88  # [m] by which toes may bend out of the ground before the foot is lifted for them
-AIR, AIR_MOVES = 89, 90  # 0 while it stands, 1 in the air; between them by a spring
+# [m] the height of the knee over the line from hip to ankle: as shown last, its speed, as asked for; and as animated
+# last, its speed, by how much that changes, and for how many frames it is known
+KNEE, KNEE_MOVES, KNEE_GOAL, OWN, OWN_MOVES, OWN_CHANGE, OWN_AGE = 89, 90, 109, 110, 111, 112, 113
 HIPS = 91  # two: the place of the hip as animated last, without its height
 LAID = 93  # the rotation of the foot shown last, before its free end was turned out of the ground
 HORIZON = 97  # [s] so far ahead the ground is asked for: until the foot lands
@@ -100,11 +102,12 @@ RAMP, RAMP_WAY, RAMP_MOVES = (
     103,
 )  # mean slope of the steps ahead, which way, [m/s] at which they rise under it
 EARLIER_TURN, FRAME_TIME = 104, 108  # the rotation shown before that, and [s] the time between the two
-STATE = 109
+STATE = 114
 # Columns of body, of the pelvis: 1 before the first frame; height of the ground that it follows: goal, value, speed;
 # how far it sinks for legs that are too short: goal, value, speed; what was added to its height
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
-BODY = 8
+SETTLED = 8  # 1 from the third frame on
+BODY = 9
 AHEAD = 3  # samples of the ground ahead of a foot
 SAMPLES = 3 + AHEAD  # of the ground under each foot: heel, ball, tip, and where its foremost point goes
 
