@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ from poise.model.limits.range import check_ends
 
 Interval = tuple[float, float]
 _EXACT = (0.0, 0.0)
+_MAX_CACHED_AXES = 128
 _Z_AXIS = np.array([0.0, 0.0, 1.0])
 
 
@@ -93,9 +95,15 @@ def pack_turn(turn: Limit) -> Floats:
     assert axis_range.axis is not None
     row = np.zeros(LIMIT_ROW)
     row[LIMIT_KIND] = RANGE
-    row[LIMIT_FRAME:LIMIT_BOUNDS] = rotations.rotation_between(_Z_AXIS, axis_range.axis)
+    row[LIMIT_FRAME:LIMIT_BOUNDS] = _find_axis_frame(axis_range.axis)
     row[LIMIT_X_LOW], row[LIMIT_X_HIGH] = axis_range.low, axis_range.high
     return row
+
+
+@lru_cache(_MAX_CACHED_AXES)
+def _find_axis_frame(axis: tuple[float, float, float]) -> tuple[float, ...]:
+    """Find the rotation of the z axis onto an axis. Widths change from call to call, and axes seldom."""
+    return tuple(rotations.rotation_between(_Z_AXIS, axis).tolist())
 
 
 def clamp_turns(limit_row: Floats, q: Floats) -> Floats:
