@@ -50,6 +50,7 @@ __getattr__ = make_lazy_getattr(
     "springs",
     "symmetric_matrices",
     "tree_lm",
+    "trajectory",
     "tree_residual",
     "tree_targets",
     "two_bone",

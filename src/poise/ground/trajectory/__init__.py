@@ -1,0 +1,1 @@
+"""One least-squares problem over all frames."""
