@@ -31,8 +31,7 @@ from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
-from poise.ground.sooner import stand
-from poise.ground.stages import STEEPEST_RAD, Allowed, InPlace, Seen, in_clip
+from poise.ground.stages import STEEPEST_RAD, Allowed, InPlace, Seen, in_clip, stand
 from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
@@ -399,7 +398,8 @@ def _planted(
     if lean:
         figure = leaning(motion.figure, seen.bearing.arms) if seen.bearing else motion.figure
         upright = leaning_poses(upright, figure, repeats.kept(lean), offsets)
-    turned, kept = repeats.kept(standing.turned), standing.kept[repeats.middle]
+    turned, still_frames = repeats.kept(standing.turned), standing.still[repeats.middle]
+    kept = np.broadcast_to(still_frames[:, None], contacts.heel.shape).copy()
     plants = repeats.plants(standing.down.plants)
     still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
     body, feet = repeats.kept(standing.body), repeats.kept(standing.down.feet)

@@ -22,21 +22,17 @@ from poise.ground.contact.plants import Plants, find_plants, in_frames
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
+from poise.ground.figure.speeds import shots_of
 from poise.ground.legs.body import Lean, lean_of
-from poise.ground.legs.feet import Feet, every, held_longer, place_feet
-from poise.ground.legs.keep import Locked, as_animated, kept_where_worse, over_ground
+from poise.ground.legs.feet import Feet, every, join_rolls, place_feet
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.pelvis import base_heights
-from poise.ground.legs.reach import reach_feet
-from poise.ground.legs.release import overstretched, released
-from poise.ground.report.jumps import room_on
-from poise.ground.spread.spread import off_ground, spread
+from poise.ground.trajectory.settling import settle_legs
 from poise.maths.arrays import Bools, Floats, Ints, check_real
 
 InPlace = Literal["travel", "keep", "refuse"]
 
 STEEPEST_RAD = math.radians(40.0)  # [rad] steepest ground for a whole foot by default; a larger one tilts feet further
-_HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
 
 
 class Allowed(NamedTuple):
@@ -89,47 +85,39 @@ class Down(NamedTuple):
 class OnFeet(NamedTuple):
     """A figure that stands on its feet.
 
-    body  the motion, leaning if it does
-    kept  (F, L) where a leg is as animated since locking its foot would be worse
-    over  (F, L) by how much changes of step are larger than they may be, soles deeper in the ground, and feet that
-          stand farther from their place [mm], in the frames of the clip
+    body   the motion, leaning if it does
+    still  (F,) frames that keep their pose: a reference pose in front of the clip
     """
 
     seen: Seen
     down: Down
     body: Motion
     turned: Turned
-    kept: Bools
-    over: Floats
+    still: Bools
 
 
-def brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFeet:
-    """Pelvis, legs and toes for feet that are down."""
+def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
+    """Put feet on the ground, and bring pelvis, legs and toes to them."""
+    down = set_down(seen, footing, options)
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
-    standing = down.held.any
-    turned = reach_feet(body, seen.soles, down.held, down.feet, footing, options.stretch)
+    shots = shots_of(seen.motion)
+    still = (shots.first == shots.last) & (len(body) > 1)
+    turned = settle_legs(body, seen.soles, down.held, down.feet, still, footing, options.stretch)
     kept = seen.repeats.kept
     check_reach(kept(body), kept(down.held), kept(turned))
-    room = room_on(footing.terrain)
-    locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
-    off = off_ground(locked)
-    locked = spread(locked, off[0], seen.repeats)
-    loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
-    before, (turned, where, over) = turned, kept_where_worse(locked, loose, seen.repeats)
-    off = off if turned is before else off_ground(locked._replace(turned=turned))
-    over = over + (off[0] + off[1])[seen.repeats.middle]
     if seen.bearing:
         assert down.lean is not None
         lean, turned = on_knees(
-            seen.bearing, seen.motion, seen.soles, down.lean, turned, down.feet, standing, footing, options.stretch
-        )
+            seen.bearing, seen.motion, seen.soles, down.lean, turned, down.feet, down.held.any, footing,
+            options.stretch,
+        )  # fmt: skip
         body, down = lean.motion(seen.motion), down._replace(lean=lean)
-    return OnFeet(seen, down, body, turned, where, over)
+    return OnFeet(seen, down, body, turned, still)
 
 
 def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
     """Plants of all stances, and where feet go from each to the next."""
-    held = held_longer(seen.fine, seen.soles, seen.contacts, footing, _HOLD)
+    held = join_rolls(seen.contacts)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
     check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
     floor = seen.bearing.floor if seen.bearing and options.floor is None else options.floor
@@ -152,25 +140,6 @@ def _lying(
         feet = lying_feet(bearing, motion, low, lean, feet, seen.soles, held.any, footing)
     up = base_heights(motion, feet.rise)
     return feet, dataclasses.replace(lean, shift=shift_for_limbs(bearing, motion, lean, up, footing))
-
-
-def let_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple[Seen, Down]:
-    """Contacts without what legs cannot hold, see `released`, and feet for these; given contacts are held as given."""
-    if seen.given or options.floor is not None:
-        return seen, down
-    body = down.lean.motion(seen.motion) if down.lean else seen.motion
-    over = overstretched(body, seen.soles, down.feet, down.held.any, footing)
-    if not over.any():
-        return seen, down
-    seen = without(seen, over)
-    return seen, set_down(seen, footing, options)
-
-
-def without(seen: Seen, over: Bools) -> Seen:
-    """The same with stances that end before, or begin after, frames (F, L) in which they cannot be held."""
-    repeats = seen.repeats.finer(seen.finer)
-    contacts = repeats.kept(released(seen.contacts, over[seen.rows]))
-    return seen._replace(contacts=repeats.of_contacts(contacts, seen.fine))
 
 
 def in_clip(seen: Seen) -> Contacts:

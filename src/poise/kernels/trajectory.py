@@ -57,10 +57,10 @@ class LinearTrajectory(NamedTuple):
 
 
 @device_function
-def add_change(problem, frame, point, places, entries, signs, band, gradient):
+def add_change(problem, frame, point, places, entries, band, gradient):
     """Add the squared change of step of a point to matrix and gradient.
 
-    `places` (3 M,), `entries` (3, 3 M) and `signs` are scratch: columns of the matrix, and the rows there.
+    `places` (3 M,) and `entries` (3, 3 M) are scratch: columns of the matrix, and the rows there.
     """
     unknowns, count, per_point = problem.values.shape[1], 0, problem.columns.shape[1]
     for side in range(-1, 2):
@@ -75,9 +75,7 @@ def add_change(problem, frame, point, places, entries, signs, band, gradient):
     weight, change = problem.weights[frame, point], problem.changes[frame, point]
     for a in range(count):
         first = int(places[a])
-        gradient[first] += weight * (
-            entries[0, a] * change[0] + entries[1, a] * change[1] + entries[2, a] * change[2]
-        )
+        gradient[first] += weight * (entries[0, a] * change[0] + entries[1, a] * change[1] + entries[2, a] * change[2])
         for b in range(count):
             other = int(places[b])
             if other <= first:
@@ -87,7 +85,7 @@ def add_change(problem, frame, point, places, entries, signs, band, gradient):
 
 
 @device_function
-def assemble_squares(problem, places, entries, signs, band, gradient):
+def assemble_squares(problem, places, entries, band, gradient):
     """Write matrix and gradient of changes of step and of values, at x = 0."""
     frames, unknowns = problem.values.shape
     band[:] = 0.0
@@ -95,7 +93,7 @@ def assemble_squares(problem, places, entries, signs, band, gradient):
     for t in range(1, frames - 1):
         for p in range(problem.columns.shape[0]):
             if problem.weights[t, p] > 0.0:
-                add_change(problem, t, p, places, entries, signs, band, gradient)
+                add_change(problem, t, p, places, entries, band, gradient)
     for t in range(frames):
         for k in range(unknowns):
             i = t * unknowns + k
@@ -195,14 +193,14 @@ def compute_work_size(frame_count, unknown_count):
     return frame_count * unknown_count * (6 * unknown_count + 5)
 
 
-@kernel("F3 F4 I2 F2 F2 F3 I2 F2 B2 F2 f i wF1 sF1 ->")
+@kernel("F3 F4 I2 F2 F2 F3 I2 F2 B2 F2 F1 i wF1 sF1 ->")
 def compute_step(
     changes, slopes, columns, weights, rows, row_slopes, row_columns, values, free, value_weights, damping,
     rounds, x, work,
 ):  # fmt: skip
     """Compute the step x (F K,) that minimises C; see `LinearTrajectory`.
 
-    damping  share of the matrix's diagonal that is added to it: larger ones make shorter steps
+    damping  (F,) times the weights of values is what squares of x weigh beside C: larger ones make shorter steps
     rounds   changes of the set of violated rows at most
     work     scratch memory for `compute_work_size` numbers
     """
@@ -217,14 +215,14 @@ def compute_step(
     product = view_lanes(SCALAR, work, 2 * size * width + 2 * size, size)
     tried = view_lanes(SCALAR, work, 2 * size * width + 3 * size, size)
     tried_product = view_lanes(SCALAR, work, 2 * size * width + 4 * size, size)
-    places, signs = stack_array(SCALAR, _STEP_COLUMNS), stack_array(SCALAR, 3)
+    places = stack_array(SCALAR, _STEP_COLUMNS)
     entries = stack_matrix(SCALAR, 3, _STEP_COLUMNS)
     assemble_squares(problem, places, entries, signs, squares, base)
     for i in range(size):
         x[i] = product[i] = 0.0
     for t in range(values.shape[0]):
         for k in range(values.shape[1]):
-            squares[t * values.shape[1] + k, 0] += damping * value_weights[t, k]
+            squares[t * values.shape[1] + k, 0] += damping[t] * value_weights[t, k]
     cost, count = measure_cost(problem, x, product, base), -1
     for _ in range(rounds):
         for i in range(size):

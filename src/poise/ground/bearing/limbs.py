@@ -19,10 +19,9 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, Motion, motion_of, step_of
 from poise.ground.figure.steps import runs
 from poise.ground.legs.body import Lean
-from poise.ground.legs.legs import Turned, knees_of
+from poise.ground.legs.legs import Turned, knees_of, turned_soles
 from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import faded
-from poise.ground.legs.toes import turned_soles
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats

@@ -18,17 +18,15 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion, rows_of
 from poise.ground.legs.clear import cleared, lifted_as_a_whole
-from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import between_of, carried_on, faded
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.frame_masks import find_last_true, measure_time_from, take_frames
+from poise.maths.frame_masks import take_frames
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
-_GONE = 0.03  # [m] a point that is farther away within 10 ms has long left the ground
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +79,11 @@ def place_feet(
     ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
     free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
-    return Feet(turns, ankles, tilt, rise, pivots, _across(soles, turns, np.arange(turns.shape[1])), free)
+    return Feet(turns, ankles, tilt, rise, pivots, level_axes(soles, turns, np.arange(turns.shape[1])), free)
 
 
-def _across(soles: Soles, turns: Floats, leg: Ints) -> Floats:
-    """The level axis (..., 3) across feet with these rotations (..., 4) and of these legs.
+def level_axes(soles: Soles, turns: Floats, leg: Ints) -> Floats:
+    """Return the level axis (..., 3) across feet with these rotations (..., 4) and of these legs.
 
     It is the sole's normal, towards the ankle, times the way to the ball.
     """
@@ -98,37 +96,14 @@ def _across(soles: Soles, turns: Floats, leg: Ints) -> Floats:
     )
 
 
-def held_longer(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, seconds: float) -> Contacts:
-    """Contacts that end later by `seconds`, where that leaves a gap of as much to the next one.
-
-    Not those of a point that is far away by then, nor of a foot in front of a riser: its toes would turn into it. Heel
-    and ball both stand for a frame where the one takes over from the other.
-    """
-    legs = contacts.heel.shape[1]
-    stands = np.hstack([contacts.heel, contacts.ball])  # (F, 2 L): heels, then balls
-    since, until = measure_time_from(contacts.times, stands)
-    frame, column = np.nonzero((since <= seconds) & (since + until > 3.0 * seconds))  # few: all else is for these only
-    leg = column % legs
-
-    def place(frame: Ints, points: Floats) -> Floats:
-        return motion.places[frame, leg, ANKLE] + rotations.rotate(motion.turns[frame, leg, FOOT], points)
-
-    points = np.vstack([soles.heel, soles.ball])[column]
-    gone = np.linalg.norm(place(frame, points) - place(find_last_true(stands)[frame, column], points), axis=-1)
-    across = _across(soles, motion.turns[frame, leg, FOOT], leg)
-    has_toes = soles.lengths[leg] > 0.0  # else `across` is no direction of the foot
-    held = (gone <= _GONE) & ~(has_toes & before_risers(place(frame, soles.ball[leg]), across, footing))
-    stands[frame[held], column[held]] = True
-    _rolled(stands[:, :legs], stands[:, legs:])
-    return dataclasses.replace(contacts, heel=stands[:, :legs], ball=stands[:, legs:])
-
-
-def _rolled(heel: Bools, ball: Bools) -> None:
-    """Let both stand (F, L) for a frame where the one takes over from the other: else the foot would leap there."""
+def join_rolls(contacts: Contacts) -> Contacts:
+    """Let heel and ball both stand for a frame where the one takes over from the other: else the foot would leap."""
+    heel, ball = contacts.heel.copy(), contacts.ball.copy()
     from_heel = heel[:-1] & ~ball[:-1] & ~heel[1:] & ball[1:]
     from_ball = ball[:-1] & ~heel[:-1] & ~ball[1:] & heel[1:]
     heel[:-1] |= from_ball
     ball[:-1] |= from_heel
+    return dataclasses.replace(contacts, heel=heel, ball=ball)
 
 
 def _which(plants: Plants, contacts: Contacts) -> Ints:
@@ -206,7 +181,7 @@ def _over_ground(
         if not angle.any():
             continue
         turns = turns.copy()
-        up = rotations.about(way * _across(soles, turns[frame, leg], leg), angle)
+        up = rotations.about(way * level_axes(soles, turns[frame, leg], leg), angle)
         turns[frame, leg] = rotations.multiply(up, turns[frame, leg])
     return turns
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from poise import kernels
 from poise.ground.contact.soles import Soles
-from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, Motion
+from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, TOES, Motion
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.pelvis import leg_lengths
 from poise.maths import rotations
@@ -54,17 +54,6 @@ def bend_axes(motion: Motion, soles: Soles) -> Floats:
         front = np.where(motion.bends[:, None], places[:, :, BALL] - places[:, :, ANKLE], sole)
         mean = np.where(weak[:, None], rotations.rotate(inverse, np.cross(front, normalise(thigh))).mean(axis=0), mean)
     return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(normalise(mean), thigh.shape))
-
-
-def soft_chords(feet: Feet, hips: Floats, easy: Floats, most: Floats) -> Floats:
-    """How far (F, L) each ankle may be from its hip: `most` where it is asked for up to `easy`, beyond that less.
-
-    A distance D beyond easy becomes easy + r tanh((D - easy) / r) with r = most - easy: smooth to the second
-    derivative, growing with D, never above `most`.
-    """
-    asked = np.linalg.norm(feet.ankles - hips, axis=-1)
-    room = np.maximum(most - easy, 1e-9 * most)
-    return np.where(asked <= easy, most, easy + room * np.tanh(np.maximum(asked - easy, 0.0) / room))
 
 
 def bend_legs(
@@ -112,3 +101,13 @@ def bent_anew(
     there = dataclasses.replace(feet, ankles=ankles)
     bent = bend_legs(motion, bend_axes(motion, soles), there, up, hips, thigh + shin, stretch)
     return dataclasses.replace(bent, turns=np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2))
+
+
+def turned_soles(motion: Motion, soles: Soles, turned: Turned, feet: Floats) -> Floats:
+    """Where heel, ball and tip (3, F, L, 3) come, for feet that have these rotations (F, L, 4) in the world."""
+    way = motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
+    joint = turned.ankles + rotations.rotate(turned.turns[:, :, FOOT], way)
+    toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])
+    arms = [rotations.rotate(feet, np.broadcast_to(point, joint.shape)) for point in (soles.heel, soles.ball)]
+    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))
+    return np.stack([*(turned.ankles + arm for arm in arms), joint + tip])

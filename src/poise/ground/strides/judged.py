@@ -11,13 +11,14 @@ from poise.ground.contact.plants import Plants
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
-from poise.ground.legs.calm import LESS
 from poise.ground.report.jumps import jumps_of, room_on
 from poise.ground.report.verdict import Worse
 from poise.ground.strides.footfalls import pairs_of
 from poise.ground.strides.search import ALLOWED
 from poise.ground.strides.treads import climbed
 from poise.model.clip import Clip
+
+_SAME_MM = 0.1  # [mm per frame^2] tries whose pops differ by less are alike
 
 
 class PlantedSteps(NamedTuple):
@@ -42,7 +43,7 @@ class PlantedSteps(NamedTuple):
     @property
     def rank(self) -> tuple[int, int, int]:
         """The less, the better; roundings decide nothing."""
-        return self.over, self.worse, round(self.pops / LESS)
+        return self.over, self.worse, round(self.pops / _SAME_MM)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -9,6 +9,6 @@ __getattr__ = make_lazy_getattr(
     __name__,
     "grounder",
     "grounder_walk",
+    "leg_moves",
     "legs",
-    "spread",
 )

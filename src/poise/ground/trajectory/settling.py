@@ -1,0 +1,155 @@
+"""Settling: from feet that are down to pelvis, legs and toes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from poise import kernels
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion, rest_motion
+from poise.ground.figure.steps import steps_of
+from poise.ground.legs.feet import Feet, level_axes
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs
+from poise.ground.legs.pelvis import base_heights, leg_lengths
+from poise.ground.report.jumps import is_even
+from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
+from poise.ground.trajectory.solver import solve_problem
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.frame_masks import find_next_true
+from poise.maths.vectors import make_vertical
+
+_MAX_REACH = 0.985  # of a leg's length, or as straight as animated: there a knee moves 6 times as fast as hip and ankle
+_STRAIGHT = 0.9999  # of a leg's length, at most
+_MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
+_LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
+_MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
+_TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
+
+
+def settle_legs(
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
+) -> Turned:
+    """Find pelvis, legs and toes for feet that are down.
+
+    still    (F,) frames that keep their pose, such as a reference pose in front of a clip
+    stretch  share by which legs may become longer where they fall short
+    """
+    problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
+    up, balls, angles = problem.apply(solve_problem(problem))
+    ankles, _, _ = problem.feet.place_points(balls, angles)
+    heel_turn, toe_turn = problem.feet.make_turns(angles)
+    hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
+    longest = _STRAIGHT * _leg_length(motion)
+    bent = bend_legs(motion, problem.axes, dataclasses.replace(feet, ankles=ankles), up, hips, longest, stretch)
+    foot = rotations.multiply(heel_turn, bent.turns[:, :, FOOT])
+    toes = rotations.multiply(toe_turn, bent.turns[:, :, TOES])
+    turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
+    return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
+
+
+def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
+    """Return what is done to the figure, but for frames (F,) that only go up or down with the next one."""
+    if not frames.any() or frames.all():
+        return turned
+    up, turns, lengths, missing = (a.copy() for a in (turned.up, turned.turns, turned.lengths, turned.missing))
+    ankles = turned.ankles.copy()
+    following = np.minimum(find_next_true(~frames[:, None])[:, 0], len(frames) - 1)
+    up[frames] = up[following[frames]]
+    turns[frames], lengths[frames], missing[frames] = rotations.IDENTITY, 1.0, 0.0
+    ankles[frames] = (motion.places[:, :, ANKLE] + make_vertical(up)[:, None])[frames]
+    return Turned(up, turns, ankles, missing, lengths)
+
+
+def make_problem(
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
+) -> LegProblem:
+    """Make the problem of a motion whose feet are down; see `settle_legs`."""
+    shape, axes, moving = contacts.any.shape, bend_axes(motion, soles), _move_feet(motion, soles, feet)
+    lengths, posed = np.full(shape, _LONGER), leg_lengths(motion)[2]
+    thigh, shin, _ = leg_lengths(motion)
+    length = thigh + shin
+    longest = np.maximum(_MAX_REACH * length, np.minimum(posed, _STRAIGHT * length))
+    shortest = np.minimum(np.maximum(_MIN_REACH * length, _MIN_FOLD * np.abs(thigh - shin)), posed)
+    known = steps_of(motion).known & ~still
+    known[1:] &= ~still[:-1]
+    known[:-1] &= ~still[1:]
+    air = ~contacts.any
+    turns = (air | feet.free) & (soles.lengths > 0.0)
+    own = np.stack([air, air, air, turns, moving.bends], axis=-1).reshape(shape[0], -1)
+    free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
+    return LegProblem(
+        motion.step, footing, is_even(footing.terrain), _source_points(motion, soles, axes, lengths), known,
+        motion.places, axes, lengths, base_heights(motion, feet.rise), moving, (1.0 + stretch) * longest, shortest,
+        _allowed_depths(moving, contacts, footing), _excess_bend(motion, soles, feet), free,
+    )  # fmt: skip
+
+
+def _leg_length(motion: Motion) -> Floats:
+    """Lengths (F, L) of straight legs [m]."""
+    thigh, shin, _ = leg_lengths(motion)
+    return thigh + shin
+
+
+def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
+    """Return the feet where they are down."""
+    foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    bends = np.broadcast_to(motion.bends, feet.free.shape)
+    toes = np.where(bends[..., None], feet.tilt, foot)
+    heel, ball = (rotations.rotate(feet.turns, np.broadcast_to(p, feet.ankles.shape)) for p in (soles.heel, soles.ball))
+    joint = rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
+    end = rotations.rotate(toes, motion.places[:, :, END] - motion.places[:, :, BALL])
+    toe_turns = rotations.multiply(toes, motion.turns[:, :, TOES])
+    tip = rotations.rotate(toe_turns, np.broadcast_to(soles.tip, feet.ankles.shape))
+    arms = np.ascontiguousarray(np.stack([-ball, joint, end], axis=2))
+    return FeetInMotion(
+        feet.ankles + ball, np.ascontiguousarray(feet.across), arms, np.stack([heel, ball, tip], axis=1),
+        np.array(bends),
+    )  # fmt: skip
+
+
+def _source_points(motion: Motion, soles: Soles, axes: Floats, lengths: Floats) -> Floats:
+    """Compute the points (F, 5 L, 3) of the source with the bones of the problem."""
+    frames, legs = lengths.shape
+    places = motion.places
+    ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, axes.shape))
+    arms = np.stack([-ball, places[:, :, BALL] - places[:, :, ANKLE], places[:, :, END] - places[:, :, BALL]], axis=2)
+    moves = kernels.ground.leg_moves
+    found = np.empty((frames, legs, moves.POINTS, 3))
+    slopes = np.empty((frames, legs, moves.POINTS, 3, moves.UNKNOWNS))
+    still = np.zeros((frames, legs, 2))
+    moves.move_legs(
+        places, axes, np.zeros(frames), places[:, :, ANKLE] + ball, axes, still, np.ascontiguousarray(arms),
+        2.0 * _leg_length(motion), lengths, found, slopes,
+    )  # fmt: skip
+    return found.reshape(frames, -1, 3)
+
+
+def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
+    """Return how deep (F, 3, L) heels, balls and tips may be: what stands as deep as it was put."""
+    _, _, points = feet.place_points(feet.balls, np.zeros((*contacts.heel.shape, 2)))
+    now = np.maximum(footing.heights(points) - points[..., 2], 0.0) + _TOUCH_M
+    stands = np.stack([contacts.heel, contacts.ball, np.zeros_like(contacts.heel)], axis=1)
+    return np.where(stands, now, 0.0)
+
+
+def _excess_bend(motion: Motion, soles: Soles, feet: Feet) -> Floats:
+    """Return by how much (F, L) toes bend more than 60 degrees, or than they ever do in the source [rad]."""
+    rest = rest_motion(motion.figure).turns[0]
+    straight = rotations.multiply(rotations.inverse(rest[:, FOOT]), rest[:, TOES])
+    legs = np.arange(len(straight))
+
+    def bend(foot: Floats, toes: Floats, across: Floats) -> Floats:
+        turn = rotations.multiply(
+            rotations.multiply(foot, np.broadcast_to(straight, foot.shape)), rotations.inverse(toes)
+        )
+        return np.asarray((rotations.as_vector(turn) * across).sum(axis=-1), dtype=np.float64)
+
+    source = motion.turns[:, :, FOOT]
+    animated = bend(source, motion.turns[:, :, TOES], level_axes(soles, source, legs))
+    toes = rotations.multiply(feet.tilt, motion.turns[:, :, TOES])
+    return bend(feet.turns, toes, feet.across) - np.maximum(_MAX_TOE_BEND_RAD, animated.max(axis=0))
