@@ -217,7 +217,7 @@ def compute_step(
     tried_product = view_lanes(SCALAR, work, 2 * size * width + 4 * size, size)
     places = stack_array(SCALAR, _STEP_COLUMNS)
     entries = stack_matrix(SCALAR, 3, _STEP_COLUMNS)
-    assemble_squares(problem, places, entries, signs, squares, base)
+    assemble_squares(problem, places, entries, squares, base)
     for i in range(size):
         x[i] = product[i] = 0.0
     for t in range(values.shape[0]):
