@@ -23,6 +23,7 @@ Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 POINTS = ("heel", "ball")
 _NEAR = 1e-4  # [s] times in files are rounded to this
 _SAME = 1e-6  # [s] times that differ by less are the same
+_OWN, _MAX_OWN = 0.4, 1.2  # of the speed of the ground, and [m/s]: how fast drawn feet may slide on it
 _PER_SPEED = 0.012  # [m per m/s] what thresholds of height grow by with the speed of the ground
 
 
@@ -56,8 +57,8 @@ class Thresholds:
         Whether the ground is known to have no steps, so that swinging feet, too, show how high it is.
     """
 
-    on_speed: float = 0.4
-    off_speed: float = 0.5
+    on_speed: float = 0.2
+    off_speed: float = 0.25
     rise: float = 0.8
     on_height: float = 0.02
     heel_off: float = 0.018
@@ -81,8 +82,8 @@ class Thresholds:
         """
         return dataclasses.replace(
             self,
-            on_speed=max(self.on_speed, speed),
-            off_speed=max(self.off_speed, 1.8 * speed),
+            on_speed=max(self.on_speed, min(_OWN * speed, _MAX_OWN)),
+            off_speed=max(self.off_speed, min(1.5 * _OWN * speed, 1.5 * _MAX_OWN)),
             rise=max(self.rise, 0.5 * speed),
             on_height=self.on_height + _PER_SPEED * speed,
             heel_off=self.heel_off + _PER_SPEED * speed,

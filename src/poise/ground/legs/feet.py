@@ -26,6 +26,7 @@ from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
+_DRIFT = 0.03  # [m] a foot that stands so much higher or lower than others is captured so: legs take that up
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
 
 
@@ -134,7 +135,10 @@ def _ground_under(
     tilt = np.broadcast_to(rotations.IDENTITY, (*which.shape, 4)).copy()
     rise = np.zeros(which.shape)
     if len(plants.rise):
-        tilt[standing], rise[standing] = plants.tilt[which[standing]], plants.rise[which[standing]]
+        stands = 0.5 * (plants.heel + plants.ball)[:, 2]
+        drifts = np.abs(stands - plants.rise - level) <= _DRIFT
+        above = np.where(drifts, stands - level, plants.rise)
+        tilt[standing], rise[standing] = plants.tilt[which[standing]], above[which[standing]]
     for frame in (0, -1):
         heights, normals, _ = footing.sample(motion.places[frame, :, BALL])
         air = ~standing[frame]

@@ -10,7 +10,7 @@ from poise import kernels
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion, rest_motion
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion
 from poise.ground.figure.steps import steps_of
 from poise.ground.legs.feet import Feet, level_axes
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
@@ -21,7 +21,7 @@ from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_next_true
-from poise.maths.vectors import make_vertical
+from poise.maths.vectors import dot, make_vertical, normalise
 
 _MAX_REACH = 0.985  # of a leg's length, or as straight as animated: there a knee moves 6 times as fast as hip and ankle
 _STRAIGHT = 0.9999  # of a leg's length, at most
@@ -43,11 +43,11 @@ def settle_legs(
     up, balls, angles = problem.apply(solve_problem(problem))
     ankles, _, _ = problem.feet.place_points(balls, angles)
     heel_turn, toe_turn = problem.feet.make_turns(angles)
+    foot = rotations.multiply(heel_turn, rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT])))
+    toes = rotations.multiply(toe_turn, np.where(motion.bends[:, None], feet.tilt, foot))
     hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
-    longest = _STRAIGHT * _leg_length(motion)
-    bent = bend_legs(motion, problem.axes, dataclasses.replace(feet, ankles=ankles), up, hips, longest, stretch)
-    foot = rotations.multiply(heel_turn, bent.turns[:, :, FOOT])
-    toes = rotations.multiply(toe_turn, bent.turns[:, :, TOES])
+    there = dataclasses.replace(feet, ankles=ankles)
+    bent = bend_legs(motion, problem.axes, there, up, hips, _STRAIGHT * _leg_length(motion), stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
     return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
 
@@ -56,8 +56,8 @@ def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
     """Return what is done to the figure, but for frames (F,) that only go up or down with the next one."""
     if not frames.any() or frames.all():
         return turned
-    up, turns, lengths, missing = (a.copy() for a in (turned.up, turned.turns, turned.lengths, turned.missing))
-    ankles = turned.ankles.copy()
+    up, turns, ankles = turned.up.copy(), turned.turns.copy(), turned.ankles.copy()
+    lengths, missing = turned.lengths.copy(), turned.missing.copy()
     following = np.minimum(find_next_true(~frames[:, None])[:, 0], len(frames) - 1)
     up[frames] = up[following[frames]]
     turns[frames], lengths[frames], missing[frames] = rotations.IDENTITY, 1.0, 0.0
@@ -139,17 +139,25 @@ def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) ->
 
 def _excess_bend(motion: Motion, soles: Soles, feet: Feet) -> Floats:
     """Return by how much (F, L) toes bend more than 60 degrees, or than they ever do in the source [rad]."""
-    rest = rest_motion(motion.figure).turns[0]
-    straight = rotations.multiply(rotations.inverse(rest[:, FOOT]), rest[:, TOES])
-    legs = np.arange(len(straight))
+    animated = motion.turns[:, :, FOOT], motion.turns[:, :, TOES]
+    down = feet.turns, rotations.multiply(feet.tilt, motion.turns[:, :, TOES])
+    most = np.maximum(_MAX_TOE_BEND_RAD, _toe_bend(motion, soles, *animated).max(axis=0))
+    return _toe_bend(motion, soles, *down) - most
 
-    def bend(foot: Floats, toes: Floats, across: Floats) -> Floats:
-        turn = rotations.multiply(
-            rotations.multiply(foot, np.broadcast_to(straight, foot.shape)), rotations.inverse(toes)
-        )
-        return np.asarray((rotations.as_vector(turn) * across).sum(axis=-1), dtype=np.float64)
 
-    source = motion.turns[:, :, FOOT]
-    animated = bend(source, motion.turns[:, :, TOES], level_axes(soles, source, legs))
-    toes = rotations.multiply(feet.tilt, motion.turns[:, :, TOES])
-    return bend(feet.turns, toes, feet.across) - np.maximum(_MAX_TOE_BEND_RAD, animated.max(axis=0))
+def _toe_bend(motion: Motion, soles: Soles, foot: Floats, toes: Floats) -> Floats:
+    """Return the angles (F, L) by which toes bend up from a flat sole [rad], for these rotations of foot and toes."""
+    shape = motion.places[:, :, BALL].shape
+    joint = rotations.rotate(
+        rotations.inverse(motion.turns[:, :, FOOT]), motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
+    )
+    along = normalise(soles.ball - soles.heel)
+    over = joint - soles.ball
+    height = np.linalg.norm(over - dot(over, along)[..., None] * along, axis=-1)
+    flat = np.arcsin(np.clip(height / np.maximum(np.linalg.norm(soles.tip, axis=-1), 1e-9), 0.0, 1.0))
+    ahead, tip = (
+        rotations.rotate(foot, np.broadcast_to(along, shape)),
+        rotations.rotate(toes, np.broadcast_to(soles.tip, shape)),
+    )
+    across = level_axes(soles, foot, np.arange(shape[1]))
+    return np.arctan2(-dot(across, np.cross(ahead, tip)), dot(ahead, tip)) + flat
