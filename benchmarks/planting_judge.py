@@ -22,6 +22,7 @@ NEAR = 0.1  # [s] before and after: the source's largest change of step there is
 SLOW, LOW, SHORTEST = 0.25, 0.04, 0.08  # [m/s], [m], [s] of a point in contact
 NEAR_ZERO = 0.15  # [m] feet whose lowest joint is at most so high stand on a floor at 0
 THICK = 0.02  # [m] from the lowest joint of a foot to its sole, where the floor is not at 0
+LEAP = 0.03  # [m] mean way of joints from a reference pose in the first frame, at least
 BEHIND, AHEAD = 0.25, 0.5  # of ankle to ball: the heel behind the ankle, and a tip that no joint says before the ball
 FLATTEST = 0.05  # the share of all frames in which a foot is taken to lie flat
 HALTED = 0.5  # a knee that goes less than this share of its source's step before toe-off has a hitch
@@ -109,10 +110,13 @@ def build_scene(planted: poise.Planted, rig: poise.Rig) -> Scene:
         passed = rotations.rotate(rotations.inverse(figure.turn), planted.passed * figure.metre)
         carried = passed[:, None]
     source, result = (
-        Track(clip.poses.world.positions + carried, clip.poses.world.rotations) for clip in (planted.travelled, planted)
+        Track(clip.poses.world.positions + carried, clip.poses.world.rotations.copy()) for clip in (planted.travelled, planted)
     )
     legs = tuple(find_leg(leg, skeleton) for leg in figure.legs)
     metre = measure_legs(source, legs) / LEG
+    if has_reference_start(source, metre):  # it takes no part: what it is in the source it is in the result
+        for track in (source, result):
+            track.places[0], track.turns[0] = track.places[1], track.turns[1]
     seconds = float(planted.times[-1] - planted.times[0])
     rate = (len(planted) - 1) / seconds if seconds else 1.0
     floor = find_floor(source, legs, metre, up, rate)
@@ -121,6 +125,12 @@ def build_scene(planted: poise.Planted, rig: poise.Rig) -> Scene:
     soles = tuple(find_sole(source, leg, floor, metre, up, rate) for leg in legs)
     pelvis, parents = skeleton.index(figure.trunk), np.array(skeleton.parents)
     return Scene(source, result, planted.terrain, rate, metre, up, floor, pelvis, legs, others, soles, parents)
+
+
+def has_reference_start(track: Track, metre: float) -> bool:
+    """Whether no motion leads from the first frame to the second: joints leap, and then go on far more slowly."""
+    steps = np.linalg.norm(np.diff(track.places[:5], axis=0), axis=-1).mean(axis=1) / metre
+    return len(steps) > 1 and bool(steps[0] > LEAP and (steps[0] > 2.0 * steps[1:]).all())
 
 
 def find_leg(leg: Any, skeleton: poise.Skeleton) -> Leg:

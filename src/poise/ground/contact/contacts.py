@@ -23,7 +23,7 @@ Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 POINTS = ("heel", "ball")
 _NEAR = 1e-4  # [s] times in files are rounded to this
 _SAME = 1e-6  # [s] times that differ by less are the same
-_OWN, _MAX_OWN = 0.4, 1.2  # of the speed of the ground, and [m/s]: how fast drawn feet may slide on it
+_OWN, _MAX_OWN = 0.3, 0.8  # of the speed of the ground, and [m/s]: how fast drawn feet may slide on it
 _PER_SPEED = 0.012  # [m per m/s] what thresholds of height grow by with the speed of the ground
 
 
@@ -59,10 +59,10 @@ class Thresholds:
 
     on_speed: float = 0.2
     off_speed: float = 0.25
-    rise: float = 0.8
+    rise: float = 0.25
     on_height: float = 0.02
     heel_off: float = 0.018
-    ball_off: float = 0.032
+    ball_off: float = 0.026
     floor: float = 0.4
     window: float = 0.04
     gap: float = 0.1
@@ -388,7 +388,8 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
 
 def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
     """Frames (F, L) in which a foot hovers: slow, well above the lowest foot, not still for long enough to stand."""
-    lowest = lowest_near(times, heights.min(axis=(1, 2)), shots, rule.around)
+    slow = np.where(speed < rule.on_speed, heights, np.inf)  # a foot that goes through the floor is not one on it
+    lowest = lowest_near(times, slow.min(axis=(1, 2)), shots, rule.around)
     raised = heights.min(axis=2) - lowest[:, None] - rule.step
     if not (stands & (raised > 0.0)[..., None]).any():
         return np.zeros(stands.shape[:2], dtype=np.bool_)

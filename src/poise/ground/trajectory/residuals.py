@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
+from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP
 from poise.ground.trajectory.leg_problem import BEND, FOLD, HEEL, REACH, ROWS, TIP, LegProblem
 from poise.maths.arrays import Floats
 from poise.maths.vectors import dot, make_vertical, normalise
 
 _ROW_WEIGHT = 5e4  # [1/s^2] a row of 1 mm counts as 50 m/s^2: rows end within 0.1 mm of where they may be
-_PROBE_M = 0.004  # [m] to each side over which the slope of the ground is taken: an edge is as wide
+_PROBE_M = 0.01  # [m] to each side over which the slope of the ground is taken: an edge is as wide
 _MAX_SLOPE = 3.0  # a riser counts as ground so steep
 _NEAR_M = 0.02  # [m] above a plane in which a point feels it
 
@@ -74,7 +75,7 @@ def _measure_rows(problem: LegProblem, up: Floats, balls: Floats, angles: Floats
     slopes[..., REACH, 0], slopes[..., REACH, 1:4] = -ways[..., 2], ways
     slopes[..., REACH, 4] = dot(ways, np.cross(feet.across, ankles - balls)) / arm
     slopes[..., FOLD, :] = -slopes[..., REACH, :]
-    ground, tilts = _sample_ground(problem, points)
+    ground, tilts = sample_ground(problem.footing, points, is_plane=problem.is_plane)
     soles = slopes[..., HEEL : TIP + 1, :]
     rows[..., HEEL : TIP + 1] = np.moveaxis(ground - points[..., 2] - problem.depths, 1, -1)
     soles[..., 1:3], soles[..., 3] = np.moveaxis(tilts, 1, -2), -1.0
@@ -90,19 +91,17 @@ def _measure_rows(problem: LegProblem, up: Floats, balls: Floats, angles: Floats
     return _ROW_WEIGHT * rows.reshape(frames, -1), _ROW_WEIGHT * slopes.reshape(frames, -1, slopes.shape[-1])
 
 
-def _sample_ground(problem: LegProblem, points: Floats) -> tuple[Floats, Floats]:
-    """Sample heights (F, 3, L) of the ground under points (F, 3, L, 3), and its slopes (F, 3, L, 2) along x and y.
+def sample_ground(footing: Footing, points: Floats, *, is_plane: bool) -> tuple[Floats, Floats]:
+    """Sample heights (...) of the ground under points (..., 3), and its slopes (..., 2) along x and y.
 
-    Near to a riser the ground counts as high as behind it: a point that is a hair in front of an edge would be in the
-    riser after a rounding.
+    Near to a riser the ground counts as high as behind it: so toes keep a distance.
     """
-    footing = problem.footing
     ground, tilts = footing.heights(points), np.zeros((*points.shape[:-1], 2))
-    near = np.nonzero(points[..., 2] - ground < _NEAR_M if problem.is_plane else np.ones(ground.shape, dtype=np.bool_))
+    near = np.nonzero(points[..., 2] - ground < _NEAR_M if is_plane else np.ones(ground.shape, dtype=np.bool_))
     for axis in range(2 if len(near[0]) else 0):
         aside = _PROBE_M * np.eye(3)[axis]
         there, here = footing.heights(points[near] + aside), footing.heights(points[near] - aside)
         tilts[(*near, axis)] = np.clip((there - here) / (2.0 * _PROBE_M), -_MAX_SLOPE, _MAX_SLOPE)
-        if not problem.is_plane:
+        if not is_plane:
             ground[near] = np.maximum(ground[near], np.maximum(there, here))
     return ground, tilts

@@ -17,6 +17,7 @@ from poise.ground.legs.legs import Turned, bend_axes, bend_legs
 from poise.ground.legs.pelvis import base_heights, leg_lengths
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
+from poise.ground.trajectory.residuals import sample_ground
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -132,7 +133,8 @@ def _source_points(motion: Motion, soles: Soles, axes: Floats, lengths: Floats) 
 def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
     """Return how deep (F, 3, L) heels, balls and tips may be: what stands as deep as it was put."""
     _, _, points = feet.place_points(feet.balls, np.zeros((*contacts.heel.shape, 2)))
-    now = np.maximum(footing.heights(points) - points[..., 2], 0.0) + _TOUCH_M
+    ground, _ = sample_ground(footing, points, is_plane=is_even(footing.terrain))
+    now = np.maximum(ground - points[..., 2], 0.0) + _TOUCH_M
     stands = np.stack([contacts.heel, contacts.ball, np.zeros_like(contacts.heel)], axis=1)
     return np.where(stands, now, 0.0)
 
