@@ -110,7 +110,8 @@ def build_scene(planted: poise.Planted, rig: poise.Rig) -> Scene:
         passed = rotations.rotate(rotations.inverse(figure.turn), planted.passed * figure.metre)
         carried = passed[:, None]
     source, result = (
-        Track(clip.poses.world.positions + carried, clip.poses.world.rotations.copy()) for clip in (planted.travelled, planted)
+        Track(clip.poses.world.positions + carried, clip.poses.world.rotations.copy())
+        for clip in (planted.travelled, planted)
     )
     legs = tuple(find_leg(leg, skeleton) for leg in figure.legs)
     metre = measure_legs(source, legs) / LEG

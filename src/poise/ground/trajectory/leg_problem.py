@@ -25,7 +25,7 @@ from poise.maths.arrays import Bools, Floats, Ints
 
 ROWS = 6  # of a leg: reach, fold, heel, ball, tip, bend of the toes
 REACH, FOLD, HEEL, BALL, TIP, BEND = range(ROWS)
-_PELVIS_TAU_S = 0.06  # [s] shorter than that of feet: with the pelvis all goes that it carries
+_PELVIS_TAU_S = 0.05  # [s] shorter than that of feet: with the pelvis all goes that it carries
 _FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
 _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are one foot
 

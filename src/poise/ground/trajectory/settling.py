@@ -12,7 +12,7 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion
 from poise.ground.figure.steps import steps_of
-from poise.ground.legs.feet import Feet, level_axes
+from poise.ground.legs.feet import Feet, floor_level, level_axes
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
 from poise.ground.legs.pelvis import base_heights, leg_lengths
 from poise.ground.report.jumps import is_even
@@ -29,6 +29,7 @@ _STRAIGHT = 0.9999  # of a leg's length, at most
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
+_OWN_DEPTH_M = 0.01  # [m] as deep as in the source, at most
 _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
 
 
@@ -86,7 +87,7 @@ def make_problem(
     return LegProblem(
         motion.step, footing, is_even(footing.terrain), _source_points(motion, soles, axes, lengths), known,
         motion.places, axes, lengths, base_heights(motion, feet.rise), moving, (1.0 + stretch) * longest, shortest,
-        _allowed_depths(moving, contacts, footing), _excess_bend(motion, soles, feet), free,
+        _allowed_depths(motion, soles, moving, contacts, floor_level(motion, soles, contacts), footing), _excess_bend(motion, soles, feet), free,
     )  # fmt: skip
 
 
@@ -130,13 +131,20 @@ def _source_points(motion: Motion, soles: Soles, axes: Floats, lengths: Floats) 
     return found.reshape(frames, -1, 3)
 
 
-def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
-    """Return how deep (F, 3, L) heels, balls and tips may be: what stands as deep as it was put."""
+def _allowed_depths(
+    motion: Motion, soles: Soles, feet: FeetInMotion, contacts: Contacts, floor: float, footing: Footing
+) -> Floats:
+    """Return how deep (F, 3, L) heels, balls and tips may be.
+
+    What stands may be as deep as it was put, and all by a little where they are as deep in the floor of the source:
+    soles are known no better.
+    """
     _, _, points = feet.place_points(feet.balls, np.zeros((*contacts.heel.shape, 2)))
     ground, _ = sample_ground(footing, points, is_plane=is_even(footing.terrain))
     now = np.maximum(ground - points[..., 2], 0.0) + _TOUCH_M
     stands = np.stack([contacts.heel, contacts.ball, np.zeros_like(contacts.heel)], axis=1)
-    return np.where(stands, now, 0.0)
+    own = np.clip(floor - np.moveaxis(soles.points(motion), 2, 1)[..., 2], 0.0, _OWN_DEPTH_M)
+    return np.where(stands, now, own)
 
 
 def _excess_bend(motion: Motion, soles: Soles, feet: Feet) -> Floats:
