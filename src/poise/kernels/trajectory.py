@@ -27,6 +27,7 @@ MAX_COLUMNS = 8  # unknowns of a frame that one point or row depends on
 _STEP_COLUMNS = 3 * MAX_COLUMNS  # of the three frames of a change of step
 _MIN_PIVOT = 1e-12
 _MAX_HALVINGS = 14
+_MIN_GAIN = 1e-6  # of the cost: less is not worth another set of rows, since the next step begins anew
 
 
 class LinearTrajectory(NamedTuple):
@@ -245,7 +246,7 @@ def compute_step(
         same = violated == count and share == 1.0
         for i in range(size):
             x[i], product[i] = tried[i], tried_product[i]
-        small = cost - then <= 1e-9 * abs(then)
+        small = cost - then <= _MIN_GAIN * abs(then)
         cost, count = then, violated
         if small or (same and violated == 0):
             break

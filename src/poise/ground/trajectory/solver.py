@@ -9,21 +9,24 @@ So memory does not grow with the number of frames, and blocks run in threads.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
 from poise import kernels
 from poise.ground.trajectory.leg_problem import ROWS, LegProblem
-from poise.ground.trajectory.residuals import measure_residuals
+from poise.ground.trajectory.residuals import Residuals, measure_residuals
 from poise.maths.arrays import Bools, Floats, get_scratch
-from poise.maths.smoothing import smoothstep
+from poise.maths.smoothing import average_hann, smoothstep
 
 _BLOCK_S = 4.0  # [s] of a block, overlaps aside
 _OVERLAP_S = 0.5  # [s] on each side: an edit has died away by then, see the times of leg_problem.py
-_MAX_STEPS = 25
+_STEPS, _MORE_STEPS = 6, 16  # of all frames together, and then where values still change
+_FELT_S = 0.25  # [s] from frames that still change, values may change, too
+_EDGE = 2  # frames on each side that stay: a change of step reaches so far
 _MAX_ROW_CHANGES = 10  # of the set of violated rows within a step
-_MIN_GAIN = 0.01  # of the cost: a step that gains less is the last
-_DAMPING, _MIN_DAMPING = 0.1, 1e-3  # at first, and at least: times the weights of values
+_MIN_GAIN, _MIN_COST = 0.05, 4.0  # share of the cost of a frame, and [m^2/s^4]: what changes less has settled
+_DAMPING, _MIN_DAMPING, _MAX_DAMPING = 0.1, 1e-3, 1e4  # at first, at least, at most: times the weights of values
 _RAISE, _LOWER = 8.0, 0.2  # of the damping, after a step that made a frame worse, and after others
 _WORSE = 1.0  # times the mean cost of frames: a frame that became worse by more is worse
 _AROUND = 8  # frames on each side that are damped with it
@@ -46,32 +49,67 @@ def solve_problem(problem: LegProblem, threads: int = 2) -> Floats:
 
 
 def _solve_block(problem: LegProblem) -> Floats:
-    """Return the best values (F, K) of all frames of a problem."""
+    """Return the best values (F, K) of all frames of a problem: first of all together, then where they still change."""
+    values, changing = _descend(problem, np.zeros(problem.free.shape), _STEPS)
+    around = round(_FELT_S / problem.step)
+    for rows in _list_runs(_widen(changing, around)):
+        wide = slice(max(0, rows.start - _EDGE), min(len(values), rows.stop + _EDGE))
+        part = problem.take_frames(wide)
+        inner = np.zeros(len(part.free), dtype=np.bool_)
+        inner[rows.start - wide.start : rows.stop - wide.start] = True
+        part = replace(part, free=part.free & inner[:, None])
+        values[wide], _ = _descend(part, values[wide], _MORE_STEPS)
+    return values
+
+
+def _descend(problem: LegProblem, start: Floats, steps: int) -> tuple[Floats, Bools]:
+    """Return better values (F, K), after so many steps at most, and the frames (F,) in which they still change."""
     columns = problem.columns
     points, rows = np.repeat(columns, kernels.ground.leg_moves.POINTS, axis=0), np.repeat(columns, ROWS, axis=0)
     point_weights, value_weights = problem.point_weights, problem.value_weights
     step = np.empty(problem.free.size)
     damping = np.full(len(problem.free), _DAMPING)
-    best = measure_residuals(problem, np.zeros(problem.free.shape))
-    for _ in range(_MAX_STEPS):
+    best, changing = measure_residuals(problem, start), np.ones(len(start), dtype=np.bool_)
+    for _ in range(steps):
         work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape))
         kernels.trajectory.compute_step(
             best.changes, best.slopes, points, point_weights, best.rows, best.row_slopes, rows, best.values,
             problem.free, value_weights, damping, _MAX_ROW_CHANGES, step, work,
         )  # fmt: skip
-        tried = measure_residuals(problem, best.values + step.reshape(best.values.shape))
-        worse = _widen(tried.cost - best.cost > _WORSE * best.cost.mean())
-        damping = np.where(worse, _RAISE * damping, np.maximum(_LOWER * damping, _MIN_DAMPING))
-        gain = best.cost.sum() - tried.cost.sum()
-        if gain > 0.0:
+        change = step.reshape(best.values.shape)
+        tried = measure_residuals(problem, best.values + change)
+        worse = _find_worse(best, tried)
+        if worse.any():  # go on where it was no worse
+            share = 1.0 - average_hann(_widen(worse, _AROUND).astype(np.float64), _AROUND)
+            partly = measure_residuals(problem, best.values + share[:, None] * change)
+            tried = min(tried, partly, key=lambda residuals: float(residuals.cost.sum()))
+        changing = np.abs(tried.cost - best.cost) > _MIN_GAIN * best.cost + _MIN_COST
+        changing |= worse & (damping < _MAX_DAMPING)
+        damping = np.where(_widen(worse, _AROUND), _RAISE * damping, np.maximum(_LOWER * damping, _MIN_DAMPING))
+        if tried.cost.sum() < best.cost.sum():
             best = tried
-            if gain < _MIN_GAIN * best.cost.sum():
-                break
         elif not worse.any():
             damping *= _RAISE / _LOWER
-    return best.values
+        if not changing.any():
+            break
+    return best.values, changing
 
 
-def _widen(frames: Bools) -> Bools:
+def _find_worse(best: Residuals, tried: Residuals) -> Bools:
+    """Find the frames (F,) that a step has made far worse."""
+    return np.asarray(tried.cost - best.cost > _WORSE * best.cost.mean())
+
+
+def _widen(frames: Bools, reach: int) -> Bools:
     """Mark frames near to those that are marked (F,), too."""
-    return np.convolve(frames, np.ones(2 * _AROUND + 1), mode="same")[: len(frames)] > 0.5  # noqa: PLR2004
+    marked = np.flatnonzero(frames)
+    found = np.zeros_like(frames)
+    for shift in range(-reach, reach + 1):
+        found[np.clip(marked + shift, 0, len(frames) - 1)] = True
+    return found
+
+
+def _list_runs(frames: Bools) -> list[slice]:
+    """List the runs of marked frames (F,)."""
+    edges = np.flatnonzero(np.diff(frames, prepend=False, append=False)).reshape(-1, 2)
+    return [slice(int(start), int(stop)) for start, stop in edges]
