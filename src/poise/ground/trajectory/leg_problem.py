@@ -25,8 +25,10 @@ from poise.maths.arrays import Bools, Floats, Ints
 
 ROWS = 6  # of a leg: reach, fold, heel, ball, tip, bend of the toes
 REACH, FOLD, HEEL, BALL, TIP, BEND = range(ROWS)
-_PELVIS_TAU_S = 0.05  # [s] shorter than that of feet: with the pelvis all goes that it carries
 _FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
+
+_FLAT_TAU_S = 0.02  # [s] of heels that stand: they are lifted where nothing else helps
+_HEEL_UNKNOWN = 3  # of a foot's own
 _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are one foot
 
 
@@ -74,6 +76,8 @@ class LegProblem:
     ----------
     step
         [s] between frames.
+    pelvis_tau
+        [s] in which a move of the pelvis dies away.
     footing
         The ground.
     is_plane
@@ -99,9 +103,12 @@ class LegProblem:
         (F, L) [rad] by which toes bend more than they may; below 0 if they do not.
     free
         (F, K) which unknowns may change.
+    flat
+        (F, L) whether heel and ball stand: a heel that is lifted all the same costs more.
     """
 
     step: float
+    pelvis_tau: float
     footing: Footing
     is_plane: bool
     source: Floats
@@ -116,6 +123,7 @@ class LegProblem:
     depths: Floats
     bend: Floats
     free: Bools
+    flat: Bools
 
     def take_frames(self, frames: slice) -> LegProblem:
         """Take some frames of the problem."""
@@ -134,8 +142,11 @@ class LegProblem:
     @property
     def value_weights(self) -> Floats:
         """(F, K) weights of squared unknowns [1/s^4]."""
-        feet = np.full(self.free.shape[1] - 1, _FOOT_TAU_S**-4)
-        return np.ascontiguousarray(np.broadcast_to([_PELVIS_TAU_S**-4, *feet], self.free.shape))
+        weights = np.full(self.free.shape, _FOOT_TAU_S**-4)
+        weights[:, 0] = self.pelvis_tau**-4
+        heels = weights[:, 1:].reshape(*self.flat.shape, -1)[..., _HEEL_UNKNOWN]
+        heels[self.flat] = _FLAT_TAU_S**-4
+        return weights
 
     @property
     def columns(self) -> Ints:

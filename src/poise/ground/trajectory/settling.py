@@ -14,7 +14,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion
 from poise.ground.figure.steps import steps_of
 from poise.ground.legs.feet import Feet, floor_level, level_axes
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
-from poise.ground.legs.pelvis import base_heights, leg_lengths
+from poise.ground.legs.pelvis import base_heights, kept_share, leg_lengths
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
 from poise.ground.trajectory.residuals import sample_ground
@@ -28,6 +28,7 @@ _MAX_REACH = 0.985  # of a leg's length, or as straight as animated: there a kne
 _STRAIGHT = 0.9999  # of a leg's length, at most
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
+_PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
 _OWN_DEPTH_M = 0.01  # [m] as deep as in the source, at most
 _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
@@ -81,14 +82,25 @@ def make_problem(
     known[1:] &= ~still[:-1]
     known[:-1] &= ~still[1:]
     air = ~contacts.any
-    turns = (air | feet.free) & (soles.lengths > 0.0)
+    turns = (air | contacts.ball) & (soles.lengths > 0.0)
     own = np.stack([air, air, air, turns, moving.bends], axis=-1).reshape(shape[0], -1)
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
     return LegProblem(
-        motion.step, footing, is_even(footing.terrain), _source_points(motion, soles, axes, lengths), known,
+        motion.step, _find_pelvis_tau(feet, footing), footing, is_even(footing.terrain), _source_points(motion, soles, axes, lengths), known,
         motion.places, axes, lengths, base_heights(motion, feet.rise), moving, (1.0 + stretch) * longest, shortest,
-        _allowed_depths(motion, soles, moving, contacts, floor_level(motion, soles, contacts), footing), _excess_bend(motion, soles, feet), free,
+        _allowed_depths(motion, soles, moving, contacts, floor_level(motion, soles, contacts), footing), _excess_bend(motion, soles, feet), free, contacts.heel & contacts.ball,
     )  # fmt: skip
+
+
+def _find_pelvis_tau(feet: Feet, footing: Footing) -> float:
+    """Return the time [s] in which a move of the pelvis dies away on the ground under the feet.
+
+    On its own ground a figure is to keep its height. On slopes and steps it goes up and down with its steps, and that
+    must be smooth.
+    """
+    tilt = 2.0 * np.arccos(np.clip(np.abs(feet.tilt[..., 0]), 0.0, 1.0)).max(initial=0.0)
+    share = kept_share(float(tilt), float(np.ptp(footing.heights(feet.ankles))))
+    return _PELVIS_TAU_S + (1.0 - share) * (_UNEVEN_PELVIS_TAU_S - _PELVIS_TAU_S)
 
 
 def _leg_length(motion: Motion) -> Floats:
