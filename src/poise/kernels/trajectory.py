@@ -57,6 +57,36 @@ class LinearTrajectory(NamedTuple):
     value_weights: NDArray[np.float64]
 
 
+class Band(NamedTuple):
+    """A symmetric matrix over the free unknowns, whose rows reach back by two frames.
+
+    numbers  (F K,) which row each unknown has; -1 for those that are not free
+    bases    (n,) the first column of each row: H[i, j] stands at rows[i, j - bases[i]]
+    rows     (n, 3 K)
+    """
+
+    numbers: NDArray[np.float64]
+    bases: NDArray[np.float64]
+    rows: NDArray[np.float64]
+
+
+@device_function
+def number_unknowns(free, numbers, bases):
+    """Number the free unknowns (F, K) and write the first column of their rows; return how many they are."""
+    frames, unknowns = free.shape
+    count, first, before = 0, 0, 0
+    for t in range(frames):
+        start = count
+        for k in range(unknowns):
+            if free[t, k]:
+                numbers[t * unknowns + k], bases[count] = count, first
+                count += 1
+            else:
+                numbers[t * unknowns + k] = -1
+        first, before = before, start
+    return count
+
+
 @device_function
 def add_change(problem, frame, point, places, entries, band, gradient):
     """Add the squared change of step of a point to matrix and gradient.
@@ -67,29 +97,28 @@ def add_change(problem, frame, point, places, entries, band, gradient):
     for side in range(-1, 2):
         at, factor = frame + side, -2.0 if side == 0 else 1.0
         for k in range(per_point):
-            column = problem.columns[point, k]
-            if problem.free[at, column]:
-                places[count] = at * unknowns + column
+            number = band.numbers[at * unknowns + problem.columns[point, k]]
+            if number >= 0.0:
+                places[count] = number
                 for axis in range(3):
                     entries[axis, count] = factor * problem.slopes[at, point, axis, k]
                 count += 1
     weight, change = problem.weights[frame, point], problem.changes[frame, point]
     for a in range(count):
-        first = int(places[a])
-        gradient[first] += weight * (entries[0, a] * change[0] + entries[1, a] * change[1] + entries[2, a] * change[2])
-        for b in range(count):
-            other = int(places[b])
-            if other <= first:
-                band[first, first - other] += weight * (
-                    entries[0, a] * entries[0, b] + entries[1, a] * entries[1, b] + entries[2, a] * entries[2, b]
-                )
+        row = int(places[a])
+        base = int(band.bases[row])
+        gradient[row] += weight * (entries[0, a] * change[0] + entries[1, a] * change[1] + entries[2, a] * change[2])
+        for b in range(a + 1):
+            band.rows[row, int(places[b]) - base] += weight * (
+                entries[0, a] * entries[0, b] + entries[1, a] * entries[1, b] + entries[2, a] * entries[2, b]
+            )
 
 
 @device_function
-def assemble_squares(problem, places, entries, band, gradient):
+def assemble_squares(problem, damping, places, entries, band, gradient):
     """Write matrix and gradient of changes of step and of values, at x = 0."""
     frames, unknowns = problem.values.shape
-    band[:] = 0.0
+    band.rows[:] = 0.0
     gradient[:] = 0.0
     for t in range(1, frames - 1):
         for p in range(problem.columns.shape[0]):
@@ -97,92 +126,96 @@ def assemble_squares(problem, places, entries, band, gradient):
                 add_change(problem, t, p, places, entries, band, gradient)
     for t in range(frames):
         for k in range(unknowns):
-            i = t * unknowns + k
-            if problem.free[t, k]:
-                band[i, 0] += problem.value_weights[t, k]
-                gradient[i] += problem.value_weights[t, k] * problem.values[t, k]
-            else:
-                band[i, 0] = 1.0
+            row = int(band.numbers[t * unknowns + k])
+            if row >= 0:
+                weight = problem.value_weights[t, k]
+                band.rows[row, row - int(band.bases[row])] += (1.0 + damping[t]) * weight
+                gradient[row] += weight * problem.values[t, k]
 
 
 @device_function
-def measure_row(problem, frame, row, x):
-    """Measure a row after a step x."""
+def measure_row(problem, band, frame, row, y):
+    """Measure a row after a step y (n,) of the free unknowns."""
     value = problem.rows[frame, row]
     start = frame * problem.values.shape[1]
     for k in range(problem.row_columns.shape[1]):
-        value += problem.row_slopes[frame, row, k] * x[start + problem.row_columns[row, k]]
+        number = band.numbers[start + problem.row_columns[row, k]]
+        if number >= 0.0:
+            value += problem.row_slopes[frame, row, k] * y[int(number)]
     return value
 
 
 @device_function
-def add_rows(problem, x, band, gradient):
-    """Add rows that are above 0 after a step x to matrix and gradient; return how many these are."""
+def add_rows(problem, y, band, rows, gradient):
+    """Add rows that are above 0 after a step y to a matrix and its gradient."""
     frames, unknowns = problem.values.shape
-    count, per_row = 0, problem.row_columns.shape[1]
+    per_row = problem.row_columns.shape[1]
     for t in range(frames):
         for r in range(problem.row_columns.shape[0]):
-            value = measure_row(problem, t, r, x)
+            value = measure_row(problem, band, t, r, y)
             if value <= 0.0:
                 continue
-            count += 1
             for a in range(per_row):
-                column = problem.row_columns[r, a]
-                slope = problem.row_slopes[t, r, a]
-                if slope == 0.0 or not problem.free[t, column]:
+                number, slope = band.numbers[t * unknowns + problem.row_columns[r, a]], problem.row_slopes[t, r, a]
+                if number < 0.0 or slope == 0.0:
                     continue
-                first = t * unknowns + column
-                gradient[first] += slope * value
-                for b in range(per_row):
-                    other = problem.row_columns[r, b]
-                    if other <= column and problem.free[t, other]:
-                        band[first, column - other] += slope * problem.row_slopes[t, r, b]
-    return count
+                row = int(number)
+                base = int(band.bases[row])
+                gradient[row] += slope * value
+                for b in range(a + 1):
+                    other = band.numbers[t * unknowns + problem.row_columns[r, b]]
+                    if other >= 0.0:
+                        rows[row, int(other) - base] += slope * problem.row_slopes[t, r, b]
 
 
 @device_function
-def multiply_band(band, x, product):
-    """Write the product of a symmetric band matrix and x."""
-    size, width = band.shape
-    for i in range(size):
-        product[i] = band[i, 0] * x[i]
-    for i in range(size):
-        for d in range(1, min(width, i + 1)):
-            product[i] += band[i, d] * x[i - d]
-            product[i - d] += band[i, d] * x[i]
+def multiply_band(band, y, count, product):
+    """Write the product of the matrix and y (n,)."""
+    for i in range(count):
+        base = int(band.bases[i])
+        total, value = 0.0, y[i]
+        for j in range(base, i):
+            total += band.rows[i, j - base] * y[j]
+            product[j] += band.rows[i, j - base] * value
+        product[i] = total + band.rows[i, i - base] * value
 
 
 @device_function
-def solve_band(band, right):
-    """Solve H y = right in place by Cholesky factors; H[i, j] stands at band[i, i - j]."""
-    size, width = band.shape
-    for i in range(size):
-        first = max(0, i - width + 1)
-        for j in range(first, i + 1):
-            total = band[i, i - j]
-            for k in range(max(first, j - width + 1), j):
-                total -= band[i, i - k] * band[j, j - k]
-            band[i, i - j] = total / band[j, 0] if j < i else math.sqrt(max(total, _MIN_PIVOT))
-    for i in range(size):
+def solve_band(band, rows, count, right):
+    """Solve H y = right in place by Cholesky factors; the columns of the matrix are those of a band."""
+    for i in range(count):
+        base = int(band.bases[i])
+        own = rows[i]
+        for j in range(base, i + 1):
+            other_base = int(band.bases[j])
+            first = max(base, other_base)
+            other = rows[j]
+            total = own[j - base]
+            for k in range(first, j):
+                total -= own[k - base] * other[k - other_base]
+            own[j - base] = total / other[j - other_base] if j < i else math.sqrt(max(total, _MIN_PIVOT))
+    for i in range(count):
+        base = int(band.bases[i])
         total = right[i]
-        for k in range(max(0, i - width + 1), i):
-            total -= band[i, i - k] * right[k]
-        right[i] = total / band[i, 0]
-    for i in range(size - 1, -1, -1):
-        right[i] /= band[i, 0]
-        for k in range(max(0, i - width + 1), i):
-            right[k] -= band[i, i - k] * right[i]
+        for k in range(base, i):
+            total -= rows[i, k - base] * right[k]
+        right[i] = total / rows[i, i - base]
+    for i in range(count - 1, -1, -1):
+        base = int(band.bases[i])
+        right[i] /= rows[i, i - base]
+        for k in range(base, i):
+            right[k] -= rows[i, k - base] * right[i]
 
 
 @device_function
-def measure_cost(problem, x, product, gradient):
-    """Measure C(x) - C(0) but for rows, and rows: x H x / 2 + g x + 1/2 sum max(rows, 0)^2."""
+def measure_cost(problem, band, y, count, product, gradient):
+    """Measure y H y / 2 + g y, and half the squares of rows that are above 0."""
     total = 0.0
-    for i in range(len(x)):
-        total += x[i] * (0.5 * product[i] + gradient[i])
+    for i in range(count):
+        total += y[i] * (0.5 * product[i] + gradient[i])
     for t in range(problem.rows.shape[0]):
         for r in range(problem.rows.shape[1]):
-            value = measure_row(problem, t, r, x)
+            value = measure_row(problem, band, t, r, y)
             if value > 0.0:
                 total += 0.5 * value * value
     return total
@@ -191,7 +224,7 @@ def measure_cost(problem, x, product, gradient):
 @inline
 def compute_work_size(frame_count, unknown_count):
     """Compute the size of the scratch memory, in numbers."""
-    return frame_count * unknown_count * (6 * unknown_count + 5)
+    return frame_count * unknown_count * (6 * unknown_count + 8)
 
 
 @kernel("F3 F4 I2 F2 F2 F3 I2 F2 B2 F2 F1 i wF1 sF1 ->")
@@ -209,44 +242,44 @@ def compute_step(
         changes, slopes, columns, weights, rows, row_slopes, row_columns, values, free, value_weights
     )
     size, width = len(x), 3 * values.shape[1]
-    squares = view_lanes(SCALAR, work, 0, size, width)
-    band = view_lanes(SCALAR, work, size * width, size, width)
-    base = view_lanes(SCALAR, work, 2 * size * width, size)
-    gradient = view_lanes(SCALAR, work, 2 * size * width + size, size)
-    product = view_lanes(SCALAR, work, 2 * size * width + 2 * size, size)
-    tried = view_lanes(SCALAR, work, 2 * size * width + 3 * size, size)
-    tried_product = view_lanes(SCALAR, work, 2 * size * width + 4 * size, size)
-    places = stack_array(SCALAR, _STEP_COLUMNS)
-    entries = stack_matrix(SCALAR, 3, _STEP_COLUMNS)
-    assemble_squares(problem, places, entries, squares, base)
-    for i in range(size):
-        x[i] = product[i] = 0.0
-    for t in range(values.shape[0]):
-        for k in range(values.shape[1]):
-            squares[t * values.shape[1] + k, 0] += damping[t] * value_weights[t, k]
-    cost, count = measure_cost(problem, x, product, base), -1
+    vectors = 2 * size * width
+    numbers, bases = view_lanes(SCALAR, work, vectors, size), view_lanes(SCALAR, work, vectors + size, size)
+    band = Band(numbers, bases, view_lanes(SCALAR, work, 0, size, width))
+    factors = view_lanes(SCALAR, work, size * width, size, width)
+    base = view_lanes(SCALAR, work, vectors + 2 * size, size)
+    gradient = view_lanes(SCALAR, work, vectors + 3 * size, size)
+    y = view_lanes(SCALAR, work, vectors + 4 * size, size)
+    product = view_lanes(SCALAR, work, vectors + 5 * size, size)
+    tried = view_lanes(SCALAR, work, vectors + 6 * size, size)
+    tried_product = view_lanes(SCALAR, work, vectors + 7 * size, size)
+    places, entries = stack_array(SCALAR, _STEP_COLUMNS), stack_matrix(SCALAR, 3, _STEP_COLUMNS)
+    count = number_unknowns(free, numbers, bases)
+    assemble_squares(problem, damping, places, entries, band, base)
+    for i in range(count):
+        y[i] = product[i] = 0.0
+    cost = measure_cost(problem, band, y, count, product, base)
     for _ in range(rounds):
-        for i in range(size):
+        for i in range(count):
             gradient[i] = base[i] + product[i]
-            for d in range(width):
-                band[i, d] = squares[i, d]
-        violated = add_rows(problem, x, band, gradient)
-        solve_band(band, gradient)
+            for d in range(i - int(bases[i]) + 1):
+                factors[i, d] = band.rows[i, d]
+        add_rows(problem, y, band, factors, gradient)
+        solve_band(band, factors, count, gradient)
         share, then = 1.0, math.inf
         for _ in range(_MAX_HALVINGS):
-            for i in range(size):
-                tried[i] = x[i] - share * gradient[i]
-            multiply_band(squares, tried, tried_product)
-            then = measure_cost(problem, tried, tried_product, base)
+            for i in range(count):
+                tried[i] = y[i] - share * gradient[i]
+            multiply_band(band, tried, count, tried_product)
+            then = measure_cost(problem, band, tried, count, tried_product, base)
             if then < cost:
                 break
             share *= 0.5
         if not then < cost:
             break
-        same = violated == count and share == 1.0
-        for i in range(size):
-            x[i], product[i] = tried[i], tried_product[i]
-        small = cost - then <= _MIN_GAIN * abs(then)
-        cost, count = then, violated
-        if small or (same and violated == 0):
+        gain, cost = cost - then, then
+        for i in range(count):
+            y[i], product[i] = tried[i], tried_product[i]
+        if gain <= _MIN_GAIN * abs(cost):
             break
+    for i in range(size):
+        x[i] = y[int(numbers[i])] if numbers[i] >= 0.0 else 0.0
