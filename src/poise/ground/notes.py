@@ -18,19 +18,18 @@ _SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
 def notes_of(
     velocity: Floats | None,
     mode: str,
-    contacts: tuple[Contacts, Contacts],
+    contacts: Contacts,
     plants: Plants,
     turned: Turned,
     footing: Footing,
     kept: Bools,
     bearing: Bearing | None,
 ) -> tuple[str, ...]:
-    """What a user should know of what was done; `contacts` as found and as held."""
-    found, held = contacts
+    """Tell what a user should know of what was done."""
     return tuple(
         note for note in (
-            _travel_note(velocity, mode), _idle_note(held), _released_note(found, held), _edge_note(plants, footing),
-            _short_note(held, turned), _kept_note(held, kept), _bearing_note(bearing),
+            _travel_note(velocity, mode), _idle_note(contacts), _edge_note(plants, footing),
+            _short_note(contacts, turned), _kept_note(kept), _bearing_note(bearing),
         ) if note
     )  # fmt: skip
 
@@ -47,24 +46,10 @@ def _idle_note(contacts: Contacts) -> str:
     return f"never stands: {', '.join(never)}" if never else ""
 
 
-def _released_note(found: Contacts, held: Contacts) -> str:
-    """Feet that were let go while they stood."""
-    frames = int((found.any & ~held.any).any(axis=1).sum())
-    return (
-        f"in {format_count(frames, 'frame')} a standing foot was let go, so that no leg folds up or jumps"
-        if frames
-        else ""
-    )
-
-
-def _kept_note(contacts: Contacts, kept: Bools) -> str:
-    """Legs that are nearer to the source than the ground asks."""
-    legs = [
-        f"{leg} in {format_count(int(frames.sum()), 'frame')}"
-        for leg, frames in zip(contacts.legs, kept.T, strict=True)
-        if frames.any()
-    ]
-    return f"nearer to the source, since a leg would jump otherwise: {', '.join(legs)}" if legs else ""
+def _kept_note(kept: Bools) -> str:
+    """Frames that keep their pose."""
+    frames = int(kept.any(axis=1).sum())
+    return f"{format_count(frames, 'frame')} that no motion leads to kept its pose, a reference pose" if frames else ""
 
 
 def _bearing_note(bearing: Bearing | None) -> str:

@@ -79,7 +79,7 @@ class Planted(Clip):
     passed
         (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise.
     kept
-        (F, L) where a leg is as in the source, or goes over to it, since locking its foot would be worse.
+        (F, L) where a leg keeps its pose: in a reference pose in front of the clip, which no motion leads to.
     bearing
         When hands, elbows, knees and hips are on the ground; None where none of them ever is.
     notes
@@ -157,9 +157,8 @@ def plant_feet(
     legs
         Names of the legs to plant, of `rig.roles.legs` and `.apart`; by default all.
     contacts
-        When feet stand; by default found by the speed and height of heel and ball, less where a leg is too short to
-        hold its foot without folding up another leg, and where a joint would pop. A path is a .json file, or a sidecar
-        (.toml) with contacts of this clip, as for `--contacts` of the command line.
+        When feet stand; by default found by the speed and height of heel and ball. A path is a .json file, or a
+        sidecar (.toml) with contacts of this clip, as for `--contacts` of the command line.
     soles
         The points of the feet that stand, such as those of another clip of this figure; by default found.
     in_place
@@ -393,7 +392,7 @@ def _planted(
     advance(1, "placing feet")
     standing = stand(seen, footing, options)
     advance(1, "writing poses")
-    before, contacts = in_clip(seen), in_clip(standing.seen)
+    contacts = in_clip(seen)
     lean, upright = standing.down.lean, clip.poses
     if lean:
         figure = leaning(motion.figure, seen.bearing.arms) if seen.bearing else motion.figure
@@ -416,7 +415,7 @@ def _planted(
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
         carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)
-    said = notes_of(seen.velocity, seen.mode, (before, contacts), plants, turned, footing, kept, seen.bearing)
+    said = notes_of(seen.velocity, seen.mode, contacts, plants, turned, footing, kept, seen.bearing)
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure,

@@ -49,8 +49,3 @@ def compute_fade(times: Floats, is_marked: Bools, fade_seconds: float) -> Floats
     (F, ...): 0 in marked frames, 1 from `fade_seconds` before and after on, smoothly between.
     """
     return smoothstep(np.minimum(*measure_time_from(times, is_marked)) / fade_seconds)
-
-
-def find_frames_near(times: Floats, is_marked: Bools, radius_seconds: float) -> Bools:
-    """Find frames (F,) within `radius_seconds` of a marked frame (F,)."""
-    return np.minimum(*measure_time_from(times, is_marked[:, None]))[:, 0] <= radius_seconds

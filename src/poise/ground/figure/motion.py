@@ -110,16 +110,6 @@ def rows_of(value: Frames, frames: Bools | Ints | slice) -> Frames:
     return dataclasses.replace(rows, **{name: array[frames] for name, array in _arrays(rows).items()})
 
 
-def with_rows(value: Frames, frames: Bools, rows: Frames, kept: Bools) -> Frames:
-    """The value with `rows` in its place, which were worked out for some frames (F,) and are kept in some (F,)."""
-    whole: Any = value
-    arrays, inner = _arrays(whole), kept[frames]
-    for name, new in _arrays(rows).items():
-        arrays[name] = arrays[name].copy()
-        arrays[name][kept] = new[inner]
-    return dataclasses.replace(whole, **arrays)
-
-
 def _arrays(value: Any) -> dict[str, Any]:
     values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return {name: array for name, array in values.items() if isinstance(array, np.ndarray)}

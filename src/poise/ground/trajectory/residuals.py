@@ -14,7 +14,7 @@ from poise.maths.arrays import Floats
 from poise.maths.vectors import dot, make_vertical, normalise
 
 _ROW_WEIGHT = 5e4  # [1/s^2] a row of 1 mm counts as 50 m/s^2: rows end within 0.1 mm of where they may be
-_PROBE_M = 0.01  # [m] to each side over which the slope of the ground is taken: an edge is as wide
+_PROBE_M = 0.015  # [m] to each side over which the slope of the ground is taken: an edge is as wide
 _MAX_SLOPE = 3.0  # a riser counts as ground so steep
 _NEAR_M = 0.02  # [m] above a plane in which a point feels it
 

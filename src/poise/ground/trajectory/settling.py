@@ -85,11 +85,26 @@ def make_problem(
     turns = (air | contacts.ball) & (soles.lengths > 0.0)
     own = np.stack([air, air, air, turns, moving.bends], axis=-1).reshape(shape[0], -1)
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
+    floor = floor_level(motion, soles, contacts)
     return LegProblem(
-        motion.step, _find_pelvis_tau(feet, footing), footing, is_even(footing.terrain), _source_points(motion, soles, axes, lengths), known,
-        motion.places, axes, lengths, base_heights(motion, feet.rise), moving, (1.0 + stretch) * longest, shortest,
-        _allowed_depths(motion, soles, moving, contacts, floor_level(motion, soles, contacts), footing), _excess_bend(motion, soles, feet), free, contacts.heel & contacts.ball,
-    )  # fmt: skip
+        step=motion.step,
+        pelvis_tau=_find_pelvis_tau(feet, footing),
+        footing=footing,
+        is_plane=is_even(footing.terrain),
+        source=_source_points(motion, soles, axes, lengths),
+        has_change=known,
+        places=motion.places,
+        axes=axes,
+        lengths=lengths,
+        up=base_heights(motion, feet.rise),
+        feet=moving,
+        longest=(1.0 + stretch) * longest,
+        shortest=shortest,
+        depths=_allowed_depths(motion, soles, moving, contacts, floor, footing),
+        bend=_excess_bend(motion, soles, feet),
+        free=free,
+        flat=contacts.heel & contacts.ball,
+    )
 
 
 def _find_pelvis_tau(feet: Feet, footing: Footing) -> float:
