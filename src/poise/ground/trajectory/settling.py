@@ -87,7 +87,7 @@ def make_problem(
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
     floor = floor_level(motion, soles, contacts)
     return LegProblem(
-        step=motion.step,
+        step=motion.step or 1.0,  # frames without time have no changes of step
         pelvis_tau=_find_pelvis_tau(feet, footing),
         footing=footing,
         is_plane=is_even(footing.terrain),
