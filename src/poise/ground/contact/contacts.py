@@ -62,7 +62,7 @@ class Thresholds:
     rise: float = 0.25
     on_height: float = 0.02
     heel_off: float = 0.018
-    ball_off: float = 0.026
+    ball_off: float = 0.018
     floor: float = 0.4
     window: float = 0.04
     gap: float = 0.1

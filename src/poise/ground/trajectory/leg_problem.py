@@ -5,7 +5,8 @@ about their joint: K = 1 + 5 L unknowns, all lengths [m]. Legs follow in closed 
 
 1. Points that stand stay where they are: their unknowns are not free.
 2. Rows are at most 0: legs within reach and not folded up, soles above the ground, toes bent no more than feet bend.
-3. Joints accelerate as in the source: sum of |D2(p - s)|^2 over hips, knees, ankles, joints and ends of toes.
+3. Joints accelerate as in the source, feet that stand as they are put: sum of |D2 p - a|^2 over hips, knees, ankles,
+   joints and ends of toes.
 4. Unknowns stay near to 0: an edit dies away within a time tau, which weighs them by 1 / tau^4.
 
 Accelerations are in m/s^2 at every frame rate. After Witkin and Kass, Spacetime Constraints (1988), and Gleicher,
@@ -82,8 +83,9 @@ class LegProblem:
         The ground.
     is_plane
         Whether the ground is a plane.
-    source
-        (F, 5 L, 3) hips, knees, ankles, joints and ends of toes of the source.
+    wanted
+        (F, 5 L, 3) [m] changes of step that hips, knees, ankles, joints and ends of toes should have: the source's, and
+        those of the place where they are put for what stands.
     has_change
         (F,) whether the changes of step of a frame are known: not at the ends, and beside cuts.
     places, axes
@@ -111,7 +113,7 @@ class LegProblem:
     pelvis_tau: float
     footing: Footing
     is_plane: bool
-    source: Floats
+    wanted: Floats
     has_change: Bools
     places: Floats
     axes: Floats

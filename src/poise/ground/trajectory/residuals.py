@@ -36,16 +36,8 @@ class Residuals(NamedTuple):
 def measure_residuals(problem: LegProblem, values: Floats) -> Residuals:
     """Measure what values (F, K) leave of a problem."""
     up, balls, angles = problem.apply(values)
-    frames, legs = problem.longest.shape
-    moves = kernels.ground.leg_moves
-    found = np.empty((frames, legs, moves.POINTS, 3))
-    slopes = np.empty((frames, legs, moves.POINTS, 3, moves.UNKNOWNS))
-    feet = problem.feet
-    moves.move_legs(
-        problem.places, problem.axes, up, balls, feet.across, np.ascontiguousarray(angles), feet.arms,
-        2.0 * problem.longest, problem.lengths, found, slopes,
-    )  # fmt: skip
-    changes = _difference_twice(found.reshape(problem.source.shape) - problem.source)
+    found, slopes = move_joints(problem, up, balls, angles)
+    changes = difference_twice(found) - problem.wanted
     rows, row_slopes = _measure_rows(problem, up, balls, angles)
     squares = (
         problem.point_weights * (changes**2).sum(axis=-1),
@@ -53,10 +45,22 @@ def measure_residuals(problem: LegProblem, values: Floats) -> Residuals:
         problem.value_weights * values**2,
     )
     cost = 0.5 * np.sum([terms.sum(axis=1) for terms in squares], axis=0)
-    return Residuals(values, changes, slopes.reshape(frames, -1, 3, moves.UNKNOWNS), rows, row_slopes, cost)
+    return Residuals(values, changes, slopes, rows, row_slopes, cost)
 
 
-def _difference_twice(points: Floats) -> Floats:
+def move_joints(problem: LegProblem, up: Floats, balls: Floats, angles: Floats) -> tuple[Floats, Floats]:
+    """Compute joints (F, 5 L, 3) for a pelvis, balls and angles, and their derivatives (F, 5 L, 3, 6)."""
+    (frames, legs), moves = problem.longest.shape, kernels.ground.leg_moves
+    found = np.empty((frames, legs, moves.POINTS, 3))
+    slopes = np.empty((*found.shape, moves.UNKNOWNS))
+    moves.move_legs(
+        problem.places, problem.axes, up, balls, problem.feet.across, np.ascontiguousarray(angles), problem.feet.arms,
+        2.0 * problem.longest, problem.lengths, found, slopes,
+    )  # fmt: skip
+    return found.reshape(frames, -1, 3), slopes.reshape(frames, -1, 3, moves.UNKNOWNS)
+
+
+def difference_twice(points: Floats) -> Floats:
     """Compute p+ - 2 p + p- (F, ...) of points; 0 at the ends."""
     found = np.zeros_like(points)
     found[1:-1] = points[2:] - 2.0 * points[1:-1] + points[:-2]

@@ -17,7 +17,7 @@ from poise.ground.legs.legs import Turned, bend_axes, bend_legs
 from poise.ground.legs.pelvis import base_heights, kept_share, leg_lengths
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
-from poise.ground.trajectory.residuals import sample_ground
+from poise.ground.trajectory.residuals import difference_twice, move_joints, sample_ground
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -30,7 +30,8 @@ _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
-_OWN_DEPTH_M = 0.01  # [m] as deep as in the source, at most
+_OWN_DEPTH_M = 0.03  # [m] as deep as in the source, at most
+_FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
 _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
 
 
@@ -86,12 +87,12 @@ def make_problem(
     own = np.stack([air, air, air, turns, moving.bends], axis=-1).reshape(shape[0], -1)
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
     floor = floor_level(motion, soles, contacts)
-    return LegProblem(
+    problem = LegProblem(
         step=motion.step or 1.0,  # frames without time have no changes of step
         pelvis_tau=_find_pelvis_tau(feet, footing),
         footing=footing,
         is_plane=is_even(footing.terrain),
-        source=_source_points(motion, soles, axes, lengths),
+        wanted=np.empty(0),
         has_change=known,
         places=motion.places,
         axes=axes,
@@ -105,6 +106,7 @@ def make_problem(
         free=free,
         flat=contacts.heel & contacts.ball,
     )
+    return dataclasses.replace(problem, wanted=_want_changes(motion, soles, contacts, problem))
 
 
 def _find_pelvis_tau(feet: Feet, footing: Footing) -> float:
@@ -141,21 +143,21 @@ def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
     )  # fmt: skip
 
 
-def _source_points(motion: Motion, soles: Soles, axes: Floats, lengths: Floats) -> Floats:
-    """Compute the points (F, 5 L, 3) of the source with the bones of the problem."""
-    frames, legs = lengths.shape
-    places = motion.places
-    ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, axes.shape))
+def _want_changes(motion: Motion, soles: Soles, contacts: Contacts, problem: LegProblem) -> Floats:
+    """Return the changes of step (F, 5 L, 3) that joints should have: see `LegProblem`."""
+    places, shape = motion.places, problem.axes.shape
+    ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, shape))
     arms = np.stack([-ball, places[:, :, BALL] - places[:, :, ANKLE], places[:, :, END] - places[:, :, BALL]], axis=2)
-    moves = kernels.ground.leg_moves
-    found = np.empty((frames, legs, moves.POINTS, 3))
-    slopes = np.empty((frames, legs, moves.POINTS, 3, moves.UNKNOWNS))
-    still = np.zeros((frames, legs, 2))
-    moves.move_legs(
-        places, axes, np.zeros(frames), places[:, :, ANKLE] + ball, axes, still, np.ascontiguousarray(arms),
-        2.0 * _leg_length(motion), lengths, found, slopes,
-    )  # fmt: skip
-    return found.reshape(frames, -1, 3)
+    level = np.zeros((*shape[:2], 2))
+    animated = dataclasses.replace(problem, feet=dataclasses.replace(problem.feet, arms=np.ascontiguousarray(arms)))
+    source, _ = move_joints(animated, np.zeros(shape[0]), places[:, :, ANKLE] + ball, level)
+    put, _ = move_joints(problem, problem.up, problem.feet.balls, level)
+    stands = contacts.ball.copy()
+    stands[1:] &= contacts.ball[:-1]
+    stands[:-1] &= contacts.ball[1:]
+    foot = np.arange(kernels.ground.leg_moves.POINTS) >= _FIRST_OF_FOOT
+    of_foot = (stands[..., None] & foot).reshape(shape[0], -1, 1)
+    return np.where(of_foot, difference_twice(put), difference_twice(source))
 
 
 def _allowed_depths(
