@@ -28,7 +28,7 @@ ROWS = 6  # of a leg: reach, fold, heel, ball, tip, bend of the toes
 REACH, FOLD, HEEL, BALL, TIP, BEND = range(ROWS)
 _FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
 
-_FLAT_TAU_S = 0.02  # [s] of heels that stand: they are lifted where nothing else helps
+_FLAT_TAU_S = 0.05  # [s] of heels that stand: they are lifted where nothing else helps
 _HEEL_UNKNOWN = 3  # of a foot's own
 _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are one foot
 
