@@ -68,7 +68,7 @@ class Thresholds:
     gap: float = 0.1
     apart: float = 0.03
     shortest: float = 0.03
-    step: float = 0.06
+    step: float = 0.04
     around: float = 1.0
     still: float = 0.5
     still_speed: float = 0.15
@@ -312,7 +312,7 @@ def find_contacts(
     that floors may drift, rise and fall. Short gaps and short contacts go. Speeds and times are in seconds: the frame
     rate does not matter as long as steps are shorter than contacts.
 
-    A foot that is more than 6 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
+    A foot that is more than 4 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
     0.5 s: at the top of a leap it is not. A foot that is held still in the air for longer cannot be told from one that
     stands. If the hip is less than 0.35 of a leg above the foot, the figure sits or lies: the foot does not stand.
 
