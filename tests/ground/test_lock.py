@@ -106,7 +106,6 @@ def test_it_is_planting_on_that_floor(data):
 
 class TestStretch:
     @pytest.mark.parametrize("name", ["fox runs", "jesse_dance_rokoko"])
-    @pytest.mark.usefixtures("not_spread")
     def test_by_two_in_a_hundred_at_most_and_only_where_a_leg_is_too_short(self, data, name):
         plain, stretched = (locked.__wrapped__(data, name, stretch) for stretch in (0.0, 0.02))
         grown = bones(plain, stretched) / bones(plain, plain)
@@ -116,7 +115,7 @@ class TestStretch:
         longer = grown[..., 0] > 1.0 + 1e-9
         assert 0 < longer.sum() < longer.size
         a, b = legs_of(plain, plain), legs_of(plain, stretched)
-        same = ~longer & ~(plain.kept | stretched.kept).any(axis=1, keepdims=True)
+        same = ~longer
         np.testing.assert_allclose(b[same], a[same], atol=1e-6)
         chords = [np.linalg.norm(legs[:, :, ANKLE] - legs[:, :, HIP], axis=-1) for legs in (a, b)]
         assert (chords[1] > chords[0])[longer].all()

@@ -1,4 +1,4 @@
-"""Calm: how knees come smoothly to their bend; and clear: how swinging feet go around the edges of steps."""
+"""Clear: how swinging feet go around the edges of steps; and where feet of figures that never stand come."""
 
 from __future__ import annotations
 
@@ -9,62 +9,19 @@ import pytest
 
 from poise import Terrain
 from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.plants import find_plants
 from poise.ground.contact.soles import find_soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE
-from poise.ground.legs.calm import ROOM, calm_chords, pops
+from poise.ground.figure.motion import ANKLE, FOOT
 from poise.ground.legs.clear import cleared, lifted_as_a_whole
-from poise.ground.legs.feet import floor_level, held_longer
-from poise.ground.legs.legs import bend_axes, bend_legs, places_of
-from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.feet import floor_level, join_rolls, place_feet
 from poise.ground.legs.swing import between_of
 from poise.maths import rotations
-from tests.ground.feet import SOLES, feet_of, footing_of, standing
+from tests.ground.feet import SOLES, footing_of, standing
 from tests.ground.motions import moved, path, two_legs
 
-FPS, FRAMES, POP = 120.0, 120, 60
+FPS, FRAMES = 120.0, 120
 FLAT = Footing(Terrain.flat(up="z"), two_legs())
-
-
-def dipped(depth):
-    """A leg that is straight but for one frame, in which its hip is lower by `depth` [m]; what becomes of it."""
-    motion = standing(FRAMES, fps=FPS)
-    up = np.zeros(FRAMES)
-    up[POP] = -depth
-    hips = motion.places[:, :, HIP] + up[:, None, None] * [0.0, 0.0, 1.0]
-    most = np.full((*up.shape, 2), 0.9)
-    return motion, bend_legs(motion, bend_axes(motion, SOLES), feet_of(motion), up, hips, most, 0.0)
-
-
-class TestCalm:
-    def test_what_does_not_pop_is_left_alone(self):
-        motion, turned = dipped(0.0)
-        assert not pops(motion, turned).any()
-
-    def test_a_straight_leg_whose_hip_is_lower_in_one_frame(self):
-        motion, turned = dipped(0.003)
-        found = pops(motion, turned)
-        assert np.flatnonzero(found[:, 0]).tolist() == [POP - 1, POP, POP + 1]
-        knees = places_of(motion, turned)[:, :, 1]
-        assert found[POP, 0] == pytest.approx(2000.0 * abs(knees[POP, 0] - knees[0, 0]).max() - ROOM, rel=0.05)
-
-    @pytest.mark.parametrize("seconds", [0.02, 0.05])
-    def test_its_chords_are_shorter_around_that_frame_alone(self, seconds):
-        motion, turned = dipped(0.003)
-        popping = pops(motion, turned) > 0.0
-        stands = np.ones(popping.shape, dtype=np.bool_)
-        chords = calm_chords(motion, turned, stands, popping, seconds)
-        thigh, shin, _ = leg_lengths(motion)
-        whole = (thigh + shin)[0, 0]
-        around = np.abs(np.arange(FRAMES) - POP) / FPS
-        assert np.isinf(chords[around > 0.22]).all()
-        assert (chords[around < 0.5 * seconds, 0] < whole - 1e-4).all()
-        assert chords.min() >= whole - 0.008 - 1e-9  # 3 mm of the dip and what is allowed besides
-
-    def test_knees_of_bent_legs_are_where_forward_kinematics_says(self):
-        motion, turned = dipped(0.02)
-        thigh = np.linalg.norm(places_of(motion, turned)[:, :, 1] - motion.places[:, :, HIP], axis=-1)[0]
-        np.testing.assert_allclose(thigh, np.linalg.norm(motion.places[0, :, KNEE] - motion.places[0, :, HIP], axis=-1))
 
 
 class TestCleared:
@@ -105,14 +62,14 @@ class TestCleared:
             assert (ground.heights(found + sole) - (found + sole)[..., 2])[~stands].max() <= 1e-9
 
 
-def test_heel_and_ball_both_stand_where_the_one_takes_over():
-    motion = standing(60, fps=250.0)
-    heel, ball = np.zeros((2, 60, 2), dtype=bool)
-    heel[:30, 0], ball[34:, 0] = True, True  # held 8 ms longer, the heel stands until the ball does
-    away = moved(path(60, x=np.where(np.arange(60) < 30, 0.0, 1.0)), path(60), fps=250.0)  # nothing is held longer
-    ball[30:, 0] = True
-    found = held_longer(away, SOLES, Contacts(("left", "right"), motion.times, heel, ball), FLAT, 0.01)
+@pytest.mark.parametrize("first", ["heel", "ball"])
+def test_heel_and_ball_both_stand_where_the_one_takes_over(first):
+    before, after = np.zeros((2, 60, 2), dtype=bool)
+    before[:30, 0], after[30:, 0] = True, True
+    heel, ball = (before, after) if first == "heel" else (after, before)
+    found = join_rolls(Contacts(("left", "right"), np.arange(60) / 250.0, heel, ball))
     assert np.flatnonzero(found.heel[:, 0] & found.ball[:, 0]).tolist() == [29]
+    assert not (found.heel | found.ball)[:, 1].any()
 
 
 def test_heel_ball_and_tip_of_a_foot_without_toes_are_in_a_line():
@@ -136,3 +93,21 @@ def test_a_figure_in_the_ground_goes_up_as_a_whole(height, up):
     level = np.broadcast_to(rotations.IDENTITY, turns.shape)
     found = lifted_as_a_whole(motion, motion.places[:, :, ANKLE], turns, level, SOLES, FLAT)
     np.testing.assert_allclose(found, up, atol=1e-9)
+
+
+@pytest.mark.parametrize(("pitch", "left"), [(2.0, 0.0), (4.0, 0.0), (10.0, 0.03)])
+def test_a_heel_is_not_in_the_ground_while_its_ball_stands(pitch, left):
+    motion = standing(5)
+    turns = motion.turns.copy()
+    down = rotations.about(np.array([-1.0, 0.0, 0.0]), np.array(np.radians(pitch)))
+    turns[:, :, FOOT] = rotations.multiply(down, turns[:, :, FOOT])
+    motion = dataclasses.replace(motion, turns=turns)
+    on = np.ones((5, 2), dtype=np.bool_)
+    contacts, ground = Contacts(("left", "right"), motion.times, ~on, on), Footing(Terrain.flat(up="z"), motion.figure)
+    plants = find_plants(motion, SOLES, contacts, ground, np.radians(40.0), 0.15)
+    feet = place_feet(motion, SOLES, contacts, plants, ground)
+    heel = feet.ankles + rotations.rotate(feet.turns, np.broadcast_to(SOLES.heel, feet.ankles.shape))
+    deep = 0.2 * np.sin(np.radians(pitch))
+    assert deep > 0.005
+    # one that came down deep in the ground stays there: it would leap out
+    assert -heel[..., 2].min() == pytest.approx(deep if left else 0.0, abs=1e-3)
