@@ -35,11 +35,11 @@ class LinearTrajectory(NamedTuple):
 
     changes        (F, P, 3) changes of step of P points
     slopes         (F, P, 3, M) motion of each point per unknown that it depends on
-    columns        (P, M) which unknowns these are
+    columns        (P, M) which unknowns these are, ascending
     weights        (F, P) of squared changes; 0 where a frame has no change of step
     rows           (F, R) above 0 where a row is violated
     row_slopes     (F, R, M)
-    row_columns    (R, M)
+    row_columns    (R, M) ascending
     values         (F, K) the unknowns now
     free           (F, K) which of them may change
     value_weights  (F, K)
