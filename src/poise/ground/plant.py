@@ -392,7 +392,8 @@ def _planted(
     advance(1, "placing feet")
     standing = stand(seen, footing, options)
     advance(1, "writing poses")
-    contacts = in_clip(seen)
+    found = in_clip(seen)
+    contacts = dataclasses.replace(found, heel=found.heel & ~standing.lifted[repeats.middle])
     lean, upright = standing.down.lean, clip.poses
     if lean:
         figure = leaning(motion.figure, seen.bearing.arms) if seen.bearing else motion.figure

@@ -27,7 +27,7 @@ from poise.ground.legs.body import Lean, lean_of
 from poise.ground.legs.feet import Feet, every, join_rolls, place_feet
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.pelvis import base_heights
-from poise.ground.trajectory.settling import settle_legs
+from poise.ground.trajectory.settling import Settling, settle_legs
 from poise.maths.arrays import Bools, Floats, Ints, check_real
 
 InPlace = Literal["travel", "keep", "refuse"]
@@ -86,7 +86,8 @@ class OnFeet(NamedTuple):
     """A figure that stands on its feet.
 
     body   the motion, leaning if it does
-    still  (F,) frames that keep their pose: a reference pose in front of the clip
+    still   (F,) frames that keep their pose: a reference pose in front of the clip
+    lifted  (F, L) heels that were to stand, and were lifted where nothing else helped
     """
 
     seen: Seen
@@ -94,6 +95,7 @@ class OnFeet(NamedTuple):
     body: Motion
     turned: Turned
     still: Bools
+    lifted: Bools
 
 
 def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
@@ -102,7 +104,8 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
     shots = shots_of(seen.motion)
     still = (shots.first == shots.last) & (len(body) > 1)
-    turned = settle_legs(body, seen.soles, down.held, down.feet, still, footing, options.stretch)
+    settling = Settling(still, options.stretch, holds_heels=seen.given)
+    turned, lifted = settle_legs(body, seen.soles, down.held, down.feet, footing, settling)
     kept = seen.repeats.kept
     check_reach(kept(body), kept(down.held), kept(turned))
     if seen.bearing:
@@ -112,7 +115,7 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
             options.stretch,
         )  # fmt: skip
         body, down = lean.motion(seen.motion), down._replace(lean=lean)
-    return OnFeet(seen, down, body, turned, still)
+    return OnFeet(seen, down, body, turned, still, lifted)
 
 
 def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:

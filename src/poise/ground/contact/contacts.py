@@ -57,12 +57,12 @@ class Thresholds:
         Whether the ground is known to have no steps, so that swinging feet, too, show how high it is.
     """
 
-    on_speed: float = 0.2
-    off_speed: float = 0.25
-    rise: float = 0.25
+    on_speed: float = 0.25
+    off_speed: float = 0.35
+    rise: float = 0.35
     on_height: float = 0.02
     heel_off: float = 0.018
-    ball_off: float = 0.018
+    ball_off: float = 0.026
     floor: float = 0.4
     window: float = 0.04
     gap: float = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,28 +33,47 @@ _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
 _OWN_DEPTH_M = 0.03  # [m] as deep as in the source, at most
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
+_LIFTED_M = 0.001  # [m] a heel that is higher does not stand
 _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
 
 
-def settle_legs(
-    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
-) -> Turned:
-    """Find pelvis, legs and toes for feet that are down.
+class Settling(NamedTuple):
+    """How legs are settled.
 
-    still    (F,) frames that keep their pose, such as a reference pose in front of a clip
-    stretch  share by which legs may become longer where they fall short
+    still        (F,) frames that keep their pose, such as a reference pose in front of a clip
+    stretch      share by which legs may become longer where they fall short
+    holds_heels  whether heels that stand are never lifted
     """
-    problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
-    up, balls, angles = problem.apply(solve_problem(problem))
+
+    still: Bools
+    stretch: float
+    holds_heels: bool
+
+
+class Settled(NamedTuple):
+    """What is done to a figure, and which heels (F, L) that stood were lifted for it."""
+
+    turned: Turned
+    lifted: Bools
+
+
+def settle_legs(
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, footing: Footing, options: Settling
+) -> Settled:
+    """Find pelvis, legs and toes for feet that are down."""
+    problem = make_problem(motion, soles, contacts, feet, footing, options)
+    values = solve_problem(problem)
+    up, balls, angles = problem.apply(values)
     ankles, _, _ = problem.feet.place_points(balls, angles)
     heel_turn, toe_turn = problem.feet.make_turns(angles)
     foot = rotations.multiply(heel_turn, rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT])))
     toes = rotations.multiply(toe_turn, np.where(motion.bends[:, None], feet.tilt, foot))
     hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     there = dataclasses.replace(feet, ankles=ankles)
-    bent = bend_legs(motion, problem.axes, there, up, hips, _STRAIGHT * _leg_length(motion), stretch)
+    bent = bend_legs(motion, problem.axes, there, up, hips, _STRAIGHT * _leg_length(motion), options.stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
-    return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
+    turned = _keep_poses(motion, dataclasses.replace(bent, turns=turns), options.still)
+    return Settled(turned, problem.flat & (np.abs(angles[..., 0]) * soles.lengths > _LIFTED_M))
 
 
 def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
@@ -70,9 +90,10 @@ def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
 
 
 def make_problem(
-    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, footing: Footing, options: Settling
 ) -> LegProblem:
-    """Make the problem of a motion whose feet are down; see `settle_legs`."""
+    """Make the problem of a motion whose feet are down."""
+    still = options.still
     shape, axes, moving = contacts.any.shape, bend_axes(motion, soles), _move_feet(motion, soles, feet)
     lengths, posed = np.full(shape, _LONGER), leg_lengths(motion)[2]
     thigh, shin, _ = leg_lengths(motion)
@@ -83,7 +104,8 @@ def make_problem(
     known[1:] &= ~still[:-1]
     known[:-1] &= ~still[1:]
     air = ~contacts.any
-    turns = (air | contacts.ball) & (soles.lengths > 0.0)
+    rolls = feet.free if options.holds_heels else contacts.ball
+    turns = (air | rolls) & (soles.lengths > 0.0)
     own = np.stack([air, air, air, turns, moving.bends], axis=-1).reshape(shape[0], -1)
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
     floor = floor_level(motion, soles, contacts)
@@ -99,7 +121,7 @@ def make_problem(
         lengths=lengths,
         up=base_heights(motion, feet.rise),
         feet=moving,
-        longest=(1.0 + stretch) * longest,
+        longest=(1.0 + options.stretch) * longest,
         shortest=shortest,
         depths=_allowed_depths(motion, soles, moving, contacts, floor, footing),
         bend=_excess_bend(motion, soles, feet),
