@@ -392,8 +392,7 @@ def _planted(
     advance(1, "placing feet")
     standing = stand(seen, footing, options)
     advance(1, "writing poses")
-    found = in_clip(seen)
-    contacts = dataclasses.replace(found, heel=found.heel & ~standing.lifted[repeats.middle])
+    contacts = in_clip(standing.seen)
     lean, upright = standing.down.lean, clip.poses
     if lean:
         figure = leaning(motion.figure, seen.bearing.arms) if seen.bearing else motion.figure

@@ -25,9 +25,10 @@ from poise.ground.figure.motion import Motion
 from poise.ground.figure.speeds import shots_of
 from poise.ground.legs.body import Lean, lean_of
 from poise.ground.legs.feet import Feet, every, join_rolls, place_feet
+from poise.ground.legs.heels import find_early_heels
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.pelvis import base_heights
-from poise.ground.trajectory.settling import Settling, settle_legs
+from poise.ground.trajectory.settling import settle_legs
 from poise.maths.arrays import Bools, Floats, Ints, check_real
 
 InPlace = Literal["travel", "keep", "refuse"]
@@ -86,8 +87,7 @@ class OnFeet(NamedTuple):
     """A figure that stands on its feet.
 
     body   the motion, leaning if it does
-    still   (F,) frames that keep their pose: a reference pose in front of the clip
-    lifted  (F, L) heels that were to stand, and were lifted where nothing else helped
+    still  (F,) frames that keep their pose: a reference pose in front of the clip
     """
 
     seen: Seen
@@ -95,17 +95,16 @@ class OnFeet(NamedTuple):
     body: Motion
     turned: Turned
     still: Bools
-    lifted: Bools
 
 
 def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
     """Put feet on the ground, and bring pelvis, legs and toes to them."""
     down = set_down(seen, footing, options)
+    seen, down = _let_heels_go(seen, down, footing, options)
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
     shots = shots_of(seen.motion)
     still = (shots.first == shots.last) & (len(body) > 1)
-    settling = Settling(still, options.stretch, holds_heels=seen.given)
-    turned, lifted = settle_legs(body, seen.soles, down.held, down.feet, footing, settling)
+    turned = settle_legs(body, seen.soles, down.held, down.feet, still, footing, options.stretch)
     kept = seen.repeats.kept
     check_reach(kept(body), kept(down.held), kept(turned))
     if seen.bearing:
@@ -115,7 +114,19 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
             options.stretch,
         )  # fmt: skip
         body, down = lean.motion(seen.motion), down._replace(lean=lean)
-    return OnFeet(seen, down, body, turned, still, lifted)
+    return OnFeet(seen, down, body, turned, still)
+
+
+def _let_heels_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple[Seen, Down]:
+    """Let heels leave the ground sooner where legs are too short; given contacts are held as given."""
+    body = down.lean.motion(seen.motion) if down.lean else seen.motion
+    early = find_early_heels(body, down.held, down.feet)
+    if seen.given or not early.any():
+        return seen, down
+    repeats, contacts = seen.repeats.finer(seen.finer), seen.contacts
+    kept = repeats.kept(dataclasses.replace(contacts, heel=contacts.heel & ~early[seen.rows]))
+    seen = seen._replace(contacts=repeats.of_contacts(kept, seen.fine))
+    return seen, set_down(seen, footing, options)
 
 
 def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:

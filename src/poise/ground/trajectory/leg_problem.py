@@ -28,8 +28,6 @@ ROWS = 6  # of a leg: reach, fold, heel, ball, tip, bend of the toes
 REACH, FOLD, HEEL, BALL, TIP, BEND = range(ROWS)
 _FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
 
-_FLAT_TAU_S = 0.05  # [s] of heels that stand: they are lifted where nothing else helps
-_HEEL_UNKNOWN = 3  # of a foot's own
 _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are one foot
 
 
@@ -105,8 +103,6 @@ class LegProblem:
         (F, L) [rad] by which toes bend more than they may; below 0 if they do not.
     free
         (F, K) which unknowns may change.
-    flat
-        (F, L) whether heel and ball stand: a heel that is lifted all the same costs more.
     """
 
     step: float
@@ -125,7 +121,6 @@ class LegProblem:
     depths: Floats
     bend: Floats
     free: Bools
-    flat: Bools
 
     def take_frames(self, frames: slice) -> LegProblem:
         """Take some frames of the problem."""
@@ -146,8 +141,6 @@ class LegProblem:
         """(F, K) weights of squared unknowns [1/s^4]."""
         weights = np.full(self.free.shape, _FOOT_TAU_S**-4)
         weights[:, 0] = self.pelvis_tau**-4
-        heels = weights[:, 1:].reshape(*self.flat.shape, -1)[..., _HEEL_UNKNOWN]
-        heels[self.flat] = _FLAT_TAU_S**-4
         return weights
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion
 from poise.ground.figure.steps import steps_of
 from poise.ground.legs.feet import Feet, floor_level, level_axes
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
-from poise.ground.legs.pelvis import base_heights, kept_share, leg_lengths
+from poise.ground.legs.pelvis import STRAIGHT, base_heights, kept_share, leg_lengths, longest_reach
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
 from poise.ground.trajectory.residuals import difference_twice, move_joints, sample_ground
@@ -25,44 +24,25 @@ from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_next_true
 from poise.maths.vectors import dot, make_vertical, normalise
 
-_MAX_REACH = 0.985  # of a leg's length, or as straight as animated: there a knee moves 6 times as fast as hip and ankle
-_STRAIGHT = 0.9999  # of a leg's length, at most
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
 _OWN_DEPTH_M = 0.03  # [m] as deep as in the source, at most
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
-_LIFTED_M = 0.001  # [m] a heel that is higher does not stand
 _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
 
 
-class Settling(NamedTuple):
-    """How legs are settled.
-
-    still        (F,) frames that keep their pose, such as a reference pose in front of a clip
-    stretch      share by which legs may become longer where they fall short
-    holds_heels  whether heels that stand are never lifted
-    """
-
-    still: Bools
-    stretch: float
-    holds_heels: bool
-
-
-class Settled(NamedTuple):
-    """What is done to a figure, and which heels (F, L) that stood were lifted for it."""
-
-    turned: Turned
-    lifted: Bools
-
-
 def settle_legs(
-    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, footing: Footing, options: Settling
-) -> Settled:
-    """Find pelvis, legs and toes for feet that are down."""
-    problem = make_problem(motion, soles, contacts, feet, footing, options)
-    values = solve_problem(problem)
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
+) -> Turned:
+    """Find pelvis, legs and toes for feet that are down.
+
+    still    (F,) frames that keep their pose, such as a reference pose in front of a clip
+    stretch  share by which legs may become longer where they fall short
+    """
+    problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
+    values = solve_problem(problem) if contacts.any.any() else np.zeros(problem.free.shape)
     up, balls, angles = problem.apply(values)
     ankles, _, _ = problem.feet.place_points(balls, angles)
     heel_turn, toe_turn = problem.feet.make_turns(angles)
@@ -70,10 +50,9 @@ def settle_legs(
     toes = rotations.multiply(toe_turn, np.where(motion.bends[:, None], feet.tilt, foot))
     hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     there = dataclasses.replace(feet, ankles=ankles)
-    bent = bend_legs(motion, problem.axes, there, up, hips, _STRAIGHT * _leg_length(motion), options.stretch)
+    bent = bend_legs(motion, problem.axes, there, up, hips, STRAIGHT * _leg_length(motion), stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
-    turned = _keep_poses(motion, dataclasses.replace(bent, turns=turns), options.still)
-    return Settled(turned, problem.flat & (np.abs(angles[..., 0]) * soles.lengths > _LIFTED_M))
+    return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
 
 
 def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
@@ -90,22 +69,19 @@ def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
 
 
 def make_problem(
-    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, footing: Footing, options: Settling
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
 ) -> LegProblem:
     """Make the problem of a motion whose feet are down."""
-    still = options.still
     shape, axes, moving = contacts.any.shape, bend_axes(motion, soles), _move_feet(motion, soles, feet)
     lengths, posed = np.full(shape, _LONGER), leg_lengths(motion)[2]
     thigh, shin, _ = leg_lengths(motion)
     length = thigh + shin
-    longest = np.maximum(_MAX_REACH * length, np.minimum(posed, _STRAIGHT * length))
     shortest = np.minimum(np.maximum(_MIN_REACH * length, _MIN_FOLD * np.abs(thigh - shin)), posed)
     known = steps_of(motion).known & ~still
     known[1:] &= ~still[:-1]
     known[:-1] &= ~still[1:]
     air = ~contacts.any
-    rolls = feet.free if options.holds_heels else contacts.ball
-    turns = (air | rolls) & (soles.lengths > 0.0)
+    turns = (air | feet.free) & (soles.lengths > 0.0)
     own = np.stack([air, air, air, turns, moving.bends], axis=-1).reshape(shape[0], -1)
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
     floor = floor_level(motion, soles, contacts)
@@ -121,12 +97,11 @@ def make_problem(
         lengths=lengths,
         up=base_heights(motion, feet.rise),
         feet=moving,
-        longest=(1.0 + options.stretch) * longest,
+        longest=(1.0 + stretch) * longest_reach(motion),
         shortest=shortest,
         depths=_allowed_depths(motion, soles, moving, contacts, floor, footing),
         bend=_excess_bend(motion, soles, feet),
         free=free,
-        flat=contacts.heel & contacts.ball,
     )
     return dataclasses.replace(problem, wanted=_want_changes(motion, soles, contacts, problem))
 
