@@ -12,7 +12,7 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion
 from poise.ground.figure.steps import steps_of
-from poise.ground.legs.feet import Feet, floor_level, level_axes
+from poise.ground.legs.feet import Feet, level_axes
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
 from poise.ground.legs.pelvis import STRAIGHT, base_heights, kept_share, leg_lengths, longest_reach
 from poise.ground.report.jumps import is_even
@@ -28,7 +28,6 @@ _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
-_OWN_DEPTH_M = 0.03  # [m] as deep as in the source, at most
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
 _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
 
@@ -50,7 +49,15 @@ def settle_legs(
     toes = rotations.multiply(toe_turn, np.where(motion.bends[:, None], feet.tilt, foot))
     hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     there = dataclasses.replace(feet, ankles=ankles)
-    bent = bend_legs(motion, problem.axes, there, up, hips, STRAIGHT * _leg_length(motion), stretch)
+    bent = bend_legs(
+        motion,
+        problem.axes,
+        there,
+        up,
+        hips,
+        np.maximum(STRAIGHT * _leg_length(motion), leg_lengths(motion)[2]),
+        stretch,
+    )
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
     return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
 
@@ -84,7 +91,6 @@ def make_problem(
     turns = (air | feet.free) & (soles.lengths > 0.0)
     own = np.stack([air, air, air, turns, moving.bends], axis=-1).reshape(shape[0], -1)
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
-    floor = floor_level(motion, soles, contacts)
     problem = LegProblem(
         step=motion.step or 1.0,  # frames without time have no changes of step
         pelvis_tau=_find_pelvis_tau(feet, footing),
@@ -99,7 +105,7 @@ def make_problem(
         feet=moving,
         longest=(1.0 + stretch) * longest_reach(motion),
         shortest=shortest,
-        depths=_allowed_depths(motion, soles, moving, contacts, floor, footing),
+        depths=_allowed_depths(moving, contacts, footing),
         bend=_excess_bend(motion, soles, feet),
         free=free,
     )
@@ -157,20 +163,13 @@ def _want_changes(motion: Motion, soles: Soles, contacts: Contacts, problem: Leg
     return np.where(of_foot, difference_twice(put), difference_twice(source))
 
 
-def _allowed_depths(
-    motion: Motion, soles: Soles, feet: FeetInMotion, contacts: Contacts, floor: float, footing: Footing
-) -> Floats:
-    """Return how deep (F, 3, L) heels, balls and tips may be.
-
-    What stands may be as deep as it was put, and all by a little where they are as deep in the floor of the source:
-    soles are known no better.
-    """
+def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
+    """Return how deep (F, 3, L) heels, balls and tips may be: what stands as deep as it was put."""
     _, _, points = feet.place_points(feet.balls, np.zeros((*contacts.heel.shape, 2)))
     ground, _ = sample_ground(footing, points, is_plane=is_even(footing.terrain))
     now = np.maximum(ground - points[..., 2], 0.0) + _TOUCH_M
     stands = np.stack([contacts.heel, contacts.ball, np.zeros_like(contacts.heel)], axis=1)
-    own = np.clip(floor - np.moveaxis(soles.points(motion), 2, 1)[..., 2], 0.0, _OWN_DEPTH_M)
-    return np.where(stands, now, own)
+    return np.where(stands, now, 0.0)
 
 
 def _excess_bend(motion: Motion, soles: Soles, feet: Feet) -> Floats:
