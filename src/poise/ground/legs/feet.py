@@ -116,16 +116,15 @@ def _which(plants: Plants, contacts: Contacts) -> Ints:
 
 
 def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
-    """The height of the clip's own floor [m]: where what stands is, in the middle of all.
+    """The height of the clip's own floor [m]: where balls are that stand, in the middle of all; heels if none does.
 
     That of a figure that never stands is at 0.
     """
-    heights = []
-    for on, points in ((contacts.heel, soles.heel), (contacts.ball, soles.ball)):
-        arm = rotations.rotate(motion.turns[:, :, FOOT][on], points[np.nonzero(on)[1]])
-        heights.append((motion.places[:, :, ANKLE][on] + arm)[:, 2])
-    both = np.concatenate(heights)
-    return float(np.median(both)) if len(both) else 0.0
+    for on, points in ((contacts.ball, soles.ball), (contacts.heel, soles.heel)):
+        if on.any():
+            arm = rotations.rotate(motion.turns[:, :, FOOT][on], points[np.nonzero(on)[1]])
+            return float(np.median((motion.places[:, :, ANKLE][on] + arm)[:, 2]))
+    return 0.0
 
 
 def _ground_under(
