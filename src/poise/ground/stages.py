@@ -30,6 +30,7 @@ from poise.ground.legs.legs import Turned
 from poise.ground.legs.pelvis import base_heights
 from poise.ground.trajectory.settling import settle_legs
 from poise.maths.arrays import Bools, Floats, Ints, check_real
+from poise.maths.frame_masks import find_last_true
 
 InPlace = Literal["travel", "keep", "refuse"]
 
@@ -124,7 +125,8 @@ def _let_heels_go(seen: Seen, down: Down, footing: Footing, options: Allowed) ->
     if seen.given or not early.any():
         return seen, down
     repeats, contacts = seen.repeats.finer(seen.finer), seen.contacts
-    kept = repeats.kept(dataclasses.replace(contacts, heel=contacts.heel & ~early[seen.rows]))
+    gone = find_last_true(early[seen.rows]) > find_last_true(~contacts.heel)  # from there on to the contact's end
+    kept = repeats.kept(dataclasses.replace(contacts, heel=contacts.heel & ~gone))
     seen = seen._replace(contacts=repeats.of_contacts(kept, seen.fine))
     return seen, set_down(seen, footing, options)
 
