@@ -26,6 +26,7 @@ from poise.ground.exact import written_exactly
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import BALL
+from poise.ground.figure.speeds import lone_frames
 from poise.ground.found import floor_of, seen_of, with_bearing
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
@@ -36,6 +37,7 @@ from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
+from poise.maths.frame_masks import find_next_true
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -110,8 +112,9 @@ class Planted(Clip):
         held = dataclasses.replace(
             self.contacts, heel=self.contacts.heel & ~self.kept, ball=self.contacts.ball & ~self.kept
         )
+        source, result = (_without_lone_frames(clip, self.kept) for clip in (self.travelled, self))
         return report_of(
-            self.travelled, self, held, self.soles, self.figure, self.terrain,
+            source, result, held, self.soles, self.figure, self.terrain,
             passed=self.passed, higher=self._higher, bearing=self.bearing, notes=self.notes,
         )  # fmt: skip
 
@@ -124,6 +127,16 @@ class Planted(Clip):
         for leg, start, end, height in zip(*self.plants.stances[:3], over, strict=True):
             higher[start:end, leg] = height
         return higher
+
+
+def _without_lone_frames(clip: Clip, kept: Bools) -> Clip:
+    """Return a clip whose frames that keep their pose (F, L) are as the next one: no motion leads from them."""
+    lone = np.asarray(kept.all(axis=1), dtype=np.bool_)
+    if not lone.any() or lone.all():
+        return clip
+    following = find_next_true(~lone[:, None])[:, 0]
+    rows = np.where(lone, np.minimum(following, len(lone) - 1), np.arange(len(lone)))
+    return Clip(clip.times, clip.poses[rows], clip.name)
 
 
 def plant_feet(
@@ -373,7 +386,7 @@ def _left(
     as_it_is = Planted(
         np.array(clip.times), clip.poses, clip.name, source=clip, travelled=clip, contacts=found.contacts,
         soles=found.soles, figure=seen.motion.figure, terrain=_in_clip(terrain, seen.motion.figure), velocity=None,
-        plants=plants, kept=np.zeros_like(found.contacts.heel),
+        plants=plants, kept=np.repeat(lone_frames(seen.motion)[:, None], len(found.contacts.legs), axis=1),
         bearing=bearing, notes=(*notes, "it stands on this ground already, and is left as it is"),
     )  # fmt: skip
     return as_it_is if as_it_is.report.ok else None

@@ -22,7 +22,7 @@ from poise.ground.contact.plants import Plants, find_plants, in_frames
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
-from poise.ground.figure.speeds import shots_of
+from poise.ground.figure.speeds import lone_frames
 from poise.ground.legs.body import Lean, lean_of
 from poise.ground.legs.feet import Feet, every, join_rolls, place_feet
 from poise.ground.legs.heels import find_early_heels
@@ -103,9 +103,8 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
     down = set_down(seen, footing, options)
     seen, down = _let_heels_go(seen, down, footing, options)
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
-    shots = shots_of(seen.motion)
-    still = (shots.first == shots.last) & (len(body) > 1)
-    turned = settle_legs(body, seen.soles, down.held, down.feet, still, footing, options.stretch)
+    still = lone_frames(seen.motion)
+    turned = settle_legs(body, seen.soles, down.held, down.feet, still, footing, options.stretch, seen.repeats)
     kept = seen.repeats.kept
     check_reach(kept(body), kept(down.held), kept(turned))
     if seen.bearing:

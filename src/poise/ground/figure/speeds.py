@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.figure.motion import BALL, Motion
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints
 
 _FASTEST = np.array([15.0, 40.0, 40.0])  # [m/s] hips, knees, ankles: a sprinter's hips reach 12, the ankles 25
 _ALONE = 0.03  # [m] how far the legs move on from a reference pose in the first frame, at least
@@ -38,6 +38,12 @@ def shots_of(motion: Motion) -> Shots:
     lengths = np.diff(np.concatenate([[0], cuts, [frames]]))
     first = np.repeat(np.concatenate([[0], cuts]), lengths)
     return Shots(first, first + np.repeat(lengths, lengths) - 1)
+
+
+def lone_frames(motion: Motion) -> Bools:
+    """Find frames (F,) that are shots of their own, such as a reference pose in front of a clip."""
+    shots = shots_of(motion)
+    return (shots.first == shots.last) & (len(motion) > 1)
 
 
 def velocities(times: Floats, points: Floats, shots: Shots, window: float) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 
 from poise import kernels
 from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.cyclic import Repeats
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion
@@ -22,26 +23,32 @@ from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_next_true
+from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import dot, make_vertical, normalise
 
-_MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
+_MIN_REACH, _MIN_FOLD = 0.35, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
+_CLOSING_S = 0.1  # [s] on each side of a loop's seam, where what both ends differ by is shared out
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
 _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
 
 
 def settle_legs(
-    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
-) -> Turned:
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float,
+    repeats: Repeats,
+) -> Turned:  # fmt: skip
     """Find pelvis, legs and toes for feet that are down.
 
     still    (F,) frames that keep their pose, such as a reference pose in front of a clip
     stretch  share by which legs may become longer where they fall short
+    repeats  of a loop, whose ends are to meet
     """
     problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
     values = solve_problem(problem) if contacts.any.any() else np.zeros(problem.free.shape)
+    if repeats.around:
+        _close(values, repeats.middle, motion.frames(_CLOSING_S))
     up, balls, angles = problem.apply(values)
     ankles, _, _ = problem.feet.place_points(balls, angles)
     heel_turn, toe_turn = problem.feet.make_turns(angles)
@@ -60,6 +67,16 @@ def settle_legs(
     )
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
     return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
+
+
+def _close(values: Floats, middle: slice, frames: int) -> None:
+    """Let values (F, K) be the same at both ends of a loop, by moving those of so many frames beside each."""
+    first, last = middle.start, middle.stop - 1
+    apart = 0.5 * (values[last] - values[first])
+    count = min(frames, (last - first) // 2)
+    share = smoothstep(1.0 - np.arange(count + 1) / (count + 1))[:, None]
+    values[first : first + count + 1] += share * apart
+    values[last - count : last + 1] -= share[::-1] * apart
 
 
 def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
