@@ -1,5 +1,5 @@
 # pyright: standard
-"""Trajectories: one least-squares step over all frames of a motion, whose matrix is a band.
+"""Trajectories: one least-squares step over all frames, with a band matrix.
 
 A motion of F frames has K unknowns a frame. Points move linearly in the unknowns of their frame, and their changes of
 step are to be small; rows are linear, too, and are to be at most 0; unknowns are to be near to 0:
@@ -58,7 +58,9 @@ class LinearTrajectory(NamedTuple):
 
 
 class Band(NamedTuple):
-    """A symmetric matrix over the free unknowns, whose rows reach back by two frames.
+    """A symmetric band matrix over the free unknowns.
+
+    Its rows reach back by two frames.
 
     numbers  (F K,) which row each unknown has; -1 for those that are not free
     bases    (n,) the first column of each row: H[i, j] stands at rows[i, j - bases[i]]
@@ -72,7 +74,10 @@ class Band(NamedTuple):
 
 @device_function
 def number_unknowns(free, numbers, bases):
-    """Number the free unknowns (F, K) and write the first column of their rows; return how many they are."""
+    """Number the free unknowns (F, K), and return how many they are.
+
+    The first column of each row is written, too.
+    """
     frames, unknowns = free.shape
     count, first, before = 0, 0, 0
     for t in range(frames):
@@ -89,7 +94,7 @@ def number_unknowns(free, numbers, bases):
 
 @device_function
 def add_change(problem, frame, point, places, entries, band, gradient):
-    """Add the squared change of step of a point to matrix and gradient.
+    """Add a point's squared change of step to matrix and gradient.
 
     `places` (3 M,) and `entries` (3, 3 M) are scratch: columns of the matrix, and the rows there.
     """
@@ -116,7 +121,7 @@ def add_change(problem, frame, point, places, entries, band, gradient):
 
 @device_function
 def assemble_squares(problem, damping, places, entries, band, gradient):
-    """Write matrix and gradient of changes of step and of values, at x = 0."""
+    """Write matrix and gradient of changes and values, at x = 0."""
     frames, unknowns = problem.values.shape
     band.rows[:] = 0.0
     gradient[:] = 0.0
@@ -147,7 +152,7 @@ def measure_row(problem, band, frame, row, y):
 
 @device_function
 def add_rows(problem, y, band, rows, gradient):
-    """Add rows that are above 0 after a step y to a matrix and its gradient."""
+    """Add violated rows to matrix and gradient, at a step y."""
     frames, unknowns = problem.values.shape
     per_row = problem.row_columns.shape[1]
     for t in range(frames):
@@ -182,7 +187,10 @@ def multiply_band(band, y, count, product):
 
 @device_function
 def solve_band(band, rows, count, right):
-    """Solve H y = right in place by Cholesky factors; the columns of the matrix are those of a band."""
+    """Solve H y = right in place by Cholesky factors.
+
+    rows  H in the columns of a band, replaced by its factors
+    """
     for i in range(count):
         base = int(band.bases[i])
         own = rows[i]
@@ -209,7 +217,10 @@ def solve_band(band, rows, count, right):
 
 @device_function
 def measure_cost(problem, band, y, count, product, gradient):
-    """Measure y H y / 2 + g y, and half the squares of rows that are above 0."""
+    """Measure what a step y costs.
+
+    y H y / 2 + g y, and half the squares of rows that are above 0.
+    """
     total = 0.0
     for i in range(count):
         total += y[i] * (0.5 * product[i] + gradient[i])
@@ -232,10 +243,12 @@ def compute_step(
     changes, slopes, columns, weights, rows, row_slopes, row_columns, values, free, value_weights, damping,
     rounds, x, work,
 ):  # fmt: skip
-    """Compute the step x (F K,) that minimises C; see `LinearTrajectory`.
+    """Compute the step that costs least.
+
 
     damping  (F,) times the weights of values is what squares of x weigh beside C: larger ones make shorter steps
     rounds   changes of the set of violated rows at most
+    x        (F K,) out: the step
     work     scratch memory for `compute_work_size` numbers
     """
     problem = LinearTrajectory(
