@@ -37,7 +37,7 @@ _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its plac
 
 def settle_legs(
     motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float,
-    repeats: Repeats,
+    repeats: Repeats | None = None,
 ) -> Turned:  # fmt: skip
     """Find pelvis, legs and toes for feet that are down.
 
@@ -47,7 +47,7 @@ def settle_legs(
     """
     problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
     values = solve_problem(problem) if contacts.any.any() else np.zeros(problem.free.shape)
-    if repeats.around:
+    if repeats is not None and repeats.around:
         _close(values, repeats.middle, motion.frames(_CLOSING_S))
     up, balls, angles = problem.apply(values)
     ankles, _, _ = problem.feet.place_points(balls, angles)
