@@ -23,7 +23,7 @@ Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 POINTS = ("heel", "ball")
 _NEAR = 1e-4  # [s] times in files are rounded to this
 _SAME = 1e-6  # [s] times that differ by less are the same
-_OWN, _MAX_OWN = 0.4, 1.2  # of the speed of the ground, and [m/s]: how fast drawn feet may slide on it
+_OWN, _MAX_OWN = 0.3, 0.8  # of the speed of the ground, and [m/s]: how fast drawn feet may slide on it
 _PER_SPEED = 0.012  # [m per m/s] what thresholds of height grow by with the speed of the ground
 
 

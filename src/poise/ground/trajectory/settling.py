@@ -26,7 +26,7 @@ from poise.maths.frame_masks import find_next_true
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import dot, make_vertical, normalise
 
-_MIN_REACH, _MIN_FOLD = 0.35, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
+_MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
