@@ -122,8 +122,10 @@ def test_a_knee_that_waits_has_a_hitch(planted):
     assert usual.toe_offs + usual.landings > 1
     standing = contacts.any[:, 0]
     last = int(np.flatnonzero(standing[:-1] & ~standing[1:])[0])
+    knee = source.places[:, 0, KNEE]
+    at = last - 2 + int(np.linalg.norm(np.diff(knee, axis=0), axis=-1)[last - 2 : last + 1].argmax())
     places = source.places.copy()
-    places[last + 1, 0, KNEE] = places[last, 0, KNEE]
+    places[at + 1, 0, KNEE] = places[at, 0, KNEE]
     found = hitches_of((source, dataclasses.replace(source, places=places)), contacts)
     assert found.found == (Hitch("left", "toe-off", last),)
     told = dataclasses.replace(planted.report, hitches=found)

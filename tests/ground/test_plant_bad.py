@@ -218,7 +218,9 @@ class TestTerrains:
 
     @pytest.mark.parametrize("terrain", [Terrain.slope(85), Terrain.noise(1e9), Terrain.stairs(5, 0.3)])
     def test_ground_that_no_leg_reaches(self, walk, terrain):
-        with pytest.raises(InputError, match=r"at \d\.\d{3} s the (left|right) foot would stand .* m beyond the end of its leg"):
+        with pytest.raises(
+            InputError, match=r"at \d\.\d{3} s the (left|right) foot would stand .* m beyond the end of its leg"
+        ):
             plant_feet(walk, terrain)
 
 

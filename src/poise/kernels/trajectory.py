@@ -243,8 +243,7 @@ def compute_step(
     changes, slopes, columns, weights, rows, row_slopes, row_columns, values, free, value_weights, damping,
     rounds, x, work,
 ):  # fmt: skip
-    """Compute the step that costs least.
-
+    """Compute the best step x from the values now.
 
     damping  (F,) times the weights of values is what squares of x weigh beside C: larger ones make shorter steps
     rounds   changes of the set of violated rows at most
