@@ -7,12 +7,8 @@ import warnings
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 import poise
 from poise import Clip, Terrain
-from poise.ground.contact.contacts import Contacts
-from tests.ground.labelled_contacts import LABELS
 
 TRAVELLING = ("cmu_12_01_walk", "walk_mass", "run_mass")
 IN_PLACE = {
@@ -73,15 +69,3 @@ def ground_of(kind: str, up: str) -> Terrain:
         "noise": lambda: Terrain.noise(0.05, 1.0, up=up),
     }
     return made[kind]()
-
-
-def labelled(name: str, times: np.ndarray, legs: tuple[str, ...]) -> Contacts:
-    """The contacts that were labelled by hand."""
-    points = []
-    for point in ("heel", "ball"):
-        stands = np.zeros((len(times), len(legs)), bool)
-        for row, leg in enumerate(legs):
-            for start, end in LABELS[name][leg][point]:
-                stands[(times >= start - 1e-6) & (times <= end + 1e-6), row] = True
-        points.append(stands)
-    return Contacts(legs, times, *points)
