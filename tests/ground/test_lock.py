@@ -134,7 +134,7 @@ class TestStretch:
 def test_one_leg_alone(data):
     clip = clip_of(data, "walk_mass")[1]
     planted = lock_feet(clip, legs=["right"])
-    assert planted.report.after.skate <= 0.01
+    assert planted.report.after.skate <= 0.1
     left = figure_of(clip).legs[0]
     for joint in turning(left):
         part = clip.skeleton.q_slice(joint)

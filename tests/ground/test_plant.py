@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from poise import Clip, Terrain, plant_feet
+from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, TOES, motion_of
@@ -15,7 +16,8 @@ from poise.ground.report.edit_measures import changes_of
 from poise.ground.report.measures import measures_of, paths_of
 from poise.maths import rotations
 from poise.maths.frame_masks import measure_time_from
-from tests.ground.clips import IN_PLACE, STANDING, TRAVELLING, clip_of, ground_of, labelled
+from tests.ground.clips import IN_PLACE, STANDING, TRAVELLING, clip_of, ground_of
+from tests.ground.labelled_contacts import LABELS
 
 GROUNDS = ("flat", "slope", "slope down", "stairs", "noise")
 SKATE, DEEPEST, PLANTED = 0.5, 5.0, 3.0  # [cm/s], [mm], [mm]: the largest allowed values
@@ -78,7 +80,7 @@ class TestTravelling:
     @pytest.mark.parametrize("name", TRAVELLING)
     def test_feet_stand(self, data, name, kind):
         planted = planted_on(data, name, kind)
-        hand = inner(labelled(name, planted.times, planted.contacts.legs))
+        hand = inner(Contacts.from_intervals(LABELS[name], planted.contacts.legs, planted.times))
         found, by_hand = measured(planted), measured(planted, hand)
         assert found.skate <= SKATE
         assert by_hand.skate <= HAND_SKATE

@@ -159,7 +159,7 @@ class TestBackend:
 
     def test_native_refuses_an_edited_kernel(self, tmp_path):
         copy = copy_package(tmp_path)
-        edit(copy / "poise" / "kernels" / "arm_targets.py", "is_reached, first_error", "is_met, first_error")
+        edit(copy / "poise" / "kernels" / "arm_targets.py", "return is_reached", "return 1 * is_reached")
         done = run_python(SOLVE_ARM, PYTHONPATH=str(copy), POISE_KERNELS="native")
         assert "no code for arm_targets.solve_targets" in done.stderr
 

@@ -92,11 +92,9 @@ class Steps:
 
     @property
     def known(self) -> Bools:
-        """(F,) where changes of step are known: not at the ends, beside gaps, and from shot to shot."""
-        stride, parts = stride_of(self.times), _parts(self.times, self.first)
-        found = np.zeros(len(self.times), dtype=np.bool_)
-        if len(found) > 2 * stride:
-            found[stride:-stride] = parts[2 * stride :] == parts[: -2 * stride]
+        """(F,) where frames have neighbours on both sides: not at the ends, beside gaps, and from shot to shot."""
+        parts, found = _parts(self.times, self.first), np.zeros(len(self.times), dtype=np.bool_)
+        found[1:-1] = parts[2:] == parts[:-2]
         return found
 
     def changes(self, places: Floats) -> Floats:

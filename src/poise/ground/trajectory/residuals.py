@@ -14,6 +14,7 @@ from poise.maths.arrays import Floats
 from poise.maths.vectors import dot, make_vertical, normalise
 
 _ROW_WEIGHT = 5e4  # [1/s^2] a row of 1 mm counts as 50 m/s^2: rows end within 0.1 mm of where they may be
+_BEND_FIRST = 10.0  # times as much as others: toes in front of a riser rather touch it than bend over
 _PROBE_M = 0.015  # [m] to each side over which the slope of the ground is taken: an edge is as wide
 _MAX_SLOPE = 3.0  # a riser counts as ground so steep
 _NEAR_M = 0.02  # [m] above a plane in which a point feels it
@@ -89,8 +90,8 @@ def _measure_rows(problem: LegProblem, up: Floats, balls: Floats, angles: Floats
     down = np.concatenate([tilts, -np.ones((*tilts.shape[:-1], 1))], axis=-1)
     soles[..., 4] = np.moveaxis(dot(down, np.cross(feet.across[:, None], levers)), 1, -1) / arm
     soles[..., 2, 5] = feet.bends * dot(down[:, 2], np.cross(-feet.across, points[:, 2] - joints)) / arm
-    rows[..., BEND] = np.where(feet.bends, arm * (problem.bend + angles.sum(axis=-1)), -1.0)
-    slopes[..., BEND, 4:] = 1.0
+    rows[..., BEND] = _BEND_FIRST * np.where(feet.bends, arm * (problem.bend + angles.sum(axis=-1)), -1.0)
+    slopes[..., BEND, 4:] = _BEND_FIRST
     frames = len(rows)
     return _ROW_WEIGHT * rows.reshape(frames, -1), _ROW_WEIGHT * slopes.reshape(frames, -1, slopes.shape[-1])
 
