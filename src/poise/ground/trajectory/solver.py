@@ -45,6 +45,8 @@ def solve_problem(problem: LegProblem, threads: int = 2) -> Floats:
         share = smoothstep((np.arange(rows.start, rows.stop) - rows.start + 0.5) / max(2 * overlap, 1))
         share = share[:, None] if rows.start > 0 else 1.0
         values[rows] += share * (block - values[rows])
+    for rows in blocks[1:]:  # what is between two ways around an edge may be in it
+        _improve(problem, values, slice(rows.start, min(rows.start + 2 * overlap, frames)))
     return values
 
 
@@ -53,13 +55,18 @@ def _solve_block(problem: LegProblem) -> Floats:
     values, changing = _descend(problem, np.zeros(problem.free.shape), _STEPS)
     around = round(_FELT_S / problem.step)
     for rows in _list_runs(_widen(changing, around)):
-        wide = slice(max(0, rows.start - _EDGE), min(len(values), rows.stop + _EDGE))
-        part = problem.take_frames(wide)
-        inner = np.zeros(len(part.free), dtype=np.bool_)
-        inner[rows.start - wide.start : rows.stop - wide.start] = True
-        part = replace(part, free=part.free & inner[:, None])
-        values[wide], _ = _descend(part, values[wide], _MORE_STEPS)
+        _improve(problem, values, rows)
     return values
+
+
+def _improve(problem: LegProblem, values: Floats, rows: slice) -> None:
+    """Improve the values of some frames in place; all others stay."""
+    wide = slice(max(0, rows.start - _EDGE), min(len(values), rows.stop + _EDGE))
+    part = problem.take_frames(wide)
+    inner = np.zeros(len(part.free), dtype=np.bool_)
+    inner[rows.start - wide.start : rows.stop - wide.start] = True
+    part = replace(part, free=part.free & inner[:, None])
+    values[wide], _ = _descend(part, values[wide], _MORE_STEPS)
 
 
 def _descend(problem: LegProblem, start: Floats, steps: int) -> tuple[Floats, Bools]:
