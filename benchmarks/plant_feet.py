@@ -36,8 +36,8 @@ STAGES = {
     "in place?": ("ground_velocity", "travelled"),
     "soles and contacts": ("stances",),
     "plants": ("find_plants",),
-    "feet": ("held_longer", "place_feet", "every", "overstretched", "released"),
-    "pelvis, legs, toes": ("reach_feet", "kept_where_worse"),
+    "feet": ("join_rolls", "place_feet", "every", "find_early_heels"),
+    "pelvis, legs, toes": ("settle_legs",),
     "poses written": ("write_poses",),
 }
 

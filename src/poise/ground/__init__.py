@@ -7,10 +7,10 @@ A clip and a terrain go in, poses with planted feet and a report come out. All l
                                               terrain -> Footing --^--------^
 
 `figure/` has the motion of the legs, `contact/` finds soles, contacts and plants. `found.py` analyses a clip without
-the terrain; a clip that is already planted on it is not changed. `legs/` turns plants into ankles for every frame and
-solves pelvis, heels, legs and toes; `spread/` removes the remaining acceleration spikes. `stages.py` has the order of
-these steps, and `sooner.py` repeats them with shorter stances near spikes. `bearing/` handles hands, elbows, knees and
-hips on the ground, `strides/` changes the step length, `report/` measures the result, `terrain/` is the ground itself.
+the terrain; a clip that is already planted on it is not changed. `legs/` turns plants into targets of feet and pelvis
+for every frame, and `trajectory/` corrects them by one least-squares problem over all frames. `stages.py` has the order
+of these steps. `bearing/` handles hands, elbows, knees and hips on the ground, `strides/` changes the step length,
+`report/` measures the result, `terrain/` is the ground itself.
 `live.py`, `grounder.py` and `one_pose.py` plant poses without a clip. Legs are solved in one kernel
 (kernels/ground/legs.py) from world positions, independently of solve(): animated translations, control bones and
 separate feet are no special cases.
