@@ -20,6 +20,7 @@ from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, abbreviate
 
+_FARTHEST = 0.5  # of a leg is a foot from its place at most: a leg that ends elsewhere does not stand
 _SAME = 1e-6  # [s] times that differ by less are the same
 
 
@@ -42,9 +43,9 @@ def check_under(plants: Plants, footing: Footing) -> None:
 
 
 def check_reach(motion: Motion, contacts: Contacts, turned: Turned) -> None:
-    """Raise InputError if a standing foot is farther from its place than its leg is long, or infinitely far."""
+    """Raise InputError if a standing foot is farther from its place than half its leg, or infinitely far."""
     bones = np.linalg.norm(np.diff(motion.places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
-    far: Bools = contacts.any & ~(turned.missing <= bones)
+    far: Bools = contacts.any & ~(turned.missing <= _FARTHEST * bones)
     if not far.any():
         return
     frame, leg = np.argwhere(far)[0]

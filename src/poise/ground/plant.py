@@ -205,7 +205,7 @@ def plant_feet(
     Raises
     ------
     InputError
-        For ground that is under none of the places where feet stand, or farther from a foot than its leg is long.
+        For ground that is under none of the places where feet stand, or farther from a foot than half its leg.
     UnsupportedError
         For a figure that walks in place, with in_place="refuse", or with stride="fit" and in_place="keep".
 

@@ -30,6 +30,7 @@ _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
+_SAME_M = 0.001  # [m] a loop whose ends are put so near to each other is to stay one
 _CLOSING_S = 0.1  # [s] on each side of a loop's seam, where what both ends differ by is shared out
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
 _TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
@@ -47,7 +48,7 @@ def settle_legs(
     """
     problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
     values = solve_problem(problem) if contacts.any.any() else np.zeros(problem.free.shape)
-    if repeats is not None and repeats.around:
+    if repeats is not None and _closes(motion, feet, problem, repeats):
         _close(values, repeats.middle, motion.frames(_CLOSING_S))
     up, balls, angles = problem.apply(values)
     ankles, _, _ = problem.feet.place_points(balls, angles)
@@ -67,6 +68,15 @@ def settle_legs(
     )
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
     return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
+
+
+def _closes(motion: Motion, feet: Feet, problem: LegProblem, repeats: Repeats) -> bool:
+    """Return whether a loop is put where it can be repeated: on stairs each of its repeats is another."""
+    if not repeats.around:
+        return False
+    ends = [repeats.middle.start, repeats.middle.stop - 1]
+    moves = (feet.ankles - motion.places[:, :, ANKLE])[ends], problem.up[ends]
+    return all(float(np.ptp(move, axis=0).max()) <= _SAME_M for move in moves)
 
 
 def _close(values: Floats, middle: slice, frames: int) -> None:
