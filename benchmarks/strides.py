@@ -21,7 +21,8 @@ from poise import Terrain
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.motion import motion_of
 from poise.ground.plant import Planted, Stride
-from poise.ground.report.jumps import ROOM_ON_STEPS, jumps_of
+from poise.ground.report.jumps import jumps_of
+from poise.ground.report.verdict import STEPS
 
 RISE, GOING = 0.15, 0.30
 STRIDES: tuple[Stride, ...] = ("keep", "fit")
@@ -69,7 +70,7 @@ def treads(planted: Planted) -> np.ndarray:
 def beyond(before: poise.Clip, planted: Planted) -> float:
     """By how much the largest change of step is beyond what a source allows [mm]."""
     motions = motion_of(before, planted.figure), motion_of(planted, planted.figure)
-    jumps = jumps_of(motions, room=ROOM_ON_STEPS)
+    jumps = jumps_of(motions, room=STEPS.step)
     return float(np.maximum(jumps.after - jumps.bound, 0.0).max())
 
 

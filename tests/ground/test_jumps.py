@@ -9,12 +9,15 @@ import pytest
 
 import poise
 from poise import Terrain
-from poise.ground.figure.motion import KNEE
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, TOES
 from poise.ground.figure.steps import changes_of_step
 from poise.ground.plant import plant_feet
-from poise.ground.report.jumps import Hitch, hitches_of, jumps_of
+from poise.ground.report import verdict
+from poise.ground.report.jumps import Hitch, Hitches, hitches_of, jumps_of
+from poise.ground.report.measures import knee_bends, shape_of
 from poise.ground.report.report import report_of
 from poise.io import samples
+from poise.maths import rotations
 
 RIG = poise.load(samples.path("humanoid.bvh"))
 
@@ -84,11 +87,37 @@ def test_a_pop_is_found_where_it_is(planted):
 
 def test_the_bound_is_the_source_nearby_and_some_room(planted):
     usual = jumps_of(planted.report.motions, room=5.0)
-    fps = 1.0 / np.median(np.diff(planted.times))
-    room = 5.0 * min((120 / fps) ** 2, 6.0)
     near = np.abs(planted.times[:, None] - planted.times) <= 0.1 + 1e-9
-    wanted = np.array([usual.before[rows].max(axis=0) for rows in near]) + room
-    np.testing.assert_allclose(usual.bound, wanted, rtol=1e-12)
+    wanted = np.array([usual.before[rows].max(axis=0) for rows in near])
+    np.testing.assert_allclose(usual.allowed, wanted, rtol=1e-12)
+    np.testing.assert_allclose(usual.bound, wanted + 5.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fps", [24, 30, 60, 120])
+def test_the_bound_of_a_pop_is_the_same_at_every_frame_rate(fps):
+    clip = RIG.clips[0].resample(fps)
+    source = plant_feet(clip, Terrain.flat(), rig=RIG).report.motions[0]
+    places = source.places.copy()
+    places[len(places) // 2, 0, KNEE, 0] += 0.02
+    pair = source, dataclasses.replace(source, places=places)
+    jumps = jumps_of(pair, room=10.0)
+    assert jumps.excess["left knee"] == pytest.approx(40.0, abs=jumps.allowed.max())
+    np.testing.assert_allclose(jumps.bound - jumps.allowed, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("terrain", "bounds"),
+    [
+        (Terrain.flat(), verdict.PLANE),
+        (Terrain.slope(15), verdict.PLANE),
+        (Terrain.noise(0.1), verdict.HILLS),
+        (Terrain.stairs(0.15, 0.3), verdict.STEPS),
+        (Terrain.function(lambda x, _: 0 * x), verdict.STEPS),
+    ],
+)
+def test_the_bounds_of_grounds(terrain, bounds):
+    assert verdict.bounds_on(terrain) == bounds
+    assert verdict.bounds_on(terrain, own=True) == verdict.OWN_FLOOR
 
 
 def test_what_is_beyond_the_source_is_told_by_joint(planted):
@@ -155,6 +184,74 @@ def test_a_source_left_as_it_is_has_no_pops(planted):
 def bent(planted, angle):
     """The report of the result with the left knee at an angle in four frames."""
     return spoilt(planted, [("LeftLeg", slice(10, 14), [np.cos(angle / 2), np.sin(angle / 2), 0.0, 0.0])])
+
+
+def measures_told(planted, motion=None, **changed):
+    """What a verdict tells of a source beside itself, with some of the evidence changed."""
+    report, source = planted.report, planted.report.motions[0]
+    shape = shape_of(report.paths[0], source)
+    still = verdict.Evidence(
+        verdict.OWN_FLOOR, (source, motion or source), report.paths[1], report.contacts, jumps_of((source, source)),
+        hitches_of((source, source), report.contacts), shape, np.zeros(report.contacts.heel.shape),
+        np.zeros(len(planted)),
+    )  # fmt: skip
+    return {worse.measure: worse for worse in verdict.verdict_of(still._replace(**changed))}
+
+
+class TestVerdict:
+    def test_a_source_beside_itself_is_fine(self, planted):
+        assert measures_told(planted) == {}
+
+    def test_a_pelvis_that_sinks_counts_on_the_own_floor_alone(self, planted):
+        sunk = -30.0 * (np.arange(len(planted)) == 7)
+        told = measures_told(planted, pelvis=sunk)
+        assert (told["pelvis"].value, told["pelvis"].bound, told["pelvis"].first) == (30.0, 20.0, 7)
+        assert str(told["pelvis"]).startswith(
+            "the pelvis is 30 mm off its height in the source, more than 20, at frame 7"
+        )
+        assert measures_told(planted, pelvis=sunk, bounds=verdict.PLANE) == {}
+
+    def test_a_knee_that_folds_has_the_bound_of_its_source(self, planted):
+        source = planted.report.motions[0]
+        most = knee_bends(source).max(axis=0)
+        places = source.places.copy()
+        places[9, 1, ANKLE] = places[9, 1, HIP]  # folded up
+        told = measures_told(planted, dataclasses.replace(source, places=places))
+        assert told["bend"].bound == pytest.approx(most[1] + 20.0)
+        assert str(told["bend"]).startswith("the right knee is bent by 1")
+        assert "at frame 9 (" in str(told["bend"])
+
+    def test_toes_may_be_bent_by_65_degrees(self, planted):
+        source = planted.report.motions[0]
+        shape = shape_of(planted.report.paths[0], source)
+        shape.toes[0] = 1.0, 0.0, 0.0, 0.0
+        for angle, measures in ((50.0, set()), (85.0, {"toe"})):
+            turns = source.turns.copy()
+            turn = rotations.about(np.array([1.0, 0, 0]), np.radians(angle))
+            turns[:, 0, TOES] = rotations.multiply(turns[:, 0, FOOT], turn)
+            flat = turns.copy()
+            flat[:, 0, TOES] = turns[:, 0, FOOT]
+            pair = dataclasses.replace(source, turns=flat), dataclasses.replace(source, turns=turns)
+            told = measures_told(planted, motions=pair, shape=shape)
+            assert set(told) == measures
+        assert str(told["toe"]).startswith("the left toes are bent by 85 deg, more than 65, at frame")
+
+    def test_a_hitch_counts_on_the_own_floor_alone(self, planted):
+        hitches = Hitches(2, 2, (Hitch("left", "toe-off", 12),))
+        told = measures_told(planted, hitches=hitches)
+        sentence = "knees hitch at 1 of 4 toe-offs and landings, first the left one at a toe-off"
+        assert str(told["hitch"]).startswith(sentence)
+        assert told["hitch"].first == 12
+        assert measures_told(planted, hitches=hitches, bounds=verdict.STEPS) == {}
+
+    def test_a_figure_that_stands_without_a_contact_is_not_fine(self, planted):
+        never = np.zeros_like(planted.contacts.heel)
+        nothing = dataclasses.replace(planted.report.contacts, heel=never, ball=never)
+        told = measures_told(planted, contacts=nothing)
+        assert set(told) == {"contact"}
+        assert str(told["contact"]).startswith("no foot is found to stand, at frames 0 to 30")
+        lying = dataclasses.replace(planted.report.motions[0], places=planted.report.motions[0].places * [1, 1, 0.1])
+        assert "contact" not in measures_told(planted, contacts=nothing, motions=(lying, lying))
 
 
 def test_a_knee_that_is_turned_back_for_a_while(planted):

@@ -13,8 +13,9 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, HIP, motion_of
 from poise.ground.legs.body import Lean
 from poise.ground.legs.write_back import leaning_poses, moved_poses
-from poise.ground.report.jumps import ROOM_ON_STEPS, jumps_of
+from poise.ground.report.jumps import jumps_of
 from poise.ground.report.measures import slip
+from poise.ground.report.verdict import STEPS
 from poise.ground.strides.footfalls import BodyWay, Footfalls, pairs_of
 from poise.ground.strides.strided import course_of
 from poise.ground.strides.treads import climbed, overhang
@@ -87,7 +88,7 @@ class TestSteps:
         planted = planted_on(data, name, sign)
         assert planted.report.ok, planted.report.worse
         motions = motion_of(planted.source, planted.figure), motion_of(planted, planted.figure)
-        jumps = jumps_of(motions, room=ROOM_ON_STEPS)
+        jumps = jumps_of(motions, room=STEPS.step)
         assert (jumps.after <= jumps.bound + 1.0).all()  # nor does it pop next to the clip as it came
 
     @pytest.mark.parametrize("name", ["cmu_12_01_walk", "walk_mass"])

@@ -10,7 +10,7 @@ FOOT_UNITS = {
     "floating": "mm", "floating_mean": "mm", "backward": "deg", "deepest": "mm", "sideways": "mm", "vertical": "mm",
     "largest_move": "mm", "largest_turn": "deg", "acceleration": "m/s^2", "jerk": "m/s^3", "jumps": "mm/frame^2",
     "reach": "mm", "knee": "deg", "d2": "mm/frame^2", "knee_bend": "deg", "toe_bend": "deg", "pelvis": "mm",
-    "pelvis_median": "mm",
+    "pelvis_median": "mm", "bend": "deg", "toe": "deg",
 }  # fmt: skip
 # Units of the table of a batch, by column.
 FOOT_ROW_UNITS = {

@@ -92,7 +92,7 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
     places = [clip.poses.world.positions / figure.metre for clip in (source, result)]
     moved = places[1] - places[0]
     carrier = rotations.rotate(figure.turn, moved[:, figure.skeleton.index(figure.mover)])
-    pelvis = _MM * np.abs(rotations.rotate(figure.turn, moved[:, figure.skeleton.index(figure.trunk)])[:, 2])
+    pelvis = np.abs(pelvis_heights(source, result, figure))
     swung = [accelerations(source.times, place, cuts) for place in places]
     return Changes(
         joints=tuple(figure.skeleton.names),
@@ -106,6 +106,13 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
         largest_move=_MM * float(np.linalg.norm(moved, axis=-1).max()),
         largest_turn=_largest_turn(source, result),
     )
+
+
+def pelvis_heights(source: Clip, result: Clip, figure: Figure) -> Floats:
+    """How far (F,) the pelvis is above its height in the source [mm]; below it where negative."""
+    row = figure.skeleton.index(figure.trunk)
+    before, after = (clip.poses.world.positions[:, row] for clip in (source, result))
+    return _MM * rotations.rotate(figure.turn, (after - before) / figure.metre)[:, 2]
 
 
 def stretch(source: Clip, result: Clip, figure: Figure) -> float:

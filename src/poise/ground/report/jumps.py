@@ -2,14 +2,14 @@
 
 The step of a point is its way from one frame to the next; its change d2 = |p+ - 2 p + p-| is what an eye sees as a pop.
 It is not filtered, and counts in the clip's own frames [mm per frame^2]; above 120 frames a second every (f / 120)th
-frame is looked at. What an edit may add to the source's own grows with the square of the time between frames.
+frame is looked at. What a result may have beyond the source's largest within 0.1 s is the same at every frame rate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,8 +52,8 @@ class Jumps:
         (F, J) [mm per frame^2] of the source and of the result.
     allowed
         (F, J) the largest of the source within 0.1 s.
-    bound
-        (F, J) the largest of the source within 0.1 s, and the room that an edit has.
+    room
+        What a result may have beyond that.
     pops
         (F, J) where a hip, a knee or the head of the source itself pops: far more than what is around it.
     """
@@ -62,8 +62,13 @@ class Jumps:
     before: Floats
     after: Floats
     allowed: Floats
-    bound: Floats
+    room: float
     pops: Bools
+
+    @property
+    def bound(self) -> Floats:
+        """(F, J) what changes of step may be."""
+        return self.allowed + self.room
 
     @property
     def excess(self) -> dict[str, float]:
@@ -84,12 +89,12 @@ class Jumps:
 
 
 def jumps_of(
-    motions: tuple[Motion, Motion], others: Mapping[str, tuple[Floats, Floats]] | None = None, *, room: float = ROOM
+    motions: tuple[Motion, Motion], others: Mapping[str, tuple[Floats, Floats]] | None = None, *, room: float = 0.0
 ) -> Jumps:
     """Compare the steps of a result with those of its source.
 
     others  names and places (F, 3) [m] in both of joints that are no legs'
-    room    [mm per frame^2 at 120 frames/s] that the result may have beyond the source
+    room    [mm per frame^2] that the result may have beyond the source's largest within 0.1 s
     """
     times, shots, others = motions[0].times, shots_of(motions[0]), others or {}
     legs = [leg.name for leg in motions[0].figure.legs]
@@ -105,11 +110,11 @@ def jumps_of(
         for which, motion in enumerate(motions)
     ]
     before, after = (changes_of_step(times, place, shots.first) for place in places)
-    allowed, bound = (bounds_of_step(times, before, shots, more) for more in (0.0, room))
+    allowed = bounds_of_step(times, before, shots, 0.0)
     names = (*names, *others)
     smooth = np.array([name.endswith(("hip", "knee", "head")) for name in names])  # feet and hands may hit something
     pops = _pops(before, motions[0].frames(_AROUND)) & smooth
-    return Jumps(names, before, after, allowed, bound, pops)
+    return Jumps(names, before, after, allowed, room, pops)
 
 
 def _pops(before: Floats, around: int) -> Bools:
@@ -125,7 +130,7 @@ class Hitch(NamedTuple):
     """A knee that waits before its foot leaves the ground, or after it has landed, where its source goes on."""
 
     leg: str
-    kind: Literal["toe-off", "landing"]
+    kind: str  # "toe-off" or "landing"
     frame: int
 
 
@@ -148,14 +153,11 @@ def hitches_of(motions: tuple[Motion, Motion], contacts: Contacts) -> Hitches:
     count, found = {"toe-off": 0, "landing": 0}, list[Hitch]()
     for leg, name in enumerate(contacts.legs):
         for rows in runs(contacts.any[:, leg], times):
-            first, last = int(rows[0]), int(rows[-1])
-            events: tuple[tuple[Literal["toe-off", "landing"], int, slice], ...] = (
-                ("landing", first, slice(first, first + near)),
-                ("toe-off", last, slice(max(0, last - near), last + 1)),
-            )
-            for kind, frame, steps in events:
+            first, last = max(0, int(rows[-1]) - near), int(rows[-1]) + 1
+            near_ends = ("landing", rows[0], slice(rows[0], rows[0] + near)), ("toe-off", rows[-1], slice(first, last))
+            for kind, frame, steps in near_ends:
                 if 0 < frame < len(times) - 1:
                     count[kind] += 1
                     if halted[steps, leg].any():
-                        found.append(Hitch(name, kind, frame))
+                        found.append(Hitch(name, kind, int(frame)))
     return Hitches(count["toe-off"], count["landing"], tuple(found))

@@ -19,12 +19,13 @@ from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
-from poise.ground.report.edit_measures import Changes, changes_of
-from poise.ground.report.jumps import Hitches, Jumps, hitches_of, is_even, jumps_of, room_on
+from poise.ground.report.edit_measures import Changes, changes_of, pelvis_heights
+from poise.ground.report.jumps import Hitches, Jumps, hitches_of, jumps_of
 from poise.ground.report.measures import Measures, PartPaths, SolePaths, measures_of, part_paths, paths_of, shape_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
-from poise.ground.report.verdict import Evidence, Worse, verdict_of
+from poise.ground.report.verdict import Evidence, Worse, bounds_on, verdict_of
 from poise.ground.terrain.directions import uphill
+from poise.ground.terrain.shapes import Plane
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import describe_terrain
 from poise.io.files import encode_text, write_atomically
@@ -32,6 +33,8 @@ from poise.io.json_units import FOOT_UNITS, build_units
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.roles.role_search import find_joint_by_role
+
+_OWN = 0.02  # [m] from the soles of standing feet to level ground that is a clip's own floor
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is worse than its bound: skate, depth, reach, knees, changes of step."""
+        """Whether nothing is worse than its bound."""
         return not self.worse
 
     @property
@@ -231,14 +234,15 @@ def report_of(
     motions = motion_of(source, figure), motion_of(result, figure)
     if passed is not None:
         motions = motions[0].moved(passed), motions[1].moved(passed)
-    footing, even = Footing(terrain, figure), is_even(terrain)
+    footing = Footing(terrain, figure)
     paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
     shape = shape_of(paths[0], motions[0])
     before, after = (measures_of(*pair, shape) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
     parts = _part_paths(bearing, (source, result), motions, footing) if bearing else None
     others = _ends(source, result, figure, passed) | _arms(parts)
-    jumps = jumps_of(motions, others, room=room_on(terrain))
+    bounds = bounds_on(terrain, own=_is_own_floor(terrain, paths[0], contacts))
+    jumps, hitches = jumps_of(motions, others, room=bounds.step), hitches_of(motions, contacts)
     stand = np.zeros(contacts.heel.shape) if higher is None else higher
     return Report(
         name=result.name,
@@ -250,12 +254,34 @@ def report_of(
         after=after,
         changes=changes_of(source, result, figure, cuts.tolist()),
         jumps=jumps,
-        hitches=hitches_of(motions, contacts),
-        worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, shape, stand, even, parts and parts[1])),
+        hitches=hitches,
+        worse=verdict_of(
+            Evidence(
+                bounds,
+                motions,
+                paths[1],
+                contacts,
+                jumps,
+                hitches,
+                shape,
+                stand,
+                pelvis_heights(source, result, figure),
+                parts and parts[1],
+            )
+        ),
         notes=notes,
         parts=parts,
         direction=uphill(terrain, figure.up),
     )
+
+
+def _is_own_floor(terrain: Terrain, paths: SolePaths, contacts: Contacts) -> bool:
+    """Whether the ground is level, and at the height at which the source's feet stand."""
+    surface = terrain.surface
+    if not isinstance(surface, Plane) or surface.slope_x or surface.slope_y or not contacts.any.any():
+        return False
+    lowest = paths.heights.min(axis=2)[contacts.any]
+    return bool(abs(np.median(lowest)) <= _OWN)
 
 
 def _part_paths(

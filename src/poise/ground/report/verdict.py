@@ -9,16 +9,62 @@ import numpy as np
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.motion import Motion
 from poise.ground.figure.steps import runs
-from poise.ground.report.jumps import Jumps
-from poise.ground.report.measures import PartPaths, Shape, SolePaths, backward_bends, skate, ways
+from poise.ground.report.jumps import Hitches, Jumps
+from poise.ground.report.measures import PartPaths, Shape, SolePaths, backward_bends, knee_bends, skate, toe_bends, ways
+from poise.ground.terrain.noise import Noise
+from poise.ground.terrain.shapes import Plane
+from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats, Ints
 
 SKATE = 0.3  # [cm/s] of all heels and balls in contact
-DEEP, DEEP_ON_STEPS = 2.0, 5.0  # [mm] in the ground; the second on uneven ground
 OFF = 10.0  # [mm] a heel or ball in contact is from the ground
 BACK = 1.0  # [deg] a knee is bent backwards by more than in the source
-_MM = 1000.0
+TOES = 65.0  # [deg] toes are bent, or as far as in the source
+_SAME = 1.0  # [deg] by which toes may be bent more than in the source
+_STANDING = 0.5  # the share of feet and frames in which a figure is upright, from which on it stands
+_FLIGHT = 0.8  # [s] nobody is in the air for longer: that is a jump of 0.8 m
 _POINTS = ("heel", "ball", "tip")
+
+
+class Bounds(NamedTuple):
+    """What a result may have on a kind of ground, at every frame rate.
+
+    step    [mm a frame] change of step beyond the source's largest within 0.1 s
+    deep    [mm] in the ground
+    bend    [deg] largest bend of a knee beyond the source's
+    pelvis  [mm] above or below its height in the source
+    hitches toe-offs and landings at which a knee hitches
+    """
+
+    step: float
+    deep: float
+    bend: float
+    pelvis: float = np.inf
+    hitches: float = np.inf
+
+
+OWN_FLOOR = Bounds(step=10.0, deep=2.0, bend=20.0, pelvis=20.0, hitches=0.0)
+PLANE = Bounds(step=15.0, deep=2.0, bend=20.0)
+HILLS = Bounds(step=15.0, deep=5.0, bend=35.0)
+STEPS = Bounds(step=25.0, deep=5.0, bend=35.0)
+
+
+def bounds_on(terrain: Terrain, *, own: bool = False) -> Bounds:
+    """Bounds on a terrain, or on the floor that a clip has of its own."""
+    if own:
+        return OWN_FLOOR
+    match terrain.surface:
+        case Plane():
+            return PLANE
+        case Noise():
+            return HILLS
+        case _:
+            return STEPS
+
+
+def deep_on(*, even: bool) -> float:
+    """How deep [mm] in the ground soles may be, on even ground or other."""
+    return PLANE.deep if even else STEPS.deep
 
 
 class Worse(NamedTuple):
@@ -27,7 +73,8 @@ class Worse(NamedTuple):
     Parameters
     ----------
     measure
-        "skate", "penetration", "reach", "knee" or "d2" (the change of step).
+        "skate", "penetration", "reach", "knee" (bent backwards), "d2" (the change of step), "bend" (of a knee), "toe",
+        "pelvis", "hitch" or "contact" (none is found).
     value, bound
         In the unit that the sentence names.
     first, last
@@ -50,38 +97,52 @@ class Worse(NamedTuple):
 class Evidence(NamedTuple):
     """What a verdict looks at: the source's motion and the result's, its soles, contacts and jumps.
 
+    bounds  of the ground
+    shape   of the source's legs
     higher  (F, L) [m] above the ground that a foot is meant to stand: on a rung that the terrain does not have
-    even    whether the ground is a plane: bounds are wider on other ground
+    pelvis  (F,) [mm] above its height in the source
     parts   where hands, elbows and knees go, if any of them is on the ground
     """
 
+    bounds: Bounds
     motions: tuple[Motion, Motion]
     paths: SolePaths
     contacts: Contacts
     jumps: Jumps
+    hitches: Hitches
     shape: Shape
     higher: Floats
-    even: bool
+    pelvis: Floats
     parts: PartPaths | None = None
 
 
 def verdict_of(found: Evidence) -> tuple[Worse, ...]:
     """Everything that is worse than its bound."""
-    told = (_skate(found), _penetration(found), _reach(found), _knees(found), _jumps(found))
-    told = (*told, _parts_slide(found), _parts_deep(found))
+    told = (
+        _feet_slide(found), _soles_deep(found), _soles_off(found), _knees_back(found), _jumps(found),
+        _knees_bend(found), _toes_bend(found), _pelvis(found), _hitches(found), _contact(found),
+        _parts_slide(found), _parts_deep(found),
+    )  # fmt: skip
     return tuple(worse for worse in told if worse is not None)
 
 
-def _skate(found: Evidence) -> Worse | None:
+def _feet_slide(found: Evidence) -> Worse | None:
     held = _held(found.contacts)
     value = skate(found.paths, held)
-    if value <= SKATE:
-        return None
     return _slid("feet in contact", value, ways(found.paths)[0], held, _soles(found), found)
 
 
-def _slid(subject: str, value: float, way: Floats, held: Bools, names: tuple[str, ...], found: Evidence) -> Worse:
+def _parts_slide(found: Evidence) -> Worse | None:
+    parts = found.parts
+    return parts and _slid("hands and knees", parts.skate, parts.ways, parts.on, parts.parts, found)
+
+
+def _slid(
+    subject: str, value: float, way: Floats, held: Bools, names: tuple[str, ...], found: Evidence
+) -> Worse | None:
     """What slides by so much [cm/s], and where the farthest: ways (F - 1, ...) and when they are held (F, ...)."""
+    if value <= SKATE:
+        return None
     way, held = way.reshape(len(way), -1), held.reshape(len(held), -1)
     stretches = [
         (float(way[rows[:-1], column].sum()), rows, name)
@@ -89,37 +150,87 @@ def _slid(subject: str, value: float, way: Floats, held: Bools, names: tuple[str
         for rows in runs(held[:, column], found.paths.times)
     ]
     most, rows, name = max(stretches, key=lambda stretch: stretch[0])
-    said = f"{subject} slide by {value:.2g} cm/s, more than {SKATE:g}: most the {name}, by {_MM * most:.2g} mm,"
+    said = f"{subject} slide by {value:.2g} cm/s, more than {SKATE:g}: most the {name}, by {1000.0 * most:.2g} mm,"
     return _worse("skate", value, SKATE, found, rows, said)
 
 
-def _penetration(found: Evidence) -> Worse | None:
-    return _deepest(
-        "penetration", -_MM * found.paths.heights, deep_on(even=found.even), _soles(found, 3), found, "in the ground"
-    )
+def _soles_deep(found: Evidence) -> Worse | None:
+    deep = -1000.0 * found.paths.heights
+    return _beyond("penetration", deep, found.bounds.deep, _soles(found, 3), found, "is {:.3g} mm in the ground")
 
 
-def _reach(found: Evidence) -> Worse | None:
-    off = _MM * np.abs(found.paths.off - found.higher[..., None]) * _held(found.contacts)
-    return _deepest("reach", off, OFF, _soles(found), found, "off the ground that it stands on")
+def _parts_deep(found: Evidence) -> Worse | None:
+    parts, words = found.parts, "is {:.3g} mm lower over the ground than it rests"
+    return parts and _beyond("penetration", 1000.0 * parts.depths, found.bounds.deep, parts.parts, found, words)
 
 
-def _deepest(
-    measure: str, values: Floats, bound: float, names: tuple[str, ...], found: Evidence, words: str
-) -> Worse | None:
-    """The largest of values (F, ...) [mm], if it is above its bound."""
+def _soles_off(found: Evidence) -> Worse | None:
+    off = 1000.0 * np.abs(found.paths.off - found.higher[..., None]) * _held(found.contacts)
+    return _beyond("reach", off, OFF, _soles(found), found, "is {:.3g} mm off the ground that it stands on")
+
+
+def _knees_back(found: Evidence) -> Worse | None:
+    before, after = (backward_bends(motion, found.shape.knees) for motion in found.motions)
+    bounds = before.max(axis=0, initial=0.0) + BACK
+    return _beyond("knee", after, bounds, _legs(found, "knee"), found, "is bent backwards by {:.2g} deg")
+
+
+def _jumps(found: Evidence) -> Worse | None:
+    jumps = found.jumps
+    count = int((jumps.after > jumps.bound).any(axis=1).sum())
+    frames = f"{count} such frames" if count > 1 else "one such frame"
+    words = "pops: its step changes by {:.3g} mm"
+    return _beyond("d2", jumps.after, jumps.bound, jumps.joints, found, words, f"; {frames}, most", alone=True)
+
+
+def _knees_bend(found: Evidence) -> Worse | None:
+    before, after = (knee_bends(motion) for motion in found.motions)
+    bounds = before.max(axis=0, initial=0.0) + found.bounds.bend
+    return _beyond("bend", after, bounds, _legs(found, "knee"), found, "is bent by {:.3g} deg")
+
+
+def _toes_bend(found: Evidence) -> Worse | None:
+    before, after = (toe_bends(motion, found.shape.toes) for motion in found.motions)
+    bounds = np.maximum(before.max(axis=0, initial=0.0) + _SAME, TOES)
+    return _beyond("toe", after, bounds, _legs(found, "toes"), found, "are bent by {:.3g} deg")
+
+
+def _pelvis(found: Evidence) -> Worse | None:
+    off, words = np.abs(found.pelvis)[:, None], "is {:.3g} mm off its height in the source"
+    return _beyond("pelvis", off, found.bounds.pelvis, ("pelvis",), found, words)
+
+
+def _hitches(found: Evidence) -> Worse | None:
+    count, bound = len(found.hitches.found), found.bounds.hitches
+    if count <= bound:
+        return None
+    events, first = found.hitches.toe_offs + found.hitches.landings, found.hitches.found[0]
+    said = f"knees hitch at {count} of {events} toe-offs and landings, first the {first.leg} one at a {first.kind},"
+    return _worse("hitch", count, bound, found, np.array([first.frame]), said)
+
+
+def _contact(found: Evidence) -> Worse | None:
+    """An upright figure no foot of which is found to stand, for longer than a jump takes."""
+    times = found.paths.times
+    if found.contacts.any.any() or times[-1] - times[0] <= _FLIGHT or found.motions[0].upright.mean() <= _STANDING:
+        return None
+    return _worse("contact", 0.0, 0.0, found, np.array([0, len(times) - 1]), "no foot is found to stand,")
+
+
+def _beyond(
+    measure: str, values: Floats, bounds: Floats | float, names: tuple[str, ...], found: Evidence, words: str,
+    more: str = ",", *, alone: bool = False,
+) -> Worse | None:  # fmt: skip
+    """The value (F, ...) that is farthest above its bound, if any is; its frame alone, or the stretch around it."""
     values = values.reshape(len(values), -1)
-    frame, column = np.unravel_index(int(values.argmax()), values.shape)
-    value = float(values[frame, column])
+    bounds = np.broadcast_to(bounds, values.shape)
+    frame, column = map(int, np.unravel_index(int((values - bounds).argmax()), values.shape))
+    value, bound = float(values[frame, column]), float(bounds[frame, column])
     if value <= bound:
         return None
-    said = f"the {names[int(column)]} is {value:.3g} mm {words}, more than {bound:g},"
-    return _worse(measure, value, bound, found, _around(values.max(axis=1) > bound, int(frame)), said)
-
-
-def deep_on(*, even: bool) -> float:
-    """How deep [mm] in the ground soles may be, on even ground or other."""
-    return DEEP if even else DEEP_ON_STEPS
+    rows = np.array([frame]) if alone else _around((values - bounds).max(axis=1) > 0.0, frame)
+    said = f"the {names[column]} {words.format(value)}, more than {bound:.3g}{more}"
+    return _worse(measure, value, bound, found, rows, said)
 
 
 def _soles(found: Evidence, points: int = 2) -> tuple[str, ...]:
@@ -127,42 +238,8 @@ def _soles(found: Evidence, points: int = 2) -> tuple[str, ...]:
     return tuple(f"{leg} {point}" for leg in found.contacts.legs for point in _POINTS[:points])
 
 
-def _knees(found: Evidence) -> Worse | None:
-    before, after = (backward_bends(motion, found.shape.knees) for motion in found.motions)
-    bounds = before.max(axis=0, initial=0.0) + BACK
-    frame, leg = np.unravel_index(int((after - bounds).argmax()), after.shape)
-    value, bound = float(after[frame, leg]), float(bounds[leg])
-    if value <= bound:
-        return None
-    said = f"the {found.contacts.legs[int(leg)]} knee is bent backwards by {value:.2g} deg, more than {bound:.2g},"
-    return _worse("knee", value, bound, found, _around(after[:, leg] > bound, int(frame)), said)
-
-
-def _jumps(found: Evidence) -> Worse | None:
-    jumps = found.jumps
-    frame, joint = jumps.worst
-    value, bound = float(jumps.after[frame, joint]), float(jumps.bound[frame, joint])
-    if value <= bound:
-        return None
-    over = (jumps.after > jumps.bound).any(axis=1)
-    count = int(over.sum())
-    frames = f"{count} such frames" if count > 1 else "one such frame"
-    said = f"the {jumps.joints[joint]} pops: its step changes by {value:.3g} mm, more than {bound:.2g}; {frames}, most"
-    return _worse("d2", value, bound, found, np.array([frame]), said)
-
-
-def _parts_slide(found: Evidence) -> Worse | None:
-    parts = found.parts
-    if parts is None or parts.skate <= SKATE:
-        return None
-    return _slid("hands and knees", parts.skate, parts.ways, parts.on, parts.parts, found)
-
-
-def _parts_deep(found: Evidence) -> Worse | None:
-    parts, words = found.parts, "lower over the ground than it rests"
-    if parts is None:
-        return None
-    return _deepest("penetration", _MM * parts.depths, deep_on(even=found.even), parts.parts, found, words)
+def _legs(found: Evidence, part: str) -> tuple[str, ...]:
+    return tuple(f"{leg} {part}" for leg in found.contacts.legs)
 
 
 def _held(contacts: Contacts) -> Bools:

@@ -11,8 +11,8 @@ from poise.ground.contact.plants import Plants
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
-from poise.ground.report.jumps import jumps_of, room_on
-from poise.ground.report.verdict import Worse
+from poise.ground.report.jumps import jumps_of
+from poise.ground.report.verdict import Worse, bounds_on
 from poise.ground.strides.footfalls import pairs_of
 from poise.ground.strides.search import ALLOWED
 from poise.ground.strides.treads import climbed
@@ -58,7 +58,7 @@ def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse
     worse  what its report says is worse than its bound
     """
     source, strided, planted = (motion_of(clip, footing.figure) for clip in clips)
-    jumps = [jumps_of((before, planted), room=room_on(footing.terrain)) for before in (source, strided)]
+    jumps = [jumps_of((before, planted), room=bounds_on(footing.terrain).step) for before in (source, strided)]
     over = np.maximum(jumps[0].after - np.minimum(jumps[0].bound, jumps[1].bound), 0.0)
     others = sum(each.measure != "d2" for each in worse)
     return PlantedSteps(*_steps(plants, strided, footing), others, float(over.max(axis=1).sum()))
