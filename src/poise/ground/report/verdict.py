@@ -26,7 +26,7 @@ _FLIGHT = 0.8  # [s] nobody is in the air for longer: that is a jump of 0.8 m
 _POINTS = ("heel", "ball", "tip")
 
 
-class Bounds(NamedTuple):
+class GroundBounds(NamedTuple):
     """What a result may have on a kind of ground, at every frame rate.
 
     step    [mm a frame] change of step beyond the source's largest within 0.1 s
@@ -43,13 +43,13 @@ class Bounds(NamedTuple):
     hitches: float = np.inf
 
 
-OWN_FLOOR = Bounds(step=10.0, deep=2.0, bend=20.0, pelvis=20.0, hitches=0.0)
-PLANE = Bounds(step=15.0, deep=2.0, bend=20.0)
-HILLS = Bounds(step=15.0, deep=5.0, bend=35.0)
-STEPS = Bounds(step=25.0, deep=5.0, bend=35.0)
+OWN_FLOOR = GroundBounds(step=10.0, deep=2.0, bend=20.0, pelvis=20.0, hitches=0.0)
+PLANE = GroundBounds(step=15.0, deep=2.0, bend=20.0)
+HILLS = GroundBounds(step=15.0, deep=5.0, bend=35.0)
+STEPS = GroundBounds(step=25.0, deep=5.0, bend=35.0)
 
 
-def bounds_on(terrain: Terrain, *, own: bool = False) -> Bounds:
+def bounds_on(terrain: Terrain, *, own: bool = False) -> GroundBounds:
     """Bounds on a terrain, or on the floor that a clip has of its own."""
     if own:
         return OWN_FLOOR
@@ -104,7 +104,7 @@ class Evidence(NamedTuple):
     parts   where hands, elbows and knees go, if any of them is on the ground
     """
 
-    bounds: Bounds
+    bounds: GroundBounds
     motions: tuple[Motion, Motion]
     paths: SolePaths
     contacts: Contacts
