@@ -79,7 +79,7 @@ def test_slopes_of_points_give_changes_of_step(seed):
             points = slice(None) if k == 0 else slice(leg * POINTS, (leg + 1) * POINTS)
             slopes[:, points] = tried.slopes[:, points, :, k]
             np.testing.assert_allclose(
-                np.diff(slopes, 2, axis=0), wanted[1:-1], rtol=0.02, atol=0.02
+                np.diff(slopes, 2, axis=0), wanted[1:-1], rtol=0.02, atol=0.1
             )  # one-sided in the kernel
 
 
