@@ -80,7 +80,7 @@ class TestPlant:
                 "plant", CHARACTER, "--terrain", "stairs:0.15,0.30", "--stride", stride, "-o", out, "--report", numbers
             )
             assert code == 0
-            assert ("note: strides fitted to the treads: of 4 steps 4 shorter" in text) is (stride == "fit")
+            assert ("note: strides fitted to the treads: of 3 steps 3 shorter" in text) is (stride == "fit")
             hips = poise.load(out).clips[1].poses.world["Hips"].positions
             heights[stride] = abs(hips[-1, 1] - hips[0, 1])
         assert heights["fit"] < 0.8 * heights["keep"]
