@@ -204,6 +204,8 @@ def _compile_character() -> None:
     solve(_build_hinged_pose(pose.skeleton), goals, free_root=True)
     solve(_build_limited_pose(pose.skeleton), goals, free_root=True)
     solve(pose, goals[:1], prefer="closest", seeds=2)
+    walk = _load_sample("humanoid.glb").clips[0].poses[:2]  # with translations of its own
+    solve(walk, Position("LeftHand", (0.4, 1.2, 0.3)))
 
 
 def _compile_jacobian_methods() -> None:

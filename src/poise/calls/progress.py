@@ -158,7 +158,9 @@ def check_progress(
 
 
 def _takes(function: Callable[..., Any], argument_count: int) -> bool:
-    """Return whether a function takes a number of arguments. Functions without a signature do."""
+    """Return whether a function takes a number of arguments. Functions without a signature do, classes do not."""
+    if isinstance(function, type):
+        return False
     try:
         inspect.signature(function).bind(*range(argument_count))
     except TypeError:
