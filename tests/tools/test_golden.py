@@ -194,7 +194,7 @@ BASE = {"27 goals": 20.0, "tracker step, Place": 40.0, "tracker step, Position":
         ("tracker step, Place", 1.4, "tracker"),
         ("tracker, Place: lags", False, "tracker"),
         ("warm", 41.0, "calls"),
-        ("first", 401.0, "calls"),
+        ("first", 421.0, "calls"),
         ("arm, fabrik, batch: told", 7.9, "seconds"),
         ("start: poise", 0.17, "start"),
         ("start: first", 0.51, "start"),
