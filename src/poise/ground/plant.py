@@ -37,7 +37,7 @@ from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import find_next_true
+from poise.maths.frame_masks import find_following
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -134,9 +134,7 @@ def _without_lone_frames(clip: Clip, kept: Bools) -> Clip:
     lone = np.asarray(kept.all(axis=1), dtype=np.bool_)
     if not lone.any() or lone.all():
         return clip
-    following = find_next_true(~lone[:, None])[:, 0]
-    rows = np.where(lone, np.minimum(following, len(lone) - 1), np.arange(len(lone)))
-    return Clip(clip.times, clip.poses[rows], clip.name)
+    return Clip(clip.times, clip.poses[find_following(lone)], clip.name)
 
 
 def plant_feet(

@@ -101,7 +101,8 @@ class OnFeet(NamedTuple):
 def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
     """Put feet on the ground, and bring pelvis, legs and toes to them."""
     down = set_down(seen, footing, options)
-    seen, down = _let_heels_go(seen, down, footing, options)
+    if not seen.given:
+        seen, down = _let_heels_go(seen, down, footing, options)
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
     still = lone_frames(seen.motion)
     turned = settle_legs(body, seen.soles, down.held, down.feet, still, footing, options.stretch, seen.repeats)
@@ -118,10 +119,10 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
 
 
 def _let_heels_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple[Seen, Down]:
-    """Let heels leave the ground sooner where legs are too short; given contacts are held as given."""
+    """Let heels leave the ground sooner where legs are too short."""
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
     early = find_early_heels(body, down.held, down.feet)
-    if seen.given or not early.any():
+    if not early.any():
         return seen, down
     repeats, contacts = seen.repeats.finer(seen.finer), seen.contacts
     gone = find_last_true(early[seen.rows]) > find_last_true(~contacts.heel)  # from there on to the contact's end

@@ -25,6 +25,14 @@ def find_next_true(mask: Bools) -> Ints:
     return np.minimum.accumulate(np.where(mask, frames, len(mask))[::-1], axis=0)[::-1]
 
 
+def find_following(is_marked: Bools) -> Ints:
+    """Find the first unmarked frame from each frame on.
+
+    The mask is (F,); the last frame, marked or not, follows the last unmarked one.
+    """
+    return np.minimum(find_next_true(~is_marked), len(is_marked) - 1)
+
+
 def take_frames(values: Rows, frames: Ints) -> Rows:
     """Take values of each leg at its frames. Values are (F, L, ...), frames (F, L)."""
     return cast("Rows", values[frames, np.arange(values.shape[1])])

@@ -7,7 +7,7 @@ span of time must look across the seam. So the motion is repeated, and only the 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,14 +55,6 @@ class Repeats(NamedTuple):
         """Which frame of the clip each one is."""
         own = np.arange(self.frames)
         return np.concatenate([*[own[:-1]] * self.around, own, *[own[1:]] * self.around])
-
-    def spread(self, rows: Frames) -> Frames:
-        """Rows (F, ...) of the clip for all repeats; where they share a frame, what holds at either end holds."""
-        array: Any = rows
-        if self.around:
-            array = array.copy()
-            array[[0, -1]] = array[0] | array[-1]
-        return array[self.rows]
 
     def finer(self, times: int) -> Repeats:
         """The same repeats for motions that have so many frames for each of these (`Motion.finer`)."""

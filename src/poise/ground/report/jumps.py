@@ -21,7 +21,6 @@ from poise.ground.terrain.shapes import Plane
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 
-ROOM, ROOM_ON_STEPS = 5.0, 8.0  # [mm per frame^2 at 120 frames/s] that may be added to it; the second on uneven ground
 _POP, _ALONE = 20.0, 4.0  # [mm per frame^2] of a pop of the source, and how many times what is around it
 _BESIDE, _AROUND = 3, 0.2  # [frames], [s] of a pop, from where to where what is around it is looked at
 _NEAR = 0.1  # [s] before a toe-off and after a landing in which a knee may hitch
@@ -32,11 +31,6 @@ _PARTS = ((HIP, "hip"), (KNEE, "knee"), (ANKLE, "ankle"), (END, "toe"))
 def is_even(terrain: Terrain) -> bool:
     """Whether the ground is a plane: bounds are wider on other ground."""
     return isinstance(terrain.surface, Plane)
-
-
-def room_on(terrain: Terrain) -> float:
-    """What may be added to changes of step on this ground [mm per frame^2 at 120 frames/s]."""
-    return ROOM if is_even(terrain) else ROOM_ON_STEPS
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,11 +62,6 @@ def bounds_on(terrain: Terrain, *, own: bool = False) -> GroundBounds:
             return STEPS
 
 
-def deep_on(*, even: bool) -> float:
-    """How deep [mm] in the ground soles may be, on even ground or other."""
-    return PLANE.deep if even else STEPS.deep
-
-
 class Worse(NamedTuple):
     """Something of a result that is worse than its bound.
 

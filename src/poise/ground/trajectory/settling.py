@@ -22,7 +22,7 @@ from poise.ground.trajectory.residuals import difference_twice, move_joints, sam
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import find_next_true
+from poise.maths.frame_masks import find_following
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import dot, make_vertical, normalise
 
@@ -53,19 +53,13 @@ def settle_legs(
     up, balls, angles = problem.apply(values)
     ankles, _, _ = problem.feet.place_points(balls, angles)
     heel_turn, toe_turn = problem.feet.make_turns(angles)
-    foot = rotations.multiply(heel_turn, rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT])))
-    toes = rotations.multiply(toe_turn, np.where(motion.bends[:, None], feet.tilt, foot))
+    foot = rotations.multiply(heel_turn, _turn_feet(motion, feet))
+    toes = np.where(motion.bends[:, None], rotations.multiply(toe_turn, feet.tilt), foot)
     hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     there = dataclasses.replace(feet, ankles=ankles)
-    bent = bend_legs(
-        motion,
-        problem.axes,
-        there,
-        up,
-        hips,
-        np.maximum(STRAIGHT * _leg_length(motion), leg_lengths(motion)[2]),
-        stretch,
-    )
+    thigh, shin, posed = leg_lengths(motion)
+    longest = np.maximum(STRAIGHT * (thigh + shin), posed)
+    bent = bend_legs(motion, problem.axes, there, up, hips, longest, stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
     return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
 
@@ -95,8 +89,7 @@ def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
         return turned
     up, turns, ankles = turned.up.copy(), turned.turns.copy(), turned.ankles.copy()
     lengths, missing = turned.lengths.copy(), turned.missing.copy()
-    following = np.minimum(find_next_true(~frames[:, None])[:, 0], len(frames) - 1)
-    up[frames] = up[following[frames]]
+    up = up[find_following(frames)]
     turns[frames], lengths[frames], missing[frames] = rotations.IDENTITY, 1.0, 0.0
     ankles[frames] = (motion.places[:, :, ANKLE] + make_vertical(up)[:, None])[frames]
     return Turned(up, turns, ankles, missing, lengths)
@@ -107,10 +100,8 @@ def make_problem(
 ) -> LegProblem:
     """Make the problem of a motion whose feet are down."""
     shape, axes, moving = contacts.any.shape, bend_axes(motion, soles), _move_feet(motion, soles, feet)
-    lengths, posed = np.full(shape, _LONGER), leg_lengths(motion)[2]
-    thigh, shin, _ = leg_lengths(motion)
-    length = thigh + shin
-    shortest = np.minimum(np.maximum(_MIN_REACH * length, _MIN_FOLD * np.abs(thigh - shin)), posed)
+    lengths, (thigh, shin, posed) = np.full(shape, _LONGER), leg_lengths(motion)
+    shortest = np.minimum(np.maximum(_MIN_REACH * (thigh + shin), _MIN_FOLD * np.abs(thigh - shin)), posed)
     known = steps_of(motion).known & ~still
     known[1:] &= ~still[:-1]
     known[:-1] &= ~still[1:]
@@ -150,15 +141,14 @@ def _find_pelvis_tau(feet: Feet, footing: Footing) -> float:
     return _PELVIS_TAU_S + (1.0 - share) * (_UNEVEN_PELVIS_TAU_S - _PELVIS_TAU_S)
 
 
-def _leg_length(motion: Motion) -> Floats:
-    """Lengths (F, L) of straight legs [m]."""
-    thigh, shin, _ = leg_lengths(motion)
-    return thigh + shin
+def _turn_feet(motion: Motion, feet: Feet) -> Floats:
+    """Return the rotations (F, L, 4) to be put before the animated ones of feet that are down."""
+    return rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
 
 
 def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
     """Return the feet where they are down."""
-    foot = rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
+    foot = _turn_feet(motion, feet)
     bends = np.broadcast_to(motion.bends, feet.free.shape)
     toes = np.where(bends[..., None], feet.tilt, foot)
     heel, ball = (rotations.rotate(feet.turns, np.broadcast_to(p, feet.ankles.shape)) for p in (soles.heel, soles.ball))

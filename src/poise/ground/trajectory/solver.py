@@ -17,7 +17,7 @@ from poise import kernels
 from poise.ground.trajectory.leg_problem import ROWS, LegProblem
 from poise.ground.trajectory.residuals import Residuals, measure_residuals
 from poise.maths.arrays import Bools, Floats, get_scratch
-from poise.maths.smoothing import average_hann, smoothstep
+from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
 
 _BLOCK_S = 4.0  # [s] of a block, overlaps aside
 _OVERLAP_S = 0.5  # [s] on each side: an edit has died away by then, see the times of leg_problem.py
@@ -109,11 +109,7 @@ def _find_worse(best: Residuals, tried: Residuals) -> Bools:
 
 def _widen(frames: Bools, reach: int) -> Bools:
     """Mark frames near to those that are marked (F,), too."""
-    marked = np.flatnonzero(frames)
-    found = np.zeros_like(frames)
-    for shift in range(-reach, reach + 1):
-        found[np.clip(marked + shift, 0, len(frames) - 1)] = True
-    return found
+    return compute_window_max(frames.astype(np.float64), reach) > 0.0
 
 
 def _list_runs(frames: Bools) -> list[slice]:
