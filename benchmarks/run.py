@@ -33,6 +33,7 @@ NAMES = (
     "continuity",
     "pole_sides",
     "whole_body_poses",
+    "natural_proofs",
     "plant_feet",
     "plant_all_clips",
     "planting_proofs",
