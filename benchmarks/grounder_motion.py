@@ -5,9 +5,13 @@ on five grounds: 45 runs. Other clips by name (`--clips`). Nothing is smoothed; 
 
 Beyond: change of step (second difference) of a joint, less the animation's largest of the same joint within 0.1 s, in
 mm a frame of a figure with a leg of 0.85 m: 95 % of frames, by the worse leg, and the most of all. By forward
-kinematics of what is shown. Skate: speed of heels and balls where the animation's are slower than 0.25 m/s and lower
-than 3 cm, without the first and last two frames of each contact. Sunk: the pelvis below the animation's, over the mean
-of the ground under both feet. Bend: the largest bend of a knee beside the animation's.
+kinematics of what is shown; toe is the tip of the sole, which turns with the toes. Skate: speed of heels and balls
+where the animation's are slower than 0.25 m/s and lower than 3 cm, without the first and last two frames of each
+contact. Sunk: the pelvis below the animation's, over the mean of the ground under both feet. Deepest: of heels and
+balls in the ground, and of tips of toes. Bend: the largest bend of a knee beside the animation's. Toes: the largest
+turn of toes against their foot, from where the sole is level, beyond 65 degrees or the animation's largest. Lean: the
+line from the hips to the head, forward as the figure travels, beyond the animation's: median of frames faster than 0.5
+m/s.
 """
 
 from __future__ import annotations
@@ -25,12 +29,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 import poise
 from poise import Clip, Grounder, Pose, Terrain
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, HIP, KNEE, Motion, motion_of
-from poise.ground.report.measures import paths_of
+from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion, motion_of
+from poise.ground.report.measures import flat_toes, paths_of, toe_bends
+from poise.maths.rotations import rotate
 
 CLIPS = ("bvh/cmu_12_01_walk.bvh", "asf/02_01.amc", "fbx/pab_walk.fbx")
-JOINTS = {"ankle": ANKLE, "knee": KNEE, "hip": HIP, "toe": BALL}
-GATED = ("ankle", "knee", "hip")
+JOINTS = {"ankle": ANKLE, "knee": KNEE, "hip": HIP}
+GATED = ("ankle", "knee", "hip", "toe", "head")
 SPEEDS = {
     "steady": np.ones_like,
     "changing": lambda t: 1.1 + 0.7 * np.sin(2.0 * np.pi * t / 3.3),
@@ -50,6 +55,8 @@ NEAR = 6  # frames: 0.1 s
 FIRST = 3  # frames left out
 EDGE = 2  # frames left out at both ends of a contact
 SLOW, LOW = 0.25, 0.03  # [m/s], [m]: a point of the sole stands
+TOES = 65.0  # [degrees] toes bend
+WALKS = 0.5  # [m/s] of hips from which on a lean is measured
 
 
 def streamed(clip: Clip, speed: str) -> Pose:
@@ -84,12 +91,41 @@ def nearby(values: np.ndarray) -> np.ndarray:
     return sliding_window_view(padded, 2 * NEAR + 1, axis=0).max(axis=-1)
 
 
-def beyond(source: Motion, shown: Motion, joint: int) -> np.ndarray:
-    """(F, L) change of step beyond the animation's [mm]."""
-    own, now = (changes(motion.places[:, :, joint]) for motion in (source, shown))
-    found = 1000.0 * (now - nearby(own))
+def beyond(source: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """(F, ...) change of step of places (F, ..., 3) beyond the animation's [mm]."""
+    found = 1000.0 * (changes(shown) - nearby(changes(source)))
     found[:FIRST] = 0.0
     return found
+
+
+def places_of(motion: Motion, poses: Pose, live: Grounder, head: str) -> dict[str, np.ndarray]:
+    """Places (F, n, 3) [m], z up, of what is gated."""
+    found = {joint: motion.places[:, :, at] for joint, at in JOINTS.items()}
+    tops = rotate(live.figure.turn, poses.world_of(head).positions / live.figure.metre)
+    return found | {"toe": live.gait.soles.points(motion)[:, :, 2], "head": tops[:, None]}
+
+
+def leans(places: dict[str, np.ndarray], way: np.ndarray) -> np.ndarray:
+    """(F,) [degrees] by which the line from hips to head leans forward along level ways (F, 2)."""
+    up = places["head"][:, 0] - places["hip"].mean(axis=1)
+    return np.degrees(np.arctan2((up[:, :2] * way).sum(axis=1), up[:, 2]))
+
+
+def leaned(source: dict[str, np.ndarray], shown: dict[str, np.ndarray]) -> float:
+    """[degrees] by which the figure leans forward beyond the animation, while it travels."""
+    speed = np.gradient(source["hip"].mean(axis=1)[:, :2], axis=0) * RATE
+    size = np.linalg.norm(speed, axis=1)
+    moves = size > WALKS
+    way = speed[moves] / size[moves, None]
+    lean = [leans({name: at[moves] for name, at in each.items()}, way) for each in (shown, source)]
+    return float(np.median(lean[0] - lean[1]))
+
+
+def toes_beyond(live: Grounder, source: Motion, shown: Motion, reference: Motion) -> float:
+    """[degrees] by which toes bend beyond 65 degrees, or beyond the animation's largest."""
+    flat = flat_toes(paths_of(reference, live.gait.soles, Footing(Terrain.flat(), live.figure)), reference)
+    own, now = (toe_bends(motion, flat).max(axis=0) for motion in (source, shown))
+    return float((now - np.maximum(own, TOES)).max())
 
 
 def bends(motion: Motion) -> np.ndarray:
@@ -122,19 +158,24 @@ def row(clip: Clip, rig: poise.Rig, way: np.ndarray, name: str, speed: str, kind
     answer, seconds = play(live, poses)
     times = np.arange(len(seconds)) / RATE
     source, shown = (motion_of(Clip(times, each), live.figure) for each in (poses, answer))
-    found = {joint: beyond(source, shown, at).max(axis=1) for joint, at in JOINTS.items()}
+    head = rig.roles.joints["head"]
+    before, after = (places_of(*each, live, head) for each in ((source, poses), (shown, answer)))
+    found = {joint: beyond(before[joint], after[joint]).max(axis=1) for joint in GATED}
     footing = Footing(terrain, live.figure)
-    depth = -paths_of(shown, live.gait.soles, footing).heights[FIRST:].min()
+    heights = paths_of(shown, live.gait.soles, footing).heights[FIRST:]
+    depth = [1000.0 * max(-float(each.min()), 0.0) for each in (heights[..., :2], heights[..., 2])]
     rise = footing.sample(shown.places[:, :, ANKLE])[0].mean(axis=1) - live.gait.level
     sunk = (source.places[:, :, HIP, 2] - shown.places[:, :, HIP, 2]).mean(axis=1) + rise
     result: harness.Row = {"clip": name, "speed": speed, "ground": kind}
-    for joint in JOINTS:
+    for joint in GATED:
         result |= {f"{joint} 95 %": np.percentile(found[joint], 95), f"{joint} most": found[joint].max()}
     result["within"] = "yes" if all(_within(found[joint], kind) for joint in GATED) else "no"
     bend = [bends(motion).max() for motion in (source, shown)]
     return result | {
-        "skate [cm/s]": skated(live, source, shown), "deepest [mm]": 1000.0 * max(depth, 0.0),
+        "skate [cm/s]": skated(live, source, shown), "deepest [mm]": depth[0], "tip [mm]": depth[1],
         "sunk, median [mm]": 1000.0 * np.median(sunk), "bend beyond [degrees]": bend[1] - bend[0],
+        "toes beyond [degrees]": toes_beyond(live, source, shown, motion_of(clip, live.figure)),
+        "lean [degrees]": leaned(before, after),
         "a frame, median [us]": harness.spread(seconds[10:], 1e-6)[0],
     }  # fmt: skip
 
@@ -164,7 +205,7 @@ def summed(rows: list[harness.Row]) -> list[harness.Row]:
     for kind in GROUNDS:
         here = [each for each in rows if each["ground"] == kind]
         if here:
-            worst = {f"{j} {of}": max(each[f"{j} {of}"] for each in here) for j in JOINTS for of in ("95 %", "most")}
+            worst = {f"{j} {of}": max(each[f"{j} {of}"] for each in here) for j in GATED for of in ("95 %", "most")}
             within = sum(each["within"] == "yes" for each in here)
             found.append({"ground": kind, "within": f"{within} of {len(here)}", **worst})
     return found

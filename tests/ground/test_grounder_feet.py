@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -13,11 +15,13 @@ from poise.ground.figure.motion import motion_of
 from poise.ground.report.measures import paths_of
 from poise.io import samples
 from poise.kernels.ground import grounder as grounder_kernel
-from poise.kernels.ground import grounder_feet, grounder_walk
+from poise.kernels.ground import grounder_feet, grounder_lift, grounder_walk
 from poise.kernels.vec_quat import Vec
 from poise.maths import rotations
 from tests.ground.test_grounder import ON, SECOND, at, grounder, soles_over
 from tests.kernels.kernel_entries import entered
+
+TIP = np.array([0.1, 0.03, 0.0])  # [m] of toes, from their joint
 
 
 @pytest.mark.parametrize("direction", [(1, 0, 0), (-1, 0, 0), (0, 0, 1), (0, 0, -1), (0.6, 0, -0.8)])
@@ -121,15 +125,39 @@ def test_the_axis_across_each_foot_has_length_one():
 
 @pytest.mark.parametrize(("x", "y"), [(0.3, 0.4), (0.3, 0.0), (0.3, -0.4)])
 def test_toes_are_bent_until_their_tip_is_on_the_slope(x, y):
-    frame, marks, ground = np.zeros(grounder_walk.FRAME), np.zeros(grounder_walk.MARKS), np.zeros((3, 5))
-    frame[[grounder_walk.TILT, grounder_walk.TURNS + 12, grounder_walk.NEW_TURN]] = 1.0
-    marks[grounder_walk.TIP : grounder_walk.TIP + 3] = 0.1, 0.03, 0.0
-    marks[grounder_walk.ACROSS + 1] = -1.0
-    ground[2, 3:] = x, y
-    turn = entered(grounder_kernel.toes_turn)(frame, marks, Vec(0.0, 0.0, 0.0), ground)
-    tip = rotations.rotate(np.array(turn), np.array([0.1, 0.03, 0.0]))
+    turn = toes_turned(np.zeros(grounder_walk.STATE), slope=(x, y), fresh=True)
+    tip = rotations.rotate(turn, TIP)
     assert tip[2] == pytest.approx(x * tip[0] + y * tip[1], abs=1e-12)
     assert tip[2] > 0.0
+
+
+def test_toes_bend_no_farther_than_they_may():
+    turn = toes_turned(np.zeros(grounder_walk.STATE), lower=0.2, most=1.0, fresh=True)
+    tip = rotations.rotate(turn, TIP)
+    assert math.atan2(tip[2], tip[0]) == pytest.approx(1.0)
+
+
+def test_tips_of_toes_are_pushed_by_a_bounded_acceleration():
+    """They jumped by 38 mm in a frame, where the ground under them came or went."""
+    state, tips = np.zeros(grounder_walk.STATE), []
+    for i in range(60):
+        turn = toes_turned(state, lower=0.08 if 10 <= i < 35 else -1.0, most=1.2, fresh=i == 0)
+        tips.append(rotations.rotate(turn, TIP))
+    changes = np.linalg.norm(np.diff(tips, 2, axis=0), axis=1)
+    assert 0.005 < changes.max() < 1.05 * grounder_lift.DOWN / 3600.0 + 0.1 * 0.2**2  # and what the curve adds
+    assert tips[30][2] == pytest.approx(0.08)
+    np.testing.assert_allclose(tips[-1], TIP, atol=1e-9)
+
+
+def toes_turned(state, slope=(0.0, 0.0), lower=0.0, most=math.pi, *, fresh=False):
+    """The rotation of toes whose joint is at the origin, `lower` below the ground [m]."""
+    frame, marks, ground = np.zeros(grounder_walk.FRAME), np.zeros(grounder_walk.MARKS), np.zeros((3, 5))
+    frame[[grounder_walk.TILT, grounder_walk.TURNS + 12, grounder_walk.NEW_TURN]] = 1.0
+    marks[grounder_walk.TIP : grounder_walk.TIP + 3], marks[grounder_walk.BALL] = TIP, 0.1
+    marks[grounder_walk.ACROSS + 1], marks[grounder_walk.MOST_BEND] = -1.0, most
+    ground[2, 2], ground[2, 3:] = lower, slope
+    joint = Vec(0.0, 0.0, 0.0)
+    return np.array(entered(grounder_kernel.toes_turn)(state, frame, marks, joint, ground, 1.0 / 60.0, fresh))
 
 
 @pytest.mark.parametrize("terrain", [

@@ -13,7 +13,7 @@ from poise.ground.contact.in_place import in_place, travelled
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import FOOT, SHIN, THIGH, motion_of, turning
+from poise.ground.figure.motion import BALL, FOOT, SHIN, THIGH, Motion, motion_of, turning
 from poise.ground.legs.feet import floor_level
 from poise.ground.legs.legs import bend_axes
 from poise.ground.terrain.shapes import Plane, Stairs
@@ -27,6 +27,7 @@ from poise.model.skeleton import Kind
 
 _FLOOR = 0.25  # half-life in which a floor comes up to a foot that rests, as a share of the time that floors are sought
 _MEMORY = 0.25  # time constant of speeds as a share of the window of whole clips, which sees as much after as before
+_TOES = np.radians(60.0)  # up from a flat sole toes are bent, or as the clip bends them: as in planting
 _NOW = 1e-9  # [s] a half-life of 0 is this short
 
 
@@ -35,6 +36,7 @@ class Gait(NamedTuple):
 
     soles  the points of the feet that touch the ground
     axes   (L, 3) the axis about which each knee bends, in the thigh's frame
+    toes   (L,) how far up tips of toes may be from the line from heel to ball [rad]
     level  height of the animation's floor [m]
     speed  [m/s] at which the ground passes under the figure if it walks in place, else 0. The feet of such clips slide,
            so that thresholds for contacts must be looser
@@ -42,6 +44,7 @@ class Gait(NamedTuple):
 
     soles: Soles
     axes: Floats
+    toes: Floats
     level: float
     speed: float
 
@@ -55,7 +58,23 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
     soles, contacts = stances(motion, ground)
     axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion, soles)[0])
     speed = 0.0 if ground is None else float(np.hypot(*ground))
-    return Gait(soles, axes, floor_level(motion, soles, contacts), speed)
+    return Gait(soles, axes, most_bend(motion, soles), floor_level(motion, soles, contacts), speed)
+
+
+def most_bend(motion: Motion, soles: Soles) -> Floats:
+    """How far up (L,) tips of toes may be from the line from heel to ball [rad]."""
+    points = soles.points(motion)
+    ahead, tip = points[:, :, 1] - points[:, :, 0], points[:, :, 2] - motion.places[:, :, BALL]
+    across = rotations.rotate(motion.turns[:, :, FOOT], across_soles(soles))
+    bends = np.arctan2((across * np.cross(ahead, tip)).sum(axis=-1), (ahead * tip).sum(axis=-1))
+    flat = bends[np.ptp(points[..., 2], axis=2).argmin(axis=0), np.arange(bends.shape[1])]
+    return np.maximum(flat + _TOES, bends.max(axis=0))
+
+
+def across_soles(soles: Soles) -> Floats:
+    """Unit vectors (L, 3) across the soles, in the feet's frames; zero where heel and ball are one point."""
+    across = np.cross(soles.heel, soles.ball)  # both are below the ankle, one behind and one ahead of it
+    return across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
 
 
 class Springs(NamedTuple):
@@ -142,9 +161,8 @@ def _marks(figure: Figure, gait: Gait) -> Floats:
     """Heel, ball and tip, the axis of the knee, that across the foot, and the rotations of A of the four parts."""
     skeleton, soles = figure.skeleton, gait.soles
     rests = [[skeleton.A[skeleton.index(name), 3:] for name in turning(leg)] for leg in figure.legs]
-    across = np.cross(soles.heel, soles.ball)  # both are below the ankle, one behind and one ahead of it
-    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
-    return np.concatenate([soles.heel, soles.ball, soles.tip, gait.axes, across, np.reshape(rests, (-1, 16))], axis=1)
+    rows = soles.heel, soles.ball, soles.tip, gait.axes, across_soles(soles), np.reshape(rests, (-1, 16))
+    return np.concatenate([*rows, gait.toes[:, None]], axis=1)
 
 
 def _settings(gait: Gait, rule: Thresholds, springs: Springs) -> Floats:

@@ -11,9 +11,9 @@ import math
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import gil_kernel
 from poise.kernels.ground.grounder_feet import place_foot
-from poise.kernels.ground.grounder_lift import height_at
+from poise.kernels.ground.grounder_lift import DOWN, height_at
 from poise.kernels.ground.grounder_pelvis import move_pelvis
-from poise.kernels.ground.grounder_reach import smooth_chord, soft_chord
+from poise.kernels.ground.grounder_reach import KNEE_RATE, keep_step, smooth_chord, soft_chord
 from poise.kernels.ground.grounder_walk import (
     ABOVE,
     ACROSS,
@@ -25,6 +25,7 @@ from poise.kernels.ground.grounder_walk import (
     FOOT_ROW,
     FRAME_TIME,
     FRESH,
+    HEEL,
     HIP,
     HIPS,
     IS_PLANE,
@@ -34,6 +35,7 @@ from poise.kernels.ground.grounder_walk import (
     LOWEST,
     MODE,
     MOST,
+    MOST_BEND,
     MOVER_ABOVE,
     MOVER_REST,
     MOVER_ROW,
@@ -56,6 +58,9 @@ from poise.kernels.ground.grounder_walk import (
     TERRAIN_Y,
     TILT,
     TIP,
+    TOES,
+    TOES_GOAL,
+    TOES_MOVES,
     TREADS,
     TURNS,
     UP,
@@ -94,8 +99,6 @@ from poise.kernels.vec_quat import (
 )
 
 WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both
-
-_QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
 
 
 @device_function
@@ -151,26 +154,39 @@ def lift_heel(s, frame, marks, reached):
 
 
 @device_function
-def toes_turn(frame, marks, joint, ground):
-    """The rotation of the toes, before the animated one: with the ground, and bent up until the tip is out of it."""
-    tilt = read_quat_at(frame, TILT)
-    tip = rotate(multiply(tilt, read_quat_at(frame, TURNS + 12)), read_vec_at(marks, TIP))
-    p = add(joint, tip)
-    if height_at(ground, 2, p) <= p.z:
-        return tilt
+def toes_bend(frame, marks, tip, axis, joint, ground):
+    """Angles about an axis: by which the tip of the toes comes out of the ground, and by which toes bend at most."""
+    turn = read_quat_at(frame, NEW_TURN)
+    ahead = rotate(turn, sub(read_vec_at(marks, BALL), read_vec_at(marks, HEEL)))
+    bent = math.atan2(dot(axis, cross(ahead, tip)), dot(ahead, tip))
     # Where the tip of the toes comes up to the plane: again a cos + b sin = c.
-    axis, normal = (
-        rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, ACROSS)),
-        Vec(-ground[2, 3], -ground[2, 4], 1.0),
-    )
-    if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
-        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(level_length(tip.x, tip.y), 1e-300))
+    normal = Vec(-ground[2, 3], -ground[2, 4], 1.0)
     along = dot(axis, tip) * dot(axis, normal)
     lacks = height_at(ground, 2, joint) - joint.z
     angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
     if angle < 0.0:  # the tip points back, and comes up the long way
         angle += 2.0 * math.pi
-    return multiply(from_axis_angle(axis, min(angle, _QUARTER)), tilt)
+    return angle, marks[MOST_BEND] - bent
+
+
+@device_function
+def toes_turn(s, frame, marks, joint, ground, dt, fresh):
+    """The rotation of the toes, before the animated one: with the ground, and bent out of it by a bounded push."""
+    tilt = read_quat_at(frame, TILT)
+    tip = rotate(multiply(tilt, read_quat_at(frame, TURNS + 12)), read_vec_at(marks, TIP))
+    axis = rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, ACROSS))
+    if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
+        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(level_length(tip.x, tip.y), 1e-300))
+    angle, limit = toes_bend(frame, marks, tip, axis, joint, ground)
+    before, s[TOES_GOAL] = s[TOES_GOAL], min(angle, limit)
+    if fresh:
+        s[TOES], s[TOES_MOVES] = s[TOES_GOAL], 0.0
+    else:
+        most = DOWN / max(norm(tip), 1e-9)
+        s[TOES], s[TOES_MOVES] = keep_step(s[TOES], s[TOES_MOVES], before, s[TOES_GOAL], KNEE_RATE, most, dt)
+        if s[TOES] > limit and dt > 0.0:
+            s[TOES], s[TOES_MOVES] = limit, s[TOES_MOVES] - (s[TOES] - limit) / dt
+    return multiply(from_axis_angle(axis, s[TOES]), tilt)
 
 
 @device_function
@@ -240,7 +256,8 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     write_quat(turns, 0, thigh)
     write_quat(turns, 1, shin)
     write_quat(turns, 2, foot)
-    write_quat(turns, 3, toes_turn(frame, marks, joint, ground))
+    if leg[PARTS] > 3:
+        write_quat(turns, 3, toes_turn(s, frame, marks, joint, ground, dt, fresh))
     write_leg(leg, marks, frame, turns, maps, q)
     if leg[FOOT_ROW] >= 0:
         above = maps[leg[ABOVE + 2]]

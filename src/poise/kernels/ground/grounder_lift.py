@@ -38,12 +38,12 @@ from poise.kernels.vec_quat import Vec, add, read_vec_at, rotate, sub
 EDGE = 0.03  # [m] ground ahead that is higher by more than this, beside its slope, is a step
 BARELY = 0.005  # [m] a foot that is deeper was overtaken by a step
 STRONGEST = 45.0  # [m/s^2] a lift is pushed by at most: 12 mm/frame^2 at 60 Hz
+DOWN = 40.0  # [m/s^2] by which a lift goes back at most, and by which the tip of toes is pushed
 
 _TOES = 0.03  # [m] by which toes bend out of the ground before a swinging foot is lifted for them
 _OVER = 0.02  # [m] by which a foot passes over a step
 _SOONEST = 0.05  # [s] a foot that lands looks so far ahead at least
 _SOON = 0.02  # [s] in which a swinging foot leaves the ground that it is in
-_DOWN = 40.0  # [m/s^2] by which a lift goes back at most
 _BRAKES = 0.35  # the share of the strongest push from which on a foot that is let down is slowed down
 _STRETCH = 0.2  # [m] over which the mean slope of steps is measured at least
 _RAMP_RATE = 10.0  # [1/s] at which that slope forgets
@@ -84,7 +84,7 @@ def demand_ahead(s, tip, rise, ground):
             falls_to = max(tip.z + rise * time, min(under, tip.z))
             away, moves = ahead[2] + _OVER - falls_to - s[LIFT] - s[RAMP_MOVES] * time, s[LIFT_MOVES] - s[RAMP_MOVES]
             # What is as fast as this gets there, if late: pushed on, it would fly far above the step.
-            if moves <= 0.0 or moves * moves < 2.0 * _DOWN * max(away, 0.0):
+            if moves <= 0.0 or moves * moves < 2.0 * DOWN * max(away, 0.0):
                 most = max(most, demand(away, moves, time))
     return most
 
@@ -128,7 +128,7 @@ def let_down(s, ankle, ground, rate, dt):
     s[RAMP_MOVES] = ramp
     # A foot that gets slower climbs more slowly, at once: it would fly on where it is put down.
     s[LIFT_MOVES] += ramp - before
-    lift, moves = step_bounded_spring(s[LIFT], s[LIFT_MOVES] - ramp, rate, _DOWN, dt)
+    lift, moves = step_bounded_spring(s[LIFT], s[LIFT_MOVES] - ramp, rate, DOWN, dt)
     return lift + ramp * dt, moves + ramp
 
 

@@ -28,7 +28,7 @@ from poise.kernels.vec_quat import norm, read_vec_at, sub
 
 _EASY, _MOST = 0.965, 0.99  # a leg is asked to be stretched so far, and is so far at most: shares of its length
 _REST = 0.3  # a leg that is animated straighter may become straighter still by this share of what is left
-_KNEE_RATE = 80.0  # [1/s] at which a knee that was left behind comes after
+KNEE_RATE = 80.0  # [1/s] at which a knee, or toes, left behind come after
 _MOMENT = 0.1  # [s]
 _GIVES, _BENT = 0.02, 0.3  # [m] by which an ankle is off for its knee at most; not at all from this share of the leg on
 _KNEE_PUSH = 45.0  # [m/s^2] by which it does at most: 12 mm a frame at 60 Hz
@@ -131,7 +131,7 @@ def smooth_chord(s, frame, asked, dt, fresh):
     if change == math.inf:
         s[KNEE], s[KNEE_MOVES] = goal, 0.0 if fresh else (goal - last) / dt
         return asked
-    _, moves = keep_step(last, s[KNEE_MOVES], before, goal, _KNEE_RATE, change / dt, dt)
+    _, moves = keep_step(last, s[KNEE_MOVES], before, goal, KNEE_RATE, change / dt, dt)
     # Beside the animation, which may straighten the leg as fast as it does.
     moves = s[OWN_MOVES] + slow_enough(last - owned, moves - s[OWN_MOVES], straightest - own, change / dt, dt)
     # The more the leg is bent the more the ankle would be off for its knee, and the less it needs to be.

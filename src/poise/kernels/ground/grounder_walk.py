@@ -46,7 +46,8 @@ LEG = 18
 HEEL, BALL, TIP = 0, 3, 6  # [m] points of the sole: two in the foot's frame, the tip in that of the toes
 AXIS, ACROSS = 9, 12  # unit vectors: of the knee in the thigh's frame, across the sole in the foot's
 RESTS = 15  # four quaternions: the rotation of A of each part
-MARKS = 31
+MOST_BEND = 31  # [rad] up from the line from heel to ball that the tip of the toes may be
+MARKS = 32
 # Columns of settings:
 LEVEL = 0  # [m] height of the floor of the animation
 ON_SPEED = 1  # [m/s] a point below it comes to stand,
@@ -102,7 +103,8 @@ RAMP, RAMP_WAY, RAMP_MOVES = (
     103,
 )  # mean slope of the steps ahead, which way, [m/s] at which they rise under it
 EARLIER_TURN, FRAME_TIME = 104, 108  # the rotation shown before that, and [s] the time between the two
-STATE = 114
+TOES, TOES_MOVES, TOES_GOAL = 114, 115, 116  # [rad] by which toes are bent up: shown, its speed, as asked for
+STATE = 117
 # Columns of body, of the pelvis: 1 before the first frame; height of the ground that it follows: goal, value, speed;
 # how far it sinks for legs that are too short: goal, value, speed; what was added to its height
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
