@@ -101,6 +101,7 @@ def run_workload() -> None:
     feet = [poise.Pin("LeftFoot"), poise.Pin("RightFoot")]
     floor = [poise.Position("LeftHand", (0.3, 0.1, 0.5)), poise.Position("RightHand", (-0.3, 0.2, 0.5))]
     poise.solve(figure, [*feet, *floor], natural=True, free_root=True)
+    poise.solve(figure, [*feet, floor[0]], natural=True, free_root=True)
     limited = poise.Pose(figure.skeleton.with_limits(rig.roles.limits()), figure.q)
     poise.solve(limited, [*hands, *feet], prefer="closest", seeds=4)
     poise.solve(limited, poise.Near(limited), natural=False)

@@ -43,6 +43,7 @@ __getattr__ = make_lazy_getattr(
     "limits",
     "planar_two_bone",
     "posture",
+    "posture_free",
     "problem_arrays",
     "rotation_fit",
     "rotation_matrices",

@@ -263,6 +263,21 @@ NATURAL_BEND_STRAIGHT_WEIGHT, NATURAL_BEND_AHEAD_WEIGHT = 15, 16  # weights of t
 NATURAL_BEND_LENGTH, NATURAL_BEND_UPPER_LENGTH = 17, 18  # lengths of the limb and of its first bone
 NATURAL_BEND_REST_BULGE = 19  # distance of the middle joint from the chord at rest
 
+# --- free limbs and heads: solvers/natural/free_limbs.py, kernels/posture_free.py -------------------------------------
+
+FREE_PART_ROW = 4
+# Row of the carrier's rotation; first of its joints and their number; 1 for a limb, 0 for a head.
+FREE_PART_CARRIER, FREE_PART_FIRST_JOINT, FREE_PART_JOINT_COUNT, FREE_PART_IS_LIMB = 0, 1, 2, 3
+FREE_PART_NUMBERS = 15
+# Three axes in the carrier's frame: of a limb the centre of its range and the two of its ways from there, of a head
+# those that it turns about. Range along each way or about each axis [rad]: back and forth.
+FREE_PART_AXES, FREE_PART_RANGES = 0, 9
+FREE_JOINT_ROW = 2
+FREE_JOINT_PARENT, FREE_JOINT_Q_COLUMN = 0, 1  # row of the parent's rotation, first column of q
+FREE_REFERENCE_ROW = 7
+# In the carrier's frame: against gravity; direction of a limb (3), or rotation of a head from rest (4).
+FREE_REFERENCE_UP, FREE_REFERENCE_POSE = 0, 3
+
 # --- chains of joints: problem/chain.py, kernels/chain_kinematics.py --------------------------------------------------
 
 CHAIN_TARGET_ROW = 10  # numbers of an effector target: point, rotation w x y z, unit vector

@@ -94,6 +94,9 @@ class Problem:
         Whether the free root joint above the chain may move as well.
     goal_key
         Key of the goals without their targets, for remembering plans. Computed by default.
+    origin
+        The poses before all solves, where the starts are answers themselves: the first pose of a tracker, the frames
+        of a clip. None: the starts. Natural poses keep their directions of free limbs.
     """
 
     __repr__ = format_fields
@@ -102,6 +105,7 @@ class Problem:
     goals: tuple[Goal, ...]
     free_root: bool = False
     goal_key: GoalKey = NO_GOAL_KEY
+    origin: Pose | None = None
 
     def __post_init__(self) -> None:
         if not self.goal_key.kinds:
@@ -123,8 +127,15 @@ class Problem:
         if not isinstance(rows, int) and len(self.plan.frames) > 1:
             problem = Problem(self.start[rows], goals, self.free_root, self.goal_key)
             object.__setattr__(problem, "plan", self.plan.select_starts(rows))  # sets the cached property
-            return problem
-        return self.with_start(self.start[rows], goals)
+        else:
+            problem = self.with_start(self.start[rows], goals)
+        if self.origin is not None and self.origin.shape:
+            object.__setattr__(problem, "origin", self.origin[rows])
+        return problem
+
+    def with_origin(self, origin: Pose) -> Problem:
+        """Return the problem with another origin."""
+        return copy_with(self, {"origin": origin}, ("plan",))
 
     def with_start(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts. `goals` may replace the goals by others of the same kinds."""
@@ -134,7 +145,7 @@ class Problem:
         return (
             self.with_start_unchecked(start, goals)
             if has_same_plan
-            else Problem(start, goals or self.goals, self.free_root, self.goal_key)
+            else Problem(start, goals or self.goals, self.free_root, self.goal_key, self.origin)
         )
 
     def broadcast(self, shape: tuple[int, ...]) -> Problem:
@@ -150,7 +161,7 @@ class Problem:
 
         The caller knows that the plan serves every start. `goals` may replace the goals by others of the same kinds.
         """
-        new_problem = Problem(start, goals or self.goals, self.free_root, self.goal_key)
+        new_problem = Problem(start, goals or self.goals, self.free_root, self.goal_key, self.origin)
         object.__setattr__(new_problem, "plan", self.plan)  # sets the cached property
         return new_problem
 
@@ -165,7 +176,7 @@ class Problem:
         else:
             start = self.make_pose_unchecked(q)
         if len(columns) and (q.take(columns, axis=-1) != own.q.take(columns, axis=-1)).any():
-            return Problem(start, self.goals, self.free_root, self.goal_key)
+            return Problem(start, self.goals, self.free_root, self.goal_key, self.origin)
         names = _START_FREE_PROPERTIES
         columns = get_or_compute(self.plan.tree, "base columns", None, self._find_base_columns)
         if not len(columns) or (not own.shape and (q[..., columns] == own.q[columns]).all()):

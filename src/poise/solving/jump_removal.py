@@ -23,6 +23,8 @@ from poise.problem.dof_layout import FIXED, LENGTH_KINDS, SLIDE
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Answer, Request, get_final_solver, merge_rows, select_rows
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.free_limbs import keep_directions
+from poise.solvers.natural.natural import Natural
 from poise.solving.batch import MeasuredAnswer, solve_and_measure
 from poise.solving.optional_goals import build_local_refinement
 from poise.solving.result import Result
@@ -42,6 +44,7 @@ class ClipProblem(NamedTuple):
     tolerance, solver       of the first solve; the solver without restarts
     clip_motion             (k - 1, m) rotation of each joint between two frames of the clip
     allowed_error_increase  (c,) allowed increase of the errors of a missed target
+    is_natural              whether the first solve used natural poses
     """
 
     problem: Problem
@@ -50,6 +53,7 @@ class ClipProblem(NamedTuple):
     solver: solvers.Solver
     clip_motion: Floats
     allowed_error_increase: Floats
+    is_natural: bool
 
 
 def remove_jumps(result: Result, solver: solvers.Solver) -> MeasuredAnswer | None:
@@ -60,7 +64,7 @@ def remove_jumps(result: Result, solver: solvers.Solver) -> MeasuredAnswer | Non
     problem, k = result.problem, len(result.q)
     if k <= 1 or not problem.start.shape or not problem.joints:
         return None
-    clip = _build_clip(problem, result.targets, result.tolerances, _build_local_solver(solver))
+    clip = _build_clip(problem, result.targets, result.tolerances, solver)
     zero_counts = np.zeros(k, dtype=np.int64)
     first_answer = Answer(
         np.array(result.q),
@@ -84,9 +88,10 @@ def _build_clip(problem: Problem, targets: Floats, tolerance: Tolerance, solver:
         problem,
         targets,
         tolerance,
-        solver,
+        _build_local_solver(solver),
         _measure_joint_motion(problem, problem.start_rows[1:], problem.start_rows[:-1]),
         allowed_error_increase,
+        isinstance(solver, Natural),
     )
 
 
@@ -212,8 +217,12 @@ def _solve_frames_again(clip: ClipProblem, frames: Ints, q: Floats) -> MeasuredA
     These are first moved by the clip's own motion between the two frames.
     """
     subproblem = clip.problem.select_rows(frames)
-    start_problem = subproblem.with_start(subproblem.make_pose(_propagate_poses(clip.problem, frames, q)))
-    return solve_and_measure(start_problem, clip.targets[frames], clip.solver, clip.tolerance, Request())
+    starts = subproblem.make_pose(_propagate_poses(clip.problem, frames, q))
+    start_problem = subproblem.with_start(starts).with_origin(subproblem.start)
+    measured = solve_and_measure(start_problem, clip.targets[frames], clip.solver, clip.tolerance, Request())
+    if not clip.is_natural:
+        return measured
+    return measured._replace(answer=measured.answer._replace(q=keep_directions(start_problem, measured.answer.q)))
 
 
 def _propagate_poses(problem: Problem, frames: Ints, q: Floats) -> Floats:

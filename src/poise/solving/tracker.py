@@ -49,7 +49,7 @@ from poise.solving.arguments import check_arguments, find_plain_shape, parse_tar
 from poise.solving.diagnosis import can_start, clamp_to_limits
 from poise.solving.result import Result
 from poise.solving.single_target import SingleTargetSolve
-from poise.solving.solve import Prepared, check_goals, choose_solver, prepare
+from poise.solving.solve import check_goals, choose_solver, prepare
 from poise.solving.solve_settings import SolveSettings
 
 _Q_WIDTH_BY_KIND = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, HINGED_BALL: 4}  # columns of q for each part of a joint
@@ -351,6 +351,8 @@ class Tracker:
         self._solved_q, self._shown_q = self._first_legal_q, q
         # a Pin holds its joint at its position in this problem
         self._start_problem = self._prepared.problem.with_start(start.with_q(self._first_legal_q))
+        # what natural poses leave alone keeps its direction from there, whatever frames came before
+        self._frame_problem = self._prepared.problem.with_origin(self._start_problem.start)
         self._last_result: Result | None = None
         self._spent_budget = ""  # the name of the budget used up by the last frame
         self._target_bytes, self._earlier_iterations = _NO_TARGET_BYTES, 0
@@ -471,7 +473,7 @@ class Tracker:
 
     def _run_solver(self, targets: Floats, q: Floats, iterations: int) -> Result:
         """Run the solver once from q."""
-        problem = _move_start(self._prepared, q)
+        problem = _move_start(self._frame_problem, q)
         iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
         single = get_or_compute(
             self, "singles", iterations if self._uses_slices else None, lambda: self._bind_solver(problem, iterations)
@@ -524,9 +526,8 @@ def choose_tracking_solver(
     return replace_final_solver(chosen_solver, _disable_restarts(get_final_solver(chosen_solver)))
 
 
-def _move_start(prepared: Prepared, q: Floats) -> Problem:
-    """Move a prepared problem to a legal start q (nq,)."""
-    problem = prepared.problem
+def _move_start(problem: Problem, q: Floats) -> Problem:
+    """Move a problem to a legal start q (nq,)."""
     if can_start(problem.skeleton, np.array(q)):
         return problem.with_q(q)
     return problem.with_start(problem.start.with_q(q))

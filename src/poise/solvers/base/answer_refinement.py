@@ -479,7 +479,8 @@ def solve_with_balance(
 
 def remove_balance_goals(problem: Problem) -> Problem:
     """Return the problem without Balance goals."""
-    return Problem(problem.start, tuple(g for g in problem.goals if not isinstance(g, Balance)), problem.free_root)
+    goals = tuple(goal for goal in problem.goals if not isinstance(goal, Balance))
+    return Problem(problem.start, goals, problem.free_root, origin=problem.origin)
 
 
 def _solve_other_goals(

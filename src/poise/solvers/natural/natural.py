@@ -42,6 +42,7 @@ from poise.solvers.base.interface import (
     select_rows,
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.free_limbs import FreeParts, find_free_parts, hold_free_parts
 from poise.solvers.natural.limbs import (
     Bends,
     PosedBends,
@@ -112,7 +113,8 @@ class Natural:
         posed = None if self.lowers else pose_limb(lone, problem.start)
         is_bound = self.lowers or not problem.start.shape  # several starts may have several plans
         finisher = bind_solver(self.finisher, problem, tolerance, request) if is_bound else None
-        return _NaturalSolve(self, problem, stages, lone, posed, finisher, tolerance, request)
+        free = None if self.lowers else find_free_parts(problem)
+        return _NaturalSolve(self, problem, stages, lone, posed, finisher, free, tolerance, request)
 
     def rigid(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
@@ -252,6 +254,7 @@ class _NaturalSolve(NamedTuple):
     lone      the limb whose closed form is all that there is to do, if so
     posed     that limb in the start poses; None where the finisher bends it
     finisher  the solver that finishes, bound to the problem; None where several starts may have several plans
+    free      limbs and head that no goal speaks of; None where there are none, or nothing carries them along
     """
 
     natural: Natural
@@ -260,12 +263,22 @@ class _NaturalSolve(NamedTuple):
     lone: Bends | None
     posed: PosedBends | None
     finisher: BoundSolve | None
+    free: FreeParts | None
     tolerance: Tolerance
     request: Request
 
     def solve(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
         """Solve for targets (k, W). Of a lone limb that meets them all, its flags come with q."""
-        natural, problem, stages, lone, posed, finisher, tolerance, request = self
+        output = self._solve_goals(targets)
+        if self.free is None or not isinstance(output, Answer):  # a lone limb tilts nothing
+            return output
+        problem = self.problem
+        origin = problem.start if problem.origin is None else problem.origin
+        return output._replace(q=hold_free_parts(self.free, origin, problem.make_pose_unchecked(output.q)))
+
+    def _solve_goals(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
+        """Solve for the goals alone."""
+        natural, problem, stages, lone, posed, finisher, _, tolerance, request = self
         if natural.lowers:
             assert finisher is not None
             output = finisher.solve(targets)
@@ -291,7 +304,7 @@ class _NaturalSolve(NamedTuple):
 
     def with_starts(self, problem: Problem) -> BoundSolve:
         """Return the stages for other starts of the problem; see `rebind_solver`."""
-        natural, own, _, lone, _, finisher, tolerance, request = self
+        natural, own, _, lone, _, finisher, _, tolerance, request = self
         if problem.plan is not own.plan or problem.start.shape or finisher is None:
             return bind_solver(natural, problem, tolerance, request)
         if natural.lowers:

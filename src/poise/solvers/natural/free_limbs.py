@@ -1,0 +1,269 @@
+"""Free limbs and heads: parts of a figure that no goal speaks of keep their direction in the world.
+
+A trunk that bends takes along the other arm and the head, a pelvis that tilts a free leg. People let an arm hang, and
+go on looking ahead. So the tilt of what carries such a part is taken back at its first joint, for a head shared by
+neck and head; a turn about the vertical stays. It is done after the answer, since no goal depends on it, and from the
+start pose alone: an answer depends on where the body is, not on how it came there.
+
+Human ranges end it smoothly, by the published ranges of model/anatomy/joint_limits.py: hips by flexion, extension,
+abduction and adduction; neck and head together by the neck's. An upper arm keeps within a cone about the direction
+ahead and outward that just leaves it its adduction; behind the body it has as much. A part that is outside at the
+start goes no further. An answer is a continuous function of the body's pose, since a part goes with the body where no
+direction is the nearest: from a tilt of 120 degrees on less and less is taken back, and nothing upside down; and so
+from 130 degrees on between a direction and the middle of a range.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.kernels.layout import (
+    FREE_JOINT_PARENT,
+    FREE_JOINT_Q_COLUMN,
+    FREE_JOINT_ROW,
+    FREE_PART_AXES,
+    FREE_PART_CARRIER,
+    FREE_PART_FIRST_JOINT,
+    FREE_PART_IS_LIMB,
+    FREE_PART_JOINT_COUNT,
+    FREE_PART_NUMBERS,
+    FREE_PART_RANGES,
+    FREE_PART_ROW,
+    FREE_REFERENCE_POSE,
+    FREE_REFERENCE_ROW,
+    FREE_REFERENCE_UP,
+)
+from poise.kernels.thresholds import SIMILARITY_TOLERANCE
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints, prepare_for_kernel
+from poise.maths.vectors import normalise
+from poise.model.anatomy.joint_limits import MOTION_RANGES
+from poise.model.anatomy.rest_geometry import (
+    BodyFrame,
+    compute_rest_rotations,
+    find_body_frame,
+    find_confident_joints,
+    find_trunk_rows,
+)
+from poise.model.kinematics import (
+    KinematicsTable,
+    build_table,
+    compute_rotations,
+    compute_table_maps,
+    find_q_columns,
+    flatten_local_offsets,
+    pack_local_offsets,
+)
+from poise.model.limits import is_soft
+from poise.model.pose import Pose
+from poise.model.roles.role_search import find_joint_roles
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Near, is_joint_goal
+from poise.problem.problem import Problem
+from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.limbs import RoleLimb, limbs_of
+
+
+class BodyPart(NamedTuple):
+    """A limb or a head.
+
+    carrier  row of what carries it: of an arm the chest, not the collar bone
+    joints   rows that share its turn, from the carrier on
+    end      row to which a limb's first bone points; of a head its own
+    numbers  (FREE_PART_NUMBERS,) its range, see layout.py
+    is_limb  whether it keeps a direction, not a rotation
+    """
+
+    carrier: int
+    joints: tuple[int, ...]
+    end: int
+    numbers: Floats
+    is_limb: bool
+
+
+class FreeParts(NamedTuple):
+    """Parts without goals, packed for the kernel.
+
+    parts       one for each row of the arrays
+    table       joints above them
+    up          (3,) against gravity
+    q_columns   columns of q of the joints that turn
+    has_limits  whether some of these have limits
+    """
+
+    parts: tuple[BodyPart, ...]
+    table: KinematicsTable
+    up: Floats
+    part_rows: Ints
+    part_numbers: Floats
+    joint_rows: Ints
+    joint_frames: Floats
+    q_columns: Ints
+    has_limits: bool
+
+
+def find_free_parts(problem: Problem) -> FreeParts | None:
+    """Find the limbs and the head that no goal speaks of, and whose carrier may move. None where there are none."""
+    near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
+    pose = problem.start
+    key = problem.goal_key.kinds, problem.free_root, near, problem.joints, pose.translations is None
+    return get_or_compute(problem.skeleton, "free parts", key, lambda: _select_parts(problem))
+
+
+def keep_directions(problem: Problem, q: Floats) -> Floats:
+    """Return configurations (k, nq) that answer a problem, with its free parts held in the world."""
+    free = find_free_parts(problem)
+    origin = problem.start if problem.origin is None else problem.origin
+    return q if free is None else hold_free_parts(free, origin, problem.make_pose_unchecked(q))
+
+
+def hold_free_parts(free: FreeParts, origin: Pose, after: Pose) -> Floats:
+    """Return the configurations (k, nq) of poses `after` with their free parts held in the world.
+
+    origin  the poses (1|k) in which these parts have the directions that they keep
+    """
+    skeleton, q, origin_q = after.skeleton, np.array(after.flat_q), prepare_for_kernel(origin.flat_q)
+    q[:, free.q_columns] = origin_q[:, free.q_columns]  # the frame of a head is that of the neck
+    offsets = pack_local_offsets(free.table, flatten_local_offsets(after.translations, after.scales))
+    maps = compute_table_maps(free.table, len(free.table.joint_rows), prepare_for_kernel(q), offsets)
+    turns = compute_rotations(maps.reshape(-1, 12), SIMILARITY_TOLERANCE, pose_count=len(q)).reshape(len(q), -1, 4)
+    kernels.posture_free.turn_free_parts(
+        _pack_references(free, origin), origin_q, turns, free.up, free.part_rows,
+        free.part_numbers, free.joint_rows, free.joint_frames, q,
+    )  # fmt: skip
+    return skeleton.legal(q)[0] if free.has_limits else q
+
+
+def _pack_references(free: FreeParts, origin: Pose) -> Floats:
+    """Pack what the parts keep (1|k, p, FREE_REFERENCE_ROW). It is kept with the poses."""
+    names = tuple((part.carrier, part.end) for part in free.parts)
+    return get_or_compute(origin, "free parts", names, lambda: _compute_references(free, origin))
+
+
+def _compute_references(free: FreeParts, origin: Pose) -> Floats:
+    skeleton, rest = origin.skeleton, compute_rest_rotations(origin.skeleton)
+    turns, points = origin.world.rotations.reshape(-1, len(skeleton), 4), origin.world.positions.reshape(
+        -1, len(skeleton), 3
+    )  # fmt: skip
+    found = np.zeros((len(turns), len(free.parts), FREE_REFERENCE_ROW))
+    for i, part in enumerate(free.parts):
+        into_carrier = rotations.inverse(turns[:, part.carrier])
+        found[:, i, FREE_REFERENCE_UP:FREE_REFERENCE_POSE] = rotations.rotate(into_carrier, free.up)
+        if part.is_limb:
+            bone = rotations.rotate(into_carrier, points[:, part.end] - points[:, part.joints[0]])
+            length = np.sqrt(bone[:, 0] ** 2 + bone[:, 1] ** 2 + bone[:, 2] ** 2)[:, None]
+            found[:, i, FREE_REFERENCE_POSE:-1] = bone / np.where(length > 0.0, length, 1.0)
+        else:
+            at_rest = rotations.from_matrix(rest[part.carrier].T @ rest[part.end])
+            own = rotations.multiply(into_carrier, turns[:, part.end])
+            found[:, i, FREE_REFERENCE_POSE:] = rotations.multiply(own, rotations.inverse(at_rest))
+    found.setflags(write=False)
+    return found
+
+
+# --- Parts of a figure, and those of a problem ------------------------------------------------------------------------
+
+
+def _select_parts(problem: Problem) -> FreeParts | None:
+    """Select the parts that are free in a problem."""
+    skeleton = problem.skeleton
+    moving = {skeleton.index(name) for name in problem.joints}
+    spoken_of = {skeleton.index(goal.joint) for goal in problem.goals if is_joint_goal(goal)}
+    held = {row for goal in problem.goals if isinstance(goal, Near) for row in goal.weights(skeleton)}
+
+    def is_free(part: BodyPart) -> bool:
+        inside = {row for row in range(len(skeleton)) if part.joints[0] in skeleton.list_path(row)}
+        has_moving_carrier = not moving.isdisjoint(skeleton.list_path(part.carrier))
+        return has_moving_carrier and inside.isdisjoint(moving | spoken_of | held)
+
+    parts = tuple(part for part in find_parts(skeleton) if is_free(part))
+    return _pack_parts(skeleton, parts, has_translations=problem.start.translations is not None) if parts else None
+
+
+def _pack_parts(skeleton: Skeleton, parts: tuple[BodyPart, ...], *, has_translations: bool) -> FreeParts:
+    joints = [row for part in parts for row in part.joints]
+    above = {row for joint in joints for row in skeleton.list_path(int(skeleton.parents[joint]))}
+    rows = sorted(above | {row for part in parts for row in skeleton.list_path(part.carrier)})
+    part_rows = np.zeros((len(parts), FREE_PART_ROW), dtype=np.int64)
+    part_rows[:, FREE_PART_CARRIER] = [rows.index(part.carrier) for part in parts]
+    counts = [len(part.joints) for part in parts]
+    part_rows[:, FREE_PART_FIRST_JOINT] = np.cumsum([0, *counts[:-1]])
+    part_rows[:, FREE_PART_JOINT_COUNT] = counts
+    part_rows[:, FREE_PART_IS_LIMB] = [part.is_limb for part in parts]
+    joint_rows = np.zeros((len(joints), FREE_JOINT_ROW), dtype=np.int64)
+    joint_rows[:, FREE_JOINT_PARENT] = [rows.index(int(skeleton.parents[joint])) for joint in joints]
+    joint_rows[:, FREE_JOINT_Q_COLUMN] = skeleton.q_start[joints]
+    return FreeParts(
+        parts,
+        build_table(skeleton, rows, has_translations=has_translations),
+        find_body_frame(skeleton).up,
+        part_rows,
+        np.array([part.numbers for part in parts]),
+        joint_rows,
+        skeleton.A[joints, 3:].copy(),
+        find_q_columns(skeleton, joints),
+        any(skeleton.limits[joint] is not None for joint in joints),
+    )
+
+
+def find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
+    """Find the arms, the legs and the head that may be held, once for a skeleton."""
+    return get_or_compute(skeleton, "body parts", None, lambda: _find_parts(skeleton))
+
+
+def _find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
+    if skeleton.loops or not limbs_of(skeleton):
+        return ()
+    body, rest = find_body_frame(skeleton), compute_rest_rotations(skeleton)
+    parts = [
+        BodyPart(limb.carrier, (limb.first,), limb.middle, _build_limb_range(limb, body, rest[limb.carrier]), True)
+        for limb in limbs_of(skeleton)
+    ]
+    _, neck = find_trunk_rows(skeleton, find_confident_joints(find_joint_roles(skeleton)))
+    joints = tuple(row for row in neck if skeleton.kinds[row] == Kind.BALL)
+    if joints and skeleton.parents[joints[0]] >= 0:
+        carrier = int(skeleton.parents[joints[0]])
+        parts.append(BodyPart(carrier, joints, neck[-1], _build_neck_range(body, rest[carrier]), False))
+    return tuple(part for part in parts if all(_can_turn(skeleton, row) for row in part.joints))
+
+
+def _can_turn(skeleton: Skeleton, row: int) -> bool:
+    """Return whether a joint turns as it likes: a ball without a soft limit."""
+    return skeleton.kinds[row] == Kind.BALL and not is_soft(skeleton.limits[row])
+
+
+def _build_limb_range(limb: RoleLimb, body: BodyFrame, frame: Floats) -> Floats:
+    """Build the range of a limb's first bone in its carrier's frame (3, 3) at rest."""
+    points = body.points
+    outward = body.left if float((points[limb.first] - points[limb.carrier]) @ body.left) >= 0.0 else -body.left
+    motions = MOTION_RANGES["UpperLeg" if limb.kind == "leg" else "UpperArm"]
+    inward_end, outward_end = (np.radians(motion.degrees) for motion in motions.abduction)
+    if limb.kind == "leg":
+        back_end, forward_end = (np.radians(motion.degrees) for motion in motions.flexion)
+        middle, half = 0.5 * (forward_end - back_end), 0.5 * (forward_end + back_end)
+        centre = np.sin(middle) * body.forward - np.cos(middle) * body.up
+        axes = centre, np.cos(middle) * body.forward + np.sin(middle) * body.up, outward
+        return _pack_range(axes, (half, half, inward_end, outward_end), frame)
+    centre = normalise(body.forward + outward)
+    half = float(np.arccos(-np.sin(inward_end) * float(centre @ outward)))
+    return _pack_range((centre, body.up, np.cross(centre, body.up)), (half, half, half, half), frame)
+
+
+def _build_neck_range(body: BodyFrame, frame: Floats) -> Floats:
+    """Build the range of neck and head together in the frame (3, 3) of what carries them, at rest."""
+    motions = MOTION_RANGES["neck"]
+    ends = [
+        np.radians(motion.degrees) for pair in (motions.flexion, motions.abduction, motions.twist) for motion in pair
+    ]
+    return _pack_range((body.left, body.forward, body.up), ends, frame)
+
+
+def _pack_range(axes: tuple[Floats, ...], ends: tuple[float, ...] | list[float], frame: Floats) -> Floats:
+    """Pack axes, given in the world at rest, and ends [rad]. Missing ends are never reached."""
+    numbers = np.full(FREE_PART_NUMBERS, np.inf)
+    numbers[FREE_PART_AXES:FREE_PART_RANGES] = (np.array(axes) @ frame).ravel()
+    numbers[FREE_PART_RANGES : FREE_PART_RANGES + len(ends)] = ends
+    return numbers
