@@ -1,28 +1,24 @@
 """Steps: the way of a point from one frame to the next, and how it changes, which an eye sees as a pop.
 
 The change of step is d2 = |p+ - 2 p + p-|. It is not filtered, and counts in the clip's own frames [mm per frame^2];
-above 120 frames a second every (f / 120)th frame is looked at. What an edit may add to the source's own grows with the
-square of the time between frames.
+above 120 frames a second every (f / 120)th frame is looked at.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 import numpy as np
 
 from poise import kernels
-from poise.ground.figure.motion import ANKLE, END, HIP, KNEE, Motion, step_of
+from poise.ground.figure.motion import Motion, step_of
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of
 from poise.maths.arrays import Bools, Floats, Ints
 
 _GAP = 10.0  # a step this many times as long as the median is a gap
 _FINEST = 120.0  # [frames/s] above it frames are passed over
-_NEAR = 0.1  # [s] before and after: the largest of the source there is what a frame is compared with
-_MOST = 6.0  # times that the room of an edit grows at most where frames are slower
-_MM = 1000.0
-STEPPING = [HIP, KNEE, ANKLE, END]  # the places of a leg whose steps are looked at
+NEAR = 0.1  # [s] before and after: the largest of the source there is what a frame is compared with
+MM = 1000.0  # [mm/m]
 
 
 def spans(times: Floats) -> Floats:
@@ -44,7 +40,7 @@ def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) ->
     if len(times) <= 2 * stride:
         return found
     kernels.ground.legs.changes_of_step(np.ascontiguousarray(places), _parts(times, shots), stride, found)
-    return _MM * found
+    return MM * found
 
 
 def stride_of(times: Floats) -> int:
@@ -60,35 +56,16 @@ def _parts(times: Floats, shots: Ints | None) -> Ints:
     return np.concatenate([[0], np.cumsum(across)])
 
 
-def bounds_of_step(times: Floats, before: Floats, shots: Shots, room: float) -> Floats:
-    """How large changes of step (F, J) [mm] may be: the source's largest within 0.1 s, and the room of an edit.
-
-    room  [mm per frame^2 at 120 frames/s]
-    """
-    return -lowest_near(times, -before, shots, _NEAR) + _grown(times, room)
+def largest_near(times: Floats, changes: Floats, shots: Shots) -> Floats:
+    """The largest changes of step (F, J) within 0.1 s of each frame, of the same shot."""
+    return -lowest_near(times, -changes, shots, NEAR)
 
 
-def _grown(times: Floats, room: float) -> float:
-    """The room of an edit in frames of these times [mm per frame^2]."""
-    rate = min(1.0 / step_of(times), _FINEST) if step_of(times) > 0 else _FINEST
-    return room * min((_FINEST / rate) ** 2, _MOST)
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The changes of step that the legs of a motion have themselves, which those of an edit are held against.
-
-    first    (F,) the first frame of the shot that a frame belongs to
-    largest  (F, L, 4) [mm] of hips, knees, ankles and ends of toes, the largest within 0.1 s
-    """
+class Steps(NamedTuple):
+    """The steps of a motion: its times, and the first frame (F,) of the shot that a frame belongs to."""
 
     times: Floats
     first: Ints
-    largest: Floats
-
-    def bounds(self, room: float) -> Floats:
-        """How large changes of step (F, L, 4) [mm] may be with the room of an edit [mm per frame^2 at 120 frames/s]."""
-        return self.largest + _grown(self.times, room)
 
     @property
     def known(self) -> Bools:
@@ -97,21 +74,7 @@ class Steps:
         found[1:-1] = parts[2:] == parts[:-2]
         return found
 
-    def changes(self, places: Floats) -> Floats:
-        """The changes of step (F, ...) [mm] of points (F, ..., 3) [m]."""
-        points = places.reshape(len(places), -1, 3)
-        return changes_of_step(self.times, points, self.first).reshape(places.shape[:-1])
-
-
-_KNOWN: WeakKeyDictionary[Motion, Steps] = WeakKeyDictionary()
-
 
 def steps_of(motion: Motion) -> Steps:
-    """What the changes of step of a motion's legs are; it is worked out once for each motion."""
-    if motion not in _KNOWN:
-        shots = shots_of(motion)
-        places = motion.places[:, :, STEPPING].reshape(len(motion), -1, 3)
-        before = changes_of_step(motion.times, places, shots.first)
-        largest = -lowest_near(motion.times, -before, shots, _NEAR)
-        _KNOWN[motion] = Steps(motion.times, shots.first, largest.reshape(len(motion), -1, len(STEPPING)))
-    return _KNOWN[motion]
+    """The steps of a motion."""
+    return Steps(motion.times, shots_of(motion).first)

@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.ground.figure.figure import Figure
-from poise.ground.figure.steps import spans
+from poise.ground.figure.steps import MM, spans
 from poise.ground.legs.write_back import hangs_in
 from poise.maths import rotations
 from poise.maths.arrays import Floats
@@ -24,7 +24,6 @@ CUTOFF = 12.0  # [Hz]
 _END = 1.0 / CUTOFF  # [s] so near to an end the filter sees beyond it
 _CALM = 1.0  # [m/s^2] smaller accelerations count as this much: what stands still has no ratio
 _CALM_JERK = _CALM * 2.0 * np.pi * CUTOFF  # [m/s^3] the same, swinging as fast as the filter lets pass
-_MM = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +97,12 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
         joints=tuple(figure.skeleton.names),
         accelerations=np.stack([most for most, _ in swung]),
         jerks=np.stack([peak for _, peak in swung]),
-        sideways=_MM * float(np.linalg.norm(carrier[:, :2], axis=1).max()),
-        vertical=_MM * float(np.abs(carrier[:, 2]).max()),
+        sideways=MM * float(np.linalg.norm(carrier[:, :2], axis=1).max()),
+        vertical=MM * float(np.abs(carrier[:, 2]).max()),
         pelvis=float(pelvis.max()),
         pelvis_median=float(np.median(pelvis)),
         stretch=stretch(source, result, figure),
-        largest_move=_MM * float(np.linalg.norm(moved, axis=-1).max()),
+        largest_move=MM * float(np.linalg.norm(moved, axis=-1).max()),
         largest_turn=_largest_turn(source, result),
     )
 
@@ -112,7 +111,7 @@ def pelvis_heights(source: Clip, result: Clip, figure: Figure) -> Floats:
     """How far (F,) the pelvis is above its height in the source [mm]; below it where negative."""
     row = figure.skeleton.index(figure.trunk)
     before, after = (clip.poses.world.positions[:, row] for clip in (source, result))
-    return _MM * rotations.rotate(figure.turn, (after - before) / figure.metre)[:, 2]
+    return MM * rotations.rotate(figure.turn, (after - before) / figure.metre)[:, 2]
 
 
 def stretch(source: Clip, result: Clip, figure: Figure) -> float:

@@ -16,14 +16,13 @@ import numpy as np
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.motion import ANKLE, END, HIP, KNEE, Motion
 from poise.ground.figure.speeds import shots_of
-from poise.ground.figure.steps import bounds_of_step, changes_of_step, runs, spans
+from poise.ground.figure.steps import NEAR, changes_of_step, largest_near, runs, spans
 from poise.ground.terrain.shapes import Plane
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 
 _POP, _ALONE = 20.0, 4.0  # [mm per frame^2] of a pop of the source, and how many times what is around it
 _BESIDE, _AROUND = 3, 0.2  # [frames], [s] of a pop, from where to where what is around it is looked at
-_NEAR = 0.1  # [s] before a toe-off and after a landing in which a knee may hitch
 _HALTED, _MOVING = 0.5, 0.25  # of the source's step, where that is faster than so many [m/s]
 _PARTS = ((HIP, "hip"), (KNEE, "knee"), (ANKLE, "ankle"), (END, "toe"))
 
@@ -104,7 +103,7 @@ def jumps_of(
         for which, motion in enumerate(motions)
     ]
     before, after = (changes_of_step(times, place, shots.first) for place in places)
-    allowed = bounds_of_step(times, before, shots, 0.0)
+    allowed = largest_near(times, before, shots)
     names = (*names, *others)
     smooth = np.array([name.endswith(("hip", "knee", "head")) for name in names])  # feet and hands may hit something
     pops = _pops(before, motions[0].frames(_AROUND)) & smooth
@@ -141,7 +140,7 @@ def hitches_of(motions: tuple[Motion, Motion], contacts: Contacts) -> Hitches:
 
     Within 0.1 s before a toe-off and after a landing, in steps in which the source's knee is faster than 0.25 m/s.
     """
-    times, near = motions[0].times, max(1, motions[0].frames(_NEAR))
+    times, near = motions[0].times, max(1, motions[0].frames(NEAR))
     before, after = (np.linalg.norm(np.diff(motion.places[:, :, KNEE], axis=0), axis=-1) for motion in motions)
     halted = (before > _MOVING * spans(times)[:, None]) & (after < _HALTED * before)
     count, found = {"toe-off": 0, "landing": 0}, list[Hitch]()

@@ -18,12 +18,12 @@ from poise.ground.contact.edges import hanging
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, THIGH, TOES, Motion
-from poise.ground.figure.steps import runs, spans
+from poise.ground.figure.steps import MM, runs, spans
 from poise.maths.arrays import Bools, Floats
 from poise.maths.rotations import inverse, multiply, rotate
 from poise.model.clip import Clip
 
-_MM, _CM = 1000.0, 100.0
+_CM = 100.0  # [cm/m]
 _BENT = 1e-3  # a knee whose bend has a smaller sine says nothing of its axis
 
 
@@ -190,23 +190,23 @@ def slip(paths: SolePaths, held: Bools) -> float:
             places, normals = paths.points[rows, leg, point], paths.normals[rows, leg, point]
             off = _along(places - np.median(places, axis=0), normals)
             farthest = max(farthest, float(np.linalg.norm(off, axis=-1).max()))
-    return _MM * farthest
+    return MM * farthest
 
 
 def lift(paths: SolePaths, held: Bools) -> float:
     """How far above or below what it stands on a heel or ball in contact is, at most [mm]; 0 without contact."""
-    return _MM * float(np.abs(paths.off)[held].max(initial=0.0))
+    return MM * float(np.abs(paths.off)[held].max(initial=0.0))
 
 
 def penetration(paths: SolePaths) -> float:
     """How deep a heel, ball or tip is in the ground, straight up to it, at most, over all frames [mm]."""
-    return _MM * float((-paths.heights).max(initial=0.0))
+    return MM * float((-paths.heights).max(initial=0.0))
 
 
 def sunk(paths: SolePaths) -> float:
     """Depth of every heel, ball and tip in the ground, integrated over time (trapezoids), the sum of all [mm s]."""
     depth = np.maximum(-paths.heights, 0.0).sum(axis=(1, 2))
-    return _MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(paths.times))
+    return MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(paths.times))
 
 
 def floating(paths: SolePaths, standing: Bools) -> tuple[float, float]:
@@ -218,7 +218,7 @@ def floating(paths: SolePaths, standing: Bools) -> tuple[float, float]:
     weights = shares(paths.times)[:, None] * standing
     total = weights.sum()
     mean = float((weights * height).sum() / total) if total > 0 else 0.0
-    return _MM * float(height[standing].max(initial=0.0)), _MM * mean
+    return MM * float(height[standing].max(initial=0.0)), MM * mean
 
 
 def knee_axes(motion: Motion) -> Floats:
@@ -307,7 +307,7 @@ class PartPaths:
     @property
     def deepest(self) -> float:
         """How deep a part is, at most [mm]."""
-        return _MM * float(self.depths.max(initial=0.0))
+        return MM * float(self.depths.max(initial=0.0))
 
 
 def part_paths(bearing: Bearing, clip: Clip, motion: Motion, footing: Footing) -> PartPaths:
