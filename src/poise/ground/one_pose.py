@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.calls.argument_checks import check_type
 from poise.errors import InputError
 from poise.ground.figure.figure import Up
 from poise.ground.grounder import Grounder
+from poise.ground.stages import STEEPEST_RAD
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import abbreviate
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-
-_STEEPEST = float(np.radians(40.0))
 
 
 def plant_pose(
@@ -31,7 +29,7 @@ def plant_pose(
     level: float | None = None,
     up: Up | None = None,
     metre: float | None = None,
-    steepest: float = _STEEPEST,
+    steepest: float = STEEPEST_RAD,
 ) -> Pose:
     """Put the feet of a pose on the ground: a figure in a level editor, a crowd that stands or waits.
 

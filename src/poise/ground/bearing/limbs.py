@@ -31,10 +31,9 @@ from poise.maths.vectors import UP, dot, make_vertical, normalise
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 
-_LIFT = 0.1  # [s] before and after: how smoothly what is in the ground is lifted out of it
-_FREE = 0.1  # [s] from a stance of its foot on in which a knee goes to its place
+LIFT_S = 0.1  # [s] before and after: how smoothly what is in the ground is lifted out, and a knee goes to its place
 _REACH = 0.998  # of its length an arm reaches at most
-_STEEPEST = np.radians(40.0)
+STEEPEST_RAD = np.radians(40.0)  # [rad] steepest ground that hands and bodies lie on, as of feet
 _THIN = 1e-3  # [m] an elbow so near to the line of its arm has no swivel
 _LOWEST = np.radians(150.0)  # from the top of its circle on is an elbow near the lowest place
 
@@ -53,10 +52,10 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
             place[2] = footing.heights(place) + least[rows[0], column]
             ways[rows, column] = place - way
     result = places + faded(bearing.times, ways, on, FADE)
-    sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * compute_fade(bearing.times, on, _FREE)
+    sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * compute_fade(bearing.times, on, LIFT_S)
     step = step_of(bearing.times)
-    half = round(_LIFT / step) if step > 0.0 else 0
-    return result + make_vertical(compute_upper_envelope(sunk, half) * compute_fade(bearing.times, on, _FREE))
+    half = round(LIFT_S / step) if step > 0.0 else 0
+    return result + make_vertical(compute_upper_envelope(sunk, half) * compute_fade(bearing.times, on, LIFT_S))
 
 
 def with_knees(
@@ -64,14 +63,14 @@ def with_knees(
 ) -> Turned:
     """The figure with knees that bear where they were put down; feet that do not stand give way along their shins."""
     columns = bearing.columns(*(f"{leg.name} knee" for leg in motion.figure.legs))
-    now, free = knees_of(motion, turned), compute_fade(motion.times, standing, _FREE)
+    now, free = knees_of(motion, turned), compute_fade(motion.times, standing, LIFT_S)
     wanted = now + free[..., None] * (put_down(bearing, columns, now, footing) - now)
     if np.array_equal(wanted, now):
         return turned
     hips = motion.places[:, :, HIP] + make_vertical(turned.up)[:, None]
     bent = _bent(motion, turned, hips, now, wanted)
     before, after = (np.maximum(_depths(motion, soles, each, footing), 0.0) for each in (turned, bent))
-    lift = compute_upper_envelope(np.maximum(after - before, 0.0), motion.frames(_LIFT)) * free
+    lift = compute_upper_envelope(np.maximum(after - before, 0.0), motion.frames(LIFT_S)) * free
     return _bent(motion, dataclasses.replace(turned, ankles=turned.ankles + make_vertical(lift)), hips, now, wanted)
 
 
@@ -109,13 +108,13 @@ def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean, footing
     elbows = bearing.columns(*(arm.elbow for arm in arms))
     bent = _reaching(motion, hands, _hand_turns(bearing, columns, hands, lean, footing))
     now = knees_of(motion, bent)
-    free = compute_fade(bearing.times, bearing.on[:, columns], _FREE)[..., None]
+    free = compute_fade(bearing.times, bearing.on[:, columns], LIFT_S)[..., None]
     wanted = now + free * (put_down(bearing, elbows, now, footing) - now)
     if not np.array_equal(wanted, now):
         bent = _bent(motion, bent, motion.places[:, :, HIP], now, wanted)
     now = knees_of(motion, bent)
     low = np.maximum(footing.heights(now) + bearing.least[:, elbows] - now[..., 2], 0.0) * (1.0 - free[..., 0])
-    bent = _swivelled(bent, motion.places[:, :, HIP], now, compute_upper_envelope(low, motion.frames(_LIFT)))
+    bent = _swivelled(bent, motion.places[:, :, HIP], now, compute_upper_envelope(low, motion.frames(LIFT_S)))
     still = np.zeros((len(motion), 3))
     return write_poses(poses, motion, bent, still, still)
 
@@ -178,6 +177,6 @@ def _hand_turns(bearing: Bearing, columns: Sequence[int], hands: Floats, lean: L
     normals = footing.sample(hands)[1]
     vectors = rotations.as_vector(rotations.rotation_between(UP, normals))
     angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    tilt = rotations.from_vector(vectors * np.minimum(1.0, _STEEPEST / np.maximum(angle, 1e-9)))
+    tilt = rotations.from_vector(vectors * np.minimum(1.0, STEEPEST_RAD / np.maximum(angle, 1e-9)))
     more = rotations.multiply(tilt, rotations.inverse(lean.turn)[:, None])
     return rotations.slerp(np.broadcast_to(rotations.IDENTITY, more.shape), more, bearing.weights[:, columns])

@@ -6,13 +6,14 @@ import dataclasses
 
 import numpy as np
 
-from poise.ground.bearing.limbs import put_down
+from poise.ground.bearing.limbs import LIFT_S, STEEPEST_RAD, put_down
 from poise.ground.bearing.parts import FADE, Bearing
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion
 from poise.ground.legs.body import Lean
 from poise.ground.legs.feet import Feet
+from poise.ground.legs.pelvis import SMOOTH_S
 from poise.ground.legs.swing import sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -23,12 +24,9 @@ from poise.maths.vectors import UP, make_vertical, project_horizontal
 _LOW, _UPRIGHT = 0.7, 0.9  # of their height at rest: hips of a body that lies, and of one that does not
 _FOOT, _FADES = 0.12, 0.15  # [m] an ankle that is so low bears, and how much higher it no longer does
 _RIDGE = 0.005  # [m^2] how far apart what bears has to be to show a slope
-_STEEPEST = np.radians(40.0)
-_SMOOTH = 0.15  # [s] to each side: over how long the lean and the ground are averaged
 _SEAT = 20.0  # hips that bear weigh so much more than a hand: nothing bends between them and the pelvis
 _SINK, _REACHES = 0.2, 0.99  # [s] before and after: how early a body sinks for arms that reach by so much of them
 _JOIN = 0.2  # [s] from a stance on in which a foot comes to lie
-_LIFT = 0.1  # [s] before and after: how smoothly feet are lifted out of the ground
 
 
 def lowness(bearing: Bearing, motion: Motion) -> Floats:
@@ -39,7 +37,7 @@ def lowness(bearing: Bearing, motion: Motion) -> Floats:
     low = 1.0 - smoothstep((bearing.hip_share - _LOW) / (_UPRIGHT - _LOW))
     down = 1.0 - compute_fade(bearing.times, bearing.lies[:, None], FADE)[:, 0]
     bears = np.maximum(np.minimum(bearing.weights.sum(axis=1), 1.0), down)
-    return average_hann(low * bearing.torso_level * bears, motion.frames(_SMOOTH))
+    return average_hann(low * bearing.torso_level * bears, motion.frames(SMOOTH_S))
 
 
 def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> Lean:
@@ -59,8 +57,8 @@ def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> 
     slope = np.linalg.solve(square, np.einsum("fq,fqi,fq->fi", weights, away, rise)[..., None])[..., 0]
     normal = np.concatenate([-slope, np.ones((len(slope), 1))], axis=1)
     turn = rotations.as_vector(rotations.rotation_between(UP, normal))
-    turn *= np.minimum(1.0, _STEEPEST / np.maximum(np.linalg.norm(turn, axis=1), 1e-9))[:, None] * low[:, None]
-    half = motion.frames(_SMOOTH)
+    turn *= np.minimum(1.0, STEEPEST_RAD / np.maximum(np.linalg.norm(turn, axis=1), 1e-9))[:, None] * low[:, None]
+    half = motion.frames(SMOOTH_S)
     return Lean(rotations.from_vector(average_hann(turn, half)), average_hann(centre, half), np.zeros_like(centre))
 
 
@@ -77,14 +75,14 @@ def lying_feet(
     if not share.any():
         return feet
     lain, turn = lean.of(motion.places[:, :, ANKLE]), lean.turn[:, None]
-    ground = average_hann(footing.heights(lain), motion.frames(_SMOOTH))
+    ground = average_hann(footing.heights(lain), motion.frames(SMOOTH_S))
     lain[..., 2] = motion.places[:, :, ANKLE, 2] - bearing.floor + ground
     turns = rotations.slerp(feet.turns, rotations.multiply(turn, motion.turns[:, :, FOOT]), share)
     tilt = rotations.slerp(feet.tilt, turn, share)
     ankles = feet.ankles + share[..., None] * (lain - feet.ankles)
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     sunk = np.maximum((footing.heights(points) - points[..., 2]).max(axis=0), 0.0) * (share > 0.0)
-    ankles = ankles + make_vertical(compute_upper_envelope(sunk, motion.frames(_LIFT)) * np.minimum(4.0 * share, 1.0))
+    ankles = ankles + make_vertical(compute_upper_envelope(sunk, motion.frames(LIFT_S)) * np.minimum(4.0 * share, 1.0))
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
     return dataclasses.replace(feet, ankles=ankles, turns=turns, tilt=tilt, pivots=pivots)
 

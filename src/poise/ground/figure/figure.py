@@ -12,6 +12,7 @@ import numpy as np
 from poise.calls.argument_checks import check_choice
 from poise.calls.argument_checks import check_names as names_of
 from poise.errors import InputError, UnsupportedError, quote_value
+from poise.ground.terrain.surface import HEIGHT
 from poise.maths.arrays import Floats, check_real
 from poise.maths.vectors import find_z_up_rotation
 from poise.model.anatomy.roles import Roles
@@ -30,7 +31,6 @@ _PARTS = ("UpperLeg", "LowerLeg", "Foot")
 
 _CLEAR = 0.8  # the share of a direction that one axis has, for legs that say which way is up
 _UNEVEN = 2.0  # so many times less even is the height of the lowest joint along an axis that is not up
-HEIGHT = 1.7  # [m] how tall a figure is taken to be, whatever its file's unit
 _LEG = 0.49  # a person's thigh and shin, as a share of their height (Drillis & Contini 1966)
 
 

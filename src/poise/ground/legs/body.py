@@ -9,12 +9,11 @@ import numpy as np
 
 from poise.ground.figure.motion import HIP, Motion
 from poise.ground.legs.feet import Feet
+from poise.ground.legs.pelvis import SMOOTH_S
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import average_hann
 from poise.maths.vectors import UP, dot, normalise, project_horizontal
-
-_SMOOTH = 0.15  # [s] to each side: over how long the lean is averaged
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +52,6 @@ def lean_of(motion: Motion, feet: Feet) -> Lean | None:
     way = feet.ankles[:, front].mean(axis=1) - feet.ankles[:, hind].mean(axis=1)
     higher = feet.rise[:, front].mean(axis=1) - feet.rise[:, hind].mean(axis=1)
     angle = np.arctan2(higher, np.maximum(dot(way, ahead), 0.5 * apart))
-    angle = average_hann(angle, motion.frames(_SMOOTH))
+    angle = average_hann(angle, motion.frames(SMOOTH_S))
     centre = hips.mean(axis=1)
     return Lean(rotations.about(np.cross(ahead, UP), angle), centre, np.zeros_like(centre))

@@ -8,7 +8,7 @@ from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import average_hann, smoothstep
 
-_SMOOTH = 0.15  # [s] to each side: over how long the height of the ground is averaged
+SMOOTH_S = 0.15  # [s] to each side: over how long the height of the ground is averaged
 _MAX_REACH = 0.985  # of a leg's length: there a knee moves 6 times as fast as hip and ankle
 STRAIGHT = 0.9999  # of a leg's length, at most
 _TILTED, _UNEVEN = np.radians(5.0), 0.05  # [m] ground so steep or uneven leaves no leg as straight as animated
@@ -33,7 +33,7 @@ def kept_share(tilt: float, uneven: float) -> float:
 
 def base_heights(motion: Motion, rise: Floats) -> Floats:
     """How much higher (F,) the pelvis would go with the ground alone [m]."""
-    return average_hann(rise.mean(axis=1), motion.frames(_SMOOTH))
+    return average_hann(rise.mean(axis=1), motion.frames(SMOOTH_S))
 
 
 def longest_reach(motion: Motion) -> Floats:

@@ -8,6 +8,8 @@ import numpy as np
 
 from poise.maths.arrays import Bools, Floats
 
+HEIGHT = 1.7  # [m] how tall a figure is taken to be, whatever its file's unit: shapes are in these metres
+
 Normal: TypeAlias = "tuple[Floats | float, Floats | float, Floats | float]"
 
 

@@ -22,10 +22,9 @@ from poise.ground.terrain.files.mesh_files import UPS, read_mesh, suffix_of
 from poise.ground.terrain.function import Function
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
-from poise.ground.terrain.surface import Normal, Surface
+from poise.ground.terrain.surface import HEIGHT, Normal, Surface
 from poise.maths.arrays import Floats, abbreviate, check_finite
 
-FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
 _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them
 _STEP = 0.5  # metres of such a figure: what it may step up to, see `Terrain.mesh`
 _STEEPEST = 89.0  # degrees that a slope may have
@@ -170,7 +169,7 @@ class Terrain:
 
     def for_figure(self, height: float) -> Terrain:
         """Return the ground in the lengths of a clip whose figure is `height` tall; its unit is then 1."""
-        metre = positive_number(height, "the height of a figure") / FIGURE
+        metre = positive_number(height, "the height of a figure") / HEIGHT
         ground = self.scaled(metre if self.unit is None else self.unit)
         storey = _STEP * metre if self.storey is None else ground.storey
         return dataclasses.replace(ground, unit=1.0, storey=storey)
