@@ -378,7 +378,7 @@ def read_sidecar_text(path: Path) -> str:
 
 
 def append_limits(
-    path: Path, text: str, limits: Mapping[str, SwingTwist], comments: Mapping[str, str], heading: str
+    path: Path, text: str, limits: Mapping[str, SwingTwist | Range], comments: Mapping[str, str], heading: str
 ) -> str:
     """Append tables of further joints to a sidecar's text, in degrees.
 
@@ -412,13 +412,17 @@ def append_limits(
     return new_text
 
 
-def _build_limit_keys(limit: SwingTwist) -> dict[str, Any]:
-    """Build the keys of a limit, angles in degrees."""
-    axes = {"axis": limit.axis, "across": limit.swing_axes[0]}
-    angles = {
-        "swing_deg": [[_round_degrees(end) for end in side] for side in limit.sides],
-        "twist_deg": [_round_degrees(end) for end in limit.twist],
-    }
+def _build_limit_keys(limit: SwingTwist | Range) -> dict[str, Any]:
+    """Build the keys of a limit with an axis, angles in degrees."""
+    axes: dict[str, Any] = {"axis": limit.axis}
+    if isinstance(limit, Range):
+        angles: dict[str, Any] = {"range_deg": [_round_degrees(limit.low), _round_degrees(limit.high)]}
+    else:
+        axes["across"] = limit.swing_axes[0]
+        angles = {
+            "swing_deg": [[_round_degrees(end) for end in side] for side in limit.sides],
+            "twist_deg": [_round_degrees(end) for end in limit.twist],
+        }
     return {name: [round(x, _AXIS_DECIMALS) + 0.0 for x in axis] for name, axis in axes.items()} | angles
 
 

@@ -29,6 +29,7 @@ from poise.kernels.layout import (
     SLIDE,
 )
 from poise.maths.arrays import Floats, Ints
+from poise.model.anatomy.roll_bones import find_bending_roll_bones
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.skeleton import Kind, Skeleton
@@ -347,11 +348,13 @@ def _find_moving_rows(
 ) -> set[int]:
     """Find the rows moved by any goal.
 
-    They are each goal's chain, its own joint where that has an effect, and coupled joints.
+    They are each goal's chain, its own joint where that has an effect, and coupled joints. Roll bones that could bend
+    stand still, but for a goal that nothing else moves for.
 
     `joint_goals` are the goals of single joints, `tip_rows` their rows.
     """
     moving_rows: set[int] = set()
+    still_rows = find_bending_roll_bones(skeleton)
     _, kinds, _, ratios = skeleton.joint_lists
     for goal in goals:
         if isinstance(goal, Balance):
@@ -361,17 +364,18 @@ def _find_moving_rows(
             moving_rows.update(goal.shares(skeleton))
             goal.warn_unseen(skeleton)
             continue
+        rows: set[int] = set()
         if isinstance(goal, Pole):
-            moving_rows.update(find_pole_rows(skeleton, goal, goals))
-            continue
-        if getattr(goal, "relative_to", None) is not None:
-            moving_rows.update(_find_relative_rows(skeleton, goal, tip_row))
-            continue
-        has_effect = is_moved_by_own_joint(skeleton, goal, tip_row)
-        if has_effect:
-            moving_rows.add(tip_row)
-        if not (has_effect and has_own_root(skeleton, goal)):
-            moving_rows.update(_list_chain_rows(skeleton, goal.root, skeleton.names[tip_row]))
+            rows.update(find_pole_rows(skeleton, goal, goals))
+        elif getattr(goal, "relative_to", None) is not None:
+            rows.update(_find_relative_rows(skeleton, goal, tip_row))
+        else:
+            has_effect = is_moved_by_own_joint(skeleton, goal, tip_row)
+            if has_effect:
+                rows.add(tip_row)
+            if not (has_effect and has_own_root(skeleton, goal)):
+                rows.update(_list_chain_rows(skeleton, goal.root, skeleton.names[tip_row]))
+        moving_rows.update(rows - still_rows or rows)
     if not joint_goals and not any(isinstance(goal, Balance) for goal in goals):
         moving_rows = {row for row, kind in enumerate(kinds) if kind != _FREE}
     moving_rows |= _find_free_rows(skeleton, tip_rows) if free_root else set()

@@ -19,6 +19,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.rotations import rotation_part
 from poise.model import kinematics
+from poise.model.anatomy.roll_bones import find_bending_roll_bones
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -72,7 +73,8 @@ def _build_limb(problem: Problem, middle_joint: str | None, *, keep_tip: bool) -
     tip = skeleton.index(goal.joint)
     chain_rows = find_chain_rows(skeleton, goal)
     _, kinds, _, ratios = skeleton.joint_lists
-    moving_rows = [row for row in chain_rows if kinds[row] != FIXED and ratios[row] != 0.0]
+    still_rows = find_bending_roll_bones(skeleton)
+    moving_rows = [row for row in chain_rows if kinds[row] != FIXED and ratios[row] != 0.0 and row not in still_rows]
     pole_limb = None if pole is None else find_pole_limb(skeleton, pole, problem.goals)
     if middle_joint is not None and pole_limb is not None and pole_limb.first in moving_rows:
         moving_rows = moving_rows[

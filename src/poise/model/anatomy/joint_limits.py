@@ -15,10 +15,11 @@ import numpy as np
 from poise.maths.arrays import Bools, Floats
 from poise.maths.rotations import rotate
 from poise.model.anatomy.rest_geometry import JointAxes, compute_joint_frame, project_perpendicular
+from poise.model.anatomy.roll_bones import RollBone, find_roll_line
 from poise.model.clip import Clip, KeyedClip
 from poise.model.joint_tree import find_rotation_starts
 from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
-from poise.model.limits import SwingTwist, unit_axis
+from poise.model.limits import Range, SwingTwist, unit_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.track_sampling import TrackTable, sample_tracks
 
@@ -375,7 +376,7 @@ _CURVED_PARTS = ("LowerLeg", "LowerArm")
 class JointLimit(NamedTuple):
     """Limit of one joint, with its reason.
 
-    joint, role, part  as in JointAxes
+    joint, role, part  as in JointAxes; of a roll bone the part that it rolls with, and no role
     limit              in the joint's own rest frame, as `Skeleton.with_limits` takes it; None without a limit
     reason             the published motions in degrees with their sources, divided among several joints;
                        the widening to the rest pose; or why there is no limit
@@ -384,14 +385,16 @@ class JointLimit(NamedTuple):
     joint: str
     role: str
     part: str
-    limit: SwingTwist | None
+    limit: SwingTwist | Range | None
     reason: str
 
 
 def compute_joint_limits(
-    skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[Clip] = ()
+    skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[Clip] = (), roll_bones: Sequence[RollBone] = ()
 ) -> tuple[JointLimit, ...]:
     """Compute the limits of ball and free joints from their axes. Hinges are left out: they have limits of their own.
+
+    Roll bones become hinges about their line, with the twist of the bone that they roll with.
 
     A range counts from the anatomical zero pose, a limit from rest: the angles of the joint at rest are subtracted. An
     end that would exclude the rest pose is moved to it, and `reason` says so; a joint with a rest pose more than 30
@@ -400,12 +403,38 @@ def compute_joint_limits(
     """
     candidates = [joint_axes for joint_axes in axes if skeleton.kinds[joint_axes.row] in (Kind.BALL, Kind.FREE)]
     joint_counts = {part: sum(joint_axes.part == part for joint_axes in candidates) for part in ("spine", "neck")}
-    clip_rotations = read_clip_rotations(skeleton, clips, [joint_axes.row for joint_axes in candidates])
+    roll_bones = [bone for bone in roll_bones if not bone.is_leaf]
+    clip_rows = [each.row for each in (*candidates, *roll_bones)]
+    clip_rotations = read_clip_rotations(skeleton, clips, clip_rows)
     candidates = refine_bend_axes(skeleton, clip_rotations, candidates)
-    return tuple(
-        _compute_joint_limit(skeleton, joint_axes, joint_counts.get(joint_axes.part, 1), clip_rotations[joint_axes.row])
-        for joint_axes in candidates
+    axes_of_row = {joint_axes.row: joint_axes for joint_axes in candidates}
+    return (
+        *[
+            _compute_joint_limit(skeleton, each, joint_counts.get(each.part, 1), clip_rotations[each.row])
+            for each in candidates
+        ],
+        *[
+            _compute_roll_limit(skeleton, bone, axes_of_row[bone.upper], clip_rotations[bone.row])
+            for bone in roll_bones
+            if bone.upper in axes_of_row
+        ],
     )
+
+
+def _compute_roll_limit(skeleton: Skeleton, bone: RollBone, axes: JointAxes, quaternions: Floats) -> JointLimit:
+    motions, name = MOTION_RANGES[axes.part].twist, skeleton.names[bone.row]
+    (twist,), rest_excess = _shift_to_rest([_scale_range(motions, 1.0)], (axes.rotation,))
+    low, high = map(_round_angle, twist if axes.side_sign > 0.0 else _mirror_range(twist))
+    range_text = f"a roll bone, a hinge about its line: {_format_motions(motions, 1.0)}"
+    if rest_excess > _MAX_REST_EXCESS_RAD:
+        return JointLimit(name, "", axes.part, None, f"rests {_format_degrees(rest_excess)} outside of {range_text}")
+    line = unit_axis(find_roll_line(skeleton, bone) @ compute_joint_frame(skeleton, bone.row))
+    violation_share = compute_violation_share(quaternions, SwingTwist(line, 0.0, (low, high)))
+    if violation_share > _MAX_OUTSIDE_SHARE:
+        reason = f"clips of the file leave it in {100.0 * violation_share:.0f} % of their frames: {range_text}"
+        return JointLimit(name, "", axes.part, None, reason)
+    widening_note = f"; widened by {_format_degrees(rest_excess)} to its rest" if rest_excess > _ROUNDING_RAD else ""
+    return JointLimit(name, "", axes.part, Range(low, high, line, LIMIT_SOURCE), range_text + widening_note)
 
 
 def _compute_joint_limit(skeleton: Skeleton, axes: JointAxes, joint_count: int, quaternions: Floats) -> JointLimit:

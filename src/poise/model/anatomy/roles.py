@@ -10,6 +10,7 @@ from poise.errors import InputError, join_names
 from poise.formatting import format_fields
 from poise.model.anatomy.joint_limits import JointLimit, compute_joint_limits
 from poise.model.anatomy.rest_geometry import find_confident_joints, find_joint_axes
+from poise.model.anatomy.roll_bones import find_roll_bones
 from poise.model.clip import Clip
 from poise.model.limits import Limit
 from poise.model.roles.bone_names import REQUIRED_BONES
@@ -68,7 +69,8 @@ class Roles(JointRoles):
         -------
         dict
             A SwingTwist for each ball joint of arms, legs, spine, neck and head known with a confidence of 0.8 or
-            more, joints without a role between hips and head included. Fingers, eyes, jaw and hips have none.
+            more, joints without a role between hips and head included. Fingers, eyes, jaw and hips have none. A roll
+            bone in the line of an arm or a leg has a Range about its line.
 
         Raises
         ------
@@ -111,7 +113,8 @@ class Roles(JointRoles):
         if not kinds & {Kind.BALL, Kind.FREE}:
             message = "anatomical limits need ball joints; this skeleton has hinges, as robots have"
             raise InputError(f"{message} them, and its file gives their ranges")
-        return compute_joint_limits(self.skeleton, find_joint_axes(self.skeleton, joints).values(), self.clips)
+        axes = find_joint_axes(self.skeleton, joints).values()
+        return compute_joint_limits(self.skeleton, axes, self.clips, find_roll_bones(self.skeleton))
 
     explained: ClassVar[Any] = make_alias("Roles.explained", explain_limits)
 
