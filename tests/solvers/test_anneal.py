@@ -155,7 +155,7 @@ class TestScattered:
         q = s.legal(random_q(rng, s, 5))[0]
         rows, share = tuple(i for i in range(1, 6) if s.kinds[i]), float(rng.uniform(0.01, 1))
         away = draw_random_starts(
-            s, q, rows, share, rng.random((len(rows), DRAWS_PER_JOINT)), unbounded_length=2.0, has_translation=True
+            s, q, rows, share, rng.random((len(rows), DRAWS_PER_JOINT)), unbounded_length=2.0, translating_rows=rows
         )
         assert violation(s, away) <= 1e-9
         first = s.q_slice("j0")
@@ -180,7 +180,6 @@ class TestScattered:
                 1.0,
                 np.full((1, DRAWS_PER_JOINT), d),
                 unbounded_length=1.0,
-                has_translation=False,
             )
             for d in (0, 1)
         ]
@@ -191,7 +190,7 @@ class TestScattered:
         q = s.rest_q[None].copy()
         q[0, 2] = 2.0
         half = draw_random_starts(
-            s, q, (2,), 0.5, np.full((1, DRAWS_PER_JOINT), 0.5), unbounded_length=1.0, has_translation=False
+            s, q, (2,), 0.5, np.full((1, DRAWS_PER_JOINT), 0.5), unbounded_length=1.0
         )
         assert half[0, 2] == pytest.approx((2.0 - 2.8 + 2.8) / 2)
 

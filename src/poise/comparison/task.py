@@ -181,7 +181,7 @@ class TargetSource(NamedTuple):
         return np.concatenate([
             draw_random_starts(
                 skeleton, start_q[None], sampled_rows, range_share,
-                self.rng.random((len(sampled_rows), DRAWS_PER_JOINT)), unbounded_length=length, has_translation=False,
+                self.rng.random((len(sampled_rows), DRAWS_PER_JOINT)), unbounded_length=length,
             )
             for start_q, sampled_rows in zip(q, joint_rows, strict=True)
         ])  # fmt: skip

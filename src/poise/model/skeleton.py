@@ -534,7 +534,30 @@ def _require_joint_by_role(skeleton: Skeleton, role: str) -> int:
     return row
 
 
-# --- Free roots: adding and removing them ----------------------------------------------------------------------------
+# --- Free roots: finding, adding and removing them -------------------------------------------------------------------
+
+
+def find_free_root(skeleton: Skeleton, row: int | None = None) -> int | None:
+    """Find the row of the free root, None where there is none.
+
+    A file may have several free joints: a root bone on the ground above the hips, or position channels on each joint.
+    The root is the hips by role where they are free, else the first free joint.
+
+    Parameters
+    ----------
+    skeleton
+        The skeleton.
+    row
+        A joint: its own root is found, at or above it.
+    """
+    kinds = skeleton.joint_lists.kinds
+    rows = range(len(skeleton)) if row is None else skeleton.list_path(row)
+    free_rows = [i for i in rows if kinds[i] == Kind.FREE]
+    if len(free_rows) > 1:
+        with suppress(UnknownNameError):
+            hips = _require_joint_by_role(skeleton, "hips")
+            return hips if hips in free_rows else free_rows[0]
+    return free_rows[0] if free_rows else None
 
 
 def _add_free_root(skeleton: Skeleton, joint: str | None) -> Skeleton:

@@ -30,9 +30,10 @@ from poise.kernels.layout import (
 )
 from poise.maths.arrays import Floats, Ints
 from poise.model.anatomy.roll_bones import find_bending_roll_bones
+from poise.model.joint_tree import is_floating_base
 from poise.model.joints import Q_OFFSET_RANGES
 from poise.model.limits import Range, find_hinge_axis
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Kind, Skeleton, find_free_root
 from poise.problem.goal_ranges import get_set_kind
 from poise.problem.goals import AnyGoal, Balance, Goal, JointGoal, LookAt, Pole, is_joint_goal
 from poise.problem.goals.pole import LimbRows
@@ -265,7 +266,8 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
     joint_goals = [goal for goal in goals if is_joint_goal(goal)]
     measures = list_measures(skeleton, goals)
     tip_rows = [_find_tip_row(skeleton, goal) for goal in joint_goals]
-    moving_rows = _find_moving_rows(skeleton, goals, joint_goals, tip_rows, free_root=free_root)
+    free_rows = _find_free_rows(skeleton, tip_rows) if free_root else set[int]()
+    moving_rows = _find_moving_rows(skeleton, goals, joint_goals, tip_rows, free_rows)
     ties: tuple[LoopTie, ...] = ()
     all_measures = measures
     if skeleton.loops:
@@ -281,7 +283,7 @@ def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: boo
             has_references = True
     if has_references:
         check_references(skeleton, measures)
-    nodes, nodes_by_row = _build_nodes(skeleton, moving_rows, measured_rows, free_root=free_root)
+    nodes, nodes_by_row = _build_nodes(skeleton, moving_rows, measured_rows, free_rows)
     terms = [
         Term(
             m.kind,
@@ -343,15 +345,15 @@ def _find_moving_rows(
     goals: Sequence[AnyGoal],
     joint_goals: Sequence[JointGoal],
     tip_rows: Sequence[int],
-    *,
-    free_root: bool,
+    free_rows: set[int],
 ) -> set[int]:
     """Find the rows moved by any goal.
 
-    They are each goal's chain, its own joint where that has an effect, and coupled joints. Roll bones that could bend
-    stand still, but for a goal that nothing else moves for.
+    They are each goal's chain, its own joint where that has an effect, coupled joints, and the free roots. What stands
+    above a free root moves only for goals that name it. Roll bones that could bend stand still, but for a goal that
+    nothing else moves for.
 
-    `joint_goals` are the goals of single joints, `tip_rows` their rows.
+    `joint_goals` are the goals of single joints, `tip_rows` their rows, `free_rows` the free roots.
     """
     moving_rows: set[int] = set()
     still_rows = find_bending_roll_bones(skeleton)
@@ -374,11 +376,12 @@ def _find_moving_rows(
             if has_effect:
                 rows.add(tip_row)
             if not (has_effect and has_own_root(skeleton, goal)):
-                rows.update(_list_chain_rows(skeleton, goal.root, skeleton.names[tip_row]))
+                chain_rows = _list_chain_rows(skeleton, goal.root, skeleton.names[tip_row])
+                rows.update(chain_rows if goal.root is not None else _drop_rows_above(skeleton, chain_rows, free_rows))
         moving_rows.update(rows - still_rows or rows)
     if not joint_goals and not any(isinstance(goal, Balance) for goal in goals):
-        moving_rows = {row for row, kind in enumerate(kinds) if kind != _FREE}
-    moving_rows |= _find_free_rows(skeleton, tip_rows) if free_root else set()
+        moving_rows = {row for row in range(len(kinds)) if not carries_a_body(skeleton, row)}
+    moving_rows |= free_rows
     moving_rows = {row for row in moving_rows if kinds[row] != FIXED and ratios[row] != 0.0}
     return moving_rows | _find_coupled_rows(skeleton, moving_rows, tip_rows)
 
@@ -397,7 +400,7 @@ def _find_relative_rows(skeleton: Skeleton, goal: JointGoal, tip_row: int) -> se
     if not is_moved_by_own_joint(skeleton, goal, tip_row):
         own_rows.discard(tip_row)
     moving_rows = own_rows if getattr(goal, "follow", False) else own_rows | reference_rows
-    return {row for row in moving_rows if skeleton.joint_lists.kinds[row] != _FREE}
+    return {row for row in moving_rows if not carries_a_body(skeleton, row)}
 
 
 def check_references(skeleton: Skeleton, measures: Iterable[Measure]) -> None:
@@ -421,16 +424,34 @@ def check_references(skeleton: Skeleton, measures: Iterable[Measure]) -> None:
 
 
 def _find_free_rows(skeleton: Skeleton, tip_rows: Iterable[int]) -> set[int]:
-    """Find the free joints at or above the goals' joints. Without such joints all free joints are returned."""
-    kinds = skeleton.joint_lists.kinds
-    free_rows = {row for tip_row in tip_rows for row in skeleton.list_path(tip_row) if kinds[row] == _FREE}
-    if not tip_rows:
-        free_rows = {row for row, kind in enumerate(kinds) if kind == _FREE}
+    """Find the free roots of the goals' joints. Without such joints it is the free root of the skeleton."""
+    roots = {find_free_root(skeleton, row) for row in (tip_rows or (None,))}
+    free_rows = {row for row in roots if row is not None}
     if not free_rows:
         suffix = f" above {skeleton.names[next(iter(tip_rows))]!r}" if tip_rows else ""
         message = f"free_root=True needs a free joint{suffix}; there is none"
         raise UnsupportedError(message)
     return free_rows
+
+
+def carries_a_body(skeleton: Skeleton, row: int) -> bool:
+    """Return whether a free joint carries a whole body.
+
+    It is the free root, a joint above that, or a floating base.
+    """
+    kinds = skeleton.joint_lists.kinds
+    if kinds[row] != _FREE:
+        return False
+    root = find_free_root(skeleton)
+    return is_floating_base(kinds, skeleton.joint_lists.parents, row) or (
+        root is not None and row in skeleton.list_path(root)
+    )
+
+
+def _drop_rows_above(skeleton: Skeleton, rows: Iterable[int], free_rows: set[int]) -> set[int]:
+    """Drop the rows above a free root."""
+    rows_above = {row for free_row in free_rows for row in skeleton.list_path(free_row)} - free_rows
+    return set(rows) - rows_above
 
 
 def _find_coupled_rows(skeleton: Skeleton, moving_rows: set[int], tip_rows: Iterable[int]) -> set[int]:
@@ -447,7 +468,7 @@ def _find_coupled_rows(skeleton: Skeleton, moving_rows: set[int], tip_rows: Iter
 
 
 def _build_nodes(
-    skeleton: Skeleton, moving_rows: set[int], measured_rows: Sequence[int], *, free_root: bool
+    skeleton: Skeleton, moving_rows: set[int], measured_rows: Sequence[int], free_rows: set[int]
 ) -> tuple[tuple[Node, ...], dict[int, int]]:
     """Build the nodes, parents first. Also return the node that carries each row on the way to a goal."""
     fixed_tip_rows = {tip for tip in measured_rows if not moving_rows.intersection(skeleton.list_path(tip))}
@@ -460,7 +481,7 @@ def _build_nodes(
     for row in sorted(rows_with_ancestors):
         parent = nodes_by_row.get(parents[row], -1)
         motion_kinds = (
-            _list_motion_kinds(skeleton, row, free_root=free_root)
+            _list_motion_kinds(skeleton, row, translates=row in free_rows)
             if row in moving_rows
             else _FIXED_MOTION
             if row in fixed_tip_rows
@@ -493,14 +514,14 @@ def _add_ancestors(skeleton: Skeleton, rows: Iterable[int], base_row: int = -1) 
     return ancestors
 
 
-def _list_motion_kinds(skeleton: Skeleton, row: int, *, free_root: bool) -> tuple[int, ...]:
+def _list_motion_kinds(skeleton: Skeleton, row: int, *, translates: bool) -> tuple[int, ...]:
     """List the motions of a moving row, in order."""
     kind = skeleton.joint_lists.kinds[row]
     if kind < BALL:
         return (kind,)
     limit = skeleton.limits[row]
     rotation_kind = BALL if limit is None or find_hinge_axis(limit) is None else HINGE
-    return (MOVE, rotation_kind) if kind == _FREE and free_root else (rotation_kind,)
+    return (MOVE, rotation_kind) if translates else (rotation_kind,)
 
 
 def list_measures(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:

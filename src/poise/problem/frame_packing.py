@@ -371,7 +371,7 @@ def build_tree_frames(starts: Pose, layout: dof_layout.Layout) -> TreeFrames:
     is_bone = np.array([node.parent >= 0 for node in layout.nodes], dtype=np.bool_)
     bone_lengths = _measure_longest([walk.node_offsets[:, is_bone]], k)
     slide_lengths = _measure_longest(_list_slide_positions(skeleton, layout, walk.node_scales), k)
-    rest_lengths = _measure_longest([skeleton.A[None, skeleton.parents >= 0, :3]], k)
+    rest_lengths = _measure_longest([skeleton.A[None, skeleton.parents >= 0, :3], *_list_free_bones(skeleton)], k)
     fallback_lengths = np.where(slide_lengths > 0.0, slide_lengths, rest_lengths)
     fallback_units = np.where(fallback_lengths > 0.0, find_next_power(fallback_lengths), 1.0)
     return TreeFrames(
@@ -392,6 +392,14 @@ def _measure_longest(offsets: Iterable[Floats], k: int) -> Floats:
     for offset in offsets:
         longest = np.maximum(longest, np.abs(offset).reshape(len(offset), -1).max(axis=1, initial=0.0))
     return longest
+
+
+def _list_free_bones(skeleton: Skeleton) -> Iterator[Floats]:
+    """List the rest translations of free joints inside a body. They are its bones."""
+    for row in np.flatnonzero(skeleton.kinds == Kind.FREE).tolist():
+        if not dof_layout.carries_a_body(skeleton, row):
+            start = int(skeleton.q_start[row])
+            yield skeleton.rest_q[None, start : start + 3]
 
 
 def _list_slide_positions(skeleton: Skeleton, layout: dof_layout.Layout, node_scales: Floats) -> Iterator[Floats]:

@@ -18,7 +18,7 @@ from poise.calls.argument_checks import check_choice, check_count, require_keywo
 from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Bools, Floats, Ints, check_real
-from poise.problem.dof_layout import LENGTH_KINDS
+from poise.problem.dof_layout import LENGTH_KINDS, MOVE
 from poise.problem.feasibility import find_unreachable
 from poise.problem.goal_fields import get_residual_weight
 from poise.problem.problem import Problem, Tolerance
@@ -153,7 +153,7 @@ class Anneal:
         unbounded_length = problem.plan.kernel_unit_in_world
         start_q = draw_random_starts(
             skeleton, q, joint_indices, self.compute_spread(attempt), draws, unbounded_length=unbounded_length,
-            has_translation=problem.free_root
+            translating_rows={node.row for node in problem.plan.layout.nodes if node.kind == MOVE},
         )  # fmt: skip
         return problem.with_start(problem.make_pose(start_q))
 

@@ -14,7 +14,7 @@ from poise.maths.arrays import Bools, Floats
 from poise.model.joint_tree import FLAT_MESSAGE, is_flat
 from poise.model.limit_bounds import describe_active_limits
 from poise.model.limits import EulerBox, SwingTwist
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Kind, Skeleton, find_free_root
 from poise.problem import feasibility
 from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.goal_ranges import get_reference
@@ -302,9 +302,9 @@ def _suggest_roots(problem: Problem) -> str:
     skeleton = problem.skeleton
     world_goals = [goal for goal in problem.goals if is_joint_goal(goal) and get_reference(goal) is None]
     goal_joints = [goal.joint for goal in world_goals]
-    roots = dict.fromkeys(
-        n for joint in goal_joints for n in skeleton.ancestors(joint) if skeleton[n].kind == Kind.FREE
-    )
+    rows_below = [skeleton.index(joint) for joint in goal_joints if skeleton.ancestors(joint)]
+    free_rows = [find_free_root(skeleton, row) for row in rows_below]
+    roots = dict.fromkeys(skeleton.names[row] for row in free_rows if row is not None)
     if roots and not problem.free_root:
         verb_text = "is a free joint" if len(roots) == 1 else "are free joints"
         return (

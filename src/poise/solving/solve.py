@@ -295,9 +295,10 @@ def solve(
     angle_tolerance
         Largest angle of a reached goal [rad]. Default: 1e-4 for a character, 1e-6 for a robot.
     free_root
-        Whether the root may also rotate and translate: the free joint above the chain, or the hips of a character and
-        the base of a robot if the file has no free joint. The pose then belongs to `skeleton.with_free_root()` and is
-        saved in a form that the file can hold.
+        Whether the root may also rotate and translate: a character's hips if they are a free joint, else the first free
+        joint above the chain. If the file has none, the hips of a character or the base of a robot are made free: the
+        pose then belongs to `skeleton.with_free_root()` and is saved in a form that the file can hold. Joints above the
+        root, such as a root bone on the ground, move only for goals that name them.
     prefer
         "first": the first pose found. "closest": the pose nearest to the start among those found from `seeds` starts,
         by the sum of squared joint differences. "all": all distinct poses, in Result.solutions (one target only).

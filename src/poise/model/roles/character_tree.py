@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats
-from poise.model.joint_tree import JointTree
+from poise.model.joint_tree import JointTree, is_robot
 from poise.model.joints import Kind
 from poise.model.roles.bone_names import SIDES, NameTokens, parse_joint_name, tokenize_name
 
@@ -72,8 +72,8 @@ class CharacterTree:
 
     @cached_property
     def is_robot(self) -> bool:
-        """Whether there are no ball joints."""
-        return not (self.skeleton.kinds == Kind.BALL).any()
+        """Whether its joints are those of a robot; see `is_robot`."""
+        return is_robot(self.skeleton.kinds, self.skeleton.parents)
 
     @cached_property
     def usable_mask(self) -> list[bool]:

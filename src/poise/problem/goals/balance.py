@@ -15,10 +15,11 @@ from poise.errors import InputError
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats, abbreviate, check_real
 from poise.model.anatomy.rest_geometry import find_trunk_rows
+from poise.model.joint_tree import is_robot
 from poise.model.limits import unit_axis
 from poise.model.mass import BodyMass, MassShares, check_masses, compute_mass_shares
 from poise.model.roles.role_search import find_confident_roles, find_joint_by_role, find_joint_roles
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Skeleton
 from poise.problem.goal_interface import ORIGIN, GoalValue, checked_offset, checked_weight, refuse_target, set_fields
 
 _FOOT_ROLES = ("leftFoot", "leftToes", "rightFoot", "rightToes")
@@ -125,7 +126,7 @@ class Balance(GoalValue):
         check_type(skeleton, Skeleton, "the skeleton")
         if self.joints is not None:
             return {skeleton.index(name) for name in self.joints}
-        confident_roles = find_confident_roles(skeleton) if (skeleton.kinds == Kind.BALL).any() else ()
+        confident_roles = find_confident_roles(skeleton) if not is_robot(skeleton.kinds, skeleton.parents) else ()
         try:
             return set(
                 find_trunk_rows(skeleton, {role: find_joint_roles(skeleton).joints[role] for role in confident_roles})[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 
 import numpy as np
@@ -45,7 +46,7 @@ def draw_random_starts(
     draws: Floats,
     *,
     unbounded_length: float,
-    has_translation: bool,
+    translating_rows: Collection[int] = (),
 ) -> Floats:
     """Draw random values for the joints in `joint_indices` of q (k, nq). The result is within limits if q is.
 
@@ -53,7 +54,7 @@ def draw_random_starts(
                       slides, where the range is infinite. Values are uniform in the allowed part
     draws             (joints, DRAWS_PER_JOINT) numbers in 0..1, the same for every configuration
     unbounded_length  [file units]
-    has_translation   whether a free joint translates as well
+    translating_rows  the free joints that translate as well
     """
     q = q.copy()
     for joint_index, joint_draws in zip(joint_indices, draws, strict=True):
@@ -70,7 +71,7 @@ def draw_random_starts(
             )
             continue
         if kind == Kind.FREE:
-            for axis in range(3 if has_translation else 0):
+            for axis in range(3 if joint_index in translating_rows else 0):
                 column, (low, high) = start_column + axis, skeleton.value_ranges[start_column + axis]
                 q[:, column] = _draw_in_range(
                     q[:, column], low, high, range_share, unbounded_length, joint_draws[3 + axis]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from poise import solvers
 from poise.errors import UnsupportedError, join_names
 from poise.model.joint_tree import is_robot
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import REQUIRED_BONES
 from poise.model.roles.role_search import find_confident_roles
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Skeleton, find_free_root
 from poise.problem.feasibility import find_touched
 from poise.problem.goals import Goal, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
@@ -66,7 +64,8 @@ def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     if not has_room(start, goals) or not is_figure(start.skeleton):
         return goals
     skeleton = start.skeleton
-    root = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
+    root = find_free_root(skeleton)
+    assert root is not None  # the caller has freed one
 
     def rooted(goal: Goal) -> Goal:
         if not is_joint_goal(goal) or getattr(goal, "root", root) is not None:

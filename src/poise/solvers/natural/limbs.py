@@ -21,6 +21,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms, find_body_frame, find_confident_joints
+from poise.model.joint_tree import find_rotation_starts
 from poise.model.kinematics import (
     KinematicsTable,
     LocalOffsets,
@@ -394,7 +395,7 @@ def bent_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) 
     turns = before.world.rotations.reshape(-1, len(s), 4)[:, joints]
     turns = np.broadcast_to(turns, (len(q), *turns.shape[1:]))[rows]
     axes = rotations.rotate(rotations.inverse(turns), found.axis[rows][:, None])
-    own = rows[:, None, None], s.q_start[joints][:, None] + np.arange(4)
+    own = rows[:, None, None], find_rotation_starts(s.kinds, s.q_start)[joints][:, None] + np.arange(4)
     q[own] = rotations.multiply(q[own], rotations.about(axes, found.bend[rows][:, None]))
     q[rows] = s.legal(q[rows])[0]
     return q

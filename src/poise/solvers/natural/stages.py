@@ -17,7 +17,7 @@ from poise.maths.arrays import Ints
 from poise.model.limits import is_soft
 from poise.model.pose import Pose
 from poise.model.roles.role_search import find_joint_by_role
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Kind, Skeleton, find_free_root
 from poise.problem.dof_layout import MEASURE_KINDS, TARGET_SIZES, find_pole_limb, has_own_root
 from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
@@ -135,8 +135,8 @@ def _root(problem: Problem) -> tuple[int, ...] | None:
     if not problem.free_root:
         return None
     skeleton = problem.skeleton
-    free = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
-    hips = find_joint_by_role(skeleton, "hips")
+    free, hips = find_free_root(skeleton), find_joint_by_role(skeleton, "hips")
+    assert free is not None  # the problem has found it
     return (free,) if hips is None or free not in skeleton.list_path(hips) else tuple(dict.fromkeys((free, hips)))
 
 
@@ -197,13 +197,13 @@ def _carried(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held:
 
 
 def _spine(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> tuple[int, ...]:
-    """The balls between the root and what carries the arms that may turn, and of which nobody says how."""
+    """The joints that turn freely below the root, up to what carries the arms, and of which nobody says how."""
     skeleton, moving = problem.skeleton, set(problem.joints)
     carriers = {limb.bends.limb.carrier for limb in limbs if limb.bends and limb.bends.limb.kind == "arm"}
     ways = [[row for row in skeleton.list_path(carrier) if root in skeleton.list_path(row)] for carrier in carriers]
     shared = [row for row in (ways[0] if ways else ()) if all(row in way for way in ways)]
-    free = [row for row in shared if skeleton.names[row] in moving and row not in held]
-    return tuple(row for row in free if skeleton.kinds[row] == Kind.BALL and not is_soft(skeleton.limits[row]))
+    free = [row for row in shared if row != root and skeleton.names[row] in moving and row not in held]
+    return tuple(row for row in free if skeleton.kinds[row] >= Kind.BALL and not is_soft(skeleton.limits[row]))
 
 
 def _single(start: Pose) -> Pose:
