@@ -189,9 +189,7 @@ class TestScattered:
         s = generic_arm()
         q = s.rest_q[None].copy()
         q[0, 2] = 2.0
-        half = draw_random_starts(
-            s, q, (2,), 0.5, np.full((1, DRAWS_PER_JOINT), 0.5), unbounded_length=1.0
-        )
+        half = draw_random_starts(s, q, (2,), 0.5, np.full((1, DRAWS_PER_JOINT), 0.5), unbounded_length=1.0)
         assert half[0, 2] == pytest.approx((2.0 - 2.8 + 2.8) / 2)
 
 
