@@ -21,28 +21,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import harness
+import natural_paths
 import numpy as np
 import pose_judge
 import pose_sheets
 import pose_tasks
+from pose_judge import Measured
 
 TITLE = "Natural poses, judged by forward kinematics alone"
-
-
-class Measured(NamedTuple):
-    """A value of one case, and the bound that it is to keep; NaN where the measure is not asked of the case."""
-
-    proof: str
-    measure: str
-    bound: float
-    asked: bool
-    figure: str
-    case: str
-    value: float
-    part: str = ""
 
 
 Proof = Callable[[Path, argparse.Namespace], Iterator[Measured]]
@@ -50,7 +38,7 @@ Proof = Callable[[Path, argparse.Namespace], Iterator[Measured]]
 
 def judge_tasks(folder: Path, options: argparse.Namespace) -> Iterator[Measured]:
     """Proof 3: what is measured of each task on each figure."""
-    for file in list_figures(options):
+    for file in pose_tasks.list_files(options):
         figure = pose_tasks.load_figure(folder, file)
         for task in list_tasks(options):
             row = pose_judge.judge_pose(figure, task, pose_tasks.solve_task(figure, task).pose)
@@ -61,14 +49,7 @@ def judge_tasks(folder: Path, options: argparse.Namespace) -> Iterator[Measured]
                     yield Measured("3", name, bound, asked, file, task.name, row[name], row["parts"].get(name, ""))
 
 
-PROOFS: dict[str, Proof] = {"3": judge_tasks}
-
-
-def list_figures(options: argparse.Namespace) -> list[str]:
-    """The files of the figures that are asked for."""
-    words = [word for word in options.figures.split(",") if word]
-    chosen = pose_tasks.QUICK_FIGURES if options.quick and not words else pose_tasks.FIGURES
-    return [file for file in chosen if not words or any(word in file for word in words)]
+PROOFS: dict[str, Proof] = {"1": natural_paths.judge_paths, "3": judge_tasks, "6": natural_paths.judge_bake}
 
 
 def list_tasks(options: argparse.Namespace) -> list[pose_tasks.Task]:
@@ -168,7 +149,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     unknown = [name for name in options.proofs.split(",") if name not in PROOFS]
     if unknown:
         parser.error(f"no proof {unknown[0]!r}; there are: {', '.join(PROOFS)}")
-    if not (list_figures(options) and list_tasks(options)):
+    if not (pose_tasks.list_files(options) and list_tasks(options)):
         parser.error(f"no such figure or task; figures: {', '.join(pose_tasks.FIGURES)}")
     return options
 
@@ -182,7 +163,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     if options.sheet:
         print(
             pose_sheets.draw_sheet(
-                pose_tasks.load_figure(folder, list_figures(options)[0]), list_tasks(options), options.sheet
+                pose_tasks.load_figure(folder, pose_tasks.list_files(options)[0]), list_tasks(options), options.sheet
             )
         )
         return 0

@@ -40,8 +40,21 @@ BOUNDS = {
 SEEN = {
     "hand in the body, forearm in a thigh [mm]": 15.0, "collar bone [deg]": 35.0, "wrist roll [deg]": 45.0,
     "wrist bend [deg]": 80.0, "ankle [deg]": 45.0, "knees astray [deg]": 30.0,
-    "elbow from its lowest [deg]": 60.0, "head from upright [deg]": 70.0,
+    "elbow from its lowest [deg]": 60.0, "head from upright [deg]": 70.0, "upper arm behind the chest [deg]": 60.0,
 }  # fmt: skip
+
+
+class Measured(NamedTuple):
+    """A value of one case, and the bound that it is to keep; NaN where the measure is not asked of the case."""
+
+    proof: str
+    measure: str
+    bound: float
+    asked: bool
+    figure: str
+    case: str
+    value: float
+    part: str = ""
 
 
 class Found(NamedTuple):
@@ -71,6 +84,7 @@ def judge_pose(figure: Figure, task: Task, pose: poise.Pose) -> dict[str, Any]:
         "knees astray [deg]": Found(float(posed.knees_astray()), ""),
         "elbow from its lowest [deg]": measure_elbows(figure, task, posed),
         "head from upright [deg]": Found(float(evaluation.degrees(rotations.rotate(posed.turned("head"), up), up)), ""),
+        "upper arm behind the chest [deg]": max(list_arms_behind(figure, posed)),
     }
     twist, bend = measure_trunk(figure, posed)
     hips = (posed.at("hips") - figure.body.at("hips")) / figure.metre
@@ -233,12 +247,15 @@ def measure_bend(figure: Figure, task: Task, posed: evaluation.Posed) -> Found:
 
 def measure_trunk(figure: Figure, posed: evaluation.Posed) -> tuple[float, float]:
     """How far the chest is twisted about its own line since it stood, and bent to a side [deg]."""
-    body = figure.body
-    role = next(role for role in ("upperChest", "chest", "spine", "hips") if role in body.joints)
-    turn = posed.turned(role)
+    body, turn = figure.body, posed.turned(find_chest(figure))
     twist = float(np.degrees(rotations.twist_angle(turn, body.up)))
     side = rotations.rotate(turn, body.up) @ rotations.rotate(rotations.about(body.up, np.radians(twist)), body.left)
     return abs((twist + 180) % 360 - 180), abs(float(np.degrees(np.arcsin(np.clip(side, -1, 1)))))
+
+
+def find_chest(figure: Figure) -> str:
+    """The role of the highest joint of the trunk."""
+    return next(role for role in ("upperChest", "chest", "spine", "hips") if role in figure.body.joints)
 
 
 def list_collars(figure: Figure, posed: evaluation.Posed) -> Iterator[Found]:
@@ -248,6 +265,14 @@ def list_collars(figure: Figure, posed: evaluation.Posed) -> Iterator[Found]:
         if side + "Shoulder" in figure.body.joints:
             turn = find_own_turn(figure, posed, side + "Shoulder")
             yield Found(float(np.degrees(2 * np.arctan2(np.linalg.norm(turn[1:]), abs(turn[0])))), side)
+
+
+def list_arms_behind(figure: Figure, posed: evaluation.Posed) -> Iterator[Found]:
+    """How far each upper arm is behind the chest's own plane of both sides and up."""
+    behind = -rotations.rotate(posed.turned(find_chest(figure)), figure.body.forward)
+    for side in SIDES:
+        way = unit(posed.at(side + "LowerArm") - posed.at(side + "UpperArm"))
+        yield Found(float(np.degrees(np.arcsin(np.clip(way @ behind, -1.0, 1.0)))), side)
 
 
 def list_rolls(figure: Figure, posed: evaluation.Posed) -> Iterator[Found]:

@@ -7,6 +7,7 @@ or trunk (hips to shoulders). `out` instead of left is away from the middle of t
 
 from __future__ import annotations
 
+import argparse
 import inspect
 from functools import cache
 from pathlib import Path
@@ -178,6 +179,13 @@ class Figure(NamedTuple):
     metre: float
 
 
+def list_files(options: argparse.Namespace) -> list[str]:
+    """The files of the figures that a command is asked for: those with a word of `figures`, else all, or two."""
+    words = [word for word in options.figures.split(",") if word]
+    chosen = QUICK_FIGURES if options.quick and not words else FIGURES
+    return [file for file in chosen if not words or any(word in file for word in words)]
+
+
 @cache
 def load_figure(folder: Path, file: str) -> Figure:
     """A figure of the test data, perhaps in another guise, with hanging arms."""
@@ -190,7 +198,11 @@ def load_figure(folder: Path, file: str) -> Figure:
 
 def stand_figure(body: Body) -> Figure:
     """Let the arms of a body hang, and measure it."""
-    body = body._replace(rest=hang_arms(body))
+    return measure_figure(body._replace(rest=hang_arms(body)))
+
+
+def measure_figure(body: Body) -> Figure:
+    """Measure a body in its pose."""
     sizes = {
         "arm": body.length("left", ("UpperArm", "LowerArm", "Hand")),
         "leg": body.leg,

@@ -1,0 +1,208 @@
+"""Proofs of natural_proofs.py about motion: hands along paths in and out of reach, and clips that sit down or are calm.
+
+A path is closed, in a second and a half to and fro, at 60 frames a second. Change of step is the second difference of
+places between frames: what an eye sees as a pop. Paths are followed by a Tracker, by bake on a still clip, and by
+solve() from the pose before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pose_evaluation as evaluation
+import pose_judge
+import pose_tasks
+from character_rigs import Floats, loaded, unit
+from pose_judge import Measured
+from pose_tasks import Figure
+
+import poise
+
+FRAMES, RATE = 180, 60
+WITHIN = 0.95  # of the arm: as far as the collar bone is to rest
+ALLOWED, TIMES = 6.0, 2.0  # [mm a frame] of a change of step, and times that of the engine alone
+CALM, REACHES = 15.0, 35.0  # [deg] of collar bones, within reach and anywhere
+HELD_TOLERANCE = 10.0  # [mm] of an elbow beside where natural poses have it in that frame alone
+SAT = 0.5  # [s] each of standing, sitting down and sitting
+STRIDES = ("bvh/walk_mass.bvh", "bvh/cmu_12_01_walk.bvh", "bvh/mocapbank.bvh")
+WAVES = np.linspace(0.0, 2.0 * np.pi, FRAMES)
+
+
+class ReachPath(NamedTuple):
+    """Where the left hand goes from the shoulder: steps (frames, 3) out, ahead and up, in lengths of the arm."""
+
+    name: str
+    steps: Floats
+
+
+def list_paths() -> list[ReachPath]:
+    """Forty paths of five kinds."""
+    paths: list[ReachPath] = []
+    ways = {
+        "ahead": (0, 1, 0), "out": (1, 0, 0), "up": (0, 0, 1), "down": (0.1, 0, -1), "ahead and down": (0, 1, -1),
+        "ahead and up": (0, 1, 1), "across": (-0.7, 1, 0), "out and behind": (1, -0.5, 0), "out and up": (1, 0, 1),
+        "across and up": (-0.4, 1, 0.8), "out and down": (1, 0.2, -1), "ahead and out": (1, 1, 0),
+    }  # fmt: skip
+    radius = (0.925 - 0.225 * np.cos(WAVES))[:, None]
+    paths += [ReachPath(f"out of reach, {name}", radius * unit(np.array(way, float))) for name, way in ways.items()]
+    for name, way in list(ways.items())[:8]:
+        along = (0.15 - 0.75 * np.cos(WAVES))[:, None] * unit(np.array(way, float))
+        aside = 0.04 * unit(np.cross(way, (0.3, 0.5, 0.8)))
+        paths.append(ReachPath(f"through the shoulder, {name}", along + aside))
+    for height in (-0.6, -0.4, -0.2, 0.0):
+        for depth in (0.3, 0.5):
+            steps = np.stack([-0.3 + 0.55 * np.cos(WAVES), -depth + 0.15 * np.sin(WAVES), height + 0 * WAVES], axis=-1)
+            paths.append(ReachPath(f"behind the back, {depth} at {height}", steps))
+    for height in (0.7, 0.9):
+        for size in (0.3, 0.6):
+            steps = np.stack([0.1 + size * np.cos(WAVES), size * np.sin(WAVES), height + 0 * WAVES], axis=-1)
+            paths.append(ReachPath(f"overhead, {size} at {height}", steps))
+    for height in (-0.4, 0.0, 0.4, 0.6):
+        for size in (0.75, 1.0):
+            steps = np.stack([0.2 + size * np.cos(WAVES), 0.1 + size * np.sin(WAVES), height + 0 * WAVES], axis=-1)
+            paths.append(ReachPath(f"around, {size} at {height}", steps))
+    return paths
+
+
+def place_path(figure: Figure, path: ReachPath) -> Floats:
+    """The places (frames, 3) of a path."""
+    body = figure.body
+    axes = np.stack([body.left, body.forward, body.up])
+    return body.at("leftUpperArm") + figure.sizes["arm"] * path.steps @ axes
+
+
+def follow_tracker(figure: Figure, places: Floats, natural: bool | None) -> poise.Pose:
+    """The poses of a Tracker."""
+    hand = figure.body.joints["leftHand"]
+    tracker = poise.Tracker(figure.body.rest, poise.Position(hand, places[0]), natural=natural)
+    poses = [tracker(place, dt=1.0 / RATE).pose.q for place in places]
+    return poise.Pose(figure.body.rest.skeleton, np.array(poses))
+
+
+def follow_bake(figure: Figure, places: Floats, natural: bool | None) -> poise.Pose:
+    """The poses of a still clip that is baked."""
+    rest = figure.body.rest
+    still = poise.Clip.at_rate(poise.Pose(rest.skeleton, np.tile(rest.q, (len(places), 1))), RATE, "still")
+    return poise.bake(still, poise.Position(figure.body.joints["leftHand"], places), natural=natural).poses
+
+
+def follow_solve(figure: Figure, places: Floats, natural: bool | None) -> poise.Pose:
+    """The poses of solve(), each from the pose before."""
+    pose, hand, poses = figure.body.rest, figure.body.joints["leftHand"], []
+    for place in places:
+        pose = poise.solve(pose, poise.Position(hand, place), natural=natural).pose
+        poses.append(pose.q)
+    return poise.Pose(pose.skeleton, np.array(poses))
+
+
+FOLLOWERS: dict[str, Callable[[Figure, Floats, bool | None], poise.Pose]] = {
+    "Tracker": follow_tracker, "bake": follow_bake, "solve": follow_solve,
+}  # fmt: skip
+
+
+def measure_steps(figure: Figure, poses: poise.Pose, role: str) -> Floats:
+    """Changes of step (frames - 2,) of a joint [mm a frame]."""
+    places = poses.world[figure.body.joints[role]].positions
+    return 1000.0 / figure.metre * np.linalg.norm(np.diff(places, 2, axis=0), axis=-1)
+
+
+def judge_paths(folder: Path, options: argparse.Namespace) -> Iterator[Measured]:
+    """Proof 1: what elbow, hand and collar bone do along paths in and out of reach."""
+    paths = list_paths()[:: 8 if options.quick else 1]
+    for file in pose_tasks.list_files(options):
+        figure = pose_tasks.load_figure(folder, file)
+        for name, follow in FOLLOWERS.items():
+            for path in paths:
+                yield from judge_path(figure, file, path, name, follow)
+
+
+def judge_path(figure: Figure, file: str, path: ReachPath, name: str, follow: Any) -> Iterator[Measured]:
+    """The measures of one path."""
+    places = place_path(figure, path)
+    poses, plain = (follow(figure, places, natural) for natural in (None, False))
+    for part, role in (("elbow", "leftLowerArm"), ("hand", "leftHand")):
+        steps, bound = measure_steps(figure, poses, role), measure_steps(figure, plain, role).max()
+        frame, most = int(steps[3:].argmax()) + 4, float(steps[3:].max())
+        excess = most - max(TIMES * bound, ALLOWED)
+        words = f"frame {frame}, {most:.0f} (the engine alone {bound:.0f})"
+        yield Measured(
+            "1", f"{part}, {name}: change of step beyond bound [mm]", 0.0, True, file, path.name, excess, words
+        )
+    if "leftShoulder" not in figure.body.joints:
+        return
+    far = np.linalg.norm(path.steps, axis=-1)
+    turns = measure_collars(figure, poses)
+    for words, bound, frames in (("within 0.95 of reach", CALM, far < WITHIN), ("anywhere", REACHES, far >= 0.0)):
+        value = float(turns[frames].max()) if frames.any() else float("nan")
+        yield Measured("1", f"collar bone, {name}, {words} [deg]", bound, True, file, path.name, value)
+
+
+def measure_collars(figure: Figure, poses: poise.Pose) -> Floats:
+    """How far (frames,) the left collar bone is turned in the chest [deg]."""
+    turn = pose_judge.find_own_turn(figure, evaluation.Posed(figure.body, poses), "leftShoulder")
+    return np.degrees(2 * np.arctan2(np.linalg.norm(turn[..., 1:], axis=-1), np.abs(turn[..., 0])))
+
+
+def judge_bake(folder: Path, options: argparse.Namespace) -> Iterator[Measured]:
+    """Proof 6: clips that sit down from a stride, and clips that are calm."""
+    for file in STRIDES[: 1 if options.quick else None]:
+        yield from judge_sitting(folder, file)
+    for file in pose_tasks.list_files(options):
+        figure = pose_tasks.load_figure(folder, file)
+        yield from judge_calm(figure, file)
+
+
+def judge_sitting(folder: Path, file: str) -> Iterator[Measured]:
+    """Sit down from the middle of a stride, feet held, at 30 frames a second."""
+    rig = loaded(folder / file)
+    clip, body = rig.clips[0], pose_tasks.body_of(file, rig)
+    assert body is not None
+    world = clip.poses.world
+    apart = np.linalg.norm(
+        world[body.joints["leftFoot"]].positions - world[body.joints["rightFoot"]].positions, axis=-1
+    )
+    stride = clip.poses[int(apart[1:].argmax()) + 1]
+    body = body._replace(rest=stride)
+    figure = pose_tasks.measure_figure(body)
+    fps = 30
+    share = np.repeat([0.0, 1.0], round(SAT * fps))
+    ramp = np.linspace(0.0, 1.0, round(SAT * fps) + 2)[1:-1]
+    share = np.insert(share, len(share) // 2, ramp * ramp * (3 - 2 * ramp))
+    down = 0.45 * body.leg * body.up + 0.2 * body.leg * body.forward
+    hips = body.at("hips") - share[:, None] * down
+    still = poise.Clip.at_rate(poise.Pose(stride.skeleton, np.tile(stride.q, (len(share), 1))), fps, "still")
+    goals: list[Any] = [poise.Pin(body.joints[role]) for role in pose_tasks.FEET]
+    baked = poise.bake(still, [*goals, poise.Position(body.joints["hips"], hips)], free_root=True).poses
+    own = measure_steps(figure, baked, "hips").max()
+    for role in ("leftLowerLeg", "rightLowerLeg"):
+        steps = measure_steps(figure, baked, role)
+        words = f"frame {int(steps.argmax()) + 1}, {steps.max():.0f} (hips {own:.1f})"
+        excess = float(steps.max() - 2 * own)
+        yield Measured(
+            "6", "sits down: knee's change of step beyond 2 x hips' [mm]", 0.0, True, file, role, excess, words
+        )
+
+
+def judge_calm(figure: Figure, file: str) -> Iterator[Measured]:
+    """A hand that draws a figure ahead of the chest, in four seconds and in one."""
+    for seconds, fps in ((4.0, 30.0), (4.0, 120.0), (1.0, 30.0)):
+        frames = round(seconds * fps)
+        t = np.linspace(0.0, 2 * np.pi, frames)
+        steps = np.stack([0.28 * np.cos(t), 0.56 + 0.1 * np.sin(2 * t), 0.28 * np.sin(t) - 0.19], axis=-1)
+        places = place_path(figure, ReachPath("calm", steps))
+        rest = figure.body.rest
+        still = poise.Clip.at_rate(poise.Pose(rest.skeleton, np.tile(rest.q, (frames, 1))), fps, "still")
+        goal = poise.Position(figure.body.joints["leftHand"], places)
+        baked, alone = (poise.bake(still, goal, continuous=continuous).poses for continuous in (True, False))
+        elbows = [poses.world[figure.body.joints["leftLowerArm"]].positions for poses in (baked, alone)]
+        apart = 1000.0 / figure.metre * np.linalg.norm(elbows[0] - elbows[1], axis=-1)
+        case = f"calm, {seconds:g} s at {fps:g}"
+        lost = 100.0 * float((apart > HELD_TOLERANCE).mean())
+        yield Measured("6", "calm clips: frames that lose natural answers [%]", 0.0, True, file, case, lost)
+        if "leftShoulder" in figure.body.joints:
+            turns = measure_collars(figure, baked)
+            yield Measured("6", "calm clips: collar bone [deg]", 2.0, True, file, case, float(turns.max()))
