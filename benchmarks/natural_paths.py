@@ -27,7 +27,7 @@ WITHIN = 0.95  # of the arm: as far as the collar bone is to rest
 ALLOWED, TIMES = 6.0, 2.0  # [mm a frame] of a change of step, and times that of the engine alone
 CALM, REACHES = 15.0, 35.0  # [deg] of collar bones, within reach and anywhere
 HELD_TOLERANCE = 10.0  # [mm] of an elbow beside where natural poses have it in that frame alone
-SAT = 0.5  # [s] each of standing, sitting down and sitting
+STANCES = 6  # frames of a walk to sit down from
 STRIDES = ("bvh/walk_mass.bvh", "bvh/cmu_12_01_walk.bvh", "bvh/mocapbank.bvh")
 WAVES = np.linspace(0.0, 2.0 * np.pi, FRAMES)
 
@@ -157,34 +157,32 @@ def judge_bake(folder: Path, options: argparse.Namespace) -> Iterator[Measured]:
 
 
 def judge_sitting(folder: Path, file: str) -> Iterator[Measured]:
-    """Sit down from the middle of a stride, feet held, at 30 frames a second."""
+    """Sit down from frames of a walk, feet held, in a second at 30 frames a second: deep, and back."""
     rig = loaded(folder / file)
-    clip, body = rig.clips[0], pose_tasks.body_of(file, rig)
+    poses, body = rig.clips[0].poses, pose_tasks.body_of(file, rig)
     assert body is not None
-    world = clip.poses.world
-    apart = np.linalg.norm(
-        world[body.joints["leftFoot"]].positions - world[body.joints["rightFoot"]].positions, axis=-1
-    )
-    stride = clip.poses[int(apart[1:].argmax()) + 1]
-    body = body._replace(rest=stride)
-    figure = pose_tasks.measure_figure(body)
-    fps = 30
-    share = np.repeat([0.0, 1.0], round(SAT * fps))
-    ramp = np.linspace(0.0, 1.0, round(SAT * fps) + 2)[1:-1]
-    share = np.insert(share, len(share) // 2, ramp * ramp * (3 - 2 * ramp))
-    down = 0.45 * body.leg * body.up + 0.2 * body.leg * body.forward
-    hips = body.at("hips") - share[:, None] * down
-    still = poise.Clip.at_rate(poise.Pose(stride.skeleton, np.tile(stride.q, (len(share), 1))), fps, "still")
-    goals: list[Any] = [poise.Pin(body.joints[role]) for role in pose_tasks.FEET]
-    baked = poise.bake(still, [*goals, poise.Position(body.joints["hips"], hips)], free_root=True).poses
-    own = measure_steps(figure, baked, "hips").max()
+    ramp = np.linspace(0.0, 1.0, 30)
+    share = np.concatenate([np.zeros(10), ramp * ramp * (3 - 2 * ramp), np.ones(10)])[:, None]
+    for frame in np.linspace(1, len(poses.q) - 1, STANCES).round().astype(int):
+        stance = poses[int(frame)]
+        figure = pose_tasks.measure_figure(body._replace(rest=stance))
+        still = poise.Clip.at_rate(poise.Pose(stance.skeleton, np.tile(stance.q, (len(share), 1))), 30, "still")
+        held: list[Any] = [poise.Pin(body.joints[role]) for role in pose_tasks.FEET]
+        for down, back in ((0.5, 0.3), (0.4, 0.4)):
+            way = figure.body.leg * (down * body.up + back * body.forward)
+            hips = poise.Position(body.joints["hips"], figure.body.at("hips") - share * way)
+            baked = poise.bake(still, [*held, hips], free_root=True).poses
+            yield from judge_knees(figure, baked, file, f"sits down by {down}, back by {back}, from frame {frame}")
+
+
+def judge_knees(figure: Figure, baked: poise.Pose, file: str, case: str) -> Iterator[Measured]:
+    """How much more both knees change their step than the hips."""
+    own = float(measure_steps(figure, baked, "hips").max())
     for role in ("leftLowerLeg", "rightLowerLeg"):
         steps = measure_steps(figure, baked, role)
-        words = f"frame {int(steps.argmax()) + 1}, {steps.max():.0f} (hips {own:.1f})"
-        excess = float(steps.max() - 2 * own)
-        yield Measured(
-            "6", "sits down: knee's change of step beyond 2 x hips' [mm]", 0.0, True, file, role, excess, words
-        )
+        most, frame = float(steps.max()), int(steps.argmax()) + 1
+        name = "sits down: knee's change of step beyond 2 x hips' [mm]"
+        yield Measured("6", name, 0.0, True, file, case, most - 2 * own, f"{role} {frame}, {most:.0f} (hips {own:.1f})")
 
 
 def judge_calm(figure: Figure, file: str) -> Iterator[Measured]:

@@ -1,13 +1,15 @@
 """Natural poses, judged by forward kinematics alone, beside bounds for what people do.
 
-Forty tasks for whole figures (pose_tasks.py), each from a standing pose with hanging arms, on eight figures of several
-formats, two of them rolled and one in another unit and with another axis up, measured by pose_judge.py. A case has one
-value of each measure; `worst` names the case, and what of the figure has it. Measures without a bound asked are what an
-eye sees, too.
+Eight figures of several formats, two of them rolled and one in another unit and with another axis up. Proof 1: hands
+along paths in and out of reach, and 6: clips that are baked (natural_paths.py); 2: hands that roll, and 4: root bones
+above hips (natural_rigs.py); 3: forty tasks for whole figures from a standing pose with hanging arms (pose_tasks.py,
+pose_judge.py); 7: what it costs (natural_costs.py). Proof 5 is real_poses.py. A case has one value of each measure;
+`where` names the worst case, and what of the figure has it. Bounds in brackets are not asked; an eye sees them, too.
 
     python benchmarks/natural_proofs.py --quick                               # two figures
     python benchmarks/natural_proofs.py --figures knight,vrm --tasks floor    # some, each with all its measures
     python benchmarks/natural_proofs.py --quick --beside OTHER/src            # beside another checkout
+    python benchmarks/natural_proofs.py --proofs 7 --beside OTHER/src         # costs, in runs that alternate
     python benchmarks/natural_proofs.py --figures mixamo --sheet mixamo.png   # front and side of each task
 """
 
@@ -23,12 +25,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import harness
+import natural_costs
 import natural_paths
+import natural_rigs
 import numpy as np
 import pose_judge
 import pose_sheets
 import pose_tasks
 from pose_judge import Measured
+
+import poise
 
 TITLE = "Natural poses, judged by forward kinematics alone"
 
@@ -49,7 +55,14 @@ def judge_tasks(folder: Path, options: argparse.Namespace) -> Iterator[Measured]
                     yield Measured("3", name, bound, asked, file, task.name, row[name], row["parts"].get(name, ""))
 
 
-PROOFS: dict[str, Proof] = {"1": natural_paths.judge_paths, "3": judge_tasks, "6": natural_paths.judge_bake}
+PROOFS: dict[str, Proof] = {
+    "1": natural_paths.judge_paths,
+    "2": natural_rigs.judge_rolls,
+    "3": judge_tasks,
+    "4": natural_rigs.judge_roots,
+    "6": natural_paths.judge_bake,
+    "7": natural_costs.judge_costs,
+}
 
 
 def list_tasks(options: argparse.Namespace) -> list[pose_tasks.Task]:
@@ -76,11 +89,11 @@ def tabulate(measured: Sequence[Measured]) -> list[harness.Row]:
         values = np.array([each.value for each in own])
         worst = own[int(values.argmax())]
         kept = int((values <= worst.bound).sum())
-        bound = f"{worst.bound:g}" if worst.asked else f"({worst.bound:g})"
+        bound = f"{worst.bound:g}" if worst.asked else f"({worst.bound:g})" if np.isfinite(worst.bound) else ""
         lines.append({
             "proof": worst.proof, "measure": worst.measure, "bound": bound, "within": f"{kept} of {len(own)}",
-            "median": round(float(np.median(values)), 1), "p90": round(float(np.percentile(values, 90)), 1),
-            "worst": round(worst.value, 1),
+            "median": round(float(np.median(values)), 2), "p90": round(float(np.percentile(values, 90)), 2),
+            "worst": round(worst.value, 2),
             "where": ", ".join(filter(None, (Path(worst.figure).name, worst.case, worst.part))),
         })  # fmt: skip
     return lines
@@ -120,14 +133,26 @@ def compare(measured: Sequence[Measured], other: Sequence[Measured]) -> str:
     return harness.table(lines)
 
 
-def run_other(source: str, arguments: Sequence[str]) -> list[Measured]:
+def run_other(source: Path, arguments: Sequence[str]) -> list[Measured]:
     """What another checkout does, by this judge."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "values.jsonl"
-        environment = os.environ | {"PYTHONPATH": str(Path(source).resolve())}
+        environment = os.environ | {"PYTHONPATH": str(source.resolve())}
         command = [sys.executable, __file__, *arguments, "--json", str(path)]
         subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
         return [Measured(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def describe_beside(measured: Sequence[Measured], options: argparse.Namespace, arguments: Sequence[str]) -> str:
+    """The lines of this checkout beside those of another, and the ratios of costs, from runs that alternate."""
+    mine = [word for word in arguments if word not in ("--beside", str(options.beside))]
+    told = compare(measured, run_other(options.beside, mine))
+    if "7" not in options.proofs.split(","):
+        return told
+    sources = Path(str(poise.__file__)).parents[1], options.beside
+    runs = [[run_other(source, [*mine, "--proofs", "7"]) for source in sources] for _ in range(natural_costs.ROUNDS)]
+    own, other = ([each for run in runs for each in run[number]] for number in range(2))
+    return told + "\n\n" + harness.table(tabulate(list(natural_costs.compare_costs(own, other))))
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -141,7 +166,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="two figures and fewer cases")
     parser.add_argument("--rows", action="store_true", help="print all measures of each task")
     parser.add_argument("--json", type=Path, help="write a line for each value")
-    parser.add_argument("--beside", metavar="OTHER/src", help="the sources of another checkout, judged alike")
+    parser.add_argument(
+        "--beside", type=Path, metavar="OTHER/src", help="the sources of another checkout, judged alike"
+    )
     parser.add_argument(
         "--sheet", type=Path, help="draw the tasks of the first figure, front and side, and judge nothing"
     )
@@ -175,8 +202,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     if not arguments:
         harness.report("natural_proofs", TITLE, tabulate(measured), [*notes, str(__doc__).split("\n\n")[1].strip()])
     elif options.beside:
-        mine = [word for word in arguments if word not in ("--beside", options.beside)]
-        print(compare(measured, run_other(options.beside, mine)))
+        print(describe_beside(measured, options, arguments))
     else:
         print("\n\n".join([harness.table(tabulate(measured)), *notes]))
     return 0
