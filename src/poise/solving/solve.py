@@ -28,7 +28,7 @@ from poise.problem.pose_preference import broadcast_goals, find_preferred_shape
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Prefer, Request, is_builtin
-from poise.solvers.natural.auto import chosen, whole
+from poise.solvers.natural.auto import chosen, name_turning_joints
 from poise.solvers.natural.natural import Natural
 from poise.solving import arguments
 from poise.solving.arm_fast_path import MAX_FAST_TARGETS, make_kernel_buffer, solve_on_fast_path
@@ -348,8 +348,7 @@ def solve(
     if type(prefer) is not str:
         check_choice(prefer, "prefer", ("first", "closest", "all"))
     checked_goals = check_goals(goals)
-    if free_root:
-        start, checked_goals = _free_start_and_goals(start, checked_goals, solver, prefer, natural=natural)
+    start, checked_goals = _complete_start_and_goals(start, checked_goals, solver, prefer, free_root, natural)
     shape = _find_batch_shape(start, checked_goals)
     has_default_settings = prefer == "first" and trace is False and seeds is threads is None
     settings = _DEFAULT_SETTINGS if has_default_settings else SolveSettings(prefer, seeds, threads, trace)
@@ -528,8 +527,7 @@ def prepare(
     checked_goals = check_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
-    if free_root:
-        start, checked_goals = _free_start_and_goals(start, checked_goals, solver, prefer, natural=natural)
+    start, checked_goals = _complete_start_and_goals(start, checked_goals, solver, prefer, free_root, natural)
     arguments.check_planar_targets(start, checked_goals)
     options = _SolveOptions(
         solver, tolerance, angle_tolerance, SolveSettings(prefer, seeds, threads), free_root, natural
@@ -573,7 +571,7 @@ def choose_solver(
     """Choose the solver; see solvers/natural/auto.py for "auto"."""
     if not isinstance(solver, str) and not natural:
         return solver
-    start, goals = _free_start_and_goals(start, goals, solver, prefer, natural=natural) if free_root else (start, goals)
+    start, goals = _complete_start_and_goals(start, goals, solver, prefer, free_root, natural)
     return chosen(solver, Problem(start, goals, free_root), prefer, natural)
 
 
@@ -587,16 +585,22 @@ def _choose_checked_solver(options: _SolveOptions, problem: Problem, request: Re
     return solver
 
 
-def _free_start_and_goals(
-    start: Pose, goals: tuple[Goal, ...], solver: str | solvers.Solver, prefer: Prefer, *, natural: bool | None
+def _complete_start_and_goals(
+    start: Pose,
+    goals: tuple[Goal, ...],
+    solver: str | solvers.Solver,
+    prefer: Prefer,
+    free_root: bool,
+    natural: bool | None,
 ) -> tuple[Pose, tuple[Goal, ...]]:
-    """Put the start on a skeleton with a free root.
+    """Put the start on a skeleton with a free root, if that moves.
 
-    Also returns the goals, with the further joints that move for them.
+    Also returns the goals, with the further joints that move for them in natural poses.
     """
-    start = free_start_root(start)
+    if free_root:
+        start = free_start_root(start)
     is_natural = natural is not False and prefer == "first" and (solver == "auto" or isinstance(solver, Natural))
-    return start, whole(start, goals) if is_natural else goals
+    return start, name_turning_joints(start, goals, free_root=free_root) if is_natural else goals
 
 
 def _find_batch_shape(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:

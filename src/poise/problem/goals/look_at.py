@@ -45,8 +45,9 @@ class LookAt(goal_interface.PointTarget):
     over
         The joints that turn, each of them `joint` itself or above it; no others turn for this goal. Names: the first
         takes a share of 1, the second of 2 and so on, so ("spine", "neck", "head") turns the head most. A mapping
-        (or pairs) of names and shares > 0: each joint turns by its share of the whole. Stored as pairs. None: the joint
-        and the two rotating joints above it.
+        (or pairs) of names and shares > 0: each joint turns by its share of the whole. Stored as pairs. None: for the
+        head of a figure in natural poses neck and spine, and the pelvis above pinned feet, each as far as people turn
+        it; else the joint and the two rotating joints above it.
     offset
         Where the ray begins, such as between the eyes: a point in the frame of `joint`.
     weight
@@ -56,7 +57,7 @@ class LookAt(goal_interface.PointTarget):
 
     Notes
     -----
-    Shares are exact unless a joint reaches its limit; the others then take over its remaining rotation. A joint moving
+    Shares that are given are exact unless a joint reaches its limit; the others then take over its remaining rotation. A joint moving
     for other goals as well is weighted by its share for them too.
 
     Error: as for Aim, the angle [rad], 0 to pi, between the axis in the world and the direction from the ray's origin

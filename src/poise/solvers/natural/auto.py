@@ -12,11 +12,12 @@ from poise.model.roles.bone_names import REQUIRED_BONES
 from poise.model.roles.role_search import find_confident_roles
 from poise.model.skeleton import Skeleton, find_free_root
 from poise.problem.feasibility import find_touched
-from poise.problem.goals import Goal, Place, Pole, Position, is_joint_goal
+from poise.problem.goals import Goal, LookAt, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import remove_balance_goals
 from poise.solvers.base.interface import Prefer, Request
+from poise.solvers.natural.gaze import share_gazes
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
 from poise.solvers.natural.natural import Natural
 from poise.solvers.natural.stages import has_room, rooted_goal, stages_of
@@ -57,6 +58,14 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
 def is_figure(skeleton: Skeleton) -> bool:
     """Whether natural poses are known: an arm or a leg of a figure that is no robot."""
     return not is_robot(skeleton.kinds, skeleton.parents) and bool(limbs_of(skeleton))
+
+
+def name_turning_joints(start: Pose, goals: tuple[Goal, ...], *, free_root: bool) -> tuple[Goal, ...]:
+    """Name the joints that turn for natural poses where goals leave that open."""
+    has_gaze = any([isinstance(goal, LookAt) for goal in goals])  # noqa: C419  (faster than a generator)
+    if has_gaze and has_room(start, goals) and is_figure(start.skeleton):
+        goals = share_gazes(start.skeleton, goals)
+    return whole(start, goals) if free_root else goals
 
 
 def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:

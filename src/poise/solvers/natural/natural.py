@@ -43,6 +43,7 @@ from poise.solvers.base.interface import (
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.free_limbs import FreeParts, find_free_parts, hold_free_parts
+from poise.solvers.natural.gaze import turn_gaze
 from poise.solvers.natural.limbs import (
     Bends,
     PosedBends,
@@ -377,6 +378,10 @@ def _staged(
     for stage in stages:
         if stage.carries:
             pose, lean = _carried(problem, stage, targets, _sharp(tolerance), request)
+            continue
+        if stage.gaze is not None:
+            pose = problem.make_pose_unchecked(turn_gaze(stage.gaze, problem, pose, targets[:, stage.columns]))
+            updates += len(stage.gaze.groups[0]) + len(stage.gaze.groups[1])
             continue
         rows, bends = targets[:, stage.columns].copy(), stage.bends
         sides = None if stage.poled is None else targets[:, stage.poled].copy()

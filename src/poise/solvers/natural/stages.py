@@ -19,9 +19,10 @@ from poise.model.pose import Pose
 from poise.model.roles.role_search import find_joint_by_role
 from poise.model.skeleton import Kind, Skeleton, find_free_root
 from poise.problem.dof_layout import MEASURE_KINDS, TARGET_SIZES, find_pole_limb, has_own_root
-from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_joint_goal
+from poise.problem.goals import Goal, JointGoal, LookAt, Near, Orientation, Pin, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.gaze import GazeChain, build_gaze_chain
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -31,6 +32,7 @@ class NaturalStage(NamedTuple):
     """Some of the goals, and what brings the figure to them.
 
     columns  which numbers of a row of targets are theirs
+    gaze     of a head that looks: what turns for it
     weighed  numbers of the problem's goals whose weights they have; none where no weight counts
     bends    of a limb: how it is bent
     poled    of a limb with a Pole: which numbers are that goal's; None where the body says to which side it bends
@@ -46,6 +48,7 @@ class NaturalStage(NamedTuple):
     carries: tuple[NaturalStage, ...] = ()
     spine: tuple[int, ...] = ()
     weighed: tuple[int, ...] = ()
+    gaze: GazeChain | None = None
 
 
 class _FirstStages(NamedTuple):
@@ -61,7 +64,8 @@ def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
         return ()
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
     kinds, offsets, weights, ranges = problem.goal_key
-    key = kinds, offsets, ranges, problem.free_root, near, problem.start.translations is not None
+    has_origin, has_translations = problem.origin is not None, problem.start.translations is not None
+    key = kinds, offsets, ranges, problem.free_root, near, has_translations, has_origin
     stages, first_weights = get_or_compute(
         problem.skeleton, "stages", key, lambda: _FirstStages(_stages(problem), weights)
     )
@@ -104,14 +108,40 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
         first.append(_together(of_root, free_root=True))
     elif root is not None and any(stage.bends and stage.bends.limb.kind == "leg" for stage in found):
         first.append(_carried(problem, root[0], tuple(found), held))
-    if of_trunk and (found or first) and (root is None or of_root):
+    looks = _find_gaze(problem, of_trunk, found, held, root if first and not of_root else None)
+    if looks is not None:
+        first.append(looks)
+    elif of_trunk and (found or first) and (root is None or of_root):
         first.append(_together(of_trunk, free_root=False))
     return tuple(stage for stage in (*first, *found) if _is_solvable(problem, stage))
 
 
+def _find_gaze(
+    problem: Problem,
+    of_trunk: Sequence[_StageGoal],
+    limbs: Sequence[NaturalStage],
+    held: set[int],
+    standing_root: tuple[int, ...] | None,
+) -> NaturalStage | None:
+    """Find the stage of a head that looks. None where other goals move the trunk as well.
+
+    standing_root  rows of a root without goals above feet that have some
+    """
+    if len(of_trunk) != 1 or not isinstance(of_trunk[0].goal, LookAt):
+        return None
+    has_arms = any(limb.bends is not None and limb.bends.limb.kind == "arm" for limb in limbs)
+    hips = find_joint_by_role(problem.skeleton, "hips")
+    pelvis = hips if standing_root is not None and hips == standing_root[0] and hips not in held else None
+    goal = of_trunk[0].goal
+    chain = build_gaze_chain(problem, goal, has_other_goals=has_arms, pelvis=pelvis)
+    if chain is None or held.intersection(*[goal.shares(problem.skeleton)]):
+        return None
+    return NaturalStage((goal,), of_trunk[0].columns, free_root=False, gaze=chain)
+
+
 def _is_solvable(problem: Problem, stage: NaturalStage) -> bool:
     """Whether it has joints, and they can be turned: not below a scale of zero."""
-    if stage.bends is not None:  # whose joints the problem turns, too
+    if stage.bends is not None or stage.gaze is not None:  # whose joints the problem turns, too
         return True
     try:
         return bool(Problem(_single(problem.start), stage.goals, stage.free_root).plan.joint_names)

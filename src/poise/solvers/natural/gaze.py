@@ -1,0 +1,231 @@
+"""Gaze: turn neck, spine and pelvis of a figure that looks at a point, as people do.
+
+The engine shares a rotation by fixed weights, so a head that looks behind turns by a quarter and the chest stays.
+People turn about the long axis of the trunk first and nod then; the neck begins, the spine follows, the pelvis last. So
+the heading is taken by twists, what is left by the smallest rotation.
+
+A number x says how far the ranges are used: the neck turns by x of its range, the spine by x^2, the pelvis of a figure
+that stands on both feet by x^3, and beyond all ranges each by x. The ranges are those of model/anatomy/joint_limits.py
+(AAOS): neck and head together 60 degrees, spine 45, pelvis 45 as hips turn; for the smallest rotation neck and head 45,
+spine 25. Joints of one group turn alike.
+
+Answers are continuous in the target but straight behind, where the side changes. Targets and gazes along the axis of
+the trunk have no heading; near them less of it is twisted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.anatomy.joint_limits import MOTION_RANGES
+from poise.model.anatomy.rest_geometry import (
+    compute_rest_rotations,
+    find_body_frame,
+    find_confident_joints,
+    find_trunk_rows,
+)
+from poise.model.limits import is_soft
+from poise.model.pose import Pose
+from poise.model.roles.role_search import find_joint_roles
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Goal, LookAt
+from poise.problem.problem import Problem
+from poise.runtime.result_cache import get_or_compute
+
+_NOD_PASSES = 3  # the head moves as the spine turns; what the last one leaves is for the engine
+_NEWTON_STEPS = 8
+# Sine of the angle to the trunk's axis: the heading of steeper directions counts not at all, of more level ones fully.
+_NO_HEADING_SINE, _FULL_HEADING_SINE = 0.1, 0.5
+
+
+class TrunkGroups(NamedTuple):
+    """Balls of a trunk that turn together: neck with head, and spine. Rows from the lowest on."""
+
+    neck: tuple[int, ...]
+    spine: tuple[int, ...]
+    head: int
+
+
+class GazeChain(NamedTuple):
+    """What turns for a LookAt.
+
+    joint, axis, offset  the row that looks, its ray and where that begins, in its own frame
+    groups               rows of neck, spine and pelvis; empty where a group does not turn
+    resets               rows that begin where they were before all solves
+    """
+
+    joint: int
+    axis: Floats
+    offset: Floats
+    groups: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    resets: tuple[int, ...]
+
+
+def find_trunk_groups(skeleton: Skeleton) -> TrunkGroups | None:
+    """Find what turns for the head of a figure. None where neck or spine are not known."""
+    return get_or_compute(skeleton, "trunk groups", None, lambda: _find_trunk_groups(skeleton))
+
+
+def _find_trunk_groups(skeleton: Skeleton) -> TrunkGroups | None:
+    spine, neck = find_trunk_rows(skeleton, find_confident_joints(find_joint_roles(skeleton)))
+    groups = [tuple(row for row in rows if skeleton.kinds[row] == Kind.BALL) for rows in (neck, spine)]
+    return TrunkGroups(groups[0], groups[1], neck[-1]) if groups[0] and groups[1] else None
+
+
+def share_gazes(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
+    """Let spine, neck and head turn for heads that look, where their goals do not say what turns."""
+    if not any(isinstance(goal, LookAt) and goal.over is None for goal in goals):
+        return goals
+    groups = find_trunk_groups(skeleton)
+    if groups is None:
+        return goals
+    shares = _find_shares(groups)
+    names = {skeleton.names[row]: share for row, share in shares.items()}
+
+    def share(goal: Goal) -> Goal:
+        if not isinstance(goal, LookAt) or goal.over is not None or skeleton.index(goal.joint) != groups.head:
+            return goal
+        axis = None if goal.looks[1] else goal.axis
+        return LookAt(
+            goal.joint, goal.target, axis=axis, over=names, offset=goal.offset, weight=goal.weight,
+            optional=goal.optional,
+        )  # fmt: skip
+
+    return tuple(share(goal) for goal in goals)
+
+
+def _find_shares(groups: TrunkGroups) -> dict[int, float]:
+    """Find the shares by which the engine turns the joints for what is left: the range of each [degrees]."""
+    neck, spine = (min(motion.degrees for motion in MOTION_RANGES[part].twist) for part in ("neck", "spine"))
+    of_spine = dict.fromkeys(groups.spine, spine / len(groups.spine))
+    return of_spine | dict.fromkeys(groups.neck, neck / len(groups.neck))
+
+
+def build_gaze_chain(problem: Problem, goal: LookAt, *, has_other_goals: bool, pelvis: int | None) -> GazeChain | None:
+    """Build the chain of a head that looks. None where its goal says itself what turns.
+
+    has_other_goals  whether hands or the trunk have goals, too
+    pelvis           row of a free pelvis that stands on its feet
+    """
+    skeleton, groups = problem.skeleton, find_trunk_groups(problem.skeleton)
+    if groups is None or skeleton.index(goal.joint) != groups.head:
+        return None
+    rows = (*groups.spine, *groups.neck)
+    if goal.over is None or goal.shares(skeleton) != _find_shares(groups):
+        return None
+    if any(is_soft(skeleton.limits[row]) for row in rows):
+        return None
+    # What hands and trunk have turned is not to be undone, and in a row of frames not to be added to.
+    spine = () if has_other_goals and problem.origin is not None else groups.spine
+    resets = groups.neck if has_other_goals else rows
+    axis = np.array(goal.sight(skeleton).axis)
+    turning = groups.neck, spine, () if pelvis is None else (pelvis,)
+    return GazeChain(groups.head, axis, np.array(goal.offset), turning, resets)
+
+
+def turn_gaze(chain: GazeChain, problem: Problem, pose: Pose, targets: Floats) -> Floats:
+    """Return the configurations (k, nq) of poses that look at targets (k, 3)."""
+    skeleton, count = problem.skeleton, len(targets)
+    q = np.array(np.broadcast_to(pose.flat_q, (count, skeleton.nq)))
+    origin = problem.start if problem.origin is None else problem.origin
+    for row in chain.resets:
+        columns = slice(int(skeleton.q_start[row]), int(skeleton.q_start[row]) + Kind.BALL.nq)
+        q[:, columns] = origin.flat_q[:, columns]
+    twists, nods = _find_ranges(chain)
+    heading = _measure_heading(chain, problem.make_pose_unchecked(q.copy()), targets)
+    neck, spine, pelvis = _share_angle(heading, twists)
+    vertical = np.broadcast_to(find_body_frame(skeleton).up, (count, 3))
+    _turn_joints(problem, q, chain.groups[2], vertical * pelvis[:, None])
+    axis = _find_trunk_axis(chain, problem.make_pose_unchecked(q.copy()))
+    _turn_joints(problem, q, chain.groups[1], axis * spine[:, None], chain.groups[0], axis * neck[:, None])
+    for _ in range(_NOD_PASSES):
+        gaze, wanted = _find_directions(chain, problem.make_pose_unchecked(q.copy()), targets)
+        rest = rotations.as_vector(rotations.rotation_between(gaze, wanted))
+        angle = _norms(rest)
+        axis = rest / np.where(angle > 0.0, angle, 1.0)[:, None]
+        neck, spine, _ = _share_angle(angle, nods)
+        _turn_joints(problem, q, chain.groups[1], axis * spine[:, None], chain.groups[0], axis * neck[:, None])
+    return skeleton.legal(q)[0] if any(limit is not None for limit in skeleton.limits) else q
+
+
+def _find_ranges(chain: GazeChain) -> tuple[Floats, Floats]:
+    """Return the ranges [rad] of neck, spine and pelvis: for twists, and for all other rotations."""
+    neck, spine, hips = (MOTION_RANGES[part] for part in ("neck", "spine", "UpperLeg"))
+    turns = np.array([[len(rows) > 0] for rows in chain.groups]).ravel()
+    twists = [min(motion.degrees for motion in part.twist) for part in (neck, spine, hips)]
+    nods = [min(motion.degrees for motion in (*part.flexion, *part.abduction)) for part in (neck, spine)]
+    return np.radians(twists) * turns, np.radians([*nods, 0.0]) * turns
+
+
+def _share_angle(angles: Floats, ranges: Floats) -> tuple[Floats, Floats, Floats]:
+    """Share angles (k,) by the ranges of neck, spine and pelvis."""
+    size, (neck, spine, pelvis) = np.abs(angles), ranges
+    x = np.minimum(size / neck, 1.0)
+    for _ in range(_NEWTON_STEPS):  # from above, down the sides of a convex function
+        excess = x * (neck + x * (spine + x * pelvis)) - size
+        x = x - np.maximum(excess, 0.0) / (neck + x * (2.0 * spine + 3.0 * x * pelvis))
+    beyond = size / (neck + spine + pelvis)
+    x, sign = np.maximum(x, beyond), np.sign(angles)
+    is_inside = beyond <= 1.0
+    square, cube = np.where(is_inside, x * x, x), np.where(is_inside, x * x * x, x)
+    return sign * (size - spine * square - pelvis * cube), sign * spine * square, sign * pelvis * cube
+
+
+def _measure_heading(chain: GazeChain, pose: Pose, targets: Floats) -> Floats:
+    """Measure by which angle (k,) about the trunk's axis the gaze has to turn."""
+    axis = _find_trunk_axis(chain, pose)
+    gaze, wanted = _find_directions(chain, pose, targets)
+    gaze, wanted = (way - axis * _dots(way, axis)[:, None] for way in (gaze, wanted))
+    angle = np.arctan2(_dots(axis, np.cross(gaze, wanted)), _dots(gaze, wanted))
+    shares = [(_norms(way) - _NO_HEADING_SINE) / (_FULL_HEADING_SINE - _NO_HEADING_SINE) for way in (gaze, wanted)]
+    first, second = (np.clip(share, 0.0, 1.0) for share in shares)
+    return angle * (first * first * (3.0 - 2.0 * first)) * (second * second * (3.0 - 2.0 * second))
+
+
+def _find_trunk_axis(chain: GazeChain, pose: Pose) -> Floats:
+    """Find the direction (k, 3) of the trunk in the world: upward at rest, carried by what carries the neck."""
+    skeleton = pose.skeleton
+    carrier = int(skeleton.parents[chain.groups[0][0]])
+    turn = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, carrier]
+    up = find_body_frame(skeleton).up @ compute_rest_rotations(skeleton)[carrier]
+    return rotations.rotate(turn, np.broadcast_to(up, (len(turn), 3)))
+
+
+def _find_directions(chain: GazeChain, pose: Pose, targets: Floats) -> tuple[Floats, Floats]:
+    """Find unit vectors (k, 3): where the joint looks, and from there to its target."""
+    maps = pose.world.affine.reshape(-1, len(pose.skeleton), 3, 4)[:, chain.joint]
+    gaze, offset = (maps[..., 0] * v[0] + maps[..., 1] * v[1] + maps[..., 2] * v[2] for v in (chain.axis, chain.offset))
+    ways = (gaze, targets - maps[..., 3] - offset)
+    lengths = [_norms(way)[:, None] for way in ways]
+    first, second = (way / np.where(size > 0.0, size, 1.0) for way, size in zip(ways, lengths, strict=True))
+    return first, np.where(lengths[1] > 0.0, second, first)
+
+
+def _turn_joints(problem: Problem, q: Floats, *groups: tuple[int, ...] | Floats) -> None:
+    """Turn joints of q (k, nq) about world axes: rows, and a rotation vector (k, 3) that they share; again and again.
+
+    All vectors have one axis, so the order of the joints does not matter.
+    """
+    skeleton, world = problem.skeleton, problem.make_pose_unchecked(q.copy()).world
+    turns = world.rotations.reshape(-1, len(skeleton), 4)
+    for rows, vectors in zip(groups[::2], groups[1::2], strict=True):
+        for row in rows:
+            end = int(skeleton.q_start[row]) + Kind(int(skeleton.kinds[row])).nq
+            columns, parent = slice(end - Kind.BALL.nq, end), int(skeleton.parents[row])
+            frame = np.broadcast_to(skeleton.A[row, 3:], (len(q), 4))
+            frame = frame if parent < 0 else rotations.multiply(turns[:, parent], frame)
+            local = rotations.rotate(rotations.inverse(frame), np.asarray(vectors) / len(rows))
+            q[:, columns] = rotations.multiply(rotations.from_vector(local), q[:, columns])
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """Return a . b (k,), number by number: one row and many are the same bit for bit."""
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+
+
+def _norms(a: Floats) -> Floats:
+    return np.sqrt(_dots(a, a))
