@@ -593,7 +593,7 @@ def _complete_start_and_goals(
     free_root: bool,
     natural: bool | None,
 ) -> tuple[Pose, tuple[Goal, ...]]:
-    """Put the start on a skeleton with a free root, if that moves.
+    """Put the start on a skeleton with a free root, if wanted.
 
     Also returns the goals, with the further joints that move for them in natural poses.
     """

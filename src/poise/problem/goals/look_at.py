@@ -57,8 +57,8 @@ class LookAt(goal_interface.PointTarget):
 
     Notes
     -----
-    Shares that are given are exact unless a joint reaches its limit; the others then take over its remaining rotation. A joint moving
-    for other goals as well is weighted by its share for them too.
+    Shares that are given are exact unless a joint reaches its limit; the others then take over its remaining rotation.
+    A joint moving for other goals as well is weighted by its share for them too.
 
     Error: as for Aim, the angle [rad], 0 to pi, between the axis in the world and the direction from the ray's origin
     to the target.
