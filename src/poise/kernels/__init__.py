@@ -44,6 +44,7 @@ __getattr__ = make_lazy_getattr(
     "planar_two_bone",
     "posture",
     "posture_free",
+    "posture_trunk",
     "problem_arrays",
     "rotation_fit",
     "rotation_matrices",

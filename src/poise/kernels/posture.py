@@ -48,9 +48,9 @@ OPPOSITE_COSINE_GAP = 1e-6  # 1 + cosine of the angle; below it the smallest rot
 MIN_BULGE_SHARE, FULL_BULGE_SHARE = 0.009, 0.026
 # Share of the elbow's vertical range: the elbow stays so far below the higher of shoulder and hand.
 ELBOW_MARGIN_SHARE = 0.01
-# Cosines of the rotation of the limb's chord: up to 10 degrees the current bend side counts fully, beyond 30 not at
-# all.
-FULL_SIDE_COSINE, NO_SIDE_COSINE = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))
+# Rotation of an extended limb's chord, as the distance of its unit vectors: up to 10 degrees the current bend side
+# counts fully, beyond 30 not at all. A folded limb's chord may rotate more, in the ratio of the limb's length to it.
+FULL_SIDE_ROTATION, NO_SIDE_ROTATION = 2.0 * math.sin(math.radians(5.0)), 2.0 * math.sin(math.radians(15.0))
 
 # Most sweeps over all legs; a leg is in reach if its excess is below this share of its reach.
 MAX_PROJECTION_SWEEPS, PROJECTION_TOLERANCE = 60, 1e-4
@@ -107,8 +107,10 @@ def smoothstep_between(value, zero_value, one_value):
 
 
 @device_function
-def find_current_side(maps, map_indices, chord, limb_length, rest_bulge):
-    """Return the current bend side and its weight. The side is at the new chord, the weight 0 to 1.
+def find_current_side(maps, map_indices, chord, new_chord_length, limb_length, rest_bulge):
+    """Return the current bend side and its weight. The side is perpendicular to the new chord, the weight 0 to 1.
+
+    The middle joint of a folded limb stays where it is while the tip passes the first joint.
 
     rest_bulge  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
     """
@@ -120,12 +122,17 @@ def find_current_side(maps, map_indices, chord, limb_length, rest_bulge):
     old_chord = scale(old_chord, 1.0 / chord_length)
     bulge_vector = perpendicular_part(sub(read_origin(maps, map_indices[MIDDLE_JOINT_MAP]), first_position), old_chord)
     bulge = norm(bulge_vector)
+    rotation = norm(sub(chord, old_chord)) * min(max(chord_length, new_chord_length) / limb_length, 1.0)
     side_weight = smoothstep_between(
         (bulge - rest_bulge) / limb_length, MIN_BULGE_SHARE, FULL_BULGE_SHARE
-    ) * smoothstep_between(dot(old_chord, chord), NO_SIDE_COSINE, FULL_SIDE_COSINE)
+    ) * smoothstep_between(rotation, NO_SIDE_ROTATION, FULL_SIDE_ROTATION)
     if not side_weight > 0.0:
         return Vec(0.0, 0.0, 0.0), 0.0
-    return parallel_transport(old_chord, chord, scale(bulge_vector, 1.0 / bulge)), side_weight
+    side = perpendicular_part(scale(bulge_vector, 1.0 / bulge), chord)
+    side_length = norm(side)
+    if not side_length > MIN_LENGTH_SHARE:
+        return Vec(0.0, 0.0, 0.0), 0.0
+    return scale(side, 1.0 / side_length), side_weight * min(side_length, 1.0)
 
 
 @device_function
@@ -217,7 +224,7 @@ def compute_poles(maps, map_indices, natural_bend, targets, poles):
         side_length = norm(side)
         side = scale(side, 1.0 / side_length) if side_length > 0.0 else side
         current_side, side_weight = find_current_side(
-            pose_maps, map_indices, chord, limb_length, natural_bend[layout.NATURAL_BEND_REST_BULGE]
+            pose_maps, map_indices, chord, chord_length, limb_length, natural_bend[layout.NATURAL_BEND_REST_BULGE]
         )
         side = add(scale(side, 1.0 - side_weight), scale(current_side, side_weight))
         side_length = norm(side)

@@ -21,7 +21,14 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.skeleton import Kind
 from poise.problem.dof_layout import FIXED, LENGTH_KINDS, SLIDE
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.interface import Answer, Request, get_final_solver, merge_rows, select_rows
+from poise.solvers.base.interface import (
+    Answer,
+    Request,
+    get_final_solver,
+    merge_rows,
+    replace_final_solver,
+    select_rows,
+)
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.free_limbs import keep_directions
 from poise.solvers.natural.natural import Natural
@@ -96,12 +103,14 @@ def _build_clip(problem: Problem, targets: Floats, tolerance: Tolerance, solver:
 
 
 def _build_local_solver(solver: Any) -> Any:
-    """Return the solver without restarts."""
+    """Return the solver without restarts. Its stages stay, so that poses stay natural."""
     final_solver: Any = get_final_solver(solver)
     if type(final_solver) is LevenbergMarquardt:
-        return build_local_refinement(final_solver)
+        return replace_final_solver(solver, build_local_refinement(final_solver))
     has_restarts = is_dataclass(final_solver) and any(option.name == "restarts" for option in fields(final_solver))
-    return replace(cast("Any", final_solver), restarts=0) if has_restarts else final_solver
+    if not has_restarts:
+        return solver
+    return replace_final_solver(solver, replace(cast("Any", final_solver), restarts=0))
 
 
 def _measure_joint_motion(problem: Problem, q: Floats, previous_q: Floats) -> Floats:

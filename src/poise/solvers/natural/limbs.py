@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -38,6 +38,15 @@ from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import LimbOptions, LimbPlan, PosedLimb, build_limb_plan, pack_limb_poses
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
+from poise.solvers.natural.trunk import (
+    CarriedShoulders,
+    Collar,
+    RestingReach,
+    carry_shoulders,
+    find_collar,
+    find_resting_reach,
+    may_turn,
+)
 from poise.solvers.two_bone import TwoBone, solve_limb
 
 _PARTS = {"leg": ("UpperLeg", "LowerLeg", "Foot"), "arm": ("UpperArm", "LowerArm", "Hand")}
@@ -72,6 +81,7 @@ class RoleLimb(NamedTuple):
     """An arm or a leg: rows of the skeleton and what kernels/posture.py reads.
 
     carrier  the row that its side goes with: of a leg what carries both, of an arm what carries its collar bone
+    collar   how the collar bone of an arm turns; None without one
     numbers  (NATURAL_BEND_ROW,)
     """
 
@@ -80,6 +90,7 @@ class RoleLimb(NamedTuple):
     first: int
     middle: int
     tip: int
+    collar: Collar | None
     numbers: Floats
 
 
@@ -106,7 +117,13 @@ def _limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
                 numbers = None if carrier < 0 else _numbers(skeleton, kind, axes, ahead, carrier, rows)
                 if numbers is not None:
                     first, middle, tip = rows
-                    found.append(RoleLimb(kind, carrier, first, middle, tip, numbers))
+                    way = skeleton.list_path(first)
+                    collar = None
+                    if kind == "arm" and side + "Shoulder" in joints:
+                        turned = skeleton.index(joints[side + "Shoulder"])
+                        if turned in way[way.index(carrier) + 1 : -1]:
+                            collar = find_collar(skeleton, figure, (carrier, turned, first, middle, tip))
+                    found.append(RoleLimb(kind, carrier, first, middle, tip, collar, numbers))
     return tuple(found)
 
 
@@ -199,6 +216,7 @@ class Bends(NamedTuple):
 
     plan     of the limb, for the closed form; None where that cannot be had, as where scale is not uniform
     bounded  whether its joints have limits: the closed form is then where the engine begins
+    collar   the collar bone that joins where an arm is too short; None where it keeps still
     """
 
     limb: RoleLimb
@@ -207,6 +225,7 @@ class Bends(NamedTuple):
     places: Ints
     plan: LimbPlan | None
     bounded: bool
+    collar: Collar | None
 
     @property
     def closed(self) -> bool:
@@ -214,17 +233,19 @@ class Bends(NamedTuple):
         return self.plan is not None and not self.bounded
 
 
-def bends_of(problem: Problem, limb: RoleLimb, whole: Problem) -> Bends:
+def bends_of(problem: Problem, limb: RoleLimb, whole: Problem, held: Collection[int]) -> Bends:
     """How the limb of a problem with one goal for its tip and a Pole is bent.
 
     whole  the problem that the limb is a part of
+    held   rows of joints of which a goal says how they turn
     """
     start, rows = problem.start, problem.skeleton.list_path(limb.tip)
     bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
     first = rows.index(limb.carrier)
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = get_table(problem.skeleton, limb.tip, LocalOffsets(start.translations, start.scales))
-    return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb, whole), bounded)
+    collar = limb.collar if may_turn(limb.collar, problem.skeleton, whole.joints, held) else None
+    return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb, whole), bounded, collar)
 
 
 def _plan(problem: Problem, limb: RoleLimb, whole: Problem) -> LimbPlan | None:
@@ -283,12 +304,28 @@ def bent_naturally(
     return bend_posed(_pose_limb(bends, plan, pose), targets, tolerance, lean, keeps_met=keeps_met)
 
 
+def carry_limb(bends: Bends, pose: Pose, targets: Floats) -> CarriedShoulders | None:
+    """Turn the collar bone of a limb towards targets (k, 3|7) of its tip. None where it has none that may turn."""
+    return None if bends.collar is None else carry_shoulders(bends.collar, _maps(bends, pose), pose.flat_q, targets)
+
+
 class PosedBends(NamedTuple):
-    """A limb in its start poses: how it is bent, its maps (1|k, 12 needed), and what the closed form knows."""
+    """A limb in its start poses: how it is bent, its maps (1|k, 12 needed), and what the closed form knows.
+
+    resting  where targets leave the collar bone at rest; None where that is not known beforehand
+    """
 
     bends: Bends
     maps: Floats
     limb: PosedLimb
+    resting: RestingReach | None
+
+    def find_carried(self, targets: Floats) -> Bools | None:
+        """Return a mask (k,) of targets for which the collar bone turns. None where it turns for none."""
+        collar = self.bends.collar
+        if collar is None or (self.resting is not None and self.resting.has_inside(targets)):
+            return None
+        return carry_shoulders(collar, self.maps, self.limb.start_q, targets).is_carried
 
 
 def pose_limb(bends: Bends | None, pose: Pose) -> PosedBends | None:
@@ -299,14 +336,17 @@ def pose_limb(bends: Bends | None, pose: Pose) -> PosedBends | None:
 def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose) -> PosedBends:
     maps = _maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
-    return PosedBends(bends, maps, pack_limb_poses(plan, pose, shared))
+    limb, collar = pack_limb_poses(plan, pose, shared), bends.collar
+    length = float(bends.limb.numbers[NATURAL_BEND_LENGTH])
+    resting = None if collar is None else find_resting_reach(collar, maps, limb.start_q, length)
+    return PosedBends(bends, maps, limb, resting)
 
 
 def bend_posed(
     posed: PosedBends, targets: Floats, tolerance: Tolerance, lean: Floats | None = None, *, keeps_met: bool = False
 ) -> tuple[Floats, Bools]:
     """Bend a posed limb; see `bent_naturally`."""
-    bends, maps, limb = posed
+    bends, maps, limb, _ = posed
     return solve_limb(limb, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
 
 

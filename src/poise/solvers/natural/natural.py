@@ -53,11 +53,12 @@ from poise.solvers.natural.limbs import (
     bent_spine,
     bent_to_poles,
     carried,
+    carry_limb,
     lower_poles,
     poles,
     pose_limb,
 )
-from poise.solvers.natural.stages import NaturalStage, stages_of
+from poise.solvers.natural.stages import NaturalStage, has_lone_limbs, stages_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +72,8 @@ class Natural:
     lowers
         Whether a lone arm is meant whose rest pose shows its side: the finisher bends it, and only an elbow that ends
         above both shoulder and hand is turned down.
+    natural
+        Whether poses are natural ones. False: the finisher alone.
 
     Notes
     -----
@@ -79,6 +82,12 @@ class Natural:
 
     finisher: solvers.Solver = field(default_factory=LevenbergMarquardt)
     lowers: bool = False
+    natural: bool = True
+
+    @property
+    def restraints(self) -> dict[str, bool]:
+        """Map restraining options to harmless values: collar bones keep to their range."""
+        return {"natural": False} if self.natural and not self.lowers else {}
 
     @property
     def name(self) -> str:
@@ -92,6 +101,8 @@ class Natural:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
+        if not self.natural:
+            return self.finisher.run(problem, targets, tolerance, request)
         if problem.has_balance:
             return solve_with_balance(self, problem, targets, tolerance, request)
         stages = stages_of(problem) if problem.joints else ()
@@ -104,7 +115,8 @@ class Natural:
 
     def bind(self, problem: Problem, tolerance: Tolerance, request: Request) -> _NaturalSolve | None:
         """Bind the stages to a problem; see `BoundSolve`."""
-        stages = () if problem.has_balance or request.trace or not problem.joints else stages_of(problem)
+        is_staged = self.natural and not problem.has_balance and not request.trace and problem.joints
+        stages = stages_of(problem) if is_staged else ()
         return self._bind_stages(problem, stages, tolerance, request) if stages else None
 
     def _bind_stages(
@@ -162,9 +174,10 @@ class Natural:
         request: Request,
         answer: Answer,
         finisher: BoundSolve | None,
+        is_final: Bools,
     ) -> Answer:
-        """The same, where the engine did what the stages could not."""
-        rows = np.flatnonzero(~answer.met)
+        """The same, where the engine did what the stages could not; not in rows that are final."""
+        rows = np.flatnonzero(~answer.met & ~is_final)
         if len(rows) < len(targets):
             there, own = problem.select_rows(rows), targets[rows]
             staged = there.with_q(answer.q[rows])
@@ -213,7 +226,7 @@ def _turned_back(
         bent[:, own] = there.start_rows[:, own]
     lone = _lone_limb(stages, problem)
     if lone is None:
-        turned, _ = _staged(there.with_q(bent), limbs, targets, tolerance, Request())
+        turned, _, _ = _staged(there.with_q(bent), limbs, targets, tolerance, Request())
         still = there.is_met(there.compute_errors(turned, targets), tolerance)
     else:
         assert lone.plan is not None
@@ -237,7 +250,7 @@ def _find_met(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
 
 def numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
     """Where the rotations stand in q of the joints that bend a limb."""
-    return get_or_compute(skeleton, "limb numbers", limb[:-1], lambda: _numbers_of(skeleton, limb))
+    return get_or_compute(skeleton, "limb numbers", (limb.first, limb.middle), lambda: _numbers_of(skeleton, limb))
 
 
 def _numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
@@ -288,20 +301,39 @@ class _NaturalSolve(NamedTuple):
         is_rigid = problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
         if posed is not None:
             q, flags = bend_posed(posed, targets, tolerance, keeps_met=True)
+            carried = posed.find_carried(targets)
+            if carried is not None:
+                return self._carry(q, flags, carried, targets)
             if is_rigid and np.count_nonzero(flags[:, OUTCOME_IS_MET]) == len(flags):
                 return q, flags
             updates, met = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), flags[:, OUTCOME_IS_MET].copy()
-        else:
-            q, updates, met = _started(problem, stages, targets, tolerance, request)
-        moved = updates > 0
-        is_met = bool(met.all())
+            return self._finish(_Started(q, updates, met, np.zeros(len(q), dtype=np.bool_)), targets)
+        return self._finish(_started(problem, stages, targets, tolerance, request), targets)
+
+    def _carry(self, q: Floats, flags: Bools, carried: Bools, targets: Floats) -> Answer:
+        """Solve the rows whose collar bone turns stage by stage, and finish all."""
+        problem, rows = self.problem, np.flatnonzero(carried)
+        found = _started(problem.select_rows(rows), self.stages, targets[rows], self.tolerance, self.request)
+        q[rows], flags[rows, OUTCOME_HAS_MOVED], flags[rows, OUTCOME_IS_MET] = found.q, found.updates > 0, found.met
+        updates, is_final = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), np.zeros(len(q), dtype=np.bool_)
+        is_final[rows] = found.is_final
+        return self._finish(_Started(q, updates, flags[:, OUTCOME_IS_MET].copy(), is_final), targets)
+
+    def _finish(self, started: _Started, targets: Floats) -> Answer:
+        """Solve by the engine what the stages have missed."""
+        natural, problem, stages, _, _, finisher, _, tolerance, request = self
+        q, updates, met, is_final = started
+        moved, is_met = updates > 0, bool((met | is_final).all())
         far = None if is_met else find_overextended(problem, targets, tolerance)
         if far is not None:  # a limb that is too short is stretched by the engine
+            far &= ~is_final
             q[far], updates[far], moved = np.broadcast_to(problem.start_rows, q.shape)[far], 0, moved & ~far
-        if not is_rigid:
+        if not problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR:
             return natural.rigid(problem, targets, tolerance, request, q, updates)
         answer = Answer(q, met, moved.astype(np.int64), updates)
-        return answer if is_met else natural.finished(problem, stages, targets, tolerance, request, answer, finisher)
+        if is_met:
+            return answer
+        return natural.finished(problem, stages, targets, tolerance, request, answer, finisher, is_final)
 
     def with_starts(self, problem: Problem) -> BoundSolve:
         """Return the stages for other starts of the problem; see `rebind_solver`."""
@@ -321,11 +353,15 @@ class _NaturalSolve(NamedTuple):
 
 
 class _Started(NamedTuple):
-    """The poses q (k, nq) that the stages leave, how many joints they turned (k,), and whether all goals are met."""
+    """The poses q (k, nq) that the stages leave, how many joints they turned (k,), and whether all goals are met.
+
+    is_final  (k,) whether only goals of arms are missed that collar bones bring no nearer
+    """
 
     q: Floats
     updates: Ints
     met: Bools
+    is_final: Bools
 
 
 def _started(
@@ -340,12 +376,26 @@ def _started(
     starts = problem.start_rows
     q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
     updates, met = np.zeros(len(q), dtype=np.int64), problem.is_met(problem.compute_errors(q, targets), tolerance)
-    moved = ~met
+    moved, is_final = ~met, np.zeros(len(q), dtype=np.bool_)
     if moved.any():
         there, wanted = problem.select_rows(moved), targets[moved]
-        q[moved], updates[moved] = _staged(there, stages, wanted, tolerance, silent)
-        met[moved] = there.is_met(there.compute_errors(q[moved], wanted), tolerance)
-    return _Started(q, updates, met)
+        q[moved], updates[moved], is_short = _staged(there, stages, wanted, tolerance, silent)
+        errors = there.compute_errors(q[moved], wanted)
+        met[moved] = there.is_met(errors, tolerance)
+        if is_short is not None and has_lone_limbs(problem, stages):
+            is_final[moved] = ~met[moved] & _find_final(there, stages, errors, tolerance, is_short)
+    return _Started(q, updates, met, is_final)
+
+
+def _find_final(
+    problem: Problem, stages: tuple[NaturalStage, ...], errors: Floats, tolerance: Tolerance, is_short: Bools
+) -> Bools:
+    """Find the rows (k,) whose missed goals are all of limbs that are too short (k, stages)."""
+    is_missed = ~(errors <= problem.compute_error_bounds(tolerance))
+    for i, stage in enumerate(stages):
+        own = [measure.target_column in stage.columns for measure in problem.measures]
+        is_missed[:, own] &= ~is_short[:, i : i + 1]
+    return np.logical_not(is_missed.any(axis=1))
 
 
 def _lowered(bends: Bends, problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
@@ -370,12 +420,26 @@ def _lone_limb(stages: tuple[NaturalStage, ...], problem: Problem) -> Bends | No
     return bends if alone else None
 
 
+class _Staged(NamedTuple):
+    """What the stages make of starts.
+
+    q         (k, nq) the poses
+    updates   (k,) how many joints were turned
+    is_short  (k, stages) which limbs are too short for their targets; None where none is
+    """
+
+    q: Floats
+    updates: Ints
+    is_short: Bools | None
+
+
 def _staged(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request
-) -> tuple[Floats, Ints]:
-    """Pose a batch of starts stage by stage: the poses q (k, nq), and how many joints were turned (k,)."""
+) -> _Staged:
+    """Pose a batch of starts stage by stage."""
     pose, updates, lean = problem.start, np.zeros(len(targets), dtype=np.int64), None
-    for stage in stages:
+    is_short: Bools | None = None
+    for i, stage in enumerate(stages):
         if stage.carries:
             pose, lean = _carried(problem, stage, targets, _sharp(tolerance), request)
             continue
@@ -385,6 +449,13 @@ def _staged(
             continue
         rows, bends = targets[:, stage.columns].copy(), stage.bends
         sides = None if stage.poled is None else targets[:, stage.poled].copy()
+        carried = None if bends is None else carry_limb(bends, pose, rows)
+        if carried is not None:
+            rows = carried.targets
+            pose = pose if carried.is_carried is None else problem.make_pose_unchecked(carried.q)
+            if carried.is_short.any():
+                is_short = np.zeros((len(targets), len(stages)), dtype=np.bool_) if is_short is None else is_short
+                is_short[:, i] = carried.is_short
         if bends is not None and bends.plan is not None and bends.closed:
             if sides is None:
                 q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean)
@@ -394,7 +465,7 @@ def _staged(
         else:
             q, turned = _by_engine(stage, pose, rows, sides, tolerance, request, lean)
         updates, pose = updates + turned, problem.make_pose_unchecked(q)
-    return pose.flat_q, updates
+    return _Staged(pose.flat_q, updates, is_short)
 
 
 def _sharp(tolerance: Tolerance) -> Tolerance:

@@ -74,6 +74,22 @@ def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     return tuple([_weighed(stage, problem.goals) for stage in stages])
 
 
+def has_lone_limbs(problem: Problem, stages: tuple[NaturalStage, ...]) -> bool:
+    """Whether nothing can move but limbs that are posed by stages of their own, and their collar bones."""
+    return get_or_compute(problem.plan.tree, "has lone limbs", None, lambda: _has_lone_limbs(problem, stages))
+
+
+def _has_lone_limbs(problem: Problem, stages: tuple[NaturalStage, ...]) -> bool:
+    skeleton, own = problem.skeleton, set[int]()
+    for stage in stages:
+        if stage.bends is None:
+            return False
+        limb = stage.bends.limb
+        path = skeleton.list_path(limb.tip)
+        own.update(path[path.index(limb.first if limb.collar is None else limb.collar.rows[0]) :])
+    return not problem.free_root and all(skeleton.index(name) in own for name in problem.joints)
+
+
 def has_room(start: Pose, goals: tuple[Goal, ...]) -> bool:
     """Whether poses may be natural ones.
 
@@ -97,7 +113,7 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
         row = skeleton.index(goal.joint)
         poles = _poles_alone(goals, skeleton, limbs[row]) if row in limbs else None
         if poles is not None and _bends(goal, skeleton, limbs[row]):
-            stage = _of_limb(problem, goal, columns[i], limbs[row])
+            stage = _of_limb(problem, goal, columns[i], limbs[row], held)
             found.append(stage._replace(poled=columns[poles[0]]) if poles else stage)
         elif root is not None and row in root:
             of_root.append(_StageGoal(i, goal, columns[i]))
@@ -210,13 +226,13 @@ def _is_below(skeleton: Skeleton, row: int, limbs: dict[int, RoleLimb]) -> bool:
     return any(limb.first in skeleton.list_path(row) for limb in limbs.values())
 
 
-def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb) -> NaturalStage:
+def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb, held: set[int]) -> NaturalStage:
     """The stage of a limb: in closed form, or by the engine and a Pole where its joints have limits."""
     names = problem.skeleton.names
     first, middle, tip = names[limb.first], names[limb.middle], names[limb.tip]
     wanted = _to_be_given(tip, turns="rotation" in goal.measures, root=first)
     goals = wanted, Pole(middle, np.zeros(3), root=first, tip=tip)
-    bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb, problem)
+    bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb, problem, held)
     return NaturalStage(goals, columns, free_root=False, bends=bends)
 
 

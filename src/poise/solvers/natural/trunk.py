@@ -1,0 +1,153 @@
+"""Collar bones: carry the shoulder of an arm towards its target before the arm is bent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
+from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, compute_rest_transforms
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.two_bone_limb import is_hinge, read_hinge_axis, read_hinge_range
+
+_RESTING_SHARE = 0.8499  # of the arm's length, just below the 0.85 at which the kernel turns collar bones
+_MAX_FRAME_ERROR = 1e-9  # largest deviation of a joint's own frame from one without rotation
+
+
+class Collar(NamedTuple):
+    """A collar bone that may turn for the hand below it.
+
+    rows           rows of the skeleton from the collar bone to the hand
+    map_indices    (5,) numbers of the maps of carrier, collar bone and the arm's joints, from the carrier on
+    q_columns      (2,) first columns of the rotations of collar bone and first joint; -1 for a first joint with limits
+    numbers        (COLLAR_NUMBER_COUNT,) input of kernels/posture_trunk.py
+    rest_rotation  of the collar bone, in q
+    """
+
+    rows: tuple[int, ...]
+    map_indices: Ints
+    q_columns: Ints
+    numbers: Floats
+    rest_rotation: list[float]
+
+
+def find_collar(skeleton: Skeleton, figure: BodyFrame, rows: tuple[int, int, int, int, int]) -> Collar | None:
+    """Find how the collar bone of an arm turns. None where it is no ball joint, or its frame is rotated.
+
+    rows  carrier, collar bone, first joint, middle joint and hand
+    """
+    carrier, collar, first, middle, hand = rows
+    path = skeleton.list_path(hand)
+    if collar not in path or carrier not in path or skeleton.kinds[collar] != Kind.BALL:
+        return None
+    if any(not _is_unrotated(skeleton, row) for row in (collar, first)):
+        return None
+    to_carrier = np.linalg.inv(compute_rest_transforms(skeleton)[carrier, :3, :3])
+    start = int(skeleton.q_start[collar])
+    numbers = np.concatenate([
+        to_carrier @ figure.up, to_carrier @ figure.forward, skeleton.rest_q[start : start + 4],
+        [_find_reach_share(skeleton, first, middle, hand)],
+    ])  # fmt: skip
+    for column in (0, 3):
+        numbers[column : column + 3] /= np.linalg.norm(numbers[column : column + 3])
+    first_column = int(skeleton.q_start[first]) if _may_turn_back(skeleton, first) else -1
+    way = path[path.index(carrier) :]
+    map_indices, q_columns = np.array([way.index(row) for row in rows]), np.array([start, first_column])
+    return Collar(tuple(path[path.index(collar) :]), map_indices, q_columns, numbers, numbers[6:10].tolist())
+
+
+def _is_unrotated(skeleton: Skeleton, row: int) -> bool:
+    """Whether nothing rotates a joint's frame after its own rotation."""
+    after = skeleton.B[row, :3, :3]
+    return bool(
+        np.allclose(after, np.diag(np.diag(after)), rtol=0, atol=_MAX_FRAME_ERROR) and (np.diag(after) > 0).all()
+    )
+
+
+def _find_reach_share(skeleton: Skeleton, first: int, middle: int, hand: int) -> float:
+    """Find how much of the arm's length is between shoulder and hand where the elbow is stretched inside its limits."""
+    if skeleton.limits[middle] is None or not is_hinge(skeleton, middle):
+        return 1.0
+    low, high = read_hinge_range(skeleton, middle)
+    upper, elbow = (compute_rest_transforms(skeleton)[row, :3, 3] for row in (first, middle))
+    lower = compute_rest_transforms(skeleton)[hand, :3, 3] - elbow
+    upper = elbow - upper
+    axis = compute_rest_rotations(skeleton)[middle] @ read_hinge_axis(skeleton, middle)
+    bend = math.atan2(float(axis @ np.cross(upper, lower)), float(upper @ lower))  # where the axis is across the arm
+    angles = np.array([min(max(turn, low), high) for turn in (-bend - 2 * math.pi, -bend, -bend + 2 * math.pi)])
+    turned = rotations.rotate(rotations.about(axis, angles), lower)
+    reaches = np.linalg.norm(upper + turned, axis=-1)
+    return float(reaches.max() / (np.linalg.norm(upper) + np.linalg.norm(lower)))
+
+
+def _may_turn_back(skeleton: Skeleton, row: int) -> bool:
+    return bool(skeleton.kinds[row] == Kind.BALL and skeleton.limits[row] is None)
+
+
+def may_turn(collar: Collar | None, skeleton: Skeleton, moving: Collection[str], held: Collection[int]) -> bool:
+    """Whether a collar bone moves for the goals, has no limits, and nobody else says how it turns."""
+    if collar is None:
+        return False
+    row = collar.rows[0]
+    return skeleton.names[row] in moving and row not in held and skeleton.limits[row] is None
+
+
+class CarriedShoulders(NamedTuple):
+    """Poses with collar bones turned towards the targets of the hands.
+
+    q           (k, nq)
+    targets     (k, 3|7) pulled inside the reach of the arm where they are too far
+    is_carried  (k,) whether the collar bone was turned; None where it was in no pose
+    is_short    (k,) whether the arm is still too short
+    """
+
+    q: Floats
+    targets: Floats
+    is_carried: Bools | None
+    is_short: Bools
+
+
+def carry_shoulders(collar: Collar, maps: Floats, start_q: Floats, targets: Floats) -> CarriedShoulders:
+    """Turn the collar bone towards targets (k, 3|7) of the hand where the arm is nearly too short for them.
+
+    maps  (1|k, 12 n) world transforms of the start poses, from the carrier to the hand
+    """
+    count, targets = len(targets), targets.copy()
+    q, is_carried, is_short = np.empty((count, start_q.shape[1])), np.empty(count, bool), np.empty(count, bool)
+    carried_count = kernels.posture_trunk.carry_shoulders(
+        maps, collar.map_indices, collar.q_columns, collar.numbers, prepare_for_kernel(start_q), targets, q, is_carried,
+        is_short,
+    )  # fmt: skip
+    return CarriedShoulders(q, targets, is_carried if carried_count else None, is_short)
+
+
+class RestingReach(NamedTuple):
+    """A ball around the shoulder of one pose whose collar bone is at rest, and keeps so for targets inside the ball."""
+
+    x: float
+    y: float
+    z: float
+    squared_radius: float
+
+    def has_inside(self, targets: Floats) -> bool:
+        """Whether the only one of targets (k, 3|7) is inside."""
+        if len(targets) != 1:
+            return False
+        x, y, z = targets[0, :3].tolist()  # Python floats: arrays would take a tenth of a solve
+        dx, dy, dz = x - self.x, y - self.y, z - self.z
+        return dx * dx + dy * dy + dz * dz < self.squared_radius
+
+
+def find_resting_reach(collar: Collar, maps: Floats, start_q: Floats, arm_length: float) -> RestingReach | None:
+    """Find where targets leave the collar bone of a single pose (1, nq) at rest. None where it is turned already."""
+    column = int(collar.q_columns[0])
+    if len(start_q) != 1 or start_q[0, column : column + 4].tolist() != collar.rest_rotation:
+        return None
+    row, i = maps[0], 12 * int(collar.map_indices[2])
+    radius = arm_length * collar.numbers[10] * _RESTING_SHARE
+    return RestingReach(float(row[i + 3]), float(row[i + 7]), float(row[i + 11]), radius * radius)

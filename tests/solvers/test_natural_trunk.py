@@ -1,0 +1,152 @@
+"""Natural poses at the edge of reach: collar bones join smoothly, keep to their range, and return."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import poise
+from poise.io import samples
+from poise.kernels import posture_trunk
+from poise.maths import rotations
+from poise.maths.vectors import normalise
+from poise.model.pose import Pose
+
+FIGURE = poise.load(samples.path("humanoid.glb"))
+FREE = FIGURE.skeleton.with_limits(dict.fromkeys(FIGURE.skeleton.names))
+RESTS = {"limits": FIGURE.rest, "no limits": Pose(FREE, FIGURE.rest.q)}
+ARM = ("RightShoulder", "RightArm", "RightForeArm", "RightHand")
+FRAMES = 240
+UP, FORWARD, OUT = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.array([-1.0, 0.0, 0.0])
+DIRECTIONS = {
+    "ahead": FORWARD, "up": UP, "down": -UP, "across": FORWARD - 0.5 * OUT, "ahead and out": FORWARD + 0.5 * OUT,
+}  # fmt: skip
+
+
+def find_arm(rest: Pose) -> tuple[np.ndarray, float]:
+    """The shoulder, and the length of the arm."""
+    _, shoulder, elbow, hand = (np.asarray(rest.world[name].positions) for name in ARM)
+    return shoulder, float(np.linalg.norm(elbow - shoulder) + np.linalg.norm(hand - elbow))
+
+
+def make_path(rest: Pose, direction: np.ndarray, nearest: float = 0.7, farthest: float = 1.15) -> np.ndarray:
+    """Places (FRAMES, 3) of a hand that goes out and back."""
+    shoulder, length = find_arm(rest)
+    middle, half = (nearest + farthest) / 2, (farthest - nearest) / 2
+    distances = middle - half * np.cos(np.linspace(0, 2 * np.pi, FRAMES))
+    return shoulder + np.outer(length * distances, normalise(direction))
+
+
+def measure_turns(poses: Pose, joint: str = ARM[0]) -> np.ndarray:
+    """How far (k,) a ball is turned from rest [deg]."""
+    own = poses.skeleton.q_slice(joint)
+    turn = rotations.multiply(rotations.inverse(poses.skeleton.rest_q[own]), poses.q[:, own])
+    return np.degrees(2 * np.arctan2(np.linalg.norm(turn[:, 1:], axis=-1), np.abs(turn[:, 0])))
+
+
+def track(rest: Pose, path: np.ndarray, **options: object) -> Pose:
+    tracker = poise.Tracker(rest, poise.Position(ARM[-1], path[0]), **options)
+    return Pose(rest.skeleton, np.array([tracker(place, dt=1 / 60).pose.q for place in path]))
+
+
+def follow(rest: Pose, path: np.ndarray) -> Pose:
+    pose, found = rest, []
+    for place in path:
+        pose = poise.solve(pose, poise.Position(ARM[-1], place)).pose
+        found.append(pose.q)
+    return Pose(rest.skeleton, np.array(found))
+
+
+def bake(rest: Pose, path: np.ndarray) -> Pose:
+    still = poise.Clip.at_rate(Pose(rest.skeleton, np.tile(rest.q, (len(path), 1))), 60, "still")
+    return poise.bake(still, poise.Position(ARM[-1], path)).poses
+
+
+@pytest.mark.parametrize("how", [track, follow, bake])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("rest", RESTS.values(), ids=RESTS)
+def test_a_hand_that_goes_out_of_reach_and_back_does_not_pop(rest, direction, how):
+    path = make_path(rest, DIRECTIONS[direction])
+    poses = how(rest, path)
+    steps = [
+        1000 * np.linalg.norm(np.diff(poses.world[joint].positions, 2, axis=0), axis=-1)[3:].max() for joint in ARM[2:]
+    ]
+    assert max(steps) < 6.0  # mm a frame
+    turns, shoulder_and_length = measure_turns(poses), find_arm(rest)
+    reach = np.linalg.norm(path - shoulder_and_length[0], axis=-1) / shoulder_and_length[1]
+    assert turns[reach < 0.85].max() < 1e-4
+    assert turns[reach < 0.95].max() < 15.0
+    assert (9.0 if direction == "down" else 20.0) < turns.max() < 35.0
+    np.testing.assert_allclose(turns[::-1], turns, atol=0.5)  # it comes back as it went
+
+
+def test_the_pose_does_not_depend_on_the_way():
+    path = make_path(RESTS["no limits"], DIRECTIONS["ahead"], farthest=1.1)
+    alone = poise.solve(RESTS["no limits"], poise.Position(ARM[-1], path)).pose
+    tracked = track(RESTS["no limits"], path)
+    own = alone.skeleton.q_slice(ARM[0])
+    np.testing.assert_allclose(tracked.q[:, own], alone.q[:, own], atol=1e-9)
+
+
+def test_batches_give_the_bits_of_single_calls():
+    rest = RESTS["no limits"]
+    path = make_path(rest, DIRECTIONS["across"])[::10]
+    goal = poise.Position(ARM[-1], path)
+    together = poise.solve(rest, goal)
+    prepared = poise.prepare(rest, poise.Position(ARM[-1], path[0]))
+    for place, q in zip(path, together.q, strict=True):
+        np.testing.assert_array_equal(poise.solve(rest, poise.Position(ARM[-1], place)).q, q)
+        np.testing.assert_array_equal(prepared(place).q, q)
+
+
+@pytest.mark.parametrize("rest", RESTS.values(), ids=RESTS)
+def test_what_needs_more_than_the_range_is_held_back(rest):
+    shoulder, length = find_arm(rest)
+    goal = poise.Position(ARM[-1], shoulder + 1.22 * length * FORWARD)
+    result = poise.solve(rest, goal)
+    assert not result.reached
+    assert result.status == poise.Status.held_back
+    assert "natural=" in result.message()
+    assert measure_turns(Pose(rest.skeleton, result.q[None]))[0] <= 35.0
+    assert poise.solve(rest, goal, natural=False).reached
+    chest = poise.solve(rest, poise.Position(ARM[-1], shoulder + 1.22 * length * FORWARD, root="Spine"))
+    assert chest.reached
+
+
+def test_a_collar_bone_that_was_posed_stays_so():
+    """Of an arm that is bent: the frame of a clip with a shrug."""
+    rest = RESTS["no limits"]
+    shoulder, length = find_arm(rest)
+    q = poise.solve(rest, poise.Position(ARM[-1], shoulder + 0.6 * length * FORWARD)).q.copy()
+    own = rest.skeleton.q_slice(ARM[0])
+    q[own] = rotations.multiply(q[own], rotations.about(np.array([0.0, 0.0, 1.0]), np.radians(12.0)))
+    start = Pose(rest.skeleton, q)
+    hand = np.asarray(start.world[ARM[-1]].positions) + np.array([0.01, 0.02, 0.0])
+    np.testing.assert_array_equal(poise.solve(start, poise.Position(ARM[-1], hand)).q[own], q[own])
+
+
+class TestShorterReach:
+    @given(st.floats(1e-6, 0.3), st.floats(0.0, 2.0))
+    def test_it_is_between_what_is_asked_and_what_the_collar_bone_can(self, capacity, reach):
+        left = posture_trunk.shorten_reach(reach, capacity)
+        assert left <= reach
+        assert left <= 1.0
+        if reach <= 1.0 + capacity:
+            assert reach - left <= capacity + 1e-12
+
+    @given(st.floats(0.01, 0.3), st.floats(0.0, 1.5))
+    def test_its_slope_is_continuous(self, capacity, reach):
+        step = 1e-7
+        slopes = [
+            (posture_trunk.shorten_reach(at + step, capacity) - posture_trunk.shorten_reach(at, capacity)) / step
+            for at in (reach, reach + 1e-4)
+        ]
+        assert -1e-6 <= slopes[0] <= 1.0 + 1e-6
+        assert abs(slopes[1] - slopes[0]) < 1e-4 * 2.0 / capacity + 1e-6
+
+    @given(st.floats(1e-3, 0.1), st.floats(0.0, 1.0))
+    def test_a_hand_stops_softly(self, slack, excess):
+        behind = posture_trunk.stop_reach(excess, slack)
+        assert max(excess - slack, 0.0) - 1e-12 <= behind <= excess
