@@ -21,6 +21,7 @@ from pose_judge import Measured
 from pose_tasks import Figure
 
 import poise
+from poise.maths import rotations
 
 FRAMES, RATE = 180, 60
 WITHIN = 0.95  # of the arm: as far as the collar bone is to rest
@@ -28,7 +29,7 @@ ALLOWED, TIMES = 6.0, 2.0  # [mm a frame] of a change of step, and times that of
 CALM, REACHES = 15.0, 35.0  # [deg] of collar bones, within reach and anywhere
 HELD_TOLERANCE = 10.0  # [mm] of an elbow beside where natural poses have it in that frame alone
 STANCES = 6  # frames of a walk to sit down from
-STRIDES = ("bvh/walk_mass.bvh", "bvh/cmu_12_01_walk.bvh", "bvh/mocapbank.bvh")
+WALKS = ("bvh/walk_mass.bvh", "bvh/cmu_12_01_walk.bvh", "bvh/mocapbank.bvh")
 WAVES = np.linspace(0.0, 2.0 * np.pi, FRAMES)
 
 
@@ -118,6 +119,8 @@ def judge_paths(folder: Path, options: argparse.Namespace) -> Iterator[Measured]
         for name, follow in FOLLOWERS.items():
             for path in paths:
                 yield from judge_path(figure, file, path, name, follow)
+    for file in WALKS[: 1 if options.quick else None]:
+        yield from judge_walk(folder, file)
 
 
 def judge_path(figure: Figure, file: str, path: ReachPath, name: str, follow: Any) -> Iterator[Measured]:
@@ -141,6 +144,34 @@ def judge_path(figure: Figure, file: str, path: ReachPath, name: str, follow: An
         yield Measured("1", f"collar bone, {name}, {words} [deg]", bound, True, file, path.name, value)
 
 
+def judge_walk(folder: Path, file: str) -> Iterator[Measured]:
+    """A hand that eases, in a second of a walk, to a place that goes along with the shoulder, well inside reach."""
+    rig = loaded(folder / file)
+    body = pose_tasks.body_of(file, rig)
+    assert body is not None
+    clip, figure = rig.clips[0], pose_tasks.measure_figure(body)
+    clip = poise.Clip(clip.times[1:], clip.poses[1:], clip.name)  # CMU's first frame is a T
+    world, joints = clip.poses.world, body.joints
+    hips = world[joints["hips"]]
+    turn = rotations.multiply(hips.rotations, rotations.inverse(body.rest.world[joints["hips"]].rotations))
+    share = np.clip((clip.times - clip.times[0] - 0.3)[:, None], 0.0, 1.0)
+    share = share * share * (3 - 2 * share)
+    for name, (out, ahead, up) in {"ahead": (0.0, 0.75, 0.0), "out": (0.6, 0.4, 0.2), "up": (0.1, 0.4, 0.7)}.items():
+        step = out * body.left + ahead * body.forward + up * body.up
+        goal = world[joints["leftUpperArm"]].positions + figure.sizes["arm"] * rotations.rotate(turn, step)
+        places = (1 - share) * world[joints["leftHand"]].positions + share * goal
+        for start in ("the hips", "the collar bone"):
+            root = joints["hips"] if start == "the hips" else None
+            baked = poise.bake(clip, poise.Position(joints["leftHand"], places, root=root)).poses
+            steps, own = (measure_steps(figure, poses, "leftLowerArm") for poses in (baked, clip.poses))
+            hand = measure_steps(figure, baked, "leftHand").max()
+            bound = max(TIMES * own.max(), TIMES * hand, ALLOWED)
+            words = f"frame {int(steps.argmax()) + 1}, {steps.max():.0f} (clip {own.max():.0f}, hand {hand:.0f})"
+            measure = "elbow, reach in a walk: change of step beyond bound [mm]"
+            case = f"{name}, from {start}"
+            yield Measured("1", measure, 0.0, True, file, case, float(steps.max() - bound), words)
+
+
 def measure_collars(figure: Figure, poses: poise.Pose) -> Floats:
     """How far (frames,) the left collar bone is turned in the chest [deg]."""
     turn = pose_judge.find_own_turn(figure, evaluation.Posed(figure.body, poses), "leftShoulder")
@@ -149,7 +180,7 @@ def measure_collars(figure: Figure, poses: poise.Pose) -> Floats:
 
 def judge_bake(folder: Path, options: argparse.Namespace) -> Iterator[Measured]:
     """Proof 6: clips that sit down from a stride, and clips that are calm."""
-    for file in STRIDES[: 1 if options.quick else None]:
+    for file in WALKS[: 1 if options.quick else None]:
         yield from judge_sitting(folder, file)
     for file in pose_tasks.list_files(options):
         figure = pose_tasks.load_figure(folder, file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ ROLLS = tuple(sign * angle for angle in (45.0, 80.0, 120.0, 170.0) for sign in (
 MOST = 45.0  # [deg] of a wrist
 PLACES = {"ahead": (0.1, 0.65, -0.2), "down": (0.2, 0.3, -0.7), "out": (0.7, 0.3, 0.0)}  # out, ahead, up, of the arm
 ROLL_BONES = "field/roll_bones.glb"
+WITH_ROLL_BONES = ("glb/mixamo_human_makehuman.glb", "bvh/walk_mass.bvh")
+QUICK_SOLVERS = ("levenberg_marquardt", "ccd", "fabrik")
+HALVES = (("UpperArm", "LowerArm"), ("LowerArm", "Hand"))
 LINES = 0.01  # [deg] off their line, as exact as it can be measured
 REACHED = 0.1  # [mm], that is 1e-4 of a metre
 ROOTED = ("bvh/cmu_12_01_walk.bvh", "bvh/walk_mass.bvh", "bvh/mocapbank.bvh", "bvh/jumping_jacks_cmu1.bvh")
@@ -37,13 +40,42 @@ WAYS = {"ahead": (0, 1), "to the left": (1, 0), "ahead and to the right": (-0.7,
 
 def judge_rolls(folder: Path, options: argparse.Namespace) -> Iterator[Measured]:
     """Proof 2: hands rolled about their forearms, and roll bones in every solver."""
-    for file in [*pose_tasks.list_files(options), ROLL_BONES]:
-        figure = pose_tasks.load_figure(folder, file)
+    figures = {file: pose_tasks.load_figure(folder, file) for file in pose_tasks.list_files(options)}
+    rolled = {ROLL_BONES: pose_tasks.load_figure(folder, ROLL_BONES)}
+    for file in WITH_ROLL_BONES[: 1 if options.quick else None]:
+        body = body_of(file, add_roll_bones(loaded(folder / file)))
+        assert body is not None, file
+        rolled[f"{file} with roll bones"] = pose_tasks.stand_figure(body)
+    for file, figure in (figures | rolled).items():
         for where, steps in PLACES.items():
             yield from judge_hand(figure, file, where, np.array(steps))
-    figure = pose_tasks.load_figure(folder, ROLL_BONES)
-    for case, options_of in list_ways(figure):
-        yield from judge_roll_bones(figure, case, options_of)
+    for file, figure in rolled.items():
+        for case, options_of in list_ways(figure, QUICK_SOLVERS if options.quick else poise.solvers.names()):
+            yield from judge_roll_bones(figure, file, case, options_of)
+
+
+def add_roll_bones(rig: poise.Rig) -> poise.Skeleton:
+    """The skeleton of a rig with a bone more in the middle of each upper arm and forearm, every joint rolled."""
+    skeleton, world, joints = rig.skeleton, rig.rest.world, dict(rig.roles.joints)
+    rows: dict[str, tuple[str | None, Floats]] = {}
+    rolls = {joints[side + tip]: joints[side + first] for side in SIDES for first, tip in HALVES}
+    for row, name in enumerate(skeleton.names):
+        parent = skeleton.names[skeleton.parents[row]] if skeleton.parents[row] >= 0 else None
+        rows[name] = (f"{rolls[name]}Roll" if name in rolls else parent, world[name].positions)
+        for tip, first in rolls.items():
+            if first == name:
+                rows[f"{name}Roll"] = (name, (world[name].positions + world[tip].positions) / 2)
+    names = list(rows)
+    parents = [-1 if parent is None else names.index(parent) for parent, _ in rows.values()]
+    frames = rotations.normalise(np.random.default_rng(3).normal(size=(len(names), 4)))
+    offsets, own = np.array([place for _, place in rows.values()]), frames.copy()
+    for row in reversed(range(len(names))):
+        if parents[row] >= 0:
+            back = rotations.inverse(frames[parents[row]])
+            own[row] = rotations.multiply(back, frames[row])
+            offsets[row] = rotations.rotate(back, offsets[row] - offsets[parents[row]])
+    kinds = [poise.Kind.BALL] * len(names)
+    return poise.Skeleton.build(names, parents, kinds, offsets=offsets, rotations=own, roles=joints)
 
 
 def judge_hand(figure: Figure, file: str, where: str, steps: Floats) -> Iterator[Measured]:
@@ -64,7 +96,7 @@ def judge_hand(figure: Figure, file: str, where: str, steps: Floats) -> Iterator
         yield Measured("2", "rotation of a rolled hand that is missed [deg]", 0.1, True, file, case, left)
 
 
-def list_ways(figure: Figure) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_ways(figure: Figure, solvers: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every solver and kind of goal that an arm with roll bones is brought to its targets by."""
     body = figure.body
     hand, upper = body.joints["leftHand"], body.joints["leftUpperArm"]
@@ -85,20 +117,21 @@ def list_ways(figure: Figure) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "Position, closest", {"goals": position, "prefer": "closest"}
     held = [poise.Pin(body.joints[role]) for role in pose_tasks.FEET]
     yield "Position, free root", {"goals": [position, *held], "free_root": True}
-    for solver in poise.solvers.names():
+    for solver in solvers:
         for root in (None, upper):
             goal = poise.Position(hand, places, root=root)
             yield f"Position by {solver} from {root or 'the collar bone'}", {"goals": goal, "solver": solver}
 
 
-def judge_roll_bones(figure: Figure, case: str, options: dict[str, Any]) -> Iterator[Measured]:
+def judge_roll_bones(figure: Figure, file: str, case: str, options: dict[str, Any]) -> Iterator[Measured]:
     """How far roll bones are turned off their own line."""
     try:
         pose = poise.solve(figure.body.rest, **options).pose
     except poise.PoiseError:
         return  # refused
-    for name in (name for name in figure.body.rest.skeleton.names if "Roll" in name and name.startswith("Left")):
-        posed, skeleton = evaluation.Posed(figure.body, pose), pose.skeleton
+    posed, skeleton = evaluation.Posed(figure.body, pose), pose.skeleton
+    hand = skeleton.index(figure.body.joints["leftHand"])
+    for name in (skeleton.names[row] for row in skeleton.list_path(hand) if skeleton.names[row].endswith("Roll")):
         child = skeleton.names[next(row for row, up in enumerate(skeleton.parents) if up == skeleton.index(name))]
         parent = skeleton.names[int(skeleton.parents[skeleton.index(name)])]
         bones = [
@@ -106,7 +139,7 @@ def judge_roll_bones(figure: Figure, case: str, options: dict[str, Any]) -> Iter
             for world in (posed.rest, pose.world)
         ]
         off = evaluation.degrees(bones[1], bones[0])
-        yield Measured("2", "roll bone off its line [deg]", LINES, True, ROLL_BONES, case, float(np.max(off)), name)
+        yield Measured("2", "roll bone off its line [deg]", LINES, True, file, case, float(np.max(off)), name)
 
 
 def judge_roots(folder: Path, options: argparse.Namespace) -> Iterator[Measured]:

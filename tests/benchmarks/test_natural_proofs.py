@@ -13,7 +13,10 @@ from poise.maths import rotations
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import natural_costs
+import natural_paths
 import natural_proofs
+import natural_rigs
 import pose_judge
 import pose_tasks
 from character_rigs import body_of
@@ -99,6 +102,59 @@ def test_the_judge_sees_a_forearm_in_the_head_and_a_hand_that_rolls(figure):
     row = pose_judge.judge_pose(figure, find_task("hand to the face"), rolled)
     assert row["wrist roll [deg]"] == pytest.approx(70.0, abs=0.1)
     assert row["wrist bend [deg]"] == pytest.approx(0.0, abs=0.1)
+
+
+def test_forty_paths_are_closed_and_go_out_of_reach(figure):
+    paths = natural_paths.list_paths()
+    assert len(paths) == len({path.name for path in paths}) == 40
+    for path in paths:
+        np.testing.assert_allclose(path.steps[0], path.steps[-1], atol=1e-9)
+        assert np.linalg.norm(np.diff(path.steps, axis=0), axis=-1).max() < 0.05
+    place = natural_paths.place_path(figure, paths[0])[0] - figure.body.at("leftUpperArm")
+    assert np.linalg.norm(place) == pytest.approx(0.7 * figure.sizes["arm"])
+
+
+def test_a_pop_of_the_elbow_is_seen(figure):
+    elbow = figure.body.joints["leftUpperArm"]
+    swings = [turned(figure, "leftUpperArm", figure.body.left, angle).q for angle in (0, 1, 2, 12, 13, 14)]
+    steps = natural_paths.measure_steps(figure, poise.Pose(figure.body.rest.skeleton, np.array(swings)), "leftLowerArm")
+    upper = (
+        1000.0 / figure.metre * np.linalg.norm(figure.body.at("leftLowerArm") - figure.body.rest.world[elbow].positions)
+    )
+    assert steps[1] == pytest.approx(np.radians(9.0) * upper, rel=0.02)
+    assert steps[0] < 0.02 * steps[1]
+
+
+def test_a_root_bone_leaves_a_clip_what_it_was(data):
+    source = data / "bvh" / "cmu_12_01_walk.bvh"
+    plain = poise.load(source)
+    for every in (False, True):
+        for channels in natural_rigs.ROOT_CHANNELS.values():
+            rig = natural_rigs.load_rooted(source, channels, every=every)
+            assert rig.skeleton.names[:2] == ("RootBone", plain.skeleton.names[0])
+            poses, own = rig.clips[0].poses[10].world, plain.clips[0].poses[10].world
+            for joint in plain.skeleton.names:
+                np.testing.assert_allclose(poses[joint].positions, own[joint].positions, atol=1e-6)
+
+
+def test_roll_bones_are_added_where_they_belong():
+    rig = poise.load(poise.samples.path("humanoid.glb"))
+    made = natural_rigs.add_roll_bones(rig)
+    assert len(made) == len(rig.skeleton) + 4
+    rest, world = poise.Pose(made, made.rest_q).world, rig.rest.world
+    for joint in rig.skeleton.names:
+        np.testing.assert_allclose(rest[joint].positions, world[joint].positions, atol=1e-9)
+    assert made.names[made.parents[made.index("LeftForeArm")]] == "LeftArmRoll"
+    middle = (world["LeftForeArm"].positions + world["LeftHand"].positions) / 2
+    np.testing.assert_allclose(rest["LeftForeArmRoll"].positions, middle, atol=1e-9)
+
+
+def test_costs_are_compared_by_the_least_of_all_runs():
+    own = [natural_costs.make_cost("prepared hand", "one", "ahead", value) for value in (30.0, 12.0)]
+    other = [natural_costs.make_cost("prepared hand", "one", "ahead", value) for value in (10.0, 40.0)]
+    (found,) = natural_costs.compare_costs(own, other)
+    assert found.value == pytest.approx(1.2)
+    assert found.bound == 1.3
 
 
 @pytest.mark.usefixtures("data")
