@@ -151,13 +151,13 @@ def test_tips_of_toes_are_pushed_by_a_bounded_acceleration():
 
 def toes_turned(state, slope=(0.0, 0.0), lower=0.0, most=math.pi, *, fresh=False):
     """The rotation of toes whose joint is at the origin, `lower` below the ground [m]."""
-    frame, marks, ground = np.zeros(grounder_walk.FRAME), np.zeros(grounder_walk.MARKS), np.zeros((3, 5))
+    frame, marks = np.zeros(grounder_walk.FRAME), np.zeros(grounder_walk.MARKS)
     frame[[grounder_walk.TILT, grounder_walk.TURNS + 12, grounder_walk.NEW_TURN]] = 1.0
     marks[grounder_walk.TIP : grounder_walk.TIP + 3], marks[grounder_walk.BALL] = TIP, 0.1
     marks[grounder_walk.ACROSS + 1], marks[grounder_walk.MOST_BEND] = -1.0, most
-    ground[2, 2], ground[2, 3:] = lower, slope
+    state[grounder_walk.TIP_GROUND + 2 : grounder_walk.TIP_GROUND + 5] = lower, *slope
     joint = Vec(0.0, 0.0, 0.0)
-    return np.array(entered(grounder_kernel.toes_turn)(state, frame, marks, joint, ground, 1.0 / 60.0, fresh))
+    return np.array(entered(grounder_kernel.toes_turn)(state, frame, marks, joint, 1.0 / 60.0, fresh))
 
 
 @pytest.mark.parametrize("terrain", [

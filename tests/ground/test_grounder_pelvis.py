@@ -9,7 +9,7 @@ import pytest
 
 from poise import Grounder, Terrain
 from poise.kernels.ground import grounder_pelvis, grounder_reach, grounder_walk
-from tests.ground.test_grounder import SECOND, at, grounder, shown
+from tests.ground.test_grounder import SECOND, ankles, at, figure, grounder, shown
 from tests.kernels.kernel_entries import entered
 
 
@@ -79,3 +79,42 @@ def test_a_leg_is_bent_as_animated_where_its_foot_is():
     live = grounder()
     poses = [at(y=0.2 + 0.05 * abs(np.sin(0.3 * i))) for i in range(40)]
     assert np.abs(shown(live, poses) - [pose.q for pose in poses]).max() < 1e-9
+
+
+def leans(live, places):
+    """(F, 2) by which the body leans along x and z [rad], of a figure that is carried along places (F, 2) [m]."""
+    poses = [live(at(x, 0.0, z), SECOND) for x, z in places]
+    head, hips = (np.array([pose.world_of(joint).positions for pose in poses]) for joint in ("Head", "Hips"))
+    up, rest = head - hips, figure().world_of("Head").positions - figure().world_of("Hips").positions
+    return np.arctan2(up[:, [0, 2]], up[:, [1]]) - np.arctan2(rest[[0, 2]], rest[1])
+
+
+WALKED = np.outer(np.arange(240), (1.2 * SECOND, 0.0))
+
+
+@pytest.mark.parametrize(("way", "expected"), [((1, 1), 0.076), ((-1, 1), 0.076), ((0, 0), 0.0)])
+def test_a_body_leans_into_the_slope_going_up_and_back_going_down(way, expected):
+    found = leans(grounder(Terrain.slope(15, direction=(1, 0, 0))), WALKED * way)
+    np.testing.assert_allclose(found[-1], (expected, 0.0), atol=0.005)
+    assert np.abs(np.diff(found, 2, axis=0)).max() < 15.0 * SECOND**2
+
+
+def test_a_body_that_goes_across_a_slope_does_not_lean():
+    assert np.abs(leans(grounder(Terrain.slope(15, direction=(1, 0, 0))), WALKED[:, ::-1])).max() < 1e-6
+
+
+def test_nothing_leans_on_level_ground():
+    live = grounder(Terrain.flat(0.4))
+    moved = [live(at(x), SECOND) for x, _ in WALKED]
+    trunk = figure().skeleton.q_slice("Hips")
+    for pose in moved:
+        np.testing.assert_array_equal(pose.q[trunk][3:], figure().q[trunk][3:])
+
+
+def test_what_stands_stays_where_it_stands_as_the_body_leans():
+    """Legs take back what the trunk turns: ankles are where they are asked for, whatever the lean."""
+    live = grounder(Terrain.slope(15, direction=(1, 0, 0)))
+    q = np.array([live(at(x), SECOND).q for x, _ in WALKED])
+    assert np.abs(live._body[0, grounder_walk.LEAN]) > 0.05
+    shown_last = live._state[0, :, grounder_walk.OUT : grounder_walk.OUT + 3]
+    np.testing.assert_allclose(ankles(live, q)[-1], shown_last, atol=1e-9)

@@ -77,8 +77,9 @@ class Grounder:
     20 m/s^2, and sinks for a leg that is too short, by at most 15 m/s^2 and 0.15 m; what a leg then lacks, its foot
     gives. A knee changes its step by at most 45 m/s^2 more than as animated, for which an ankle gives 2 cm at most; no
     leg gets straighter than 99 % of its length, or than it is animated. Toes bend out of the ground, their tips by at
-    most 40 m/s^2, and no farther than 60 degrees or as the clip bends them. Springs are stepped exactly, but for bounds
-    of their push: the frame rate changes little more than when a contact is noticed.
+    most 40 m/s^2, and no farther than 60 degrees or as the clip bends them. A figure with arms leans by 0.3 of the
+    slope, into it going up and back going down: of that by which its pelvis rises as it goes, by a spring. Springs are
+    stepped exactly, but for bounds of their push: the frame rate changes little more than when a contact is noticed.
 
     It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s, and where an
     ankle jumps faster than anybody runs (30 m/s), so that a figure that is put elsewhere does not fly there.

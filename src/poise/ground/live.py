@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
+from poise.ground.bearing.parts import arms_of, leaning
 from poise.ground.contact.contacts import Thresholds, stances
 from poise.ground.contact.in_place import in_place, travelled
 from poise.ground.contact.soles import Soles
@@ -112,7 +113,8 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     needed |= {row for leg in figure.legs for name in turning(leg) for row in skeleton.list_path(skeleton.index(name))}
     rows = sorted(needed)
     slots = {row: i + 1 for i, row in enumerate(rows)}
-    legs = np.array([_leg_row(figure, leg, slots) for leg in figure.legs], dtype=np.int64)
+    trunk = _leaning(figure)
+    legs = np.array([_leg_row(figure, leg, slots, trunk) for leg in figure.legs], dtype=np.int64)
     k, settings = kernels.ground.grounder_walk, _settings(gait, rule, springs)
     known = _put_ground(settings, terrain, figure)
     turn = rotations.as_matrix(figure.turn) / figure.metre
@@ -122,6 +124,11 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     settings[k.MOVER_REST : k.MOVER_REST + 4] = skeleton.A[mover, 3:]
     settings[k.MOVER_ABOVE] = slots.get(int(skeleton.parents[mover]), 0)
     settings[k.MOVER_START], settings[k.MOVER_ROW] = skeleton.q_start[mover] if free else -1, mover
+    settings[k.TRUNK_START] = -1
+    if trunk is not None:
+        settings[k.TRUNK], settings[k.TRUNK_ABOVE] = slots[trunk], slots.get(int(skeleton.parents[trunk]), 0)
+        settings[k.TRUNK_REST : k.TRUNK_REST + 4] = skeleton.A[trunk, 3:]
+        settings[k.TRUNK_START] = skeleton.q_slice(skeleton.names[trunk]).stop - 4
     moves = not free or bool((legs[:, k.FOOT_ROW] >= 0).any())
     return Live(figure, np.array(rows), legs, _marks(figure, gait), settings, moves, known)
 
@@ -139,13 +146,29 @@ def _put_ground(settings: Floats, terrain: Terrain, figure: Figure) -> bool:
     return isinstance(terrain.surface, Plane | Stairs)
 
 
-def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
-    """A row of `legs`, see kernels/ground/grounder_walk.py."""
+def _leaning(figure: Figure) -> int | None:
+    """The row of the joint that leans, with arms and legs; None for figures without arms, or with feet that hang in it.
+
+    Figures on four legs have no arms.
+    """
+    skeleton, arms = figure.skeleton, arms_of(figure.skeleton)
+    trunk = skeleton.index(leaning(figure, arms).trunk)
+    for leg in figure.legs:
+        foot, parent = skeleton.index(leg.foot), int(skeleton.parents[skeleton.index(leg.foot)])
+        apart = skeleton.index(turning(leg)[SHIN]) not in skeleton.list_path(foot)
+        if apart and parent >= 0 and trunk in skeleton.list_path(parent):
+            return None
+    return trunk if arms else None
+
+
+def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int], trunk: int | None) -> list[int]:
+    """A row of `legs`, see kernels/ground/grounder_walk.py; trunk: row of the joint that leans."""
     skeleton, names = figure.skeleton, turning(leg)
     parents = [slots.get(int(skeleton.parents[skeleton.index(name)]), 0) for name in names]
     parts = [skeleton.index(name) for name in names]
     paths = [skeleton.list_path(row) for row in parts]
-    over = [max((i for i in range(part) if parts[i] in paths[part]), default=-1) for part in range(4)]
+    bottom = [kernels.ground.grounder_walk.CARRIED if trunk in path else -1 for path in paths]
+    over = [max((i for i in range(part) if parts[i] in paths[part]), default=bottom[part]) for part in range(4)]
     apart = parts[SHIN] not in paths[FOOT]
     return [
         *(slots[skeleton.index(name)] for name in names),

@@ -11,8 +11,8 @@ import math
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import gil_kernel
 from poise.kernels.ground.grounder_feet import place_foot
-from poise.kernels.ground.grounder_lift import DOWN, height_at
-from poise.kernels.ground.grounder_pelvis import move_pelvis
+from poise.kernels.ground.grounder_lift import DOWN, plane_height
+from poise.kernels.ground.grounder_pelvis import lean_body, leaning_hip, move_pelvis
 from poise.kernels.ground.grounder_reach import KNEE_RATE, keep_step, smooth_chord, soft_chord
 from poise.kernels.ground.grounder_walk import (
     ABOVE,
@@ -20,6 +20,7 @@ from poise.kernels.ground.grounder_walk import (
     ANKLE,
     AXIS,
     BALL,
+    CARRIED,
     DEPTH,
     EARLIER_TURN,
     FOOT_ROW,
@@ -58,10 +59,15 @@ from poise.kernels.ground.grounder_walk import (
     TERRAIN_Y,
     TILT,
     TIP,
+    TIP_GROUND,
     TOES,
     TOES_GOAL,
     TOES_MOVES,
     TREADS,
+    TRUNK,
+    TRUNK_ABOVE,
+    TRUNK_REST,
+    TRUNK_START,
     TURNS,
     UP,
     find_contacts,
@@ -154,15 +160,15 @@ def lift_heel(s, frame, marks, reached):
 
 
 @device_function
-def toes_bend(frame, marks, tip, axis, joint, ground):
+def toes_bend(s, frame, marks, tip, axis, joint):
     """Angles about an axis: by which the tip of the toes comes out of the ground, and by which toes bend at most."""
     turn = read_quat_at(frame, NEW_TURN)
     ahead = rotate(turn, sub(read_vec_at(marks, BALL), read_vec_at(marks, HEEL)))
     bent = math.atan2(dot(axis, cross(ahead, tip)), dot(ahead, tip))
     # Where the tip of the toes comes up to the plane: again a cos + b sin = c.
-    normal = Vec(-ground[2, 3], -ground[2, 4], 1.0)
+    normal = Vec(-s[TIP_GROUND + 3], -s[TIP_GROUND + 4], 1.0)
     along = dot(axis, tip) * dot(axis, normal)
-    lacks = height_at(ground, 2, joint) - joint.z
+    lacks = plane_height(s, TIP_GROUND, joint) - joint.z
     angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
     if angle < 0.0:  # the tip points back, and comes up the long way
         angle += 2.0 * math.pi
@@ -170,14 +176,17 @@ def toes_bend(frame, marks, tip, axis, joint, ground):
 
 
 @device_function
-def toes_turn(s, frame, marks, joint, ground, dt, fresh):
+def toes_turn(s, frame, marks, joint, dt, fresh):
     """The rotation of the toes, before the animated one: with the ground, and bent out of it by a bounded push."""
     tilt = read_quat_at(frame, TILT)
     tip = rotate(multiply(tilt, read_quat_at(frame, TURNS + 12)), read_vec_at(marks, TIP))
+    if plane_height(s, TIP_GROUND, add(joint, tip)) <= joint.z + tip.z and s[TOES] == s[TOES_MOVES] == 0.0:
+        s[TOES_GOAL] = 0.0
+        return tilt
     axis = rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, ACROSS))
     if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
         axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(level_length(tip.x, tip.y), 1e-300))
-    angle, limit = toes_bend(frame, marks, tip, axis, joint, ground)
+    angle, limit = toes_bend(s, frame, marks, tip, axis, joint)
     before, s[TOES_GOAL] = s[TOES_GOAL], min(angle, limit)
     if fresh:
         s[TOES], s[TOES_MOVES] = s[TOES_GOAL], 0.0
@@ -187,6 +196,13 @@ def toes_turn(s, frame, marks, joint, ground, dt, fresh):
         if s[TOES] > limit and dt > 0.0:
             s[TOES], s[TOES_MOVES] = limit, s[TOES_MOVES] - (s[TOES] - limit) / dt
     return multiply(from_axis_angle(axis, s[TOES]), tilt)
+
+
+@inline
+def turn_own(q, start, rest, e):
+    """Turn the rotation from a column of q on by e in the world; rest: that of what it is written in."""
+    v = rotate(conjugate(rest), Vec(e.x, e.y, e.z))
+    write_quat_at(q, start, normalise(multiply(Quat(e.w, v.x, v.y, v.z), read_quat_at(q, start))))
 
 
 @device_function
@@ -201,10 +217,7 @@ def write_leg(leg, marks, frame, turns, maps, q):
         # A part that hangs in the one before it hangs in what that is turned by, which is known.
         known = j > 0 and leg[ABOVE + j] == leg[HIP + j - 1]
         above = read_quat_at(frame, TURNS + 4 * j - 4) if known else turn_of(maps[leg[ABOVE + j]])
-        rest = multiply(above, read_quat_at(marks, RESTS + 4 * j))
-        v = rotate(conjugate(rest), Vec(e.x, e.y, e.z))
-        own = read_quat_at(q, leg[START + j])
-        write_quat_at(q, leg[START + j], normalise(multiply(Quat(e.w, v.x, v.y, v.z), own)))
+        turn_own(q, leg[START + j], multiply(above, read_quat_at(marks, RESTS + 4 * j)), e)
 
 
 @device_function
@@ -219,10 +232,10 @@ def inwards(m, v):
 
 
 @device_function
-def write_mover(settings, maps, up, q, translations):
-    """Move the whole figure up."""
-    # Up in the world, seen from what the mover hangs in; a free joint besides turns by A before it moves.
-    local = inwards(maps[int(settings[MOVER_ABOVE])], Vec(0.0, 0.0, up))
+def write_mover(settings, maps, shift, turn, q, translations):
+    """Move the whole figure, and turn what leans."""
+    # In the world, seen from what the mover hangs in; a free joint besides turns by A before it moves.
+    local = inwards(maps[int(settings[MOVER_ABOVE])], shift)
     at = int(settings[MOVER_START])
     if at >= 0:
         local = rotate(conjugate(read_quat_at(settings, MOVER_REST)), local)
@@ -231,14 +244,17 @@ def write_mover(settings, maps, up, q, translations):
         row = int(settings[MOVER_ROW])
         for j in range(3):
             translations[row, j] += local[j]
+    if turn.x != 0.0 or turn.y != 0.0:
+        above = turn_of(maps[int(settings[TRUNK_ABOVE])])
+        turn_own(q, int(settings[TRUNK_START]), multiply(above, read_quat_at(settings, TRUNK_REST)), turn)
 
 
 @device_function
-def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
+def put_leg(leg, marks, s, frame, maps, up, shift, lean, dt, fresh, q, translations):
     """Bend a leg to its foot, write it, and remember what is shown."""
-    turns = stack_matrix(SCALAR, 4, 4)
+    turns = stack_matrix(SCALAR, 5, 4)
     hip, knee, ankle = read_vec_at(frame, PLACES), read_vec_at(frame, PLACES + 3), read_vec_at(frame, PLACES + 6)
-    raised = Vec(hip.x, hip.y, hip.z + up)
+    raised = add(leaning_hip(frame), Vec(0.0, 0.0, up))
     # A foot that stands is reached as far as the leg goes; one that swings stops softly before that.
     most = frame[MOST] if s[MODE] > 0.0 else soft_chord(frame, raised)
     axis = rotate(read_quat_at(frame, TURNS), read_vec_at(marks, AXIS))
@@ -256,14 +272,14 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     write_quat(turns, 0, thigh)
     write_quat(turns, 1, shin)
     write_quat(turns, 2, foot)
+    write_quat(turns, CARRIED, lean)
     if leg[PARTS] > 3:
-        write_quat(turns, 3, toes_turn(s, frame, marks, joint, ground, dt, fresh))
+        write_quat(turns, 3, toes_turn(s, frame, marks, joint, dt, fresh))
     write_leg(leg, marks, frame, turns, maps, q)
     if leg[FOOT_ROW] >= 0:
         above = maps[leg[ABOVE + 2]]
         # A foot that does not hang in the shin (a control rig) is moved to where the shin ends.
-        there = Vec(reached.x - above[3], reached.y - above[7], reached.z - up - above[11])
-        local = inwards(above, there)
+        local = inwards(above, sub(sub(reached, shift), Vec(above[3], above[7], above[11])))
         for j in range(3):
             translations[leg[FOOT_ROW], j] = local[j]
     remember(s, frame, dt, fresh)
@@ -316,12 +332,12 @@ def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, n
     for l in range(legs.shape[0]):
         put_ground(asked[l], heights[l], normals[l], settings, touching)
         place_foot(legs[l], marks[l], settings, state[l], frames[l], touching, dt, fresh)
+    lean, shift = lean_body(body, frames, maps[int(settings[TRUNK])], settings, dt, fresh)
     move_pelvis(body, state, frames, settings, dt, fresh)
-    write_mover(settings, maps, body[UP], q, translations)
+    shift = add(shift, Vec(0.0, 0.0, body[UP]))
+    write_mover(settings, maps, shift, lean, q, translations)
     for l in range(legs.shape[0]):
-        # Again, for the toes: the pelvis had to know of all feet before any leg is bent.
-        put_ground(asked[l], heights[l], normals[l], settings, touching)
-        put_leg(legs[l], marks[l], state[l], frames[l], touching, maps, body[UP], dt, fresh, q, translations)
+        put_leg(legs[l], marks[l], state[l], frames[l], maps, body[UP], shift, lean, dt, fresh, q, translations)
     body[FRESH] = 0.0
 
 

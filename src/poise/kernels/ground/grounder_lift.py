@@ -52,8 +52,13 @@ _RAMP_RATE = 10.0  # [1/s] at which that slope forgets
 @inline
 def height_at(ground, j, p):
     """Height of the ground at p, on the plane that touches it where it was asked for."""
-    g = ground[j]
-    return g[2] + g[3] * (p.x - g[0]) + g[4] * (p.y - g[1])
+    return plane_height(ground[j], 0, p)
+
+
+@inline
+def plane_height(row, at, p):
+    """Height at p of the plane whose place, height and slopes are in the columns of a row from `at` on."""
+    return row[at + 2] + row[at + 3] * (p.x - row[at]) + row[at + 4] * (p.y - row[at + 1])
 
 
 @inline

@@ -1,5 +1,8 @@
 # pyright: standard
-"""The pelvis of a live frame: over the ground under the feet, lower for legs that are too short, by bounded pushes."""
+"""The pelvis of a live frame: over the ground under the feet, lower for legs that are too short, by bounded pushes.
+
+And the lean of the body, towards where the ground rises.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,13 @@ from poise.kernels.ground.grounder_walk import (
     BASE,
     BASE_GOAL,
     BASE_MOVES,
+    CENTRE,
     EASY,
     FURTHEST,
     HIGHER,
     HORIZON,
+    LEAN,
+    LEAN_MOVES,
     MODE,
     NEW,
     PELVIS_RATE,
@@ -26,12 +32,12 @@ from poise.kernels.ground.grounder_walk import (
     SINK_GOAL,
     SINK_MOVES,
     SLOPE,
+    SWAY,
+    TRUNK_START,
     UP,
 )
-from poise.kernels.vec_quat import (
-    read_vec_at,
-    sub,
-)
+from poise.kernels.springs import exp_rotation, step_bounded_spring
+from poise.kernels.vec_quat import Quat, Vec, add, read_vec_at, rotate, scale, sub, write_vec_at
 
 _PUSH_UP, _PUSH_DOWN = 20.0, 15.0  # [m/s^2] at most: to follow the ground, and for legs that are too short
 _SINKS = 0.28  # [m/s] for legs that are too short at most on level ground: 5 mm a frame at 60 Hz
@@ -39,11 +45,62 @@ _RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs a
 _SOFT = 0.02  # [m] before a leg is too short it begins to draw the pelvis down
 _DEEP, _DEEPEST = 0.08, 0.15  # [m] to which legs draw it down, and at most: beyond that a foot leaves its place
 
+# Of the slope along its way the body leans: into it going up, back going down, as people do (Leroux, Fung and Barbeau,
+# Postural adaptation to walking on inclined surfaces, 2002).
+_LEANS = 0.3
+_STROLL = 0.3  # [m/s] at which the lean is half of that: a figure that stands does not lean
+
+
+@inline
+def leaning_hip(frame):
+    """The place of the hip as the figure leans."""
+    return add(read_vec_at(frame, PLACES), read_vec_at(frame, SWAY))
+
+
+@device_function
+def lean_turn(body, centre, settings, dt, fresh):
+    """The rotation of the body that leans: by a spring, into the slope at which the pelvis rises as the figure goes."""
+    if fresh:
+        for c in range(4):
+            body[LEAN + c] = 0.0
+    elif dt > 0.0:
+        x, y = (centre.x - body[CENTRE]) / dt, (centre.y - body[CENTRE + 1]) / dt
+        k = _LEANS * body[BASE_MOVES] / (x * x + y * y + _STROLL * _STROLL)
+        rate = _RISES * settings[PELVIS_RATE]
+        for c in range(2):
+            goal = k * (x if c == 0 else y)
+            left, moves = step_bounded_spring(body[LEAN + c] - goal, body[LEAN_MOVES + c], rate, _PUSH_DOWN, dt)
+            body[LEAN + c], body[LEAN_MOVES + c] = goal + left, moves
+    body[CENTRE], body[CENTRE + 1] = centre.x, centre.y
+    if body[LEAN] == body[LEAN + 1] == 0.0:
+        return Quat(1.0, 0.0, 0.0, 0.0)
+    return exp_rotation(Vec(-body[LEAN + 1], body[LEAN], 0.0))
+
+
+@device_function
+def lean_body(body, frames, trunk, settings, dt, fresh):
+    """The rotation of the body about the middle of its hips; how far that moves the trunk. And what hips move by."""
+    turn, centre = Quat(1.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
+    if settings[TRUNK_START] < 0.0:
+        return turn, centre
+    for l in range(frames.shape[0]):
+        centre = add(centre, scale(read_vec_at(frames[l], PLACES), 1.0 / frames.shape[0]))
+    turn = lean_turn(body, centre, settings, dt, fresh)
+    for l in range(frames.shape[0]):
+        write_vec_at(frames[l], SWAY, moved_by(turn, sub(read_vec_at(frames[l], PLACES), centre)))
+    return turn, moved_by(turn, sub(Vec(trunk[3], trunk[7], trunk[11]), centre))
+
+
+@inline
+def moved_by(turn, arm):
+    """How far a rotation moves the end of an arm."""
+    return sub(rotate(turn, arm), arm)
+
 
 @inline
 def highest_pelvis(frame):
     """How much higher than animated the hip may be for the leg to reach its foot easily."""
-    away, easy = sub(read_vec_at(frame, PLACES), read_vec_at(frame, NEW)), frame[EASY] + frame[ROOM]
+    away, easy = sub(leaning_hip(frame), read_vec_at(frame, NEW)), frame[EASY] + frame[ROOM]
     room_left = easy * easy - away.x * away.x - away.y * away.y
     # A foot too far aside for any height: half the chord, so that the pelvis sinks far but not for ever.
     return math.sqrt(max(room_left, 0.25 * easy * easy)) - away.z

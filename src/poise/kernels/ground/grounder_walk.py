@@ -38,7 +38,8 @@ from poise.kernels.vec_quat import (
 # Columns of legs. Parts are thigh, shin, foot and toes; a number for each:
 HIP = 0  # four rows of `maps`: of the joints at the upper ends of the parts
 ABOVE = 4  # four rows of `maps`: of what the parts hang in
-OVER = 8  # four parts: the one that carries each along, or -1
+OVER = 8  # four parts: the one that carries each along, CARRIED for the joint that leans, or -1
+CARRIED = 4
 START = 12  # four columns of q: where the quaternion of each begins
 PARTS, FOOT_ROW = 16, 17  # 4, or 3 without toes; row of a foot that does not hang in the shin, or -1
 LEG = 18
@@ -64,7 +65,8 @@ MOVER_REST, MOVER_ABOVE, MOVER_START, MOVER_ROW = 33, 37, 38, 39  # rotation of 
 IS_STAIRS = 40  # 1 where the ground is stairs:
 TREADS = 41  # two numbers of treads in a metre along x and y, and the one before the first riser is at the origin
 RISER, LOWEST = 44, 45  # [m] height of a riser, and of the tread before the first
-SETTINGS = 46
+TRUNK, TRUNK_ABOVE, TRUNK_REST, TRUNK_START = 46, 47, 48, 52  # of the joint that leans; its column is -1 for none
+SETTINGS = 53
 # Columns of frame, of the pose as animated [m]:
 PLACES, TURNS, SOLE = 0, 12, 28  # hip, knee, ankle, toes' joint; rotations of the parts; heel, ball, tip of the sole
 # and of what becomes of it: the ankle, the foot's rotation, that of the slope, by how much the ground is higher than
@@ -73,7 +75,8 @@ PLACES, TURNS, SOLE = 0, 12, 28  # hip, knee, ankle, toes' joint; rotations of t
 NEW, NEW_TURN, TILT, HIGHER, ROOM, EASY, MOST = 37, 40, 44, 48, 49, 50, 51
 UNDER = 52  # by how much the ground that the foot is aimed at is higher than that floor, jumps and all
 ABOUT = 53  # two: the place at which that ground was asked for
-FRAME = 55
+SWAY = 55  # by which the hip moves as the figure leans
+FRAME = 58
 # Columns of state, what a leg remembers. Of heel and ball, POINT numbers each:
 POINT = 8
 ON, AT, MOVES, FLOOR = 0, 1, 4, 7  # 1 while it stands, its place, its velocity, the height of its floor
@@ -85,7 +88,7 @@ OFFSET, OFFSET_MOVES, TWIST, TWIST_SPINS = 47, 50, 53, 56  # what springs still 
 # [m] left of jumps of the ground, for the pelvis; how far a swinging foot is above where it is aimed at, 0 if it stands
 STEP, STEP_MOVES, LIFT, LIFT_MOVES = 59, 60, 61, 62
 SLOPE, SLOPE_MOVES, SLOPE_GOAL = 63, 65, 67  # slopes that the foot has, how they change, and those of the ground
-GROUND = 69  # the ground under heel, ball and tip last: x, y, height, two slopes each
+GROUND, TIP_GROUND = 69, 79  # the ground under heel, ball and tip last: x, y, height, two slopes each; of the tip
 ROSE = 84  # [m] by how much it jumped up under one of them
 ANKLE = 85  # the ankle as animated last
 BENDS = 88  # [m] by which toes may bend out of the ground before the foot is lifted for them
@@ -109,7 +112,8 @@ STATE = 117
 # how far it sinks for legs that are too short: goal, value, speed; what was added to its height
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
 SETTLED = 8  # 1 from the third frame on
-BODY = 9
+LEAN, LEAN_MOVES, CENTRE = 9, 11, 13  # two each: a lean [rad] and its speed; the middle of the hips last
+BODY = 15
 AHEAD = 3  # samples of the ground ahead of a foot
 SAMPLES = 3 + AHEAD  # of the ground under each foot: heel, ball, tip, and where its foremost point goes
 
