@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import InputError
-from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.contacts import Contacts, are_same_times
 from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
@@ -21,7 +21,6 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, abbreviate
 
 _FARTHEST = 0.5  # of a leg is a foot from its place at most: a leg that ends elsewhere does not stand
-_SAME = 1e-6  # [s] times that differ by less are the same
 
 
 def check_terrain(terrain: Any) -> None:
@@ -92,7 +91,7 @@ def for_legs(contacts: Contacts, motion: Motion) -> Contacts:
         )
     if contacts.legs != legs:
         raise InputError(f"these contacts are of the legs {', '.join(contacts.legs)}; the clip's: {', '.join(legs)}")
-    if contacts.times.shape != motion.times.shape or np.abs(contacts.times - motion.times).max(initial=0.0) > _SAME:
+    if not are_same_times(contacts.times, motion.times):
         raise InputError(
             f"these contacts are of {len(contacts.times)} frames up to {contacts.times.max(initial=0.0):.3f} s, the "
             f"clip has {len(motion)} up to {motion.times[-1]:.3f} s: Contacts.from_intervals makes them for any frames"

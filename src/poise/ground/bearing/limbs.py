@@ -32,7 +32,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 
 LIFT_S = 0.1  # [s] before and after: how smoothly what is in the ground is lifted out, and a knee goes to its place
-_REACH = 0.998  # of its length an arm reaches at most
+REACH = 0.998  # of its length an arm reaches at most, and a body sinks for what it lacks
 STEEPEST_RAD = np.radians(40.0)  # [rad] steepest ground that hands and bodies lie on, as of feet
 _THIN = 1e-3  # [m] an elbow so near to the line of its arm has no swivel
 _LOWEST = np.radians(150.0)  # from the top of its circle on is an elbow near the lowest place
@@ -144,7 +144,7 @@ def _swivelled(turned: Turned, roots: Floats, now: Floats, lift: Floats) -> Turn
 def _reaching(motion: Motion, hands: Floats, turns: Floats) -> Turned:
     """Arms that reach for places (F, A, 3) of their hands, which are turned further by `turns` (F, A, 4)."""
     upper, lower, posed = leg_lengths(motion)
-    most = np.maximum(_REACH * (upper + lower), posed)
+    most = np.maximum(REACH * (upper + lower), posed)
     shape, count = most.shape, most.size
     axes, roots = _elbow_axes(motion), motion.places[:, :, HIP]
     rows = [np.array(v, order="C").reshape(count, *v.shape[2:]) for v in (motion.places, axes, roots, hands)]

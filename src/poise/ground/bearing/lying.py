@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from poise.ground.bearing.limbs import LIFT_S, STEEPEST_RAD, put_down
-from poise.ground.bearing.parts import FADE, Bearing
+from poise.ground.bearing.limbs import LIFT_S, REACH, STEEPEST_RAD, put_down
+from poise.ground.bearing.parts import FADE, FALLS, Bearing
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion
@@ -25,8 +25,6 @@ _LOW, _UPRIGHT = 0.7, 0.9  # of their height at rest: hips of a body that lies, 
 _FOOT, _FADES = 0.12, 0.15  # [m] an ankle that is so low bears, and how much higher it no longer does
 _RIDGE = 0.005  # [m^2] how far apart what bears has to be to show a slope
 _SEAT = 20.0  # hips that bear weigh so much more than a hand: nothing bends between them and the pelvis
-_SINK, _REACHES = 0.2, 0.99  # [s] before and after: how early a body sinks for arms that reach by so much of them
-_JOIN = 0.2  # [s] from a stance on in which a foot comes to lie
 
 
 def lowness(bearing: Bearing, motion: Motion) -> Floats:
@@ -70,7 +68,7 @@ def lying_feet(
 
     Their `rise` is that of the pelvis: the mean of all that bears, upright legs included.
     """
-    share = low[:, None] * compute_fade(motion.times, standing, _JOIN)
+    share = low[:, None] * compute_fade(motion.times, standing, FALLS)
     feet = dataclasses.replace(feet, rise=_rise(bearing, motion, low, lean, feet, standing, footing))
     if not share.any():
         return feet
@@ -106,11 +104,11 @@ def _rise(
     there = lean.of(points)
     needed = footing.heights(there) + points[..., 2] - bearing.floor - there[..., 2]
     legs = feet.rise.mean(axis=1)
-    free = np.minimum(weights.sum(axis=1), 1.0)[:, None] * compute_fade(motion.times, standing, _JOIN)
+    free = np.minimum(weights.sum(axis=1), 1.0)[:, None] * compute_fade(motion.times, standing, FALLS)
     upright = ((1.0 - low[:, None]) * (1.0 - free)).sum(axis=1)
     mean = (upright * legs + (weights * needed).sum(axis=1)) / np.maximum(upright + weights.sum(axis=1), 1e-9)
     missing = _short_arms(bearing, lean, mean, footing) * (1.0 - bearing.weights[:, bearing.parts.index("hips")])
-    return feet.rise + (mean - legs - compute_upper_envelope(missing, motion.frames(_SINK)))[:, None]
+    return feet.rise + (mean - legs - compute_upper_envelope(missing, motion.frames(FALLS)))[:, None]
 
 
 def _short_arms(bearing: Bearing, lean: Lean, up: Floats, footing: Footing) -> Floats:
@@ -127,7 +125,7 @@ def _short_arms(bearing: Bearing, lean: Lean, up: Floats, footing: Footing) -> F
             (bearing.shoulders, bearing.places[:, hands]),
         )
     )
-    length = np.maximum(_REACHES * (upper + lower), posed)
+    length = np.maximum(REACH * (upper + lower), posed)
     lift = make_vertical(up)[:, None]
     places = put_down(bearing, hands, lean.of(bearing.places[:, hands]) + lift, footing)
     away = lean.of(bearing.shoulders) + lift - places

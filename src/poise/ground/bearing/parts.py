@@ -29,13 +29,13 @@ from poise.model.roles.role_search import find_joint_by_role
 from poise.model.skeleton import Kind, Skeleton
 
 _NEAR = {"hand": 0.16, "elbow": 0.11, "knee": 0.11, "hips": 0.2}  # [m] a joint that bears is no higher over the floor
-_SPEED, _WINDOW = 0.35, 0.1  # [m/s], [s] nor does it move faster, over this time
+_SPEED = 0.35  # [m/s] nor does it move faster
 _ROLLING, _LOWEST = 0.8, 0.03  # [m/s], [m] a hand that is so near to its lowest may roll so fast
 _ABOVE = 0.4  # of the way from it to its shoulder or hip goes up from a part that bears
 _DOWN = 0.55  # of their height at rest: hips that are lower are those of a body that lies, if its torso is level
 _BENT, _LEVEL = np.radians(40.0), np.radians(70.0)  # from upright: so far a torso is no, and from there on a level one
-_FALLS = 0.2  # [s] before and after a body lies, in which it falls or gets up
-_GAP, _SHORTEST = 0.1, 0.1  # [s] shorter gaps are closed, shorter contacts are dropped
+FALLS = 0.2  # [s] before and after a body lies, in which it falls, gets up, sinks for its arms, and feet come to lie
+_BRIEF = 0.1  # [s] shorter gaps are closed, shorter contacts are dropped, and speeds are taken over it
 FADE = 0.25  # [s] before and after a contact in which a part comes to bear
 
 
@@ -117,7 +117,7 @@ class Bearing:
     @property
     def off_feet(self) -> Bools:
         """(F, L) where a leg does not stand on its foot: it kneels, or the body lies, falls or gets up."""
-        lies = compute_fade(self.times, self.lies[:, None], _FALLS) < 1.0
+        lies = compute_fade(self.times, self.lies[:, None], FALLS) < 1.0
         return self.on[:, [part.endswith("knee") for part in self.parts]] | lies
 
     def columns(self, *names: str) -> list[int]:
@@ -147,7 +147,7 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
     if not (low.any() or down.any()):
         return None
     shots = shots_of(motion)
-    speed = np.linalg.norm(velocities(motion.times, places, shots, _WINDOW), axis=-1)
+    speed = np.linalg.norm(velocities(motion.times, places, shots, _BRIEF), axis=-1)
     hands = np.array([part.endswith("hand") for part in parts])
     rolling = hands & (places[..., 2] <= places[..., 2].min(axis=0) + _LOWEST) & (speed <= _ROLLING)
     touches = _lasting(motion.times, shots, low & ((speed <= _SPEED) | rolling))
@@ -239,8 +239,8 @@ def part_places(clip: Clip, motion: Motion, arms: tuple[BearingArm, ...]) -> tup
 
 def _lasting(times: Floats, shots: Shots, on: Bools) -> Bools:
     """The mask (F, P) without short gaps, then without short stretches; none goes over a cut."""
-    on = on | (np.add(*measure_time_from(times, on)) <= _GAP)
-    on = on & (np.add(*measure_time_from(times, ~on)) > _SHORTEST)
+    on = on | (np.add(*measure_time_from(times, on)) <= _BRIEF)
+    on = on & (np.add(*measure_time_from(times, ~on)) > _BRIEF)
     cut = np.flatnonzero(np.diff(shots.first)) + 1
     on[cut] = False
     return on

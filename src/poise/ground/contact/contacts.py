@@ -151,7 +151,7 @@ class Contacts:
     def at(self, times: Floats) -> Contacts:
         """Return the contacts at finer times: as they were found there, or else from their intervals."""
         known, times = self._known(), frame_times(times)
-        return known if _same_times(known.times, times) else _at(_intervals_of(known), self.legs, times)
+        return known if are_same_times(known.times, times) else _at(_intervals_of(known), self.legs, times)
 
     def intervals(self) -> Intervals:
         """When each foot stands, from first to last frame [s]: {leg: {"heel": [(start, end), ...], "ball": [...]}}."""
@@ -164,7 +164,7 @@ class Contacts:
             return self
         step = max(1, (len(fine.times) - 1) // max(1, len(self.times) - 1))
         picked = Contacts(self.legs, fine.times[::step], fine.heel[::step], fine.ball[::step])
-        if not _same_times(picked.times, self.times):
+        if not are_same_times(picked.times, self.times):
             return self
         between = _at(_intervals_of(fine), self.legs, self.times)
         alike = (np.array_equal(self.heel, c.heel) and np.array_equal(self.ball, c.ball) for c in (picked, between))
@@ -214,7 +214,8 @@ def _at(intervals: Intervals, legs: Sequence[str], times: Floats, beyond: float 
     return Contacts(tuple(legs), times, heel, ball)
 
 
-def _same_times(some: Floats, others: Floats) -> bool:
+def are_same_times(some: Floats, others: Floats) -> bool:
+    """Whether times of frames differ by no more than roundings."""
     return some.shape == others.shape and bool(np.abs(some - others).max(initial=0.0) <= _SAME)
 
 

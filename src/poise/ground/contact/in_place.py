@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, find_soles
+from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, WINDOW, find_soles
 from poise.ground.figure.motion import ANKLE, HIP, Motion
 from poise.ground.figure.speeds import shots_of, velocities
 from poise.maths.arrays import Floats
 
-_WINDOW = 0.05  # [s]
 _LOW = 0.025  # [m] a point that is higher than this above the foot's lowest hardly counts
 _CALM = 0.5  # [m/s] nor one that rises or falls faster than this
 _STANDING = 0.2  # [m/s] slower feet stand, or shuffle
@@ -64,7 +63,7 @@ def travelled(motion: Motion, velocity: Floats, start: int = 0) -> tuple[Motion,
 def _low_feet(motion: Motion) -> tuple[Floats, Floats]:
     """Level velocity (F, L, 2) of the lower of heel and ball, and how much it counts (F, L)."""
     points = find_soles(motion, slow=False).points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
-    moves = velocities(motion.times, points, shots_of(motion), _WINDOW)
+    moves = velocities(motion.times, points, shots_of(motion), WINDOW)
     lower = points[..., 2].argmin(axis=2)[:, :, None, None]
     low = np.take_along_axis(points, lower, axis=2)[:, :, 0, 2]
     move = np.take_along_axis(moves, lower, axis=2)[:, :, 0]

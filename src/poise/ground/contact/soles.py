@@ -25,7 +25,7 @@ _THICKNESS = 0.02  # [m] from the lowest joint of a foot to its sole, where the 
 _STEP = 0.25  # [m] a foot that stands higher than this above the others stands on something: a step, a box
 _LOW = 0.05  # [m] a foot is low that is at most this much above its lowest stance: clips drift by that
 _SLOW = 0.3  # [m/s]
-_WINDOW = 0.05  # [s] over which speeds are taken
+WINDOW = 0.05  # [s] over which speeds are taken
 _LOWEST = 0.1  # the share of all frames taken as lowest, where none is slow
 _SAME = 1e-6  # [m] an end that near to the ball is none
 _FRAMES = 100  # flat frames that are looked at: a median needs no more
@@ -185,7 +185,7 @@ def _flat_frames(motion: Motion, known: Bools | None, shots: Shots | None, *, sl
 
 def _slow(motion: Motion, places: Floats, shots: Shots) -> Bools:
     """Frames (F, L) in which both places (F, L, 2, 3) of a foot are slow."""
-    moves = velocities(motion.times, places, shots, _WINDOW)
+    moves = velocities(motion.times, places, shots, WINDOW)
     speed = np.einsum("...i,...i->...", moves, moves).max(axis=2)
     alone = (shots.first == shots.last) & (len(motion) > 1)
     return (speed < _SLOW**2) & ~alone[:, None]

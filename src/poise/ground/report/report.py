@@ -239,11 +239,17 @@ def report_of(
     shape = shape_of(paths[0], motions[0])
     before, after = (measures_of(*pair, shape) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
-    parts = _part_paths(bearing, (source, result), motions, footing) if bearing else None
+    parts = None
+    if bearing:
+        parts = part_paths(bearing, source, motions[0], footing), part_paths(bearing, result, motions[1], footing)
     others = _ends(source, result, figure, passed) | _arms(parts)
     bounds = bounds_on(terrain, own=_is_own_floor(terrain, paths[0], contacts))
     jumps, hitches = jumps_of(motions, others, room=bounds.step), hitches_of(motions, contacts)
     stand = np.zeros(contacts.heel.shape) if higher is None else higher
+    pelvis = pelvis_heights(source, result, figure)
+    found = Evidence(
+        bounds, motions, paths[1], contacts, jumps, hitches, shape, stand, pelvis, parts and parts[1],
+    )  # fmt: skip
     return Report(
         name=result.name,
         ground=ground or describe_terrain(terrain, figure.up),
@@ -255,20 +261,7 @@ def report_of(
         changes=changes_of(source, result, figure, cuts.tolist()),
         jumps=jumps,
         hitches=hitches,
-        worse=verdict_of(
-            Evidence(
-                bounds,
-                motions,
-                paths[1],
-                contacts,
-                jumps,
-                hitches,
-                shape,
-                stand,
-                pelvis_heights(source, result, figure),
-                parts and parts[1],
-            )
-        ),
+        worse=verdict_of(found),
         notes=notes,
         parts=parts,
         direction=uphill(terrain, figure.up),
@@ -282,13 +275,6 @@ def _is_own_floor(terrain: Terrain, paths: SolePaths, contacts: Contacts) -> boo
         return False
     lowest = paths.heights.min(axis=2)[contacts.any]
     return bool(abs(np.median(lowest)) <= _OWN)
-
-
-def _part_paths(
-    bearing: Bearing, clips: tuple[Clip, Clip], motions: tuple[Motion, Motion], footing: Footing
-) -> tuple[PartPaths, PartPaths]:
-    before, after = (part_paths(bearing, clip, motion, footing) for clip, motion in zip(clips, motions, strict=True))
-    return before, after
 
 
 def _arms(parts: tuple[PartPaths, PartPaths] | None) -> dict[str, tuple[Floats, Floats]]:

@@ -23,7 +23,7 @@ ALLOWED = 1, 2  # treads that a step past the other foot may climb, and one to t
 _LEFT_OUT = 1000.0  # the cost of a tread that a step leaves out; an edge at the end of a sole costs 1
 _SHORT, _CHANGED = 0.3, 3.0  # a share that is not 1, and one that is not the last: squares of logarithms
 _NEAR = 1.2  # [m] along the way: strides change so far before stairs and behind them
-_STEP = 0.03  # [m] the body goes less far between two footfalls: no share would be felt
+APART = 0.03  # [m] the body goes less far between two footfalls: no share would be felt, they count as one
 
 
 class Search(NamedTuple):
@@ -69,7 +69,7 @@ def searched(search: Search, placed: Placed, last: float) -> Placed:
     walks = Placed(placed.moved[None], placed.shares[None])
     costs, here, lasts = np.zeros(1), np.zeros((1, 3)), np.array([last])
     for k in search.order:
-        felt = np.linalg.norm(search.moves[k]) > _STEP
+        felt = np.linalg.norm(search.moves[k]) > APART
         tried = np.broadcast_to(SHARES, (len(costs), len(SHARES))) if felt else np.nan_to_num(lasts, nan=1.0)[:, None]
         there = here[:, None] + (tried - 1.0)[..., None] * search.moves[k]
         total = costs[:, None] + _smoothness(tried, lasts) + _landing(search, walks.moved, there, k)

@@ -17,23 +17,22 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, Motion, motion_of
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs, knees_of
-from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.pelvis import longest_reach
 from poise.ground.legs.swing import between_of, way_come
 from poise.ground.legs.write_back import write_poses
 from poise.ground.stages import Seen
 from poise.ground.strides.footfalls import BodyWay, Footfalls
+from poise.ground.strides.search import APART
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
 from poise.maths.smoothing import smoothstep
 from poise.model.clip import Clip
 
-_APART = 0.03  # [m] of its way that the body goes between two footfalls, or they count as one
 _ROLL = 0.08  # the share of a swing in which a foot leaves its old stride, and in which it comes to the new one
 _EARLY, _CALM = 0.85, 0.5  # the share of a swing up in which that is done, and the part of that in which it slows down
 _FULLY = 0.1  # [m] of difference in height from which a foot goes up, or down, in that way
 _ALOFT = 1.0  # [s] a foot that is in the air for longer goes with the body half that time after its stance
-_STRAIGHT = 0.995  # of a leg's length: a leg that is animated shorter comes no farther
 
 
 class Course(NamedTuple):
@@ -95,7 +94,7 @@ def _smooth_shares(arcs: Floats, knots: Floats, shares: Floats) -> Floats:
     new = np.concatenate([[0.0], np.cumsum(shares * np.diff(knots))])
     chosen = [0]
     for k in range(1, len(knots)):
-        if knots[k] - knots[chosen[-1]] > _APART:
+        if knots[k] - knots[chosen[-1]] > APART:
             chosen.append(k)
     if len(chosen) < 2:  # noqa: PLR2004
         return np.ones_like(arcs)
@@ -201,9 +200,8 @@ def _as_animated(body: Motion, ankles: Floats) -> Feet:
 
 def _bent(body: Motion, soles: Soles, feet: Feet) -> Turned:
     """Legs that bring the ankles there, as far as they reach."""
-    thigh, shin, posed = leg_lengths(body)
-    most = np.maximum(_STRAIGHT * (thigh + shin), posed)
-    return bend_legs(body, bend_axes(body, soles), feet, np.zeros(len(body)), body.places[:, :, HIP], most, 0.0)
+    most, level = longest_reach(body), np.zeros(len(body))
+    return bend_legs(body, bend_axes(body, soles), feet, level, body.places[:, :, HIP], most, 0.0)
 
 
 def _turned(body: Motion, turned: Turned) -> Motion:

@@ -13,10 +13,10 @@ from poise.maths.vectors import normalise, project_horizontal
 _STEEP = 1.0  # 45 degrees: steeper ground is a riser, or what a map makes of one
 _EDGE = 0.05  # [m] lower risers are no treads
 _SAMPLES = 41  # along a step, which may be 2 m long
-_AROUND = 0.1  # [m] before the heel and beyond the tip: risers so near are felt
+_AROUND = 0.1  # [m] before the heel and beyond the tip are risers felt; so far behind the tip they count most
 _ON_SOLE = 25  # samples along a sole
 _MARGIN = 0.02  # [m] a heel stands no nearer to an edge
-_DEEP, _WORST = 0.1, 3.0  # [m] a riser that is so far behind the tip, and how much it counts
+_WORST = 3.0  # how much a riser counts at most; 1 at the tip
 
 
 class Risers(NamedTuple):
@@ -61,7 +61,7 @@ def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floa
     before = (1.0 - risers.share) * length - _AROUND  # the tip
     wall = (behind > before) == (risers.rise > 0.0)
     near = np.clip(1.0 + np.minimum(behind, before) / _AROUND, 0.0, 1.0) ** 2 * wall
-    toes = np.minimum(1.0 + (_WORST - 1.0) * before / _DEEP, _WORST)
+    toes = np.minimum(1.0 + (_WORST - 1.0) * before / _AROUND, _WORST)
     counts = np.where((behind < 0.0) | (before < 0.0), near, np.where(behind < before, _WORST, toes))
     total: Floats = np.asarray(np.bincount(risers.way, weights=counts, minlength=len(start)), dtype=np.float64)
     return total.reshape(shape)

@@ -13,16 +13,6 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.runtime.immutable_values import FrozenValue
 
 
-class _Patch:
-    """The four posts about cells: low low, high low, low high, high high (x, then y)."""
-
-    def __init__(self, posts: Floats, cols: Ints, rows: Ints) -> None:
-        wide = posts.shape[1]
-        first = rows * wide + cols
-        flat = posts.reshape(-1)
-        self.corners = flat[first], flat[first + 1], flat[first + wide], flat[first + wide + 1]
-
-
 @dataclass(frozen=True, eq=False)
 class HeightMap(FrozenValue):
     """h = the bilinear patch through the four posts about a place; its slopes are that patch's own.
@@ -51,7 +41,7 @@ class HeightMap(FrozenValue):
         """Heights at x, y."""
         u, v, _, _ = self.grid.clamped(*self.grid.places(x, y))
         i, j = self.grid.cells(u, v)
-        a, b, c, d = _Patch(self.posts, i, j).corners
+        a, b, c, d = self._about(i, j)
         u, v = u - i, v - j
         return (a * (1.0 - u) + b * u) * (1.0 - v) + (c * (1.0 - u) + d * u) * v
 
@@ -65,9 +55,15 @@ class HeightMap(FrozenValue):
             inside &= ~self.hollow[j, i]
         return Sample(heights, normal_of(slope_x * inside_u, slope_y * inside_v), inside)
 
+    def _about(self, cols: Ints, rows: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+        """The four posts about cells: low low, high low, low high, high high (x, then y)."""
+        flat, wide = self.posts.reshape(-1), self.posts.shape[1]
+        first = rows * wide + cols
+        return flat[first], flat[first + 1], flat[first + wide], flat[first + wide + 1]
+
     def _patch(self, i: Ints, j: Ints, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         """Heights and slopes at the places u, v, 0 to 1, of cells."""
-        a, b, c, d = _Patch(self.posts, i, j).corners
+        a, b, c, d = self._about(i, j)
         near, far = a * (1.0 - u) + b * u, c * (1.0 - u) + d * u
         slope_x = ((b - a) * (1.0 - v) + (d - c) * v) / self.grid.wide
         return near * (1.0 - v) + far * v, slope_x, (far - near) / self.grid.deep
@@ -88,7 +84,7 @@ class HeightMap(FrozenValue):
 
     def _crossing(self, places: Floats, speeds: Floats, piece: Stretch) -> Floats:
         """Distances at which rays meet the patch of a cell within their piece of way, else infinite."""
-        a, b, c, d = _Patch(self.posts, piece.cols, piece.rows).corners
+        a, b, c, d = self._about(piece.cols, piece.rows)
         u, v, z = (places + piece.enter[:, None] * speeds).T
         u, v = u - piece.cols, v - piece.rows
         du, dv, dz = speeds.T

@@ -15,8 +15,7 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.runtime.immutable_values import FrozenValue
 
 _WALL = 1e-6  # upward part of a unit normal: what is steeper than 89.9999 degrees is a wall, no ground
-_EDGE = 1e-12  # of a triangle's longest side: so far outside an edge still belongs to it, so that no crack opens
-_PARALLEL = 1e-12  # sine of the angle under which a ray passes a triangle without meeting it
+THIN = 1e-12  # of a triangle's longest side: so far outside still belongs to it, so that no crack opens; or a sine
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +121,13 @@ def _meeting(table: Floats, origins: Floats, directions: Floats) -> Floats:
     across = np.cross(away, directions)
     rate = (normal * directions).sum(axis=1)
     area = np.sqrt((normal * normal).sum(axis=1))
-    meets = np.abs(rate) > _PARALLEL * area
+    meets = np.abs(rate) > THIN * area
     rate = np.where(meets, rate, 1.0)
     along = -(normal * away).sum(axis=1) / rate
     sign = np.copysign(1.0, rate)
     u, v = -(across * other).sum(axis=1) * sign, (across * one).sum(axis=1) * sign
-    slack = _EDGE * longest * (longest + np.sqrt((away * away).sum(axis=1)))
-    meets &= (u >= -slack) & (v >= -slack) & (u + v <= np.abs(rate) + slack) & (along >= -_EDGE * longest)
+    slack = THIN * longest * (longest + np.sqrt((away * away).sum(axis=1)))
+    meets &= (u >= -slack) & (v >= -slack) & (u + v <= np.abs(rate) + slack) & (along >= -THIN * longest)
     return np.where(meets, along, np.inf)
 
 
@@ -180,7 +179,7 @@ def _plan_table(corners: Floats, normals: Floats) -> Floats:
     longest = np.stack([(side * side).sum(axis=1) for side in (one, other, last)]).max(axis=0)[:, None]
     slopes = -normals[:, :2] / normals[:, 2:]
     low, high = corners[..., 2].min(axis=1, keepdims=True), corners[..., 2].max(axis=1, keepdims=True)
-    return np.concatenate([a, one, other, area, -_EDGE * longest, slopes, low, high], axis=1)
+    return np.concatenate([a, one, other, area, -THIN * longest, slopes, low, high], axis=1)
 
 
 def _plan_heights(table: Floats, x: Floats, y: Floats) -> tuple[Floats, Bools]:

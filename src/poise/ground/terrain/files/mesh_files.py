@@ -12,7 +12,7 @@ import numpy as np
 from poise.errors import FileError
 from poise.ground.terrain.files.map_files import FARTHEST
 from poise.ground.terrain.files.needs import in_ascii, needed, said
-from poise.ground.terrain.mesh import Mesh
+from poise.ground.terrain.mesh import THIN, Mesh
 from poise.io.files import as_path, read_bytes
 from poise.io.gltf.container import read_inside, unpack_document
 from poise.io.gltf.json_checks import BrokenError, read_strings
@@ -20,7 +20,6 @@ from poise.maths.arrays import Bools, Floats
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}
 _LOOKS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_punctual")  # extensions that move no vertex
-_THIN = 1e-12  # height of a triangle over its longest side: less is no area
 
 
 def read_mesh(source: str | PathLike[str], up: str) -> Mesh:
@@ -99,7 +98,7 @@ def _has_area(triangles: Floats) -> Bools:
     a, b, c = triangles.transpose(1, 0, 2)
     area = np.cross(b - a, c - a)
     longest = np.stack([(side * side).sum(axis=1) for side in (b - a, c - b, a - c)]).max(axis=0)
-    return np.sqrt((area * area).sum(axis=1)) > _THIN * longest
+    return np.sqrt((area * area).sum(axis=1)) > THIN * longest
 
 
 class _Folder:
