@@ -25,14 +25,12 @@ from poise.ground.strides.footfalls import BodyWay, Footfalls
 from poise.ground.strides.search import APART
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
-from poise.maths.smoothing import smoothstep
+from poise.maths.frame_masks import find_last_true, find_next_true, take_frames
 from poise.model.clip import Clip
 
 _ROLL = 0.08  # the share of a swing in which a foot leaves its old stride, and in which it comes to the new one
 _EARLY, _CALM = 0.85, 0.5  # the share of a swing up in which that is done, and the part of that in which it slows down
 _FULLY = 0.1  # [m] of difference in height from which a foot goes up, or down, in that way
-_ALOFT = 1.0  # [s] a foot that is in the air for longer goes with the body half that time after its stance
 
 
 class Course(NamedTuple):
@@ -112,7 +110,7 @@ def _smooth_shares(arcs: Floats, knots: Floats, shares: Floats) -> Floats:
 def moved_feet(motion: Motion, falls: Footfalls, at: Floats, heights: Floats, course: Course, skew: float) -> Floats:
     """How far (F, L, 3) feet are displaced [m]: standing, as `at` (K, 3) says; in the air from the one to the other.
 
-    The way through the air is the animated one, longer or shorter. A foot in the air for long goes with the body.
+    The way through the air is the animated one, longer or shorter.
 
     heights  (K,) of the ground under footfalls [m]
     skew     as for `strided`
@@ -128,7 +126,6 @@ def moved_feet(motion: Motion, falls: Footfalls, at: Floats, heights: Floats, co
     come = (way_come(motion, np.zeros_like(moved), between) - between.first) / whole
     climb = take_frames(ground, between.after) - take_frames(ground, between.before)
     swung = start + (end - start) * _changed(np.clip(come, 0.0, 1.0), climb, skew)[..., None]
-    swung = np.where(_aloft(motion.times, standing)[..., None], _with_body(motion.times, standing, moved), swung)
     return np.where(standing[..., None], moved, swung)
 
 
@@ -143,25 +140,6 @@ def _with_ends(motion: Motion, standing: Bools, moved: Floats, shares: Floats) -
             way = ankles[end, leg] - ankles[stance[leg], leg]
             moved[end, leg] = moved[stance[leg], leg] + (shares[end] - 1.0) * way
     return moved
-
-
-def _aloft(times: Floats, standing: Bools) -> Bools:
-    """Which feet (F, L) are in the air for long, or for ever."""
-    since, until = measure_time_from(times, standing)
-    since = np.where(np.isinf(since), times[:, None] - times[0], since)
-    until = np.where(np.isinf(until), times[-1] - times[:, None], until)
-    return (since + until > _ALOFT) | ~standing.any(axis=0)
-
-
-def _with_body(times: Floats, standing: Bools, moved: Floats) -> Floats:
-    """Displacements (F, L, 3) that go over from those of stances to those of the body, which `moved` has in the air."""
-    last = len(times) - 1
-    before, after = np.maximum(find_last_true(standing), 0), np.minimum(find_next_true(standing), last)
-    result = moved
-    for frames, time in zip((before, after), measure_time_from(times, standing), strict=True):
-        left = 1.0 - smoothstep(np.minimum(time, _ALOFT) / (0.5 * _ALOFT))
-        result = result + left[..., None] * (take_frames(moved, frames) - moved)
-    return result
 
 
 def _changed(share: Floats, climb: Floats, skew: float) -> Floats:
