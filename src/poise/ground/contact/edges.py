@@ -15,15 +15,12 @@ from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import dot, normalise, project_horizontal
 
-OVER = 0.03  # [m] a heel or ball that is higher above the ground, beside an edge, hangs
-_EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
+OVER = 0.03  # [m] ground that rises by more under one sole has an edge; a heel or ball so high above it hangs
 _SHARP = 1.5  # and one that a foot does not lie across on its slant rises by more than this over the way there
 _MARGIN = 0.015  # [m] an edge is at least so far from heel and tip
 _STEP = 0.01  # [m] places tried along the foot, to get off an edge
 _BACK, _FRONT, _AHEAD = 16, 12, 7  # points looked at from heel to ball, from there to the tip, and in front of it
 _INTO = 10.0  # a part of the sole that is in a riser is so much worse than one that hangs over an edge
-_FIRM = 0.05  # [m] behind the ball, or in front of a heel on the higher tread: it stands if the ground is under that
-_LOOSE = 4.0  # which is so much worse than that some other part hangs
 _NO_BALL = 0.3  # [m] of the sole: that the ball hangs is as bad as that so much does
 _ROOM = 0.05  # [m] in front of the tip that a riser better is away: a heel that rises pushes the toes forward
 _NEAR = 1.5  # a riser that is nearer is so much worse than that as much of the heel hangs
@@ -66,15 +63,14 @@ def ground_under(heel: Floats, ball: Floats, tip: Floats, alone: Alone, footing:
     between = slice(1, _BACK + 1)
     steps = np.abs(np.diff(heights[..., between], axis=-1)).max(axis=-1)
     sharp = steps > _SHARP * np.sqrt(square[..., 0]) / (_BACK - 1)
-    edged = sharp & (np.abs(off[..., between]).max(axis=-1) > _EDGE)
+    edged = sharp & (np.abs(off[..., between]).max(axis=-1) > OVER)
     by_heel = (alone.heel | ((first > last)[..., 0] & ~alone.ball))[..., None]
     off = np.where(edged[..., None], heights - np.where(by_heel, first, last), off)
-    near = (off[..., -_AHEAD:] > _EDGE).sum(axis=-1) * ((_ROOM - _MARGIN) / _AHEAD)
-    stands = np.where(by_heel, heel, ball)
+    near = (off[..., -_AHEAD:] > OVER).sum(axis=-1) * ((_ROOM - _MARGIN) / _AHEAD)
     forward = edged & by_heel[..., 0]
     lost = np.where(forward & ~alone.heel, _NO_BALL, 0.0)
     hanging = np.where(forward, _BEFORE, 1.0)[..., None]
-    return Under(_not_on(off[..., :-_AHEAD], points[..., :-_AHEAD, :], stands, hanging) + lost, near, edged)
+    return Under(_not_on(off[..., :-_AHEAD], points[..., :-_AHEAD, :], hanging) + lost, near, edged)
 
 
 def _points(heel: Floats, ball: Floats, tip: Floats) -> Floats:
@@ -86,17 +82,14 @@ def _points(heel: Floats, ball: Floats, tip: Floats) -> Floats:
     return np.concatenate([behind, _line(heel, ball, _BACK), _line(ball, end, _FRONT)[..., 1:, :], ahead], axis=-2)
 
 
-def _not_on(off: Floats, points: Floats, stands: Floats, hanging: Floats) -> Floats:
+def _not_on(off: Floats, points: Floats, hanging: Floats) -> Floats:
     """How much (...) [m] of soles is not on the ground, which is higher than points (..., n, 3) of them by `off`.
 
-    stands   (..., 3) the end that stands: what is near to it, towards the other one, is to be on the ground
-    hanging  (..., 1) how bad it is that other parts hang
+    hanging  (..., 1) how bad it is that parts hang
     """
     length = np.linalg.norm(np.diff(points, axis=-2), axis=-1)
     parts = np.concatenate([length[..., :1], length], axis=-1)
-    firm = np.linalg.norm(points - stands[..., None, :], axis=-1) < _FIRM
-    firm[..., [0]] = firm[..., _BACK + 1 :] = False
-    worse = np.where(off > _EDGE, _INTO, np.where(off < -_EDGE, np.where(firm, _LOOSE, hanging), 0.0))
+    worse = np.where(off > OVER, _INTO, np.where(off < -OVER, hanging, 0.0))
     return (worse * parts).sum(axis=-1)
 
 
