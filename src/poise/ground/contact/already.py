@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.contact.contacts import Contacts, find_contacts, stances
-from poise.ground.contact.edges import OVER, hanging, over_edges
+from poise.ground.contact.edges import hanging
 from poise.ground.contact.plants import stances_of
-from poise.ground.contact.soles import HEEL, TIP, TIP_POINT, Soles, find_soles, floor_under, steep, toeless
+from poise.ground.contact.soles import HEEL, TIP_POINT, Soles, find_soles, floor_under, steep
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
 from poise.ground.figure.speeds import shots_of
@@ -32,7 +32,6 @@ _BRIEF, _SLID = 0.05, 0.004  # [s], [m] a foot that is slow and low for no longe
 _SOME = 0.01  # of all frames: a clip with fewer in which a foot is still does not stand
 _TURNS = 50  # times at most that a foot is turned with the ground under it, which is elsewhere then
 _TURNED = 1e-6  # where that changes nothing any more
-_BENT = 0.02  # [m] above the ground are toes that are bent up
 _LEVEL = np.cos(np.radians(1.0))  # ground that is tilted by less is level
 _UNLIKE = 0.025  # [m] by which soles may differ from those at rest: so much the ground could be too high or too low
 _FAR = 0.3  # [m] no ball of a foot that stands is so far above the ground
@@ -86,7 +85,7 @@ def laid_flat(motion: Motion, footing: Footing) -> Motion:
     places, turns = motion.places.copy(), motion.turns.copy()
     balls = motion.places[:, :, BALL]
     tilt = rotations.rotation_between(UP, footing.sample(balls)[1])
-    ground, foot = _along_ground(motion.places[:, :, ANKLE], balls, tilt, toeless(motion) | steep(motion), footing)
+    ground, foot = _along_ground(motion.places[:, :, ANKLE], balls, tilt, ~motion.bends | steep(motion), footing)
     floor = ground * [1.0, 1.0, 0.0]
     for part, turn in ((FOOT, foot), (TOES, tilt)):
         turns[:, :, part] = rotations.multiply(rotations.inverse(turn), turns[:, :, part])
@@ -101,8 +100,6 @@ def laid_flat(motion: Motion, footing: Footing) -> Motion:
 def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, footing: Footing) -> tuple[Floats, Floats]:
     """Points (F, L, 3) of the ground under balls, and rotations from level ground to the line from heel to ball.
 
-    On a slope the line is the slope's; over the edge of a tread it is level, and heel or ball hangs.
-
     short  (L,) feet that have no such line
     """
     turn, ground = tilt, balls
@@ -113,20 +110,11 @@ def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, foo
         back = project_horizontal(rotations.rotate(rotations.inverse(turn), ankles - ground))
         heel = ground + (1.0 + HEEL) * rotations.rotate(turn, back)
         heel[..., 2] = footing.heights(heel)
-        _level_over_edges(heel, ground, np.abs(dot(heel - ground, rotations.rotate(tilt, UP))) > OVER, footing)
         turn = rotations.multiply(rotations.rotation_between(rotations.rotate(tilt, back), heel - ground), tilt)
         turn = np.where(short[:, None], tilt, turn)
         if np.abs(turn - before).max() < _TURNED:
             break
     return ground, turn
-
-
-def _level_over_edges(heel: Floats, ball: Floats, some: Bools, footing: Footing) -> None:
-    """Put the lower one of heel and ball (F, L, 3), of some feet (F, L), as high as the other one, if it hangs."""
-    if some.any():
-        some[some] = over_edges(heel[some], ball[some], footing)
-        for place in (heel, ball):
-            place[some, 2] = np.maximum(heel[some, 2], ball[some, 2])
 
 
 def _loose(motion: Motion, flat: Motion, soles: Soles | None, given: Contacts | None) -> tuple[Contacts, Soles]:
@@ -145,26 +133,7 @@ def _loose(motion: Motion, flat: Motion, soles: Soles | None, given: Contacts | 
     known, measured = np.atleast_1d(both.any(axis=0))[:, None], find_soles(flat, both)
     names = [field.name for field in dataclasses.fields(Soles)]
     soles = Soles(*(np.where(known, getattr(measured, name), getattr(soles, name)) for name in names))
-    soles = dataclasses.replace(soles, tip=_tips(flat, np.where(known.T, both, core.any(axis=2)), soles))
     return found(soles), soles
-
-
-def _tips(flat: Motion, held: Bools, soles: Soles) -> Floats:
-    """Tips (L, 3) as they are where toes are bent up least while their feet stand; as at rest, if they always are."""
-    rest = find_soles(rest_motion(flat.figure)).tip
-    tips = flat.places[:, :, BALL] + rotations.rotate(flat.turns[:, :, TOES], np.broadcast_to(rest, (*held.shape, 3)))
-    height = np.where(held, tips[..., 2], np.inf)
-    frame, legs = height.argmin(axis=0), np.arange(held.shape[1])
-    ankle, ball, end = (flat.places[frame, legs, place] for place in (ANKLE, BALL, END))
-    end = np.where((end == ball).all(axis=1)[:, None], ball + TIP * project_horizontal(ball - ankle), end) * [
-        1.0,
-        1.0,
-        0.0,
-    ]
-    tip = rotations.rotate(rotations.inverse(flat.turns[frame, legs, TOES]), end - ball)
-    bent = height[frame, legs] > _BENT
-    unknown = toeless(flat) | ~held.any(axis=0)
-    return np.where(unknown[:, None], soles.tip, np.where(bent[:, None], rest, tip))
 
 
 def _still(motion: Motion, points: Floats) -> Bools:

@@ -94,7 +94,7 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     local = rotations.rotate(rotations.inverse(turns[:, _PARTS]), points - _carriers(motion, places, leg))
     heel, ball, tip = np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1)
     straight = ball + TIP / (1.0 + HEEL) * (ball - heel)  # a foot without toes: medians of each may leave its line
-    return Soles(heel, ball, np.where(toeless(motion)[:, None], straight, tip))
+    return Soles(heel, ball, np.where(~motion.bends[:, None], straight, tip))
 
 
 def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: Floats) -> Floats:
@@ -102,7 +102,7 @@ def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: 
     four, hocks = len(motion.figure.legs) > 2, steep(motion)  # noqa: PLR2004
     ankle, joint, end = places[:, ANKLE], places[:, BALL], places[:, END]
     ahead = project_horizontal(joint - ankle)
-    unknown = (toeless(motion) | (hocks & (not four)))[leg, None]
+    unknown = (~motion.bends | (hocks & (not four)))[leg, None]
     if unknown.any():
         length = np.linalg.norm(np.diff(places[:, : ANKLE + 1], axis=1), axis=2).sum(axis=1, keepdims=True)
         ahead = np.where(unknown, (0.0 if four else _FOOT) * length * facing, ahead)
@@ -118,12 +118,7 @@ def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: 
 def _carriers(motion: Motion, places: Floats, leg: Ints) -> Floats:
     """Where the joints are (n, 3, 3) that carry heel, ball and tip."""
     carriers = places[:, [ANKLE, ANKLE, BALL]]
-    return np.where(toeless(motion)[leg, None, None], places[:, ANKLE, None], carriers)
-
-
-def toeless(motion: Motion) -> Bools:
-    """(L,) which feet have no toes."""
-    return np.array([not leg.toes for leg in motion.figure.legs])
+    return np.where(~motion.bends[leg, None, None], places[:, ANKLE, None], carriers)
 
 
 def steep(motion: Motion) -> Bools:
