@@ -19,6 +19,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, Motion, motion_of, step_of
 from poise.ground.figure.steps import runs
 from poise.ground.legs.body import Lean
+from poise.ground.legs.clear import CLEAR_S
 from poise.ground.legs.legs import Turned, knees_of, turned_soles
 from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import faded
@@ -31,7 +32,6 @@ from poise.maths.vectors import UP, dot, make_vertical, normalise
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 
-LIFT_S = 0.1  # [s] before and after: how smoothly what is in the ground is lifted out, and a knee goes to its place
 REACH = 0.998  # of its length an arm reaches at most, and a body sinks for what it lacks
 STEEPEST_RAD = np.radians(40.0)  # [rad] steepest ground that hands and bodies lie on, as of feet
 _THIN = 1e-3  # [m] an elbow so near to the line of its arm has no swivel
@@ -52,10 +52,10 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
             place[2] = footing.heights(place) + least[rows[0], column]
             ways[rows, column] = place - way
     result = places + faded(bearing.times, ways, on, FADE)
-    sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * compute_fade(bearing.times, on, LIFT_S)
+    sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * compute_fade(bearing.times, on, CLEAR_S)
     step = step_of(bearing.times)
-    half = round(LIFT_S / step) if step > 0.0 else 0
-    return result + make_vertical(compute_upper_envelope(sunk, half) * compute_fade(bearing.times, on, LIFT_S))
+    half = round(CLEAR_S / step) if step > 0.0 else 0
+    return result + make_vertical(compute_upper_envelope(sunk, half) * compute_fade(bearing.times, on, CLEAR_S))
 
 
 def with_knees(
@@ -63,14 +63,14 @@ def with_knees(
 ) -> Turned:
     """The figure with knees that bear where they were put down; feet that do not stand give way along their shins."""
     columns = bearing.columns(*(f"{leg.name} knee" for leg in motion.figure.legs))
-    now, free = knees_of(motion, turned), compute_fade(motion.times, standing, LIFT_S)
+    now, free = knees_of(motion, turned), compute_fade(motion.times, standing, CLEAR_S)
     wanted = now + free[..., None] * (put_down(bearing, columns, now, footing) - now)
     if np.array_equal(wanted, now):
         return turned
     hips = motion.places[:, :, HIP] + make_vertical(turned.up)[:, None]
     bent = _bent(motion, turned, hips, now, wanted)
     before, after = (np.maximum(_depths(motion, soles, each, footing), 0.0) for each in (turned, bent))
-    lift = compute_upper_envelope(np.maximum(after - before, 0.0), motion.frames(LIFT_S)) * free
+    lift = compute_upper_envelope(np.maximum(after - before, 0.0), motion.frames(CLEAR_S)) * free
     return _bent(motion, dataclasses.replace(turned, ankles=turned.ankles + make_vertical(lift)), hips, now, wanted)
 
 
@@ -108,13 +108,13 @@ def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean, footing
     elbows = bearing.columns(*(arm.elbow for arm in arms))
     bent = _reaching(motion, hands, _hand_turns(bearing, columns, hands, lean, footing))
     now = knees_of(motion, bent)
-    free = compute_fade(bearing.times, bearing.on[:, columns], LIFT_S)[..., None]
+    free = compute_fade(bearing.times, bearing.on[:, columns], CLEAR_S)[..., None]
     wanted = now + free * (put_down(bearing, elbows, now, footing) - now)
     if not np.array_equal(wanted, now):
         bent = _bent(motion, bent, motion.places[:, :, HIP], now, wanted)
     now = knees_of(motion, bent)
     low = np.maximum(footing.heights(now) + bearing.least[:, elbows] - now[..., 2], 0.0) * (1.0 - free[..., 0])
-    bent = _swivelled(bent, motion.places[:, :, HIP], now, compute_upper_envelope(low, motion.frames(LIFT_S)))
+    bent = _swivelled(bent, motion.places[:, :, HIP], now, compute_upper_envelope(low, motion.frames(CLEAR_S)))
     still = np.zeros((len(motion), 3))
     return write_poses(poses, motion, bent, still, still)
 

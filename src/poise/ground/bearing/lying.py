@@ -6,12 +6,13 @@ import dataclasses
 
 import numpy as np
 
-from poise.ground.bearing.limbs import LIFT_S, REACH, STEEPEST_RAD, put_down
+from poise.ground.bearing.limbs import REACH, STEEPEST_RAD, put_down
 from poise.ground.bearing.parts import FADE, FALLS, Bearing
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion
 from poise.ground.legs.body import Lean
+from poise.ground.legs.clear import CLEAR_S
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.pelvis import SMOOTH_S
 from poise.ground.legs.swing import sole_points
@@ -80,7 +81,7 @@ def lying_feet(
     ankles = feet.ankles + share[..., None] * (lain - feet.ankles)
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     sunk = np.maximum((footing.heights(points) - points[..., 2]).max(axis=0), 0.0) * (share > 0.0)
-    ankles = ankles + make_vertical(compute_upper_envelope(sunk, motion.frames(LIFT_S)) * np.minimum(4.0 * share, 1.0))
+    ankles = ankles + make_vertical(compute_upper_envelope(sunk, motion.frames(CLEAR_S)) * np.minimum(4.0 * share, 1.0))
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
     return dataclasses.replace(feet, ankles=ankles, turns=turns, tilt=tilt, pivots=pivots)
 

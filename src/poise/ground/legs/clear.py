@@ -19,8 +19,7 @@ from poise.maths.smoothing import compute_upper_envelope, smoothstep
 from poise.maths.vectors import normalise, project_horizontal
 
 TOES_BEND = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
-_WHOLE = 0.2  # [s] before and after: how smoothly a whole figure goes up
-_CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
+CLEAR_S = 0.1  # [s] before and after: how early feet, knees and whole figures are lifted out of the ground
 _HIGHEST = 0.18  # [m] that a foot may rise by within 0.1 s of a stance: with about 100 m/s^2
 _LEAST = 0.25  # of that is possible at once
 _ASIDE = np.array([0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.12])  # [m] that a foot is held back, or goes ahead, by
@@ -47,12 +46,12 @@ def cleared(
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     allowed = np.zeros(points.shape[:3])
     allowed[2] = motion.bends * (
-        TOES_BEND + (1.0 - smoothstep(near / _CLEAR)) * _tips_at_ends(points[2], between, footing)
+        TOES_BEND + (1.0 - smoothstep(near / CLEAR_S)) * _tips_at_ends(points[2], between, footing)
     )
     needed = np.where(standing, 0.0, _lacking(points, allowed, footing))
     if not needed.any():
         return ankles
-    free = compute_fade(motion.times, standing, _CLEAR)
+    free = compute_fade(motion.times, standing, CLEAR_S)
     able = _HIGHEST * np.maximum(free, _LEAST)
     steep = (needed > able) & (free < 1.0)
     ankles = ankles.copy()
@@ -61,7 +60,7 @@ def cleared(
         ankles += way
         needed = np.where(standing, 0.0, _lacking(points + way, allowed, footing))
     wanted = np.minimum(needed / np.maximum(free, _LEAST), np.maximum(needed, _HIGHEST))
-    lift = compute_upper_envelope(wanted, motion.frames(_CLEAR)) * free
+    lift = compute_upper_envelope(wanted, motion.frames(CLEAR_S)) * free
     ankles[..., 2] += np.maximum(lift, needed)
     return ankles
 
@@ -76,7 +75,7 @@ def lifted_as_a_whole(
     """
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     return compute_upper_envelope(
-        (footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0), motion.frames(_WHOLE)
+        (footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0), motion.frames(CLEAR_S)
     )
 
 
