@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise.io import samples
 from poise.kernels import posture_trunk
+from poise.kernels.vec_quat import Vec, from_axis_angle, norm, rotate, sub
 from poise.maths import rotations
 from poise.maths.vectors import normalise
 from poise.model.pose import Pose
@@ -150,3 +151,30 @@ class TestShorterReach:
     def test_a_hand_stops_softly(self, slack, excess):
         behind = posture_trunk.stop_reach(excess, slack)
         assert max(excess - slack, 0.0) - 1e-12 <= behind <= excess
+
+
+class TestTwistOfTheTrunk:
+    @given(*[st.floats(-1.0, 1.0)] * 5, st.floats(0.2, 1.0))
+    def test_a_twist_brings_the_shoulder_nearer_and_no_further_than_needed(self, x, z, a, b, c, reach):
+        shoulder, target, up = Vec(x, 0.4, z), Vec(2 * a, 0.4 + c, 2 * b), Vec(0.0, 1.0, 0.0)
+        twist = posture_trunk.find_twist(shoulder, target, up, reach)
+        assert abs(twist) <= posture_trunk.MAX_TWIST_RAD
+        before = norm(sub(target, shoulder))
+        after = norm(sub(target, rotate(from_axis_angle(up, twist), shoulder)))
+        assert after <= before + 1e-9
+        assert twist == 0.0 or after >= reach - 1e-6
+
+    @pytest.mark.parametrize("rest", RESTS.values(), ids=RESTS)
+    def test_a_figure_twists_before_it_bends_to_the_side(self, rest):
+        feet = [poise.Pin("LeftFoot"), poise.Pin("RightFoot")]
+        shoulder, length = find_arm(rest)
+        behind = poise.Position(ARM[-1], shoulder + length * normalise(0.4 * OUT - FORWARD) * 1.1)
+        result = poise.solve(rest, [*feet, behind], free_root=True)
+        assert result.reached
+        chest = rest.skeleton.names[rest.skeleton.parents[rest.skeleton.index(ARM[0])]]
+        turn = rotations.multiply(result.pose.world[chest].rotations, rotations.inverse(rest.world[chest].rotations))
+        left, up = rotations.rotate(turn, -OUT), rotations.rotate(turn, UP)
+        twist, bend = np.degrees(np.arctan2(-left[2], left[0])), np.degrees(np.arcsin(abs(left[1])))
+        assert abs(twist) > 20
+        assert abs(twist) > bend
+        assert up[1] > 0.9

@@ -25,7 +25,7 @@ import math
 
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
-from poise.kernels.posture import map_direction, read_origin, smoothstep_between
+from poise.kernels.posture import map_direction, perpendicular_part, read_origin, smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -264,3 +264,59 @@ def carry_shoulders(maps, map_indices, q_columns, collar_numbers, start_q, targe
                 )
         carried_count += 1 if is_carried[k] else 0
     return carried_count
+
+
+# --- Twist of the trunk ----------------------------------------------------------------------------------------------
+#
+# Before a figure leans or crouches for a hand, its trunk twists about the vertical: people turn a shoulder towards what
+# is to the side or behind, and bend sideways for the rest.
+
+
+MAX_TWIST_RAD = math.radians(45.0)  # of the trunk: 35 degrees of the chest, 5 to 10 of the loins (Kapandji, volume 3)
+
+FULL_TWIST_SHARE = 0.7  # level share of the way to a target: below, the trunk twists less
+
+
+@device_function
+def find_twist(shoulder, target, up, reach):
+    """Return the smallest twist to bring a shoulder within reach [rad].
+
+    The twist is about the vertical; shoulder and target are relative to a point of the axis. Where no twist will do,
+    the shoulder turns towards the target. The more the way to the target is vertical, the smaller is the largest twist.
+    """
+    way = sub(target, shoulder)
+    distance = norm(way)
+    level_shoulder, level_target = perpendicular_part(shoulder, up), perpendicular_part(target, up)
+    product = norm(level_shoulder) * norm(level_target)
+    if distance <= reach or not product > MIN_COLLAR_SHARE * reach * reach:
+        return 0.0
+    angle = math.atan2(dot(cross(level_shoulder, level_target), up), dot(level_shoulder, level_target))
+    height = dot(way, up)
+    level_reach2 = max(reach * reach - height * height, 0.0)
+    cosine = (dot(level_shoulder, level_shoulder) + dot(level_target, level_target) - level_reach2) / (2.0 * product)
+    needed = abs(angle) - math.acos(min(max(cosine, -1.0), 1.0))
+    level_share = norm(perpendicular_part(way, up)) / distance
+    largest = MAX_TWIST_RAD * min(level_share / FULL_TWIST_SHARE, 1.0)
+    return math.copysign(min(max(needed, 0.0), largest), angle)
+
+
+@kernel("F2 F3 F3 F1 F1 wF1 ->")
+def find_twists(pivots, shoulders, targets, up, reaches, twists):
+    """Fill twists (k,) of trunks about the vertical [rad].
+
+    pivots     (k, 3)     points of the axis
+    shoulders  (k, a, 3)  positions of the arms' first joints
+    targets    (k, a, 3)  of the hands
+    up         (3,)       against gravity
+    reaches    (a,)       of the arms
+
+    Arms to both sides twist by the difference of their largest needs.
+    """
+    up_vector = Vec(up[0], up[1], up[2])
+    for k in range(targets.shape[0]):
+        pivot, most, least = read_vec_at(pivots[k], 0), 0.0, 0.0
+        for j in range(targets.shape[1]):
+            shoulder, target = sub(read_vec_at(shoulders[k, j], 0), pivot), sub(read_vec_at(targets[k, j], 0), pivot)
+            twist = find_twist(shoulder, target, up_vector, reaches[j])
+            most, least = max(most, twist), min(least, twist)
+        twists[k] = most + least

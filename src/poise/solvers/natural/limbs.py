@@ -72,6 +72,7 @@ _TOED_OUT, _ASTRAY = np.radians(10.0), np.radians(60.0)  # ... unless these are 
 # What of its length a limb is asked to reach before the whole figure is carried nearer: people stand with straight legs
 # and do not work with straight arms.
 _SPENT = {"leg": 0.9995, "arm": 0.95}
+_UNTWISTED = 0.9  # of its length: an arm reaches so far before the trunk twists for it
 _FOLDED = 0.45  # of its length: as near as hips come to the feet
 
 _KEPT = 128  # rows of settings
@@ -423,6 +424,37 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
     place[:, :3] += rotations.rotate(lean, own.positions.reshape(-1, 3) - hips)
     place[:, 3:] = rotations.multiply(lean, own.rotations.reshape(-1, 4))
     return Carried(place, lean, bend, axis)
+
+
+def twist_spine(bends: Sequence[Bends], pose: Pose, spine: Sequence[int], targets: Floats) -> Floats | None:
+    """Twist the joints of a spine so that arms come nearer to the places (k, l, 3) of their hands.
+
+    Returns the configurations (k, nq), the twist shared by all joints. None where nothing twists.
+    """
+    arms = [j for j, one in enumerate(bends) if one.limb.kind == "arm"]
+    if not arms or not spine:
+        return None
+    s, count, joints = pose.skeleton, len(targets), np.array(spine, dtype=np.int64)
+    shoulders = np.empty((count, len(arms), 3))
+    for j, arm in enumerate(arms):
+        one = bends[arm]
+        shoulders[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
+    world = pose.world
+    pivots = np.broadcast_to(_middle(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
+    up = get_or_compute(s, "up", None, lambda: find_body_frame(s).up)
+    reaches = np.array([bends[arm].limb.numbers[NATURAL_BEND_LENGTH] * _UNTWISTED for arm in arms])
+    twists = np.empty(count)
+    figures = map(prepare_for_kernel, (pivots, shoulders, targets[:, arms], up, reaches))
+    kernels.posture_trunk.find_twists(*figures, twists)
+    if not twists.any():
+        return None
+    turns = world.rotations.reshape(-1, len(s), 4)[:, joints]
+    axes = np.broadcast_to(rotations.rotate(rotations.inverse(turns), up), (count, len(joints), 3))
+    own, q = s.q_start[joints][:, None] + np.arange(4), np.array(np.broadcast_to(pose.flat_q, (count, s.nq)))
+    q[:, own] = rotations.multiply(q[:, own], rotations.about(axes, twists[:, None] / len(joints)))
+    rows = np.flatnonzero(twists)
+    q[rows] = s.legal(q[rows])[0]
+    return q
 
 
 def bent_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) -> Floats:

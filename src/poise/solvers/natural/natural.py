@@ -57,6 +57,7 @@ from poise.solvers.natural.limbs import (
     lower_poles,
     poles,
     pose_limb,
+    twist_spine,
 )
 from poise.solvers.natural.stages import NaturalStage, has_lone_limbs, stages_of
 
@@ -536,6 +537,9 @@ def _carried(
     tips, start = np.stack([targets[:, limb.columns[:3]] for limb in stage.carries], axis=1), problem.start
     root, limbs = stage.goals[0], [limb.bends for limb in stage.carries if limb.bends is not None]
     assert isinstance(root, Place)
+    twisted = twist_spine(limbs, start, stage.spine, tips)
+    if twisted is not None:
+        start = problem.make_pose_unchecked(twisted)
     found = carried(limbs, start, root.joint, stage.spine, tips)
     part = Problem(start, stage.goals, stage.free_root)
     after = problem.make_pose_unchecked(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
