@@ -17,6 +17,7 @@ from poise.kernels.posture import compute_poles as poles_kernel
 from poise.maths import rotations
 from poise.solvers.natural.limbs import limbs_of
 from poise.solvers.natural.stages import stages_of
+from poise.solvers.natural.surroundings import NOTHING_AROUND
 from tests.model.transformed_rigs import in_another_guise
 
 FORWARD, UP, LEFT = np.eye(3)[[2, 1, 0]]  # of the sample figure
@@ -354,7 +355,8 @@ class TestPoles:
         rows = [self.limb.carrier, self.limb.first, self.limb.middle, self.limb.tip]
         maps = np.ascontiguousarray(pose.world.matrices[rows][:, :3].reshape(1, -1))
         out = np.empty((1, 3))
-        poles_kernel(maps, np.arange(4), self.limb.numbers, np.array(target, dtype=float).reshape(1, -1), out)
+        row = np.array(target, dtype=float).reshape(1, -1)
+        poles_kernel(maps, np.arange(4), self.limb.numbers, row, *NOTHING_AROUND, out)
         return out[0] - pose.world.positions[self.limb.first]
 
     @pytest.mark.parametrize("far", [1e-12, 1e-3, 1.0, 1e6])
@@ -381,5 +383,5 @@ class TestPoles:
         rows = [there.skeleton.index(FIGURE.skeleton.names[i]) for i in self.limb[1:5]]
         maps = np.ascontiguousarray(there.world.matrices[rows][:, :3].reshape(1, -1))
         target, out = there.world.positions[row] + rotations.rotate(turn, ahead), np.empty((1, 3))
-        poles_kernel(maps, np.arange(4), self.limb.numbers, target.reshape(1, 3).copy(), out)
+        poles_kernel(maps, np.arange(4), self.limb.numbers, target.reshape(1, 3).copy(), *NOTHING_AROUND, out)
         np.testing.assert_allclose(out[0] - there.world.positions[row], rotations.rotate(turn, before), atol=1e-3)

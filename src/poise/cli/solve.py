@@ -181,7 +181,7 @@ class SolveClipJob:
     clip: str | None
     limits: Path | None
     no_limits: bool
-    solver_choice: tuple[str, tuple[str, ...], bool | None]
+    solver_choice: tuple[str, tuple[str, ...], bool | None, float | str | None]
     solver_flags: tuple[tuple[str, Any], ...]
     solve_options: tuple[tuple[str, Any], ...]  # SolveOptions without the solver
     include_root: Path | None = None
@@ -233,11 +233,11 @@ class SolveClipJob:
     def _bake_clip(self, clip: Clip) -> Baked:
         start = clip.at(0.0)
         goals = build_goals(self.goal_options, self.later_goal_options, start, includes_target=True)
-        name, options, natural = self.solver_choice
+        name, options, natural, floor = self.solver_choice
         solve_options = dict(self.solve_options)
         solver = make_solver(
             name, start, goals, solve_options["prefer"], options, free_root=solve_options["free_root"], natural=natural,
-            **dict(self.solver_flags),
+            floor=floor, **dict(self.solver_flags),
         )  # fmt: skip
         return bake(
             clip, build_frame_goals(clip, None, goals), **_build_bake_options(SolveOptions(solver, **solve_options))
@@ -452,6 +452,13 @@ def solve(  # `Command` below accepts repeated --joint
             help="prefer human-like poses for characters (knees forward, elbows back); default: with --solver auto"
         ),
     ] = None,
+    floor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HEIGHT|auto",
+            help="floor that knees, feet and hands of a character stay above; auto: under the feet that are pinned",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here; of many files: the folder")
     ] = None,
@@ -492,7 +499,8 @@ def solve(  # `Command` below accepts repeated --joint
         "tolerance": tolerance, "angle_tolerance": angle_tolerance, "free_root": free_root,
         "prefer": prefer.value, "seeds": seeds, "threads": threads,
     }  # fmt: skip
-    solver_choice, flags = (solver, tuple(option or ()), natural), tuple(solver_flags.items())
+    ground = _parse_floor(floor)
+    solver_choice, flags = (solver, tuple(option or ()), natural, ground), tuple(solver_flags.items())
     job = SolveClipJob(
         goal_options,
         tuple(later_goal_options),
@@ -525,8 +533,9 @@ def solve(  # `Command` below accepts repeated --joint
     goals = build_goals(goal_options, later_goal_options, start, includes_target=target_table is None)
     all_goals = goals if target_table is None else (target_table.goal, *goals)
     chosen_solver = make_solver(
-        solver, start, all_goals, prefer.value, option or (), free_root=free_root, natural=natural, **solver_flags
-    )
+        solver, start, all_goals, prefer.value, option or (), free_root=free_root, natural=natural, floor=ground,
+        **solver_flags,
+    )  # fmt: skip
     options = SolveOptions(chosen_solver, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
     if every_frame and chosen_clip is not None:
         frame_goals = build_frame_goals(chosen_clip, target_table, goals)
@@ -563,6 +572,16 @@ def _solve_pose(
     if written and not as_json:
         say(f"written: {', '.join(written)}")
     return 0 if result.reached else 1
+
+
+def _parse_floor(text: str | None) -> float | str | None:
+    """Parse --floor: a height or "auto"."""
+    if text is None or text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--floor is a height along the up axis, or auto, not {text!r}") from None
 
 
 def _select_start(rig: Rig, clip: Clip | None, time: float | None, pose_name: str | None) -> Pose:

@@ -29,6 +29,7 @@ def make_solver(
     *,
     free_root: bool = False,
     natural: bool | None = None,
+    floor: float | str | None = None,
     **flags: Any,
 ) -> solvers.Solver:
     """Build the solver from its name and options.
@@ -42,12 +43,12 @@ def make_solver(
         key: value.value if isinstance(value, StrEnum) else value for key, value in flags.items() if value is not None
     }
     if name != "auto":
-        choose_solver(name, start, goals, prefer, natural=natural)  # raises if natural poses are not available
+        choose_solver(name, start, goals, prefer, natural=natural, floor=floor)  # raises without natural poses
         _check_option_names(name, flag_values)
         return solvers.make_solver(name, **_merge_options(name, options, flag_values))
     if options:
         raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
-    default_solver = choose_solver("auto", start, goals, prefer, free_root=free_root, natural=natural)
+    default_solver = choose_solver("auto", start, goals, prefer, free_root=free_root, natural=natural, floor=floor)
     for candidate_name in (default_solver.name, "levenberg_marquardt", "ccd", *solvers.names()):
         if flag_values.keys() <= _list_option_names(candidate_name):
             return replace_final_solver(default_solver, solvers.make_solver(candidate_name, **flag_values))

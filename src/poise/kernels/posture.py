@@ -20,6 +20,7 @@ from typing import NamedTuple
 from poise.kernels import layout
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
+from poise.kernels.posture_clearance import clear_bend_side
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -200,16 +201,19 @@ def find_natural_side(maps, map_indices, natural_bend, target, chord, chord_leng
     return side
 
 
-@kernel("F2 I1 F1 F2 wF2 ->")
-def compute_poles(maps, map_indices, natural_bend, targets, poles):
+@kernel("F2 I1 F1 F2 F3 F2 wF2 ->")
+def compute_poles(maps, map_indices, natural_bend, targets, capsules, floors, poles):
     """Fill poles (k, 3) for the middle joints.
 
     maps          (1|k, 12 n)  world transforms of joints in the start poses
     map_indices   (4,)         numbers of the maps of body, first joint, middle joint and tip
     natural_bend  (NATURAL_BEND_ROW,)  the columns NATURAL_BEND_ of layout.py
     targets       (k, 3|7)     of the tip: x y z, w x y z
+    capsules      (1|k, c, 7)  of the body, which the lower bone keeps clear of: both ends of an axis, and a radius
+    floors        (1|k, 4)     up x y z, and the height of the floor; -inf where there is none
     """
-    limb_length = natural_bend[layout.NATURAL_BEND_LENGTH]
+    limb_length, radius = natural_bend[layout.NATURAL_BEND_LENGTH], natural_bend[layout.NATURAL_BEND_RADIUS]
+    upper_length = natural_bend[layout.NATURAL_BEND_UPPER_LENGTH]
     for k in range(targets.shape[0]):
         pose_maps = maps[k if maps.shape[0] > 1 else 0]
         first_position = read_origin(pose_maps, map_indices[FIRST_JOINT_MAP])
@@ -228,8 +232,12 @@ def compute_poles(maps, map_indices, natural_bend, targets, poles):
         )
         side = add(scale(side, 1.0 - side_weight), scale(current_side, side_weight))
         side_length = norm(side)
-        side = scale(side, limb_length / side_length) if side_length > 0.0 else side
-        pole = add(add(first_position, scale(chord_vector, 0.5)), side)
+        side = scale(side, 1.0 / side_length) if side_length > 0.0 else side
+        side = clear_bend_side(
+            side, first_position, targets[k], chord, chord_length, upper_length, limb_length, radius,
+            capsules[k if capsules.shape[0] > 1 else 0], floors[k if floors.shape[0] > 1 else 0],
+        )  # fmt: skip
+        pole = add(add(first_position, scale(chord_vector, 0.5)), scale(side, limb_length))
         poles[k, 0], poles[k, 1], poles[k, 2] = pole.x, pole.y, pole.z
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from poise.model.clip import Clip
 from poise.problem.feasibility import has_closed_loops
 from poise.problem.goals import Goals, Near
 from poise.solvers.natural.auto import chosen
+from poise.solvers.natural.floor import make_floor
 from poise.solving.jump_removal import remove_jumps
 from poise.solving.result import Result
 from poise.solving.solve import check_goals, solve
@@ -50,6 +51,7 @@ def bake(
     threads: int | None = None,
     progress: bool | Callable[[int, int, str], None] | None = None,
     natural: bool | None = None,
+    floor: float | Literal["auto"] | None = None,
     continuous: bool = True,
 ) -> Baked:
     """Solve every frame of a clip without jumps. Each frame starts from its own pose.
@@ -60,7 +62,7 @@ def bake(
         The poses to start from; their times, name, translations and scales are kept.
     goals
         As for `solve`. Each target is one for all frames, or has a leading axis with one for each frame.
-    solver, tolerance, angle_tolerance, free_root, threads, progress, natural
+    solver, tolerance, angle_tolerance, free_root, threads, progress, natural, floor
         As for `solve`.
     continuous
         Whether frames with a joint jump are solved again from the previous frame. False: each frame is solved on its
@@ -102,10 +104,11 @@ def bake(
     result = solve(
         clip.poses, checked_goals, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance,
         free_root=free_root,
-        threads=threads, progress=progress, natural=natural,
+        threads=threads, progress=progress, natural=natural, floor=floor,
     )  # fmt: skip
     if is_continuous:
-        result = _apply_jump_removal(result, chosen(solver, result.problem, "first", natural), start_time)
+        ground = make_floor(floor, result.problem.start, checked_goals)
+        result = _apply_jump_removal(result, chosen(solver, result.problem, "first", natural, ground), start_time)
     return Baked(np.array(clip.times), result.pose, clip.name, result=result)
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, NamedTuple, Never, Self
+from typing import Any, Literal, NamedTuple, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Prefer, Request, is_builtin
 from poise.solvers.natural.auto import chosen, name_turning_joints
+from poise.solvers.natural.floor import Floor, make_floor
 from poise.solvers.natural.natural import Natural
 from poise.solving import arguments
 from poise.solving.arm_fast_path import MAX_FAST_TARGETS, make_kernel_buffer, solve_on_fast_path
@@ -273,6 +274,7 @@ def solve(
     trace: bool = False,
     progress: bool | Callable[[int, int, str], None] | None = None,
     natural: bool | None = None,
+    floor: float | Literal["auto"] | None = None,
     **unknown: Never,
 ) -> Result:
     """Find a pose meeting the goals, starting from a given pose. Limits are kept.
@@ -318,6 +320,9 @@ def solve(
         is "auto", prefer "first" and the skeleton such a character. With a free root, joints between it and the goals
         also move. The option chooses among poses that meet the goals and never prevents one. `Result.natural` tells
         whether it was used.
+    floor
+        Height of a level floor along the figure's up axis [file units], for natural poses: knees, elbows, and feet and
+        hands without a wanted rotation stay above it. "auto": the lowest joint of the feet that are pinned.
     **unknown
         No further keywords: options of a solver belong to the solver, such as solver=poise.CCD(iterations=50).
 
@@ -352,7 +357,8 @@ def solve(
     shape = _find_batch_shape(start, checked_goals)
     has_default_settings = prefer == "first" and trace is False and seeds is threads is None
     settings = _DEFAULT_SETTINGS if has_default_settings else SolveSettings(prefer, seeds, threads, trace)
-    options = _SolveOptions(solver, tolerance, angle_tolerance, settings, free_root, natural)
+    ground = None if floor is None else make_floor(floor, start, checked_goals)
+    options = _SolveOptions(solver, tolerance, angle_tolerance, settings, free_root, natural, ground)
     is_silent = progress is None or progress is False
     if not shape and is_silent:
         result = _solve_single(start, checked_goals, options, start_time)
@@ -381,6 +387,7 @@ class _SolveOptions(NamedTuple):
     settings: SolveSettings
     free_root: bool
     natural: bool | None
+    floor: Floor | None = None
 
 
 class _CachedSolve(NamedTuple):
@@ -397,13 +404,13 @@ def _find_cached_solve(start: Pose, goals: tuple[Goal, ...], options: _SolveOpti
     """
     if start.translations is not None or start.scales is not None:
         return None
-    solver, tolerance, angle_tolerance, settings, free_root, natural = options
+    solver, tolerance, angle_tolerance, settings, free_root, natural, floor = options
     if settings.progress is not None or not (type(solver) is str or is_builtin(solver)):
         return None
     goal_key = build_goal_key(goals)
     # Hashing settings takes longer than looking up the rest.
     shown_settings = None if settings is _DEFAULT_SETTINGS else settings
-    key = goal_key, solver, tolerance, angle_tolerance, shown_settings, free_root, natural
+    key = goal_key, solver, tolerance, angle_tolerance, shown_settings, free_root, natural, floor
     single = get_or_compute(
         start.skeleton, "singles", key, lambda: _build_single(start, goals, goal_key, options), _MAX_SINGLES
     )
@@ -502,13 +509,14 @@ def prepare(
     seeds: int | None = None,
     threads: int | None = None,
     natural: bool | None = None,
+    floor: float | Literal["auto"] | None = None,
     **unknown: Never,
 ) -> Prepared:
     """Pack a problem once and return a function of its targets. The function returns a Result.
 
     Parameters
     ----------
-    start, goals, solver, tolerance, angle_tolerance, free_root, prefer, seeds, threads, natural
+    start, goals, solver, tolerance, angle_tolerance, free_root, prefer, seeds, threads, natural, floor
         As for `solve`; the targets of the goals are only examples.
     **unknown
         No further keywords, as for `solve`.
@@ -530,7 +538,13 @@ def prepare(
     start, checked_goals = _complete_start_and_goals(start, checked_goals, solver, prefer, free_root, natural)
     arguments.check_planar_targets(start, checked_goals)
     options = _SolveOptions(
-        solver, tolerance, angle_tolerance, SolveSettings(prefer, seeds, threads), free_root, natural
+        solver,
+        tolerance,
+        angle_tolerance,
+        SolveSettings(prefer, seeds, threads),
+        free_root,
+        natural,
+        make_floor(floor, start, checked_goals),
     )
     start, clamped_joints = clamp_start(start)
     problem = Problem(start, checked_goals, free_root)
@@ -567,19 +581,20 @@ def choose_solver(
     *,
     free_root: bool = False,
     natural: bool | None = None,
+    floor: Any = None,
 ) -> solvers.Solver:
     """Choose the solver; see solvers/natural/auto.py for "auto"."""
     if not isinstance(solver, str) and not natural:
         return solver
     start, goals = _complete_start_and_goals(start, goals, solver, prefer, free_root, natural)
-    return chosen(solver, Problem(start, goals, free_root), prefer, natural)
+    return chosen(solver, Problem(start, goals, free_root), prefer, natural, make_floor(floor, start, goals))
 
 
 def _choose_checked_solver(options: _SolveOptions, problem: Problem, request: Request) -> solvers.Solver:
     """Choose the solver and check it. Raises UnsupportedError where it cannot do the problem."""
     if problem.has_optional_goals:
         check_priority_request(request)
-    solver = chosen(options.solver, problem, request.prefer, options.natural)
+    solver = chosen(options.solver, problem, request.prefer, options.natural, options.floor)
     if options.solver != "auto" or solver.name != "two_bone":  # "auto" has checked two_bone already
         solvers.check(solver, problem, request)
     return solver

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -226,7 +226,7 @@ class Tracker:
         A solver given by name is tuned to stay near the last pose: no restarts, and more damping for
         levenberg_marquardt, so that knees and elbows do not flip. A value, such as poise.CCD(restarts=2), is used as
         it is.
-    tolerance, angle_tolerance, free_root, natural
+    tolerance, angle_tolerance, free_root, natural, floor
         As for `solve`.
     iterations
         Maximum in one frame; the next frame continues from there. None: 100 for a solver given by name.
@@ -271,6 +271,7 @@ class Tracker:
         angle_tolerance: float | None = None,
         free_root: bool = False,
         natural: bool | None = None,
+        floor: float | Literal["auto"] | None = None,
         iterations: int | None = None,
         microseconds: float | None = None,
         restart: bool = False,
@@ -284,7 +285,9 @@ class Tracker:
                 "a tracker solves one frame at a time: give Near a single pose, such as poses[0], not a batch of shape "
                 f"{find_preferred_shape(checked_goals)}"
             )
-        self.solver = choose_tracking_solver(solver, start, checked_goals, free_root=free_root, natural=natural)
+        self.solver = choose_tracking_solver(
+            solver, start, checked_goals, free_root=free_root, natural=natural, floor=floor
+        )
         self._prepared = prepare(
             start,
             checked_goals,
@@ -517,10 +520,10 @@ class Tracker:
 
 def choose_tracking_solver(
     solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False,
-    natural: bool | None = None,
+    natural: bool | None = None, floor: Any = None,
 ) -> solvers.Solver:  # fmt: skip
     """Choose the solver of a tracker. A solver given by name is tuned to stay near its start pose."""
-    chosen_solver: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural)
+    chosen_solver: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural, floor=floor)
     if not isinstance(solver, str):
         return chosen_solver
     return replace_final_solver(chosen_solver, _disable_restarts(get_final_solver(chosen_solver)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from poise import solvers
@@ -17,6 +18,7 @@ from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import remove_balance_goals
 from poise.solvers.base.interface import Prefer, Request
+from poise.solvers.natural.floor import Floor
 from poise.solvers.natural.gaze import share_gazes
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
 from poise.solvers.natural.natural import Natural
@@ -24,8 +26,23 @@ from poise.solvers.natural.stages import has_room, rooted_goal, stages_of
 from poise.solvers.two_bone import TwoBone
 
 
-def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) -> solvers.Solver:
-    """The solver that is meant; UnsupportedError where natural poses are asked for and cannot be had."""
+def chosen(
+    solver: Any, problem: Problem, prefer: Prefer, natural: bool | None, floor: Floor | None = None
+) -> solvers.Solver:
+    """Choose the solver that is meant; UnsupportedError where natural poses are asked for and cannot be had."""
+    found = _choose(solver, problem, prefer, natural)
+    if floor is None:
+        return found
+    if isinstance(found, Natural):
+        return replace(found, floor=floor)
+    if solver != "auto" or prefer != "first" or natural is False or not is_figure(problem.skeleton):
+        raise UnsupportedError(
+            'floor= goes with natural poses: a figure whose arms and legs are known, solver="auto", prefer="first"'
+        )
+    return found
+
+
+def _choose(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) -> solvers.Solver:
     if natural and (solver != "auto" or prefer != "first"):
         what = f"prefer={prefer!r}" if solver == "auto" else f"the solver {getattr(solver, 'name', solver)!r}"
         raise UnsupportedError(f'natural=True goes with solver="auto" and prefer="first" only, not with {what}')

@@ -16,6 +16,7 @@ from poise.kernels.layout import (
     NATURAL_BEND_SIDE,
     NATURAL_BEND_STRAIGHT_WEIGHT,
     NATURAL_BEND_UP,
+    NATURAL_BEND_UPPER_LENGTH,
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
@@ -34,10 +35,12 @@ from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Pole, Position
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import LimbOptions, LimbPlan, PosedLimb, build_limb_plan, pack_limb_poses
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
+from poise.solvers.natural.surroundings import NOTHING_AROUND, Surroundings, find_surroundings, measure_radius
 from poise.solvers.natural.trunk import (
     CarriedShoulders,
     Collar,
@@ -93,6 +96,12 @@ class RoleLimb(NamedTuple):
     tip: int
     collar: Collar | None
     numbers: Floats
+
+    @property
+    def lengths(self) -> tuple[float, float]:
+        """The lengths of both bones."""
+        upper = float(self.numbers[NATURAL_BEND_UPPER_LENGTH])
+        return upper, float(self.numbers[NATURAL_BEND_LENGTH]) - upper
 
 
 def limbs_of(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
@@ -179,7 +188,8 @@ def _numbers(
         [normalise(np.linalg.solve(at[:3, :3], v)) for at, v in local]
     )
     upper, built_in = float(np.linalg.norm(middle - first)), _built_in(points[rows])
-    found[NATURAL_BEND_STRAIGHT_WEIGHT:] = *_GAINS[kind], length, upper, built_in
+    radius = measure_radius(skeleton, kind)
+    found[NATURAL_BEND_STRAIGHT_WEIGHT:] = *_GAINS[kind], length, upper, built_in, radius
     if kind == "leg":  # a knee that is drawn up stands above hip and foot
         found[NATURAL_BEND_UP : NATURAL_BEND_UP + 3] = 0.0
     return found
@@ -208,7 +218,7 @@ def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
     maps = compute_rest_transforms(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
     maps[2, :, 3] = points[[0, 2]].mean(axis=0)  # straight: then only the body says where it bends
     out = np.empty((1, 3))
-    kernels.posture.compute_poles(maps.reshape(1, -1), np.arange(4), limb.numbers, points[2:], out)
+    kernels.posture.compute_poles(maps.reshape(1, -1), np.arange(4), limb.numbers, points[2:], *NOTHING_AROUND, out)
     return float(normalise(bulge) @ normalise(out[0] - maps[2, :, 3])) > _AGREES
 
 
@@ -249,6 +259,15 @@ def bends_of(problem: Problem, limb: RoleLimb, whole: Problem, held: Collection[
     return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb, whole), bounded, collar)
 
 
+def bend_alone(problem: Problem, limb: RoleLimb) -> Bends:
+    """Find how a limb of which no goal speaks is bent to a place of its tip."""
+    names, start = problem.skeleton.names, problem.start
+    first, middle, tip = (names[row] for row in (limb.first, limb.middle, limb.tip))
+    goals = Position(tip, np.zeros(3), root=first), Pole(middle, np.zeros(3), root=first, tip=tip)
+    single = start[(0,) * len(start.shape)] if start.shape else start
+    return bends_of(Problem(single, goals, free_root=False), limb, problem, held=range(len(names)))
+
+
 def _plan(problem: Problem, limb: RoleLimb, whole: Problem) -> LimbPlan | None:
     """The limb for the closed form, which knows no scale that is not uniform but for a file's rounding.
 
@@ -264,19 +283,23 @@ def _plan(problem: Problem, limb: RoleLimb, whole: Problem) -> LimbPlan | None:
     return plan if is_rounding else None
 
 
-def poles(bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None) -> Floats:
+def poles(
+    bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None, floors: Floats | None = None
+) -> Floats:
     """World points (k, 3) to whose side the limb's middle joint should be, for targets (k, 3 | 7) of its tip.
 
     lean  (k, 4) by what the body was turned to get nearer to them: the knees of a figure that bows do not see it
     """
-    return _poles(bends, _maps(bends, pose), targets, lean)
+    return _poles(bends, _maps(bends, pose), targets, lean, find_surroundings(pose, bends.limb.kind, floors))
 
 
-def _poles(bends: Bends, maps: Floats, targets: Floats, lean: Floats | None) -> Floats:
+def _poles(
+    bends: Bends, maps: Floats, targets: Floats, lean: Floats | None, around: Surroundings = NOTHING_AROUND
+) -> Floats:
     out = np.empty((len(targets), 3))
     if lean is not None and bends.limb.kind == "leg":
         maps = _without(lean, bends, maps)
-    kernels.posture.compute_poles(maps, bends.places, bends.limb.numbers, targets, out)
+    kernels.posture.compute_poles(maps, bends.places, bends.limb.numbers, targets, *around, out)
     return out
 
 
@@ -296,13 +319,13 @@ def _maps(bends: Bends, pose: Pose) -> Floats:
 
 def bent_naturally(
     bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance, lean: Floats | None = None,
-    *, keeps_met: bool = False,
+    floors: Floats | None = None, *, keeps_met: bool = False,
 ) -> tuple[Floats, Bools]:  # fmt: skip
     """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.solve_limb`.
 
     keeps_met  whether a start that is there comes back as it is
     """
-    return bend_posed(_pose_limb(bends, plan, pose), targets, tolerance, lean, keeps_met=keeps_met)
+    return bend_posed(_pose_limb(bends, plan, pose, floors), targets, tolerance, lean, keeps_met=keeps_met)
 
 
 def carry_limb(bends: Bends, pose: Pose, targets: Floats) -> CarriedShoulders | None:
@@ -314,12 +337,14 @@ class PosedBends(NamedTuple):
     """A limb in its start poses: how it is bent, its maps (1|k, 12 needed), and what the closed form knows.
 
     resting  where targets leave the collar bone at rest; None where that is not known beforehand
+    around  what it keeps clear of
     """
 
     bends: Bends
     maps: Floats
     limb: PosedLimb
     resting: RestingReach | None
+    around: Surroundings
 
     def find_carried(self, targets: Floats) -> Bools | None:
         """Return a mask (k,) of targets for which the collar bone turns. None where it turns for none."""
@@ -329,26 +354,26 @@ class PosedBends(NamedTuple):
         return carry_shoulders(collar, self.maps, self.limb.start_q, targets).is_carried
 
 
-def pose_limb(bends: Bends | None, pose: Pose) -> PosedBends | None:
+def pose_limb(bends: Bends | None, pose: Pose, floors: Floats | None = None) -> PosedBends | None:
     """The limb in poses; None where the closed form does not know it."""
-    return None if bends is None or bends.plan is None else _pose_limb(bends, bends.plan, pose)
+    return None if bends is None or bends.plan is None else _pose_limb(bends, bends.plan, pose, floors)
 
 
-def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose) -> PosedBends:
+def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, floors: Floats | None) -> PosedBends:
     maps = _maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
     limb, collar = pack_limb_poses(plan, pose, shared), bends.collar
     length = float(bends.limb.numbers[NATURAL_BEND_LENGTH])
     resting = None if collar is None else find_resting_reach(collar, maps, limb.start_q, length)
-    return PosedBends(bends, maps, limb, resting)
+    return PosedBends(bends, maps, limb, resting, find_surroundings(pose, bends.limb.kind, floors))
 
 
 def bend_posed(
     posed: PosedBends, targets: Floats, tolerance: Tolerance, lean: Floats | None = None, *, keeps_met: bool = False
 ) -> tuple[Floats, Bools]:
     """Bend a posed limb; see `bent_naturally`."""
-    bends, maps, limb, _ = posed
-    return solve_limb(limb, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
+    bends, maps, limb, _, around = posed
+    return solve_limb(limb, targets, _poles(bends, maps, targets, lean, around), _settings(tolerance, keeps_met))
 
 
 def lower_poles(bends: Bends, pose: Pose, moved: Bools) -> tuple[Ints, Floats] | None:

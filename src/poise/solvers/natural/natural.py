@@ -42,6 +42,8 @@ from poise.solvers.base.interface import (
     select_rows,
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.ends import FloorParts, find_floor_parts, lift_above_floor
+from poise.solvers.natural.floor import Floor
 from poise.solvers.natural.free_limbs import FreeParts, find_free_parts, hold_free_parts
 from poise.solvers.natural.gaze import turn_gaze
 from poise.solvers.natural.limbs import (
@@ -60,6 +62,7 @@ from poise.solvers.natural.limbs import (
     twist_spine,
 )
 from poise.solvers.natural.stages import NaturalStage, has_lone_limbs, stages_of
+from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +78,8 @@ class Natural:
         above both shoulder and hand is turned down.
     natural
         Whether poses are natural ones. False: the finisher alone.
+    floor
+        What knees, elbows, feet and hands stay above; None where there is no floor.
 
     Notes
     -----
@@ -84,6 +89,7 @@ class Natural:
     finisher: solvers.Solver = field(default_factory=LevenbergMarquardt)
     lowers: bool = False
     natural: bool = True
+    floor: Floor | None = None
 
     @property
     def restraints(self) -> dict[str, bool]:
@@ -124,11 +130,17 @@ class Natural:
         self, problem: Problem, stages: tuple[NaturalStage, ...], tolerance: Tolerance, request: Request
     ) -> _NaturalSolve:
         lone = _lone_limb(stages, problem)
-        posed = None if self.lowers else pose_limb(lone, problem.start)
+        posed = None if self.lowers else pose_limb(lone, problem.start, self.floors)
         is_bound = self.lowers or not problem.start.shape  # several starts may have several plans
         finisher = bind_solver(self.finisher, problem, tolerance, request) if is_bound else None
         free = None if self.lowers else find_free_parts(problem)
-        return _NaturalSolve(self, problem, stages, lone, posed, finisher, free, tolerance, request)
+        low = None if self.floor is None else find_floor_parts(problem)
+        return _NaturalSolve(self, problem, stages, lone, posed, finisher, free, low, tolerance, request)
+
+    @property
+    def floors(self) -> Floats | None:
+        """The floor as kernels read it."""
+        return None if self.floor is None else self.floor.row
 
     def rigid(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
@@ -183,9 +195,9 @@ class Natural:
             there, own = problem.select_rows(rows), targets[rows]
             staged = there.with_q(answer.q[rows])
             found = self._engine(staged, stages, own, tolerance, request, finisher)
-            return merge_rows(answer, rows, _turned_back(there, stages, own, tolerance, found))
+            return merge_rows(answer, rows, _turned_back(there, stages, own, tolerance, found, self.floors))
         found = self._engine(problem.with_q(answer.q), stages, targets, tolerance, request, finisher)
-        found = _turned_back(problem, stages, targets, tolerance, found)
+        found = _turned_back(problem, stages, targets, tolerance, found, self.floors)
         iterations, updates = answer.iterations + found.iterations, answer.joint_updates + found.joint_updates
         return found._replace(iterations=iterations, joint_updates=updates)
 
@@ -204,8 +216,9 @@ _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the p
 
 
 def _turned_back(
-    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, answer: Answer
-) -> Answer:
+    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, answer: Answer,
+    floors: Floats | None = None,
+) -> Answer:  # fmt: skip
     """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then.
 
     What a limb was bent by at the start of the problem speaks, and not what the engine made of it: how a limb that is
@@ -227,11 +240,12 @@ def _turned_back(
         bent[:, own] = there.start_rows[:, own]
     lone = _lone_limb(stages, problem)
     if lone is None:
-        turned, _, _ = _staged(there.with_q(bent), limbs, targets, tolerance, Request())
+        turned, _, _ = _staged(there.with_q(bent), limbs, targets, tolerance, Request(), floors, there.start)
         still = there.is_met(there.compute_errors(turned, targets), tolerance)
     else:
         assert lone.plan is not None
-        turned, flags = bent_naturally(lone, lone.plan, there.make_pose_unchecked(bent), targets, tolerance)
+        start = there.make_pose_unchecked(bent)
+        turned, flags = bent_naturally(lone, lone.plan, start, targets, tolerance, floors=floors)
         still = flags[:, OUTCOME_IS_MET]
     if len(turned) == np.count_nonzero(still) == len(answer.q):
         return answer._replace(q=turned)
@@ -270,6 +284,7 @@ class _NaturalSolve(NamedTuple):
     posed     that limb in the start poses; None where the finisher bends it
     finisher  the solver that finishes, bound to the problem; None where several starts may have several plans
     free      limbs and head that no goal speaks of; None where there are none, or nothing carries them along
+    low       what stays above the floor after goals are met; None where there is no floor
     """
 
     natural: Natural
@@ -279,21 +294,24 @@ class _NaturalSolve(NamedTuple):
     posed: PosedBends | None
     finisher: BoundSolve | None
     free: FreeParts | None
+    low: FloorParts | None
     tolerance: Tolerance
     request: Request
 
     def solve(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
         """Solve for targets (k, W). Of a lone limb that meets them all, its flags come with q."""
-        output = self._solve_goals(targets)
-        if self.free is None or not isinstance(output, Answer):  # a lone limb tilts nothing
+        output, problem, floors = self._solve_goals(targets), self.problem, self.natural.floors
+        if isinstance(output, Answer) and self.free is not None:  # a lone limb tilts nothing
+            origin = problem.start if problem.origin is None else problem.origin
+            output = output._replace(q=hold_free_parts(self.free, origin, problem.make_pose_unchecked(output.q)))
+        if floors is None or self.low is None:
             return output
-        problem = self.problem
-        origin = problem.start if problem.origin is None else problem.origin
-        return output._replace(q=hold_free_parts(self.free, origin, problem.make_pose_unchecked(output.q)))
+        answer = output if isinstance(output, Answer) else self.build_answer(targets, output)
+        return answer._replace(q=lift_above_floor(self.low, problem, answer.q, floors, self.tolerance))
 
     def _solve_goals(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
         """Solve for the goals alone."""
-        natural, problem, stages, lone, posed, finisher, _, tolerance, request = self
+        natural, problem, stages, lone, posed, finisher, _, _, tolerance, request = self
         if natural.lowers:
             assert finisher is not None
             output = finisher.solve(targets)
@@ -309,12 +327,13 @@ class _NaturalSolve(NamedTuple):
                 return q, flags
             updates, met = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), flags[:, OUTCOME_IS_MET].copy()
             return self._finish(_Started(q, updates, met, np.zeros(len(q), dtype=np.bool_)), targets)
-        return self._finish(_started(problem, stages, targets, tolerance, request), targets)
+        return self._finish(_started(problem, stages, targets, tolerance, request, natural.floors), targets)
 
     def _carry(self, q: Floats, flags: Bools, carried: Bools, targets: Floats) -> Answer:
         """Solve the rows whose collar bone turns stage by stage, and finish all."""
-        problem, rows = self.problem, np.flatnonzero(carried)
-        found = _started(problem.select_rows(rows), self.stages, targets[rows], self.tolerance, self.request)
+        problem, rows, floors = self.problem, np.flatnonzero(carried), self.natural.floors
+        there = problem.select_rows(rows)
+        found = _started(there, self.stages, targets[rows], self.tolerance, self.request, floors)
         q[rows], flags[rows, OUTCOME_HAS_MOVED], flags[rows, OUTCOME_IS_MET] = found.q, found.updates > 0, found.met
         updates, is_final = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), np.zeros(len(q), dtype=np.bool_)
         is_final[rows] = found.is_final
@@ -322,7 +341,7 @@ class _NaturalSolve(NamedTuple):
 
     def _finish(self, started: _Started, targets: Floats) -> Answer:
         """Solve by the engine what the stages have missed."""
-        natural, problem, stages, _, _, finisher, _, tolerance, request = self
+        natural, problem, stages, _, _, finisher, _, _, tolerance, request = self
         q, updates, met, is_final = started
         moved, is_met = updates > 0, bool((met | is_final).all())
         far = None if is_met else find_overextended(problem, targets, tolerance)
@@ -338,12 +357,12 @@ class _NaturalSolve(NamedTuple):
 
     def with_starts(self, problem: Problem) -> BoundSolve:
         """Return the stages for other starts of the problem; see `rebind_solver`."""
-        natural, own, _, lone, _, finisher, _, tolerance, request = self
+        natural, own, _, lone, _, finisher, _, _, tolerance, request = self
         if problem.plan is not own.plan or problem.start.shape or finisher is None:
             return bind_solver(natural, problem, tolerance, request)
         if natural.lowers:
             finisher = rebind_solver(finisher, natural.finisher, problem, tolerance, request)
-        posed = None if natural.lowers else pose_limb(lone, problem.start)
+        posed = None if natural.lowers else pose_limb(lone, problem.start, natural.floors)
         return self._replace(problem=problem, posed=posed, finisher=finisher)
 
     def build_answer(self, targets: Floats, output: tuple[Floats, Bools]) -> Answer:
@@ -371,6 +390,7 @@ def _started(
     targets: Floats,
     tolerance: Tolerance,
     request: Request,
+    floors: Floats | None = None,
 ) -> _Started:
     """Pose a batch of starts; one that meets its goals comes back as it is."""
     silent = request if request.progress is None else replace(request, progress=None)
@@ -380,7 +400,7 @@ def _started(
     moved, is_final = ~met, np.zeros(len(q), dtype=np.bool_)
     if moved.any():
         there, wanted = problem.select_rows(moved), targets[moved]
-        q[moved], updates[moved], is_short = _staged(there, stages, wanted, tolerance, silent)
+        q[moved], updates[moved], is_short = _staged(there, stages, wanted, tolerance, silent, floors)
         errors = there.compute_errors(q[moved], wanted)
         met[moved] = there.is_met(errors, tolerance)
         if is_short is not None and has_lone_limbs(problem, stages):
@@ -435,9 +455,13 @@ class _Staged(NamedTuple):
 
 
 def _staged(
-    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request
-) -> _Staged:
-    """Pose a batch of starts stage by stage."""
+    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request,
+    floors: Floats | None = None, stood: Pose | None = None,
+) -> _Staged:  # fmt: skip
+    """Pose a batch of starts stage by stage.
+
+    stood  poses in which feet are turned as they stand; those of the start by default
+    """
     pose, updates, lean = problem.start, np.zeros(len(targets), dtype=np.int64), None
     is_short: Bools | None = None
     for i, stage in enumerate(stages):
@@ -449,6 +473,10 @@ def _staged(
             updates += len(stage.gaze.groups[0]) + len(stage.gaze.groups[1])
             continue
         rows, bends = targets[:, stage.columns].copy(), stage.bends
+        raised = None
+        if stage.toes is not None and bends is not None:
+            raised = raise_heels(stage.toes, bends, pose, problem.start if stood is None else stood, rows, lean, floors)
+            rows = raised.targets
         sides = None if stage.poled is None else targets[:, stage.poled].copy()
         carried = None if bends is None else carry_limb(bends, pose, rows)
         if carried is not None:
@@ -459,13 +487,15 @@ def _staged(
                 is_short[:, i] = carried.is_short
         if bends is not None and bends.plan is not None and bends.closed:
             if sides is None:
-                q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean)
+                q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean, floors)
             else:
                 q, found = bent_to_poles(bends.plan, pose, rows, sides, tolerance)
             turned = found[:, 0]
         else:
-            q, turned = _by_engine(stage, pose, rows, sides, tolerance, request, lean)
+            q, turned = _by_engine(stage, pose, rows, sides, tolerance, request, lean, floors)
         updates, pose = updates + turned, problem.make_pose_unchecked(q)
+        if stage.toes is not None and raised is not None:
+            pose = problem.make_pose_unchecked(turn_toes(stage.toes, pose, raised.toe_turns))
     return _Staged(pose.flat_q, updates, is_short)
 
 
@@ -482,6 +512,7 @@ def _by_engine(
     tolerance: Tolerance,
     request: Request,
     lean: Floats | None,
+    floors: Floats | None,
 ) -> tuple[Floats, Ints]:
     """The poses (k, nq) that the engine finds for the goals of a stage, and how many joints it turned.
 
@@ -489,11 +520,11 @@ def _by_engine(
     """
     bends = stage.bends
     if bends is not None:
-        rows = np.concatenate([rows, poles(bends, pose, rows, lean) if sides is None else sides], axis=1)
+        rows = np.concatenate([rows, poles(bends, pose, rows, lean, floors) if sides is None else sides], axis=1)
     part = Problem(pose, stage.goals, stage.free_root)
     answer = run_solver_by_group(_ONCE, part, rows, _sharp(tolerance), request)
     if bends is not None and bends.plan is not None:
-        answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean, poled=sides is not None)
+        answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean, floors, poled=sides is not None)
     return answer.q, answer.joint_updates
 
 
@@ -505,6 +536,7 @@ def _bent_first(
     tolerance: Tolerance,
     answer: Answer,
     lean: Floats | None,
+    floors: Floats | None,
     *,
     poled: bool,
 ) -> Answer:
@@ -521,7 +553,7 @@ def _bent_first(
     if poled:
         q, _ = bent_to_poles(plan, there.start, tips, sides, tolerance)
     else:
-        q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned)
+        q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned, floors)
     there_first = there.with_q(part.skeleton.legal(q)[0])
     found = run_solver_by_group(_ONCE, there_first, own, _sharp(tolerance), Request())
     better = there.is_met(there.compute_errors(found.q, own), tolerance)
@@ -534,7 +566,9 @@ def _carried(
     problem: Problem, stage: NaturalStage, targets: Floats, sharp: Tolerance, request: Request
 ) -> tuple[Pose, Floats]:
     """The poses whose root went where the limbs reach their targets, and how it leans (k, 4) for that."""
-    tips, start = np.stack([targets[:, limb.columns[:3]] for limb in stage.carries], axis=1), problem.start
+    start = problem.start
+    places = [(limb.toes, targets[:, limb.columns[:3]]) for limb in stage.carries]
+    tips = np.stack([place if toes is None else stand_flat(toes, start, place) for toes, place in places], axis=1)
     root, limbs = stage.goals[0], [limb.bends for limb in stage.carries if limb.bends is not None]
     assert isinstance(root, Place)
     twisted = twist_spine(limbs, start, stage.spine, tips)

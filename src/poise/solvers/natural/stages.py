@@ -24,6 +24,7 @@ from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.gaze import GazeChain, build_gaze_chain
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
+from poise.solvers.natural.toes import HeldToes, find_held_toes
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
@@ -36,6 +37,7 @@ class NaturalStage(NamedTuple):
     weighed  numbers of the problem's goals whose weights they have; none where no weight counts
     bends    of a limb: how it is bent
     poled    of a limb with a Pole: which numbers are that goal's; None where the body says to which side it bends
+    toes     of a leg whose toes are held: how they hang on their foot
     carries  of a root without goals: the stages of the limbs that it is carried nearer to their targets for
     spine    of the same: the rows between it and the arms that bend when it bows
     """
@@ -45,6 +47,7 @@ class NaturalStage(NamedTuple):
     free_root: bool
     bends: Bends | None = None
     poled: Ints | None = None
+    toes: HeldToes | None = None
     carries: tuple[NaturalStage, ...] = ()
     spine: tuple[int, ...] = ()
     weighed: tuple[int, ...] = ()
@@ -115,6 +118,10 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
         if poles is not None and _bends(goal, skeleton, limbs[row]):
             stage = _of_limb(problem, goal, columns[i], limbs[row], held)
             found.append(stage._replace(poled=columns[poles[0]]) if poles else stage)
+        elif (held_toes := _held_toes(goals, skeleton, goal, limbs)) is not None:
+            limb = limbs[held_toes.foot]
+            foot = _to_be_given(skeleton.names[limb.tip], turns=True)
+            found.append(_of_limb(problem, foot, columns[i], limb, held)._replace(toes=held_toes))
         elif root is not None and row in root:
             of_root.append(_StageGoal(i, goal, columns[i]))
         elif not _is_below(skeleton, row, limbs):
@@ -211,12 +218,35 @@ def _poles_alone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> l
     return poles if len(poles) <= 1 and len(speaks) == len(poles) + 1 else None
 
 
+def _held_toes(
+    goals: Sequence[Goal], skeleton: Skeleton, goal: JointGoal, limbs: dict[int, RoleLimb]
+) -> HeldToes | None:
+    """Find the toes that a goal holds, where no other goal moves their leg and that may bend for it."""
+    toes = skeleton.index(goal.joint)
+    limb = limbs.get(int(skeleton.parents[toes]))
+    if limb is None or limb.kind != "leg" or not _holds_place(goal, skeleton):
+        return None
+    way = skeleton.list_path(toes)
+    own = way[way.index(limb.first) :]
+    if sum(is_joint_goal(each) and skeleton.index(each.joint) in own for each in goals) > 1:
+        return None
+    return find_held_toes(skeleton, limb.tip, toes) if _moves(goal, skeleton, limb) else None
+
+
 def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Whether the goal says where the limb's tip is, and may bend all of the limb for it."""
+    return is_joint_goal(goal) and _holds_place(goal, skeleton) and _moves(goal, skeleton, limb)
+
+
+def _holds_place(goal: JointGoal, skeleton: Skeleton) -> bool:
+    """Whether a goal says where its joint itself is."""
     if not isinstance(goal, Position | Place | Pin) or any(getattr(goal, "offset", ())):
         return False
-    if "position" not in goal.measures or has_own_root(skeleton, goal):
-        return False
+    return "position" in goal.measures and not has_own_root(skeleton, goal)
+
+
+def _moves(goal: JointGoal, skeleton: Skeleton, limb: RoleLimb) -> bool:
+    """Whether all of a limb may bend for a goal."""
     chain = {skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)}
     return limb.first in chain and limb.middle in chain
 

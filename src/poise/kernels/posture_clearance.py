@@ -1,0 +1,242 @@
+# pyright: standard
+"""Clearance: limbs that stay outside of the body and above the floor.
+
+A limb of two bones may turn about the line from its first joint to its tip; neither moves. The middle joint then goes
+round a circle, and the lower bone round a cone. The smallest turn is taken at which the lower bone is clear of all
+capsules of the body and of the floor. A tip that is itself nearer to a capsule than both radii allow sets what is
+allowed there: the rest of the bone is no nearer.
+
+Feet and hands of which no rotation is asked turn about their own joint, to or from level, until their points are above
+the floor.
+
+Closest points of two segments after Lumelsky, On fast computation of distance between line segments (1985).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.kernels.device_functions import device_function
+from poise.kernels.entries import kernel
+from poise.kernels.vec_quat import (
+    Vec,
+    add,
+    cross,
+    dot,
+    from_axis_angle,
+    multiply,
+    norm,
+    read_quat_at,
+    read_vec,
+    read_vec_at,
+    rotate,
+    scale,
+    sub,
+    write_quat_at,
+)
+
+CAPSULE_ROW = 7  # numbers of a capsule: both ends of its axis and its radius
+FLOOR_ROW = 4  # numbers of a floor: the unit vector up, and its height along that; -inf for none
+_TURNS = 24  # steps of half a turn that are tried to each side: 7.5 degrees
+_HALVINGS = 12  # of the step in which a limb becomes clear: to 0.002 degrees
+_MIN_DEPTH = 1e-9  # of a point's distance from its joint: it is on the floor
+_MIN_SQUARE = 1e-18  # of a segment's length: shorter ones are points
+
+
+class Circle(NamedTuple):
+    """Where the middle joint of a limb may be.
+
+    centre, first_axis, second_axis  of the circle; both axes as long as its radius
+    tip                              of the limb
+    radius                           of the lower bone
+    """
+
+    centre: Vec
+    first_axis: Vec
+    second_axis: Vec
+    tip: Vec
+    radius: float
+
+
+@device_function
+def measure_point_distance(point, start, way):
+    """Measure the distance of a point from a segment."""
+    square = dot(way, way)
+    share = min(max(dot(sub(point, start), way) / square, 0.0), 1.0) if square > _MIN_SQUARE else 0.0
+    return norm(sub(point, add(start, scale(way, share))))
+
+
+@device_function
+def measure_segment_distance(start, way, other_start, other_way):
+    """Measure the distance of two segments: inside of both, or at one of their four ends."""
+    found = min(
+        min(
+            measure_point_distance(start, other_start, other_way),
+            measure_point_distance(add(start, way), other_start, other_way),
+        ),
+        min(
+            measure_point_distance(other_start, start, way),
+            measure_point_distance(add(other_start, other_way), start, way),
+        ),
+    )
+    normal, between = cross(way, other_way), sub(other_start, start)
+    square = dot(normal, normal)
+    if square > _MIN_SQUARE * dot(way, way) * dot(other_way, other_way):
+        share = dot(cross(between, other_way), normal) / square
+        other_share = dot(cross(between, way), normal) / square
+        if 0.0 < share < 1.0 and 0.0 < other_share < 1.0:
+            found = min(found, abs(dot(between, normal)) / math.sqrt(square))
+    return found
+
+
+@device_function
+def measure_overlap(circle, angle, capsules, floor):
+    """Measure how much the lower bone is in the body or the floor, where the middle joint is turned by an angle."""
+    turned = add(scale(circle.first_axis, math.cos(angle)), scale(circle.second_axis, math.sin(angle)))
+    middle, tip = add(circle.centre, turned), circle.tip
+    way, found = sub(tip, middle), -math.inf
+    for i in range(capsules.shape[0]):
+        start = read_vec_at(capsules[i], 0)
+        axis = sub(read_vec_at(capsules[i], 3), start)
+        allowed = min(capsules[i, 6] + circle.radius, measure_point_distance(tip, start, axis))
+        found = max(found, allowed - measure_segment_distance(middle, way, start, axis))
+    up = read_vec_at(floor, 0)
+    allowed = min(floor[3] + circle.radius, dot(up, tip))
+    return max(found, allowed - dot(up, middle))
+
+
+@device_function
+def find_clear_turn(circle, capsules, floor, tolerance):
+    """Find the smallest angle by which the middle joint turns until the lower bone is clear; else the best there is."""
+    best, best_angle = measure_overlap(circle, 0.0, capsules, floor), 0.0
+    if best <= tolerance:
+        return 0.0
+    step = math.pi / _TURNS
+    for i in range(1, _TURNS + 1):
+        for side in range(2):
+            angle = step * i if side == 0 else -step * i
+            overlap = measure_overlap(circle, angle, capsules, floor)
+            if overlap < best:
+                best, best_angle = overlap, angle
+            if overlap <= tolerance:
+                return halve_turn(circle, angle, step, capsules, floor, tolerance)
+    return best_angle
+
+
+@device_function
+def halve_turn(circle, angle, step, capsules, floor, tolerance):
+    """Halve the last step before a clear angle until that is as small as can be."""
+    clear, blocked = angle, angle - math.copysign(step, angle)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (clear + blocked)
+        if measure_overlap(circle, middle, capsules, floor) <= tolerance:
+            clear = middle
+        else:
+            blocked = middle
+    return clear
+
+
+@device_function
+def clear_bend_side(side, first, target, chord, distance, upper_length, limb_length, radius, capsules, floor):
+    """Turn the bend side of a limb about its chord until its lower bone is clear of capsules and floor.
+
+    side             unit vector, perpendicular to the chord
+    chord, distance  unit vector from the first joint to the target, and their distance
+    radius           of the lower bone
+    """
+    if capsules.shape[0] == 0 and floor[3] == -math.inf:
+        return side
+    along = 0.5 * (distance + (2.0 * upper_length - limb_length) * limb_length / distance)
+    square = upper_length * upper_length - along * along
+    if not square > 0.0:
+        return side
+    reach = math.sqrt(square)
+    across = cross(chord, side)
+    circle = Circle(
+        add(first, scale(chord, along)), scale(side, reach), scale(across, reach), read_vec_at(target, 0), radius
+    )
+    angle = find_clear_turn(circle, capsules, floor, 1e-6 * limb_length)
+    return side if angle == 0.0 else add(scale(side, math.cos(angle)), scale(across, math.sin(angle)))
+
+
+@device_function
+def find_level_axis(turn, up, normal, lever, across):
+    """Find the axis of the smallest rotation that brings an end level: its normal up, or its lever level.
+
+    across  axis of an end that is level or the wrong way round, in its frame
+    """
+    way = rotate(turn, normal if dot(normal, normal) > 0.0 else lever)
+    axis = cross(way, up)
+    size = norm(axis)
+    return scale(axis, 1.0 / size) if size > _MIN_DEPTH * norm(way) else rotate(turn, across)
+
+
+@device_function
+def measure_depth(turn, base, points, radii, up, height):
+    """Measure how deep the deepest point (n, 3) of an end is below a height, whose joint is at the height `base`."""
+    depth = -math.inf
+    for i in range(points.shape[0]):
+        depth = max(depth, height + radii[i] - base - dot(up, rotate(turn, read_vec(points, i))))
+    return depth
+
+
+@device_function
+def find_lifting_angle(turn, axis, base, points, radii, up, height, tolerance):
+    """Find the smallest angle towards level that lifts all points, else one away from it, else the best there is."""
+    best, best_angle = measure_depth(turn, base, points, radii, up, height), 0.0
+    if best <= tolerance:
+        return 0.0
+    step = math.pi / _TURNS
+    for side in range(2):
+        for i in range(1, _TURNS + 1):
+            angle = step * i if side == 0 else -step * i
+            depth = measure_depth(multiply(from_axis_angle(axis, angle), turn), base, points, radii, up, height)
+            if depth < best:
+                best, best_angle = depth, angle
+            if depth <= tolerance:
+                return halve_lift(turn, axis, angle, step, base, points, radii, up, height, tolerance)
+    return best_angle
+
+
+@device_function
+def halve_lift(turn, axis, angle, step, base, points, radii, up, height, tolerance):
+    """Halve the last step before a clear angle until that is as small as can be."""
+    clear, blocked = angle, angle - math.copysign(step, angle)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (clear + blocked)
+        turned = multiply(from_axis_angle(axis, middle), turn)
+        if measure_depth(turned, base, points, radii, up, height) <= tolerance:
+            clear = middle
+        else:
+            blocked = middle
+    return clear
+
+
+@kernel("F2 F2 F2 F1 F1 F2 F1 wF2 -> i")
+def lift_ends(places, turns, points, radii, normal, floors, across, lifted):
+    """Turn feet or hands about their joints, to or from level, until all their points are above the floor.
+
+    places   (k, 3) joints
+    turns    (k, 4) their world rotations
+    points   (n, 3) in the joint's frame
+    radii    (n,) height of each above the floor, at least
+    normal   (3,) in the joint's frame: up where the end is level; 0 where its first point is to be level with the joint
+    floors   (1|k, 4) up x y z, and height
+    across   (3,) axis in the joint's frame about which an end turns that lies the wrong way round
+    lifted   (k, 4) world rotations out
+
+    Returns how many were turned. Where a joint is too low for any angle, the best one is taken. Where it becomes too
+    low to be level, and where an end lies exactly the wrong way round, a small move changes the way it turns.
+    """
+    count = 0
+    for k in range(places.shape[0]):
+        floor = floors[k if floors.shape[0] > 1 else 0]
+        up, turn = read_vec_at(floor, 0), read_quat_at(turns[k], 0)
+        base, lever = dot(up, read_vec(places, k)), read_vec(points, 0)
+        axis = find_level_axis(turn, up, read_vec_at(normal, 0), lever, read_vec_at(across, 0))
+        tolerance = _MIN_DEPTH * norm(lever)
+        angle = find_lifting_angle(turn, axis, base, points, radii, up, floor[3], tolerance)
+        write_quat_at(lifted[k], 0, multiply(from_axis_angle(axis, angle), turn) if angle != 0.0 else turn)
+        count += 1 if angle != 0.0 else 0
+    return count

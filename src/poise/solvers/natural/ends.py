@@ -1,0 +1,201 @@
+"""Ends: feet and hands that stay above the floor.
+
+A foot or a hand of which no goal says how it is turned goes along with its limb, and so into the floor where that is
+low. It turns about its own joint by the smallest rotations until its sole, or its knuckles and fingertips, are above
+the floor: toes tuck under a knee that kneels, a palm lies flat. Its joint stays where it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.vectors import normalise
+from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body_frame, find_confident_joints
+from poise.model.roles.bone_names import SIDES
+from poise.model.roles.role_search import find_joint_roles
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import is_joint_goal
+from poise.problem.problem import Problem, Tolerance
+from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bent_naturally, limbs_of
+from poise.solvers.natural.surroundings import express_in_frame, measure_height
+
+# Shares of the height of a figure: of a foot of 0.152, from its ankle; of a hand, from its wrist.
+_HEEL_BEHIND, _TIP_AHEAD, _HALF_WIDTH = 0.043, 0.115, 0.028
+_TOES_AHEAD = 1.3  # of the distance from ankle to toes: where they end at least
+_HAND, _PALM, _PALM_RADIUS, _FINGER_RADIUS = 0.108, 0.05, 0.013, 0.006
+
+
+class End(NamedTuple):
+    """A foot or a hand.
+
+    row     of its joint
+    points  (n, 3) in the joint's frame, and radii (n,): what is to be above the floor
+    normal  (3,) up at rest, of a foot; 0 of a hand, whose first point is level with the wrist where the hand is level
+    across  (3,) axis about which it turns where it lies the wrong way round
+    """
+
+    row: int
+    points: Floats
+    radii: Floats
+    normal: Floats
+    across: Floats
+
+
+class FloorParts(NamedTuple):
+    """What of a figure stays above a floor after its goals are met.
+
+    ends  feet and hands that no goal turns
+    arms  of hands that no goal moves: number of the hand among the ends, and how its arm is bent
+    """
+
+    ends: tuple[End, ...]
+    arms: tuple[tuple[int, Bends], ...]
+
+
+def find_floor_parts(problem: Problem) -> FloorParts:
+    """Find the feet, hands and arms that may move without moving anything that a goal asks for."""
+    ends = tuple(end for end in find_ends(problem.skeleton) if not _is_asked(problem, end.row))
+    arms: list[tuple[int, Bends]] = []
+    for limb in limbs_of(problem.skeleton):
+        number = next((i for i, end in enumerate(ends) if end.row == limb.tip), -1)
+        if limb.kind == "arm" and number >= 0 and _is_free(problem, limb):
+            bends = bend_alone(problem, limb)
+            if bends.closed:
+                arms.append((number, bends))
+    return FloorParts(ends, tuple(arms))
+
+
+def lift_above_floor(parts: FloorParts, problem: Problem, q: Floats, floors: Floats, tolerance: Tolerance) -> Floats:
+    """Lift free hands of poses q (k, nq), and all feet and hands that no goal turns, above floors (1|k, 4)."""
+    for number, bends in parts.arms:
+        q = _lift_hand(parts.ends[number], bends, problem, q, floors, tolerance)
+    return _level_ends(parts.ends, problem, q, floors)
+
+
+def _lift_hand(hand: End, bends: Bends, problem: Problem, q: Floats, floors: Floats, tolerance: Tolerance) -> Floats:
+    """Bend free arms whose hands are in the floor, so that these hang just above it."""
+    pose = problem.make_pose_unchecked(q)
+    world, rows = pose.world, len(problem.skeleton)
+    places = world.positions.reshape(-1, rows, 3)[:, hand.row]
+    turns = world.rotations.reshape(-1, rows, 4)[:, hand.row]
+    points = places[:, None] + rotations.rotate(turns[:, None], hand.points)
+    up = floors[:, None, :3]
+    depths = (floors[:, 3:] + hand.radii - (points * up).sum(axis=-1)).max(axis=1)
+    low = np.flatnonzero(depths > tolerance.distance)
+    if not len(low) or bends.plan is None:
+        return q
+    targets = (places + np.maximum(depths, 0.0)[:, None] * floors[:, :3])[low]
+    there = floors if len(floors) == 1 else floors[low]
+    bent, _ = bent_naturally(bends, bends.plan, problem.make_pose_unchecked(q[low]), targets, tolerance, None, there)
+    found = q.copy()
+    found[low] = bent
+    return found
+
+
+def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floors: Floats) -> Floats:
+    """Turn ends of poses until they are above floors."""
+    if not ends:
+        return q
+    world, skeleton = problem.make_pose_unchecked(q).world, problem.skeleton
+    places = world.positions.reshape(len(q), -1, 3)
+    turns = world.rotations.reshape(len(q), -1, 4)
+    found = q
+    for end in ends:
+        own, lifted = np.ascontiguousarray(turns[:, end.row]), np.empty((len(q), 4))
+        at = np.ascontiguousarray(places[:, end.row])
+        count = kernels.posture_clearance.lift_ends(
+            at, own, end.points, end.radii, end.normal, floors, end.across, lifted
+        )
+        if not count:
+            continue
+        first = int(skeleton.q_start[end.row]) + Kind(skeleton.kinds[end.row]).nq - Kind.BALL.nq
+        columns = slice(first, first + Kind.BALL.nq)
+        found = found.copy() if found is q else found
+        is_lifted = (lifted != own).any(axis=1)
+        local = rotations.multiply(rotations.inverse(own[is_lifted]), lifted[is_lifted])
+        found[is_lifted, columns] = rotations.multiply(found[is_lifted, columns], local)
+    return found if found is q else skeleton.legal(found)[0]
+
+
+def _is_free(problem: Problem, limb: RoleLimb) -> bool:
+    """Whether no goal is about a joint of a limb, or one that hangs on it."""
+    skeleton = problem.skeleton
+    rows = [skeleton.index(goal.joint) for goal in problem.goals if is_joint_goal(goal)]
+    return not any(limb.first in skeleton.list_path(row) for row in rows)
+
+
+def _is_asked(problem: Problem, row: int) -> bool:
+    """Whether a goal sees how a joint is turned: one below it, or its own with more than a place."""
+    skeleton = problem.skeleton
+    for goal in problem.goals:
+        if not is_joint_goal(goal):
+            return True
+        joint = skeleton.index(goal.joint)
+        has_rest = "rotation" in goal.measures or any(getattr(goal, "offset", ())) or goal.measures != ("position",)
+        if (joint != row and row in skeleton.list_path(joint)) or (joint == row and has_rest):
+            return True
+    return False
+
+
+def find_ends(skeleton: Skeleton) -> tuple[End, ...]:
+    """Find the feet and hands whose joints are surely known, once for a skeleton."""
+    return get_or_compute(skeleton, "ends", None, lambda: _find_ends(skeleton))
+
+
+def _find_ends(skeleton: Skeleton) -> tuple[End, ...]:
+    joints, height = find_confident_joints(find_joint_roles(skeleton)), measure_height(skeleton)
+    found: list[End] = []
+    for role, build in (("Foot", _build_foot), ("Hand", _build_hand)):
+        for side in SIDES:
+            row = skeleton.index(joints[side + role]) if side + role in joints else -1
+            if row >= 0 and height > 0.0 and skeleton.kinds[row] in (Kind.BALL, Kind.FREE):
+                found.append(build(skeleton, joints, side, row, height))
+    return tuple(found)
+
+
+def _build_foot(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int, height: float) -> End:
+    """Build a foot: corners of its sole, which is level at rest, as low as the lowest joint of the foot."""
+    maps, figure = compute_rest_transforms(skeleton), find_body_frame(skeleton)
+    points = maps[:, :3, 3]
+    below = [row for row in range(len(skeleton)) if foot in skeleton.list_path(row)]
+    ankle, floor = points[foot], float((points[below] @ figure.up).min())
+    toes = skeleton.index(joints[f"{side}Toes"]) if f"{side}Toes" in joints else foot
+    way = points[toes] - ankle
+    way -= figure.up * float(way @ figure.up)
+    ahead = normalise(way) if np.linalg.norm(way) > 0.1 * _TIP_AHEAD * height else figure.forward
+    tip = max(_TIP_AHEAD * height, _TOES_AHEAD * float(way @ ahead))
+    across = height * _HALF_WIDTH * np.cross(figure.up, ahead)
+    corners = [
+        ankle + along * ahead + aside
+        for along in (-_HEEL_BEHIND * height, tip) for aside in (-across, across)
+    ]  # fmt: skip
+    corners = [corner + (floor - corner @ figure.up) * figure.up for corner in corners]
+    return _express(maps[foot], foot, np.array(corners), np.zeros(len(corners)), figure.up, -figure.left)
+
+
+def _build_hand(skeleton: Skeleton, joints: dict[str, str], side: str, hand: int, height: float) -> End:
+    """Build a hand: its palm, and the farthest of its fingertips where it has fingers."""
+    maps, figure = compute_rest_transforms(skeleton), find_body_frame(skeleton)
+    points = maps[:, :3, 3]
+    bone = points[hand] - points[skeleton.index(joints[f"{side}LowerArm"])]
+    palm = points[hand] + _PALM * height * normalise(bone)
+    middle = f"{side}MiddleProximal"
+    palm = points[skeleton.index(joints[middle])] if middle in joints else palm
+    below = [row for row in range(len(skeleton)) if hand in skeleton.list_path(row)]
+    way = max((points[row] - points[hand] for row in below), key=lambda each: float(np.linalg.norm(each)))
+    tip = points[hand] + way * min(1.0, _HAND * height / max(float(np.linalg.norm(way)), 1e-12))  # props may hang on it
+    rows = np.array([palm, tip]) if len(below) > 1 else palm[None]
+    radii = np.array([_PALM_RADIUS, _FINGER_RADIUS])[: len(rows)] * height
+    return _express(maps[hand], hand, rows, radii, np.zeros(3), figure.left)
+
+
+def _express(frame: Floats, row: int, points: Floats, radii: Floats, normal: Floats, across: Floats) -> End:
+    """Express world points and directions at rest in a joint's frame (4, 4)."""
+    local = express_in_frame(frame, points - frame[:3, 3])
+    return End(row, local, radii, express_in_frame(frame, normal), express_in_frame(frame, across))

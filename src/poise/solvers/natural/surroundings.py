@@ -1,0 +1,135 @@
+"""Surroundings: what limbs of a figure keep clear of, its own body and the floor.
+
+The body is a set of capsules about head, neck, trunk and thighs. Their radii are shares of the height of people: halves
+of breadth of head and neck, half of the depth of the chest, and of thigh and forearm the radius of a circle with their
+girth (NASA, Man-Systems Integration Standards, volume 1, section 3). A limb takes up its own radius, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints
+from poise.model.anatomy.rest_geometry import (
+    BodyFrame,
+    compute_rest_transforms,
+    find_body_frame,
+    find_confident_joints,
+)
+from poise.model.pose import Pose
+from poise.model.roles.bone_names import SIDES
+from poise.model.roles.role_search import find_joint_roles
+from poise.model.skeleton import Skeleton
+from poise.runtime.result_cache import get_or_compute
+
+# Shares of the height of a figure.
+_RADII = {"head": 0.051, "neck": 0.037, "trunk": 0.073, "thigh": 0.057, "arm": 0.022, "leg": 0.02}
+_CROWN = 0.07  # from the joint of the head to the middle of the skull's upper end
+_HEAD_AT = 0.88  # joint of the head over the floor
+
+
+class Surroundings(NamedTuple):
+    """What a limb keeps clear of.
+
+    capsules  (1|k, c, 7) both ends of an axis, and a radius
+    floors    (1|k, 4) up x y z, and the height of the floor along that; -inf for none
+    """
+
+    capsules: Floats
+    floors: Floats
+
+
+class BodyVolume(NamedTuple):
+    """Capsules about the parts of a skeleton's body.
+
+    ends   (2, 2, c) rows: each end of an axis is midway between two joints
+    crown  (3,) from the joint of the head, in its frame; the first capsule ends there
+    radii  (c,)
+    """
+
+    ends: Ints
+    crown: Floats
+    radii: Floats
+
+
+_NO_CAPSULES, _NO_FLOOR = np.zeros((1, 0, 7)), np.array([[0.0, 0.0, 0.0, -np.inf]])
+NOTHING_AROUND = Surroundings(_NO_CAPSULES, _NO_FLOOR)
+
+
+def find_surroundings(pose: Pose, kind: str, floors: Floats | None) -> Surroundings:
+    """Find what an arm or a leg keeps clear of in poses: arms of the body and the floor, legs of the floor."""
+    capsules = _place_capsules(pose) if kind == "arm" else _NO_CAPSULES
+    return Surroundings(capsules, _NO_FLOOR if floors is None else floors)
+
+
+def measure_height(skeleton: Skeleton) -> float:
+    """Measure the height of a figure at rest, from its feet and its head; 0 where these are not known."""
+    return get_or_compute(skeleton, "figure height", None, lambda: _measure_height(skeleton))
+
+
+def measure_radius(skeleton: Skeleton, kind: str) -> float:
+    """Measure the radius of a forearm or a shin."""
+    return _RADII[kind] * measure_height(skeleton)
+
+
+def express_in_frame(frame: Floats, ways: Floats) -> Floats:
+    """Express world vectors (..., 3) in the frame of a joint's rest transform (4, 4), whose scale does not count."""
+    scale = np.cbrt(abs(np.linalg.det(frame[:3, :3])))
+    return np.ascontiguousarray(np.linalg.solve(frame[:3, :3] / scale, ways.T).T, dtype=np.float64)
+
+
+def _measure_height(skeleton: Skeleton) -> float:
+    joints = find_confident_joints(find_joint_roles(skeleton))
+    feet = [skeleton.index(joints[f"{side}Foot"]) for side in SIDES if f"{side}Foot" in joints]
+    if not feet or "head" not in joints:
+        return 0.0
+    below = [row for row in range(len(skeleton)) if any(foot in skeleton.list_path(row) for foot in feet)]
+    points = compute_rest_transforms(skeleton)[:, :3, 3]
+    heights = points @ find_body_frame(skeleton).up
+    return max(float(heights[skeleton.index(joints["head"])] - heights[below].min()) / _HEAD_AT, 0.0)
+
+
+def _place_capsules(pose: Pose) -> Floats:
+    """Place the capsules (1|k, c, 7) of poses."""
+    skeleton = pose.skeleton
+    volume = get_or_compute(skeleton, "body volume", None, lambda: _build_body_volume(skeleton))
+    if volume is None:
+        return _NO_CAPSULES
+    world = pose.world
+    points = world.positions.reshape(-1, len(skeleton), 3)[:, volume.ends]  # (k, 2, 2, c, 3)
+    ends = 0.5 * (points[:, :, 0] + points[:, :, 1])
+    turns = world.rotations.reshape(-1, len(skeleton), 4)[:, volume.ends[1, 0, 0]]
+    ends[:, 1, 0] += rotations.rotate(turns, volume.crown)
+    found = np.empty((len(points), len(volume.radii), 7))
+    found[..., :3], found[..., 3:6], found[..., 6] = ends[:, 0], ends[:, 1], volume.radii
+    return found
+
+
+def _build_body_volume(skeleton: Skeleton) -> BodyVolume | None:
+    joints = find_confident_joints(find_joint_roles(skeleton))
+    height = measure_height(skeleton)
+    both = [f"{side}{part}" for part in ("UpperArm", "UpperLeg", "LowerLeg") for side in SIDES]
+    if not height > 0.0 or any(role not in joints for role in (*both, "head")):
+        return None
+    row = _find_rows(skeleton, joints)
+    head, hips = (row["head"],) * 2, (row["leftUpperLeg"], row["rightUpperLeg"])
+    neck = (row["neck"],) * 2 if "neck" in row else (row["leftUpperArm"], row["rightUpperArm"])
+    spine = [hips, *((row[role],) * 2 for role in ("spine", "chest", "upperChest") if role in row), neck]
+    thighs = [((row[f"{side}UpperLeg"],) * 2, (row[f"{side}LowerLeg"],) * 2) for side in SIDES]
+    axes = [("head", head, head), ("neck", neck, head)]
+    axes += [("trunk", first, last) for first, last in pairwise(spine)]
+    axes += [("thigh", first, last) for first, last in thighs]
+    ends = np.array([[first for _, first, _ in axes], [last for _, _, last in axes]]).transpose(0, 2, 1)
+    radii = np.array([_RADII[part] for part, _, _ in axes]) * height
+    figure: BodyFrame = find_body_frame(skeleton)
+    crown = express_in_frame(compute_rest_transforms(skeleton)[row["head"]], _CROWN * height * figure.up)
+    return BodyVolume(np.ascontiguousarray(ends), crown, radii)
+
+
+def _find_rows(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, int]:
+    return {role: skeleton.index(joint) for role, joint in joints.items()}

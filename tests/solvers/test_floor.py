@@ -1,0 +1,161 @@
+"""Natural poses keep knees, feet and hands above a floor, and forearms outside of the body."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import poise
+from poise import kernels
+from poise.errors import InputError, UnsupportedError
+from poise.maths import rotations
+from poise.solvers.natural.ends import find_ends
+from poise.solvers.natural.surroundings import find_surroundings, measure_height
+
+UP = np.array([0.0, 1.0, 0.0])
+SIDES = ("Left", "Right")
+
+
+@pytest.fixture(scope="module")
+def rig():
+    return poise.load(poise.sample("humanoid"))
+
+
+def stand_on(rig) -> float:
+    names = [f"{side}{part}" for side in SIDES for part in ("Foot", "Toe")]
+    return min(float(rig.rest.world[name].positions @ UP) for name in names if name in rig.skeleton.names)
+
+
+def kneel_goals(rig, floor: float, depth: float = 0.0) -> list[poise.Goal]:
+    world = rig.rest.world
+    thigh = float(np.linalg.norm(world["LeftUpLeg"].positions - world["LeftLeg"].positions))
+    shin = float(np.linalg.norm(world["LeftLeg"].positions - world["LeftFoot"].positions))
+    hips = np.array(world["Hips"].positions)
+    hips[1] += floor + thigh + 0.04 - depth - world["LeftUpLeg"].positions[1]
+    feet = []
+    for side in SIDES:
+        place = np.array(world[f"{side}UpLeg"].positions)
+        place[1], place[2] = floor + 0.25 * shin, place[2] - 0.9 * shin
+        feet.append(poise.Position(f"{side}Foot", place))
+    return [poise.Position("Hips", hips), *feet]
+
+
+@pytest.mark.parametrize("depth", [0.0, 0.06])
+def test_a_figure_that_kneels_stays_above_the_floor(rig, depth):
+    floor = stand_on(rig)
+    goals = kneel_goals(rig, floor, depth)
+    sinks = poise.solve(rig.rest, goals, free_root=True)
+    kneels = poise.solve(rig.rest, goals, free_root=True, floor=floor)
+    assert kneels.reached
+
+    def lowest(result):
+        return min(float(result.pose.world[f"{side}{part}"].positions @ UP) for side in SIDES
+                   for part in ("Leg", "Foot", "Toe"))  # fmt: skip
+
+    assert lowest(kneels) >= floor - 1e-6
+    assert lowest(sinks) < floor - 0.01
+
+
+def test_a_floor_under_nothing_changes_no_bit(rig):
+    target = rig.rest.world["LeftHand"].positions + np.array([0.0, -0.2, 0.1])
+    plain = poise.solve(rig.rest, poise.Position("LeftHand", target))
+    above = poise.solve(rig.rest, poise.Position("LeftHand", target), floor=-10.0)
+    assert np.array_equal(plain.pose.q, above.pose.q)
+
+
+def test_auto_is_the_floor_under_pinned_feet(rig):
+    goals = [poise.Pin("LeftFoot"), poise.Pin("RightFoot"), poise.Position("LeftHand", [0.4, 0.05, 0.35])]
+    auto = poise.solve(rig.rest, goals, free_root=True, floor="auto")
+    known = poise.solve(rig.rest, goals, free_root=True, floor=stand_on(rig))
+    assert np.array_equal(auto.pose.q, known.pose.q)
+
+
+def test_a_batch_has_the_bits_of_single_calls(rig):
+    floor = stand_on(rig)
+    goals = kneel_goals(rig, floor)
+    steps = np.linspace(0.0, 0.08, 5)
+    hips = goals[0].target + np.array([0.0, -1.0, 0.0]) * steps[:, None]
+    batch = poise.solve(rig.rest, [poise.Position("Hips", hips), *goals[1:]], free_root=True, floor=floor)
+    for i, place in enumerate(hips):
+        one = poise.solve(rig.rest, [poise.Position("Hips", place), *goals[1:]], free_root=True, floor=floor)
+        assert np.array_equal(one.pose.q, batch.pose.q[i])
+
+
+def test_heels_rise_where_ankles_end(rig):
+    hips = np.array(rig.rest.world["Hips"].positions)
+    leg = hips[1] - rig.rest.world["LeftFoot"].positions[1]
+    pins = [poise.Pin(f"{side}Toe") for side in SIDES]
+    high = poise.solve(rig.rest, [*pins, poise.Position("Hips", hips - [0, 0.1 * leg, 0])], free_root=True)
+    low = poise.solve(rig.rest, [*pins, poise.Position("Hips", hips - [0, 0.5 * leg, 0.0])], free_root=True)
+    assert high.reached
+    assert low.reached
+    ankles = {name: rig.rest.world[name].positions[1] for name in ("LeftFoot", "RightFoot")}
+    for name, height in ankles.items():
+        assert high.pose.world[name].positions[1] == pytest.approx(height, abs=1e-6)
+        assert low.pose.world[name].positions[1] > height + 0.01
+
+
+def test_a_hand_behind_the_head_keeps_its_forearm_out_of_the_neck(rig):
+    world = rig.rest.world
+    target = world["Head"].positions + np.array([0.03, 0.03, -0.14])
+    result = poise.solve(rig.rest, poise.Position("LeftHand", target), free_root=True)
+    assert result.reached
+    capsules = find_surroundings(result.pose, "arm", None).capsules[0]
+    elbow, wrist = (result.pose.world[name].positions for name in ("LeftForeArm", "LeftHand"))
+    for start, end, radius in zip(capsules[:2, :3], capsules[:2, 3:6], capsules[:2, 6], strict=True):
+        points = elbow + np.linspace(0.0, 1.0, 200)[:, None] * (wrist - elbow)
+        share = np.clip((points - start) @ (end - start) / ((end - start) @ (end - start)), 0.0, 1.0)
+        apart = np.linalg.norm(points - start - share[:, None] * (end - start), axis=1)
+        assert apart.min() >= min(radius, apart[-1]) - 1e-4
+
+
+@pytest.mark.parametrize("floor", ["below", True, float("nan"), [0.0], float("inf")])
+def test_other_floors_are_refused(rig, floor):
+    with pytest.raises(InputError, match="floor is a height"):
+        poise.solve(rig.rest, poise.Position("LeftHand", [0.3, 1.0, 0.3]), floor=floor)
+
+
+def test_auto_needs_pinned_feet(rig):
+    with pytest.raises(InputError, match="no foot is pinned"):
+        poise.solve(rig.rest, poise.Position("LeftHand", [0.3, 1.0, 0.3]), floor="auto")
+
+
+def test_a_floor_needs_natural_poses(rig):
+    with pytest.raises(UnsupportedError, match="natural poses"):
+        poise.solve(rig.rest, poise.Position("LeftHand", [0.3, 1.0, 0.3]), solver="ccd", floor=0.0)
+    arm = poise.load(poise.sample("arm"))
+    with pytest.raises(UnsupportedError, match="floor="):
+        poise.solve(arm.rest, poise.Position(arm.skeleton.names[-1], [0.3, 0.3, 0.3]), floor=0.0)
+
+
+@given(
+    turn=st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4).filter(lambda q: np.linalg.norm(q) > 0.1),
+    height=st.floats(0.0, 0.5),
+    scale=st.sampled_from([1e-3, 1.0, 1e3]),
+)
+def test_an_end_is_lifted_as_far_as_its_joint_allows(turn, height, scale):
+    points = np.array([[-0.04, -0.07, 0.03], [-0.04, -0.07, -0.03], [0.12, -0.07, 0.03], [0.12, -0.07, -0.03]]) * scale
+    turns = rotations.unit(np.array([turn]))
+    places, floors, lifted = np.array([[0.0, height, 0.0]]) * scale, np.array([[0.0, 1.0, 0.0, 0.0]]), np.empty((1, 4))
+    ways = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+    count = kernels.posture_clearance.lift_ends(places, turns, points, np.zeros(4), ways[0], floors, ways[1], lifted)
+    before, after = (
+        float((places[:, None] + rotations.rotate(each[:, None], points))[..., 1].min()) for each in (turns, lifted)
+    )
+    assert count == int(before < -1e-9 * scale)
+    assert after >= before - 1e-9 * scale
+    if count == 0:
+        assert np.array_equal(lifted, turns)
+    if height >= 0.07 + 1e-6:  # level would do
+        assert after >= -1e-6 * scale
+
+
+def test_feet_and_hands_are_known_in_any_unit(rig):
+    ends = {rig.skeleton.names[end.row]: end for end in find_ends(rig.skeleton)}
+    assert set(ends) == {f"{side}{part}" for side in SIDES for part in ("Foot", "Hand")}
+    height = measure_height(rig.skeleton)
+    for name, end in ends.items():
+        lengths = np.linalg.norm(end.points, axis=1)
+        assert (lengths < (0.16 if "Foot" in name else 0.12) * height).all()
