@@ -1,5 +1,5 @@
 # pyright: standard
-"""Clearance: limbs that stay outside of the body and above the floor.
+"""Clearance: limbs outside of the body and above the floor.
 
 A limb of two bones may turn about the line from its first joint to its tip; neither moves. The middle joint then goes
 round a circle, and the lower bone round a cone. The smallest turn is taken at which the lower bone is clear of all
@@ -69,7 +69,7 @@ def measure_point_distance(point, start, way):
 
 @device_function
 def measure_segment_distance(start, way, other_start, other_way):
-    """Measure the distance of two segments: inside of both, or at one of their four ends."""
+    """Measure the distance of two segments."""
     found = min(
         min(
             measure_point_distance(start, other_start, other_way),
@@ -92,7 +92,10 @@ def measure_segment_distance(start, way, other_start, other_way):
 
 @device_function
 def measure_overlap(circle, angle, capsules, floor):
-    """Measure how much the lower bone is in the body or the floor, where the middle joint is turned by an angle."""
+    """Measure how deep the lower bone is in body or floor.
+
+    angle  by which the middle joint is turned [rad]
+    """
     turned = add(scale(circle.first_axis, math.cos(angle)), scale(circle.second_axis, math.sin(angle)))
     middle, tip = add(circle.centre, turned), circle.tip
     way, found = sub(tip, middle), -math.inf
@@ -108,7 +111,7 @@ def measure_overlap(circle, angle, capsules, floor):
 
 @device_function
 def find_clear_turn(circle, capsules, floor, tolerance):
-    """Find the smallest angle by which the middle joint turns until the lower bone is clear; else the best there is."""
+    """Find the smallest turn to clear the lower bone, else the best."""
     best, best_angle = measure_overlap(circle, 0.0, capsules, floor), 0.0
     if best <= tolerance:
         return 0.0
@@ -126,7 +129,7 @@ def find_clear_turn(circle, capsules, floor, tolerance):
 
 @device_function
 def halve_turn(circle, angle, step, capsules, floor, tolerance):
-    """Halve the last step before a clear angle until that is as small as can be."""
+    """Halve the last step before a clear angle."""
     clear, blocked = angle, angle - math.copysign(step, angle)
     for _ in range(_HALVINGS):
         middle = 0.5 * (clear + blocked)
@@ -139,7 +142,7 @@ def halve_turn(circle, angle, step, capsules, floor, tolerance):
 
 @device_function
 def clear_bend_side(side, first, target, chord, distance, upper_length, limb_length, radius, capsules, floor):
-    """Turn the bend side of a limb about its chord until its lower bone is clear of capsules and floor.
+    """Turn the bend side of a limb to clear its lower bone.
 
     side             unit vector, perpendicular to the chord
     chord, distance  unit vector from the first joint to the target, and their distance
@@ -162,7 +165,9 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
 
 @device_function
 def find_level_axis(turn, up, normal, lever, across):
-    """Find the axis of the smallest rotation that brings an end level: its normal up, or its lever level.
+    """Find the axis of the turn to level.
+
+    Its normal turns up, or its lever level, by the smallest rotation.
 
     across  axis of an end that is level or the wrong way round, in its frame
     """
@@ -174,7 +179,10 @@ def find_level_axis(turn, up, normal, lever, across):
 
 @device_function
 def measure_depth(turn, base, points, radii, up, height):
-    """Measure how deep the deepest point (n, 3) of an end is below a height, whose joint is at the height `base`."""
+    """Measure the depth of points (n, 3) below a height.
+
+    base  height of its joint
+    """
     depth = -math.inf
     for i in range(points.shape[0]):
         depth = max(depth, height + radii[i] - base - dot(up, rotate(turn, read_vec(points, i))))
@@ -183,7 +191,10 @@ def measure_depth(turn, base, points, radii, up, height):
 
 @device_function
 def find_lifting_angle(turn, axis, base, points, radii, up, height, tolerance):
-    """Find the smallest angle towards level that lifts all points, else one away from it, else the best there is."""
+    """Find the smallest angle to lift all points.
+
+    It is towards level; else away from it; else the best there is.
+    """
     best, best_angle = measure_depth(turn, base, points, radii, up, height), 0.0
     if best <= tolerance:
         return 0.0
@@ -201,7 +212,7 @@ def find_lifting_angle(turn, axis, base, points, radii, up, height, tolerance):
 
 @device_function
 def halve_lift(turn, axis, angle, step, base, points, radii, up, height, tolerance):
-    """Halve the last step before a clear angle until that is as small as can be."""
+    """Halve the last step before a sufficient angle."""
     clear, blocked = angle, angle - math.copysign(step, angle)
     for _ in range(_HALVINGS):
         middle = 0.5 * (clear + blocked)
@@ -215,7 +226,7 @@ def halve_lift(turn, axis, angle, step, base, points, radii, up, height, toleran
 
 @kernel("F2 F2 F2 F1 F1 F2 F1 wF2 -> i")
 def lift_ends(places, turns, points, radii, normal, floors, across, lifted):
-    """Turn feet or hands about their joints, to or from level, until all their points are above the floor.
+    """Turn feet or hands until all their points are above the floor.
 
     places   (k, 3) joints
     turns    (k, 4) their world rotations
