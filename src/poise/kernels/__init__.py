@@ -45,6 +45,7 @@ __getattr__ = make_lazy_getattr(
     "posture",
     "posture_free",
     "posture_trunk",
+    "posture_weight",
     "problem_arrays",
     "rotation_fit",
     "rotation_matrices",

@@ -482,6 +482,22 @@ def twist_spine(bends: Sequence[Bends], pose: Pose, spine: Sequence[int], target
     return q
 
 
+def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
+    """Return places (k, 7) of a root shifted by (k, 3), nearer to its feet where legs would be too short."""
+    firsts = np.empty(targets.shape)
+    for j, one in enumerate(bends):
+        firsts[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3] + shift
+    lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
+    is_leg = np.array([one.limb.kind == "leg" for one in bends])
+    reaches, place = np.where(is_leg, lengths * _SPENT["leg"], np.inf), np.empty((len(targets), 7))
+    hips = _middle(firsts[:, is_leg])
+    kernels.posture.place_roots(hips, firsts, np.ascontiguousarray(targets), is_leg, lengths * _FOLDED, reaches, place)
+    own = pose.world[root]
+    place[:, :3] += own.positions.reshape(-1, 3) + shift - hips
+    place[:, 3:] = own.rotations.reshape(-1, 4)
+    return place
+
+
 def bent_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) -> Floats:
     """The configurations (k, nq) of poses whose root was carried, with the joints of the spine bent, too.
 

@@ -59,10 +59,12 @@ from poise.solvers.natural.limbs import (
     lower_poles,
     poles,
     pose_limb,
+    reach_with_legs,
     twist_spine,
 )
 from poise.solvers.natural.stages import NaturalStage, has_lone_limbs, stages_of
 from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
+from poise.solvers.natural.weight import find_root_shift
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -579,4 +581,14 @@ def _carried(
     after = problem.make_pose_unchecked(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
     if found.bend.any():
         after = problem.make_pose_unchecked(bent_spine(found, start, after, stage.spine))
-    return after, found.lean
+    if not any(stage.pinned):
+        return after, found.lean
+    origin = problem.start if problem.origin is None else problem.origin
+    shift = find_root_shift([one.limb for one in limbs], stage.pinned, origin, after, tips)
+    if shift is None or not shift.any():
+        return after, found.lean
+    place = reach_with_legs(limbs, after, root.joint, tips, shift)
+    part = Problem(after, stage.goals, stage.free_root)
+    q = run_solver_by_group(_ONCE, part, place, sharp, request).q
+    is_shifted = (shift != 0.0).any(axis=1)[:, None]
+    return problem.make_pose_unchecked(np.where(is_shifted, q, after.flat_q)), found.lean

@@ -39,6 +39,7 @@ class NaturalStage(NamedTuple):
     poled    of a limb with a Pole: which numbers are that goal's; None where the body says to which side it bends
     toes     of a leg whose toes are held: how they hang on their foot
     carries  of a root without goals: the stages of the limbs that it is carried nearer to their targets for
+    pinned   of the same: which of these are legs with pinned feet
     spine    of the same: the rows between it and the arms that bend when it bows
     """
 
@@ -49,6 +50,7 @@ class NaturalStage(NamedTuple):
     poled: Ints | None = None
     toes: HeldToes | None = None
     carries: tuple[NaturalStage, ...] = ()
+    pinned: tuple[bool, ...] = ()
     spine: tuple[int, ...] = ()
     weighed: tuple[int, ...] = ()
     gaze: GazeChain | None = None
@@ -269,7 +271,13 @@ def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb, h
 def _carried(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> NaturalStage:
     """The stage of a root that stands on legs and has no goals: it goes where the limbs can reach, and leans."""
     goals, none = (_to_be_given(problem.skeleton.names[root], turns=True),), np.zeros(0, dtype=np.int64)
-    return NaturalStage(goals, none, free_root=True, carries=limbs, spine=_spine(problem, root, limbs, held))
+    skeleton = problem.skeleton
+    pins = {skeleton.index(goal.joint) for goal in problem.goals if isinstance(goal, Pin) and goal.position}
+    pinned = tuple(
+        limb.bends is not None and limb.bends.limb.kind == "leg" and limb.bends.limb.tip in pins for limb in limbs
+    )
+    spine = _spine(problem, root, limbs, held)
+    return NaturalStage(goals, none, free_root=True, carries=limbs, pinned=pinned, spine=spine)
 
 
 def _spine(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> tuple[int, ...]:

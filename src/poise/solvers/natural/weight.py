@@ -1,0 +1,187 @@
+"""Weight: where the root of a figure that stands on pinned feet goes, so that they carry it.
+
+The root has no goals; limbs have taken it where they reach. The centre of mass is then known but for knees and elbows,
+whose limbs count as straight lines to their targets. Where it is beside the soles of the pinned feet, the root moves
+level until it is above them, as far as the legs reach. A start that is no standing pose, as a frame of a run, keeps its
+own weight: the shift fades out where the start's centre of mass is beside its feet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, prepare_for_kernel
+from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, find_body_frame
+from poise.model.mass import MassShares, compute_mass_shares
+from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
+from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.limbs import RoleLimb, limbs_of
+
+# Corners of what a sole carries, in lengths of the shin from the ankle: heel, tip, half of the width. A foot is 0.6 of
+# a shin long (de Leva 1996) and carries a little inside its edges.
+_HEEL, _TIP, _HALF_WIDTH = -0.12, 0.36, 0.07
+_FADE_SHINS = 0.3  # shins: a start whose centre of mass is farther from its feet does not stand
+_STANDS_SHINS = 0.3  # shins: other feet of a start stand if they are no higher than this above a pinned one
+_LIFTED_SHINS = 0.3  # shins: a foot that is raised so far carries nothing
+_THIGH_SHARE = 0.5  # of a leg's mass that moves with its hip
+
+
+class _Sole(NamedTuple):
+    """A foot: its row, the direction of its toes in its own frame, and the length of its shin."""
+
+    row: int
+    ahead: Floats
+    shin: float
+
+
+def find_root_shift(
+    limbs: Sequence[RoleLimb], pinned: Sequence[bool], start: Pose, after: Pose, tips: Floats
+) -> Floats | None:
+    """Find level shifts (k, 3) that put a root's weight on pinned feet.
+
+    None where none is needed, and where masses are unknown.
+
+    limbs   limbs with targets
+    pinned  which of them are legs that stand on a pinned foot
+    start   poses before the root moved
+    after   poses (k,) after it
+    tips    (k, l, 3) targets of the limbs
+    """
+    skeleton, count = after.skeleton, len(tips)
+    masses = _find_masses(skeleton)
+    if masses is None or not any(pinned):
+        return None
+    body = find_body_frame(skeleton)
+    soles = [_find_sole(skeleton, limb) for limb in limbs]
+    standing = [j for j, is_pinned in enumerate(pinned) if is_pinned]
+    legs = [j for j, limb in enumerate(limbs) if limb.kind == "leg"]
+    level = np.stack([body.forward, body.left])
+    corners = [_find_corners(soles[j], body, start, count) for j in standing]
+    points, floor = after.world.positions.reshape(-1, len(skeleton), 3), _dots(tips[:, standing[0]], body.up)
+    places = [(soles[j], tips[:, j]) for j in legs if j not in standing]
+    known = {limb.tip for limb in limbs}
+    free = [limb for limb in limbs_of(skeleton) if limb.kind == "leg" and limb.tip not in known]
+    places += [(_find_sole(skeleton, limb), points[:, limb.tip]) for limb in free]
+    corners += [_find_lifted_corners(sole, body, after, ankle, floor, corners[0]) for sole, ankle in places]
+    centres = _compute_centres(masses, after)
+    moved_share = np.float64(1.0)
+    for j, limb in enumerate(limbs):
+        first = points[:, limb.first]
+        rows = (limb.first, limb.middle, limb.tip)
+        for row, share in zip(rows, (0.25, 0.75, 1.0), strict=True):
+            centres[:, row] = first + share * (tips[:, j] - first)
+        if limb.kind == "leg":
+            moved_share -= (1.0 - _THIGH_SHARE) * masses.shares[list(rows)].sum()
+        else:
+            moved_share -= masses.shares[list(rows[1:])].sum()
+    offset = _find_offset(_add_up(centres, masses), np.concatenate(corners, axis=1), level)
+    if not offset.any():
+        return None
+    pin = soles[standing[0]]
+    stands = get_or_compute(start, "stands", pin.row, lambda: _measure_standing(pin, body, start, masses, level))
+    shift = offset * stands[:, None] / moved_share
+    return shift[:, 0, None] * level[0] + shift[:, 1, None] * level[1]
+
+
+def _find_masses(skeleton: Skeleton) -> MassShares | None:
+    """Find the masses of a figure. None where they are unknown."""
+
+    def find() -> MassShares | None:
+        try:
+            return compute_mass_shares(skeleton)
+        except InputError:
+            return None
+
+    return get_or_compute(skeleton, "masses of a figure", None, find)
+
+
+def _find_sole(skeleton: Skeleton, limb: RoleLimb) -> _Sole:
+    def find() -> _Sole:
+        body = find_body_frame(skeleton)
+        ahead = body.forward @ compute_rest_rotations(skeleton)[limb.tip]
+        return _Sole(limb.tip, ahead, float(np.linalg.norm(body.points[limb.tip] - body.points[limb.middle])))
+
+    return get_or_compute(skeleton, "soles", limb.tip, find)
+
+
+def _find_lifted_corners(
+    sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats, floor: Floats, pinned_corners: Floats
+) -> Floats:
+    """Find the level corners (k, 4, 2) of a foot that is not pinned.
+
+    They are its own on the floor, those of a pinned foot where it is raised.
+    """
+    share = np.clip((_dots(ankle, body.up) - floor) / (_LIFTED_SHINS * sole.shin), 0.0, 1.0)
+    share = (share * share * (3.0 - 2.0 * share))[:, None, None]
+    return (1.0 - share) * _find_corners(sole, body, pose, len(ankle), ankle) + share * pinned_corners
+
+
+def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, count: int, ankle: Floats | None = None) -> Floats:
+    """Find the level corners (k, 4, 2) of a sole: along the figure's front and to its left."""
+    skeleton = pose.skeleton
+    if ankle is None:
+        ankle = pose.world.positions.reshape(-1, len(skeleton), 3)[:, sole.row]
+    turn = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, sole.row]
+    ahead = rotations.rotate(turn, np.broadcast_to(sole.ahead, (len(turn), 3)))
+    ahead = ahead - _dots(ahead, body.up)[:, None] * body.up
+    size = np.sqrt(_dots(ahead, ahead))[:, None]
+    ahead = ahead / np.where(size > 0.0, size, 1.0)
+    aside = np.cross(body.up, ahead)
+    points = [
+        ankle + sole.shin * (along * ahead + side * _HALF_WIDTH * aside) for along in (_HEEL, _TIP) for side in (-1, 1)
+    ]
+    corners = np.stack(
+        [np.stack([_dots(point, axis) for axis in (body.forward, body.left)], axis=-1) for point in points], axis=1
+    )
+    return np.broadcast_to(corners, (count, 4, 2))
+
+
+def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
+    """Find the way (k, 2) from centres of mass to the nearest point of their supports. Zero above them."""
+    point = np.stack([_dots(centre, axis) for axis in level], axis=-1)
+    offset = np.empty(point.shape)
+    kernels.posture_weight.find_support_offsets(prepare_for_kernel(corners), point, offset)
+    return offset
+
+
+def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassShares, level: Floats) -> Floats:
+    """Measure whether starts stand on their feet: 1 where their weight is above them, 0 where it is far beside."""
+    skeleton = start.skeleton
+    feet = [_find_sole(skeleton, limb) for limb in limbs_of(skeleton) if limb.kind == "leg"]
+    points = start.world.positions.reshape(-1, len(skeleton), 3)
+    count, low = len(points), _dots(points[:, pinned.row], body.up)
+    corners = [_find_corners(pinned, body, start, count)]
+    for foot in feet:
+        is_low: Bools = _dots(points[:, foot.row], body.up) < low + _STANDS_SHINS * pinned.shin
+        corners.append(np.where(is_low[:, None, None], _find_corners(foot, body, start, count), corners[0]))
+    centre = _add_up(_compute_centres(masses, start), masses)
+    offset = _find_offset(centre, np.concatenate(corners, axis=1), level)
+    share = np.clip(1.0 - np.sqrt(_dots(offset, offset)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
+    return share * share * (3.0 - 2.0 * share)
+
+
+def _compute_centres(masses: MassShares, pose: Pose) -> Floats:
+    """Compute the centre (k, n, 3) of each row's mass, number by number."""
+    maps, centres = pose.world.affine.reshape(-1, len(pose.skeleton), 3, 4), masses.centres[..., None]
+    return maps[..., 0] * centres[:, 0] + maps[..., 1] * centres[:, 1] + maps[..., 2] * centres[:, 2] + maps[..., 3]
+
+
+def _add_up(centres: Floats, masses: MassShares) -> Floats:
+    """Add up centres (k, n, 3) by their masses, one by one: one row and many are the same bit for bit."""
+    return np.add.accumulate(masses.shares[:, None] * centres, axis=1)[:, -1]
+
+
+def _sum_up(values: Floats) -> Floats:
+    return np.add.accumulate(values, axis=-1)[..., -1]
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """Return a . b (k,), number by number."""
+    return _sum_up(a * b)
