@@ -1,5 +1,5 @@
 # pyright: standard
-"""Weight of a standing figure: ways from centres of mass to the area of its supports."""
+"""Weight of a standing figure: its way to above the supports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from poise.kernels.entries import kernel
 
 @device_function
 def is_outer_edge(corners, i, j):
-    """Return whether all corners lie left of the line from corner i to corner j."""
+    """Return whether an edge is one of the corners' hull.
+
+    All of them lie left of the line from corner i to corner j then.
+    """
     edge_x, edge_y = corners[j, 0] - corners[i, 0], corners[j, 1] - corners[i, 1]
     if not edge_x * edge_x + edge_y * edge_y > 0.0:
         return False
@@ -24,9 +27,9 @@ def is_outer_edge(corners, i, j):
 
 @kernel("F3 F2 wF2 ->")
 def find_support_offsets(corners, points, offsets):
-    """Fill offsets (k, 2) from points to the nearest point of their supports.
+    """Fill offsets (k, 2) from points to their supports.
 
-    They are zero above these: inside the hull of the corners.
+    They lead to the nearest point of the corners' hull, and are zero inside it.
 
     corners  (k, b, 2)
     points   (k, 2)
