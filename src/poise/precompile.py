@@ -200,6 +200,7 @@ def _compile_character() -> None:
     joints = [pose.skeleton.names[-1], "LeftHand"]
     goals = [Place(joint, pose.world[joint].positions + 0.01, pose.world[joint].rotations) for joint in joints]
     solve(pose, goals, free_root=True).message()
+    solve(pose, goals[:1], floor=0.0)
     solve(pose, [Place(goal.joint, _UNREACHABLE_TARGET, _IDENTITY_ROTATION) for goal in goals]).message()
     solve(_build_hinged_pose(pose.skeleton), goals, free_root=True)
     solve(_build_limited_pose(pose.skeleton), goals, free_root=True)

@@ -102,6 +102,7 @@ def run_workload() -> None:
     floor = [poise.Position("LeftHand", (0.3, 0.1, 0.5)), poise.Position("RightHand", (-0.3, 0.2, 0.5))]
     poise.solve(figure, [*feet, *floor], natural=True, free_root=True)
     poise.solve(figure, [*feet, floor[0]], natural=True, free_root=True)
+    poise.solve(figure, [*feet, floor[0]], free_root=True, floor=0.1)
     poise.solve(figure, poise.Position("LeftHand", [(0.2, 1.4, depth) for depth in (0.4, 0.5, 0.55, 0.6, 0.7)]))
     limited = poise.Pose(figure.skeleton.with_limits(rig.roles.limits()), figure.q)
     poise.solve(limited, [*hands, *feet], prefer="closest", seeds=4)

@@ -129,6 +129,7 @@ def find_restraints(solver: Any, problem: Problem, targets: Floats, tolerance: T
         if len(restraint_names) > 1
         else [restraint_names] * bool(restraint_names)
     )
+    targets = prepare_for_kernel(targets)
     for option_names in option_sets:
         errors = solve_and_measure(
             problem, targets, _remove_restraints(solver, option_names), tolerance, Request()
