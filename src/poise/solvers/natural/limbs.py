@@ -475,7 +475,7 @@ def twist_spine(bends: Sequence[Bends], pose: Pose, spine: Sequence[int], target
         return None
     turns = world.rotations.reshape(-1, len(s), 4)[:, joints]
     axes = np.broadcast_to(rotations.rotate(rotations.inverse(turns), up), (count, len(joints), 3))
-    own, q = s.q_start[joints][:, None] + np.arange(4), np.array(np.broadcast_to(pose.flat_q, (count, s.nq)))
+    own, q = s.q_start[joints][:, None] + np.arange(4), np.array(np.broadcast_to(pose.flat_q, (count, s.nq)), order="C")
     q[:, own] = rotations.multiply(q[:, own], rotations.about(axes, twists[:, None] / len(joints)))
     rows = np.flatnonzero(twists)
     q[rows] = s.legal(q[rows])[0]
