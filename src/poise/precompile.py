@@ -20,7 +20,7 @@ from poise.model.limits import Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Orientation, Place, Position
+from poise.problem.goals import Orientation, Pin, Place, Position
 from poise.solving.solve import prepare, solve
 
 WarmupStep: TypeAlias = tuple[str, Callable[[], Any]]
@@ -204,6 +204,8 @@ def _compile_character() -> None:
     solve(pose, [Place(goal.joint, _UNREACHABLE_TARGET, _IDENTITY_ROTATION) for goal in goals]).message()
     solve(_build_hinged_pose(pose.skeleton), goals, free_root=True)
     solve(_build_limited_pose(pose.skeleton), goals, free_root=True)
+    feet = [Pin("LeftFoot"), Pin("RightFoot")]
+    solve(pose, [*feet, Position("LeftHand", (0.1, 0.1, 0.5))], free_root=True)  # crouches and stands on its feet
     solve(pose, goals[:1], prefer="closest", seeds=2)
     walk = _load_sample("humanoid.glb").clips[0].poses[:2]  # with translations of its own
     solve(walk, Position("LeftHand", (0.4, 1.2, 0.3)))

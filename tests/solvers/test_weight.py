@@ -71,3 +71,4 @@ def test_it_is_continuous_and_the_same_in_batches():
     np.testing.assert_array_equal(batch.pose.q[::40], [kick(place).pose.q for place in places[::40]])
     hips = batch.pose.world["Hips"].positions
     assert np.linalg.norm(np.diff(hips, axis=0), axis=1).max() < 0.01
+    assert np.linalg.norm(np.diff(hips, n=2, axis=0), axis=1).max() < 0.002

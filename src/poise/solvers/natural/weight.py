@@ -26,10 +26,11 @@ from poise.solvers.natural.limbs import RoleLimb, limbs_of
 
 # Corners of what a sole carries, in lengths of the shin from the ankle: heel, tip, half of the width. A foot is 0.6 of
 # a shin long (de Leva 1996) and carries a little inside its edges.
-_HEEL, _TIP, _HALF_WIDTH = -0.12, 0.36, 0.07
+_HEEL, _TIP, _HALF_WIDTH = -0.09, 0.33, 0.04
 _FADE_SHINS = 0.3  # shins: a start whose centre of mass is farther from its feet does not stand
 _STANDS_SHINS = 0.3  # shins: other feet of a start stand if they are no higher than this above a pinned one
-_LIFTED_SHINS = 0.3  # shins: a foot that is raised so far carries nothing
+_LIFTED_SHINS = 0.4  # shins: a foot that is raised so far carries nothing
+_ONSET_SHINS = 0.04  # shins: left beside the soles, so that the root begins to move smoothly
 _THIGH_SHARE = 0.5  # of a leg's mass that moves with its hip
 
 
@@ -85,6 +86,7 @@ def find_root_shift(
     if not offset.any():
         return None
     pin = soles[standing[0]]
+    offset = _soften(offset, _ONSET_SHINS * pin.shin)
     stands = get_or_compute(start, "stands", pin.row, lambda: _measure_standing(pin, body, start, masses, level))
     shift = offset * stands[:, None] / moved_share
     return shift[:, 0, None] * level[0] + shift[:, 1, None] * level[1]
@@ -149,6 +151,13 @@ def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
     offset = np.empty(point.shape)
     kernels.posture_weight.find_support_offsets(prepare_for_kernel(corners), point, offset)
     return offset
+
+
+def _soften(offset: Floats, least: float) -> Floats:
+    """Shorten offsets (k, 2) by `least`, shorter ones by more: their slope begins at zero."""
+    size = np.sqrt(_dots(offset, offset))
+    soft = np.where(size < 2.0 * least, size * size / (4.0 * least), size - least)
+    return offset * (soft / np.where(size > 0.0, size, 1.0))[:, None]
 
 
 def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassShares, level: Floats) -> Floats:
