@@ -130,7 +130,7 @@ def build_gaze_chain(problem: Problem, goal: LookAt, *, has_other_goals: bool, p
 def turn_gaze(chain: GazeChain, problem: Problem, pose: Pose, targets: Floats) -> Floats:
     """Return the configurations (k, nq) of poses that look at targets (k, 3)."""
     skeleton, count = problem.skeleton, len(targets)
-    q = np.array(np.broadcast_to(pose.flat_q, (count, skeleton.nq)))
+    q = np.array(np.broadcast_to(pose.flat_q, (count, skeleton.nq)), order="C")
     origin = problem.start if problem.origin is None else problem.origin
     for row in chain.resets:
         columns = slice(int(skeleton.q_start[row]), int(skeleton.q_start[row]) + Kind.BALL.nq)
