@@ -23,7 +23,7 @@ from poise.problem.goals import is_joint_goal
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bent_naturally, limbs_of
-from poise.solvers.natural.surroundings import express_in_frame, measure_height
+from poise.solvers.natural.surroundings import express_in_frame, find_surroundings, measure_height
 
 # Shares of the height of a figure: of a foot of 0.152, from its ankle; of a hand, from its wrist.
 _HEEL_BEHIND, _TIP_AHEAD, _HALF_WIDTH = 0.043, 0.115, 0.028
@@ -92,7 +92,9 @@ def _lift_hand(hand: End, bends: Bends, problem: Problem, q: Floats, floors: Flo
         return q
     targets = (places + np.maximum(depths, 0.0)[:, None] * floors[:, :3])[low]
     there = floors if len(floors) == 1 else floors[low]
-    bent, _ = bent_naturally(bends, bends.plan, problem.make_pose_unchecked(q[low]), targets, tolerance, None, there)
+    start = problem.make_pose_unchecked(q[low])
+    around = find_surroundings(start, bends.limb.kind, there)
+    bent, _ = bent_naturally(bends, bends.plan, start, targets, tolerance, around=around)
     found = q.copy()
     found[low] = bent
     return found

@@ -284,13 +284,13 @@ def _plan(problem: Problem, limb: RoleLimb, whole: Problem) -> LimbPlan | None:
 
 
 def poles(
-    bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None, floors: Floats | None = None
+    bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None, around: Surroundings = NOTHING_AROUND
 ) -> Floats:
     """World points (k, 3) to whose side the limb's middle joint should be, for targets (k, 3 | 7) of its tip.
 
     lean  (k, 4) by what the body was turned to get nearer to them: the knees of a figure that bows do not see it
     """
-    return _poles(bends, _maps(bends, pose), targets, lean, find_surroundings(pose, bends.limb.kind, floors))
+    return _poles(bends, _maps(bends, pose), targets, lean, around)
 
 
 def _poles(
@@ -319,13 +319,13 @@ def _maps(bends: Bends, pose: Pose) -> Floats:
 
 def bent_naturally(
     bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance, lean: Floats | None = None,
-    floors: Floats | None = None, *, keeps_met: bool = False,
+    around: Surroundings = NOTHING_AROUND, *, keeps_met: bool = False,
 ) -> tuple[Floats, Bools]:  # fmt: skip
     """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.solve_limb`.
 
     keeps_met  whether a start that is there comes back as it is
     """
-    return bend_posed(_pose_limb(bends, plan, pose, floors), targets, tolerance, lean, keeps_met=keeps_met)
+    return bend_posed(_pose_limb(bends, plan, pose, around), targets, tolerance, lean, keeps_met=keeps_met)
 
 
 def carry_limb(bends: Bends, pose: Pose, targets: Floats) -> CarriedShoulders | None:
@@ -356,16 +356,18 @@ class PosedBends(NamedTuple):
 
 def pose_limb(bends: Bends | None, pose: Pose, floors: Floats | None = None) -> PosedBends | None:
     """The limb in poses; None where the closed form does not know it."""
-    return None if bends is None or bends.plan is None else _pose_limb(bends, bends.plan, pose, floors)
+    if bends is None or bends.plan is None:
+        return None
+    return _pose_limb(bends, bends.plan, pose, find_surroundings(pose, bends.limb.kind, floors))
 
 
-def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, floors: Floats | None) -> PosedBends:
+def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -> PosedBends:
     maps = _maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
     limb, collar = pack_limb_poses(plan, pose, shared), bends.collar
     length = float(bends.limb.numbers[NATURAL_BEND_LENGTH])
     resting = None if collar is None else find_resting_reach(collar, maps, limb.start_q, length)
-    return PosedBends(bends, maps, limb, resting, find_surroundings(pose, bends.limb.kind, floors))
+    return PosedBends(bends, maps, limb, resting, around)
 
 
 def bend_posed(

@@ -63,6 +63,7 @@ from poise.solvers.natural.limbs import (
     twist_spine,
 )
 from poise.solvers.natural.stages import NaturalStage, has_lone_limbs, stages_of
+from poise.solvers.natural.surroundings import Surroundings, find_surroundings, place_capsules, surround
 from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
 from poise.solvers.natural.weight import find_root_shift
 
@@ -247,7 +248,8 @@ def _turned_back(
     else:
         assert lone.plan is not None
         start = there.make_pose_unchecked(bent)
-        turned, flags = bent_naturally(lone, lone.plan, start, targets, tolerance, floors=floors)
+        around = find_surroundings(start, lone.limb.kind, floors)
+        turned, flags = bent_naturally(lone, lone.plan, start, targets, tolerance, around=around)
         still = flags[:, OUTCOME_IS_MET]
     if len(turned) == np.count_nonzero(still) == len(answer.q):
         return answer._replace(q=turned)
@@ -466,6 +468,7 @@ def _staged(
     """
     pose, updates, lean = problem.start, np.zeros(len(targets), dtype=np.int64), None
     is_short: Bools | None = None
+    capsules: Floats | None = None
     for i, stage in enumerate(stages):
         if stage.carries:
             pose, lean = _carried(problem, stage, targets, _sharp(tolerance), request)
@@ -475,9 +478,12 @@ def _staged(
             updates += len(stage.gaze.groups[0]) + len(stage.gaze.groups[1])
             continue
         rows, bends = targets[:, stage.columns].copy(), stage.bends
+        if bends is not None and bends.limb.kind == "arm" and capsules is None:
+            capsules = place_capsules(pose)  # arms do not move the body
+        around = surround(capsules if bends is not None and bends.limb.kind == "arm" else None, floors)
         raised = None
         if stage.toes is not None and bends is not None:
-            raised = raise_heels(stage.toes, bends, pose, problem.start if stood is None else stood, rows, lean, floors)
+            raised = raise_heels(stage.toes, bends, pose, problem.start if stood is None else stood, rows, lean, around)
             rows = raised.targets
         sides = None if stage.poled is None else targets[:, stage.poled].copy()
         carried = None if bends is None else carry_limb(bends, pose, rows)
@@ -489,12 +495,12 @@ def _staged(
                 is_short[:, i] = carried.is_short
         if bends is not None and bends.plan is not None and bends.closed:
             if sides is None:
-                q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean, floors)
+                q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean, around)
             else:
                 q, found = bent_to_poles(bends.plan, pose, rows, sides, tolerance)
             turned = found[:, 0]
         else:
-            q, turned = _by_engine(stage, pose, rows, sides, tolerance, request, lean, floors)
+            q, turned = _by_engine(stage, pose, rows, sides, tolerance, request, lean, around)
         updates, pose = updates + turned, problem.make_pose_unchecked(q)
         if stage.toes is not None and raised is not None:
             pose = problem.make_pose_unchecked(turn_toes(stage.toes, pose, raised.toe_turns))
@@ -514,7 +520,7 @@ def _by_engine(
     tolerance: Tolerance,
     request: Request,
     lean: Floats | None,
-    floors: Floats | None,
+    around: Surroundings,
 ) -> tuple[Floats, Ints]:
     """The poses (k, nq) that the engine finds for the goals of a stage, and how many joints it turned.
 
@@ -522,11 +528,11 @@ def _by_engine(
     """
     bends = stage.bends
     if bends is not None:
-        rows = np.concatenate([rows, poles(bends, pose, rows, lean, floors) if sides is None else sides], axis=1)
+        rows = np.concatenate([rows, poles(bends, pose, rows, lean, around) if sides is None else sides], axis=1)
     part = Problem(pose, stage.goals, stage.free_root)
     answer = run_solver_by_group(_ONCE, part, rows, _sharp(tolerance), request)
     if bends is not None and bends.plan is not None:
-        answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean, floors, poled=sides is not None)
+        answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean, around, poled=sides is not None)
     return answer.q, answer.joint_updates
 
 
@@ -538,7 +544,7 @@ def _bent_first(
     tolerance: Tolerance,
     answer: Answer,
     lean: Floats | None,
-    floors: Floats | None,
+    around: Surroundings,
     *,
     poled: bool,
 ) -> Answer:
@@ -555,7 +561,8 @@ def _bent_first(
     if poled:
         q, _ = bent_to_poles(plan, there.start, tips, sides, tolerance)
     else:
-        q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned, floors)
+        near = around.select(missed)
+        q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned, near)
     there_first = there.with_q(part.skeleton.legal(q)[0])
     found = run_solver_by_group(_ONCE, there_first, own, _sharp(tolerance), Request())
     better = there.is_met(there.compute_errors(found.q, own), tolerance)

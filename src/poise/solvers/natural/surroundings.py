@@ -13,13 +13,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.maths import rotations
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Floats, Ints, prepare_for_kernel
 from poise.model.anatomy.rest_geometry import (
     BodyFrame,
     compute_rest_transforms,
     find_body_frame,
     find_confident_joints,
+)
+from poise.model.kinematics import (
+    KinematicsTable,
+    build_table,
+    compute_table_maps,
+    flatten_local_offsets,
+    pack_local_offsets,
 )
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
@@ -43,15 +49,21 @@ class Surroundings(NamedTuple):
     capsules: Floats
     floors: Floats
 
+    def select(self, rows: Ints) -> Surroundings:
+        """Select some of the poses."""
+        return Surroundings(*(each if len(each) == 1 else each[rows] for each in self))
+
 
 class BodyVolume(NamedTuple):
     """Capsules about the parts of a skeleton's body.
 
-    ends   (2, 2, c) rows: each end of an axis is midway between two joints
+    table  the joints that they hang on, and those above
+    ends   (2, 2, c) rows of the table: each end of an axis is midway between two joints
     crown  (3,) from the joint of the head, in its frame; the first capsule ends there
     radii  (c,)
     """
 
+    table: KinematicsTable
     ends: Ints
     crown: Floats
     radii: Floats
@@ -63,8 +75,12 @@ NOTHING_AROUND = Surroundings(_NO_CAPSULES, _NO_FLOOR)
 
 def find_surroundings(pose: Pose, kind: str, floors: Floats | None) -> Surroundings:
     """Find what an arm or a leg keeps clear of in poses: arms of the body and the floor, legs of the floor."""
-    capsules = _place_capsules(pose) if kind == "arm" else _NO_CAPSULES
-    return Surroundings(capsules, _NO_FLOOR if floors is None else floors)
+    return surround(place_capsules(pose) if kind == "arm" else None, floors)
+
+
+def surround(capsules: Floats | None, floors: Floats | None) -> Surroundings:
+    """Return surroundings of capsules and floors that may not be there."""
+    return Surroundings(_NO_CAPSULES if capsules is None else capsules, _NO_FLOOR if floors is None else floors)
 
 
 def measure_height(skeleton: Skeleton) -> float:
@@ -94,23 +110,30 @@ def _measure_height(skeleton: Skeleton) -> float:
     return max(float(heights[skeleton.index(joints["head"])] - heights[below].min()) / _HEAD_AT, 0.0)
 
 
-def _place_capsules(pose: Pose) -> Floats:
-    """Place the capsules (1|k, c, 7) of poses."""
+def place_capsules(pose: Pose) -> Floats:
+    """Place the capsules (1|k, c, 7) of the body in poses."""
     skeleton = pose.skeleton
-    volume = get_or_compute(skeleton, "body volume", None, lambda: _build_body_volume(skeleton))
+    is_moved = pose.translations is not None
+    volume = get_or_compute(
+        skeleton, "body volume", is_moved, lambda: _build_body_volume(skeleton, has_translations=is_moved)
+    )
     if volume is None:
         return _NO_CAPSULES
-    world = pose.world
-    points = world.positions.reshape(-1, len(skeleton), 3)[:, volume.ends]  # (k, 2, 2, c, 3)
-    ends = 0.5 * (points[:, :, 0] + points[:, :, 1])
-    turns = world.rotations.reshape(-1, len(skeleton), 4)[:, volume.ends[1, 0, 0]]
-    ends[:, 1, 0] += rotations.rotate(turns, volume.crown)
-    found = np.empty((len(points), len(volume.radii), 7))
-    found[..., :3], found[..., 3:6], found[..., 6] = ends[:, 0], ends[:, 1], volume.radii
+    table, (first, last) = volume.table, volume.ends
+    offsets = pack_local_offsets(table, flatten_local_offsets(pose.translations, pose.scales))
+    maps = compute_table_maps(table, len(table.joint_rows), prepare_for_kernel(pose.flat_q), offsets)
+    maps = maps.reshape(len(maps), -1, 3, 4)
+    points, found = maps[..., 3], np.empty((len(maps), len(volume.radii), 7))
+    for columns, ends in ((slice(0, 3), first), (slice(3, 6), last)):
+        found[..., columns] = 0.5 * (points[:, ends[0]] + points[:, ends[1]])
+    x, y, z = volume.crown
+    head = maps[:, last[0, 0]]
+    found[:, 0, 3:6] += x * head[..., 0] + y * head[..., 1] + z * head[..., 2]
+    found[..., 6] = volume.radii
     return found
 
 
-def _build_body_volume(skeleton: Skeleton) -> BodyVolume | None:
+def _build_body_volume(skeleton: Skeleton, *, has_translations: bool) -> BodyVolume | None:
     joints = find_confident_joints(find_joint_roles(skeleton))
     height = measure_height(skeleton)
     both = [f"{side}{part}" for part in ("UpperArm", "UpperLeg", "LowerLeg") for side in SIDES]
@@ -125,10 +148,13 @@ def _build_body_volume(skeleton: Skeleton) -> BodyVolume | None:
     axes += [("trunk", first, last) for first, last in pairwise(spine)]
     axes += [("thigh", first, last) for first, last in thighs]
     ends = np.array([[first for _, first, _ in axes], [last for _, _, last in axes]]).transpose(0, 2, 1)
+    rows = sorted({row for end in set(ends.ravel().tolist()) for row in skeleton.list_path(end)})
+    table = build_table(skeleton, rows, has_translations=has_translations)
     radii = np.array([_RADII[part] for part, _, _ in axes]) * height
     figure: BodyFrame = find_body_frame(skeleton)
-    crown = express_in_frame(compute_rest_transforms(skeleton)[row["head"]], _CROWN * height * figure.up)
-    return BodyVolume(np.ascontiguousarray(ends), crown, radii)
+    head = compute_rest_transforms(skeleton)[row["head"], :3, :3]
+    crown = np.asarray(np.linalg.solve(head, _CROWN * height * figure.up), dtype=np.float64)
+    return BodyVolume(table, np.searchsorted(rows, ends), crown, radii)
 
 
 def _find_rows(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, int]:

@@ -18,7 +18,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.limbs import Bends, poles
-from poise.solvers.natural.surroundings import express_in_frame
+from poise.solvers.natural.surroundings import Surroundings, express_in_frame
 
 MAX_SHIN_LEAN_RAD = np.radians(30.0)  # of a shin over its flat foot, weight on it; most people's ankles end there
 _MAX_HEEL_RAD = np.radians(75.0)  # the heel goes up by, on the tips of the toes
@@ -72,7 +72,7 @@ def stand_flat(held: HeldToes, pose: Pose, places: Floats) -> Floats:
 
 
 def raise_heels(
-    held: HeldToes, bends: Bends, pose: Pose, stood: Pose, targets: Floats, lean: Floats | None, floors: Floats | None
+    held: HeldToes, bends: Bends, pose: Pose, stood: Pose, targets: Floats, lean: Floats | None, around: Surroundings
 ) -> RaisedFoot:
     """Raise heels over held toes as little as ankles and the length of legs need.
 
@@ -92,7 +92,7 @@ def raise_heels(
 
     def is_too_flat(angles: Floats) -> Bools:
         feet = place_feet(angles)
-        knees = _find_knees(bends, hips, feet[:, :3], poles(bends, pose, feet, lean, floors))
+        knees = _find_knees(bends, hips, feet[:, :3], poles(bends, pose, feet, lean, around))
         shins = knees - feet[:, :3]
         ahead, up = (rotations.rotate(feet[:, 3:], axis) for axis in held.axes[:2])
         leans = np.arctan2((shins * ahead).sum(axis=1), (shins * up).sum(axis=1))
