@@ -13,6 +13,7 @@ from poise import solvers
 from poise.calls.argument_checks import check_bool
 from poise.errors import InputError
 from poise.formatting import format_fields
+from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.problem.feasibility import has_closed_loops
 from poise.problem.goals import Goals, Near
@@ -83,6 +84,10 @@ def bake(
     goals are as good: met if they were met before, otherwise missed by at most 1 % of the chain's length (0.01 rad)
     more. All other frames, and clips without jumps, stay unchanged bit for bit.
 
+    Natural poses are not left so easily. There a jump is a step out of line with the steps around it, beyond those of
+    the clip and the target; a calm clip has none, at any frame rate. The offset that removes it is spread over at most
+    a second of the frames beside it, which are solved again from there; all others keep what they have alone.
+
     Remaining jumps come from the target: it jumps itself, or it enters the reach, where an elbow opens at unbounded
     speed. `Near(clip.poses)` among the goals also ties each frame to its source pose.
     """
@@ -108,13 +113,14 @@ def bake(
     )  # fmt: skip
     if is_continuous:
         ground = make_floor(floor, result.problem.start, checked_goals)
-        result = _apply_jump_removal(result, chosen(solver, result.problem, "first", natural, ground), start_time)
+        used_solver = chosen(solver, result.problem, "first", natural, ground)
+        result = _apply_jump_removal(result, used_solver, clip.times, start_time)
     return Baked(np.array(clip.times), result.pose, clip.name, result=result)
 
 
-def _apply_jump_removal(result: Result, solver: solvers.Solver, start_time: float) -> Result:
+def _apply_jump_removal(result: Result, solver: solvers.Solver, times: Floats, start_time: float) -> Result:
     """Return the Result with jumping frames solved again."""
-    smoothed = remove_jumps(result, solver)
+    smoothed = remove_jumps(result, solver, times)
     if smoothed is None:
         return result
     answer, errors = smoothed

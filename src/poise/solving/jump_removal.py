@@ -11,7 +11,7 @@ jump is removed and the goals are as good as before. All other frames stay uncha
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.free_limbs import keep_directions
 from poise.solvers.natural.natural import Natural
 from poise.solving.batch import MeasuredAnswer, solve_and_measure
+from poise.solving.clip_problem import ClipProblem
+from poise.solving.jump_spreading import measure_jumps, spread_jumps
 from poise.solving.optional_goals import build_local_refinement
 from poise.solving.result import Result
 
@@ -43,35 +45,15 @@ ALLOWED_ERROR_INCREASE = 0.01  # of the chain length, or [rad]: allowed error in
 _FORWARDS, _BACKWARDS = slice(None), slice(None, None, -1)  # orders of the frames in a sweep
 
 
-class ClipProblem(NamedTuple):
-    """Problem of a clip. Its frames are in the order of a sweep.
-
-    problem                 has a start for each frame
-    targets                 (k, W)
-    tolerance, solver       of the first solve; the solver without restarts
-    clip_motion             (k - 1, m) rotation of each joint between two frames of the clip
-    allowed_error_increase  (c,) allowed increase of the errors of a missed target
-    is_natural              whether the first solve used natural poses
-    """
-
-    problem: Problem
-    targets: Floats
-    tolerance: Tolerance
-    solver: solvers.Solver
-    clip_motion: Floats
-    allowed_error_increase: Floats
-    is_natural: bool
-
-
-def remove_jumps(result: Result, solver: solvers.Solver) -> MeasuredAnswer | None:
+def remove_jumps(result: Result, solver: solvers.Solver, times: Floats) -> MeasuredAnswer | None:
     """Remove jumps from the solved frames of a clip.
 
-    Returns None where no jump can be removed.
+    `times` (k,) are those of the frames. Returns None where no jump can be removed.
     """
     problem, k = result.problem, len(result.q)
     if k <= 1 or not problem.start.shape or not problem.joints:
         return None
-    clip = _build_clip(problem, result.targets, result.tolerances, solver)
+    clip = _build_clip(problem, result.targets, result.tolerances, solver, times)
     zero_counts = np.zeros(k, dtype=np.int64)
     first_answer = Answer(
         np.array(result.q),
@@ -80,13 +62,17 @@ def remove_jumps(result: Result, solver: solvers.Solver) -> MeasuredAnswer | Non
         zero_counts + result.joint_updates,
     )
     best = MeasuredAnswer(first_answer, np.array(result.errors))
+    if clip.is_natural:
+        best = spread_jumps(clip, best)
     # backwards as well: a jump may end at a frame that must not change
     for order in (_FORWARDS, _BACKWARDS):
         best = _sweep_frames(clip, best, order)
     return None if best.answer is first_answer else best
 
 
-def _build_clip(problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver) -> ClipProblem:
+def _build_clip(
+    problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver, times: Floats
+) -> ClipProblem:
     max_reach = problem.plan.max_reach
     allowed_error_increase = np.array(
         [ALLOWED_ERROR_INCREASE * (max_reach if measure.kind in LENGTH_KINDS else 1.0) for measure in problem.measures]
@@ -96,6 +82,7 @@ def _build_clip(problem: Problem, targets: Floats, tolerance: Tolerance, solver:
         targets,
         tolerance,
         _build_local_solver(solver),
+        times,
         _measure_joint_motion(problem, problem.start_rows[1:], problem.start_rows[:-1]),
         allowed_error_increase,
         isinstance(solver, Natural),
@@ -135,7 +122,10 @@ def _sweep_frames(clip: ClipProblem, measured: MeasuredAnswer, order: slice) -> 
     """Sweep the frames in one direction. Frames without an improvement are unchanged."""
     frames = np.arange(len(measured.answer.q))[order]
     swept_clip = clip._replace(
-        problem=clip.problem.select_rows(frames), targets=clip.targets[frames], clip_motion=clip.clip_motion[order]
+        problem=clip.problem.select_rows(frames),
+        targets=clip.targets[frames],
+        times=clip.times[frames],
+        clip_motion=clip.clip_motion[order],
     )
     old = _select_frames(measured, frames)
     new = _solve_from_previous(swept_clip, _select_frames(old, np.arange(len(frames))))
@@ -185,9 +175,12 @@ def _solve_from_previous(clip: ClipProblem, measured: MeasuredAnswer) -> Measure
     """
     answer, errors = measured
     later_frames, is_at_start = np.arange(1, len(answer.q)), (answer.q == clip.problem.start_rows).all(axis=-1)
-    jump_frames = later_frames[
-        (_compute_jumps(clip, later_frames, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~is_at_start[1:]
-    ]
+    is_jump = (_compute_jumps(clip, later_frames, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~is_at_start[1:]
+    if clip.is_natural and is_jump.any():
+        is_jump &= (
+            measure_jumps(clip, answer.q) > MIN_JUMP_RAD
+        )  # natural poses are not left for a step in line with others
+    jump_frames = later_frames[is_jump]
     if len(jump_frames):
         # All at once, each from the unchanged previous frame: most jumps come from the target and stay.
         retried = _solve_frames_again(clip, jump_frames, answer.q)
