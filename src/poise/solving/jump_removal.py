@@ -40,6 +40,7 @@ from poise.solving.result import Result
 
 CLIP_MOTION_RATIO = 1.5  # ratio to the clip's own motion; joint motion up to it is no jump
 MIN_JUMP_RAD = float(np.radians(1.0))  # [rad] further joint motion per frame that is no jump
+MAX_SPREAD_SPEED = float(np.radians(200.0))  # [rad/s] of natural poses that lose a jump
 MAX_REMAINING_SHARE = 0.5  # share of a jump that may remain; a larger one is caused by the target
 ALLOWED_ERROR_INCREASE = 0.01  # of the chain length, or [rad]: allowed error increase of a missed target
 _FORWARDS, _BACKWARDS = slice(None), slice(None, None, -1)  # orders of the frames in a sweep
@@ -61,13 +62,37 @@ def remove_jumps(result: Result, solver: solvers.Solver, times: Floats) -> Measu
         zero_counts + result.iterations,
         zero_counts + result.joint_updates,
     )
-    best = MeasuredAnswer(first_answer, np.array(result.errors))
-    if clip.is_natural:
-        best = spread_jumps(clip, best)
-    # backwards as well: a jump may end at a frame that must not change
-    for order in (_FORWARDS, _BACKWARDS):
-        best = _sweep_frames(clip, best, order)
+    first = MeasuredAnswer(first_answer, np.array(result.errors))
+    best = _remove_natural_jumps(clip, first) if clip.is_natural else _sweep_both_ways(clip, first)
     return None if best.answer is first_answer else best
+
+
+def _remove_natural_jumps(clip: ClipProblem, first: MeasuredAnswer) -> MeasuredAnswer:
+    """Spread the jumps of natural poses, and sweep where fast ones remain.
+
+    A limb may be on the other side for a part of the clip; then the way back is too long, and it stays here.
+    """
+    if not measure_jumps(clip, first.answer.q).any():
+        return first
+    spread = spread_jumps(clip, first)
+    speed = _measure_speed(clip, spread)
+    if speed <= MAX_SPREAD_SPEED:
+        return spread
+    swept = _sweep_both_ways(clip._replace(solver=get_final_solver(clip.solver)), first)  # stages know one side only
+    return swept if _measure_speed(clip, swept) < MAX_REMAINING_SHARE * speed else spread
+
+
+def _sweep_both_ways(clip: ClipProblem, measured: MeasuredAnswer) -> MeasuredAnswer:
+    """Sweep the frames forwards, then backwards. A jump may end at a frame that must not change."""
+    for order in (_FORWARDS, _BACKWARDS):
+        measured = _sweep_frames(clip, measured, order)
+    return measured
+
+
+def _measure_speed(clip: ClipProblem, measured: MeasuredAnswer) -> float:
+    """Measure the fastest joint motion in excess of the clip's own [rad/s]."""
+    q, later_frames = measured.answer.q, np.arange(1, len(clip.times))
+    return float((_compute_jumps(clip, later_frames, q[1:], q[:-1]) / np.diff(clip.times)).max())
 
 
 def _build_clip(
@@ -175,12 +200,9 @@ def _solve_from_previous(clip: ClipProblem, measured: MeasuredAnswer) -> Measure
     """
     answer, errors = measured
     later_frames, is_at_start = np.arange(1, len(answer.q)), (answer.q == clip.problem.start_rows).all(axis=-1)
-    is_jump = (_compute_jumps(clip, later_frames, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~is_at_start[1:]
-    if clip.is_natural and is_jump.any():
-        is_jump &= (
-            measure_jumps(clip, answer.q) > MIN_JUMP_RAD
-        )  # natural poses are not left for a step in line with others
-    jump_frames = later_frames[is_jump]
+    jump_frames = later_frames[
+        (_compute_jumps(clip, later_frames, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~is_at_start[1:]
+    ]
     if len(jump_frames):
         # All at once, each from the unchanged previous frame: most jumps come from the target and stay.
         retried = _solve_frames_again(clip, jump_frames, answer.q)

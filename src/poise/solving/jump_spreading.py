@@ -24,7 +24,7 @@ from poise.model.joint_tree import find_rotation_starts
 from poise.model.skeleton import Kind, find_free_root
 from poise.problem.dof_layout import POSITION, TARGET_SIZES
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.interface import Request
+from poise.solvers.base.interface import Request, get_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.batch import MeasuredAnswer, solve_and_measure
 from poise.solving.clip_problem import ClipProblem
@@ -232,10 +232,12 @@ def _spread_run(
         starts.append(pose)
     size = float(np.linalg.norm(offset, axis=-1).max())
     wanted = int(np.ceil(np.sqrt(_PEAK_BEND * size / float(allowed[first : last + 1].min()))))
-    most = int(np.searchsorted(times, times[frame] + MAX_SPREAD_S)) - frame
-    length = int(np.argmax(np.append(kept[frame : frame + max(min(wanted, most), _MIN_SPREAD_FRAMES)], True)))
-    weights = 1.0 - smoothstep(np.arange(1, length) / max(length, 1))
-    rows = frame + np.arange(1, length)
+    most = int(MAX_SPREAD_S / max(times[frame] - times[frame - 1], MAX_SPREAD_S / count))
+    length = max(min(wanted, most), _MIN_SPREAD_FRAMES)
+    room = int(np.argmax(np.append(kept[frame : frame + length], True)))
+    length, room = room if frame + room < count else length, min(room, length)  # the end of the clip needs no end
+    weights = 1.0 - smoothstep(np.arange(1, room) / max(length, 1))
+    rows = frame + np.arange(1, room)
     starts.append(_add_steps(q[rows], weights[:, None, None] * offset, columns))
     frames = order[np.concatenate([np.arange(first + 1, frame + 1), rows])]
     if is_kept[frames].any():
@@ -251,7 +253,7 @@ def _spread_run(
 
 def _stiffen_others(clip: ClipProblem, columns: _Columns, is_jumping: Bools, *, has_stiff_root: bool) -> solvers.Solver:
     """Make calm joints stiff, and the root. Solvers without stiffness stay as they are."""
-    solver: Any = clip.solver
+    solver: Any = get_final_solver(clip.solver)  # stages of natural poses would take the spread starts back
     if not isinstance(solver, LevenbergMarquardt) or solver.stiffness not in (0.0, ()):
         return solver
     skeleton, jumping_columns = (

@@ -48,6 +48,7 @@ from poise.model.anatomy.rest_geometry import (
     find_confident_joints,
     find_trunk_rows,
 )
+from poise.model.joint_tree import find_rotation_starts
 from poise.model.kinematics import (
     KinematicsTable,
     build_table,
@@ -195,7 +196,7 @@ def _pack_parts(skeleton: Skeleton, parts: tuple[BodyPart, ...], *, has_translat
     part_rows[:, FREE_PART_IS_LIMB] = [part.is_limb for part in parts]
     joint_rows = np.zeros((len(joints), FREE_JOINT_ROW), dtype=np.int64)
     joint_rows[:, FREE_JOINT_PARENT] = [rows.index(int(skeleton.parents[joint])) for joint in joints]
-    joint_rows[:, FREE_JOINT_Q_COLUMN] = skeleton.q_start[joints]
+    joint_rows[:, FREE_JOINT_Q_COLUMN] = find_rotation_starts(skeleton.kinds, skeleton.q_start)[joints]
     return FreeParts(
         parts,
         build_table(skeleton, rows, has_translations=has_translations),
@@ -223,7 +224,7 @@ def _find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
         for limb in limbs_of(skeleton)
     ]
     _, neck = find_trunk_rows(skeleton, find_confident_joints(find_joint_roles(skeleton)))
-    joints = tuple(row for row in neck if skeleton.kinds[row] == Kind.BALL)
+    joints = tuple(row for row in neck if skeleton.kinds[row] >= Kind.BALL)
     if joints and skeleton.parents[joints[0]] >= 0:
         carrier = int(skeleton.parents[joints[0]])
         parts.append(BodyPart(carrier, joints, neck[-1], _build_neck_range(body, rest[carrier]), False))
@@ -231,8 +232,8 @@ def _find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
 
 
 def _can_turn(skeleton: Skeleton, row: int) -> bool:
-    """Return whether a joint turns as it likes: a ball without a soft limit."""
-    return skeleton.kinds[row] == Kind.BALL and not is_soft(skeleton.limits[row])
+    """Return whether a joint turns as it likes: a ball or free joint without a soft limit."""
+    return skeleton.kinds[row] >= Kind.BALL and not is_soft(skeleton.limits[row])
 
 
 def _build_limb_range(limb: RoleLimb, body: BodyFrame, frame: Floats) -> Floats:
