@@ -13,7 +13,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, compute_rest_transforms
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.two_bone_limb import is_hinge, read_hinge_axis, read_hinge_range
+from poise.problem.two_bone_limb import find_rotation_column, is_hinge, read_hinge_axis, read_hinge_range
 
 _RESTING_SHARE = 0.8499  # of the arm's length, just below the 0.85 at which the kernel turns collar bones
 _MAX_FRAME_ERROR = 1e-9  # largest deviation of a joint's own frame from one without rotation
@@ -37,25 +37,25 @@ class Collar(NamedTuple):
 
 
 def find_collar(skeleton: Skeleton, figure: BodyFrame, rows: tuple[int, int, int, int, int]) -> Collar | None:
-    """Find how the collar bone of an arm turns. None where it is no ball joint, or its frame is rotated.
+    """Find how the collar bone of an arm turns. None where it is no ball or free joint, or its frame is rotated.
 
     rows  carrier, collar bone, first joint, middle joint and hand
     """
     carrier, collar, first, middle, hand = rows
     path = skeleton.list_path(hand)
-    if collar not in path or carrier not in path or skeleton.kinds[collar] != Kind.BALL:
+    if collar not in path or carrier not in path or skeleton.kinds[collar] < Kind.BALL:
         return None
     if any(not _is_unrotated(skeleton, row) for row in (collar, first)):
         return None
     to_carrier = np.linalg.inv(compute_rest_transforms(skeleton)[carrier, :3, :3])
-    start = int(skeleton.q_start[collar])
+    start = find_rotation_column(skeleton, collar)
     numbers = np.concatenate([
         to_carrier @ figure.up, to_carrier @ figure.forward, skeleton.rest_q[start : start + 4],
         [_find_reach_share(skeleton, first, middle, hand)],
     ])  # fmt: skip
     for column in (0, 3):
         numbers[column : column + 3] /= np.linalg.norm(numbers[column : column + 3])
-    first_column = int(skeleton.q_start[first]) if _may_turn_back(skeleton, first) else -1
+    first_column = find_rotation_column(skeleton, first) if _may_turn_back(skeleton, first) else -1
     way = path[path.index(carrier) :]
     map_indices, q_columns = np.array([way.index(row) for row in rows]), np.array([start, first_column])
     return Collar(tuple(path[path.index(collar) :]), map_indices, q_columns, numbers, numbers[6:10].tolist())
@@ -86,7 +86,7 @@ def _find_reach_share(skeleton: Skeleton, first: int, middle: int, hand: int) ->
 
 
 def _may_turn_back(skeleton: Skeleton, row: int) -> bool:
-    return bool(skeleton.kinds[row] == Kind.BALL and skeleton.limits[row] is None)
+    return bool(skeleton.kinds[row] >= Kind.BALL and skeleton.limits[row] is None)
 
 
 def may_turn(collar: Collar | None, skeleton: Skeleton, moving: Collection[str], held: Collection[int]) -> bool:
