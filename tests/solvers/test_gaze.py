@@ -34,7 +34,6 @@ def turned(pose, joint, base):
 def test_neck_and_spine_stay_within_human_ranges(heading):
     result = poise.solve(FIGURE.rest, poise.LookAt("Head", around(heading)))
     assert result.reached
-    assert result.natural
     assert np.linalg.norm(turned(result.pose, "Head", "Chest")) < 61
     assert np.linalg.norm(turned(result.pose, "Chest", "Hips")) < 46
 
@@ -43,6 +42,7 @@ def test_neck_and_spine_stay_within_human_ranges(heading):
 def test_the_pelvis_of_a_figure_on_its_feet_helps(heading):
     result = poise.solve(FIGURE.rest, [*FEET, poise.LookAt("Head", around(heading))], **STANDING)
     assert result.reached
+    assert result.natural
     assert np.linalg.norm(turned(result.pose, "Head", "Chest")) < 61
     assert np.linalg.norm(turned(result.pose, "Chest", "Hips")) < 46
     hips = rotations.multiply(
@@ -52,7 +52,7 @@ def test_the_pelvis_of_a_figure_on_its_feet_helps(heading):
 
 
 def test_the_head_begins():
-    pose = poise.solve(FIGURE.rest, poise.LookAt("Head", around(10))).pose
+    pose = poise.solve(FIGURE.rest, [*FEET, poise.LookAt("Head", around(10))], **STANDING).pose
     assert np.linalg.norm(turned(pose, "Head", "Chest")) > 8.5
     assert np.linalg.norm(turned(pose, "Chest", "Hips")) < 1.5
 
@@ -90,12 +90,11 @@ def test_what_goals_say_is_kept():
 def test_it_is_continuous_round_the_body(rise):
     """From behind on one side to behind on the other, in steps of a quarter of a degree."""
     targets = around(np.arange(-178, 178, 0.25), rise)
-    for goals, options in (([], {}), (FEET, STANDING)):
-        pose = poise.solve(FIGURE.rest, [*goals, poise.LookAt("Head", targets)], **options).pose
-        for joint in ("Head", "Chest", "Hips"):
-            own = pose.world[joint].rotations
-            steps = rotations.as_vector(rotations.multiply(own[1:], rotations.inverse(own[:-1])))
-            assert np.degrees(np.linalg.norm(steps, axis=-1)).max() < 3
+    pose = poise.solve(FIGURE.rest, [*FEET, poise.LookAt("Head", targets)], **STANDING).pose
+    for joint in ("Head", "Chest", "Hips"):
+        own = pose.world[joint].rotations
+        steps = rotations.as_vector(rotations.multiply(own[1:], rotations.inverse(own[:-1])))
+        assert np.degrees(np.linalg.norm(steps, axis=-1)).max() < 3
 
 
 def test_single_calls_batches_and_trackers_agree():
@@ -104,9 +103,10 @@ def test_single_calls_batches_and_trackers_agree():
     batch = poise.solve(FIGURE.rest, goals, **STANDING).pose.q
     singles = [poise.solve(FIGURE.rest, [*FEET, poise.LookAt("Head", target)], **STANDING).pose.q for target in targets]
     np.testing.assert_array_equal(batch, singles)
-    alone = poise.solve(FIGURE.rest, poise.LookAt("Head", targets)).pose.q
-    tracker = poise.Tracker(FIGURE.rest, poise.LookAt("Head", targets[0]))
-    np.testing.assert_allclose([tracker(target, 1 / 30).pose.q for target in targets], alone, rtol=0, atol=1e-3)
+    tracker = poise.Tracker(FIGURE.rest, [*FEET, poise.LookAt("Head", targets[0])], **STANDING)
+    shown = [tracker({"Head": target}, 1 / 30).pose.world["Head"].rotations for target in targets]
+    own = poise.Pose(FIGURE.skeleton.with_free_root(), batch).world["Head"].rotations
+    assert np.abs((np.array(shown) * own).sum(axis=-1)).min() > np.cos(np.radians(1))
 
 
 def test_limits_are_kept():

@@ -139,7 +139,8 @@ def turn_gaze(chain: GazeChain, problem: Problem, pose: Pose, targets: Floats) -
     heading = _measure_heading(chain, problem.make_pose_unchecked(q.copy()), targets)
     neck, spine, pelvis = _share_angle(heading, twists)
     vertical = np.broadcast_to(find_body_frame(skeleton).up, (count, 3))
-    _turn_joints(problem, q, chain.groups[2], vertical * pelvis[:, None])
+    if chain.groups[2]:
+        _turn_joints(problem, q, chain.groups[2], vertical * pelvis[:, None])
     axis = _find_trunk_axis(chain, problem.make_pose_unchecked(q.copy()))
     _turn_joints(problem, q, chain.groups[1], axis * spine[:, None], chain.groups[0], axis * neck[:, None])
     for _ in range(_NOD_PASSES):

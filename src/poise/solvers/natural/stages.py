@@ -150,9 +150,11 @@ def _find_gaze(
 ) -> NaturalStage | None:
     """Find the stage of a head that looks. None where other goals move the trunk as well.
 
+    A head whose figure has a root that stays is left to the engine: shares by range do nearly as well, in microseconds.
+
     standing_root  rows of a root without goals above feet that have some
     """
-    if len(of_trunk) != 1 or not isinstance(of_trunk[0].goal, LookAt):
+    if not problem.free_root or len(of_trunk) != 1 or not isinstance(of_trunk[0].goal, LookAt):
         return None
     has_arms = any(limb.bends is not None and limb.bends.limb.kind == "arm" for limb in limbs)
     hips = find_joint_by_role(problem.skeleton, "hips")
