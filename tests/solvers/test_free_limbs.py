@@ -192,7 +192,7 @@ class TestFramesInARow:
         np.testing.assert_allclose(end.world.positions, HANGING.world.positions, atol=1e-3)
 
     def test_baked_frames_keep_the_directions_of_the_clip(self):
-        """Hips that tilt, and frames that are solved again from the frame before."""
+        """Hips that tilt; beside a jump that is spread, frames begin a little off."""
         free = HANGING.on(HANGING.skeleton.with_free_root())
         still = poise.Clip.at_rate(poise.Pose(free.skeleton, np.tile(free.q, (40, 1))), 30, "still")
         hips, turns = free.world["Hips"], rotations.about(LEFT, 0.6 * np.abs(np.sin(np.linspace(0, 6, 40))))
@@ -200,7 +200,9 @@ class TestFramesInARow:
         out = poise.Position("LeftHand", np.tile(HANGING.world["LeftHand"].positions + 0.3 * FORWARD, (40, 1)))
         for continuous in (True, False):
             poses = poise.bake(still, [place, out], free_root=True, continuous=continuous).poses
-            assert degrees_between(bone(poses, "RightArm", "RightHand"), -UP).max() < 1
+            off = degrees_between(bone(poses, "RightArm", "RightHand"), -UP)
+            assert off.max() < 5
+            assert np.median(off) < 1e-3
 
     def test_a_frame_solved_again_has_its_own_frame_of_the_clip(self):
         """A start that is an answer already: directions are those of the origin."""
