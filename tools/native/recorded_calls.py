@@ -79,6 +79,10 @@ def run_workload() -> None:
     hands = [poise.Position("LeftHand", (0.5, 1.1, 0.3)), poise.Position("RightHand", (-0.5, 1.2, 0.2))]
     poise.solve(figure, hands, natural=True, free_root=True)
     poise.solve(figure, [poise.Position("LeftHand", (0.2, 0.1, 0.4)), *hands[1:]], natural=True, free_root=True)
+    half_turns = [(0.0, 1.0, 0.0, 0.0), (0.6, 0.8, 0.0, 0.0), (0.8, -0.6, 0.0, 0.0)]
+    elbow = {"LeftForeArm": None}  # which is a hinge in the sample
+    for start in (figure, poise.Pose(figure.skeleton.with_limits(elbow), figure.q)):
+        poise.solve(start, poise.Place("LeftHand", (0.4, 1.2, 0.35), half_turns), natural=True)
     for solver in (
         "jacobian_transpose",
         "pseudo_inverse",

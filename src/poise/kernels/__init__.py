@@ -44,6 +44,7 @@ __getattr__ = make_lazy_getattr(
     "planar_two_bone",
     "posture",
     "posture_free",
+    "posture_roll",
     "posture_trunk",
     "posture_weight",
     "problem_arrays",

@@ -264,6 +264,23 @@ NATURAL_BEND_LENGTH, NATURAL_BEND_UPPER_LENGTH = 17, 18  # lengths of the limb a
 NATURAL_BEND_REST_BULGE = 19  # distance of the middle joint from the chord at rest
 NATURAL_BEND_RADIUS = 20  # of the lower bone: it keeps clear of the body and the floor by it
 
+# --- roll of a hand along its arm: solvers/natural/roll.py, kernels/posture_roll.py -----------------------------------
+
+ROLL_JOINT_ROW = 14
+# Of a joint on the way from the upper arm to the hand: its first column in q, -1 without one; rotation of A; B: x y z
+# and w x y z; its share of the roll of its bone, 0 of joints that are no roll bones; its own translation is apart.
+ROLL_JOINT_Q, ROLL_JOINT_BEFORE, ROLL_JOINT_OFFSET, ROLL_JOINT_AFTER, ROLL_JOINT_SHARE = 0, 1, 5, 8, 12
+ROLL_ARM_ROW = 15
+# Of an arm: index of its elbow among these joints; share of the wrist; 1 if the upper arm may roll; in the elbow's
+# frame the line of the upper arm and the rotation from there to the forearm at rest; in the hand's frame the line of
+# the forearm; 1 if the elbow may roll; 1 if the arm may swivel instead.
+ROLL_ARM_ELBOW, ROLL_ARM_WRIST_SHARE, ROLL_ARM_HAS_UPPER = 0, 1, 2
+ROLL_ARM_UPPER_LINE, ROLL_ARM_BEND, ROLL_ARM_LINE = 3, 6, 10
+ROLL_ARM_ELBOW_ROLLS, ROLL_ARM_SWIVELS = 13, 14
+ROLL_LEAF_ROW = 6
+# Of a leaf: its first column in q; its line; its shares of the wrist's and of the upper arm's roll.
+ROLL_LEAF_Q, ROLL_LEAF_LINE, ROLL_LEAF_WRIST_SHARE, ROLL_LEAF_UPPER_SHARE = 0, 1, 4, 5
+
 # --- free limbs and heads: solvers/natural/free_limbs.py, kernels/posture_free.py -------------------------------------
 
 FREE_PART_ROW = 4

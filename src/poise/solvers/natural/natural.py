@@ -62,6 +62,7 @@ from poise.solvers.natural.limbs import (
     reach_with_legs,
     twist_spine,
 )
+from poise.solvers.natural.roll import PosedRoll, pose_rolls, share_rolls
 from poise.solvers.natural.stages import NaturalStage, has_lone_limbs, stages_of
 from poise.solvers.natural.surroundings import Surroundings, find_surroundings, place_capsules, surround
 from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
@@ -138,7 +139,8 @@ class Natural:
         finisher = bind_solver(self.finisher, problem, tolerance, request) if is_bound else None
         free = None if self.lowers else find_free_parts(problem)
         low = None if self.floor is None else find_floor_parts(problem)
-        return _NaturalSolve(self, problem, stages, lone, posed, finisher, free, low, tolerance, request)
+        rolls = pose_rolls([stage.roll for stage in stages], problem.start)
+        return _NaturalSolve(self, problem, stages, lone, posed, finisher, rolls, free, low, tolerance, request)
 
     @property
     def floors(self) -> Floats | None:
@@ -287,6 +289,7 @@ class _NaturalSolve(NamedTuple):
     lone      the limb whose closed form is all that there is to do, if so
     posed     that limb in the start poses; None where the finisher bends it
     finisher  the solver that finishes, bound to the problem; None where several starts may have several plans
+    rolls     arms whose hands are to be turned, in the start poses
     free      limbs and head that no goal speaks of; None where there are none, or nothing carries them along
     low       what stays above the floor after goals are met; None where there is no floor
     """
@@ -297,6 +300,7 @@ class _NaturalSolve(NamedTuple):
     lone: Bends | None
     posed: PosedBends | None
     finisher: BoundSolve | None
+    rolls: tuple[PosedRoll, ...]
     free: FreeParts | None
     low: FloorParts | None
     tolerance: Tolerance
@@ -304,6 +308,15 @@ class _NaturalSolve(NamedTuple):
 
     def solve(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
         """Solve for targets (k, W). Of a lone limb that meets them all, its flags come with q."""
+        output = self._solve_body(targets)
+        if self.rolls:
+            if isinstance(output, Answer):
+                output = output._replace(q=np.array(output.q, order="C"))  # it may have rows of others
+            share_rolls(self.rolls, output[0])
+        return output
+
+    def _solve_body(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
+        """Solve for the goals, and pose what none of them speaks of."""
         output, problem, floors = self._solve_goals(targets), self.problem, self.natural.floors
         if isinstance(output, Answer) and self.free is not None:  # a lone limb tilts nothing
             origin = problem.start if problem.origin is None else problem.origin
@@ -315,7 +328,7 @@ class _NaturalSolve(NamedTuple):
 
     def _solve_goals(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
         """Solve for the goals alone."""
-        natural, problem, stages, lone, posed, finisher, _, _, tolerance, request = self
+        natural, problem, stages, lone, posed, finisher, _, _, _, tolerance, request = self
         if natural.lowers:
             assert finisher is not None
             output = finisher.solve(targets)
@@ -345,7 +358,7 @@ class _NaturalSolve(NamedTuple):
 
     def _finish(self, started: _Started, targets: Floats) -> Answer:
         """Solve by the engine what the stages have missed."""
-        natural, problem, stages, _, _, finisher, _, _, tolerance, request = self
+        natural, problem, stages, _, _, finisher, _, _, _, tolerance, request = self
         q, updates, met, is_final = started
         moved, is_met = updates > 0, bool((met | is_final).all())
         far = None if is_met else find_overextended(problem, targets, tolerance)
@@ -361,13 +374,14 @@ class _NaturalSolve(NamedTuple):
 
     def with_starts(self, problem: Problem) -> BoundSolve:
         """Return the stages for other starts of the problem; see `rebind_solver`."""
-        natural, own, _, lone, _, finisher, _, _, tolerance, request = self
+        natural, own, stages, lone, _, finisher, rolls, _, _, tolerance, request = self
         if problem.plan is not own.plan or problem.start.shape or finisher is None:
             return bind_solver(natural, problem, tolerance, request)
         if natural.lowers:
             finisher = rebind_solver(finisher, natural.finisher, problem, tolerance, request)
         posed = None if natural.lowers else pose_limb(lone, problem.start, natural.floors)
-        return self._replace(problem=problem, posed=posed, finisher=finisher)
+        rolls = pose_rolls([stage.roll for stage in stages], problem.start) if rolls else rolls
+        return self._replace(problem=problem, posed=posed, finisher=finisher, rolls=rolls)
 
     def build_answer(self, targets: Floats, output: tuple[Floats, Bools]) -> Answer:
         """Build the answer of a lone limb."""

@@ -24,6 +24,7 @@ from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.gaze import GazeChain, build_gaze_chain
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
+from poise.solvers.natural.roll import RollPlan, build_roll_plan
 from poise.solvers.natural.toes import HeldToes, find_held_toes
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -36,6 +37,7 @@ class NaturalStage(NamedTuple):
     gaze     of a head that looks: what turns for it
     weighed  numbers of the problem's goals whose weights they have; none where no weight counts
     bends    of a limb: how it is bent
+    roll     of an arm whose hand is to be turned: how its roll is shared; None where nothing shares it
     poled    of a limb with a Pole: which numbers are that goal's; None where the body says to which side it bends
     toes     of a leg whose toes are held: how they hang on their foot
     carries  of a root without goals: the stages of the limbs that it is carried nearer to their targets for
@@ -47,6 +49,7 @@ class NaturalStage(NamedTuple):
     columns: Ints
     free_root: bool
     bends: Bends | None = None
+    roll: RollPlan | None = None
     poled: Ints | None = None
     toes: HeldToes | None = None
     carries: tuple[NaturalStage, ...] = ()
@@ -264,10 +267,13 @@ def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb, h
     """The stage of a limb: in closed form, or by the engine and a Pole where its joints have limits."""
     names = problem.skeleton.names
     first, middle, tip = names[limb.first], names[limb.middle], names[limb.tip]
-    wanted = _to_be_given(tip, turns="rotation" in goal.measures, root=first)
+    turns = "rotation" in goal.measures
+    wanted = _to_be_given(tip, turns=turns, root=first)
     goals = wanted, Pole(middle, np.zeros(3), root=first, tip=tip)
     bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb, problem, held)
-    return NaturalStage(goals, columns, free_root=False, bends=bends)
+    has_pole = any(isinstance(goal, Pole) for goal in problem.goals)
+    roll = build_roll_plan(problem, limb, has_pole=has_pole) if turns and limb.kind == "arm" else None
+    return NaturalStage(goals, columns, free_root=False, bends=bends, roll=roll)
 
 
 def _carried(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> NaturalStage:
