@@ -316,10 +316,10 @@ def solve(
         the name of the stage. None and False show nothing.
     natural
         Whether a character with known arms and legs gets human-like poses: knees bend forward and elbows back and
-        outward, the collar bone moves when the arm alone is too short, the trunk follows the head. None: if the solver
-        is "auto", prefer "first" and the skeleton such a character. With a free root, joints between it and the goals
-        also move. The option chooses among poses that meet the goals and never prevents one. `Result.natural` tells
-        whether it was used.
+        outward, collar bones join at the edge of reach, the trunk follows the head, limbs without goals keep their
+        direction in the world. None: if the solver is "auto", prefer "first" and the skeleton such a character. With a
+        free root, joints between it and the goals also move. Only the range of collar bones can keep a hand from its
+        target (`held_back`). `Result.natural` tells whether it was used.
     floor
         Height of a level floor along the figure's up axis [file units], for natural poses: knees, elbows, and feet and
         hands without a wanted rotation stay above it. "auto": the lowest joint of the feet that are pinned.
