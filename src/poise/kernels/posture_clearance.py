@@ -39,6 +39,8 @@ from poise.kernels.vec_quat import (
 CAPSULE_ROW = 7  # numbers of a capsule: both ends of its axis and its radius
 FLOOR_ROW = 4  # numbers of a floor: the unit vector up, and its height along that; -inf for none
 _TURNS = 24  # steps of half a turn that are tried to each side: 7.5 degrees
+# Shares of a limb's length, of its middle joint from the chord: less than the radius of a forearm moves it nowhere.
+_NO_TURN_SHARE, _FULL_TURN_SHARE = 0.02, 0.08
 _HALVINGS = 12  # of the step in which a limb becomes clear: to 0.002 degrees
 _MIN_DEPTH = 1e-9  # of a point's distance from its joint: it is on the floor
 _MIN_SQUARE = 1e-18  # of a segment's length: shorter ones are points
@@ -159,7 +161,11 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
     circle = Circle(
         add(first, scale(chord, along)), scale(side, reach), scale(across, reach), read_vec_at(target, 0), radius
     )
-    angle = find_clear_turn(circle, capsules, floor, 1e-6 * limb_length)
+    # A nearly straight limb turns without clearing anything: there the turn fades.
+    share = min(max((reach / limb_length - _NO_TURN_SHARE) / (_FULL_TURN_SHARE - _NO_TURN_SHARE), 0.0), 1.0)
+    if not share > 0.0:
+        return side
+    angle = find_clear_turn(circle, capsules, floor, 1e-6 * limb_length) * share * share * (3.0 - 2.0 * share)
     return side if angle == 0.0 else add(scale(side, math.cos(angle)), scale(across, math.sin(angle)))
 
 
