@@ -52,7 +52,7 @@ def characters() -> Iterator[tuple[str, poise.Rig]]:
         yield Path(name).name, poise.load(path)
 
 
-def limbs_of(rig: poise.Rig) -> list[Limb]:
+def find_limbs(rig: poise.Rig) -> list[Limb]:
     """Both arms and both legs."""
     joints = poise.find_roles(rig).joints
     return [Limb(*(joints[side + part] for part in parts)) for parts in LIMBS.values() for side in ("left", "right")]
@@ -105,7 +105,7 @@ def turned(before: poise.Pose, q: Array, names: set[str]) -> float:
 def measure(rig: poise.Rig, root: str, solver: Any, count: int) -> harness.Row:
     """Solve for all limbs of a character, each alone; figures over all of them."""
     rest, off, missed, outside, above, reached = rig.rest, [], [], 0.0, 0.0, 0
-    for number, limb in enumerate(limbs_of(rig)):
+    for number, limb in enumerate(find_limbs(rig)):
         targets, poles = tasks(rest, limb, count, SEED + number)
         hand = poise.Position(limb.tip, targets, root=limb.first if root == "named" else None)
         result = poise.solve(rest, [hand, poise.Pole(limb.middle, poles, tip=limb.tip)], solver=solver)

@@ -44,7 +44,7 @@ class Limb(NamedTuple):
     tip: str
 
 
-def limbs_of(rig: poise.Rig) -> Iterator[Limb]:
+def find_limbs(rig: poise.Rig) -> Iterator[Limb]:
     """Arms and legs of both sides, and hands moved from the hips, as far as the figure has them."""
     roles = poise.find_roles(rig).joints
     for side in ("left", "right"):
@@ -114,7 +114,7 @@ def run(files: list[Path], count: int = TARGETS) -> tuple[list[harness.Row], int
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rig = poise.load(path)
-        limbs = list(limbs_of(rig))
+        limbs = list(find_limbs(rig))
         figures += bool(limbs)
         rng = np.random.default_rng([SEED, number])
         start = scaled(rig, rng)

@@ -7,7 +7,7 @@ from poise.model.rig_roles import find_default_limbs
 from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 
 
-def limbs_of(skeleton):
+def find_limbs(skeleton):
     return {
         limb.name: (limb.root, limb.tip)
         for limb in find_default_limbs(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
@@ -17,7 +17,7 @@ def limbs_of(skeleton):
 def test_arms_and_legs_end_at_hands_and_feet():
     made = figure(CONVENTIONS["vrm"])
     roles = made.roles
-    assert limbs_of(made.skeleton()) == {
+    assert find_limbs(made.skeleton()) == {
         f"{side} {end}": (roles[f"{side}Upper{limb}"], roles[f"{side}{end.capitalize()}"])
         for end, limb in (("hand", "Arm"), ("foot", "Leg"))
         for side in ("left", "right")
@@ -29,5 +29,5 @@ def test_an_arm_whose_hand_hangs_elsewhere_ends_at_its_elbow():
     hand = made.names.index(made.roles["leftHand"])
     made.parents[hand] = 0
     skeleton = skeleton_of(made.names, made.parents, made.points)
-    limbs = limbs_of(skeleton)
+    limbs = find_limbs(skeleton)
     assert limbs["left hand"] == (made.roles["leftUpperArm"], made.roles["leftLowerArm"])

@@ -15,8 +15,8 @@ from poise.errors import UnsupportedError
 from poise.io import samples
 from poise.kernels.posture import compute_poles as poles_kernel
 from poise.maths import rotations
-from poise.solvers.natural.limbs import limbs_of
-from poise.solvers.natural.stages import stages_of
+from poise.solvers.natural.limbs import find_limbs
+from poise.solvers.natural.stages import find_stages
 from poise.solvers.natural.surroundings import NOTHING_AROUND
 from tests.model.transformed_rigs import in_another_guise
 
@@ -271,7 +271,7 @@ class TestWhatItLeavesAlone:
         for joints in (None, ["LeftArm"]):
             near = poise.Near(FIGURE.rest, joints=joints)
             problem = poise.prepare(FIGURE.rest, [self.goal, near]).problem
-            assert not any(stage.bends for stage in stages_of(problem))
+            assert not any(stage.bends for stage in find_stages(problem))
 
     def test_robots_named_solvers_and_other_modes(self):
         arm = poise.load(samples.path("arm.urdf"))
@@ -349,7 +349,7 @@ def _to_other(other, names):
 class TestPoles:
     """kernels/posture.py at its edges."""
 
-    limb = next(limb for limb in limbs_of(FIGURE.skeleton) if limb.kind == "arm")
+    limb = next(limb for limb in find_limbs(FIGURE.skeleton) if limb.kind == "arm")
 
     def side(self, target, pose=FIGURE.rest):
         rows = [self.limb.carrier, self.limb.first, self.limb.middle, self.limb.tip]

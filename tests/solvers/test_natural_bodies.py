@@ -8,8 +8,8 @@ import pytest
 import poise
 from poise.io import samples
 from poise.maths import rotations
-from poise.solvers.natural.limbs import limbs_of, shows_its_side
-from poise.solvers.natural.natural import numbers_of
+from poise.solvers.natural.limbs import find_limbs, shows_its_side
+from poise.solvers.natural.natural import find_limb_columns
 from poise.solvers.natural.surroundings import find_surroundings, measure_radius
 from tests.model.transformed_rigs import in_another_guise
 
@@ -163,9 +163,9 @@ def test_knees_that_are_hinges_bend_as_other_knees_do():
     skeleton = poise.Skeleton.build(
         s.names, s.parents, kinds, offsets=s.A[:, :3], rotations=s.A[:, 3:], axes=axes, up="y"
     )
-    (leg,) = (limb for limb in limbs_of(skeleton) if skeleton.names[limb.tip] == "LeftFoot")
+    (leg,) = (limb for limb in find_limbs(skeleton) if skeleton.names[limb.tip] == "LeftFoot")
     hip, knee = skeleton.q_slice("LeftUpLeg"), skeleton.q_slice("LeftLeg")
-    assert numbers_of(skeleton, leg).tolist() == [*range(hip.start, hip.stop), knee.start]
+    assert find_limb_columns(skeleton, leg).tolist() == [*range(hip.start, hip.stop), knee.start]
     result = squat(poise.Pose(skeleton, skeleton.rest_q))
     assert result.reached
     assert result.natural
@@ -214,7 +214,7 @@ class TestRigsThatAreBuiltBent:
     def test_a_rest_that_agrees_stays_with_two_bone(self):
         start = built(knees([0, 0, 0.02]))
         assert not poise.solve(start, poise.Position("LeftFoot", [0.1, 0.3, 0.2], root="LeftUpLeg")).natural
-        assert all(shows_its_side(start.skeleton, limb) for limb in limbs_of(start.skeleton) if limb.kind == "leg")
+        assert all(shows_its_side(start.skeleton, limb) for limb in find_limbs(start.skeleton) if limb.kind == "leg")
 
 
 def test_what_carries_the_hips_stays_where_it_is():

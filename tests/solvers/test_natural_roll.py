@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise.maths import rotations
 from poise.problem.problem import Problem
-from poise.solvers.natural.stages import stages_of
+from poise.solvers.natural.stages import find_stages
 from tests.model.roll_bone_figures import FIGURE, figure_with_rolls, rest_of
 from tests.model.transformed_rigs import UPS
 
@@ -214,7 +214,7 @@ class TestWhereNothingIsShared:
     def find_rolls(self, skeleton, *goals):
         start = rest_of(skeleton)
         place = poise.Place("LeftHand", start.world["LeftHand"].positions, (1, 0, 0, 0))
-        return [stage.roll for stage in stages_of(Problem(start, goals or (place,))) if stage.roll is not None]
+        return [stage.roll for stage in find_stages(Problem(start, goals or (place,))) if stage.roll is not None]
 
     def test_limits_of_elbow_or_wrist_forbid_it(self):
         skeleton = SKELETONS["plain"]

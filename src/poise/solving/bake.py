@@ -17,7 +17,7 @@ from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.problem.feasibility import has_closed_loops
 from poise.problem.goals import Goals, Near
-from poise.solvers.natural.auto import chosen
+from poise.solvers.natural.auto import select_solver
 from poise.solvers.natural.floor import make_floor
 from poise.solving.jump_removal import remove_jumps
 from poise.solving.result import Result
@@ -113,7 +113,7 @@ def bake(
     )  # fmt: skip
     if is_continuous:
         ground = make_floor(floor, result.problem.start, checked_goals)
-        used_solver = chosen(solver, result.problem, "first", natural, ground)
+        used_solver = select_solver(solver, result.problem, "first", natural, ground)
         result = _apply_jump_removal(result, used_solver, clip.times, start_time)
     return Baked(np.array(clip.times), result.pose, clip.name, result=result)
 

@@ -28,7 +28,7 @@ from poise.problem.pose_preference import broadcast_goals, find_preferred_shape
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Prefer, Request, is_builtin
-from poise.solvers.natural.auto import chosen, name_turning_joints
+from poise.solvers.natural.auto import name_turning_joints, select_solver
 from poise.solvers.natural.floor import Floor, make_floor
 from poise.solvers.natural.natural import Natural
 from poise.solving import arguments
@@ -587,14 +587,14 @@ def choose_solver(
     if not isinstance(solver, str) and not natural:
         return solver
     start, goals = _complete_start_and_goals(start, goals, solver, prefer, free_root, natural)
-    return chosen(solver, Problem(start, goals, free_root), prefer, natural, make_floor(floor, start, goals))
+    return select_solver(solver, Problem(start, goals, free_root), prefer, natural, make_floor(floor, start, goals))
 
 
 def _choose_checked_solver(options: _SolveOptions, problem: Problem, request: Request) -> solvers.Solver:
     """Choose the solver and check it. Raises UnsupportedError where it cannot do the problem."""
     if problem.has_optional_goals:
         check_priority_request(request)
-    solver = chosen(options.solver, problem, request.prefer, options.natural, options.floor)
+    solver = select_solver(options.solver, problem, request.prefer, options.natural, options.floor)
     if options.solver != "auto" or solver.name != "two_bone":  # "auto" has checked two_bone already
         solvers.check(solver, problem, request)
     return solver

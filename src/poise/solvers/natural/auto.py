@@ -1,4 +1,4 @@
-"""The solver that "auto" means: two_bone or the engine, and for figures their natural poses before it."""
+"""Choose the solver for "auto". It is two_bone or the engine, and for figures their natural poses before it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from poise.solvers.base.answer_refinement import remove_balance_goals
 from poise.solvers.base.interface import Prefer, Request
 from poise.solvers.natural.floor import Floor
 from poise.solvers.natural.gaze import share_gazes
-from poise.solvers.natural.limbs import limbs_of, shows_its_side
+from poise.solvers.natural.limbs import find_limbs, shows_its_side
 from poise.solvers.natural.natural import Natural
-from poise.solvers.natural.stages import has_room, rooted_goal, stages_of
+from poise.solvers.natural.stages import find_stages, has_room, root_goal
 from poise.solvers.two_bone import TwoBone
 
 
-def chosen(
+def select_solver(
     solver: Any, problem: Problem, prefer: Prefer, natural: bool | None, floor: Floor | None = None
 ) -> solvers.Solver:
-    """Choose the solver that is meant; UnsupportedError where natural poses are asked for and cannot be had."""
+    """Choose the solver of a problem. UnsupportedError where natural poses are wanted and cannot be had."""
     found = _choose(solver, problem, prefer, natural)
     if floor is None:
         return found
@@ -48,7 +48,7 @@ def _choose(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None)
         raise UnsupportedError(f'natural=True goes with solver="auto" and prefer="first" only, not with {what}')
     if natural and not is_figure(problem.skeleton):
         raise UnsupportedError(
-            f"natural=True is for figures whose arms and legs are known: {_unknown(problem.skeleton)}"
+            f"natural=True is for figures whose arms and legs are known: {_describe_unknown(problem.skeleton)}"
         )
     if solver != "auto":
         return solvers.make_solver(solver) if isinstance(solver, str) else solver
@@ -56,16 +56,16 @@ def _choose(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None)
         if natural:
             raise UnsupportedError("natural=True poses limbs alone; joints of closed loops move with natural=None")
         return solvers.make_solver("levenberg_marquardt")
-    limb = prefer == "first" and not problem.free_root and _bends_two(problem)
+    limb = prefer == "first" and not problem.free_root and _is_two_bone(problem)
     poled = limb and any(isinstance(goal, Pole) for goal in problem.goals)
     plain = solvers.make_solver("two_bone" if limb else "levenberg_marquardt")
     has_sets = problem.plan.has_set_terms
     if natural is False or has_sets or poled or prefer != "first" or not is_figure(problem.skeleton):
         return plain  # the closed form meets a pole
-    sided = _sided(problem) if limb else ""
+    sided = _get_side(problem) if limb else ""
     if sided == "leg":
         return plain
-    stages = stages_of(remove_balance_goals(problem) if problem.has_balance else problem)
+    stages = find_stages(remove_balance_goals(problem) if problem.has_balance else problem)
     lowers = sided == "arm" and any(stage.bends is not None and stage.bends.closed for stage in stages)
     if not stages or (sided and not lowers):
         return plain
@@ -73,56 +73,56 @@ def _choose(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None)
 
 
 def is_figure(skeleton: Skeleton) -> bool:
-    """Whether natural poses are known: an arm or a leg of a figure that is no robot."""
-    return not is_robot(skeleton.kinds, skeleton.parents) and bool(limbs_of(skeleton))
+    """Return whether a skeleton has natural poses. It has an arm or a leg and is no robot."""
+    return not is_robot(skeleton.kinds, skeleton.parents) and bool(find_limbs(skeleton))
 
 
 def name_turning_joints(start: Pose, goals: tuple[Goal, ...], *, free_root: bool) -> tuple[Goal, ...]:
-    """Name the joints that turn for natural poses where goals leave that open."""
+    """Name the turning joints of goals for natural poses."""
     has_gaze = any([isinstance(goal, LookAt) for goal in goals])  # noqa: C419  (faster than a generator)
     if has_gaze and has_room(start, goals) and is_figure(start.skeleton):
         goals = share_gazes(start.skeleton, goals)
-    return whole(start, goals) if free_root else goals
+    return root_goals(start, goals) if free_root else goals
 
 
-def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
-    """Goals of a figure whose root is free: where they name no root, all between it and them may move."""
+def root_goals(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
+    """Name the root of a free figure's goals. All joints between both may then move."""
     if not has_room(start, goals) or not is_figure(start.skeleton):
         return goals
     skeleton = start.skeleton
     root = find_free_root(skeleton)
     assert root is not None  # the caller has freed one
 
-    def rooted(goal: Goal) -> Goal:
+    def root_goal_at_hips(goal: Goal) -> Goal:
         if not is_joint_goal(goal) or getattr(goal, "root", root) is not None:
             return goal
         row = skeleton.index(goal.joint)
-        return rooted_goal(goal, skeleton.names[root]) if row != root and root in skeleton.list_path(row) else goal
+        return root_goal(goal, skeleton.names[root]) if row != root and root in skeleton.list_path(row) else goal
 
-    return tuple(rooted(goal) for goal in goals)
+    return tuple(root_goal_at_hips(goal) for goal in goals)
 
 
-def _unknown(skeleton: Skeleton) -> str:
+def _describe_unknown(skeleton: Skeleton) -> str:
     if is_robot(skeleton.kinds, skeleton.parents):
         return "this is a robot, all joints of which are hinges and slides"
     missing = [role for role in REQUIRED_BONES if role not in find_confident_roles(skeleton)]
     return f"this skeleton has no sure {join_names(missing)}" if missing else "its rest pose is no pose of a figure"
 
 
-def _sided(problem: Problem) -> str:
-    """Of which kind the one limb is, if its rest pose shows to which side it bends; else nothing."""
+def _get_side(problem: Problem) -> str:
+    """Return the kind of a lone limb with a visible bend side. An empty string stands for none."""
     return get_or_compute(problem.skeleton, "sided", problem.goal_key.kinds, lambda: _find_sided(problem))
 
 
 def _find_sided(problem: Problem) -> str:
     skeleton = problem.skeleton
     tips = [skeleton.index(goal.joint) for goal in problem.goals if isinstance(goal, Position | Place)]
-    limb = next((limb for limb in limbs_of(skeleton) if limb.tip in tips), None)
+    limb = next((limb for limb in find_limbs(skeleton) if limb.tip in tips), None)
     return limb.kind if limb is not None and shows_its_side(skeleton, limb) else ""
 
 
-def _bends_two(problem: Problem) -> bool:
-    """Whether two_bone takes the problem: found by packing it, once for a plan."""
+def _is_two_bone(problem: Problem) -> bool:
+    """Return whether two_bone takes a problem. Packing it shows that, once for a plan."""
     kinds = list(map(type, problem.goals))
     if kinds not in ([Position], [Place]) and set(kinds) not in ({Position, Pole}, {Place, Pole}):
         return False

@@ -1,4 +1,4 @@
-"""Ends: feet and hands that stay above the floor.
+"""Ends: feet and hands above the floor.
 
 A foot or a hand of which no goal says how it is turned goes along with its limb, and so into the floor where that is
 low. It turns about its own joint by the smallest rotations until its sole, or its knuckles and fingertips, are above
@@ -22,7 +22,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import is_joint_goal
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bent_naturally, limbs_of
+from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bend_naturally, find_limbs
 from poise.solvers.natural.surroundings import express_in_frame, find_surroundings, measure_height
 
 # Shares of the height of a figure: of a foot of 0.152, from its ankle; of a hand, from its wrist.
@@ -48,7 +48,7 @@ class End(NamedTuple):
 
 
 class FloorParts(NamedTuple):
-    """What of a figure stays above a floor after its goals are met.
+    """Parts of a figure to be lifted above a floor.
 
     ends  feet and hands that no goal turns
     arms  of hands that no goal moves: number of the hand among the ends, and how its arm is bent
@@ -59,10 +59,10 @@ class FloorParts(NamedTuple):
 
 
 def find_floor_parts(problem: Problem) -> FloorParts:
-    """Find the feet, hands and arms that may move without moving anything that a goal asks for."""
-    ends = tuple(end for end in find_ends(problem.skeleton) if not _is_asked(problem, end.row))
+    """Find feet, hands and arms without a say of any goal."""
+    ends = tuple(end for end in find_ends(problem.skeleton) if not _has_goal(problem, end.row))
     arms: list[tuple[int, Bends]] = []
-    for limb in limbs_of(problem.skeleton):
+    for limb in find_limbs(problem.skeleton):
         number = next((i for i, end in enumerate(ends) if end.row == limb.tip), -1)
         if limb.kind == "arm" and number >= 0 and _is_free(problem, limb):
             bends = bend_alone(problem, limb)
@@ -72,14 +72,14 @@ def find_floor_parts(problem: Problem) -> FloorParts:
 
 
 def lift_above_floor(parts: FloorParts, problem: Problem, q: Floats, floors: Floats, tolerance: Tolerance) -> Floats:
-    """Lift free hands of poses q (k, nq), and all feet and hands that no goal turns, above floors (1|k, 4)."""
+    """Lift parts of poses q (k, nq) above floors (1|k, 4)."""
     for number, bends in parts.arms:
         q = _lift_hand(parts.ends[number], bends, problem, q, floors, tolerance)
     return _level_ends(parts.ends, problem, q, floors)
 
 
 def _lift_hand(hand: End, bends: Bends, problem: Problem, q: Floats, floors: Floats, tolerance: Tolerance) -> Floats:
-    """Bend free arms whose hands are in the floor, so that these hang just above it."""
+    """Bend free arms until their hands hang above the floor."""
     pose = problem.make_pose_unchecked(q)
     world, rows = pose.world, len(problem.skeleton)
     places = world.positions.reshape(-1, rows, 3)[:, hand.row]
@@ -94,7 +94,7 @@ def _lift_hand(hand: End, bends: Bends, problem: Problem, q: Floats, floors: Flo
     there = floors if len(floors) == 1 else floors[low]
     start = problem.make_pose_unchecked(q[low])
     around = find_surroundings(start, bends.limb.kind, there)
-    bent, _ = bent_naturally(bends, bends.plan, start, targets, tolerance, around=around)
+    bent, _ = bend_naturally(bends, bends.plan, start, targets, tolerance, around=around)
     found = q.copy()
     found[low] = bent
     return found
@@ -126,14 +126,14 @@ def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floors: Floa
 
 
 def _is_free(problem: Problem, limb: RoleLimb) -> bool:
-    """Whether no goal is about a joint of a limb, or one that hangs on it."""
+    """Return whether no goal names a joint of a limb or below."""
     skeleton = problem.skeleton
     rows = [skeleton.index(goal.joint) for goal in problem.goals if is_joint_goal(goal)]
     return not any(limb.first in skeleton.list_path(row) for row in rows)
 
 
-def _is_asked(problem: Problem, row: int) -> bool:
-    """Whether a goal sees how a joint is turned: one below it, or its own with more than a place."""
+def _has_goal(problem: Problem, row: int) -> bool:
+    """Return whether a goal depends on a joint's rotation. Goals below it do, and its own beyond a place."""
     skeleton = problem.skeleton
     for goal in problem.goals:
         if not is_joint_goal(goal):
@@ -146,7 +146,7 @@ def _is_asked(problem: Problem, row: int) -> bool:
 
 
 def find_ends(skeleton: Skeleton) -> tuple[End, ...]:
-    """Find the feet and hands whose joints are surely known, once for a skeleton."""
+    """Find the known feet and hands of a skeleton, once."""
     return get_or_compute(skeleton, "ends", None, lambda: _find_ends(skeleton))
 
 
@@ -162,7 +162,7 @@ def _find_ends(skeleton: Skeleton) -> tuple[End, ...]:
 
 
 def _build_foot(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int, height: float) -> End:
-    """Build a foot: corners of its sole, which is level at rest, as low as the lowest joint of the foot."""
+    """Build a foot. Its sole is level at rest, as low as its lowest joint."""
     maps, figure = compute_rest_transforms(skeleton), find_body_frame(skeleton)
     points = maps[:, :3, 3]
     below = [row for row in range(len(skeleton)) if foot in skeleton.list_path(row)]
@@ -182,7 +182,7 @@ def _build_foot(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int
 
 
 def _build_hand(skeleton: Skeleton, joints: dict[str, str], side: str, hand: int, height: float) -> End:
-    """Build a hand: its palm, and the farthest of its fingertips where it has fingers."""
+    """Build a hand: its palm and its farthest fingertip."""
     maps, figure = compute_rest_transforms(skeleton), find_body_frame(skeleton)
     points = maps[:, :3, 3]
     bone = points[hand] - points[skeleton.index(joints[f"{side}LowerArm"])]
@@ -198,6 +198,6 @@ def _build_hand(skeleton: Skeleton, joints: dict[str, str], side: str, hand: int
 
 
 def _express(frame: Floats, row: int, points: Floats, radii: Floats, normal: Floats, across: Floats) -> End:
-    """Express world points and directions at rest in a joint's frame (4, 4)."""
+    """Express points and directions at rest in a joint's frame."""
     local = express_in_frame(frame, points - frame[:3, 3])
     return End(row, local, radii, express_in_frame(frame, normal), express_in_frame(frame, across))

@@ -1,4 +1,4 @@
-"""Floor: what a figure stands on, as a height along its up axis."""
+"""Floor: a height along the up axis of a figure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Floor(NamedTuple):
 
 
 def make_floor(floor: Any, start: Pose, goals: Sequence[Goal]) -> Floor | None:
-    """Make the floor of a figure from a height, or from what is pinned.
+    """Make a floor from a height or from pinned feet.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def make_floor(floor: Any, start: Pose, goals: Sequence[Goal]) -> Floor | None:
 
 
 def _find_height(start: Pose, goals: Sequence[Goal], up: Floats) -> float:
-    """Find the lowest joint of the pinned feet, and of what hangs on them, in the start pose."""
+    """Find the lowest joint of pinned feet in the start."""
     skeleton, joints = start.skeleton, find_confident_joints(find_joint_roles(start.skeleton))
     feet = {skeleton.index(joints[side + "Foot"]) for side in SIDES if side + "Foot" in joints}
     pinned = [skeleton.index(goal.joint) for goal in goals if is_joint_goal(goal) and isinstance(goal, Pin)]

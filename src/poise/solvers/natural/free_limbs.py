@@ -1,4 +1,4 @@
-"""Free limbs and heads: parts of a figure that no goal speaks of keep their direction in the world.
+"""Free limbs and heads: parts without goals keep their world direction.
 
 A trunk that bends takes along the other arm and the head, a pelvis that tilts a free leg. People let an arm hang, and
 go on looking ahead. So the tilt of what carries such a part is taken back at its first joint, for a head shared by
@@ -65,7 +65,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Near, is_joint_goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import RoleLimb, limbs_of
+from poise.solvers.natural.limbs import RoleLimb, find_limbs
 
 
 class BodyPart(NamedTuple):
@@ -107,7 +107,7 @@ class FreeParts(NamedTuple):
 
 
 def find_free_parts(problem: Problem) -> FreeParts | None:
-    """Find the limbs and the head that no goal speaks of, and whose carrier may move. None where there are none."""
+    """Find limbs and a head without goals on moving carriers. None where there are none."""
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
     pose = problem.start
     key = problem.goal_key.kinds, problem.free_root, near, problem.joints, pose.translations is None
@@ -115,14 +115,14 @@ def find_free_parts(problem: Problem) -> FreeParts | None:
 
 
 def keep_directions(problem: Problem, q: Floats) -> Floats:
-    """Return configurations (k, nq) that answer a problem, with its free parts held in the world."""
+    """Return answers (k, nq) of a problem with free parts held."""
     free = find_free_parts(problem)
     origin = problem.start if problem.origin is None else problem.origin
     return q if free is None else hold_free_parts(free, origin, problem.make_pose_unchecked(q))
 
 
 def hold_free_parts(free: FreeParts, origin: Pose, after: Pose) -> Floats:
-    """Return the configurations (k, nq) of poses `after` with their free parts held in the world.
+    """Return configurations (k, nq) of poses with free parts held.
 
     origin  the poses (1|k) in which these parts have the directions that they keep
     """
@@ -169,7 +169,7 @@ def _compute_references(free: FreeParts, origin: Pose) -> Floats:
 
 
 def _select_parts(problem: Problem) -> FreeParts | None:
-    """Select the parts that are free in a problem."""
+    """Select the free parts of a problem."""
     skeleton = problem.skeleton
     moving = {skeleton.index(name) for name in problem.joints}
     spoken_of = {skeleton.index(goal.joint) for goal in problem.goals if is_joint_goal(goal)}
@@ -211,17 +211,17 @@ def _pack_parts(skeleton: Skeleton, parts: tuple[BodyPart, ...], *, has_translat
 
 
 def find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
-    """Find the arms, the legs and the head that may be held, once for a skeleton."""
+    """Find all arms, legs and heads of a skeleton, once."""
     return get_or_compute(skeleton, "body parts", None, lambda: _find_parts(skeleton))
 
 
 def _find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
-    if skeleton.loops or not limbs_of(skeleton):
+    if skeleton.loops or not find_limbs(skeleton):
         return ()
     body, rest = find_body_frame(skeleton), compute_rest_rotations(skeleton)
     parts = [
         BodyPart(limb.carrier, (limb.first,), limb.middle, _build_limb_range(limb, body, rest[limb.carrier]), True)
-        for limb in limbs_of(skeleton)
+        for limb in find_limbs(skeleton)
     ]
     _, neck = find_trunk_rows(skeleton, find_confident_joints(find_joint_roles(skeleton)))
     joints = tuple(row for row in neck if skeleton.kinds[row] >= Kind.BALL)
@@ -232,12 +232,12 @@ def _find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
 
 
 def _can_turn(skeleton: Skeleton, row: int) -> bool:
-    """Return whether a joint turns as it likes: a ball or free joint without a soft limit."""
+    """Return whether a joint is a ball without a soft limit."""
     return skeleton.kinds[row] >= Kind.BALL and not is_soft(skeleton.limits[row])
 
 
 def _build_limb_range(limb: RoleLimb, body: BodyFrame, frame: Floats) -> Floats:
-    """Build the range of a limb's first bone in its carrier's frame (3, 3) at rest."""
+    """Build the range of a limb's first bone."""
     points = body.points
     outward = body.left if float((points[limb.first] - points[limb.carrier]) @ body.left) >= 0.0 else -body.left
     motions = MOTION_RANGES["UpperLeg" if limb.kind == "leg" else "UpperArm"]
@@ -254,7 +254,7 @@ def _build_limb_range(limb: RoleLimb, body: BodyFrame, frame: Floats) -> Floats:
 
 
 def _build_neck_range(body: BodyFrame, frame: Floats) -> Floats:
-    """Build the range of neck and head together in the frame (3, 3) of what carries them, at rest."""
+    """Build the range of neck and head together."""
     motions = MOTION_RANGES["neck"]
     ends = [
         np.radians(motion.degrees) for pair in (motions.flexion, motions.abduction, motions.twist) for motion in pair

@@ -1,4 +1,4 @@
-"""Gaze: turn neck, spine and pelvis of a figure that looks at a point, as people do.
+"""Gaze: neck, spine and pelvis of a looking figure.
 
 The engine shares a rotation by fixed weights, so a head that looks behind turns by a quarter and the chest stays.
 People turn about the long axis of the trunk first and nod then; the neck begins, the spine follows, the pelvis last. So
@@ -43,7 +43,7 @@ _NO_HEADING_SINE, _FULL_HEADING_SINE = 0.1, 0.5
 
 
 class TrunkGroups(NamedTuple):
-    """Balls of a trunk that turn together: neck with head, and spine. Rows from the lowest on."""
+    """Groups of balls in a trunk: neck with head, and spine. Rows from the lowest on."""
 
     neck: tuple[int, ...]
     spine: tuple[int, ...]
@@ -77,7 +77,7 @@ def _find_trunk_groups(skeleton: Skeleton) -> TrunkGroups | None:
 
 
 def share_gazes(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
-    """Let spine, neck and head turn for heads that look, where their goals do not say what turns."""
+    """Let spine, neck and head turn for looking heads."""
     if not any(isinstance(goal, LookAt) and goal.over is None for goal in goals):
         return goals
     groups = find_trunk_groups(skeleton)
@@ -99,14 +99,14 @@ def share_gazes(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Goal, ...]
 
 
 def _find_shares(groups: TrunkGroups) -> dict[int, float]:
-    """Find the shares by which the engine turns the joints for what is left: the range of each [degrees]."""
+    """Find the joints' shares of the engine's turn. They are ranges in degrees."""
     neck, spine = (min(motion.degrees for motion in MOTION_RANGES[part].twist) for part in ("neck", "spine"))
     of_spine = dict.fromkeys(groups.spine, spine / len(groups.spine))
     return of_spine | dict.fromkeys(groups.neck, neck / len(groups.neck))
 
 
 def build_gaze_chain(problem: Problem, goal: LookAt, *, has_other_goals: bool, pelvis: int | None) -> GazeChain | None:
-    """Build the chain of a head that looks. None where its goal says itself what turns.
+    """Build the chain of a looking head. None where its goal says itself what turns.
 
     has_other_goals  whether hands or the trunk have goals, too
     pelvis           row of a free pelvis that stands on its feet
@@ -128,7 +128,7 @@ def build_gaze_chain(problem: Problem, goal: LookAt, *, has_other_goals: bool, p
 
 
 def turn_gaze(chain: GazeChain, problem: Problem, pose: Pose, targets: Floats) -> Floats:
-    """Return the configurations (k, nq) of poses that look at targets (k, 3)."""
+    """Turn poses to look at targets (k, 3); return (k, nq)."""
     skeleton, count = problem.skeleton, len(targets)
     q = np.array(np.broadcast_to(pose.flat_q, (count, skeleton.nq)), order="C")
     origin = problem.start if problem.origin is None else problem.origin
@@ -154,7 +154,7 @@ def turn_gaze(chain: GazeChain, problem: Problem, pose: Pose, targets: Floats) -
 
 
 def _find_ranges(chain: GazeChain) -> tuple[Floats, Floats]:
-    """Return the ranges [rad] of neck, spine and pelvis: for twists, and for all other rotations."""
+    """Return ranges [rad] of neck, spine and pelvis. There is one for twists and one for all other rotations."""
     neck, spine, hips = (MOTION_RANGES[part] for part in ("neck", "spine", "UpperLeg"))
     turns = np.array([[len(rows) > 0] for rows in chain.groups]).ravel()
     twists = [min(motion.degrees for motion in part.twist) for part in (neck, spine, hips)]
@@ -177,7 +177,7 @@ def _share_angle(angles: Floats, ranges: Floats) -> tuple[Floats, Floats, Floats
 
 
 def _measure_heading(chain: GazeChain, pose: Pose, targets: Floats) -> Floats:
-    """Measure by which angle (k,) about the trunk's axis the gaze has to turn."""
+    """Measure the angle (k,) from gaze to target about the trunk."""
     axis = _find_trunk_axis(chain, pose)
     gaze, wanted = _find_directions(chain, pose, targets)
     gaze, wanted = (way - axis * _dots(way, axis)[:, None] for way in (gaze, wanted))
@@ -188,7 +188,7 @@ def _measure_heading(chain: GazeChain, pose: Pose, targets: Floats) -> Floats:
 
 
 def _find_trunk_axis(chain: GazeChain, pose: Pose) -> Floats:
-    """Find the direction (k, 3) of the trunk in the world: upward at rest, carried by what carries the neck."""
+    """Find the world direction (k, 3) of the trunk. It is upward at rest, and carried along with the neck."""
     skeleton = pose.skeleton
     carrier = int(skeleton.parents[chain.groups[0][0]])
     turn = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, carrier]
@@ -197,7 +197,7 @@ def _find_trunk_axis(chain: GazeChain, pose: Pose) -> Floats:
 
 
 def _find_directions(chain: GazeChain, pose: Pose, targets: Floats) -> tuple[Floats, Floats]:
-    """Find unit vectors (k, 3): where the joint looks, and from there to its target."""
+    """Find unit vectors (k, 3) of gaze and target."""
     maps = pose.world.affine.reshape(-1, len(pose.skeleton), 3, 4)[:, chain.joint]
     gaze, offset = (maps[..., 0] * v[0] + maps[..., 1] * v[1] + maps[..., 2] * v[2] for v in (chain.axis, chain.offset))
     ways = (gaze, targets - maps[..., 3] - offset)
@@ -207,7 +207,7 @@ def _find_directions(chain: GazeChain, pose: Pose, targets: Floats) -> tuple[Flo
 
 
 def _turn_joints(problem: Problem, q: Floats, *groups: tuple[int, ...] | Floats) -> None:
-    """Turn joints of q (k, nq) about world axes: rows, and a rotation vector (k, 3) that they share; again and again.
+    """Turn groups of joints of q (k, nq) about world axes. A group shares a rotation vector (k, 3).
 
     All vectors have one axis, so the order of the joints does not matter.
     """

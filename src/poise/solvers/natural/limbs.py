@@ -1,4 +1,4 @@
-"""The limbs of a figure: which joints, and to which side each of them bends by itself."""
+"""Limbs of a figure: their joints and natural bend sides."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _KEPT = 128  # rows of settings
 
 
 class RoleLimb(NamedTuple):
-    """An arm or a leg: rows of the skeleton and what kernels/posture.py reads.
+    """Rows of an arm or a leg, and numbers for kernels/posture.py.
 
     carrier  the row that its side goes with: of a leg what carries both, of an arm what carries its collar bone
     collar   how the collar bone of an arm turns; None without one
@@ -104,12 +104,12 @@ class RoleLimb(NamedTuple):
         return upper, float(self.numbers[NATURAL_BEND_LENGTH]) - upper
 
 
-def limbs_of(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
-    """The arms and legs whose joints are surely known, found once; none where the skeleton is no such figure."""
-    return get_or_compute(skeleton, "role limbs", None, lambda: _limbs(skeleton))
+def find_limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
+    """Find the known arms and legs of a skeleton, once. There are none where it is no figure."""
+    return get_or_compute(skeleton, "role limbs", None, lambda: _find_limbs(skeleton))
 
 
-def _limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
+def _find_limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
     joints = find_confident_joints(find_joint_roles(skeleton))
     try:
         figure = find_body_frame(skeleton)
@@ -121,10 +121,12 @@ def _limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
         for kind, parts in _PARTS.items():
             rows = [skeleton.index(joints[side + part]) for part in parts if side + part in joints]
             if len(rows) == len(parts) and _is_chain(skeleton, rows):
-                carrier = _carrier(skeleton, joints, side, kind, rows[0])
+                carrier = _find_carrier(skeleton, joints, side, kind, rows[0])
                 toes = joints.get(side + "Toes") if kind == "leg" else None
-                ahead = figure.forward if toes is None else _ahead_of(skeleton, figure, rows[-1], skeleton.index(toes))
-                numbers = None if carrier < 0 else _numbers(skeleton, kind, axes, ahead, carrier, rows)
+                ahead = (
+                    figure.forward if toes is None else _find_front(skeleton, figure, rows[-1], skeleton.index(toes))
+                )
+                numbers = None if carrier < 0 else _pack_numbers(skeleton, kind, axes, ahead, carrier, rows)
                 if numbers is not None:
                     first, middle, tip = rows
                     way = skeleton.list_path(first)
@@ -145,8 +147,8 @@ def _is_chain(skeleton: Skeleton, rows: list[int]) -> bool:
     return first in way and middle in way and skeleton.kinds[first] in turns and skeleton.kinds[middle] in bends
 
 
-def _carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: str, first: int) -> int:
-    """The row of the body that a limb hangs on; of an arm what carries the collar bone; -1 for none."""
+def _find_carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: str, first: int) -> int:
+    """Find the carrier of a limb. Of an arm it carries the collar bone; -1 stands for none."""
     below = first
     if kind == "arm" and f"{side}Shoulder" in joints:
         shoulder = skeleton.index(joints[f"{side}Shoulder"])
@@ -157,8 +159,8 @@ def _carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: str, f
     return parent
 
 
-def _ahead_of(skeleton: Skeleton, figure: BodyFrame, foot: int, toes: int) -> Floats:
-    """Where the knee above a foot looks at rest, level: where the figure does, unless toes point far from there."""
+def _find_front(skeleton: Skeleton, figure: BodyFrame, foot: int, toes: int) -> Floats:
+    """Find the level direction of a knee at rest. It is the figure's front unless toes point far from there."""
     points = compute_rest_transforms(skeleton)[:, :3, 3]
     way = points[toes] - points[foot]
     turn = float(np.arctan2(way @ np.cross(figure.up, figure.forward), way @ figure.forward))
@@ -168,7 +170,7 @@ def _ahead_of(skeleton: Skeleton, figure: BodyFrame, foot: int, toes: int) -> Fl
     return figure.forward * np.cos(more) + np.cross(figure.up, figure.forward) * np.sin(more)
 
 
-def _numbers(
+def _pack_numbers(
     skeleton: Skeleton, kind: str, axes: Floats, ahead: Floats, carrier: int, rows: list[int]
 ) -> Floats | None:
     maps = compute_rest_transforms(skeleton)
@@ -187,7 +189,7 @@ def _numbers(
     found[:NATURAL_BEND_STRAIGHT_WEIGHT] = np.concatenate(
         [normalise(np.linalg.solve(at[:3, :3], v)) for at, v in local]
     )
-    upper, built_in = float(np.linalg.norm(middle - first)), _built_in(points[rows])
+    upper, built_in = float(np.linalg.norm(middle - first)), _measure_built_in(points[rows])
     radius = measure_radius(skeleton, kind)
     found[NATURAL_BEND_STRAIGHT_WEIGHT:] = *_GAINS[kind], length, upper, built_in, radius
     if kind == "leg":  # a knee that is drawn up stands above hip and foot
@@ -195,14 +197,20 @@ def _numbers(
     return found
 
 
-def _built_in(points: Floats) -> float:
-    """How far the second of three points at rest stands off the line through the others; 0 where that is a pose."""
-    bulge, bend = _bend(points)
+def _measure_built_in(points: Floats) -> float:
+    """Measure the built-in bend of three points at rest.
+
+    It is the second one's distance from the line; 0 where that is a pose.
+    """
+    bulge, bend = _measure_bend(points)
     return float(np.linalg.norm(bulge)) if _UNSEEN < bend < _BUILT_IN else 0.0
 
 
-def _bend(points: Floats) -> tuple[Floats, float]:
-    """How the second of three points stands off the line through the others, and the angle that they bend by."""
+def _measure_bend(points: Floats) -> tuple[Floats, float]:
+    """Measure the bend of three points.
+
+    Return the second one's offset from the line through the others, and the angle.
+    """
     upper, lower = points[1] - points[0], points[2] - points[1]
     along = normalise(points[2] - points[0])
     angle = np.arctan2(np.linalg.norm(np.cross(upper, lower)), upper @ lower)
@@ -210,9 +218,9 @@ def _bend(points: Floats) -> tuple[Floats, float]:
 
 
 def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
-    """Whether the rest pose of a limb says to which side it bends: clearly, and as limbs of people do."""
+    """Return whether a limb's rest pose shows its bend side. It is bent clearly, and as limbs of people are."""
     points = compute_rest_transforms(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]
-    bulge, bend = _bend(points)
+    bulge, bend = _measure_bend(points)
     if bend <= _UNSEEN or bend >= _BUILT_IN:
         return bend > _UNSEEN
     maps = compute_rest_transforms(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
@@ -223,7 +231,7 @@ def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
 
 
 class Bends(NamedTuple):
-    """How a limb is bent: the way to its tip for `poles`, the last rows of it that are needed, and which are which.
+    """Bend of a limb: its path and its rows for `find_poles`.
 
     plan     of the limb, for the closed form; None where that cannot be had, as where scale is not uniform
     bounded  whether its joints have limits: the closed form is then where the engine begins
@@ -244,8 +252,8 @@ class Bends(NamedTuple):
         return self.plan is not None and not self.bounded
 
 
-def bends_of(problem: Problem, limb: RoleLimb, whole: Problem, held: Collection[int]) -> Bends:
-    """How the limb of a problem with one goal for its tip and a Pole is bent.
+def build_bends(problem: Problem, limb: RoleLimb, whole: Problem, held: Collection[int]) -> Bends:
+    """Build the bend of a limb with one goal and a Pole.
 
     whole  the problem that the limb is a part of
     held   rows of joints of which a goal says how they turn
@@ -256,20 +264,20 @@ def bends_of(problem: Problem, limb: RoleLimb, whole: Problem, held: Collection[
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = get_table(problem.skeleton, limb.tip, LocalOffsets(start.translations, start.scales))
     collar = limb.collar if may_turn(limb.collar, problem.skeleton, whole.joints, held) else None
-    return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb, whole), bounded, collar)
+    return Bends(limb, table, len(rows) - first, np.array(places), _build_plan(problem, limb, whole), bounded, collar)
 
 
 def bend_alone(problem: Problem, limb: RoleLimb) -> Bends:
-    """Find how a limb of which no goal speaks is bent to a place of its tip."""
+    """Build the bend of a limb without goals."""
     names, start = problem.skeleton.names, problem.start
     first, middle, tip = (names[row] for row in (limb.first, limb.middle, limb.tip))
     goals = Position(tip, np.zeros(3), root=first), Pole(middle, np.zeros(3), root=first, tip=tip)
     single = start[(0,) * len(start.shape)] if start.shape else start
-    return bends_of(Problem(single, goals, free_root=False), limb, problem, held=range(len(names)))
+    return build_bends(Problem(single, goals, free_root=False), limb, problem, held=range(len(names)))
 
 
-def _plan(problem: Problem, limb: RoleLimb, whole: Problem) -> LimbPlan | None:
-    """The limb for the closed form, which knows no scale that is not uniform but for a file's rounding.
+def _build_plan(problem: Problem, limb: RoleLimb, whole: Problem) -> LimbPlan | None:
+    """Build the limb for the closed form. Non-uniform scale is allowed within a file's rounding only.
 
     Where the whole problem has no other scale, the limb has none either.
     """
@@ -283,14 +291,14 @@ def _plan(problem: Problem, limb: RoleLimb, whole: Problem) -> LimbPlan | None:
     return plan if is_rounding else None
 
 
-def poles(
+def find_poles(
     bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None, around: Surroundings = NOTHING_AROUND
 ) -> Floats:
-    """World points (k, 3) to whose side the limb's middle joint should be, for targets (k, 3 | 7) of its tip.
+    """Find poles (k, 3) for a limb's middle joint. They are world points for targets (k, 3 | 7) of the tip.
 
     lean  (k, 4) by what the body was turned to get nearer to them: the knees of a figure that bows do not see it
     """
-    return _poles(bends, _maps(bends, pose), targets, lean, around)
+    return _poles(bends, _find_maps(bends, pose), targets, lean, around)
 
 
 def _poles(
@@ -298,30 +306,30 @@ def _poles(
 ) -> Floats:
     out = np.empty((len(targets), 3))
     if lean is not None and bends.limb.kind == "leg":
-        maps = _without(lean, bends, maps)
+        maps = _turn_lean_back(lean, bends, maps)
     kernels.posture.compute_poles(maps, bends.places, bends.limb.numbers, targets, *around, out)
     return out
 
 
-def _without(lean: Floats, bends: Bends, maps: Floats) -> Floats:
-    """Maps (k, 12 n), the body's turned back by a lean (k, 4)."""
+def _turn_lean_back(lean: Floats, bends: Bends, maps: Floats) -> Floats:
+    """Turn the body in maps (k, 12 n) back by leans."""
     maps = np.array(np.broadcast_to(maps, (len(lean), maps.shape[1])))
     turn = maps.reshape(len(maps), -1, 3, 4)[:, bends.places[0], :, :3]
     turn[:] = np.swapaxes(rotations.rotate(rotations.inverse(lean)[:, None], np.swapaxes(turn, 1, 2)), 1, 2)
     return maps
 
 
-def _maps(bends: Bends, pose: Pose) -> Floats:
-    """World transforms (k, 12 needed) of the last rows of the way to the limb's tip."""
+def _find_maps(bends: Bends, pose: Pose) -> Floats:
+    """Compute world transforms (k, 12 needed) of a limb's path."""
     extra = pack_local_offsets(bends.table, flatten_local_offsets(pose.translations, pose.scales))
     return compute_table_maps(bends.table, bends.needed, prepare_for_kernel(pose.flat_q), extra)
 
 
-def bent_naturally(
+def bend_naturally(
     bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance, lean: Floats | None = None,
     around: Surroundings = NOTHING_AROUND, *, keeps_met: bool = False,
 ) -> tuple[Floats, Bools]:  # fmt: skip
-    """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.solve_limb`.
+    """Bend a limb to targets on its natural side. See `two_bone.solve_limb`.
 
     keeps_met  whether a start that is there comes back as it is
     """
@@ -329,12 +337,14 @@ def bent_naturally(
 
 
 def carry_limb(bends: Bends, pose: Pose, targets: Floats) -> CarriedShoulders | None:
-    """Turn the collar bone of a limb towards targets (k, 3|7) of its tip. None where it has none that may turn."""
-    return None if bends.collar is None else carry_shoulders(bends.collar, _maps(bends, pose), pose.flat_q, targets)
+    """Turn a limb's collar bone towards targets (k, 3|7). None where it has none that may turn."""
+    return (
+        None if bends.collar is None else carry_shoulders(bends.collar, _find_maps(bends, pose), pose.flat_q, targets)
+    )
 
 
 class PosedBends(NamedTuple):
-    """A limb in its start poses: how it is bent, its maps (1|k, 12 needed), and what the closed form knows.
+    """Bend of a limb in start poses, with maps (1|k, 12 needed).
 
     resting  where targets leave the collar bone at rest; None where that is not known beforehand
     around  what it keeps clear of
@@ -347,7 +357,7 @@ class PosedBends(NamedTuple):
     around: Surroundings
 
     def find_carried(self, targets: Floats) -> Bools | None:
-        """Return a mask (k,) of targets for which the collar bone turns. None where it turns for none."""
+        """Return a mask (k,) of targets with a turning collar bone. None where it turns for none."""
         collar = self.bends.collar
         if collar is None or (self.resting is not None and self.resting.has_inside(targets)):
             return None
@@ -355,14 +365,14 @@ class PosedBends(NamedTuple):
 
 
 def pose_limb(bends: Bends | None, pose: Pose, floors: Floats | None = None) -> PosedBends | None:
-    """The limb in poses; None where the closed form does not know it."""
+    """Pose a limb. None where the closed form does not know it."""
     if bends is None or bends.plan is None:
         return None
     return _pose_limb(bends, bends.plan, pose, find_surroundings(pose, bends.limb.kind, floors))
 
 
 def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -> PosedBends:
-    maps = _maps(bends, pose)
+    maps = _find_maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
     limb, collar = pack_limb_poses(plan, pose, shared), bends.collar
     length = float(bends.limb.numbers[NATURAL_BEND_LENGTH])
@@ -373,32 +383,32 @@ def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -
 def bend_posed(
     posed: PosedBends, targets: Floats, tolerance: Tolerance, lean: Floats | None = None, *, keeps_met: bool = False
 ) -> tuple[Floats, Bools]:
-    """Bend a posed limb; see `bent_naturally`."""
+    """Bend a posed limb; see `bend_naturally`."""
     bends, maps, limb, _, around = posed
-    return solve_limb(limb, targets, _poles(bends, maps, targets, lean, around), _settings(tolerance, keeps_met))
+    return solve_limb(limb, targets, _poles(bends, maps, targets, lean, around), _get_settings(tolerance, keeps_met))
 
 
 def lower_poles(bends: Bends, pose: Pose, moved: Bools) -> tuple[Ints, Floats] | None:
-    """Which of the poses (k,) that `moved` have a limb's middle above both its ends, and poles that bring it down.
+    """Find raised elbows in moved poses (k,), and poles to lower them.
 
     Row numbers (r,) and world points (r, 3); None where it is above them in no pose.
     """
     low, raised = np.empty((len(moved), 3)), moved.copy()
-    if not kernels.posture.lower_raised_poles(_maps(bends, pose), bends.places, bends.limb.numbers, low, raised):
+    if not kernels.posture.lower_raised_poles(_find_maps(bends, pose), bends.places, bends.limb.numbers, low, raised):
         return None
     rows = np.flatnonzero(raised)
     return rows, low[rows]
 
 
-def bent_to_poles(
+def bend_to_poles(
     plan: LimbPlan, pose: Pose, targets: Floats, poles: Floats, tolerance: Tolerance
 ) -> tuple[Floats, Bools]:
-    """Bend a limb to the targets of its tip, its middle joint towards poles (k, 3); see `two_bone.solve_limb`."""
-    return solve_limb(pack_limb_poses(plan, pose), targets, poles, _settings(tolerance, keeps_met=False))
+    """Bend a limb to targets, its middle joint towards poles (k, 3). See `two_bone.solve_limb`."""
+    return solve_limb(pack_limb_poses(plan, pose), targets, poles, _get_settings(tolerance, keeps_met=False))
 
 
 @lru_cache(_KEPT)
-def _settings(tolerance: Tolerance, keeps_met: bool) -> Floats:
+def _get_settings(tolerance: Tolerance, keeps_met: bool) -> Floats:
     return TwoBone().settings(tolerance, has_pole=not keeps_met)
 
 
@@ -417,19 +427,19 @@ class Carried(NamedTuple):
     axis: Floats
 
 
-def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int], targets: Floats) -> Carried:
-    """Where a root goes so that its limbs reach the places (k, l, 3) of their tips.
+def carry_root(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int], targets: Floats) -> Carried:
+    """Carry a root within reach of the tips' places (k, l, 3).
 
     Legs come first. Where an arm is still too short, the figure crouches and bows.
     """
     targets = np.ascontiguousarray(targets)
     firsts, world, count = np.empty(targets.shape), pose.world, len(targets)
     for j, one in enumerate(bends):
-        firsts[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
+        firsts[:, j] = _find_maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
     lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
     is_leg = np.array([one.limb.kind == "leg" for one in bends])
     reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
-    hips, place, hung = _middle(firsts[:, is_leg]), np.empty((count, 7)), firsts.copy()
+    hips, place, hung = _average_points(firsts[:, is_leg]), np.empty((count, 7)), firsts.copy()
     no_arms = np.where(is_leg, reaches, np.inf)
     kernels.posture.place_roots(hips, hung, targets, is_leg, lengths * _FOLDED, no_arms, place)
     bend, axis = np.zeros(count), np.zeros((count, 3))
@@ -438,7 +448,7 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
         trunk = world.positions.reshape(-1, len(pose.skeleton), 3)[:, list(spine)]
         low, at, turns = np.zeros(count), np.empty((count, 7)), np.zeros(count)
         up = get_or_compute(pose.skeleton, "up", None, lambda: find_body_frame(pose.skeleton).up)
-        ahead = _ahead(bends, pose, up, count)
+        ahead = _find_facing(bends, pose, up, count)
         legs = (hung[:, is_leg], targets[:, is_leg], lengths[is_leg])
         arms = (hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg])
         figures = map(prepare_for_kernel, (place[:, :3], trunk + moved, ahead, up, *legs, *arms))
@@ -454,7 +464,7 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
 
 
 def twist_spine(bends: Sequence[Bends], pose: Pose, spine: Sequence[int], targets: Floats) -> Floats | None:
-    """Twist the joints of a spine so that arms come nearer to the places (k, l, 3) of their hands.
+    """Twist a spine to bring arms nearer to places (k, l, 3).
 
     Returns the configurations (k, nq), the twist shared by all joints. None where nothing twists.
     """
@@ -465,9 +475,9 @@ def twist_spine(bends: Sequence[Bends], pose: Pose, spine: Sequence[int], target
     shoulders = np.empty((count, len(arms), 3))
     for j, arm in enumerate(arms):
         one = bends[arm]
-        shoulders[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
+        shoulders[:, j] = _find_maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
     world = pose.world
-    pivots = np.broadcast_to(_middle(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
+    pivots = np.broadcast_to(_average_points(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
     up = get_or_compute(s, "up", None, lambda: find_body_frame(s).up)
     reaches = np.array([bends[arm].limb.numbers[NATURAL_BEND_LENGTH] * _UNTWISTED for arm in arms])
     twists = np.empty(count)
@@ -485,14 +495,14 @@ def twist_spine(bends: Sequence[Bends], pose: Pose, spine: Sequence[int], target
 
 
 def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
-    """Return places (k, 7) of a root shifted by (k, 3), nearer to its feet where legs would be too short."""
+    """Return places (k, 7) of a root shifted within its legs' reach."""
     firsts = np.empty(targets.shape)
     for j, one in enumerate(bends):
-        firsts[:, j] = _maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3] + shift
+        firsts[:, j] = _find_maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3] + shift
     lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
     is_leg = np.array([one.limb.kind == "leg" for one in bends])
     reaches, place = np.where(is_leg, lengths * _SPENT["leg"], np.inf), np.empty((len(targets), 7))
-    hips = _middle(firsts[:, is_leg])
+    hips = _average_points(firsts[:, is_leg])
     kernels.posture.place_roots(hips, firsts, np.ascontiguousarray(targets), is_leg, lengths * _FOLDED, reaches, place)
     own = pose.world[root]
     place[:, :3] += own.positions.reshape(-1, 3) + shift - hips
@@ -500,8 +510,8 @@ def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floa
     return place
 
 
-def bent_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) -> Floats:
-    """The configurations (k, nq) of poses whose root was carried, with the joints of the spine bent, too.
+def bend_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) -> Floats:
+    """Bend the spine of carried poses; return (k, nq).
 
     before  the poses in which the axis of the bend stands
     """
@@ -516,22 +526,22 @@ def bent_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) 
     return q
 
 
-def _middle(points: Floats) -> Floats:
-    """The mean (k, 3) of points (k, l, 3), added up one by one."""
+def _average_points(points: Floats) -> Floats:
+    """Average points (k, l, 3) one by one."""
     return np.add.accumulate(points, axis=1)[:, -1] / points.shape[1]
 
 
-def _ahead(bends: Sequence[Bends], pose: Pose, up: Floats, count: int) -> Floats:
-    """Where (count, 3) the pelvis looks, level: a leg's own numbers say so in the pelvis' frame."""
+def _find_facing(bends: Sequence[Bends], pose: Pose, up: Floats, count: int) -> Floats:
+    """Find the pelvis' level front (count, 3) from a leg's numbers."""
     leg = next(one for one in bends if one.limb.kind == "leg")
-    turn = _maps(leg, pose).reshape(-1, leg.needed, 3, 4)[:, leg.places[0], :, :3]
+    turn = _find_maps(leg, pose).reshape(-1, leg.needed, 3, 4)[:, leg.places[0], :, :3]
     bend = leg.limb.numbers[NATURAL_BEND_SIDE : NATURAL_BEND_SIDE + 3]
     ahead = turn[..., 0] * bend[0] + turn[..., 1] * bend[1] + turn[..., 2] * bend[2]
-    ahead = ahead - _dots(ahead, up)[:, None] * up
-    size = np.sqrt(_dots(ahead, ahead))
+    ahead = ahead - _dot_rows(ahead, up)[:, None] * up
+    size = np.sqrt(_dot_rows(ahead, ahead))
     return np.broadcast_to(ahead / np.where(size > 0.0, size, 1.0)[:, None], (count, 3))
 
 
-def _dots(a: Floats, b: Floats) -> Floats:
+def _dot_rows(a: Floats, b: Floats) -> Floats:
     """a . b (...), number by number: one row and many are the same bit for bit."""
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]

@@ -1,4 +1,4 @@
-"""Poses that people keep, and goals that are met: stages in closed form as the start of a solve for all goals.
+"""Natural poses: stages in closed form before a solve for all goals.
 
 The engine knows residuals, not bodies. Of all poses that meet the goals it finds one near the start, and with 50
 degrees of freedom most of those are poses nobody would take: collar bones drawn up, elbows lifted, knees turned inward.
@@ -50,20 +50,20 @@ from poise.solvers.natural.limbs import (
     Bends,
     PosedBends,
     RoleLimb,
+    bend_naturally,
     bend_posed,
-    bent_naturally,
-    bent_spine,
-    bent_to_poles,
-    carried,
+    bend_spine,
+    bend_to_poles,
     carry_limb,
+    carry_root,
+    find_poles,
     lower_poles,
-    poles,
     pose_limb,
     reach_with_legs,
     twist_spine,
 )
 from poise.solvers.natural.roll import PosedRoll, pose_rolls, share_rolls
-from poise.solvers.natural.stages import NaturalStage, has_lone_limbs, stages_of
+from poise.solvers.natural.stages import NaturalStage, find_stages, has_lone_limbs
 from poise.solvers.natural.surroundings import Surroundings, find_surroundings, place_capsules, surround
 from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
 from poise.solvers.natural.weight import find_root_shift
@@ -102,12 +102,12 @@ class Natural:
 
     @property
     def name(self) -> str:
-        """Name of the solver that has the last word."""
+        """Return the name of the finisher."""
         return self.finisher.name
 
     @property
     def handles(self) -> Capabilities:
-        """What that one handles."""
+        """Return the capabilities of the finisher."""
         return self.finisher.handles
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
@@ -116,7 +116,7 @@ class Natural:
             return self.finisher.run(problem, targets, tolerance, request)
         if problem.has_balance:
             return solve_with_balance(self, problem, targets, tolerance, request)
-        stages = stages_of(problem) if problem.joints else ()
+        stages = find_stages(problem) if problem.joints else ()
         if not stages or not len(targets):
             return self.finisher.run(problem, targets, tolerance, request)
         if request.trace:
@@ -127,13 +127,13 @@ class Natural:
     def bind(self, problem: Problem, tolerance: Tolerance, request: Request) -> _NaturalSolve | None:
         """Bind the stages to a problem; see `BoundSolve`."""
         is_staged = self.natural and not problem.has_balance and not request.trace and problem.joints
-        stages = stages_of(problem) if is_staged else ()
+        stages = find_stages(problem) if is_staged else ()
         return self._bind_stages(problem, stages, tolerance, request) if stages else None
 
     def _bind_stages(
         self, problem: Problem, stages: tuple[NaturalStage, ...], tolerance: Tolerance, request: Request
     ) -> _NaturalSolve:
-        lone = _lone_limb(stages, problem)
+        lone = _find_lone_limb(stages, problem)
         posed = None if self.lowers else pose_limb(lone, problem.start, self.floors)
         is_bound = self.lowers or not problem.start.shape  # several starts may have several plans
         finisher = bind_solver(self.finisher, problem, tolerance, request) if is_bound else None
@@ -147,14 +147,14 @@ class Natural:
         """The floor as kernels read it."""
         return None if self.floor is None else self.floor.row
 
-    def rigid(
+    def finish_sheared(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
     ) -> Answer:
-        """Where scale is not uniform: the engine alone knows what is met in its own tree; others correct the rest."""
+        """Finish poses of sheared skeletons by the engine."""
         found = run_solver_by_group(self.finisher, problem.with_q(q), targets, tolerance, request)
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
-    def _engine(
+    def _run_engine(
         self,
         staged: Problem,
         stages: tuple[NaturalStage, ...],
@@ -163,11 +163,11 @@ class Natural:
         request: Request,
         finisher: BoundSolve | None,
     ) -> Answer:
-        """What the engine makes of the stages' poses: at first with the root turned as it is, where no goal says how.
+        """Run the engine from the stages' poses. A root without a wanted rotation keeps its own at first.
 
         Where limits keep a leg from its foot, turning the whole body about it is the easiest way, and nobody's.
         """
-        root, engine = _turned_freely(staged, stages), self.finisher
+        root, engine = _find_free_turn(staged, stages), self.finisher
         if root is None or type(engine) is not LevenbergMarquardt or engine.restarts == 0:
             if finisher is not None and staged.group_starts() is None:
                 return run_bound(rebind_solver(finisher, engine, staged, tolerance, request), targets)
@@ -183,7 +183,7 @@ class Natural:
         there = staged.select_rows(missed)
         return merge_rows(found, missed, run_solver_by_group(engine, there, targets[missed], tolerance, request))
 
-    def finished(
+    def finish(
         self,
         problem: Problem,
         stages: tuple[NaturalStage, ...],
@@ -194,21 +194,21 @@ class Natural:
         finisher: BoundSolve | None,
         is_final: Bools,
     ) -> Answer:
-        """The same, where the engine did what the stages could not; not in rows that are final."""
+        """Finish missed rows by the engine, except final ones."""
         rows = np.flatnonzero(~answer.met & ~is_final)
         if len(rows) < len(targets):
             there, own = problem.select_rows(rows), targets[rows]
             staged = there.with_q(answer.q[rows])
-            found = self._engine(staged, stages, own, tolerance, request, finisher)
-            return merge_rows(answer, rows, _turned_back(there, stages, own, tolerance, found, self.floors))
-        found = self._engine(problem.with_q(answer.q), stages, targets, tolerance, request, finisher)
-        found = _turned_back(problem, stages, targets, tolerance, found, self.floors)
+            found = self._run_engine(staged, stages, own, tolerance, request, finisher)
+            return merge_rows(answer, rows, _turn_bends_back(there, stages, own, tolerance, found, self.floors))
+        found = self._run_engine(problem.with_q(answer.q), stages, targets, tolerance, request, finisher)
+        found = _turn_bends_back(problem, stages, targets, tolerance, found, self.floors)
         iterations, updates = answer.iterations + found.iterations, answer.joint_updates + found.joint_updates
         return found._replace(iterations=iterations, joint_updates=updates)
 
 
-def _turned_freely(problem: Problem, stages: tuple[NaturalStage, ...]) -> str | None:
-    """The root whose goals, which the first stage meets, leave open how it is turned; None where there is none."""
+def _find_free_turn(problem: Problem, stages: tuple[NaturalStage, ...]) -> str | None:
+    """Find a placed root with an open rotation. None where there is none."""
     first = stages[0]
     if not first.free_root or first.carries or any("rotation" in goal.measures for goal in first.goals):
         return None
@@ -220,11 +220,11 @@ _ONCE, _FEW = LevenbergMarquardt(restarts=0), 2  # restarts with the root turned
 _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the pose that all of them lead to
 
 
-def _turned_back(
+def _turn_bends_back(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, answer: Answer,
     floors: Floats | None = None,
 ) -> Answer:  # fmt: skip
-    """Knees and elbows where they bend by themselves, of poses that meet all goals, and still do so then.
+    """Turn knees and elbows of met poses to their natural sides.
 
     What a limb was bent by at the start of the problem speaks, and not what the engine made of it: how a limb that is
     stretched out is twisted does not show in its bend.
@@ -241,17 +241,17 @@ def _turned_back(
     bent = q.copy()
     for stage in limbs:
         assert stage.bends is not None
-        own = numbers_of(there.skeleton, stage.bends.limb)
+        own = find_limb_columns(there.skeleton, stage.bends.limb)
         bent[:, own] = there.start_rows[:, own]
-    lone = _lone_limb(stages, problem)
+    lone = _find_lone_limb(stages, problem)
     if lone is None:
-        turned, _, _ = _staged(there.with_q(bent), limbs, targets, tolerance, Request(), floors, there.start)
+        turned, _, _ = _run_stages(there.with_q(bent), limbs, targets, tolerance, Request(), floors, there.start)
         still = there.is_met(there.compute_errors(turned, targets), tolerance)
     else:
         assert lone.plan is not None
         start = there.make_pose_unchecked(bent)
         around = find_surroundings(start, lone.limb.kind, floors)
-        turned, flags = bent_naturally(lone, lone.plan, start, targets, tolerance, around=around)
+        turned, flags = bend_naturally(lone, lone.plan, start, targets, tolerance, around=around)
         still = flags[:, OUTCOME_IS_MET]
     if len(turned) == np.count_nonzero(still) == len(answer.q):
         return answer._replace(q=turned)
@@ -261,7 +261,7 @@ def _turned_back(
 
 
 def _find_met(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> Bools:
-    """Which rows of an answer meet their goals. The solver is trusted where its tree has the lengths of the rig."""
+    """Find the rows of an answer with met goals. The solver is trusted where its tree has the lengths of the rig."""
     is_trusted = not problem.plan.is_sheared
     if is_trusted and np.count_nonzero(answer.met) == len(answer.met):
         return answer.met
@@ -269,12 +269,12 @@ def _find_met(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
     return answer.met | is_met if is_trusted else is_met
 
 
-def numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
-    """Where the rotations stand in q of the joints that bend a limb."""
-    return get_or_compute(skeleton, "limb numbers", (limb.first, limb.middle), lambda: _numbers_of(skeleton, limb))
+def find_limb_columns(skeleton: Skeleton, limb: RoleLimb) -> Ints:
+    """Find a limb's columns of q."""
+    return get_or_compute(skeleton, "limb numbers", (limb.first, limb.middle), lambda: _list_columns(skeleton, limb))
 
 
-def _numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
+def _list_columns(skeleton: Skeleton, limb: RoleLimb) -> Ints:
     found = []
     for row in (limb.first, limb.middle):
         count = Kind(skeleton.kinds[row]).nq
@@ -333,7 +333,7 @@ class _NaturalSolve(NamedTuple):
             assert finisher is not None
             output = finisher.solve(targets)
             answer = complete_answer(finisher, targets, output)
-            return answer if lone is None else _lowered(lone, problem, targets, tolerance, answer)
+            return answer if lone is None else _lower_elbows(lone, problem, targets, tolerance, answer)
         is_rigid = problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR
         if posed is not None:
             q, flags = bend_posed(posed, targets, tolerance, keeps_met=True)
@@ -343,20 +343,20 @@ class _NaturalSolve(NamedTuple):
             if is_rigid and np.count_nonzero(flags[:, OUTCOME_IS_MET]) == len(flags):
                 return q, flags
             updates, met = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), flags[:, OUTCOME_IS_MET].copy()
-            return self._finish(_Started(q, updates, met, np.zeros(len(q), dtype=np.bool_)), targets)
-        return self._finish(_started(problem, stages, targets, tolerance, request, natural.floors), targets)
+            return self._finish(_PosedStarts(q, updates, met, np.zeros(len(q), dtype=np.bool_)), targets)
+        return self._finish(_pose_starts(problem, stages, targets, tolerance, request, natural.floors), targets)
 
     def _carry(self, q: Floats, flags: Bools, carried: Bools, targets: Floats) -> Answer:
-        """Solve the rows whose collar bone turns stage by stage, and finish all."""
+        """Solve rows with turning collar bones stage by stage, and finish all."""
         problem, rows, floors = self.problem, np.flatnonzero(carried), self.natural.floors
         there = problem.select_rows(rows)
-        found = _started(there, self.stages, targets[rows], self.tolerance, self.request, floors)
+        found = _pose_starts(there, self.stages, targets[rows], self.tolerance, self.request, floors)
         q[rows], flags[rows, OUTCOME_HAS_MOVED], flags[rows, OUTCOME_IS_MET] = found.q, found.updates > 0, found.met
         updates, is_final = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), np.zeros(len(q), dtype=np.bool_)
         is_final[rows] = found.is_final
-        return self._finish(_Started(q, updates, flags[:, OUTCOME_IS_MET].copy(), is_final), targets)
+        return self._finish(_PosedStarts(q, updates, flags[:, OUTCOME_IS_MET].copy(), is_final), targets)
 
-    def _finish(self, started: _Started, targets: Floats) -> Answer:
+    def _finish(self, started: _PosedStarts, targets: Floats) -> Answer:
         """Solve by the engine what the stages have missed."""
         natural, problem, stages, _, _, finisher, _, _, _, tolerance, request = self
         q, updates, met, is_final = started
@@ -366,11 +366,11 @@ class _NaturalSolve(NamedTuple):
             far &= ~is_final
             q[far], updates[far], moved = np.broadcast_to(problem.start_rows, q.shape)[far], 0, moved & ~far
         if not problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR:
-            return natural.rigid(problem, targets, tolerance, request, q, updates)
+            return natural.finish_sheared(problem, targets, tolerance, request, q, updates)
         answer = Answer(q, met, moved.astype(np.int64), updates)
         if is_met:
             return answer
-        return natural.finished(problem, stages, targets, tolerance, request, answer, finisher, is_final)
+        return natural.finish(problem, stages, targets, tolerance, request, answer, finisher, is_final)
 
     def with_starts(self, problem: Problem) -> BoundSolve:
         """Return the stages for other starts of the problem; see `rebind_solver`."""
@@ -390,8 +390,8 @@ class _NaturalSolve(NamedTuple):
         return Answer(q, flags[:, OUTCOME_IS_MET], updates, updates)
 
 
-class _Started(NamedTuple):
-    """The poses q (k, nq) that the stages leave, how many joints they turned (k,), and whether all goals are met.
+class _PosedStarts(NamedTuple):
+    """Poses q (k, nq) after the stages, with counts and flags.
 
     is_final  (k,) whether only goals of arms are missed that collar bones bring no nearer
     """
@@ -402,15 +402,15 @@ class _Started(NamedTuple):
     is_final: Bools
 
 
-def _started(
+def _pose_starts(
     problem: Problem,
     stages: tuple[NaturalStage, ...],
     targets: Floats,
     tolerance: Tolerance,
     request: Request,
     floors: Floats | None = None,
-) -> _Started:
-    """Pose a batch of starts; one that meets its goals comes back as it is."""
+) -> _PosedStarts:
+    """Pose a batch of starts. One with met goals stays as it is."""
     silent = request if request.progress is None else replace(request, progress=None)
     starts = problem.start_rows
     q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
@@ -418,18 +418,18 @@ def _started(
     moved, is_final = ~met, np.zeros(len(q), dtype=np.bool_)
     if moved.any():
         there, wanted = problem.select_rows(moved), targets[moved]
-        q[moved], updates[moved], is_short = _staged(there, stages, wanted, tolerance, silent, floors)
+        q[moved], updates[moved], is_short = _run_stages(there, stages, wanted, tolerance, silent, floors)
         errors = there.compute_errors(q[moved], wanted)
         met[moved] = there.is_met(errors, tolerance)
         if is_short is not None and has_lone_limbs(problem, stages):
             is_final[moved] = ~met[moved] & _find_final(there, stages, errors, tolerance, is_short)
-    return _Started(q, updates, met, is_final)
+    return _PosedStarts(q, updates, met, is_final)
 
 
 def _find_final(
     problem: Problem, stages: tuple[NaturalStage, ...], errors: Floats, tolerance: Tolerance, is_short: Bools
 ) -> Bools:
-    """Find the rows (k,) whose missed goals are all of limbs that are too short (k, stages)."""
+    """Find the rows (k,) missed by short limbs alone."""
     is_missed = ~(errors <= problem.compute_error_bounds(tolerance))
     for i, stage in enumerate(stages):
         own = [measure.target_column in stage.columns for measure in problem.measures]
@@ -437,8 +437,8 @@ def _find_final(
     return np.logical_not(is_missed.any(axis=1))
 
 
-def _lowered(bends: Bends, problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
-    """The answer for a lone arm, its elbow turned down where it is above both shoulder and hand and need not be.
+def _lower_elbows(bends: Bends, problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
+    """Lower raised elbows of a lone arm's answer.
 
     A start that was left as it is stays so.
     """
@@ -446,20 +446,20 @@ def _lowered(bends: Bends, problem: Problem, targets: Floats, tolerance: Toleran
     if found is None or bends.plan is None:
         return answer
     rows, poles_below = found
-    q, done = bent_to_poles(bends.plan, problem.select_rows(rows).start, targets[rows], poles_below, tolerance)
+    q, done = bend_to_poles(bends.plan, problem.select_rows(rows).start, targets[rows], poles_below, tolerance)
     met = done[:, 1]
     nothing = np.zeros(int(met.sum()), dtype=np.int64)
     return merge_rows(answer, rows[met], Answer(q[met], met[met], nothing, nothing))
 
 
-def _lone_limb(stages: tuple[NaturalStage, ...], problem: Problem) -> Bends | None:
-    """The limb whose closed form is all that there is to do, if so."""
+def _find_lone_limb(stages: tuple[NaturalStage, ...], problem: Problem) -> Bends | None:
+    """Find a lone limb with a closed form for all goals."""
     bends, width = stages[0].bends, sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
     alone = bends is not None and bends.closed and len(stages) == 1 and len(stages[0].columns) == width
     return bends if alone else None
 
 
-class _Staged(NamedTuple):
+class _StagedPoses(NamedTuple):
     """What the stages make of starts.
 
     q         (k, nq) the poses
@@ -472,10 +472,10 @@ class _Staged(NamedTuple):
     is_short: Bools | None
 
 
-def _staged(
+def _run_stages(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request,
     floors: Floats | None = None, stood: Pose | None = None,
-) -> _Staged:  # fmt: skip
+) -> _StagedPoses:  # fmt: skip
     """Pose a batch of starts stage by stage.
 
     stood  poses in which feet are turned as they stand; those of the start by default
@@ -485,7 +485,7 @@ def _staged(
     capsules: Floats | None = None
     for i, stage in enumerate(stages):
         if stage.carries:
-            pose, lean = _carried(problem, stage, targets, _sharp(tolerance), request)
+            pose, lean = _carry_root(problem, stage, targets, _sharpen(tolerance), request)
             continue
         if stage.gaze is not None:
             pose = problem.make_pose_unchecked(turn_gaze(stage.gaze, problem, pose, targets[:, stage.columns]))
@@ -509,24 +509,24 @@ def _staged(
                 is_short[:, i] = carried.is_short
         if bends is not None and bends.plan is not None and bends.closed:
             if sides is None:
-                q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean, around)
+                q, found = bend_naturally(bends, bends.plan, pose, rows, tolerance, lean, around)
             else:
-                q, found = bent_to_poles(bends.plan, pose, rows, sides, tolerance)
+                q, found = bend_to_poles(bends.plan, pose, rows, sides, tolerance)
             turned = found[:, 0]
         else:
-            q, turned = _by_engine(stage, pose, rows, sides, tolerance, request, lean, around)
+            q, turned = _pose_by_engine(stage, pose, rows, sides, tolerance, request, lean, around)
         updates, pose = updates + turned, problem.make_pose_unchecked(q)
         if stage.toes is not None and raised is not None:
             pose = problem.make_pose_unchecked(turn_toes(stage.toes, pose, raised.toe_turns))
-    return _Staged(pose.flat_q, updates, is_short)
+    return _StagedPoses(pose.flat_q, updates, is_short)
 
 
-def _sharp(tolerance: Tolerance) -> Tolerance:
+def _sharpen(tolerance: Tolerance) -> Tolerance:
     """How near a stage comes to what it is for."""
     return Tolerance(tolerance.distance * _SHARP, tolerance.angle * _SHARP)
 
 
-def _by_engine(
+def _pose_by_engine(
     stage: NaturalStage,
     pose: Pose,
     rows: Floats,
@@ -536,21 +536,21 @@ def _by_engine(
     lean: Floats | None,
     around: Surroundings,
 ) -> tuple[Floats, Ints]:
-    """The poses (k, nq) that the engine finds for the goals of a stage, and how many joints it turned.
+    """Pose a stage by the engine; return (k, nq) and joint counts.
 
     sides  (k, 3) points to whose side a limb bends; None where the body says so
     """
     bends = stage.bends
     if bends is not None:
-        rows = np.concatenate([rows, poles(bends, pose, rows, lean, around) if sides is None else sides], axis=1)
+        rows = np.concatenate([rows, find_poles(bends, pose, rows, lean, around) if sides is None else sides], axis=1)
     part = Problem(pose, stage.goals, stage.free_root)
-    answer = run_solver_by_group(_ONCE, part, rows, _sharp(tolerance), request)
+    answer = run_solver_by_group(_ONCE, part, rows, _sharpen(tolerance), request)
     if bends is not None and bends.plan is not None:
-        answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean, around, poled=sides is not None)
+        answer = _bend_missed(bends, bends.plan, part, rows, tolerance, answer, lean, around, poled=sides is not None)
     return answer.q, answer.joint_updates
 
 
-def _bent_first(
+def _bend_missed(
     bends: Bends,
     plan: LimbPlan,
     part: Problem,
@@ -562,7 +562,7 @@ def _bent_first(
     *,
     poled: bool,
 ) -> Answer:
-    """The answer for a limb with limits, its misses solved again from where the closed form bends it.
+    """Solve misses of a limited limb again from the closed form.
 
     The engine does not bend a straight limb whose target lies on its own line.
     """
@@ -573,22 +573,22 @@ def _bent_first(
     turned = None if lean is None else lean[missed]
     tips, sides = own[:, :-3].copy(), own[:, -3:].copy()
     if poled:
-        q, _ = bent_to_poles(plan, there.start, tips, sides, tolerance)
+        q, _ = bend_to_poles(plan, there.start, tips, sides, tolerance)
     else:
         near = around.select(missed)
-        q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned, near)
+        q, _ = bend_naturally(bends, plan, there.start, tips, tolerance, turned, near)
     there_first = there.with_q(part.skeleton.legal(q)[0])
-    found = run_solver_by_group(_ONCE, there_first, own, _sharp(tolerance), Request())
+    found = run_solver_by_group(_ONCE, there_first, own, _sharpen(tolerance), Request())
     better = there.is_met(there.compute_errors(found.q, own), tolerance)
     if not better.any():
         return answer
     return merge_rows(answer, missed[better], select_rows(found, better))
 
 
-def _carried(
+def _carry_root(
     problem: Problem, stage: NaturalStage, targets: Floats, sharp: Tolerance, request: Request
 ) -> tuple[Pose, Floats]:
-    """The poses whose root went where the limbs reach their targets, and how it leans (k, 4) for that."""
+    """Carry roots within their limbs' reach; return poses and leans (k, 4)."""
     start = problem.start
     places = [(limb.toes, targets[:, limb.columns[:3]]) for limb in stage.carries]
     tips = np.stack([place if toes is None else stand_flat(toes, start, place) for toes, place in places], axis=1)
@@ -597,11 +597,11 @@ def _carried(
     twisted = twist_spine(limbs, start, stage.spine, tips)
     if twisted is not None:
         start = problem.make_pose_unchecked(twisted)
-    found = carried(limbs, start, root.joint, stage.spine, tips)
+    found = carry_root(limbs, start, root.joint, stage.spine, tips)
     part = Problem(start, stage.goals, stage.free_root)
     after = problem.make_pose_unchecked(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
     if found.bend.any():
-        after = problem.make_pose_unchecked(bent_spine(found, start, after, stage.spine))
+        after = problem.make_pose_unchecked(bend_spine(found, start, after, stage.spine))
     if not any(stage.pinned):
         return after, found.lean
     origin = problem.start if problem.origin is None else problem.origin

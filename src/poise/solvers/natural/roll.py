@@ -1,4 +1,4 @@
-"""Roll of hands: shared between wrist, forearm and upper arm after a solve.
+"""Roll of hands, shared by wrist, forearm and upper arm.
 
 The formulas are in kernels/posture_roll.py.
 """
@@ -29,7 +29,7 @@ _WRIST_SHARE = 0.5  # of the whole roll, at most
 
 
 class RollPlan(NamedTuple):
-    """An arm whose hand's roll is shared: what kernels/posture_roll.py reads of its skeleton.
+    """Numbers of an arm for kernels/posture_roll.py.
 
     rows     (n,) rows of the joints on the way from the upper arm to the hand
     joints   (n, ROLL_JOINT_ROW)
@@ -46,7 +46,7 @@ class RollPlan(NamedTuple):
 
 
 class PosedRoll(NamedTuple):
-    """An arm in the poses from which a solve begins; arguments of kernels/posture_roll.py in order."""
+    """An arm in its start poses: arguments of kernels/posture_roll.py in order."""
 
     joints: Floats
     arm: Floats
@@ -56,7 +56,7 @@ class PosedRoll(NamedTuple):
 
 
 def pose_rolls(plans: Iterable[RollPlan | None], start: Pose) -> tuple[PosedRoll, ...]:
-    """Pose the arms whose roll is shared. There are none where no plan is."""
+    """Pose the arms of roll plans. There are none where no plan is."""
     arms = [plan for plan in plans if plan is not None]
     if not arms:
         return ()
@@ -67,7 +67,7 @@ def pose_rolls(plans: Iterable[RollPlan | None], start: Pose) -> tuple[PosedRoll
 
 
 def share_rolls(rolls: Iterable[PosedRoll], q: Floats) -> None:
-    """Share the roll of hands in the answers q (k, nq) to a solve, in place."""
+    """Share the roll of hands in answers q (k, nq), in place."""
     share = kernels.posture_roll.share_roll
     for roll in rolls:
         share(*roll, q)
@@ -81,7 +81,7 @@ def _find_offsets(plan: RollPlan, translations: Floats | None) -> Floats:
 
 
 def build_roll_plan(problem: Problem, limb: RoleLimb, *, has_pole: bool) -> RollPlan | None:
-    """Build the plan of an arm that a goal of place and rotation moves. None where its joints forbid to roll.
+    """Build the plan of an arm with a goal of place and rotation. None where its joints forbid to roll.
 
     The hand must be a ball without limits, the forearm such a ball or one that a `Range` makes a hinge, and no `Near`
     may say how they turn. An upper arm with a limit takes no roll, and neither does a roll bone with one. An arm with a
@@ -149,7 +149,7 @@ def _pack_joint(joint: Floats, skeleton: Skeleton, row: int) -> bool:
 
 
 def _share_bones(joints: Floats, rows: list[int], upper: int, bones: list[RollBone]) -> float:
-    """Write the shares of the roll bones of a bone, linear along it. Return where the last one stands, 0 for none."""
+    """Write the shares of a bone's roll bones, linear along it. Return where the last one stands, 0 for none."""
     bones = [bone for bone in bones if bone.upper == upper and not bone.is_leaf]
     last = max([bone.fraction for bone in bones], default=0.0)
     if not last > 0.0:
@@ -172,7 +172,7 @@ def _pack_arm(skeleton: Skeleton, limb: RoleLimb, rows: list[int], elbow: int, w
 
 
 def _find_line(skeleton: Skeleton, row: int, start: int, end: int) -> Floats:
-    """Find the unit vector (3,) from one joint to another at rest, in the frame in which a joint turns."""
+    """Find the unit vector (3,) between two joints at rest."""
     maps = compute_rest_transforms(skeleton)[[row, start, end]]
     after = np.tile(np.eye(4), (3, 1, 1))
     after[:, :3] = skeleton.B[[row, start, end]]

@@ -1,4 +1,4 @@
-"""What is posed one after the other: the root of a figure, its trunk, its arms and legs.
+"""Stages of natural poses: root, trunk, arms and legs in turn.
 
 Each stage is a problem of its own with some of the goals, from the pose that the stage before it left. None of them has
 to succeed: what they leave is the start of a solve for all goals together.
@@ -23,7 +23,7 @@ from poise.problem.goals import Goal, JointGoal, LookAt, Near, Orientation, Pin,
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.gaze import GazeChain, build_gaze_chain
-from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
+from poise.solvers.natural.limbs import Bends, RoleLimb, build_bends, find_limbs
 from poise.solvers.natural.roll import RollPlan, build_roll_plan
 from poise.solvers.natural.toes import HeldToes, find_held_toes
 
@@ -66,8 +66,8 @@ class _FirstStages(NamedTuple):
     weights: tuple[object, ...]
 
 
-def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
-    """The stages of a problem, the root first; none where nothing about it is a figure's."""
+def find_stages(problem: Problem) -> tuple[NaturalStage, ...]:
+    """Find the stages of a problem, the root first. There are none where it moves no known limb."""
     if not has_room(problem.start, problem.goals):
         return ()
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
@@ -75,15 +75,15 @@ def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
     has_origin, has_translations = problem.origin is not None, problem.start.translations is not None
     key = kinds, offsets, ranges, problem.free_root, near, has_translations, has_origin
     stages, first_weights = get_or_compute(
-        problem.skeleton, "stages", key, lambda: _FirstStages(_stages(problem), weights)
+        problem.skeleton, "stages", key, lambda: _FirstStages(_build_stages(problem), weights)
     )
     if weights == first_weights or not any(stage.weighed for stage in stages):
         return stages
-    return tuple([_weighed(stage, problem.goals) for stage in stages])
+    return tuple([_weigh_stage(stage, problem.goals) for stage in stages])
 
 
 def has_lone_limbs(problem: Problem, stages: tuple[NaturalStage, ...]) -> bool:
-    """Whether nothing can move but limbs that are posed by stages of their own, and their collar bones."""
+    """Return whether only staged limbs and their collar bones can move."""
     return get_or_compute(problem.plan.tree, "has lone limbs", None, lambda: _has_lone_limbs(problem, stages))
 
 
@@ -107,11 +107,11 @@ def has_room(start: Pose, goals: tuple[Goal, ...]) -> bool:
     return start.scales is None and not any(isinstance(goal, Near) and goal.joints is None for goal in goals)
 
 
-def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
+def _build_stages(problem: Problem) -> tuple[NaturalStage, ...]:
     skeleton, goals = problem.skeleton, problem.goals
     held = {row for goal in goals if isinstance(goal, Near) for row in goal.weights(skeleton)}
-    limbs = {limb.tip: limb for limb in limbs_of(skeleton) if _may_bend(problem, limb, held)}
-    columns, root = _columns(goals), _root(problem)
+    limbs = {limb.tip: limb for limb in find_limbs(skeleton) if _may_bend(problem, limb, held)}
+    columns, root = _find_columns(goals), _find_root_rows(problem)
     of_root: list[_StageGoal] = []
     of_trunk: list[_StageGoal] = []
     found: list[NaturalStage] = []
@@ -119,28 +119,28 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
         if not is_joint_goal(goal):
             continue
         row = skeleton.index(goal.joint)
-        poles = _poles_alone(goals, skeleton, limbs[row]) if row in limbs else None
-        if poles is not None and _bends(goal, skeleton, limbs[row]):
-            stage = _of_limb(problem, goal, columns[i], limbs[row], held)
+        poles = _find_lone_poles(goals, skeleton, limbs[row]) if row in limbs else None
+        if poles is not None and _is_bent_by(goal, skeleton, limbs[row]):
+            stage = _build_limb_stage(problem, goal, columns[i], limbs[row], held)
             found.append(stage._replace(poled=columns[poles[0]]) if poles else stage)
-        elif (held_toes := _held_toes(goals, skeleton, goal, limbs)) is not None:
+        elif (held_toes := _find_held_toes(goals, skeleton, goal, limbs)) is not None:
             limb = limbs[held_toes.foot]
-            foot = _to_be_given(skeleton.names[limb.tip], turns=True)
-            found.append(_of_limb(problem, foot, columns[i], limb, held)._replace(toes=held_toes))
+            foot = _make_open_goal(skeleton.names[limb.tip], turns=True)
+            found.append(_build_limb_stage(problem, foot, columns[i], limb, held)._replace(toes=held_toes))
         elif root is not None and row in root:
             of_root.append(_StageGoal(i, goal, columns[i]))
         elif not _is_below(skeleton, row, limbs):
-            of_trunk.append(_StageGoal(i, _below(goal, skeleton, root or ()), columns[i]))
+            of_trunk.append(_StageGoal(i, _root_below(goal, skeleton, root or ()), columns[i]))
     first: list[NaturalStage] = []
     if root is not None and of_root:
-        first.append(_together(of_root, free_root=True))
+        first.append(_build_shared_stage(of_root, free_root=True))
     elif root is not None and any(stage.bends and stage.bends.limb.kind == "leg" for stage in found):
-        first.append(_carried(problem, root[0], tuple(found), held))
+        first.append(_build_root_stage(problem, root[0], tuple(found), held))
     looks = _find_gaze(problem, of_trunk, found, held, root if first and not of_root else None)
     if looks is not None:
         first.append(looks)
     elif of_trunk and (found or first) and (root is None or of_root):
-        first.append(_together(of_trunk, free_root=False))
+        first.append(_build_shared_stage(of_trunk, free_root=False))
     return tuple(stage for stage in (*first, *found) if _is_solvable(problem, stage))
 
 
@@ -151,7 +151,7 @@ def _find_gaze(
     held: set[int],
     standing_root: tuple[int, ...] | None,
 ) -> NaturalStage | None:
-    """Find the stage of a head that looks. None where other goals move the trunk as well.
+    """Find the stage of a looking head. None where other goals move the trunk as well.
 
     A head whose figure has a root that stays is left to the engine: shares by range do nearly as well, in microseconds.
 
@@ -170,17 +170,17 @@ def _find_gaze(
 
 
 def _is_solvable(problem: Problem, stage: NaturalStage) -> bool:
-    """Whether it has joints, and they can be turned: not below a scale of zero."""
+    """Return whether a stage has turning joints. Joints below a scale of zero cannot turn."""
     if stage.bends is not None or stage.gaze is not None:  # whose joints the problem turns, too
         return True
     try:
-        return bool(Problem(_single(problem.start), stage.goals, stage.free_root).plan.joint_names)
+        return bool(Problem(_take_first(problem.start), stage.goals, stage.free_root).plan.joint_names)
     except UnsupportedError:
         return False
 
 
-def _columns(goals: Sequence[Goal]) -> list[Ints]:
-    """Which numbers of a row of targets are each goal's."""
+def _find_columns(goals: Sequence[Goal]) -> list[Ints]:
+    """Find each goal's columns in a row of targets."""
     found: list[Ints] = []
     first = 0
     for goal in goals:
@@ -190,8 +190,8 @@ def _columns(goals: Sequence[Goal]) -> list[Ints]:
     return found
 
 
-def _root(problem: Problem) -> tuple[int, ...] | None:
-    """Rows whose goals are goals of the root, where that may move: the free joint, and the hips; else None."""
+def _find_root_rows(problem: Problem) -> tuple[int, ...] | None:
+    """Find the rows of a moving root: free joint and hips. None where the root stays."""
     if not problem.free_root:
         return None
     skeleton = problem.skeleton
@@ -208,7 +208,7 @@ def _may_bend(problem: Problem, limb: RoleLimb, held: set[int]) -> bool:
     return free and not any(is_soft(skeleton.limits[row]) for row in rows)
 
 
-def _poles_alone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> list[int] | None:
+def _find_lone_poles(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> list[int] | None:
     """Number the Poles beside the one other goal of a limb.
 
     There is one at most; None where other goals move the limb, too.
@@ -225,10 +225,10 @@ def _poles_alone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> l
     return poles if len(poles) <= 1 and len(speaks) == len(poles) + 1 else None
 
 
-def _held_toes(
+def _find_held_toes(
     goals: Sequence[Goal], skeleton: Skeleton, goal: JointGoal, limbs: dict[int, RoleLimb]
 ) -> HeldToes | None:
-    """Find the toes that a goal holds, where no other goal moves their leg and that may bend for it."""
+    """Find the held toes of a goal with its own leg."""
     toes = skeleton.index(goal.joint)
     limb = limbs.get(int(skeleton.parents[toes]))
     if limb is None or limb.kind != "leg" or not _holds_place(goal, skeleton):
@@ -237,12 +237,12 @@ def _held_toes(
     own = way[way.index(limb.first) :]
     if sum(is_joint_goal(each) and skeleton.index(each.joint) in own for each in goals) > 1:
         return None
-    return find_held_toes(skeleton, limb.tip, toes) if _moves(goal, skeleton, limb) else None
+    return find_held_toes(skeleton, limb.tip, toes) if _can_move(goal, skeleton, limb) else None
 
 
-def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
-    """Whether the goal says where the limb's tip is, and may bend all of the limb for it."""
-    return is_joint_goal(goal) and _holds_place(goal, skeleton) and _moves(goal, skeleton, limb)
+def _is_bent_by(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
+    """Return whether a goal places a limb's tip and bends it."""
+    return is_joint_goal(goal) and _holds_place(goal, skeleton) and _can_move(goal, skeleton, limb)
 
 
 def _holds_place(goal: JointGoal, skeleton: Skeleton) -> bool:
@@ -252,7 +252,7 @@ def _holds_place(goal: JointGoal, skeleton: Skeleton) -> bool:
     return "position" in goal.measures and not has_own_root(skeleton, goal)
 
 
-def _moves(goal: JointGoal, skeleton: Skeleton, limb: RoleLimb) -> bool:
+def _can_move(goal: JointGoal, skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Whether all of a limb may bend for a goal."""
     chain = {skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)}
     return limb.first in chain and limb.middle in chain
@@ -263,33 +263,33 @@ def _is_below(skeleton: Skeleton, row: int, limbs: dict[int, RoleLimb]) -> bool:
     return any(limb.first in skeleton.list_path(row) for limb in limbs.values())
 
 
-def _of_limb(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb, held: set[int]) -> NaturalStage:
-    """The stage of a limb: in closed form, or by the engine and a Pole where its joints have limits."""
+def _build_limb_stage(problem: Problem, goal: JointGoal, columns: Ints, limb: RoleLimb, held: set[int]) -> NaturalStage:
+    """Build the stage of a limb. Limited joints are left to the engine and a Pole."""
     names = problem.skeleton.names
     first, middle, tip = names[limb.first], names[limb.middle], names[limb.tip]
     turns = "rotation" in goal.measures
-    wanted = _to_be_given(tip, turns=turns, root=first)
+    wanted = _make_open_goal(tip, turns=turns, root=first)
     goals = wanted, Pole(middle, np.zeros(3), root=first, tip=tip)
-    bends = bends_of(Problem(_single(problem.start), goals, free_root=False), limb, problem, held)
+    bends = build_bends(Problem(_take_first(problem.start), goals, free_root=False), limb, problem, held)
     has_pole = any(isinstance(goal, Pole) for goal in problem.goals)
     roll = build_roll_plan(problem, limb, has_pole=has_pole) if turns and limb.kind == "arm" else None
     return NaturalStage(goals, columns, free_root=False, bends=bends, roll=roll)
 
 
-def _carried(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> NaturalStage:
-    """The stage of a root that stands on legs and has no goals: it goes where the limbs can reach, and leans."""
-    goals, none = (_to_be_given(problem.skeleton.names[root], turns=True),), np.zeros(0, dtype=np.int64)
+def _build_root_stage(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> NaturalStage:
+    """Build the stage of a standing root without goals."""
+    goals, none = (_make_open_goal(problem.skeleton.names[root], turns=True),), np.zeros(0, dtype=np.int64)
     skeleton = problem.skeleton
     pins = {skeleton.index(goal.joint) for goal in problem.goals if isinstance(goal, Pin) and goal.position}
     pinned = tuple(
         limb.bends is not None and limb.bends.limb.kind == "leg" and limb.bends.limb.tip in pins for limb in limbs
     )
-    spine = _spine(problem, root, limbs, held)
+    spine = _find_spine(problem, root, limbs, held)
     return NaturalStage(goals, none, free_root=True, carries=limbs, pinned=pinned, spine=spine)
 
 
-def _spine(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> tuple[int, ...]:
-    """The joints that turn freely below the root, up to what carries the arms, and of which nobody says how."""
+def _find_spine(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> tuple[int, ...]:
+    """Find the free spine joints between root and arms."""
     skeleton, moving = problem.skeleton, set(problem.joints)
     carriers = {limb.bends.limb.carrier for limb in limbs if limb.bends and limb.bends.limb.kind == "arm"}
     ways = [[row for row in skeleton.list_path(carrier) if root in skeleton.list_path(row)] for carrier in carriers]
@@ -298,58 +298,58 @@ def _spine(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: s
     return tuple(row for row in free if skeleton.kinds[row] >= Kind.BALL and not is_soft(skeleton.limits[row]))
 
 
-def _single(start: Pose) -> Pose:
+def _take_first(start: Pose) -> Pose:
     return start[(0,) * len(start.shape)] if start.shape else start
 
 
 class _StageGoal(NamedTuple):
-    """A goal of a stage: its number among the problem's goals, what of it the stage has, and its columns."""
+    """A stage's goal with its number and columns in the problem."""
 
     number: int
     goal: JointGoal
     columns: Ints
 
 
-def _together(stage_goals: Sequence[_StageGoal], *, free_root: bool) -> NaturalStage:
+def _build_shared_stage(stage_goals: Sequence[_StageGoal], *, free_root: bool) -> NaturalStage:
     """The stage of several goals."""
     columns = np.concatenate([each.columns for each in stage_goals])
-    goals = tuple(_without_pin(each.goal) for each in stage_goals)
+    goals = tuple(_replace_pin(each.goal) for each in stage_goals)
     return NaturalStage(goals, columns, free_root=free_root, weighed=tuple(each.number for each in stage_goals))
 
 
-def _weighed(stage: NaturalStage, goals: Sequence[Goal]) -> NaturalStage:
+def _weigh_stage(stage: NaturalStage, goals: Sequence[Goal]) -> NaturalStage:
     """The stage with the weights of other goals of the same kinds."""
     if not stage.weighed:
         return stage
     pairs = zip(stage.goals, stage.weighed, strict=True)
-    return stage._replace(goals=tuple(_replaced(goal, goals[number]) for goal, number in pairs))
+    return stage._replace(goals=tuple(_replace_goal(goal, goals[number]) for goal, number in pairs))
 
 
-def _replaced(stage_goal: Goal, goal: Goal) -> Goal:
-    """What a stage has of a goal, where it has the first of another goal of the same kind."""
+def _replace_goal(stage_goal: Goal, goal: Goal) -> Goal:
+    """Replace a stage's goal by another of the same kind."""
     assert is_joint_goal(goal)
     root = getattr(stage_goal, "root", None)
-    return _without_pin(goal if root is None or root == getattr(goal, "root", None) else rooted_goal(goal, root))
+    return _replace_pin(goal if root is None or root == getattr(goal, "root", None) else root_goal(goal, root))
 
 
-def _without_pin(goal: JointGoal) -> JointGoal:
-    """A Pin has no target; in a stage it stays where it was before the stages began."""
+def _replace_pin(goal: JointGoal) -> JointGoal:
+    """Replace a Pin by a goal with targets."""
     if not isinstance(goal, Pin):
         return goal
     if not goal.position:
         return Orientation(goal.joint, _IDENTITY, root=goal.root, weight=goal.weight)
-    return _to_be_given(goal.joint, turns=goal.rotation, root=goal.root, weight=goal.weight)
+    return _make_open_goal(goal.joint, turns=goal.rotation, root=goal.root, weight=goal.weight)
 
 
-def _to_be_given(joint: str, *, turns: bool, root: str | None = None, weight: float = 1.0) -> Position | Place:
-    """A goal whose target comes with the rows of targets."""
+def _make_open_goal(joint: str, *, turns: bool, root: str | None = None, weight: float = 1.0) -> Position | Place:
+    """Make a goal for targets in rows."""
     if turns:
         return Place(joint, np.zeros(3), _IDENTITY, root=root, weight=weight)
     return Position(joint, np.zeros(3), root=root, weight=weight)
 
 
-def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointGoal:
-    """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
+def _root_below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointGoal:
+    """Root a goal below the last of some rows."""
     if has_own_root(skeleton, goal):
         return goal  # that alone moves
     way = skeleton.list_path(skeleton.index(goal.joint))
@@ -358,11 +358,11 @@ def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointG
         return goal
     last = max((way.index(row) for row in rows if row in way), default=-1)
     first = max(last + 1, way.index(chain[0]))
-    return rooted_goal(goal, skeleton.names[way[min(first, len(way) - 1)]])
+    return root_goal(goal, skeleton.names[way[min(first, len(way) - 1)]])
 
 
-def rooted_goal(goal: JointGoal, root: str) -> JointGoal:
-    """The same goal, for which this joint and those below it may move; goals that take no root stay as they are.
+def root_goal(goal: JointGoal, root: str) -> JointGoal:
+    """Give a goal a root. Goals without roots stay as they are.
 
     So does a Pole: its root says where its line begins.
     """

@@ -1,4 +1,4 @@
-"""Surroundings: what limbs of a figure keep clear of, its own body and the floor.
+"""Surroundings: obstacles of limbs, the body and the floor.
 
 The body is a set of capsules about head, neck, trunk and thighs. Their radii are shares of the height of people: halves
 of breadth of head and neck, half of the depth of the chest, and of thigh and forearm the radius of a circle with their
@@ -74,17 +74,17 @@ NOTHING_AROUND = Surroundings(_NO_CAPSULES, _NO_FLOOR)
 
 
 def find_surroundings(pose: Pose, kind: str, floors: Floats | None) -> Surroundings:
-    """Find what an arm or a leg keeps clear of in poses: arms of the body and the floor, legs of the floor."""
+    """Find a limb's obstacles in poses. Arms keep clear of body and floor, legs of the floor."""
     return surround(place_capsules(pose) if kind == "arm" else None, floors)
 
 
 def surround(capsules: Floats | None, floors: Floats | None) -> Surroundings:
-    """Return surroundings of capsules and floors that may not be there."""
+    """Return surroundings of optional capsules and floors."""
     return Surroundings(_NO_CAPSULES if capsules is None else capsules, _NO_FLOOR if floors is None else floors)
 
 
 def measure_height(skeleton: Skeleton) -> float:
-    """Measure the height of a figure at rest, from its feet and its head; 0 where these are not known."""
+    """Measure a figure's height at rest. It is 0 without known feet and head."""
     return get_or_compute(skeleton, "figure height", None, lambda: _measure_height(skeleton))
 
 
@@ -94,7 +94,7 @@ def measure_radius(skeleton: Skeleton, kind: str) -> float:
 
 
 def express_in_frame(frame: Floats, ways: Floats) -> Floats:
-    """Express world vectors (..., 3) in the frame of a joint's rest transform (4, 4), whose scale does not count."""
+    """Express world vectors (..., 3) in a rest frame (4, 4). The frame's scale does not count."""
     scale = np.cbrt(abs(np.linalg.det(frame[:3, :3])))
     return np.ascontiguousarray(np.linalg.solve(frame[:3, :3] / scale, ways.T).T, dtype=np.float64)
 

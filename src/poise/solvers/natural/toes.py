@@ -1,4 +1,4 @@
-"""Toes: legs of which the toes are held, and whose heel rises where the ankle ends.
+"""Toes: legs on held toes with rising heels.
 
 The foot stays as it stood while the shin can lean so far over it and the leg is long enough. Beyond that it turns about
 the joint of the toes and the heel goes up, as little as will do; the toes stay on the ground.
@@ -17,7 +17,7 @@ from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import Bends, poles
+from poise.solvers.natural.limbs import Bends, find_poles
 from poise.solvers.natural.surroundings import Surroundings, express_in_frame
 
 MAX_SHIN_LEAN_RAD = np.radians(30.0)  # of a shin over its flat foot, weight on it; most people's ankles end there
@@ -26,7 +26,7 @@ _HALVINGS = 16  # of the heel's angle: to 0.001 degrees
 
 
 class HeldToes(NamedTuple):
-    """Toes that a goal holds, with their foot.
+    """Held toes and their foot.
 
     foot, toes  rows of the skeleton, the second a child of the first
     joint       (3,) the joint of the toes, in the foot's frame
@@ -40,14 +40,14 @@ class HeldToes(NamedTuple):
 
 
 class RaisedFoot(NamedTuple):
-    """Where a foot goes whose toes are held: targets (k, 7) of its joint, and world rotations (k, 4) of the toes."""
+    """Targets (k, 7) of a foot, and rotations (k, 4) of toes."""
 
     targets: Floats
     toe_turns: Floats
 
 
 def find_held_toes(skeleton: Skeleton, foot: int, toes: int) -> HeldToes | None:
-    """Find how toes hang on their foot; None where that is not one joint after the other."""
+    """Find how toes hang on their foot. None with joints in between."""
     if int(skeleton.parents[toes]) != foot or skeleton.kinds[toes] not in (Kind.BALL, Kind.FREE):
         return None
     return get_or_compute(skeleton, "held toes", (foot, toes), lambda: _find_held_toes(skeleton, foot, toes))
@@ -66,7 +66,7 @@ def _find_held_toes(skeleton: Skeleton, foot: int, toes: int) -> HeldToes | None
 
 
 def stand_flat(held: HeldToes, pose: Pose, places: Floats) -> Floats:
-    """Return where ankles (k, 3) are over places (k, 3) of the toes' joints while the feet are turned as they stand."""
+    """Return ankles (k, 3) of flat feet over toe places (k, 3)."""
     turns = pose.world.rotations.reshape(-1, len(pose.skeleton), 4)[:, held.foot]
     return places - rotations.rotate(turns, held.joint)
 
@@ -74,7 +74,7 @@ def stand_flat(held: HeldToes, pose: Pose, places: Floats) -> Floats:
 def raise_heels(
     held: HeldToes, bends: Bends, pose: Pose, stood: Pose, targets: Floats, lean: Floats | None, around: Surroundings
 ) -> RaisedFoot:
-    """Raise heels over held toes as little as ankles and the length of legs need.
+    """Raise heels over held toes by the least angle. Ankles and leg lengths set it.
 
     pose, stood  where the hips are, and how feet and toes are turned as they stand: poses (1|k,)
     targets      (k, 3|7) of the joints of the toes
@@ -92,7 +92,7 @@ def raise_heels(
 
     def is_too_flat(angles: Floats) -> Bools:
         feet = place_feet(angles)
-        knees = _find_knees(bends, hips, feet[:, :3], poles(bends, pose, feet, lean, around))
+        knees = _find_knees(bends, hips, feet[:, :3], find_poles(bends, pose, feet, lean, around))
         shins = knees - feet[:, :3]
         ahead, up = (rotations.rotate(feet[:, 3:], axis) for axis in held.axes[:2])
         leans = np.arctan2((shins * ahead).sum(axis=1), (shins * up).sum(axis=1))
@@ -107,7 +107,7 @@ def raise_heels(
 
 
 def _find_knees(bends: Bends, hips: Floats, ankles: Floats, sides: Floats) -> Floats:
-    """Find the middle joints (k, 3) of legs from hips to ankles, on the side of points `sides`."""
+    """Find knees (k, 3) on the side of points `sides`."""
     upper, lower = bends.limb.lengths
     chords = ankles - hips
     distances = np.maximum(np.linalg.norm(chords, axis=1, keepdims=True), 1e-12)
@@ -120,7 +120,7 @@ def _find_knees(bends: Bends, hips: Floats, ankles: Floats, sides: Floats) -> Fl
 
 
 def turn_toes(held: HeldToes, pose: Pose, toe_turns: Floats) -> Floats:
-    """Turn toes of poses back to world rotations (k, 4), and return the configurations (k, nq)."""
+    """Turn toes to world rotations (k, 4); return (k, nq)."""
     skeleton, q = pose.skeleton, pose.flat_q.copy()
     own = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, held.toes]
     first = int(skeleton.q_start[held.toes]) + Kind(skeleton.kinds[held.toes]).nq - Kind.BALL.nq

@@ -1,4 +1,4 @@
-"""Collar bones: carry the shoulder of an arm towards its target before the arm is bent."""
+"""Collar bones: carry shoulders towards targets of hands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_FRAME_ERROR = 1e-9  # largest deviation of a joint's own frame from one wit
 
 
 class Collar(NamedTuple):
-    """A collar bone that may turn for the hand below it.
+    """A collar bone above a hand.
 
     rows           rows of the skeleton from the collar bone to the hand
     map_indices    (5,) numbers of the maps of carrier, collar bone and the arm's joints, from the carrier on
@@ -70,7 +70,7 @@ def _is_unrotated(skeleton: Skeleton, row: int) -> bool:
 
 
 def _find_reach_share(skeleton: Skeleton, first: int, middle: int, hand: int) -> float:
-    """Find how much of the arm's length is between shoulder and hand where the elbow is stretched inside its limits."""
+    """Find an arm's longest reach within elbow limits. It is a share of the arm's length."""
     if skeleton.limits[middle] is None or not is_hinge(skeleton, middle):
         return 1.0
     low, high = read_hinge_range(skeleton, middle)
@@ -90,7 +90,7 @@ def _may_turn_back(skeleton: Skeleton, row: int) -> bool:
 
 
 def may_turn(collar: Collar | None, skeleton: Skeleton, moving: Collection[str], held: Collection[int]) -> bool:
-    """Whether a collar bone moves for the goals, has no limits, and nobody else says how it turns."""
+    """Return whether a collar bone turns freely for the goals."""
     if collar is None:
         return False
     row = collar.rows[0]
@@ -113,7 +113,7 @@ class CarriedShoulders(NamedTuple):
 
 
 def carry_shoulders(collar: Collar, maps: Floats, start_q: Floats, targets: Floats) -> CarriedShoulders:
-    """Turn the collar bone towards targets (k, 3|7) of the hand where the arm is nearly too short for them.
+    """Turn the collar bone towards far targets (k, 3|7).
 
     maps  (1|k, 12 n) world transforms of the start poses, from the carrier to the hand
     """
@@ -127,7 +127,7 @@ def carry_shoulders(collar: Collar, maps: Floats, start_q: Floats, targets: Floa
 
 
 class RestingReach(NamedTuple):
-    """A ball around the shoulder of one pose whose collar bone is at rest, and keeps so for targets inside the ball."""
+    """A ball of targets with a resting collar bone."""
 
     x: float
     y: float
@@ -144,7 +144,7 @@ class RestingReach(NamedTuple):
 
 
 def find_resting_reach(collar: Collar, maps: Floats, start_q: Floats, arm_length: float) -> RestingReach | None:
-    """Find where targets leave the collar bone of a single pose (1, nq) at rest. None where it is turned already."""
+    """Find the resting ball of a single pose (1, nq). None where it is turned already."""
     column = int(collar.q_columns[0])
     if len(start_q) != 1 or start_q[0, column : column + 4].tolist() != collar.rest_rotation:
         return None

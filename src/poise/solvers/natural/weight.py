@@ -1,4 +1,4 @@
-"""Weight: where the root of a figure that stands on pinned feet goes, so that they carry it.
+"""Weight: shifts of the root over pinned feet.
 
 The root has no goals; limbs have taken it where they reach. The centre of mass is then known but for knees and elbows,
 whose limbs count as straight lines to their targets. Where it is beside the soles of the pinned feet, the root moves
@@ -22,7 +22,7 @@ from poise.model.mass import MassShares, compute_mass_shares
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import RoleLimb, limbs_of
+from poise.solvers.natural.limbs import RoleLimb, find_limbs
 
 # Corners of what a sole carries, in lengths of the shin from the ankle: heel, tip, half of the width. A foot is 0.6 of
 # a shin long (de Leva 1996) and carries a little inside its edges.
@@ -35,7 +35,7 @@ _THIGH_SHARE = 0.5  # of a leg's mass that moves with its hip
 
 
 class _Sole(NamedTuple):
-    """A foot: its row, the direction of its toes in its own frame, and the length of its shin."""
+    """Row, toe direction and shin length of a foot."""
 
     row: int
     ahead: Floats
@@ -45,7 +45,7 @@ class _Sole(NamedTuple):
 def find_root_shift(
     limbs: Sequence[RoleLimb], pinned: Sequence[bool], start: Pose, after: Pose, tips: Floats
 ) -> Floats | None:
-    """Find level shifts (k, 3) that put a root's weight on pinned feet.
+    """Find level shifts (k, 3) of a root over pinned feet.
 
     None where none is needed, and where masses are unknown.
 
@@ -68,7 +68,7 @@ def find_root_shift(
     points, floor = after.world.positions.reshape(-1, len(skeleton), 3), _dots(tips[:, standing[0]], body.up)
     places = [(soles[j], tips[:, j]) for j in legs if j not in standing]
     known = {limb.tip for limb in limbs}
-    free = [limb for limb in limbs_of(skeleton) if limb.kind == "leg" and limb.tip not in known]
+    free = [limb for limb in find_limbs(skeleton) if limb.kind == "leg" and limb.tip not in known]
     places += [(_find_sole(skeleton, limb), points[:, limb.tip]) for limb in free]
     corners += [_find_lifted_corners(sole, body, after, ankle, floor, corners[0]) for sole, ankle in places]
     centres = _compute_centres(masses, after)
@@ -116,7 +116,7 @@ def _find_sole(skeleton: Skeleton, limb: RoleLimb) -> _Sole:
 def _find_lifted_corners(
     sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats, floor: Floats, pinned_corners: Floats
 ) -> Floats:
-    """Find the level corners (k, 4, 2) of a foot that is not pinned.
+    """Find the level corners (k, 4, 2) of an unpinned foot.
 
     They are its own on the floor, those of a pinned foot where it is raised.
     """
@@ -126,7 +126,7 @@ def _find_lifted_corners(
 
 
 def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, count: int, ankle: Floats | None = None) -> Floats:
-    """Find the level corners (k, 4, 2) of a sole: along the figure's front and to its left."""
+    """Find a sole's corners (k, 4, 2) along front and left."""
     skeleton = pose.skeleton
     if ankle is None:
         ankle = pose.world.positions.reshape(-1, len(skeleton), 3)[:, sole.row]
@@ -146,7 +146,7 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, count: int, ankle: F
 
 
 def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
-    """Find the way (k, 2) from centres of mass to the nearest point of their supports. Zero above them."""
+    """Find the way (k, 2) from mass centres to their supports. Zero above them."""
     point = np.stack([_dots(centre, axis) for axis in level], axis=-1)
     offset = np.empty(point.shape)
     kernels.posture_weight.find_support_offsets(prepare_for_kernel(corners), point, offset)
@@ -154,16 +154,16 @@ def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
 
 
 def _soften(offset: Floats, least: float) -> Floats:
-    """Shorten offsets (k, 2) by `least`, shorter ones by more: their slope begins at zero."""
+    """Shorten offsets (k, 2) by `least`, smoothly from zero."""
     size = np.sqrt(_dots(offset, offset))
     soft = np.where(size < 2.0 * least, size * size / (4.0 * least), size - least)
     return offset * (soft / np.where(size > 0.0, size, 1.0))[:, None]
 
 
 def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassShares, level: Floats) -> Floats:
-    """Measure whether starts stand on their feet: 1 where their weight is above them, 0 where it is far beside."""
+    """Measure the standing share of starts. It is 1 with the weight above the feet, 0 far beside them."""
     skeleton = start.skeleton
-    feet = [_find_sole(skeleton, limb) for limb in limbs_of(skeleton) if limb.kind == "leg"]
+    feet = [_find_sole(skeleton, limb) for limb in find_limbs(skeleton) if limb.kind == "leg"]
     points = start.world.positions.reshape(-1, len(skeleton), 3)
     count, low = len(points), _dots(points[:, pinned.row], body.up)
     corners = [_find_corners(pinned, body, start, count)]
@@ -177,13 +177,13 @@ def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassS
 
 
 def _compute_centres(masses: MassShares, pose: Pose) -> Floats:
-    """Compute the centre (k, n, 3) of each row's mass, number by number."""
+    """Compute mass centres (k, n, 3) of rows, number by number."""
     maps, centres = pose.world.affine.reshape(-1, len(pose.skeleton), 3, 4), masses.centres[..., None]
     return maps[..., 0] * centres[:, 0] + maps[..., 1] * centres[:, 1] + maps[..., 2] * centres[:, 2] + maps[..., 3]
 
 
 def _add_up(centres: Floats, masses: MassShares) -> Floats:
-    """Add up centres (k, n, 3) by their masses, one by one: one row and many are the same bit for bit."""
+    """Add up centres (k, n, 3) by their masses, one by one. One row and many are the same bit for bit."""
     return np.add.accumulate(masses.shares[:, None] * centres, axis=1)[:, -1]
 
 
