@@ -47,7 +47,7 @@ def compute_step(problem, damping=None, rounds=ROUNDS):
     """Compute a step (F, K) by the kernel; what it does not write stays NaN."""
     frames, unknowns = problem.values.shape
     step = np.full(frames * unknowns, np.nan)
-    work = np.full(kernels.trajectory.compute_work_size(frames, unknowns), np.nan)
+    work = np.full(kernels.trajectory.compute_work_size(frames, unknowns, problem.rows.shape[1]), np.nan)
     damping = np.zeros(frames) if damping is None else damping
     kernels.trajectory.compute_step(*problem, damping, rounds, step, work)
     return step.reshape(frames, unknowns)

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
-from poise.kernels.lanes import SCALAR, stack_array, stack_matrix, view_lanes
+from poise.kernels.lanes import SCALAR, stack_matrix, view_lanes
 
 MAX_COLUMNS = 8  # unknowns of a frame that one point or row depends on
-_STEP_COLUMNS = 3 * MAX_COLUMNS  # of the three frames of a change of step
 _MIN_PIVOT = 1e-12
 _MAX_HALVINGS = 14
 _MIN_GAIN = 1e-6  # of the cost: less is not worth another set of rows, since the next step begins anew
@@ -60,182 +59,229 @@ class LinearTrajectory(NamedTuple):
 class Band(NamedTuple):
     """A symmetric band matrix over the free unknowns.
 
-    Its rows reach back by two frames.
+    Its rows reach ahead by two frames.
 
     numbers  (F K,) which row each unknown has; -1 for those that are not free
-    bases    (n,) the first column of each row: H[i, j] stands at rows[i, j - bases[i]]
+    sizes    (n,) how far each row reaches: H[i, i + d] stands at rows[i, d] for d below it
     rows     (n, 3 K)
     """
 
     numbers: NDArray[np.float64]
-    bases: NDArray[np.float64]
+    sizes: NDArray[np.float64]
     rows: NDArray[np.float64]
 
 
 @device_function
-def number_unknowns(free, numbers, bases):
+def number_unknowns(free, numbers, sizes):
     """Number the free unknowns (F, K), and return how many they are.
 
-    The first column of each row is written, too.
+    How far the rows reach is written, too.
     """
     frames, unknowns = free.shape
-    count, first, before = 0, 0, 0
+    count = 0
     for t in range(frames):
-        start = count
         for k in range(unknowns):
             if free[t, k]:
-                numbers[t * unknowns + k], bases[count] = count, first
+                numbers[t * unknowns + k] = count
                 count += 1
             else:
                 numbers[t * unknowns + k] = -1
-        first, before = before, start
+    end = count
+    for t in range(frames - 1, -1, -1):
+        if t + 3 < frames:  # of the last row of the frame after the next
+            for k in range(unknowns):
+                end -= 1 if free[t + 3, k] else 0
+        for k in range(unknowns):
+            number = int(numbers[t * unknowns + k])
+            if number >= 0:
+                sizes[number] = end - number
     return count
 
 
 @device_function
-def add_change(problem, frame, point, places, entries, band, gradient):
-    """Add a point's squared change of step to matrix and gradient.
-
-    `places` (3 M,) and `entries` (3, 3 M) are scratch: columns of the matrix, and the rows there.
-    """
-    unknowns, count, per_point = problem.values.shape[1], 0, problem.columns.shape[1]
+def add_gradient(problem, frame, point, band, gradient):
+    """Add a point of a frame to the gradient: all three changes of step in which it is."""
+    frames, unknowns = problem.values.shape
+    x, y, z = 0.0, 0.0, 0.0
     for side in range(-1, 2):
-        at, factor = frame + side, -2.0 if side == 0 else 1.0
-        for k in range(per_point):
-            number = band.numbers[at * unknowns + problem.columns[point, k]]
-            if number >= 0.0:
-                places[count] = number
-                for axis in range(3):
-                    entries[axis, count] = factor * problem.slopes[at, point, axis, k]
-                count += 1
-    weight, change = problem.weights[frame, point], problem.changes[frame, point]
-    for a in range(count):
-        row = int(places[a])
-        base = int(band.bases[row])
-        gradient[row] += weight * (entries[0, a] * change[0] + entries[1, a] * change[1] + entries[2, a] * change[2])
-        for b in range(a + 1):
-            band.rows[row, int(places[b]) - base] += weight * (
-                entries[0, a] * entries[0, b] + entries[1, a] * entries[1, b] + entries[2, a] * entries[2, b]
-            )
+        at = frame + side
+        if 0 < at < frames - 1:
+            weight = problem.weights[at, point] * (-2.0 if side == 0 else 1.0)
+            change = problem.changes[at, point]
+            x, y, z = x + weight * change[0], y + weight * change[1], z + weight * change[2]
+    slopes = problem.slopes[frame, point]
+    for k in range(problem.columns.shape[1]):
+        number = int(band.numbers[frame * unknowns + problem.columns[point, k]])
+        if number >= 0:
+            gradient[number] += slopes[0, k] * x + slopes[1, k] * y + slopes[2, k] * z
 
 
 @device_function
-def assemble_squares(problem, damping, places, entries, band, gradient):
-    """Write matrix and gradient of changes and values, at x = 0."""
+def weigh_pair(problem, frame, point, later):
+    """Weight of a product of the slopes of a point in a frame and `later` frames on."""
+    last, weights, total = problem.values.shape[0] - 1, problem.weights, 0.0
+    if later == 0:
+        total += weights[frame - 1, point] if frame > 1 else 0.0
+        total += 4.0 * weights[frame, point] if 0 < frame < last else 0.0
+        return total + (weights[frame + 1, point] if frame + 1 < last else 0.0)
+    if later == 1:
+        total -= 2.0 * weights[frame, point] if frame > 0 else 0.0
+        return total - (2.0 * weights[frame + 1, point] if frame + 1 < last else 0.0)
+    return weights[frame + 1, point]
+
+
+@device_function
+def add_products(here, there, weight, block):
+    """Add the weighed product of two slopes (3, M) of a point to a block (8, 8)."""
+    count = here.shape[1]
+    for a in range(count):
+        x, y, z = weight * here[0, a], weight * here[1, a], weight * here[2, a]
+        row = block[a]
+        for b in range(count):
+            row[b] += x * there[0, b] + y * there[1, b] + z * there[2, b]
+
+
+@device_function
+def add_block(problem, frame, point, later, block, band):
+    """Add a block (8, 8) to the matrix, at the columns of a point, and clear it."""
+    unknowns, count = problem.values.shape[1], problem.columns.shape[1]
+    for a in range(count):
+        number = int(band.numbers[frame * unknowns + problem.columns[point, a]])
+        for b in range(a if later == 0 else 0, count):
+            other = int(band.numbers[(frame + later) * unknowns + problem.columns[point, b]])
+            if number >= 0 and other >= 0:
+                band.rows[number, other - number] += block[a, b]
+        for b in range(count):
+            block[a, b] = 0.0
+
+
+@device_function
+def is_alike(columns, point, other):
+    """Whether two points depend on the same unknowns."""
+    for k in range(columns.shape[1]):
+        if columns[point, k] != columns[other, k]:
+            return False
+    return True
+
+
+@device_function
+def assemble_squares(problem, damping, block, band, gradient, count):
+    """Write matrix and gradient of changes and values, at x = 0. Scratch memory: `block` (8, 8)."""
     frames, unknowns = problem.values.shape
-    band.rows[:] = 0.0
-    gradient[:] = 0.0
-    for t in range(1, frames - 1):
-        for p in range(problem.columns.shape[0]):
-            if problem.weights[t, p] > 0.0:
-                add_change(problem, t, p, places, entries, band, gradient)
+    points = problem.columns.shape[0]
+    for i in range(count):
+        gradient[i] = 0.0
+        for d in range(int(band.sizes[i])):
+            band.rows[i, d] = 0.0
+    for t in range(frames):
+        for p in range(points):
+            add_gradient(problem, t, p, band, gradient)
+        for later in range(min(3, frames - t)):
+            for p in range(points):
+                weight = weigh_pair(problem, t, p, later)
+                if weight != 0.0:
+                    add_products(problem.slopes[t, p], problem.slopes[t + later, p], weight, block)
+                if p + 1 == points or not is_alike(problem.columns, p, p + 1):
+                    add_block(problem, t, p, later, block, band)
     for t in range(frames):
         for k in range(unknowns):
             row = int(band.numbers[t * unknowns + k])
             if row >= 0:
                 weight = problem.value_weights[t, k]
-                band.rows[row, row - int(band.bases[row])] += (1.0 + damping[t]) * weight
+                band.rows[row, 0] += (1.0 + damping[t]) * weight
                 gradient[row] += weight * problem.values[t, k]
 
 
 @device_function
-def measure_row(problem, band, frame, row, y):
-    """Measure a row after a step y (n,) of the free unknowns."""
-    value = problem.rows[frame, row]
-    start = frame * problem.values.shape[1]
-    for k in range(problem.row_columns.shape[1]):
-        number = band.numbers[start + problem.row_columns[row, k]]
-        if number >= 0.0:
-            value += problem.row_slopes[frame, row, k] * y[int(number)]
-    return value
+def move_rows(problem, band, step, changes):
+    """Write the changes of rows (F, R) by a step (n,) of the free unknowns."""
+    unknowns = problem.values.shape[1]
+    for t in range(problem.rows.shape[0]):
+        for r in range(problem.rows.shape[1]):
+            total = 0.0
+            for k in range(problem.row_columns.shape[1]):
+                number = int(band.numbers[t * unknowns + problem.row_columns[r, k]])
+                if number >= 0:
+                    total += problem.row_slopes[t, r, k] * step[number]
+            changes[t, r] = total
 
 
 @device_function
-def add_rows(problem, y, band, rows, gradient):
-    """Add violated rows to matrix and gradient, at a step y."""
+def add_rows(problem, violations, band, rows, direction):
+    """Add violated rows to the matrix, and to what is to be solved, which is against the gradient."""
     frames, unknowns = problem.values.shape
     per_row = problem.row_columns.shape[1]
     for t in range(frames):
         for r in range(problem.row_columns.shape[0]):
-            value = measure_row(problem, band, t, r, y)
+            value = violations[t, r]
             if value <= 0.0:
                 continue
             for a in range(per_row):
-                number, slope = band.numbers[t * unknowns + problem.row_columns[r, a]], problem.row_slopes[t, r, a]
-                if number < 0.0 or slope == 0.0:
+                number = int(band.numbers[t * unknowns + problem.row_columns[r, a]])
+                slope = problem.row_slopes[t, r, a]
+                if number < 0 or slope == 0.0:
                     continue
-                row = int(number)
-                base = int(band.bases[row])
-                gradient[row] += slope * value
-                for b in range(a + 1):
-                    other = band.numbers[t * unknowns + problem.row_columns[r, b]]
-                    if other >= 0.0:
-                        rows[row, int(other) - base] += slope * problem.row_slopes[t, r, b]
+                direction[number] -= slope * value
+                for b in range(a, per_row):
+                    other = int(band.numbers[t * unknowns + problem.row_columns[r, b]])
+                    if other >= 0:
+                        rows[number, other - number] += slope * problem.row_slopes[t, r, b]
 
 
 @device_function
 def multiply_band(band, y, count, product):
     """Write the product of the matrix and y (n,)."""
     for i in range(count):
-        base = int(band.bases[i])
-        total, value = 0.0, y[i]
-        for j in range(base, i):
-            total += band.rows[i, j - base] * y[j]
-            product[j] += band.rows[i, j - base] * value
-        product[i] = total + band.rows[i, i - base] * value
+        product[i] = 0.0
+    for i in range(count):
+        row, size = band.rows[i], int(band.sizes[i])
+        ahead, out, value = y[i : i + size], product[i : i + size], y[i]
+        total = 0.0
+        for d in range(size):
+            total += row[d] * ahead[d]
+        for d in range(1, size):
+            out[d] += row[d] * value
+        product[i] += total
 
 
 @device_function
 def solve_band(band, rows, count, right):
-    """Solve H y = right in place by Cholesky factors.
+    """Solve H y = right in place by factors of Cholesky, without roots.
 
-    rows  H in the columns of a band, replaced by its factors
+    rows  H in the rows of a band, replaced by its factors
     """
     for i in range(count):
-        base = int(band.bases[i])
-        own = rows[i]
-        for j in range(base, i + 1):
-            other_base = int(band.bases[j])
-            first = max(base, other_base)
-            other = rows[j]
-            total = own[j - base]
-            for k in range(first, j):
-                total -= own[k - base] * other[k - other_base]
-            own[j - base] = total / other[j - other_base] if j < i else math.sqrt(max(total, _MIN_PIVOT))
-    for i in range(count):
-        base = int(band.bases[i])
-        total = right[i]
-        for k in range(base, i):
-            total -= rows[i, k - base] * right[k]
-        right[i] = total / rows[i, i - base]
+        own, size = rows[i], int(band.sizes[i])
+        inverse, value = 1.0 / max(own[0], _MIN_PIVOT), right[i]
+        for d in range(1, size):
+            factor = own[d] * inverse
+            ahead = rows[i + d]
+            for e in range(size - d):
+                ahead[e] -= factor * own[d + e]
+            right[i + d] -= factor * value
     for i in range(count - 1, -1, -1):
-        base = int(band.bases[i])
-        right[i] /= rows[i, i - base]
-        for k in range(base, i):
-            right[k] -= rows[i, k - base] * right[i]
+        own, size = rows[i], int(band.sizes[i])
+        ahead, total = right[i : i + size], right[i]
+        for d in range(1, size):
+            total -= own[d] * ahead[d]
+        right[i] = total / max(own[0], _MIN_PIVOT)
 
 
 @device_function
-def measure_cost(problem, band, y, count, product, gradient):
-    """Measure what a step y costs.
-
-    y H y / 2 + g y, and half the squares of rows that are above 0.
-    """
+def measure_rows(violations, changes, share):
+    """Half the squares of rows (F, R) above 0, after a share of changes."""
     total = 0.0
-    for i in range(count):
-        total += y[i] * (0.5 * product[i] + gradient[i])
-    for t in range(problem.rows.shape[0]):
-        for r in range(problem.rows.shape[1]):
-            value = measure_row(problem, band, t, r, y)
-            if value > 0.0:
-                total += 0.5 * value * value
-    return total
+    for t in range(violations.shape[0]):
+        for r in range(violations.shape[1]):
+            value = max(violations[t, r] + share * changes[t, r], 0.0)
+            total += value * value
+    return 0.5 * total
 
 
 @inline
-def compute_work_size(frame_count, unknown_count):
+def compute_work_size(frame_count, unknown_count, row_count):
     """Compute the size of the scratch memory, in numbers."""
-    return frame_count * unknown_count * (6 * unknown_count + 8)
+    return frame_count * (unknown_count * (6 * unknown_count + 7) + 2 * row_count)
 
 
 @kernel("F3 F4 I2 F2 F2 F3 I2 F2 B2 F2 F1 i wF1 sF1 ->")
@@ -255,34 +301,45 @@ def compute_step(
     )
     size, width = len(x), 3 * values.shape[1]
     vectors = 2 * size * width
-    numbers, bases = view_lanes(SCALAR, work, vectors, size), view_lanes(SCALAR, work, vectors + size, size)
-    band = Band(numbers, bases, view_lanes(SCALAR, work, 0, size, width))
+    numbers, sizes = view_lanes(SCALAR, work, vectors, size), view_lanes(SCALAR, work, vectors + size, size)
+    band = Band(numbers, sizes, view_lanes(SCALAR, work, 0, size, width))
     factors = view_lanes(SCALAR, work, size * width, size, width)
     base = view_lanes(SCALAR, work, vectors + 2 * size, size)
-    gradient = view_lanes(SCALAR, work, vectors + 3 * size, size)
+    direction = view_lanes(SCALAR, work, vectors + 3 * size, size)
     y = view_lanes(SCALAR, work, vectors + 4 * size, size)
     product = view_lanes(SCALAR, work, vectors + 5 * size, size)
-    tried = view_lanes(SCALAR, work, vectors + 6 * size, size)
-    tried_product = view_lanes(SCALAR, work, vectors + 7 * size, size)
-    places, entries = stack_array(SCALAR, _STEP_COLUMNS), stack_matrix(SCALAR, 3, _STEP_COLUMNS)
-    count = number_unknowns(free, numbers, bases)
-    assemble_squares(problem, damping, places, entries, band, base)
+    turned = view_lanes(SCALAR, work, vectors + 6 * size, size)
+    violations = view_lanes(SCALAR, work, vectors + 7 * size, rows.shape[0], rows.shape[1])
+    moves = view_lanes(SCALAR, work, vectors + 7 * size + rows.size, rows.shape[0], rows.shape[1])
+    block = stack_matrix(SCALAR, MAX_COLUMNS, MAX_COLUMNS)
+    for a in range(MAX_COLUMNS):
+        for b in range(MAX_COLUMNS):
+            block[a, b] = 0.0
+    count = number_unknowns(free, numbers, sizes)
+    assemble_squares(problem, damping, block, band, base, count)
     for i in range(count):
         y[i] = product[i] = 0.0
-    cost = measure_cost(problem, band, y, count, product, base)
+    for t in range(rows.shape[0]):
+        for r in range(rows.shape[1]):
+            violations[t, r], moves[t, r] = rows[t, r], 0.0
+    cost = measure_rows(violations, moves, 0.0)
     for _ in range(rounds):
         for i in range(count):
-            gradient[i] = base[i] + product[i]
-            for d in range(i - int(bases[i]) + 1):
+            direction[i] = -(base[i] + product[i])
+            for d in range(int(sizes[i])):
                 factors[i, d] = band.rows[i, d]
-        add_rows(problem, y, band, factors, gradient)
-        solve_band(band, factors, count, gradient)
+        add_rows(problem, violations, band, factors, direction)
+        solve_band(band, factors, count, direction)
+        multiply_band(band, direction, count, turned)
+        move_rows(problem, band, direction, moves)
+        along, square, squares = 0.0, 0.0, 0.0
+        for i in range(count):
+            along += direction[i] * (base[i] + product[i])
+            square += direction[i] * turned[i]
+            squares += y[i] * (0.5 * product[i] + base[i])
         share, then = 1.0, math.inf
         for _ in range(_MAX_HALVINGS):
-            for i in range(count):
-                tried[i] = y[i] - share * gradient[i]
-            multiply_band(band, tried, count, tried_product)
-            then = measure_cost(problem, band, tried, count, tried_product, base)
+            then = squares + share * (along + 0.5 * share * square) + measure_rows(violations, moves, share)
             if then < cost:
                 break
             share *= 0.5
@@ -290,7 +347,10 @@ def compute_step(
             break
         gain, cost = cost - then, then
         for i in range(count):
-            y[i], product[i] = tried[i], tried_product[i]
+            y[i], product[i] = y[i] + share * direction[i], product[i] + share * turned[i]
+        for t in range(rows.shape[0]):
+            for r in range(rows.shape[1]):
+                violations[t, r] += share * moves[t, r]
         if gain <= _MIN_GAIN * abs(cost):
             break
     for i in range(size):

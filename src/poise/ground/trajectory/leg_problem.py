@@ -24,8 +24,7 @@ from poise.ground.figure.footing import Footing
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 
-ROWS = 6  # of a leg: reach, fold, heel, ball, tip, bend of the toes
-REACH, FOLD, HEEL, BALL, TIP, BEND = range(ROWS)
+REACH, FOLD, HEEL, BALL, TIP, BEND = range(6)  # rows of a leg
 _FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
 
 _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are one foot
@@ -79,8 +78,8 @@ class LegProblem:
         [s] in which a move of the pelvis dies away.
     footing
         The ground.
-    is_plane
-        Whether the ground is a plane.
+    plane
+        (3,) its height at the origin and its slopes along x and y, where it is a plane.
     wanted
         (F, 5 L, 3) [m] changes of step that hips, knees, ankles, joints and ends of toes should have: the source's, and
         those of the place where they are put for what stands.
@@ -108,7 +107,7 @@ class LegProblem:
     step: float
     pelvis_tau: float
     footing: Footing
-    is_plane: bool
+    plane: Floats | None
     wanted: Floats
     has_change: Bools
     places: Floats
@@ -124,10 +123,15 @@ class LegProblem:
 
     def take_frames(self, frames: slice) -> LegProblem:
         """Take some frames of the problem."""
-        rows = {f.name: getattr(self, f.name) for f in fields(self)}
+        rows = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "plane"}
         parts = {name: value[frames] for name, value in rows.items() if isinstance(value, np.ndarray)}
         feet = replace(self.feet, **{f.name: getattr(self.feet, f.name)[frames] for f in fields(self.feet)})
         return replace(self, **parts, feet=feet)
+
+    @property
+    def drawn_out(self) -> Floats:
+        """(F, L) distances from hips beyond which ankles do not go."""
+        return 2.0 * self.longest
 
     @property
     def point_weights(self) -> Floats:

@@ -18,7 +18,7 @@ from poise.ground.legs.legs import Turned, bend_axes, bend_legs
 from poise.ground.legs.pelvis import STRAIGHT, base_heights, kept_share, leg_lengths, longest_reach
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
-from poise.ground.trajectory.residuals import difference_twice, move_joints, sample_ground
+from poise.ground.trajectory.residuals import difference_twice, find_plane, place_points, sample_ground
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -113,7 +113,7 @@ def make_problem(
         step=motion.step or 1.0,  # frames without time have no changes of step
         pelvis_tau=_find_pelvis_tau(feet, footing),
         footing=footing,
-        is_plane=is_even(footing.terrain),
+        plane=find_plane(footing) if is_even(footing.terrain) else None,
         wanted=np.empty(0),
         has_change=known,
         places=motion.places,
@@ -168,10 +168,10 @@ def _want_changes(motion: Motion, soles: Soles, contacts: Contacts, problem: Leg
     places, shape = motion.places, problem.axes.shape
     ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, shape))
     arms = np.stack([-ball, places[:, :, BALL] - places[:, :, ANKLE], places[:, :, END] - places[:, :, BALL]], axis=2)
-    level = np.zeros((*shape[:2], 2))
-    animated = dataclasses.replace(problem, feet=dataclasses.replace(problem.feet, arms=np.ascontiguousarray(arms)))
-    source, _ = move_joints(animated, np.zeros(shape[0]), places[:, :, ANKLE] + ball, level)
-    put, _ = move_joints(problem, problem.up, problem.feet.balls, level)
+    feet = dataclasses.replace(problem.feet, balls=places[:, :, ANKLE] + ball, arms=np.ascontiguousarray(arms))
+    still = np.zeros(problem.free.shape)
+    source, _, _ = place_points(dataclasses.replace(problem, up=np.zeros(shape[0]), feet=feet), still)
+    put, _, _ = place_points(problem, still)
     stands = contacts.ball.copy()
     stands[1:] &= contacts.ball[:-1]
     stands[:-1] &= contacts.ball[1:]
@@ -183,7 +183,7 @@ def _want_changes(motion: Motion, soles: Soles, contacts: Contacts, problem: Leg
 def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
     """Return how deep (F, 3, L) heels, balls and tips may be: what stands as deep as it was put."""
     _, _, points = feet.place_points(feet.balls, np.zeros((*contacts.heel.shape, 2)))
-    ground, _ = sample_ground(footing, points, is_plane=is_even(footing.terrain))
+    ground, _ = sample_ground(footing, points, find_plane(footing) if is_even(footing.terrain) else None)
     now = np.maximum(ground - points[..., 2], 0.0) + _TOUCH_M
     stands = np.stack([contacts.heel, contacts.ball, np.zeros_like(contacts.heel)], axis=1)
     return np.where(stands, now, 0.0)

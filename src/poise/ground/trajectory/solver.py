@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from poise import kernels
-from poise.ground.trajectory.leg_problem import ROWS, LegProblem
-from poise.ground.trajectory.residuals import Residuals, measure_residuals
+from poise.ground.trajectory.leg_problem import LegProblem
+from poise.ground.trajectory.residuals import Residuals, differentiate_residuals, measure_residuals
 from poise.maths.arrays import Bools, Floats, get_scratch
 from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
 
@@ -71,16 +71,17 @@ def _improve(problem: LegProblem, values: Floats, rows: slice) -> None:
 
 def _descend(problem: LegProblem, start: Floats, steps: int) -> tuple[Floats, Bools]:
     """Return better values (F, K), after so many steps at most, and the frames (F,) in which they still change."""
-    columns = problem.columns
-    points, rows = np.repeat(columns, kernels.ground.leg_moves.POINTS, axis=0), np.repeat(columns, ROWS, axis=0)
+    columns, moves = problem.columns, kernels.ground.leg_moves
+    points, rows = np.repeat(columns, moves.POINTS, axis=0), np.repeat(columns, moves.ROWS, axis=0)
     point_weights, value_weights = problem.point_weights, problem.value_weights
     step = np.empty(problem.free.size)
     damping = np.full(len(problem.free), _DAMPING)
     best, changing = measure_residuals(problem, start), np.ones(len(start), dtype=np.bool_)
     for _ in range(steps):
-        work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape))
+        work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape, len(rows)))
+        slopes, row_slopes = differentiate_residuals(problem, best)
         kernels.trajectory.compute_step(
-            best.changes, best.slopes, points, point_weights, best.rows, best.row_slopes, rows, best.values,
+            best.changes, slopes, points, point_weights, best.rows, row_slopes, rows, best.values,
             problem.free, value_weights, damping, _MAX_ROW_CHANGES, step, work,
         )  # fmt: skip
         change = step.reshape(best.values.shape)
