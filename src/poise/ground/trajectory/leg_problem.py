@@ -121,12 +121,21 @@ class LegProblem:
     bend: Floats
     free: Bools
 
-    def take_frames(self, frames: slice) -> LegProblem:
+    def take_frames(self, frames: slice | Ints) -> LegProblem:
         """Take some frames of the problem."""
         rows = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "plane"}
         parts = {name: value[frames] for name, value in rows.items() if isinstance(value, np.ndarray)}
         feet = replace(self.feet, **{f.name: getattr(self.feet, f.name)[frames] for f in fields(self.feet)})
         return replace(self, **parts, feet=feet)
+
+    def take_runs(self, frames: Ints, inner: Bools) -> LegProblem:
+        """Take runs of frames (n,), of which the inner ones (n,) may change; two others are around each run."""
+        part = self.take_frames(frames)
+        seams = np.diff(frames) > 1
+        has_change = part.has_change.copy()
+        has_change[1:][seams] = False
+        has_change[:-1][seams] = False
+        return replace(part, free=part.free & inner[:, None], has_change=has_change)
 
     @property
     def drawn_out(self) -> Floats:

@@ -9,7 +9,7 @@ So memory does not grow with the number of frames, and blocks run in threads.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,13 +21,14 @@ from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
 
 _BLOCK_S = 4.0  # [s] of a block, overlaps aside
 _OVERLAP_S = 0.5  # [s] on each side: an edit has died away by then, see the times of leg_problem.py
-_STEPS, _MORE_STEPS = 6, 16  # of all frames together, and then where values still change
+_STEPS, _SEAM_STEPS = 22, 16  # of a block, and where blocks meet
+_FEW = 0.5  # share of frames that still change, below which only what is near to those is solved further
 _FELT_S = 0.25  # [s] from frames that still change, values may change, too
 _EDGE = 2  # frames on each side that stay: a change of step reaches so far
-_MAX_ROW_CHANGES = 4  # of the set of violated rows within a step
+_MAX_ROW_CHANGES = 8  # of the set of violated rows within a step
 _MIN_GAIN, _MIN_COST = 0.05, 30.0  # share of the cost of a frame, and [m^2/s^4]: what changes less has settled
 _DAMPING, _MIN_DAMPING, _MAX_DAMPING = 0.1, 1e-3, 1e4  # at first, at least, at most: times the weights of values
-_RAISE, _LOWER = 8.0, 0.2  # of the damping, after a step that made a frame worse, and after others
+_RAISE, _LOWER = 40.0, 0.2  # of the damping, after a step that made a frame worse, and after others
 _WORSE = 1.0  # times the mean cost of frames: a frame that became worse by more is worse
 _AROUND = 8  # frames on each side that are damped with it
 
@@ -46,38 +47,51 @@ def solve_problem(problem: LegProblem, threads: int = 2) -> Floats:
         share = share[:, None] if rows.start > 0 else 1.0
         values[rows] += share * (block - values[rows])
     for rows in blocks[1:]:  # what is between two ways around an edge may be in it
-        _improve(problem, values, slice(rows.start, min(rows.start + 2 * overlap, frames)))
+        seam = np.arange(max(0, rows.start - _EDGE), min(rows.start + 2 * overlap + _EDGE, frames))
+        inner = (seam >= rows.start) & (seam < rows.start + 2 * overlap)
+        wide = slice(int(seam[0]), int(seam[-1]) + 1)
+        _improve(problem.take_frames(wide), values[wide], inner, _SEAM_STEPS)
     return values
 
 
 def _solve_block(problem: LegProblem) -> Floats:
-    """Return the best values (F, K) of all frames of a problem: first of all together, then where they still change."""
-    values, changing = _descend(problem, np.zeros(problem.free.shape), _STEPS)
-    around = round(_FELT_S / problem.step)
-    for rows in _list_runs(_widen(changing, around)):
-        _improve(problem, values, rows)
+    """Return the best values (F, K) of all frames of a problem."""
+    values = np.zeros(problem.free.shape)
+    _improve(problem, values, np.ones(len(values), dtype=np.bool_), _STEPS)
     return values
 
 
-def _improve(problem: LegProblem, values: Floats, rows: slice) -> None:
-    """Improve the values of some frames in place; all others stay."""
-    wide = slice(max(0, rows.start - _EDGE), min(len(values), rows.stop + _EDGE))
-    part = problem.take_frames(wide)
-    inner = np.zeros(len(part.free), dtype=np.bool_)
-    inner[rows.start - wide.start : rows.stop - wide.start] = True
-    part = replace(part, free=part.free & inner[:, None])
-    values[wide], _ = _descend(part, values[wide], _MORE_STEPS)
+def _improve(problem: LegProblem, values: Floats, inner: Bools, steps: int) -> None:
+    """Improve values (F, K) of some frames (F,) in place, and then where they still change; all others stay."""
+    around, damping = round(_FELT_S / problem.step), np.full(len(values), _DAMPING)
+    while steps > 0 and inner.any():
+        wide = np.flatnonzero(_widen(inner, _EDGE))
+        run = _descend(problem.take_runs(wide, inner[wide]), values[wide], damping[wide], steps)
+        values[wide], damping[wide] = run.values, run.damping
+        changing = np.zeros(len(values), dtype=np.bool_)
+        changing[wide] = run.changing
+        inner = _widen(changing, around) & inner
+        steps -= run.steps
 
 
-def _descend(problem: LegProblem, start: Floats, steps: int) -> tuple[Floats, Bools]:
-    """Return better values (F, K), after so many steps at most, and the frames (F,) in which they still change."""
+class _Run(NamedTuple):
+    """Steps of some frames: values (F, K) and dampings (F,) after them, which frames still change, and how many."""
+
+    values: Floats
+    damping: Floats
+    changing: Bools
+    steps: int
+
+
+def _descend(problem: LegProblem, start: Floats, damping: Floats, most: int) -> _Run:
+    """Take so many steps at most. They end early where few of the frames still change."""
     columns, moves = problem.columns, kernels.ground.leg_moves
     points, rows = np.repeat(columns, moves.POINTS, axis=0), np.repeat(columns, moves.ROWS, axis=0)
     point_weights, value_weights = problem.point_weights, problem.value_weights
     step = np.empty(problem.free.size)
-    damping = np.full(len(problem.free), _DAMPING)
-    best, changing = measure_residuals(problem, start), np.ones(len(start), dtype=np.bool_)
-    for _ in range(steps):
+    best, changing, steps = measure_residuals(problem, start), np.ones(len(start), dtype=np.bool_), 0
+    while steps < most and changing.mean() >= _FEW:
+        steps += 1
         work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape, len(rows)))
         slopes, row_slopes = differentiate_residuals(problem, best)
         kernels.trajectory.compute_step(
@@ -98,9 +112,7 @@ def _descend(problem: LegProblem, start: Floats, steps: int) -> tuple[Floats, Bo
             best = tried
         elif not worse.any():
             damping *= _RAISE / _LOWER
-        if not changing.any():
-            break
-    return best.values, changing
+    return _Run(best.values, damping, changing, steps)
 
 
 def _find_worse(best: Residuals, tried: Residuals) -> Bools:
@@ -111,9 +123,3 @@ def _find_worse(best: Residuals, tried: Residuals) -> Bools:
 def _widen(frames: Bools, reach: int) -> Bools:
     """Mark frames near to those that are marked (F,), too."""
     return compute_window_max(frames.astype(np.float64), reach) > 0.0
-
-
-def _list_runs(frames: Bools) -> list[slice]:
-    """List the runs of marked frames (F,)."""
-    edges = np.flatnonzero(np.diff(frames, prepend=False, append=False)).reshape(-1, 2)
-    return [slice(int(start), int(stop)) for start, stop in edges]
