@@ -93,7 +93,9 @@ def sample_ground(footing: Footing, points: Floats, plane: Floats | None) -> tup
     if plane is not None:
         tilts[:] = plane[1:]
         return plane[0] + plane[1] * points[..., 0] + plane[2] * points[..., 1], tilts
-    probes = _PROBE_M * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
+    probes = _PROBE_M * np.array(
+        [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]
+    )
     around = footing.heights(points + probes.reshape(5, *[1] * (points.ndim - 1), 3))
     for axis in range(2):
         slope = (around[1 + 2 * axis] - around[2 + 2 * axis]) / (2.0 * _PROBE_M)

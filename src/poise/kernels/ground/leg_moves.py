@@ -14,7 +14,20 @@ from typing import NamedTuple
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
 from poise.kernels.ground.legs import ALONG, unit_across
-from poise.kernels.vec_quat import Quat, Vec, add, cross, dot, from_axis_angle, norm, read_vec, rotate, scale, sub, write_vec
+from poise.kernels.vec_quat import (
+    Quat,
+    Vec,
+    add,
+    cross,
+    dot,
+    from_axis_angle,
+    norm,
+    read_vec,
+    rotate,
+    scale,
+    sub,
+    write_vec,
+)
 
 ARM_M = 0.2  # [m] from where heels and toes turn is where their way is counted: about a foot's length
 UNKNOWNS = 6  # of a leg: pelvis, ball x, y, z, heel, toes
