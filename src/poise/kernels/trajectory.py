@@ -100,7 +100,10 @@ def number_unknowns(free, numbers, sizes):
 
 @device_function
 def add_gradient(problem, frame, point, band, gradient):
-    """Add a point of a frame to the gradient: all three changes of step in which it is."""
+    """Add a point of a frame to the gradient.
+
+    It is in three changes of step.
+    """
     frames, unknowns = problem.values.shape
     x, y, z = 0.0, 0.0, 0.0
     for side in range(-1, 2):
@@ -118,7 +121,10 @@ def add_gradient(problem, frame, point, band, gradient):
 
 @device_function
 def weigh_pair(problem, frame, point, later):
-    """Weight of a product of the slopes of a point in a frame and `later` frames on."""
+    """Sum the weights of a product of slopes of a point.
+
+    They are those of a frame and of `later` frames on.
+    """
     last, weights, total = problem.values.shape[0] - 1, problem.weights, 0.0
     if later == 0:
         total += weights[frame - 1, point] if frame > 1 else 0.0
@@ -132,7 +138,7 @@ def weigh_pair(problem, frame, point, later):
 
 @device_function
 def add_products(here, there, weight, block):
-    """Add the weighed product of two slopes (3, M) of a point to a block (8, 8)."""
+    """Add the weighed product of two slopes (3, M) to a block."""
     count = here.shape[1]
     for a in range(count):
         x, y, z = weight * here[0, a], weight * here[1, a], weight * here[2, a]
@@ -143,7 +149,10 @@ def add_products(here, there, weight, block):
 
 @device_function
 def add_block(problem, frame, point, later, block, band):
-    """Add a block (8, 8) to the matrix, at the columns of a point, and clear it."""
+    """Add a block to the matrix, and clear it.
+
+    Its columns are those of a point in a frame, and `later` frames on.
+    """
     unknowns, count = problem.values.shape[1], problem.columns.shape[1]
     for a in range(count):
         number = int(band.numbers[frame * unknowns + problem.columns[point, a]])
@@ -157,7 +166,7 @@ def add_block(problem, frame, point, later, block, band):
 
 @device_function
 def is_alike(columns, point, other):
-    """Whether two points depend on the same unknowns."""
+    """Return whether two points depend on the same unknowns."""
     for k in range(columns.shape[1]):
         if columns[point, k] != columns[other, k]:
             return False
@@ -194,7 +203,7 @@ def assemble_squares(problem, damping, block, band, gradient, count):
 
 @device_function
 def move_rows(problem, band, step, changes):
-    """Write the changes of rows (F, R) by a step (n,) of the free unknowns."""
+    """Write the changes of rows (F, R) by a step (n,)."""
     unknowns = problem.values.shape[1]
     for t in range(problem.rows.shape[0]):
         for r in range(problem.rows.shape[1]):
@@ -208,7 +217,7 @@ def move_rows(problem, band, step, changes):
 
 @device_function
 def add_rows(problem, violations, band, rows, direction):
-    """Add violated rows to the matrix, and to what is to be solved, which is against the gradient."""
+    """Add violated rows to the matrix, and subtract their gradient."""
     frames, unknowns = problem.values.shape
     per_row = problem.row_columns.shape[1]
     for t in range(frames):
@@ -246,7 +255,10 @@ def multiply_band(band, y, count, product):
 
 @inline
 def eliminate(rows, i, size, count, right):
-    """Take row i of a band, which is so long, from the next rows so many."""
+    """Take row i of a band from so many rows ahead.
+
+    Its size is that of `Band`.
+    """
     own = rows[i]
     inverse, value = 1.0 / max(own[0], _MIN_PIVOT), right[i]
     for d in range(1, count + 1):
@@ -258,7 +270,10 @@ def eliminate(rows, i, size, count, right):
 
 @device_function
 def eliminate_four(rows, i, size, right):
-    """Take rows i to i + 3 of a band, which reach equally far, from all rows ahead."""
+    """Take rows i to i + 3 from all rows ahead.
+
+    They reach equally far.
+    """
     a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
     for k in range(3):
         eliminate(rows, i + k, size - k, 3 - k, right)
@@ -275,7 +290,7 @@ def eliminate_four(rows, i, size, right):
 
 @device_function
 def solve_band(band, rows, count, right):
-    """Solve H y = right in place by factors of Cholesky, without roots.
+    """Solve H y = right in place by Cholesky factors without roots.
 
     rows  H in the rows of a band, replaced by its factors
     """
@@ -299,7 +314,7 @@ def solve_band(band, rows, count, right):
 
 @device_function
 def measure_rows(violations, changes, share):
-    """Half the squares of rows (F, R) above 0, after a share of changes."""
+    """Halve the squares of rows above 0, after a share of changes."""
     total = 0.0
     for t in range(violations.shape[0]):
         for r in range(violations.shape[1]):

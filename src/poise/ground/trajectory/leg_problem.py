@@ -129,7 +129,10 @@ class LegProblem:
         return replace(self, **parts, feet=feet)
 
     def take_runs(self, frames: Ints, inner: Bools) -> LegProblem:
-        """Take runs of frames (n,), of which the inner ones (n,) may change; two others are around each run."""
+        """Take runs of frames (n,), of which the inner ones (n,) may change.
+
+        Others are around each run, since a change of step is one of three frames.
+        """
         part = self.take_frames(frames)
         seams = np.diff(frames) > 1
         has_change = part.has_change.copy()

@@ -77,7 +77,7 @@ def difference_twice(points: Floats) -> Floats:
 
 
 def find_plane(footing: Footing) -> Floats:
-    """Return the height of ground that is a plane at the origin, and its slopes (3,) along x and y."""
+    """Return the height of a plane at the origin, and its slopes (3,)."""
     at = footing.heights(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
     return np.array([at[0], at[1] - at[0], at[2] - at[0]])
 

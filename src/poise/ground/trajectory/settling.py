@@ -158,8 +158,8 @@ def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
     tip = rotations.rotate(toe_turns, np.broadcast_to(soles.tip, feet.ankles.shape))
     arms = np.ascontiguousarray(np.stack([-ball, joint, end], axis=2))
     return FeetInMotion(
-        feet.ankles + ball, np.ascontiguousarray(feet.across), arms, np.stack([heel, ball, tip], axis=1),
-        np.array(bends),
+        feet.ankles + ball, np.ascontiguousarray(feet.across), arms,
+        np.ascontiguousarray(np.stack([heel, ball, tip], axis=1)), np.array(bends),
     )  # fmt: skip
 
 
@@ -168,7 +168,8 @@ def _want_changes(motion: Motion, soles: Soles, contacts: Contacts, problem: Leg
     places, shape = motion.places, problem.axes.shape
     ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, shape))
     arms = np.stack([-ball, places[:, :, BALL] - places[:, :, ANKLE], places[:, :, END] - places[:, :, BALL]], axis=2)
-    feet = dataclasses.replace(problem.feet, balls=places[:, :, ANKLE] + ball, arms=np.ascontiguousarray(arms))
+    balls = np.ascontiguousarray(places[:, :, ANKLE] + ball)
+    feet = dataclasses.replace(problem.feet, balls=balls, arms=np.ascontiguousarray(arms))
     still = np.zeros(problem.free.shape)
     source, _, _ = place_points(dataclasses.replace(problem, up=np.zeros(shape[0]), feet=feet), still)
     put, _, _ = place_points(problem, still)

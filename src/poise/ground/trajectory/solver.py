@@ -62,7 +62,10 @@ def _solve_block(problem: LegProblem) -> Floats:
 
 
 def _improve(problem: LegProblem, values: Floats, inner: Bools, steps: int) -> None:
-    """Improve values (F, K) of some frames (F,) in place, and then where they still change; all others stay."""
+    """Improve values (F, K) of the inner frames (F,) in place.
+
+    First of all of them, and then of those near to frames that still change.
+    """
     around, damping = round(_FELT_S / problem.step), np.full(len(values), _DAMPING)
     while steps > 0 and inner.any():
         wide = np.flatnonzero(_widen(inner, _EDGE))
@@ -75,7 +78,13 @@ def _improve(problem: LegProblem, values: Floats, inner: Bools, steps: int) -> N
 
 
 class _Run(NamedTuple):
-    """Steps of some frames: values (F, K) and dampings (F,) after them, which frames still change, and how many."""
+    """What steps made of some frames.
+
+    values    (F, K)
+    damping   (F,)
+    changing  (F,) which of them still change
+    steps     how many
+    """
 
     values: Floats
     damping: Floats

@@ -54,9 +54,11 @@ class LegTable(NamedTuple):
 
 
 class Foot(NamedTuple):
-    """A foot after moves: its ball, and the ways from there to the ankle, to the joint of the toes, and to their end.
+    """A foot after moves.
 
+    ball        its place
     heel, toes  rotations of the foot and of its toes
+    ankle       from the ball; joint of the toes from there; end of the toes from their joint
     """
 
     ball: Vec
@@ -67,7 +69,7 @@ class Foot(NamedTuple):
     end: Vec
 
 
-class Shape(NamedTuple):
+class LegShape(NamedTuple):
     """A leg as animated, made longer.
 
     chord, side, front  unit vectors: from hip to ankle, the part of the bend axis across that, and across both
@@ -137,12 +139,15 @@ def read_shape(places, axis, length):
     height = dot(offset, front)
     # A knee behind the chord comes forward, see `legs.knee_offset`.
     offset = sub(offset, scale(front, min(0.0, height)))
-    return Shape(chord, side, front, across > ALONG, offset, max(height, 0.0), norm(v), norm(u))
+    return LegShape(chord, side, front, across > ALONG, offset, max(height, 0.0), norm(v), norm(u))
 
 
 @inline
 def fold_leg(shape, axis, chord, most):
-    """Fold a leg so that its ankle comes to a chord from its hip, see `legs.bend`; `most` is the longest [m]."""
+    """Fold a leg to a chord from hip to ankle, see `legs.bend`.
+
+    most  the longest chord [m]
+    """
     l1, l2, distance = shape.thigh, shape.shin, norm(chord)
     way = scale(chord, 1.0 / distance) if distance > 1e-9 * (l1 + l2) else shape.chord
     reach = min(max(distance, abs(l1 - l2) * (1.0 + 1e-9) + 1e-9 * l1), most)
@@ -178,7 +183,10 @@ def turn_lift(shape, fold, axis, lift):
 
 @inline
 def turn_lift_slope(shape, fold, axis, swing):
-    """Change of the turned lift of a leg, when the unit vector of its chord changes by `swing`."""
+    """Differentiate the turned lift of a leg.
+
+    swing  by which the unit vector of the chord changes
+    """
     if fold.is_turned:
         side, across = unit_across(axis, fold.chord)
         turn = add(scale(swing, dot(axis, fold.chord)), scale(fold.chord, dot(axis, swing)))
@@ -196,15 +204,21 @@ def turn_lift_slope(shape, fold, axis, swing):
 
 @inline
 def find_knee(shape, fold, axis):
-    """Vector from the hip to the knee, and by what it was made shorter: 1 unless the leg is drawn out."""
+    """Return the vector from the hip to the knee.
+
+    A leg that is drawn out has its knee on the chord.
+    """
     knee = add(scale(fold.chord, fold.along), turn_lift(shape, fold, axis, fold.lift))
     share = shape.thigh / fold.along if abs(fold.along) > shape.thigh else 1.0
-    return scale(knee, share), share
+    return scale(knee, share)
 
 
 @inline
 def slope_knee(shape, fold, axis, direction):
-    """Changes of knee and ankle, seen from the hip, when the target of the ankle moves in a direction."""
+    """Differentiate knee and ankle, seen from the hip.
+
+    direction  in which the target of the ankle moves
+    """
     part = dot(fold.chord, direction)
     swing = scale(sub(direction, scale(fold.chord, part)), 1.0 / max(fold.distance, 1e-9))
     longer = part if fold.follows else 0.0
@@ -241,7 +255,7 @@ def place_points(places, axes, up, balls, across, arms, longest, lengths, soles,
             hip = Vec(hip.x, hip.y, hip.z + (up[i] + values[i, 0]))
             shape = read_shape(here, axis, lengths[i, j])
             fold = fold_leg(shape, axis, sub(ankle, hip), longest[i, j] * lengths[i, j])
-            knee, _ = find_knee(shape, fold, axis)
+            knee = find_knee(shape, fold, axis)
             end = ankle if fold.follows else add(hip, scale(fold.chord, fold.reach))
             write_vec(found[i], first, hip)
             write_vec(found[i], first + 1, add(hip, knee))
@@ -257,7 +271,10 @@ def place_points(places, axes, up, balls, across, arms, longest, lengths, soles,
 
 @device_function
 def write_rows(rows, i, j, leg, points, ground, depths, bend, bends, values):
-    """Write the rows of a leg, which has `leg` as its chord, longest and shortest chord [m]."""
+    """Write the rows of a leg.
+
+    leg  its chord, the longest and the shortest one [m]
+    """
     first, k = ROWS * j, 1 + _OWN * j
     rows[i, first] = _ROW_WEIGHT * (leg.x - leg.y)
     rows[i, first + 1] = _ROW_WEIGHT * (leg.z - leg.x)
@@ -316,7 +333,10 @@ def write_column(slopes, point, column, v):
 
 @device_function
 def write_joint_slopes(slopes, j, knee_slopes, foot, lies):
-    """Write derivatives of the joints of leg j, for those of knee and ankle by the target of the ankle."""
+    """Write derivatives of the joints of leg j.
+
+    knee_slopes  those of knee and ankle by the target of the ankle
+    """
     up, first, none = Vec(0.0, 0.0, 1.0), POINTS * j, Vec(0.0, 0.0, 0.0)
     heel = scale(cross(lies, foot.ankle), 1.0 / ARM_M)
     joint = scale(cross(lies, foot.joint), 1.0 / ARM_M)
@@ -338,7 +358,10 @@ def write_joint_slopes(slopes, j, knee_slopes, foot, lies):
 
 @device_function
 def write_row_slopes(slopes, j, way, foot, lies, points, tilts, bends):
-    """Write derivatives of the rows (R, 6) of leg j; `way` is the unit vector from its hip to its ankle."""
+    """Write derivatives of the rows (R, 6) of leg j.
+
+    way  the unit vector from its hip to its ankle
+    """
     first, w = ROWS * j, _ROW_WEIGHT
     for r in range(ROWS):
         for k in range(UNKNOWNS):
