@@ -116,7 +116,7 @@ class TestStretch:
         assert 0 < longer.sum() < longer.size
         a, b = legs_of(plain, plain), legs_of(plain, stretched)
         same = ~longer
-        np.testing.assert_allclose(b[same], a[same], atol=0.04)  # m: before and after, the pelvis sinks less
+        np.testing.assert_allclose(b[same], a[same], atol=0.05)  # m: before and after, the pelvis sinks less
         chords = [np.linalg.norm(legs[:, :, ANKLE] - legs[:, :, HIP], axis=-1) for legs in (a, b)]
         assert (chords[1] > chords[0])[longer].all()
 

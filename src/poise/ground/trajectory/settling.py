@@ -159,7 +159,7 @@ def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
     arms = np.ascontiguousarray(np.stack([-ball, joint, end], axis=2))
     return FeetInMotion(
         feet.ankles + ball, np.ascontiguousarray(feet.across), arms,
-        np.ascontiguousarray(np.stack([heel, ball, tip], axis=1)), np.array(bends),
+        np.ascontiguousarray(np.stack([heel, ball, tip], axis=1)), np.ascontiguousarray(bends),
     )  # fmt: skip
 
 

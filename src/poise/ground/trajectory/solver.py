@@ -25,10 +25,10 @@ _STEPS, _SEAM_STEPS = 22, 16  # of a block, and where blocks meet
 _FEW = 0.5  # share of frames that still change, below which only what is near to those is solved further
 _FELT_S = 0.25  # [s] from frames that still change, values may change, too
 _EDGE = 2  # frames on each side that stay: a change of step reaches so far
-_MAX_ROW_CHANGES = 8  # of the set of violated rows within a step
+_MAX_ROW_CHANGES = 4  # of the set of violated rows within a step
 _MIN_GAIN, _MIN_COST = 0.05, 30.0  # share of the cost of a frame, and [m^2/s^4]: what changes less has settled
 _DAMPING, _MIN_DAMPING, _MAX_DAMPING = 0.1, 1e-3, 1e4  # at first, at least, at most: times the weights of values
-_RAISE, _LOWER = 40.0, 0.2  # of the damping, after a step that made a frame worse, and after others
+_RAISE, _LOWER = 8.0, 0.2  # of the damping, after a step that made a frame worse, and after others
 _WORSE = 1.0  # times the mean cost of frames: a frame that became worse by more is worse
 _AROUND = 8  # frames on each side that are damped with it
 
