@@ -217,7 +217,8 @@ def swivel_arm(joints, arm, offsets, start_wrist, wrist, q_row):
     line, v = read_vec_at(arm, ROLL_ARM_LINE), Vec(hand_q.x, hand_q.y, hand_q.z)
     along = dot(hand_chord, line)
     # The twist of (cos, -sin chord) (w, v) has the tangent k where this holds:
-    k = math.tan(0.5 * math.copysign(max_wrist, wrist))
+    half = 0.5 * math.copysign(max_wrist, wrist)
+    k = math.sin(half) / math.cos(half)
     swivel = wrap_angle(
         2.0
         * math.atan2(
