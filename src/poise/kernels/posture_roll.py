@@ -217,8 +217,7 @@ def swivel_arm(joints, arm, offsets, start_wrist, wrist, q_row):
     line, v = read_vec_at(arm, ROLL_ARM_LINE), Vec(hand_q.x, hand_q.y, hand_q.z)
     along = dot(hand_chord, line)
     # The twist of (cos, -sin chord) (w, v) has the tangent k where this holds:
-    half = 0.5 * math.copysign(max_wrist, wrist)
-    k = math.sin(half) / math.cos(half)
+    k = math.copysign(math.sin(max_wrist) / (1.0 + math.cos(max_wrist)), wrist)  # of half the angle
     swivel = wrap_angle(
         2.0
         * math.atan2(
