@@ -19,7 +19,8 @@ from poise.maths.smoothing import compute_upper_envelope, smoothstep
 from poise.maths.vectors import normalise, project_horizontal
 
 TOES_BEND = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
-CLEAR_S = 0.1  # [s] before and after: how early feet, knees and whole figures are lifted out of the ground
+CLEAR_S = 0.1  # [s] before and after: how early feet and knees are lifted out of the ground
+WHOLE_S = 0.2  # [s] before and after: how smoothly a whole figure goes up
 _HIGHEST = 0.18  # [m] that a foot may rise by within 0.1 s of a stance: with about 100 m/s^2
 _LEAST = 0.25  # of that is possible at once
 _ASIDE = np.array([0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.12])  # [m] that a foot is held back, or goes ahead, by
@@ -75,7 +76,7 @@ def lifted_as_a_whole(
     """
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     return compute_upper_envelope(
-        (footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0), motion.frames(CLEAR_S)
+        (footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0), motion.frames(WHOLE_S)
     )
 
 
