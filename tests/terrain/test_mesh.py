@@ -245,7 +245,7 @@ class TestCells:
         rng = np.random.default_rng(seed)
         shares = rng.dirichlet([1, 1, 1], size=(n, 20))
         places = np.einsum("tpk,tkd->tpd", shares, triangles)
-        cols, rows = cells.grid.cells(*cells.grid.clamped(*cells.grid.places(places[..., 0], places[..., 1]))[:2])
+        cols, rows = cells.grid.cells(*cells.grid.clamp_places(*cells.grid.places(places[..., 0], places[..., 1]))[:2])
         for t in range(n):
             pairs = cells.pairs(cols[t], rows[t])
             assert np.isin(np.arange(20), pairs.owner[pairs.triangles == t]).all()

@@ -1,4 +1,4 @@
-"""Checks of the ground: what a figure cannot be put on is refused, with a sentence that says why."""
+"""Checks of terrain, reach, contacts and soles before planting."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ _FARTHEST = 0.5  # of a leg is a foot from its place at most: a leg that ends el
 
 
 def check_terrain(terrain: Any) -> None:
-    """Raise InputError for anything that is no Terrain."""
+    """Raise InputError for any value but a Terrain."""
     if not isinstance(terrain, Terrain):
         raise InputError(f"terrain is a poise.Terrain, such as Terrain.flat(), not {abbreviate(terrain)}")
 
 
 def check_under(plants: Plants, footing: Footing) -> None:
-    """Raise InputError if no plant has ground under it; it says where they are and how far the ground goes."""
+    """Raise InputError if no plant has ground under it.
+
+    The message says where the plants are and how far the ground goes.
+    """
     if not len(plants.ball) or footing.sample(plants.ball)[2].any():
         return
     figure = footing.figure
@@ -42,7 +45,10 @@ def check_under(plants: Plants, footing: Footing) -> None:
 
 
 def check_reach(motion: Motion, contacts: Contacts, turned: Turned) -> None:
-    """Raise InputError if a standing foot is farther from its place than half its leg, or infinitely far."""
+    """Raise InputError for a standing foot out of reach.
+
+    Its place is farther away than half its leg, or infinitely far.
+    """
     bones = np.linalg.norm(np.diff(motion.places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
     far: Bools = contacts.any & ~(turned.missing <= _FARTHEST * bones)
     if not far.any():
@@ -56,7 +62,10 @@ def check_reach(motion: Motion, contacts: Contacts, turned: Turned) -> None:
 
 
 def _extent(plants: Plants, footing: Footing) -> str:
-    """How far the ground goes: `it goes from x 1 to 2, z -3 to 4`, and that it has holes where a plant is over one."""
+    """Describe the extent of the ground and its holes.
+
+    As `it goes from x 1 to 2, z -3 to 4`; holes count where a plant is over one.
+    """
     terrain = footing.terrain
     match terrain.surface:
         case HeightMap(grid=grid):
@@ -74,7 +83,7 @@ def _extent(plants: Plants, footing: Footing) -> str:
 
 
 def _box(points: Floats, figure: Figure) -> str:
-    """The level box about points (n, 3) [m], z up, in the axes and lengths of the clip: `x 1 to 2, z -3 to 4`."""
+    """Format the plan box of points (n, 3) [m], z up. In the axes and lengths of the clip: `x 1 to 2, z -3 to 4`."""
     own = (np.round(rotations.rotate(rotations.inverse(figure.turn), points), 6) + 0.0) * figure.metre  # + 0: no -0
     low, high = own.min(axis=0), own.max(axis=0)
     axes = [(0, "x"), (2, "z") if figure.up == "y" else (1, "y")]
@@ -82,7 +91,7 @@ def _box(points: Floats, figure: Figure) -> str:
 
 
 def for_legs(contacts: Contacts, motion: Motion) -> Contacts:
-    """Given contacts for the frames and legs of this clip; InputError if they are for others."""
+    """Return the caller's contacts for the frames and legs of this clip. InputError if they are for others."""
     legs = tuple(leg.name for leg in motion.figure.legs)
     if not isinstance(contacts, Contacts):
         what: Any = type(contacts).__name__
@@ -100,7 +109,7 @@ def for_legs(contacts: Contacts, motion: Motion) -> Contacts:
 
 
 def check_soles(soles: Soles | None, figure: Figure) -> None:
-    """Raise InputError for given soles that are no Soles, or of another number of feet."""
+    """Raise InputError for soles of another type or number of feet."""
     if soles is not None and not isinstance(soles, Soles):
         what: Any = type(soles).__name__
         raise InputError(f"soles are a poise.Soles, such as planted.soles, not a {what}")

@@ -1,4 +1,4 @@
-"""Exact: ankles of figures whose bones are scaled unevenly, or animated to stretch, come to their places all the same.
+"""Correct ankles of bones with uneven or animated scale.
 
 A bone that turns under an uneven scale changes its length: the leg that was worked out with the animated lengths ends
 some millimetres off. What it is off, by forward kinematics of the poses that are written, is added to where the ankle
@@ -26,7 +26,7 @@ _SAME = 1e-4  # [m]
 def written_exactly(
     body: Motion, soles: Soles, feet: Feet, turned: Turned, write: Callable[[Turned], Pose], still: Floats
 ) -> Pose:
-    """The poses that `write` makes of legs that bring their ankles to where `turned` says.
+    """Return poses with the ankles of `turned`. `write` makes the poses of legs.
 
     still  (F, 3) [m] by which the written figure is not carried over the ground as `body` is
     """

@@ -1,4 +1,4 @@
-"""Found: what is seen of a clip before the ground is asked: how it travels, when its feet stand, what else bears."""
+"""Analyse a clip without the terrain: travel, contacts, other supports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEAR = 0.15  # [m] a floor that is known by the lowest part alone is at 0 if th
 
 
 def seen_of(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> Seen:
-    """Carry a clip that walks in place over the ground, and find where its feet stand."""
+    """Carry a clip in place over the ground, and find contacts."""
     motion = motion_of(clip, figure)
     check_soles(soles, figure)
     given = None if contacts is None else for_legs(contacts, motion)
@@ -46,7 +46,9 @@ def seen_of(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles 
 
 
 def with_bearing(clip: Clip, seen: Seen, *, near: float = _NEAR) -> Seen:
-    """The same with what else than feet is on the clip's floor. A figure that walks in place walks on its feet.
+    """Add contacts of hands, knees and hips with the clip's floor.
+
+    A figure that walks in place walks on its feet.
 
     A leg that kneels does not stand on its foot, nor does one of a body that lies, unless its contacts are given.
     """
@@ -64,7 +66,7 @@ def with_bearing(clip: Clip, seen: Seen, *, near: float = _NEAR) -> Seen:
 
 
 def floor_of(clip: Clip, seen: Seen, *, near: float = _NEAR) -> float:
-    """The height of the clip's own floor [m]: that of what stands; where nothing does, of the lowest part.
+    """Compute the height of the clip's own floor [m]. The height of supporting parts; without any, of the lowest part.
 
     near  [m] from 0 where that counts as 0, where most floors are: feet of who crawls may have been drawn into it
     """
@@ -77,7 +79,9 @@ def floor_of(clip: Clip, seen: Seen, *, near: float = _NEAR) -> float:
 def _stances(
     fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
 ) -> tuple[Soles, Contacts]:
-    """Soles and contacts; what is not given is found. The soles found are the same whether or not contacts are given.
+    """Return soles and contacts, of the caller or detected.
+
+    The soles found are the same whether or not contacts are given.
 
     Every repeat of a loop has the contacts of the middle.
     """

@@ -1,4 +1,4 @@
-"""Grounder: feet on the ground, live: one call per frame, with no knowledge of the next."""
+"""Live foot placement: one call per frame, without knowledge of the next."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _USUAL = Thresholds(on_speed=0.3, off_speed=0.4, rise=0.4, ball_off=0.02)
 
 
 class Grounder:
-    """Feet on the ground, live: call it once per frame with the animated pose.
+    """Put feet on the ground live. Call it once per frame with the animated pose.
 
     Parameters
     ----------
@@ -146,29 +146,32 @@ class Grounder:
 
     @property
     def contacts(self) -> Bools:
-        """(..., L, 2) whether heel and ball of each foot stood in the last frame, as found or as given."""
+        """(..., L, 2) whether heel and ball stood in the last frame. As found or as given."""
         k = kernels.ground.grounder_walk
         return self._shaped(self._state[..., [k.ON, k.POINT + k.ON]] > 0.0)
 
     @property
     def locked(self) -> Bools:
-        """(..., L) whether each foot was locked to the ground in the last frame."""
+        """(..., L) whether each foot was locked in the last frame."""
         return self._shaped(self._state[..., kernels.ground.grounder_walk.MODE] > 0.0)
 
     @property
     def offsets(self) -> Floats:
-        """(..., L, 3) how far each ankle was drawn from where it was animated in the last frame [file units]."""
+        """(..., L, 3) displacement of ankles in the last frame [file units]. From where it was animated."""
         k = kernels.ground.grounder_walk
         moved = self._state[..., k.OUT : k.OUT + 3] - self._state[..., k.ANKLE : k.ANKLE + 3]
         return self._shaped(rotations.rotate(rotations.inverse(self.figure.turn), moved) * self.figure.metre)
 
     @property
     def pelvis(self) -> Floats:
-        """(...) how much higher than animated the figure was put in the last frame [file units]."""
+        """(...) rise of the figure in the last frame [file units]. Above where it was animated."""
         return self._body[:, kernels.ground.grounder_walk.UP].reshape(self._shape) * self.figure.metre
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies stand where this one does and go on by themselves: its arrays are written to in every frame."""
+        """Copy the arrays for copies.
+
+        Copies stand where this one does and go on by themselves: its arrays are written to in every frame.
+        """
         own = {name: value for name, value in vars(self).items() if name not in {"_step", "_tables"}}
         return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in own.items()}
 
@@ -183,7 +186,7 @@ class Grounder:
         return f"Grounder({len(self.figure.legs)} legs on {type(self.terrain.surface).__name__.lower()} ground)"
 
     def reset(self) -> None:
-        """Forget everything: the next frame is a first one, of any number of figures."""
+        """Forget all state. The next frame is a first one, of any number of figures."""
         self._begin(())
         self._count = -1
 
@@ -244,7 +247,7 @@ class Grounder:
             )  # fmt: skip
 
     def _enter(self, shape: tuple[int, ...]) -> None:
-        """Make room for the characters of the first frame; later their number stays."""
+        """Allocate state for the characters of the first frame. Later their number stays."""
         if self._count >= 0:
             message = f"poses with batch axes {shape} follow poses with {self._shape}; call reset() between them"
             raise InputError(message)
@@ -269,7 +272,7 @@ class Grounder:
         return self._tables[key]
 
     def _beside(self, pose: Pose) -> tuple[Floats, Floats]:
-        """Translations (k, n|0, 3), which may be written to, and scales (k, n|0, 3)."""
+        """Return translations (k, n|0, 3) and scales (k, n|0, 3). Translations may be written to."""
         translations = scales = self._nothing
         size = (self._count, len(self.skeleton), 3)
         if pose.translations is not None:
@@ -294,12 +297,12 @@ class Grounder:
         return prepare_for_kernel((rows != 0.0).astype(np.float64).reshape(self._count, len(self.figure.legs), 2))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
-        """Values (k, ...) of the characters with the batch axes of the poses."""
+        """Reshape values (k, ...) of characters to the poses' batch axes."""
         return values.reshape(*self._shape, *values.shape[1:])
 
 
 def _clip(reference: Clip | Pose) -> Clip:
-    """The clip over which soles, knees and floor are measured; a single pose becomes a clip of one frame."""
+    """Return the reference clip for soles, knees and floor. A single pose becomes a clip of one frame."""
     if isinstance(reference, Clip):
         return reference
     translations, scales = reference.translations, reference.scales
@@ -308,7 +311,7 @@ def _clip(reference: Clip | Pose) -> Clip:
 
 
 def _rule(given: Thresholds | None, gait: Gait) -> Thresholds:
-    """The given thresholds, or the usual ones, looser if the reference walks in place."""
+    """Return the caller's thresholds, or default ones. The default is looser if the reference walks in place."""
     if given is not None:
         if not isinstance(given, Thresholds):
             raise InputError(f"thresholds are a poise.Thresholds, not {abbreviate(given)}")

@@ -1,4 +1,4 @@
-"""Packing for a live frame: what its kernel must know of a figure, its soles, its knees and the terrain, as arrays."""
+"""Pack a figure and its terrain for the kernels of live frames. Arrays of the figure, its soles and knees."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
 
 
 def most_bend(motion: Motion, soles: Soles) -> Floats:
-    """How far up (L,) tips of toes may be from the line from heel to ball [rad]."""
+    """Return the largest angle (L,) of toe tips [rad]. Up from the line from heel to ball."""
     points = soles.points(motion)
     ahead, tip = points[:, :, 1] - points[:, :, 0], points[:, :, 2] - motion.places[:, :, BALL]
     across = rotations.rotate(motion.turns[:, :, FOOT], across_soles(soles))
@@ -73,13 +73,13 @@ def most_bend(motion: Motion, soles: Soles) -> Floats:
 
 
 def across_soles(soles: Soles) -> Floats:
-    """Unit vectors (L, 3) across the soles, in the feet's frames; zero where heel and ball are one point."""
+    """Compute unit vectors (L, 3) across the soles. In the feet's frames; zero where heel and ball are one point."""
     across = np.cross(soles.heel, soles.ball)  # both are below the ankle, one behind and one ahead of it
     return across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
 
 
 class Springs(NamedTuple):
-    """By which springs a live figure follows the ground, as half-lives [s]; and bounds: lengths [m], angles [rad]."""
+    """Springs and bounds of a live figure. Springs are half-lives [s]; bounds are lengths [m] and angles [rad]."""
 
     blend: float
     pelvis: float
@@ -102,7 +102,7 @@ class Live:
     known: bool  # whether the kernel knows the ground by itself: planes and stairs
 
     def table(self, *, moved: bool, scaled: bool) -> KinematicsTable:
-        """The rows of the legs, for poses that say translations, scales, or neither."""
+        """The rows of the legs, by the pose's channels. For poses with translations, scales, or neither."""
         return build_table(self.figure.skeleton, self.rows.tolist(), has_translations=moved, has_scales=scaled)
 
 
@@ -134,7 +134,7 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
 
 
 def _put_ground(settings: Floats, terrain: Terrain, figure: Figure) -> bool:
-    """Write what the kernel is told of the ground; return whether it knows all of it."""
+    """Write the kernel's ground. Returns whether the kernel knows all of it."""
     k, plane = kernels.ground.grounder_walk, _plane(terrain, figure)
     scale = 1.0 if terrain.unit is None else figure.metre / terrain.unit
     settings[k.TERRAIN_SCALE], settings[k.TERRAIN_Y] = scale, terrain.up == "y"
@@ -147,7 +147,9 @@ def _put_ground(settings: Floats, terrain: Terrain, figure: Figure) -> bool:
 
 
 def _leaning(figure: Figure) -> int | None:
-    """The row of the joint that leans, with arms and legs; None for figures without arms, or with feet that hang in it.
+    """Find the row of the leaning joint, with arms and legs.
+
+    None for figures without arms, or with feet that hang in it.
 
     Figures on four legs have no arms.
     """
@@ -162,7 +164,7 @@ def _leaning(figure: Figure) -> int | None:
 
 
 def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int], trunk: int | None) -> list[int]:
-    """A row of `legs`, see kernels/ground/grounder_walk.py; trunk: row of the joint that leans."""
+    """Pack a row of `legs`, see kernels/ground/grounder_walk.py. trunk: row of the joint that leans."""
     skeleton, names = figure.skeleton, turning(leg)
     parents = [slots.get(int(skeleton.parents[skeleton.index(name)]), 0) for name in names]
     parts = [skeleton.index(name) for name in names]
@@ -181,7 +183,10 @@ def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int], trunk: int | None)
 
 
 def _marks(figure: Figure, gait: Gait) -> Floats:
-    """Heel, ball and tip, the axis of the knee, that across the foot, and the rotations of A of the four parts."""
+    """Pack the sole points, axes and rest rotations of a leg.
+
+    Heel, ball and tip, the axis of the knee, that across the foot, and the rotations of A of the four parts.
+    """
     skeleton, soles = figure.skeleton, gait.soles
     rests = [[skeleton.A[skeleton.index(name), 3:] for name in turning(leg)] for leg in figure.legs]
     rows = soles.heel, soles.ball, soles.tip, gait.axes, across_soles(soles), np.reshape(rests, (-1, 16))
@@ -203,7 +208,7 @@ def _settings(gait: Gait, rule: Thresholds, springs: Springs) -> Floats:
 
 
 def _plane(terrain: Terrain, figure: Figure) -> Floats | None:
-    """Height at the origin and slopes of a ground that is a plane, in metres, z up; None of any other."""
+    """Return height at the origin and slopes of a planar ground. In metres, z up; None for any other ground."""
     if not isinstance(terrain.surface, Plane):
         return None
     heights, normals, _ = Footing(terrain, figure).sample(np.zeros((1, 3)))
@@ -211,7 +216,9 @@ def _plane(terrain: Terrain, figure: Figure) -> Floats | None:
 
 
 def _stairs(stairs: Stairs, terrain: Terrain, scale: float) -> list[float]:
-    """Treads in a metre along x and y, the one at the origin, height of a riser and of a tread [m]; see Stairs.heights.
+    """Pack stairs in metres.
+
+    Treads in a metre along x and y, the one at the origin, height of a riser and of a tread [m]; see Stairs.heights.
 
     scale: units of the terrain in a metre.
     """

@@ -1,4 +1,4 @@
-"""Notes: what was assumed or given up when a clip was planted, a sentence each."""
+"""Notes on assumptions and compromises of a planted clip."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def notes_of(
     kept: Bools,
     bearing: Bearing | None,
 ) -> tuple[str, ...]:
-    """Tell what a user should know of what was done."""
+    """Describe assumptions and compromises for the user."""
     return tuple(
         note for note in (
             _travel_note(velocity, mode), _idle_note(contacts), _edge_note(plants, footing),
@@ -47,7 +47,7 @@ def _idle_note(contacts: Contacts) -> str:
 
 
 def _kept_note(kept: Bools) -> str:
-    """Frames that keep their pose."""
+    """Describe frames with unchanged poses."""
     frames = int(kept.any(axis=1).sum())
     return f"{format_count(frames, 'frame')} that no motion leads to kept its pose, a reference pose" if frames else ""
 
@@ -68,7 +68,7 @@ def _bearing_note(bearing: Bearing | None) -> str:
 
 
 def _edge_note(plants: Plants, footing: Footing) -> str:
-    """Plants that were moved, and plants beside the ground."""
+    """Describe shifted plants, and plants beside the ground."""
     moved, outside = np.abs(plants.shift), ~footing.sample(plants.ball)[2]
     said = []
     if moved.any():
@@ -86,7 +86,7 @@ def _edge_note(plants: Plants, footing: Footing) -> str:
 
 
 def _short_note(contacts: Contacts, turned: Turned) -> str:
-    """Standing feet that their legs do not reach."""
+    """Describe standing feet out of reach."""
     short = turned.missing * contacts.any
     frames = int((short > _SHORT).any(axis=1).sum())
     return (

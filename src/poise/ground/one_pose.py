@@ -1,4 +1,4 @@
-"""plant_pose(): put the feet of a single pose, or of each pose of a batch, on the ground."""
+"""plant_pose(): put the feet of poses on the ground. Of a single pose, or of each pose of a batch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plant_pose(
     metre: float | None = None,
     steepest: float = STEEPEST_RAD,
 ) -> Pose:
-    """Put the feet of a pose on the ground: a figure in a level editor, a crowd that stands or waits.
+    """Put the feet of a pose on the ground. For a figure in a level editor, or a crowd that stands or waits.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""plant_feet(): put a clip's feet on the ground; lock_feet(): hold them still on the floor that they were on."""
+"""plant_feet() puts feet on the ground; lock_feet() stops foot sliding.
+
+The second keeps feet on the floor of the clip itself.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Planted(Clip):
-    """A clip whose feet stand: a Clip, which can be saved, with a record of what was done.
+    """A clip with planted feet, and a record of the changes. It is a Clip, which can be saved.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ class Planted(Clip):
 
     @cached_property
     def report(self) -> Report:
-        """How the feet stood before and stand now, measured when first asked for."""
+        """Measures of the feet before and after. Computed on first access."""
         held = dataclasses.replace(
             self.contacts, heel=self.contacts.heel & ~self.kept, ball=self.contacts.ball & ~self.kept
         )
@@ -120,7 +123,7 @@ class Planted(Clip):
 
     @property
     def _higher(self) -> Floats:
-        """How far above the ground (F, L) [m] feet are planted: on rungs that the terrain does not have."""
+        """Heights (F, L) [m] of planted feet above the ground. They stand on rungs that the terrain does not have."""
         stands = np.where(self.plants.hangs[:, 1:], self.plants.heel, self.plants.ball)
         over = stands[:, 2] - Footing(self.terrain, self.figure).heights(stands)
         higher = np.zeros(self.contacts.heel.shape)
@@ -130,7 +133,7 @@ class Planted(Clip):
 
 
 def _without_lone_frames(clip: Clip, kept: Bools) -> Clip:
-    """Return a clip whose frames that keep their pose (F, L) are as the next one: no motion leads from them."""
+    """Return a clip with the kept frames (F, L) as the next. No motion leads from them."""
     lone = np.asarray(kept.all(axis=1), dtype=np.bool_)
     if not lone.any() or lone.all():
         return clip
@@ -250,7 +253,7 @@ def lock_feet(
     stretch: float = 0.0,
     progress: bool | Callable[[int, int, str], None] | None = None,
 ) -> Planted:
-    """Remove the sliding of feet from a clip on level ground: `plant_feet` on the floor that the clip itself has.
+    """Remove foot sliding from a clip on level ground. `plant_feet` on the floor that the clip itself has.
 
     Parameters
     ----------
@@ -306,13 +309,13 @@ def load_clip_contacts(
 
 
 def _one_of(word: Any, name: str, known: Any) -> Any:
-    """The word; InputError if it is none of those that are known."""
+    """Return a word. InputError if it is unknown."""
     check_choice(word, name, get_args(known))
     return word
 
 
 def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
-    """The clip with frames at even distances, and a sentence if it had to be sampled for that."""
+    """Resample a clip to a constant frame rate. With a sentence if it was needed."""
     if not isinstance(clip, Clip):
         what: Any = type(clip).__name__
         raise InputError(f"give a Clip, such as rig.clips[0], not a {what}")
@@ -331,7 +334,7 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
 def _fitted(
     clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, *, feet_only: bool, notes: tuple[str, ...]
 ) -> Planted:
-    """The clip with strides that fit the treads, planted as if it had come so."""
+    """Plant a clip with strides fitted to the treads. As if it had come so."""
     if seen.velocity is not None and seen.mode == "keep":
         raise UnsupportedError(
             f"clip {clip.name!r} walks in place and is kept there, where no stride can be fitted to treads: "
@@ -370,7 +373,7 @@ def _left(
     feet_only: bool,
     notes: tuple[str, ...],
 ) -> Planted | None:
-    """The clip as it is, where it stands on this ground already and nothing of it is worse than its bound."""
+    """Return the unchanged clip if it is planted on this ground. Nothing of it may be worse than its bound."""
     footing, given = Footing(terrain, seen.motion.figure), in_clip(seen) if seen.given else None
     found = already_standing(seen.motion, footing, seen.soles, soles, given) if seen.velocity is None else None
     if found is None:

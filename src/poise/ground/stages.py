@@ -1,4 +1,4 @@
-"""Stages: from what was found out about a clip to feet on the ground, and to a figure that stands on them.
+"""Stages of planting, from clip analysis to the planted body.
 
 Contacts and places of feet are worked out in the finer frames of a motion, pelvis and legs in the clip's own.
 """
@@ -46,7 +46,7 @@ class Allowed(NamedTuple):
     floor: float | None = None  # [m] the clip's own, where what stands above it is to stay there
 
     def checked(self) -> Allowed:
-        """Themselves; InputError for one that is out of its range."""
+        """Check the limits. InputError for one out of its range."""
         for name, most in (("steepest", 0.5 * np.pi), ("farthest", 1.0), ("stretch", 0.5)):
             value = getattr(self, name)
             if not 0.0 <= check_real(value, name) <= most:
@@ -55,7 +55,7 @@ class Allowed(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What was found out about a clip before the ground is asked; of a clip that closes, about its repeats."""
+    """Result of analysing a clip without the terrain. For a looping clip it covers the padded repeats."""
 
     repeats: Repeats
     motion: Motion
@@ -71,7 +71,7 @@ class Seen(NamedTuple):
 
     @property
     def rows(self) -> Ints:
-        """Which frame of the motion is nearest to each of the fine one."""
+        """Find the nearest frame of the motion for each fine frame."""
         return np.rint(np.arange(len(self.fine)) / self.finer).astype(np.int64)
 
 
@@ -85,7 +85,7 @@ class Down(NamedTuple):
 
 
 class OnFeet(NamedTuple):
-    """A figure that stands on its feet.
+    """A body posed over its planted feet.
 
     body   the motion, leaning if it does
     still  (F,) frames that keep their pose: a reference pose in front of the clip
@@ -99,7 +99,7 @@ class OnFeet(NamedTuple):
 
 
 def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
-    """Put feet on the ground, and bring pelvis, legs and toes to them."""
+    """Put feet on the ground, and solve pelvis, legs and toes."""
     down = set_down(seen, footing, options)
     if not seen.given:
         seen, down = _let_heels_go(seen, down, footing, options)
@@ -132,7 +132,7 @@ def _let_heels_go(seen: Seen, down: Down, footing: Footing, options: Allowed) ->
 
 
 def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
-    """Plants of all stances, and where feet go from each to the next."""
+    """Find plants of all stances, and foot targets between them."""
     held = join_rolls(seen.contacts)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
     check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
@@ -149,7 +149,7 @@ def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
 def _lying(
     seen: Seen, bearing: Bearing, feet: Feet, held: Contacts, footing: Footing, options: Allowed
 ) -> tuple[Feet, Lean]:
-    """Feet and lean of a figure of which more than its feet is on the ground; on its own floor it lies as it did."""
+    """Return feet and lean of a figure with other ground contacts. On its own floor it lies as it did."""
     motion, low = seen.motion, lowness(bearing, seen.motion) * (options.floor is None)
     lean = lean_on(bearing, motion, low, footing)
     if options.floor is None:

@@ -1,4 +1,4 @@
-"""The way of a clip: in which level direction its figure goes."""
+"""Travel direction of a clip: the level direction of its figure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def travel_direction(
     up: Up | None = None,
     metre: float | None = None,
 ) -> Floats:
-    """In which level direction a clip travels: what `Terrain.stairs` and `slope` take as `direction`.
+    """Return the level travel direction of a clip. `Terrain.stairs` and `slope` take it as `direction`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def travel_direction(
 
 
 def way_of(clip: Clip, figure: Figure) -> Way:
-    """Where the figure of a clip goes, and what says it; see `travel_direction`."""
+    """Find the travel direction of a clip and its evidence. See `travel_direction`."""
     motion = motion_of(even(clip)[0], figure)
     hips, passes = motion.places[:, :, HIP].mean(axis=1), in_place(motion)
     went = project_horizontal(hips[-1] - hips[0])

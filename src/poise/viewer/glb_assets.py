@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from poise.errors import FileError, join_names
-from poise.ground.terrain.files.needs import in_ascii, said
+from poise.ground.terrain.files.needs import in_ascii, shorten_error
 from poise.io.files import read_bytes
 from poise.io.gltf.container import Buffers, Container, pack_document, read_inside
 from poise.io.gltf.json_checks import BrokenError, Json, read_object, read_objects, read_strings
@@ -493,7 +493,7 @@ def read_mesh(path: Path) -> list[Primitive]:
             scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False, **options)
             surfaces = [_build_node_surface(scene, node, suffix) for node in scene.graph.nodes_geometry]
     except Exception as error:  # trimesh raises exceptions of any type
-        raise FileError(path, f"cannot be read: {said(error)}") from error
+        raise FileError(path, f"cannot be read: {shorten_error(error)}") from error
     return _check_surfaces(path, [surface for surface in surfaces if surface is not None and len(surface.faces)])
 
 

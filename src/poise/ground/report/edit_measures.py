@@ -1,4 +1,4 @@
-"""Measures of an edit: by how much a clip differs from the one it was made from, one definition for each.
+"""Measures of an edit: differences of a clip from its source.
 
 Frame by frame, lengths in metres of the figure. No measure depends on the frame rate.
 """
@@ -55,24 +55,24 @@ class Changes:
 
     @property
     def acceleration_ratios(self) -> Floats:
-        """(J,) accelerations of the result over those of the source; both count as 1 m/s^2 at least."""
+        """(J,) accelerations of the result relative to the source. Both count as 1 m/s^2 at least."""
         before, after = np.maximum(self.accelerations, _CALM)
         return after / before
 
     @property
     def jerk_ratios(self) -> Floats:
-        """(J,) peak jerks of the result over those of the source; both count as 75 m/s^3 at least."""
+        """(J,) peak jerks of the result relative to the source. Both count as 75 m/s^3 at least."""
         before, after = np.maximum(self.jerks, _CALM_JERK)
         return after / before
 
     @property
     def worst_acceleration(self) -> tuple[str, float]:
-        """The joint whose acceleration has grown most, and its ratio."""
+        """Joint with the largest acceleration ratio, and the ratio."""
         return _worst(self.joints, self.acceleration_ratios)
 
     @property
     def worst_jerk(self) -> tuple[str, float]:
-        """The joint whose jerk has grown most, and its ratio."""
+        """Joint with the largest jerk ratio, and the ratio."""
         return _worst(self.joints, self.jerk_ratios)
 
 
@@ -108,14 +108,16 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
 
 
 def pelvis_heights(source: Clip, result: Clip, figure: Figure) -> Floats:
-    """How far (F,) the pelvis is above its height in the source [mm]; below it where negative."""
+    """Compute pelvis heights (F,) above the source [mm]. Negative below it."""
     row = figure.skeleton.index(figure.trunk)
     before, after = (clip.poses.world.positions[:, row] for clip in (source, result))
     return MM * rotations.rotate(figure.turn, (after - before) / figure.metre)[:, 2]
 
 
 def stretch(source: Clip, result: Clip, figure: Figure) -> float:
-    """Largest |l' - l| / l over all frames and bones, from a joint to its parent, of length l > 0.
+    """Compute the largest relative change of bone length.
+
+    |l' - l| / l over all frames and bones, from a joint to its parent, of length l > 0.
 
     Joints that are placed by themselves count as having no bone: those that carry the figure, from the one that is
     moved to the one that leans (hips below a root on the ground), and a foot that does not hang in its leg.
@@ -138,7 +140,7 @@ def _largest_turn(source: Clip, result: Clip) -> float:
 
 
 def accelerations(times: Floats, places: Floats, cuts: Sequence[int] = ()) -> tuple[Floats, Floats]:
-    """Accelerations that 99 % of frames stay below, and peak jerks, (J,) each, of points (F, J, 3).
+    """Compute accelerations and peak jerks (J,) of points (F, J, 3). 99 % of frames stay below the accelerations.
 
     Each stretch between gaps and cuts is sampled at its median rate, low-passed, and differenced: the acceleration is
     (p+ - 2 p + p-) / t^2, the jerk the difference of neighbouring ones over t. The first and last 1/12 s are left
@@ -159,7 +161,7 @@ def _stretches(times: Floats, cuts: Sequence[int]) -> list[slice]:
 
 
 def _swing(times: Floats, places: Floats) -> tuple[Floats, Floats]:
-    """Sizes of acceleration (n, J) and jerk (n - 1, J) in the frames of one stretch that count."""
+    """Compute accelerations (n, J) and jerks (n - 1, J). Their sizes, in the frames that count."""
     step = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
     margin = round(_END / step)
     frames = round((times[-1] - times[0]) / step) + 1
@@ -174,7 +176,9 @@ def _swing(times: Floats, places: Floats) -> tuple[Floats, Floats]:
 
 
 def low_passed(values: Floats, step: float, cutoff: float = CUTOFF) -> Floats:
-    """Values (n, ...) at a constant time step [s] with what swings faster than the cutoff [Hz] taken out, no delay.
+    """Low-pass values (n, ...) at a constant time step [s] without delay.
+
+    Oscillation faster than the cutoff [Hz] is removed.
 
     The response is 1 / (1 + (f / cutoff)^4): that of a Butterworth filter of second order run forwards and backwards,
     one half at the cutoff, and the same at every frame rate. The line between the ends is taken out, and what is left

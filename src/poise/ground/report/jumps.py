@@ -1,4 +1,6 @@
-"""Jumps: changes of step of single frames, which filtered accelerations cannot see, and hitches of knees.
+"""Acceleration spikes of single frames, and hitches of knees.
+
+Filtered accelerations hide changes of step of single frames.
 
 The step of a point is its way from one frame to the next; its change d2 = |p+ - 2 p + p-| is what an eye sees as a pop.
 It is not filtered, and counts in the clip's own frames [mm per frame^2]; above 120 frames a second every (f / 120)th
@@ -34,7 +36,7 @@ def is_even(terrain: Terrain) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Jumps:
-    """Changes of step of J joints in F frames, of the source and of what was made of it.
+    """Changes of step of J joints, of source and result. In F frames.
 
     Parameters
     ----------
@@ -65,13 +67,16 @@ class Jumps:
 
     @property
     def excess(self) -> dict[str, float]:
-        """What the result has beyond the source's largest within 0.1 s, at most, by joint: 0 where it has less."""
+        """Largest excess over the source's largest step change, by joint.
+
+        The source's within 0.1 s counts; 0 where the result has less.
+        """
         most = np.maximum((self.after - self.allowed).max(axis=0, initial=0.0), 0.0)
         return dict(zip(self.joints, most.tolist(), strict=True))
 
     @property
     def worst(self) -> tuple[int, int]:
-        """The frame and the joint where the result is farthest above its bound, or least below it."""
+        """Frame and joint of the largest excess over the bound. Where none is above its bound, of the least margin."""
         frame, joint = np.unravel_index(int((self.after - self.bound).argmax()), self.after.shape)
         return int(frame), int(joint)
 
@@ -111,7 +116,7 @@ def jumps_of(
 
 
 def _pops(before: Floats, around: int) -> Bools:
-    """Where (F, J) changes of step are large, and far larger than those around them."""
+    """Find source spikes (F, J): large and isolated changes of step."""
     calm = np.zeros(before.shape)
     for shift in range(_BESIDE, min(max(around, 2 * _BESIDE), len(before) - 1) + 1):
         calm[shift:] = np.maximum(calm[shift:], before[:-shift])
@@ -120,7 +125,7 @@ def _pops(before: Floats, around: int) -> Bools:
 
 
 class Hitch(NamedTuple):
-    """A knee that waits before its foot leaves the ground, or after it has landed, where its source goes on."""
+    """A halted knee near a toe-off or landing of a moving source."""
 
     leg: str
     kind: str  # "toe-off" or "landing"
@@ -128,7 +133,7 @@ class Hitch(NamedTuple):
 
 
 class Hitches(NamedTuple):
-    """How many toe-offs and landings there are, and at which of them a knee hitches."""
+    """Counts of toe-offs and landings, and the knee hitches at them."""
 
     toe_offs: int
     landings: int
@@ -136,7 +141,7 @@ class Hitches(NamedTuple):
 
 
 def hitches_of(motions: tuple[Motion, Motion], contacts: Contacts) -> Hitches:
-    """Find knees that go less than half of their source's way from a frame to the next, near toe-offs and landings.
+    """Find hitches of knees near toe-offs and landings. A hitch is a step of less than half of the source's.
 
     Within 0.1 s before a toe-off and after a landing, in steps in which the source's knee is faster than 0.25 m/s.
     """

@@ -1,4 +1,4 @@
-"""Measures: how well feet, and hands and knees that bear, stand in one motion. One definition each.
+"""Measures of the contacts of feet, hands and knees in one motion. One definition each.
 
 Nothing here depends on the frame rate: lengths are divided by times, not counted in frames. What is measured between
 two frames counts for the time between them, what is measured in a frame for half of the time on either side. A gap
@@ -29,7 +29,7 @@ _BENT = 1e-3  # a knee whose bend has a smaller sine says nothing of its axis
 
 @dataclass(frozen=True, eq=False)
 class SolePaths:
-    """Where the sole points of L feet go in F frames, and the ground below them.
+    """Paths of sole points over the ground. Of L feet in F frames.
 
     times    (F,) [s]
     points   (F, L, 3, 3) heel, ball and tip [m], z up
@@ -90,7 +90,10 @@ class Measures:
 
 
 class Shape(NamedTuple):
-    """How the legs of a source are made: axes (L, 3) about which knees bend, and turns (L, 4) of toes in flat soles."""
+    """Knee axes (L, 3) and flat toe rotations (L, 4).
+
+    Knees bend about the axes; the rotations are those of toes in flat soles.
+    """
 
     knees: Floats
     toes: Floats
@@ -102,7 +105,10 @@ def shape_of(paths: SolePaths, motion: Motion) -> Shape:
 
 
 def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, shape: Shape | None = None) -> Measures:
-    """All measures of a motion on its ground; shape is that of the source, or of the motion itself if None."""
+    """Compute all measures of a motion on its ground.
+
+    `shape` is that of the source, or of the motion itself if None.
+    """
     knees, toes = shape or shape_of(paths, motion)
     held = np.stack([contacts.heel, contacts.ball], axis=2)
     largest, mean = floating(paths, contacts.any)
@@ -123,7 +129,7 @@ def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, shape: Sha
 
 
 def shares(times: Floats) -> Floats:
-    """The share (F,) of the whole time that each frame stands for: half of the steps on either side.
+    """Compute the share (F,) of time of each frame. Half of the steps on either side.
 
     Frames without time, as in a clip of one frame, share equally.
     """
@@ -134,7 +140,9 @@ def shares(times: Floats) -> Floats:
 
 
 def skate(paths: SolePaths, held: Bools) -> float:
-    """Way of all heels and balls along the ground while in contact over their time in contact [cm/s]; 0 without any.
+    """Compute the mean skating speed of heels and balls in contact [cm/s].
+
+    Distance along the ground over time in contact; 0 without any.
 
     sum |d - (d . n) n| / sum t over the steps d between frames that are both in contact; n is the mean normal of the
     ground at both ends. held (F, L, 2): when heels and balls are in contact.
@@ -144,7 +152,7 @@ def skate(paths: SolePaths, held: Bools) -> float:
 
 
 def skates(paths: SolePaths, held: Bools) -> Floats:
-    """The same for each heel and ball (L, 2) [cm/s]; 0 without contact."""
+    """Compute the skating speed (L, 2) of each heel and ball [cm/s]. 0 without contact."""
     way, time = _in_contact(paths, held)
     return _CM * way / np.where(time > 0, time, 1.0)
 
@@ -157,14 +165,20 @@ def _in_contact(paths: SolePaths, held: Bools) -> tuple[Floats, Floats]:
 
 
 def speeds(paths: SolePaths) -> Floats:
-    """Speed (F, L, 2) of heels and balls along the ground [m/s]: way over time of the steps on either side."""
+    """Compute ground speeds (F, L, 2) of heels and balls [m/s].
+
+    Distance over time of the steps on either side.
+    """
     way, time = (np.pad(part, ((1, 1), (0, 0), (0, 0))) for part in ways(paths))
     time = time[1:] + time[:-1]
     return (way[1:] + way[:-1]) / np.where(time > 0, time, 1.0)
 
 
 def ways(paths: SolePaths) -> tuple[Floats, Floats]:
-    """Way of heels and balls along the ground (F - 1, L, 2) [m] and time (F - 1, 1, 1) [s] between frames."""
+    """Compute distance and time of heels and balls between frames.
+
+    Distance along the ground (F - 1, L, 2) [m], time (F - 1, 1, 1) [s].
+    """
     time = spans(paths.times)[:, None, None]
     normals = paths.normals[1:, :, :2] + paths.normals[:-1, :, :2]
     steps = _along(np.diff(paths.points[:, :, :2], axis=0), normals)
@@ -172,14 +186,16 @@ def ways(paths: SolePaths) -> tuple[Floats, Floats]:
 
 
 def _along(steps: Floats, normals: Floats) -> Floats:
-    """The part of steps (..., 3) that runs along the ground with these normals, of any length."""
+    """Project steps (..., 3) onto the ground. Normals may have any length."""
     square = (normals * normals).sum(axis=-1, keepdims=True)
     across = (steps * normals).sum(axis=-1, keepdims=True) / np.where(square > 0, square, 1.0)
     return steps - across * normals
 
 
 def slip(paths: SolePaths, held: Bools) -> float:
-    """How far a heel or ball in contact is from the place of that contact, along the ground, at most [mm].
+    """Compute the largest slip of a contact point along the ground [mm].
+
+    The distance of a heel or ball from the place of its contact.
 
     The place of a contact is the median of its points, each coordinate for itself: a single frame that is off does not
     move it.
@@ -194,23 +210,28 @@ def slip(paths: SolePaths, held: Bools) -> float:
 
 
 def lift(paths: SolePaths, held: Bools) -> float:
-    """How far above or below what it stands on a heel or ball in contact is, at most [mm]; 0 without contact."""
+    """Compute the largest distance of a contact point from its support [mm].
+
+    Above or below the ground that a heel or ball stands on; 0 without contact.
+    """
     return MM * float(np.abs(paths.off)[held].max(initial=0.0))
 
 
 def penetration(paths: SolePaths) -> float:
-    """How deep a heel, ball or tip is in the ground, straight up to it, at most, over all frames [mm]."""
+    """Compute the largest depth of a sole point in the ground [mm]. Straight up to the ground, over all frames."""
     return MM * float((-paths.heights).max(initial=0.0))
 
 
 def sunk(paths: SolePaths) -> float:
-    """Depth of every heel, ball and tip in the ground, integrated over time (trapezoids), the sum of all [mm s]."""
+    """Integrate the depth of all sole points over time [mm s]. By trapezoids; the sum of all heels, balls and tips."""
     depth = np.maximum(-paths.heights, 0.0).sum(axis=(1, 2))
     return MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(paths.times))
 
 
 def floating(paths: SolePaths, standing: Bools) -> tuple[float, float]:
-    """Height above the ground of the lowest point of a foot in contact, standing (F, L) [mm]: at most, and its mean.
+    """Compute the largest and mean height of feet in contact [mm].
+
+    The height of the lowest point above the ground; `standing` is (F, L).
 
     The mean is over all time in which feet stand, foot by foot. Both are 0 if none ever stands.
     """
@@ -222,7 +243,7 @@ def floating(paths: SolePaths, standing: Bools) -> tuple[float, float]:
 
 
 def knee_axes(motion: Motion) -> Floats:
-    """The axis about which each knee bends (L, 3), in the thigh's frame; zero for a leg that is never bent.
+    """Compute the bending axis of each knee (L, 3). In the thigh's frame; zero for a leg that is never bent.
 
     The mean over all frames of the cross product of the directions of thigh and shin, which is as long as the sine of
     the bend: frames in which the leg is straight do not count.
@@ -234,7 +255,7 @@ def knee_axes(motion: Motion) -> Floats:
 
 
 def backward_bends(motion: Motion, axes: Floats) -> Floats:
-    """How far each knee bends against its axis in each frame (F, L) [deg]; 0 for a leg whose axis is zero.
+    """Compute the hyperextension of each knee (F, L) [deg]. The bend against its axis; 0 for a leg whose axis is zero.
 
     The bend is the angle from thigh to shin about the axis (L, 3), which the thigh carries.
     """
@@ -251,13 +272,19 @@ def knee_bends(motion: Motion) -> Floats:
 
 
 def flat_toes(paths: SolePaths, motion: Motion) -> Floats:
-    """Turns (L, 4) of toes against their foot in the frames in which heel, ball and tip are nearest to one height."""
+    """Find toe rotations (L, 4) of the flattest frames.
+
+    Relative to the foot; heel, ball and tip are nearest to one height there.
+    """
     flattest = np.ptp(paths.points[..., 2], axis=2).argmin(axis=0)
     return _toe_turns(motion)[flattest, np.arange(len(flattest))]
 
 
 def toe_bends(motion: Motion, flat: Floats) -> Floats:
-    """How far toes (F, L) [deg] are turned against their foot from `flat` (L, 4); 0 for feet without toes."""
+    """Compute rotation angles of toes (F, L) [deg] from `flat` (L, 4).
+
+    Relative to the foot; 0 for feet without toes.
+    """
     turn = multiply(inverse(flat), _toe_turns(motion))
     return np.degrees(2.0 * np.arctan2(np.linalg.norm(turn[..., 1:], axis=-1), np.abs(turn[..., 0])))
 
@@ -267,7 +294,7 @@ def _toe_turns(motion: Motion) -> Floats:
 
 
 def _bones(motion: Motion) -> tuple[Floats, Floats]:
-    """Directions of thigh and shin (F, L, 3); zero for a bone without length."""
+    """Compute directions of thigh and shin (F, L, 3). Zero for a bone without length."""
     places = motion.places
     bones = np.stack([places[:, :, KNEE] - places[:, :, HIP], places[:, :, ANKLE] - places[:, :, KNEE]])
     length = np.linalg.norm(bones, axis=-1, keepdims=True)
@@ -294,7 +321,7 @@ class PartPaths:
 
     @property
     def skate(self) -> float:
-        """Way of all parts while they bear over their time of bearing [cm/s]; 0 without any."""
+        """Mean skating speed of all supporting parts [cm/s]. Distance over time in contact; 0 without any."""
         both, time = self.on[1:] & self.on[:-1], spans(self.times)[:, None]
         whole = (both * time).sum()
         return _CM * float((self.ways * both).sum() / whole) if whole > 0.0 else 0.0
@@ -311,7 +338,7 @@ class PartPaths:
 
 
 def part_paths(bearing: Bearing, clip: Clip, motion: Motion, footing: Footing) -> PartPaths:
-    """Follow the parts of a clip, whose legs are in `motion`, over the ground."""
+    """Follow the parts of a clip over the ground. Its legs are in `motion`."""
     parts, points = part_places(clip, motion, bearing.arms)
     depths = footing.heights(points) + bearing.least - points[..., 2]
     limbs = parts.index("hips")  # the last of all

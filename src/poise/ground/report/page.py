@@ -1,4 +1,4 @@
-"""The page of a report: HTML that needs nothing beside itself, for screens of any width, dark or light, and paper."""
+"""The page of a report: one self-contained HTML file. For screens of any width, dark or light, and paper."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ rect.heel {{ fill: var(--heel); stroke: none }} rect.ball {{ fill: var(--ball); 
 
 
 class MeasureRow(NamedTuple):
-    """One line of the table: what, in which unit, before and after, and a remark."""
+    """One line of the table: label, unit, values and remark. The values are those before and after."""
 
     name: str
     unit: str
@@ -100,7 +100,7 @@ def _table(contents: Contents) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number with two decimals, large ones without; what rounds to nothing is 0."""
+    """Format a number with two decimals, large ones without. Numbers that round to nothing are 0."""
     if abs(value) < 0.005:  # noqa: PLR2004
         return "0"
     return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"  # noqa: PLR2004
@@ -115,7 +115,7 @@ def _key() -> str:
 
 
 def _leg(contents: Contents, leg: int) -> str:
-    """Height and speed of one foot over time, before and after, with its contacts."""
+    """Draw height and speed of one foot over time. Before and after, with its contacts."""
     name, contacts = contents.contacts.legs[leg], contents.contacts
     bars = [Bars("heel", "heel", contacts.heel[:, leg]), Bars("ball", "ball", contacts.ball[:, leg])]
     heights = [_curves(100.0 * paths.heights[:, leg], before=k == 0) for k, paths in enumerate(contents.paths)]

@@ -1,4 +1,4 @@
-"""Report: what planting has changed, measured before and after, as text, JSON and a page."""
+"""Report of a planted clip as text, JSON and a page. Measures are those before and after planting."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OWN = 0.02  # [m] from the soles of standing feet to level ground that is a cli
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The measures of a clip before and after its feet were put on the ground.
+    """Measures of a clip before and after planting.
 
     `str()` is a table for a terminal, `to_json()` the same numbers, `to_html(path)` a page with curves.
 
@@ -133,7 +133,7 @@ class Report:
 
     @property
     def _jump(self) -> MeasureRow:
-        """The line of the joint that pops most."""
+        """The line of the joint with the largest spike."""
         jumps = self.jumps
         frame, joint = jumps.worst
         before, after = jumps.largest[:, joint]
@@ -143,7 +143,7 @@ class Report:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What the table does not hold: time in contact, steps, hitches, how far the figure has moved, bones."""
+        """Sentences below the table: contacts, steps, hitches, displacement, bones."""
         c, hitches, legs = self.changes, self.hitches, zip(self.contacts.legs, self.after.contact, strict=True)
         mover, hitched = escape_unprintable(self.motions[0].figure.mover), [hitch.kind for hitch in hitches.found]
         bones = f"changed by at most {100 * c.stretch:.2g} %" if c.stretch else "unchanged"
@@ -174,7 +174,7 @@ class Report:
 
     @property
     def title(self) -> str:
-        """What was planted on what: "2 legs (left, right), 131 frames, on stairs ..."."""
+        """Legs, frames and ground in words. As "2 legs (left, right), 131 frames, on stairs ..."."""
         legs, frames = self.contacts.legs, len(self.contacts.times)
         of = f"{format_count(len(legs), 'leg')} ({', '.join(legs)})"
         return f"{of}, {format_count(frames, 'frame')}, on {self.ground}"
@@ -213,7 +213,7 @@ class Report:
         return json.dumps(self.as_object(), indent=1, allow_nan=False)
 
     def to_html(self, path: str | PathLike[str]) -> None:
-        """Write a page that needs nothing beside itself: the table, and height and speed of each foot over time."""
+        """Write a self-contained page. The table, and height and speed of each foot over time."""
         said = (*map(str, self.worse), *self.notes)
         contents = Contents(self.name, self.title, self.rows, self.facts, self.contacts, self.paths, said)
         write_atomically(Path(path), encode_text(page_of(contents)))
@@ -269,7 +269,10 @@ def report_of(
 
 
 def _is_own_floor(terrain: Terrain, paths: SolePaths, contacts: Contacts) -> bool:
-    """Whether the ground is level, and at the height at which the source's feet stand."""
+    """Return whether the ground is the clip's own floor.
+
+    It is level, and at the height at which the source's feet stand.
+    """
     surface = terrain.surface
     if not isinstance(surface, Plane) or surface.slope_x or surface.slope_y or not contacts.any.any():
         return False
@@ -278,7 +281,7 @@ def _is_own_floor(terrain: Terrain, paths: SolePaths, contacts: Contacts) -> boo
 
 
 def _arms(parts: tuple[PartPaths, PartPaths] | None) -> dict[str, tuple[Floats, Floats]]:
-    """Where hands and elbows are in both (F, 3) [m], z up; knees are the legs'."""
+    """Return positions (F, 3) of hands and elbows in both clips [m]. z up; knees are the legs'."""
     if parts is None:
         return {}
     before, after = parts
@@ -287,7 +290,7 @@ def _arms(parts: tuple[PartPaths, PartPaths] | None) -> dict[str, tuple[Floats, 
 
 
 def _ends(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> dict[str, tuple[Floats, Floats]]:
-    """Where hands and head are in both (F, 3) [m], z up; without those that no joint is known to be."""
+    """Return positions (F, 3) of hands and head in both clips [m]. z up; without those of unknown joints."""
     roles = {"left hand": "leftHand", "right hand": "rightHand", "head": "head"}
     rows = {name: find_joint_by_role(figure.skeleton, role) for name, role in roles.items()}
     names = {name: figure.skeleton.names[row] for name, row in rows.items() if row is not None}
@@ -297,7 +300,7 @@ def _ends(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> 
 
 
 def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: tuple[str, float]) -> MeasureRow:
-    """The line of the joint that has changed most for the worse; with the ratio, where it is that of the two numbers.
+    """Format the line of the joint with the largest ratio. The ratio is named where it is that of the two numbers.
 
     Where one of them counts as more than it is, see `Changes`, the ratio is of numbers that do not stand there.
     """
@@ -312,7 +315,7 @@ def _most(before: Floats, after: Floats) -> tuple[float, float]:
 
 
 def _by_part(excess: dict[str, float]) -> str:
-    """The largest of each kind of joint [mm], whichever leg or arm it is of."""
+    """Format the largest excess of each kind of joint [mm]. Over all legs and arms."""
     most: dict[str, float] = {}
     for joint, value in excess.items():
         part = joint.rpartition(" ")[2]

@@ -1,4 +1,4 @@
-"""Verdict: what of a result is worse than its bound, a sentence each, with the stretch and the measure."""
+"""Check a result against its bounds. Each violation has a sentence with the stretch and the measure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _POINTS = ("heel", "ball", "tip")
 
 
 class GroundBounds(NamedTuple):
-    """What a result may have on a kind of ground, at every frame rate.
+    """Bounds of a result on a kind of ground. They hold at every frame rate.
 
     step    [mm a frame] change of step beyond the source's largest within 0.1 s
     deep    [mm] in the ground
@@ -50,7 +50,7 @@ STEPS = GroundBounds(step=25.0, deep=5.0, bend=35.0)
 
 
 def bounds_on(terrain: Terrain, *, own: bool = False) -> GroundBounds:
-    """Bounds on a terrain, or on the floor that a clip has of its own."""
+    """Return the bounds on a terrain or a clip's own floor."""
     if own:
         return OWN_FLOOR
     match terrain.surface:
@@ -63,7 +63,7 @@ def bounds_on(terrain: Terrain, *, own: bool = False) -> GroundBounds:
 
 
 class Worse(NamedTuple):
-    """Something of a result that is worse than its bound.
+    """A measure of a result above its bound.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Worse(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a verdict looks at: the source's motion and the result's, its soles, contacts and jumps.
+    """Inputs of a check: motions, soles, contacts and jumps. Motions are those of the source and of the result.
 
     bounds  of the ground
     shape   of the source's legs
@@ -112,7 +112,7 @@ class Evidence(NamedTuple):
 
 
 def verdict_of(found: Evidence) -> tuple[Worse, ...]:
-    """Everything that is worse than its bound."""
+    """Find every measure above its bound."""
     told = (
         _feet_slide(found), _soles_deep(found), _soles_off(found), _knees_back(found), _jumps(found),
         _knees_bend(found), _toes_bend(found), _pelvis(found), _hitches(found), _contact(found),
@@ -135,7 +135,7 @@ def _parts_slide(found: Evidence) -> Worse | None:
 def _slid(
     subject: str, value: float, way: Floats, held: Bools, names: tuple[str, ...], found: Evidence
 ) -> Worse | None:
-    """What slides by so much [cm/s], and where the farthest: ways (F - 1, ...) and when they are held (F, ...)."""
+    """Report skating [cm/s], and the point with the longest slide. Ways (F - 1, ...) count while `held` (F, ...)."""
     if value <= SKATE:
         return None
     way, held = way.reshape(len(way), -1), held.reshape(len(held), -1)
@@ -205,7 +205,7 @@ def _hitches(found: Evidence) -> Worse | None:
 
 
 def _contact(found: Evidence) -> Worse | None:
-    """An upright figure no foot of which is found to stand, for longer than a jump takes."""
+    """Report an upright figure without a standing foot. For longer than a jump takes."""
     times = found.paths.times
     if found.contacts.any.any() or times[-1] - times[0] <= _FLIGHT or found.motions[0].upright.mean() <= _STANDING:
         return None
@@ -216,7 +216,7 @@ def _beyond(
     measure: str, values: Floats, bounds: Floats | float, names: tuple[str, ...], found: Evidence, words: str,
     more: str = ",", *, alone: bool = False,
 ) -> Worse | None:  # fmt: skip
-    """The value (F, ...) that is farthest above its bound, if any is; its frame alone, or the stretch around it."""
+    """Report the value (F, ...) farthest above its bound, if any. With its frame alone, or the stretch around it."""
     values = values.reshape(len(values), -1)
     bounds = np.broadcast_to(bounds, values.shape)
     frame, column = map(int, np.unravel_index(int((values - bounds).argmax()), values.shape))
@@ -229,7 +229,7 @@ def _beyond(
 
 
 def _soles(found: Evidence, points: int = 2) -> tuple[str, ...]:
-    """Names of the first sole points of each foot: heel and ball, or the tip as well."""
+    """Return names of the first sole points of each foot. Heel and ball, or the tip as well."""
     return tuple(f"{leg} {point}" for leg in found.contacts.legs for point in _POINTS[:points])
 
 

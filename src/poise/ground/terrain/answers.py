@@ -1,4 +1,4 @@
-"""What a terrain answers: the ground at places, and where rays meet it."""
+"""Records of samples of a terrain and of ray hits on it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from poise.maths.arrays import Floats, abbreviate, check_finite, check_real
 
 
 def finite_number(value: Any, what: str) -> float:
-    """The number that a person gave; InputError names `what` where it is none or not finite."""
+    """Return a finite number of the caller. InputError names `what`."""
     number = check_real(value, what)
     if not math.isfinite(number):
         message = f"{what} must be finite; got {number:g}"
@@ -22,7 +22,7 @@ def finite_number(value: Any, what: str) -> float:
 
 
 def positive_number(value: Any, what: str) -> float:
-    """The same, more than 0."""
+    """Return a finite number above 0; InputError names `what`."""
     number = finite_number(value, what)
     if number <= 0.0:
         message = f"{what} must be more than 0; got {number:g}"
@@ -31,7 +31,10 @@ def positive_number(value: Any, what: str) -> float:
 
 
 def level_direction(direction: ArrayLike | None, up: str) -> tuple[float, float]:
-    """Unit plan direction (x, y) in the frame of surfaces of a direction in the frame whose up axis is `up`."""
+    """Return the unit plan direction (x, y) of a direction.
+
+    `up` is the up axis of the direction's frame, the plan is that of surfaces.
+    """
     if direction is None:
         return 0.0, -1.0
     given = check_finite(direction, "a direction", last_axis_length=3)
@@ -48,7 +51,7 @@ def level_direction(direction: ArrayLike | None, up: str) -> tuple[float, float]
 
 
 def unit_directions(directions: Floats) -> Floats:
-    """Directions of rays (..., 3) scaled to length 1; InputError where one has none."""
+    """Normalise directions of rays (..., 3). InputError for a zero vector."""
     largest = np.abs(directions).max(axis=-1, keepdims=True, initial=0.0)
     if (largest == 0.0).any():
         message = "a ray needs a direction; one here has zero length"

@@ -1,4 +1,4 @@
-"""Level directions of slopes and stairs: from an angle, and back from the ground that climbs along one."""
+"""Level directions of slopes and stairs, from angles and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIGITS = 15  # so that quarter turns are exact
 
 
 def turned_by(degrees: float, up: str) -> Floats:
-    """The direction (3,) at an angle to the default of slopes and stairs, in the frame whose up axis is `up`.
+    """Return the direction (3,) at an angle to the default direction. `up` is the up axis of its frame.
 
     Positive angles turn to the left, seen from above: 90 is +x, whichever axis is up.
     """
@@ -24,13 +24,13 @@ def turned_by(degrees: float, up: str) -> Floats:
 
 
 def angle_of(direction: Floats, up: str) -> float:
-    """The angle [degrees] of a direction (3,) that has a level part; `turned_by` gives that part back."""
+    """Return the angle [degrees] of a direction (3,) with a level part. `turned_by` gives that part back."""
     x, y = (direction[0], -direction[2]) if up == "y" else direction[:2]
     return math.degrees(math.atan2(x, -y))
 
 
 def uphill(terrain: Terrain, up: str) -> Floats | None:
-    """Unit level direction (3,) in which a slope or stairs climb, in the frame whose up axis is `up`.
+    """Return the unit level direction (3,) of climbing slopes or stairs. `up` is the up axis of its frame.
 
     None for any other ground. Stairs and slopes that fall along their direction climb against it.
     """
@@ -46,5 +46,5 @@ def uphill(terrain: Terrain, up: str) -> Floats | None:
 
 
 def _in_frame(x: float, y: float, up: str) -> Floats:
-    """The plan direction (x, y) of surfaces in a frame; no zero has a sign."""
+    """Return a plan direction (x, y) of surfaces in a frame. No zero has a sign."""
     return np.array([x, 0.0, -y] if up == "y" else [x, y, 0.0]) + 0.0

@@ -21,7 +21,7 @@ _SMALLEST, _REACH = 10.0, 1e6  # steps of the differences: a ray's smallest step
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """h = f(x, y) in the frame whose up axis is `up`: f(x, z) for "y".
+    """Height field h = f(x, y) of the caller. Its frame has the up axis `up`: f(x, z) for "y".
 
     Normals come from `normal(x, y)` -> (n, 3) in the same frame, or else from central differences over +-`step`.
     """
@@ -50,11 +50,11 @@ class Function:
         return Function, (self.f, self.up, self.normal, self.step)
 
     def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """Heights at x, y; what is not finite or of another shape is an InputError."""
+        """Return heights at x, y. InputError for values of another shape or not finite."""
         first, second = (x, -y) if self.up == "y" else (x, y)
-        return self._called(self.f, first, second, first.shape, "a height")
+        return self._evaluate(self.f, first, second, first.shape, "a height")
 
-    def _called(self, f: Callable[..., Any], a: Floats, b: Floats, shape: tuple[int, ...], what: str) -> Floats:
+    def _evaluate(self, f: Callable[..., Any], a: Floats, b: Floats, shape: tuple[int, ...], what: str) -> Floats:
         given = f(a, b)
         try:
             values = np.broadcast_to(np.asarray(given).astype(np.float64, casting="same_kind"), shape)
@@ -76,16 +76,16 @@ class Function:
 
     def _normal(self, x: Floats, y: Floats, z: Floats) -> Normal:
         if self.normal is not None:
-            return self._given(self.normal, x, y)
+            return self._evaluate_normals(self.normal, x, y)
         reach_x, reach_y = (np.maximum(self.step, _FAR * np.abs(axis)) for axis in (x, y))
         east, west, north, south = x + reach_x, x - reach_x, y + reach_y, y - reach_y
         slope_x = (self.heights(east, y, z) - self.heights(west, y, z)) / (east - west)
         slope_y = (self.heights(x, north, z) - self.heights(x, south, z)) / (north - south)
         return normal_of(slope_x, slope_y)
 
-    def _given(self, normals: Callable[[Floats, Floats], Any], x: Floats, y: Floats) -> Normal:
+    def _evaluate_normals(self, normals: Callable[[Floats, Floats], Any], x: Floats, y: Floats) -> Normal:
         first, second = (x, -y) if self.up == "y" else (x, y)
-        given = self._called(normals, first, second, (len(x), 3), "a normal")
+        given = self._evaluate(normals, first, second, (len(x), 3), "a normal")
         size = np.sqrt((given * given).sum(axis=1))
         a, b, c = (given / np.where(size > 0.0, size, 1.0)[:, None]).T
         normal = (a, -c, b) if self.up == "y" else (a, b, c)
@@ -95,7 +95,7 @@ class Function:
         return normal
 
     def hit(self, origins: Floats, directions: Floats) -> Strike:
-        """First hits by marching: ground steeper than 76 degrees or narrower than ten steps may be passed over."""
+        """Find first hits by marching. Ground steeper than 76 degrees or narrower than ten steps may be passed over."""
         smallest, reach = _SMALLEST * self.step, _REACH * self.step
         distances = march(self.heights, origins, directions, _STEEPEST, smallest, reach)
         x, y, z = (origins + np.where(np.isfinite(distances), distances, 0.0)[:, None] * directions).T

@@ -15,7 +15,7 @@ from poise.runtime.immutable_values import FrozenValue
 
 @dataclass(frozen=True, eq=False)
 class HeightMap(FrozenValue):
-    """h = the bilinear patch through the four posts about a place; its slopes are that patch's own.
+    """Bilinear patches between the posts of a grid. Slopes are those of the patch at the place.
 
     posts   (rows + 1, cols + 1) finite heights at the corners of the grid's cells
     hollow  (rows, cols) cells that are holes, or None
@@ -39,15 +39,15 @@ class HeightMap(FrozenValue):
 
     def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Heights at x, y."""
-        u, v, _, _ = self.grid.clamped(*self.grid.places(x, y))
+        u, v, _, _ = self.grid.clamp_places(*self.grid.places(x, y))
         i, j = self.grid.cells(u, v)
         a, b, c, d = self._about(i, j)
         u, v = u - i, v - j
         return (a * (1.0 - u) + b * u) * (1.0 - v) + (c * (1.0 - u) + d * u) * v
 
     def sample(self, x: Floats, y: Floats, z: Floats) -> Sample:
-        """Heights, normals, and whether a place is on the map and over no hole."""
-        u, v, inside_u, inside_v = self.grid.clamped(*self.grid.places(x, y))
+        """Return heights, normals, and an inside mask. Places beyond the map and over holes are outside."""
+        u, v, inside_u, inside_v = self.grid.clamp_places(*self.grid.places(x, y))
         i, j = self.grid.cells(u, v)
         heights, slope_x, slope_y = self._patch(i, j, u - i, v - j)
         inside = inside_u & inside_v
@@ -56,20 +56,23 @@ class HeightMap(FrozenValue):
         return Sample(heights, normal_of(slope_x * inside_u, slope_y * inside_v), inside)
 
     def _about(self, cols: Ints, rows: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-        """The four posts about cells: low low, high low, low high, high high (x, then y)."""
+        """Return the four posts about cells. In the order low low, high low, low high, high high (x, then y)."""
         flat, wide = self.posts.reshape(-1), self.posts.shape[1]
         first = rows * wide + cols
         return flat[first], flat[first + 1], flat[first + wide], flat[first + wide + 1]
 
     def _patch(self, i: Ints, j: Ints, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
-        """Heights and slopes at the places u, v, 0 to 1, of cells."""
+        """Return heights and slopes at places u, v in cells. u and v are 0 to 1."""
         a, b, c, d = self._about(i, j)
         near, far = a * (1.0 - u) + b * u, c * (1.0 - u) + d * u
         slope_x = ((b - a) * (1.0 - v) + (d - c) * v) / self.grid.wide
         return near * (1.0 - v) + far * v, slope_x, (far - near) / self.grid.deep
 
     def hit(self, origins: Floats, directions: Floats) -> Strike:
-        """First hits on the map itself, not beyond its edges nor over holes: a quadratic per cell on the way."""
+        """Find first hits on the map.
+
+        There are none beyond its edges nor over holes. Each cell on the way is a quadratic equation.
+        """
         speeds = directions / np.array([self.grid.wide, self.grid.deep, 1.0])
         places = np.stack([*self.grid.places(origins[:, 0], origins[:, 1]), origins[:, 2]], axis=1)
 
@@ -83,7 +86,7 @@ class HeightMap(FrozenValue):
         return Strike(distances, self._normal_in(places, speeds, distances, cells))
 
     def _crossing(self, places: Floats, speeds: Floats, piece: Stretch) -> Floats:
-        """Distances at which rays meet the patch of a cell within their piece of way, else infinite."""
+        """Compute distances of rays to the patch of a cell. Infinite for a hit outside the segment in the cell."""
         a, b, c, d = self._about(piece.cols, piece.rows)
         u, v, z = (places + piece.enter[:, None] * speeds).T
         u, v = u - piece.cols, v - piece.rows
@@ -108,7 +111,7 @@ class HeightMap(FrozenValue):
 
 
 def _roots(a: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Real roots of a s^2 + b s + c = 0, without loss of digits; infinite where there is none, 0 where c is 0."""
+    """Find the real roots of a s^2 + b s + c. Infinite where there is none, 0 where c is 0."""
     square = b * b - 4.0 * a * c
     q = -0.5 * (b + np.copysign(np.sqrt(np.maximum(square, 0.0)), b))
     one = np.divide(q, a, out=np.full_like(q, np.inf), where=(a != 0.0) & (square >= 0.0))

@@ -41,7 +41,7 @@ class Mesh(FrozenValue):
 
     @cached_property
     def _layers(self) -> list[_Layer]:
-        """Triangles that face up, then those that face down; what is empty is left out."""
+        """Return layers: triangles facing up, then those facing down. Empty layers are left out."""
         up = self._normals[:, 2]
         faces = (up > _WALL, up < -_WALL)
         return [_Layer(self.corners[face], self._normals[face]) for face in faces if face.any()]
@@ -52,7 +52,7 @@ class Mesh(FrozenValue):
         return bool(self._layers)
 
     def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """Heights at x, y of the ground that is not above z."""
+        """Return heights at x, y of the ground up to z."""
         return self.sample(x, y, z).heights
 
     def sample(self, x: Floats, y: Floats, z: Floats) -> Sample:
@@ -78,7 +78,7 @@ class Mesh(FrozenValue):
         def test(piece: Stretch) -> tuple[Floats, Ints]:
             distances, triangles = np.full(len(piece.rays), np.inf), np.full(len(piece.rays), -1)
             enter, leave = piece.enter - slack[piece.rays], piece.leave + slack[piece.rays]
-            near = np.flatnonzero(cells.reached(piece, origins[piece.rays, 2], directions[piece.rays, 2]))
+            near = np.flatnonzero(cells.reaches_cells(piece, origins[piece.rays, 2], directions[piece.rays, 2]))
             pairs = cells.pairs(piece.cols[near], piece.rows[near])
             asking = near[pairs.owner]
             rays = piece.rays[asking]
@@ -96,7 +96,7 @@ class Mesh(FrozenValue):
 
     @cached_property
     def _all(self) -> tuple[TriangleCells, Floats]:
-        """All triangles in their cells, and the rows that `_meeting` reads."""
+        """Sort all triangles into cells, and pack rows for `_meeting`."""
         a, b, c = self.corners.transpose(1, 0, 2)
         sides = np.stack([b - a, c - b, a - c], axis=1)
         longest = np.sqrt((sides * sides).sum(axis=2).max(axis=1, keepdims=True))
@@ -110,7 +110,7 @@ def _columns(normals: Floats) -> Normal:
 
 
 def _meeting(table: Floats, origins: Floats, directions: Floats) -> Floats:
-    """Distances (k,) at which rays meet their triangle, infinite where they do not (Möller, Trumbore, JGT 2, 1997).
+    """Intersect rays with their triangles (Möller, Trumbore, JGT 2, 1997). Returns distances (k,), infinite for a miss.
 
     Rows are: first corner, the two sides from it, their cross product, the longest side. A ray that starts on the
     triangle to rounding meets it there.
@@ -132,7 +132,7 @@ def _meeting(table: Floats, origins: Floats, directions: Floats) -> Floats:
 
 
 class _Layer:
-    """Triangles that are ground, none of them a wall, and what is found in them from above."""
+    """Triangles of the ground without walls, with lookup from above."""
 
     def __init__(self, corners: Floats, normals: Floats) -> None:
         facing = np.copysign(1.0, normals[:, 2])[:, None]
@@ -143,27 +143,30 @@ class _Layer:
 
     @cached_property
     def edges(self) -> Edges:
-        """Sides that belong to one triangle only."""
+        """Boundary edges: sides of one triangle only."""
         return outline(self._corners)
 
     def under(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """Heights (n,) of the highest triangle not above z, else the lowest, infinite where none is; normals."""
+        """Find the highest triangles not above z, else the lowest.
+
+        Returns heights (n,), infinite where there is none, and normals.
+        """
         heights, triangles = np.full(len(x), np.inf), np.full(len(x), 0)
-        u, v, inside_u, inside_v = self._cells.grid.clamped(*self._cells.grid.places(x, y))
+        u, v, inside_u, inside_v = self._cells.grid.clamp_places(*self._cells.grid.places(x, y))
         on = np.flatnonzero(inside_u & inside_v)
         pairs = self._cells.pairs(*self._cells.grid.cells(u[on], v[on]))
         if pairs.owner.size:
-            asked = on[pairs.owner]
-            found, over = _plan_heights(self._table[pairs.triangles], x[asked], y[asked])
-            best = _highest_below(found, over, z[asked], pairs.firsts)
+            queries = on[pairs.owner]
+            found, over = _plan_heights(self._table[pairs.triangles], x[queries], y[queries])
+            best = _highest_below(found, over, z[queries], pairs.firsts)
             heights[on[pairs.askers]] = best
-            same = np.where(over & (found == heights[asked]), pairs.triangles, len(self._corners) - 1)
+            same = np.where(over & (found == heights[queries]), pairs.triangles, len(self._corners) - 1)
             triangles[on[pairs.askers]] = np.minimum.reduceat(same, pairs.firsts)
         return heights, self._normals[triangles]
 
 
 def _highest_below(heights: Floats, counts: Bools, ceiling: Floats, firsts: Ints) -> Floats:
-    """Of each group the largest height up to its ceiling, else the smallest; infinite where none counts."""
+    """Find the highest height of each group up to its ceiling. Else the smallest; infinite where none counts."""
     under = counts & (heights <= ceiling)
     highest = np.maximum.reduceat(np.where(under, heights, -np.inf), firsts)
     lowest = np.minimum.reduceat(np.where(counts, heights, np.inf), firsts)

@@ -1,4 +1,4 @@
-"""Bumpy ground without end: gradient noise, smooth and the same for ever for one seed."""
+"""Endless bumpy ground: gradient noise, deterministic for a seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ STEEPEST = 3.0  # amplitudes per wavelength; the worst four gradients make a slo
 
 @dataclass(frozen=True)
 class Noise:
-    """Gradient noise (Perlin, SIGGRAPH 1985) with the fade 6 t^5 - 15 t^4 + 10 t^3 (Perlin, SIGGRAPH 2002).
+    """Perlin gradient noise with a fifth-degree fade.
+
+    Gradients are those of Perlin, SIGGRAPH 1985; the fade 6 t^5 - 15 t^4 + 10 t^3 is that of Perlin, SIGGRAPH 2002.
 
     A square lattice of spacing `wavelength` carries a unit gradient at each corner, drawn by mixing its integer
     coordinates and the seed; between corners the gradients' planes are blended. Second derivatives are continuous,
@@ -71,7 +73,7 @@ class Noise:
         return _COS[bits], _SIN[bits]
 
     def hit(self, origins: Floats, directions: Floats) -> Strike:
-        """First hits, by steps that the steepest slope allows, see `march`."""
+        """Find first hits by marching. The steepest slope bounds the steps, see `march`."""
         low, high = -abs(self.amplitude), abs(self.amplitude)
         steepest = STEEPEST * high / self.wavelength
         smallest, reach = _SMALLEST * self.wavelength, _REACH * self.wavelength
@@ -95,5 +97,5 @@ def _weights(a: Floats, b: Floats) -> Floats:
 
 
 def _total(parts: Floats) -> Floats:
-    """Sum over the corners, in one order whatever n is, so that a single place gets the bits it has in a batch."""
+    """Sum over the corners in a fixed order. A single place gets the same bits as in a batch."""
     return (parts[0] + parts[1]) + (parts[2] + parts[3])

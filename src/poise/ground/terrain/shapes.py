@@ -39,7 +39,10 @@ class Plane:
         return Sample(self.heights(x, y, z), self.normal, inside=True)
 
     def hit(self, origins: Floats, directions: Floats) -> Strike:
-        """Distance = height over the plane / speed towards it; a ray that runs along the plane misses it."""
+        """Find hits of rays on the plane.
+
+        Distance = height over the plane / speed towards it; a ray along the plane misses it.
+        """
         x, y, z = origins.T
         dx, dy, dz = directions.T
         over = z - self.heights(x, y, z)
@@ -51,7 +54,7 @@ class Plane:
 
 @dataclass(frozen=True)
 class Stairs:
-    """Level treads, `going` long, each `rise` higher than the one before, endless both ways.
+    """Endless stairs of level treads. A tread is `going` long and `rise` higher than the one before.
 
     The first riser stands at the distance `start` along the unit plan direction (along_x, along_y); the tread
     before it has height 0. An edge belongs to the tread behind it.
@@ -89,7 +92,7 @@ class Stairs:
 
 
 def _first_hit(place: Floats, speed: Floats, z: Floats, climb: Floats, rise: Floats) -> tuple[Floats, Bools]:
-    """Distance to the first hit of rays from above, and whether it is on a riser.
+    """Find first hits of rays from above. Returns distances, and whether the hit is on a riser.
 
     `place` + t `speed` counts treads, `z` + t `climb` is the height, tread k lies at (k + 1) `rise`. Over the end of
     the j-th tread on its way the ray is e_j = e_0 + j c high, so the first tread that stops it follows by a division:

@@ -1,4 +1,4 @@
-"""What every kind of ground offers to Terrain: heights, normals and ray hits in one frame, Z up, right-handed."""
+"""The interface of surfaces for Terrain. Heights, normals and ray hits are in one frame, Z up, right-handed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Normal: TypeAlias = "tuple[Floats | float, Floats | float, Floats | float]"
 
 
 class Sample(NamedTuple):
-    """The ground at n places: heights (n,), components of the unit normal, and whether there is ground at all.
+    """Heights (n,), unit normals and inside mask at n places. Normals are components.
 
     What is the same everywhere may be a single number.
     """
@@ -25,7 +25,7 @@ class Sample(NamedTuple):
 
 
 class Strike(NamedTuple):
-    """Where n rays first meet the ground: distances (n,), infinite for a miss, and the normal there."""
+    """First hits of n rays: distances (n,) and normals. Distances are infinite for a miss."""
 
     distances: Floats
     normal: Normal
@@ -35,7 +35,7 @@ class Surface(Protocol):
     """A ground of one kind. Z is up; x, y, z are (n,) arrays of finite numbers, n may be 0."""
 
     def heights(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """Heights (n,) at the plan places x, y; z tells storeys apart and is ignored where there is one."""
+        """Return heights (n,) at plan places x, y. z tells storeys apart and is ignored where there is one."""
         ...
 
     def sample(self, x: Floats, y: Floats, z: Floats) -> Sample:
@@ -48,6 +48,6 @@ class Surface(Protocol):
 
 
 def normal_of(slope_x: Floats, slope_y: Floats) -> Normal:
-    """Unit normal of a height field from its slopes: (-dh/dx, -dh/dy, 1) / length."""
+    """Compute unit normals of a height field from its slopes. (-dh/dx, -dh/dy, 1) / length."""
     up = 1.0 / np.sqrt(slope_x * slope_x + slope_y * slope_y + 1.0)
     return -slope_x * up, -slope_y * up, up

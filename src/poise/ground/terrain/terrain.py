@@ -1,4 +1,4 @@
-"""Terrain: the ground under a figure: how high it is at a place, which way it faces, where a ray meets it."""
+"""Terrain under a figure: heights, normals and ray hits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SEEDS = 2**32
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
-    """Ground of any kind: made by `flat`, `slope`, `stairs`, `noise`, `heightmap`, `mesh` or `function`.
+    """Ground of any kind under a figure. Made by `flat`, `slope`, `stairs`, `noise`, `heightmap`, `mesh` or `function`.
 
     Parameters
     ----------
@@ -82,7 +82,9 @@ class Terrain:
     # --- questions ------------------------------------------------------------------------------
 
     def heights(self, points: ArrayLike) -> Floats:
-        """Heights (...) of the ground along the up axis, at the plan places of points (..., 3).
+        """Return heights (...) of the ground at points (..., 3).
+
+        Heights are along the up axis, at the plan places of the points.
 
         A point's own height counts only on a mesh with several storeys; see `mesh`.
         """
@@ -97,11 +99,17 @@ class Terrain:
         return self._outwards(heights).reshape(given.shape[:-1])
 
     def normals(self, points: ArrayLike) -> Floats:
-        """Unit normals (..., 3) of the upper side, at the plan places of points (..., 3)."""
+        """Return unit normals (..., 3) of the ground at points (..., 3).
+
+        They are of the upper side, at the plan places of the points.
+        """
         return self.sample(points).normals
 
     def sample(self, points: ArrayLike) -> Ground:
-        """Heights, normals and whether there is ground, at the plan places of points (..., 3)."""
+        """Return heights, normals and inside mask at points (..., 3).
+
+        At the plan places of the points; inside is False where there is no ground.
+        """
         given = check_finite(points, "points", last_axis_length=3)
         x, y, z = self._inwards(given, self.storey)
         normals, inside = np.empty((len(x), 3)), np.empty(len(x), dtype=np.bool_)
@@ -117,7 +125,7 @@ class Terrain:
         return Ground(self._outwards(heights).reshape(shape), normals.reshape(given.shape), inside.reshape(shape))
 
     def hit(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """First hits of rays on the ground, from either side.
+        """Find first hits of rays on the ground, from either side.
 
         Parameters
         ----------
@@ -139,7 +147,7 @@ class Terrain:
             check_finite(origins, "origins", last_axis_length=3),
             unit_directions(check_finite(directions, "directions", last_axis_length=3)),
         )
-        rays, ways = np.stack(self._inwards(start), axis=1), np.stack(self._turned(heading), axis=1)
+        rays, ways = np.stack(self._inwards(start), axis=1), np.stack(self._rotate_inwards(heading), axis=1)
         distances, normals = np.empty(len(rays)), np.empty((len(rays), 3))
         for part in _parts(len(rays)):
             distances[part], normal = self.surface.hit(rays[part], ways[part])
@@ -154,7 +162,7 @@ class Terrain:
     # --- the same ground in other lengths ---------------------------------------------------------
 
     def scaled(self, factor: float) -> Terrain:
-        """Return the ground `factor` times as large, about the origin of the frame. The unit stays."""
+        """Return the ground scaled by `factor`. About the origin of the frame. The unit stays."""
         factor = positive_number(factor, "the factor of a terrain's size")
         storey = _STEP if self.storey is None else self.storey
         return dataclasses.replace(self, scale=self.scale * factor, lift=self.lift * factor, storey=storey * factor)
@@ -164,11 +172,11 @@ class Terrain:
         return dataclasses.replace(self, lift=self.lift + finite_number(offset, "the offset of a terrain"))
 
     def turned(self, up: str) -> Terrain:
-        """Return the same ground for points of the frame whose up axis is `up`."""
+        """Return the same ground in the frame with up axis `up`."""
         return dataclasses.replace(self, up=up)
 
     def for_figure(self, height: float) -> Terrain:
-        """Return the ground in the lengths of a clip whose figure is `height` tall; its unit is then 1."""
+        """Return the ground in lengths of a clip's figure. The figure is `height` tall; the unit is then 1."""
         metre = positive_number(height, "the height of a figure") / HEIGHT
         ground = self.scaled(metre if self.unit is None else self.unit)
         storey = _STEP * metre if self.storey is None else ground.storey
@@ -192,14 +200,14 @@ class Terrain:
 
     # --- frames -----------------------------------------------------------------------------------
 
-    def _turned(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
-        """Components (n,) of vectors (..., 3) in the frame of the surface: Z up."""
+    def _rotate_inwards(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return components (n,) of vectors (..., 3), Z up. In the frame of the surface."""
         x, y, z = vectors.reshape(-1, 3).T
         return (x, -z, y) if self.up == "y" else (x, y, z)
 
     def _inwards(self, points: Floats, raised: float | None = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Points (..., 3), raised by a step, as components (n,) in the frame and lengths of the surface."""
-        x, y, z = self._turned(points)
+        """Return components (n,) of points (..., 3) raised by a step. In the frame and lengths of the surface."""
+        x, y, z = self._rotate_inwards(points)
         lower = self.lift - (_STEP if raised is None else raised)
         if lower:
             z = z - lower
@@ -211,7 +219,7 @@ class Terrain:
         return heights + self.lift if self.lift else heights
 
     def _face(self, normals: Floats, normal: Normal) -> None:
-        """Write the components of normals, given in the frame of the surface, into an array (n, 3)."""
+        """Write components of the surface's normals into an array (n, 3)."""
         x, y, z = normal
         normals[:, 0], normals[:, 1], normals[:, 2] = (x, z, -y) if self.up == "y" else (x, y, z)
 
@@ -256,7 +264,7 @@ class Terrain:
         up: str = "y",
         unit: float | None = None,
     ) -> Terrain:
-        """Make stairs without end, up along a direction and down behind: level treads and upright risers.
+        """Make endless stairs of level treads and upright risers. They climb along a direction, and descend behind.
 
         Parameters
         ----------
@@ -286,7 +294,7 @@ class Terrain:
     def noise(
         amplitude: float, wavelength: float = 1.0, seed: int = 0, *, up: str = "y", unit: float | None = None
     ) -> Terrain:
-        """Make smooth bumps without end: gradient noise, always the same for one seed.
+        """Make endless smooth bumps: gradient noise. Always the same for one seed.
 
         Parameters
         ----------
@@ -322,7 +330,9 @@ class Terrain:
         up: str = "y",
         unit: float | None = 1.0,
     ) -> Terrain:
-        """Make ground from a PNG picture, an npz file or an array (rows, cols) of heights, bilinear between posts.
+        """Make ground from a height map, bilinear between posts.
+
+        The map is a PNG picture, an npz file or an array (rows, cols).
 
         Parameters
         ----------
@@ -363,7 +373,9 @@ class Terrain:
         up: str | None = None,
         unit: float | None = 1.0,
     ) -> Terrain:
-        """Make ground from the triangles of a GLB, glTF, OBJ or STL file, all nodes of the scene where they stand.
+        """Make ground from the triangles of a mesh file.
+
+        A GLB, glTF, OBJ or STL file, all nodes of the scene where they stand.
 
         Parameters
         ----------
@@ -405,7 +417,7 @@ class Terrain:
         up: str = "y",
         unit: float | None = 1.0,
     ) -> Terrain:
-        """Make ground from a function of the level coordinates, in the order of the axes: f(x, z) for up="y".
+        """Make ground from a function of the level coordinates. In the order of the axes: f(x, z) for up="y".
 
         Parameters
         ----------

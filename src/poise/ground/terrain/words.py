@@ -1,4 +1,4 @@
-"""Terrain from the words of the command line, a shape with its numbers or a file; and terrain in words."""
+"""Parse terrain from the command line, and describe terrain. A terrain is a shape with its numbers, or a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STRAIGHT = 0.01  # [degrees] by which a direction may differ from the default a
 
 @dataclass(frozen=True)
 class _Shape:
-    """A shape by name: what its numbers are called, how many it needs, what makes it, whether it has a direction."""
+    """Syntax of a shape: arguments, maker, and direction. With the names of its numbers and how many it needs."""
 
     numbers: tuple[str, ...]
     needs: int
@@ -35,7 +35,7 @@ class _Shape:
     directed: bool = False
 
     def usage(self, name: str) -> str:
-        """How it is written, what may be left out in brackets, but @TURN: a terminal would take that for markup."""
+        """The syntax of the shape. Optional parts are in brackets, but @TURN: a terminal would take that for markup."""
         text = f"{name}:{','.join(self.numbers[: self.needs])}" if self.needs else name
         return text + "".join(f"[{',' if self.needs else ':'}{number}]" for number in self.numbers[self.needs :])
 
@@ -51,7 +51,7 @@ FORMS = (*(shape.usage(name) for name, shape in _SHAPES.items()), *(f"FILE{suffi
 
 
 def is_shape(text: str) -> bool:
-    """Whether words name a shape, which stands upright whatever axis is up; others name a file."""
+    """Return whether the text names a shape. A shape stands upright whatever axis is up; other texts name a file."""
     return text.partition("@")[0].partition(":")[0] in _SHAPES
 
 
@@ -65,7 +65,7 @@ def terrain_of(
     unit: float | None = None,
     direction: ArrayLike | None = None,
 ) -> Terrain:
-    """Make the terrain that `text` names.
+    """Make the terrain of a text.
 
     "flat", "slope:15", "stairs:0.15,0.30", "noise:0.05" or "noise:0.05,1.0" are shapes, in metres of a figure that
     is 1.7 m tall, see `Terrain.flat`, `slope`, `stairs` and `noise`; anything else is the path of a height map (.png,
@@ -111,7 +111,7 @@ def terrain_of(
 
 
 def _check_directed(name: str, text: str, *, twice: bool) -> None:
-    """Refuse a direction of ground that has none, and two of them."""
+    """Refuse a direction for undirected ground, and two directions."""
     directed = [other for other, shape in _SHAPES.items() if shape.directed]
     if name not in directed:
         message = f"a direction (@TURN, --terrain-direction) is for {' and '.join(directed)}, not for {text!r}"
@@ -122,7 +122,7 @@ def _check_directed(name: str, text: str, *, twice: bool) -> None:
 
 
 def _way(name: str, turn: str, direction: ArrayLike | None, up: str) -> dict[str, ArrayLike]:
-    """The direction of a shape as its maker takes it: the one given, or that of an angle in words."""
+    """Return the direction argument of a shape. It is the caller's, or that of an angle in the text."""
     if direction is not None:
         return {"direction": direction}
     try:
@@ -174,7 +174,7 @@ def describe_terrain(terrain: Terrain, up: str = "y") -> str:
 
 
 def _describe_climb(way: Floats | None, up: str) -> str:
-    """Describe which way ground climbs; nothing where that is the default."""
+    """Describe the climbing direction of the ground. Nothing where it is the default."""
     if way is None or abs(angle_of(way, up)) < _STRAIGHT:
         return ""
     numbers = ", ".join(f"{round(part, 3) + 0.0:g}" for part in way.tolist())

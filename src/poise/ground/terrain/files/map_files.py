@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from poise.errors import FileError, InputError, join_names
-from poise.ground.terrain.files.needs import needed, said
+from poise.ground.terrain.files.needs import require_module, shorten_error
 from poise.io.files import as_path, read_bytes
 from poise.io.robot_motion import HEIGHT_NAMES
 from poise.maths.arrays import Floats
@@ -31,7 +31,7 @@ _RED, _GREEN, _BLUE = 299, 587, 114  # thousandths of the luminance (ITU-R BT.60
 
 
 class Sheet(NamedTuple):
-    """Posts as a file or array gives them, first row in the north, and where the file says that they lie.
+    """Posts of a file or array, and their placement if given. The first row is in the north.
 
     values  (rows, cols); NaN is missing
     size    extent along x and along rows, first post to last
@@ -46,7 +46,7 @@ class Sheet(NamedTuple):
 
 
 def read_map(source: str | PathLike[str], up: str) -> Sheet:
-    """Read a PNG or npz file; `up` is the frame that an npz file's `origin` is in."""
+    """Read a PNG or npz file. `up` is the up axis of an npz file's `origin`."""
     path = as_path(source)
     suffix = path.suffix.lower()
     if suffix not in (".png", ".npz"):
@@ -68,7 +68,7 @@ def _picture(path: Path, data: bytes) -> Floats:
         raise FileError(path, f"{cols} x {rows} pixels are too many; at most {_MOST}")
     if bits > 8 and kind != _GREY:  # noqa: PLR2004
         raise FileError(path, f"{bits} bits per colour are not read; save it as 16 bit grey without alpha")
-    pillow = needed("PIL.Image", "Pillow", "pictures")
+    pillow = require_module("PIL.Image", "Pillow", "pictures")
     try:
         with pillow.open(io.BytesIO(data), formats=["PNG"]) as picture:
             picture.load()
@@ -76,7 +76,7 @@ def _picture(path: Path, data: bytes) -> Floats:
     except FileError:
         raise
     except Exception as error:  # Pillow raises what comes: OSError, SyntaxError, ValueError, zlib.error
-        raise FileError(path, f"is a broken PNG picture: {said(error)}") from error
+        raise FileError(path, f"is a broken PNG picture: {shorten_error(error)}") from error
 
 
 def _brightness(path: Path, picture: Any, bits: int) -> Floats:
@@ -105,25 +105,25 @@ def _archive(path: Path, data: bytes, up: str) -> Sheet:
         check_shape(values)
     except InputError as error:
         raise FileError(path, str(error)) from error
-    return _placed(_Facts(path, arrays), values.astype(np.float64), up)
+    return _orient_sheet(_Facts(path, arrays), values.astype(np.float64), up)
 
 
 def check_shape(values: Any) -> None:
-    """Refuse an array of another shape than (rows, cols) with two of each at least."""
+    """Refuse arrays of another shape than (rows, cols). Each must be two at least."""
     if values.ndim != 2 or min(values.shape) < _LEAST:  # noqa: PLR2004
         message = f"a height map has at least {_LEAST} rows and {_LEAST} columns; its shape is {values.shape}"
         raise InputError(message)
 
 
 def _arrays(path: Path, data: bytes) -> dict[str, Any]:
-    """The arrays of an npz file that make a height map; an error if one is larger than a height map may be."""
+    """Read the height map arrays of an npz file. An array larger than a height map may be is an error."""
     try:
         sizes = _sizes(data)
         ours = [name for name in sizes if name in (*HEIGHT_NAMES, *_FACTS) and sizes[name] <= _LARGEST]
         with np.load(io.BytesIO(data), allow_pickle=False) as content:
             arrays = dict.fromkeys(sizes) | {name: np.asarray(content[name]) for name in ours}
     except Exception as error:  # zipfile and NumPy raise what comes
-        raise FileError(path, f"is not an npz file that can be read: {said(error)}") from error
+        raise FileError(path, f"is not an npz file that can be read: {shorten_error(error)}") from error
     for name in (*HEIGHT_NAMES, *_FACTS):
         if sizes.get(name, 0) > _LARGEST:
             raise FileError(path, f"is too large; a height map has at most {_MOST} posts", place=name)
@@ -131,7 +131,10 @@ def _arrays(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def _sizes(data: bytes) -> dict[str, int]:
-    """Bytes of each array when unpacked; ValueError where two have one name, as one of them would be passed over."""
+    """Return the unpacked size [bytes] of each array.
+
+    ValueError where two have one name, as one of them would be passed over.
+    """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
     sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in entries}
@@ -141,8 +144,11 @@ def _sizes(data: bytes) -> dict[str, int]:
     return sizes
 
 
-def _placed(facts: _Facts, values: Floats, up: str) -> Sheet:
-    """Turn the first row to the north and the first column to the west; say what the file says of size and place."""
+def _orient_sheet(facts: _Facts, values: Floats, up: str) -> Sheet:
+    """Orient the rows and columns, and read size and origin.
+
+    The first row is in the north, the first column in the west.
+    """
     west, east = facts.number("xmin"), facts.number("xmax")
     first, last = facts.number("ymin"), facts.number("ymax")
     if first is not None and last is not None and first < last:
@@ -163,7 +169,7 @@ def _halfway(low: float | None, high: float | None) -> float:
 
 
 def _size(facts: _Facts, values: Floats) -> tuple[float, float] | None:
-    """Extent from first post to last: by `size`, `spacing`, `dx` and `dy`, or the ranges, in this order."""
+    """Find the extent from first post to last. From `size`, `spacing`, `dx` and `dy`, or the ranges, in this order."""
     rows, cols = values.shape
     size, spacing = facts.lengths("size", 2), facts.lengths("spacing", 2)
     if size is not None:

@@ -1,4 +1,4 @@
-"""From what a person gives to a height map: arrays, npz files, pictures, and where they lie."""
+"""Height maps from arrays, npz files and pictures, with their placement."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def map_of(
     file = source if isinstance(source, str | PathLike) else None
     sheet = Sheet(_array(source)) if file is None else read_map(file, up)
     with _blamed_on(file):
-        values, missing = _checked(sheet.values, holes=holes)
+        values, missing = _check_posts(sheet.values, holes=holes)
         rows, cols = values.shape
         if sheet.size is not None:
             _check_cells(sheet.size, rows, cols)
@@ -39,7 +39,7 @@ def map_of(
     x, y, z = _middle(origin, up) if origin is not None else _own_middle(sheet, size)
     grid = PlanGrid(x - 0.5 * wide, y - 0.5 * deep, wide / (cols - 1), deep / (rows - 1), cols - 1, rows - 1)
     if missing is not None:
-        values = _filled(values, missing, grid)
+        values = _fill_missing(values, missing, grid)
     with _blamed_on(file if height is None else None):
         posts = _posts(values, sheet.height if height is None else _scale(height), z)
     return HeightMap(grid, posts, None if missing is None else _hollow(missing[::-1]))
@@ -57,7 +57,7 @@ def _blamed_on(file: str | PathLike[str] | None) -> Generator[None, None, None]:
 
 
 def _posts(values: Floats, scale: float, lift: float) -> Floats:
-    """Heights with the first row in the south: rows of posts go north."""
+    """Build a height map of heights, first row in the south. Rows of posts go north."""
     with np.errstate(over="ignore"):
         posts = np.ascontiguousarray(values[::-1]) * scale + lift
     if not (np.abs(posts) <= FARTHEST).all():
@@ -67,7 +67,7 @@ def _posts(values: Floats, scale: float, lift: float) -> Floats:
 
 
 def _check_cells(size: tuple[float, float], rows: int, cols: int) -> None:
-    """Refuse maps so large, or cells so small, that slopes would be too large for a float."""
+    """Refuse huge maps or tiny cells. Their slopes would be too large for a float."""
     if max(size) > FARTHEST or min(size[0] / (cols - 1), size[1] / (rows - 1)) < 1.0 / FARTHEST:
         message = f"a height map is at most {FARTHEST:g} long and its cells at least {1.0 / FARTHEST:g}"
         raise InputError(message)
@@ -85,8 +85,8 @@ def _array(source: Any) -> Floats:
     return values.astype(np.float64)
 
 
-def _checked(values: Floats, *, holes: bool) -> tuple[Floats, Bools | None]:
-    """The posts, and which are missing, or None; sizes and values that make no ground are refused."""
+def _check_posts(values: Floats, *, holes: bool) -> tuple[Floats, Bools | None]:
+    """Return the posts and a mask of missing posts, or None. Sizes and values without a ground are refused."""
     check_shape(values)
     holes = check_bool(holes, "holes")
     wrong = np.isinf(values) if holes else ~np.isfinite(values)
@@ -121,7 +121,7 @@ def _extent(size: ArrayLike | None, sheet: Sheet, rows: int, cols: int) -> tuple
 
 
 def _own_middle(sheet: Sheet, size: ArrayLike | None) -> tuple[float, float, float]:
-    """The middle of the map as the file says it, unless the caller gives another size, with which it would be wrong."""
+    """Return the map's middle from the file. The caller's size makes the file's middle wrong: then it is the origin."""
     return sheet.middle if sheet.middle is not None and size is None else (0.0, 0.0, 0.0)
 
 
@@ -146,11 +146,11 @@ def _scale(height: Any) -> float:
 
 
 def _hollow(missing: Bools) -> Bools:
-    """Cells (rows, cols) of which a corner is missing."""
+    """Find cells (rows, cols) with a missing corner."""
     return missing[:-1, :-1] | missing[1:, :-1] | missing[:-1, 1:] | missing[1:, 1:]
 
 
-def _filled(values: Floats, missing: Bools, grid: PlanGrid) -> Floats:
+def _fill_missing(values: Floats, missing: Bools, grid: PlanGrid) -> Floats:
     """Give missing posts the height of the nearest post in plan.
 
     In two passes (Saito, Toriwaki, Pattern Recognition 27, 1994): the nearest known post of each column, then the

@@ -1,4 +1,4 @@
-"""Reading triangles from GLB, glTF, OBJ and STL files; nothing outside the file's folder is opened."""
+"""Triangles of GLB, glTF, OBJ and STL files. Nothing outside the file's folder is opened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from poise.errors import FileError
 from poise.ground.terrain.files.map_files import FARTHEST
-from poise.ground.terrain.files.needs import in_ascii, needed, said
+from poise.ground.terrain.files.needs import in_ascii, require_module, shorten_error
 from poise.ground.terrain.mesh import THIN, Mesh
 from poise.io.files import as_path, read_bytes
 from poise.io.gltf.container import read_inside, unpack_document
@@ -23,7 +23,7 @@ _LOOKS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_punctual
 
 
 def read_mesh(source: str | PathLike[str], up: str) -> Mesh:
-    """Read a file, whose up axis is `up`, as a mesh in the frame of surfaces."""
+    """Read a file with up axis `up` as a mesh surface."""
     path = Path(source)
     triangles = _triangles(path)
     if not len(triangles):
@@ -52,10 +52,10 @@ def suffix_of(source: str | PathLike[str]) -> str:
 
 
 def _triangles(path: Path) -> Floats:
-    """All triangles (t, 3, 3) of all nodes of the scene, in the file's frame."""
+    """Return the triangles (t, 3, 3) of all nodes. They are in the file's frame."""
     suffix = suffix_of(path)
     data = in_ascii(read_bytes(path), suffix)
-    trimesh = needed("trimesh", "trimesh", "terrain meshes")
+    trimesh = require_module("trimesh", "trimesh", "terrain meshes")
     options = {} if suffix == ".stl" else {"skip_materials": True}
     try:
         if suffix in (".glb", ".gltf"):
@@ -64,23 +64,23 @@ def _triangles(path: Path) -> Floats:
             scene = trimesh.load_scene(
                 io.BytesIO(data), file_type=suffix[1:], resolver=_Folder(path), process=False, **options
             )
-            parts = [_placed(scene, node) for node in scene.graph.nodes_geometry]
+            parts = [_place_triangles(scene, node) for node in scene.graph.nodes_geometry]
     except BrokenError as error:
         raise FileError(path, error.reason, place=error.place) from error
     except Exception as error:  # trimesh raises what comes
-        raise FileError(path, f"cannot be read: {said(error)}") from error
+        raise FileError(path, f"cannot be read: {shorten_error(error)}") from error
     return np.concatenate([part for part in parts if part is not None] or [np.empty((0, 3, 3))])
 
 
 def _check_gltf(data: bytes, suffix: str) -> None:
-    """Say what is wrong with a file where trimesh is less clear, or reads on without what it does not know."""
+    """Refuse glTF files with unknown required extensions. trimesh is less clear, or reads on without them."""
     for name in read_strings(unpack_document(data, suffix).json, "extensionsRequired"):
         if not name.startswith(_LOOKS):
             raise BrokenError("extensionsRequired", f"{name[:80]!a} is not read; save the mesh without it")
 
 
-def _placed(scene: Any, node: Any) -> Floats | None:
-    """Triangles of a node of the scene, where it stands; None for points and lines."""
+def _place_triangles(scene: Any, node: Any) -> Floats | None:
+    """Return the placed triangles of a scene node. None for points and lines."""
     transform, name = scene.graph[node]
     part = scene.geometry[name]
     if not hasattr(part, "faces"):
@@ -102,13 +102,13 @@ def _has_area(triangles: Floats) -> Bools:
 
 
 class _Folder:
-    """Gives trimesh the files beside a glTF file, from inside its folder only."""
+    """Resolve the files beside a glTF file for trimesh. Files outside its folder are refused."""
 
     def __init__(self, path: Path) -> None:
         self._folder = path.parent
 
     def get(self, name: str) -> bytes:
-        """Read a file that the document names."""
+        """Read a file of the document."""
         return read_inside(self._folder, name, "buffers")
 
     def __getitem__(self, name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Libraries that only some grounds need: the extra `poise[terrain]`."""
+"""Optional libraries of some terrains: the extra `poise[terrain]`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from poise.errors import UnsupportedError
 
 _TO_ASCII = bytes(range(128)) + b"?" * 128
 _STL_HEAD, _STL_FACET = 84, 50  # bytes of a binary STL file's head, its number of facets included, and of a facet
-_SAID = 100  # characters of another library's message
+_MESSAGE_CHARACTERS = 100  # characters of another library's message
 
 
-def needed(module: str, library: str, what: str) -> Any:
+def require_module(module: str, library: str, what: str) -> Any:
     """Import a module of a library, or say how to install it."""
     logger = logging.getLogger(module.partition(".")[0])
     if not logger.handlers:  # what goes wrong is told by an exception; without a handler it would be printed, too
@@ -35,7 +35,7 @@ def in_ascii(data: bytes, suffix: str) -> bytes:
     return data if suffix not in (".obj", ".stl") or data.isascii() else data.translate(_TO_ASCII)
 
 
-def said(error: Exception) -> str:
-    """Another library's error message, in one short line."""
+def shorten_error(error: Exception) -> str:
+    """Shorten another library's error message to one line."""
     text = " ".join(f"{error}".split()) or type(error).__name__
-    return text if len(text) <= _SAID else text[: _SAID - 3] + "..."
+    return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 3] + "..."

@@ -1,4 +1,4 @@
-"""Rays against a height field that is known only by its heights."""
+"""Ray marching on a height field without a closed form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def march(
     reach: float,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Floats:
-    """Distances (n,) to the first hits of rays on the ground z = heights(x, y); infinite for a miss.
+    """Compute distances (n,) of rays to z = heights(x, y). To the first hit; infinite for a miss.
 
     A ray `gap` over the ground cannot meet it before gap / (|dz| + steepest |dxy|) (sphere tracing, Hart, The Visual
     Computer 12, 1996), and goes that far, but at least `smallest`. Where the gap changes sign, halving finds the
@@ -58,12 +58,12 @@ def march(
         near[rays[crossed]], far[rays[crossed]] = t[crossed], further[crossed]
         rays, t, gap = rays[~crossed], further[~crossed], after[~crossed]
     crossing = np.flatnonzero(near < far)
-    far[crossing] = _halved(gaps, crossing, near[crossing], far[crossing])
+    far[crossing] = _bisect(gaps, crossing, near[crossing], far[crossing])
     return far
 
 
-def _halved(gaps: Callable[[Ints, Floats], Floats], rays: Ints, near: Floats, far: Floats) -> Floats:
-    """Halve the way between `near` and `far`, where the sign of the gap differs, until it is found."""
+def _bisect(gaps: Callable[[Ints, Floats], Floats], rays: Ints, near: Floats, far: Floats) -> Floats:
+    """Bisect between `near` and `far` for the crossing. The sign of the gap differs at the two."""
     below = gaps(rays, near) < 0.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (near + far)

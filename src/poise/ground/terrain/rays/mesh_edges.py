@@ -1,4 +1,4 @@
-"""The outline of a mesh in plan, and the ground that holds beyond it."""
+"""Boundary edges of a mesh in plan, and the ground beyond them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ _PAIRS = 2**21  # of a place and an edge that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges in space: `starts` (e, 3) and `sides` (e, 3) to their ends."""
+    """Edges in space: `starts` (e, 3) and `sides` (e, 3). A side is the vector to the edge's end."""
 
     starts: Floats
     sides: Floats
 
     def nearest(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-        """Heights (n,) of the edges nearest in plan, and slopes (n, 2) of the ground beyond: level outwards."""
+        """Return heights (n,) and slopes (n, 2) of the nearest edges.
+
+        Nearest in plan; the ground beyond is level outwards.
+        """
         heights, slopes = np.empty(len(x)), np.empty((len(x), 2))
         x, y = (np.minimum(np.maximum(axis, -_FARTHEST), _FARTHEST) for axis in (x, y))
         share = max(_PAIRS // len(self.starts), 1)
@@ -51,7 +54,10 @@ class Edges:
 
 
 def outline(corners: Floats) -> Edges:
-    """Edges that belong to one of the triangles (t, 3, 3) only; corners are the same where their numbers are."""
+    """Find the boundary edges of triangles (t, 3, 3).
+
+    An edge of one triangle only is one. Corners are the same where their numbers are.
+    """
     _, names = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
     names = names.reshape(-1, 3)
     ends = np.stack([names, np.roll(names, -1, axis=1)], axis=-1).reshape(-1, 2)

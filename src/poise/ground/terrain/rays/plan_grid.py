@@ -1,4 +1,4 @@
-"""A grid of cells in plan, and the walk of rays over it from cell to cell."""
+"""Uniform grid in plan, and traversal of its cells by rays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLACK = 1e-9  # cells: what touches a border within this belongs to both sides
 
 @dataclass(frozen=True)
 class PlanGrid:
-    """`cols` by `rows` cells of `wide` by `deep`, the first one's corner at (x, y)."""
+    """Grid of `cols` by `rows` cells of `wide` by `deep`. The first cell's corner is at (x, y)."""
 
     x: float
     y: float
@@ -29,18 +29,18 @@ class PlanGrid:
         """Coordinates in cells, 0 at the first corner."""
         return (x - self.x) / self.wide, (y - self.y) / self.deep
 
-    def clamped(self, u: Floats, v: Floats) -> tuple[Floats, Floats, Bools, Bools]:
+    def clamp_places(self, u: Floats, v: Floats) -> tuple[Floats, Floats, Bools, Bools]:
         """Nearest places on the grid, and whether each axis was inside."""
         near_u, near_v = np.minimum(np.maximum(u, 0.0), self.cols), np.minimum(np.maximum(v, 0.0), self.rows)
         return near_u, near_v, np.abs(u - near_u) <= SLACK, np.abs(v - near_v) <= SLACK
 
     def cells(self, u: Floats, v: Floats) -> tuple[Ints, Ints]:
-        """Column and row of the cells that hold places on the grid; a border belongs to the cell behind it."""
+        """Return column and row of the cells of places. A border belongs to the cell behind it."""
         return np.minimum(u.astype(np.int64), self.cols - 1), np.minimum(v.astype(np.int64), self.rows - 1)
 
 
 class Stretch(NamedTuple):
-    """Pieces of rays within one cell each: the ray, the cell, and the distances where it enters and leaves."""
+    """Segments of rays within one cell each. With the ray, the cell, and the distances of entry and exit."""
 
     rays: Ints
     cols: Ints
@@ -53,14 +53,14 @@ Test: TypeAlias = Callable[[Stretch], "tuple[Floats, Ints]"]  # distances, infin
 
 
 class _Axis(NamedTuple):
-    """Rays along one axis of the grid, in cells: place, speed, and the number of cells."""
+    """Rays along one axis of the grid, in units of cells. With place, speed, and the number of cells."""
 
     place: Floats
     speed: Floats
     cells: int
 
     def stretch(self) -> tuple[Floats, Floats]:
-        """Distances at which rays enter and leave the grid."""
+        """Return distances of rays to entry and exit of the grid."""
         return within(self.place, self.speed, -SLACK, self.cells + SLACK)
 
     def cell(self, t: Floats) -> Ints:
@@ -68,7 +68,7 @@ class _Axis(NamedTuple):
         return np.minimum(np.maximum(place, 0), self.cells - 1).astype(np.int64)
 
     def border(self, rays: Ints, cell: Ints) -> Floats:
-        """Distances at which rays leave a cell; infinite for one that does not move along this axis."""
+        """Return distances of rays to the next cell border. Infinite for a ray without motion along this axis."""
         speed = self.speed[rays]
         moves = speed != 0.0
         return np.where(moves, (cell + (speed > 0.0) - self.place[rays]) / np.where(moves, speed, 1.0), np.inf)
@@ -77,7 +77,7 @@ class _Axis(NamedTuple):
 def walk(
     grid: PlanGrid, between: tuple[float, float], origins: Floats, directions: Floats, test: Test
 ) -> tuple[Floats, Ints]:
-    """First hits (distances, what was hit; infinite and -1 for a miss) of rays on what lies in a grid's cells.
+    """Find first hits of rays on the content of cells. Returns distances and what was hit; infinite and -1 for a miss.
 
     All that lies in the cells has heights in `between`. All rays go from cell to cell side by side (Amanatides, Woo,
     Eurographics 1987); `test` sees each piece of a ray in its cell and must answer only with hits in that piece.

@@ -8,7 +8,9 @@ from poise.maths.arrays import Floats
 
 
 def within(place: Floats, speed: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Distances (n,) along the whole line, backwards too, at which place + t speed enters and leaves low..high.
+    """Return distances (n,) of entry and exit of a slab.
+
+    place + t speed is between low and high, along the whole line, backwards too.
 
     Without speed that is all of the line, or (infinity, -infinity), an empty stretch.
     """

@@ -1,4 +1,4 @@
-"""Triangles sorted into the cells of a grid in plan, so that a place or a ray meets only those near it."""
+"""Triangles binned into the cells of a grid in plan. A place or a ray then meets only the triangles near it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW = 4096  # entries that never matter
 
 
 class Pairs(NamedTuple):
-    """Which triangles may concern which of m askers, sorted by asker.
+    """Candidate triangles of m queries, sorted by query.
 
     owner      (k,) the asker of each pair
     triangles  (k,)
@@ -32,7 +32,7 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TriangleCells:
-    """For cell c of the grid, `triangles[starts[c] : starts[c + 1]]` are those whose plan box touches it.
+    """Triangles of each cell of a grid, by their plan boxes. Cell c has `triangles[starts[c] : starts[c + 1]]`.
 
     low, high  heights that the triangles of each cell are between, with some slack; (infinity, -infinity) where none is
     """
@@ -48,8 +48,11 @@ class TriangleCells:
         """Lowest and highest place of all triangles, with some slack."""
         return float(self.low.min()), float(self.high.max())
 
-    def reached(self, piece: Stretch, z: Floats, climb: Floats) -> Bools:
-        """Whether pieces of rays (height z, change of height per distance) come between low and high of their cell."""
+    def reaches_cells(self, piece: Stretch, z: Floats, climb: Floats) -> Bools:
+        """Return whether ray segments reach their cell's height range.
+
+        z is the height of rays, climb its change per distance.
+        """
         cell = piece.rows * self.grid.cols + piece.cols
         first, last = z + piece.enter * climb, z + piece.leave * climb
         return (np.minimum(first, last) <= self.high[cell]) & (np.maximum(first, last) >= self.low[cell])
@@ -67,7 +70,7 @@ class TriangleCells:
 
 
 def sorted_into_cells(corners: Floats) -> TriangleCells:
-    """Sort triangles (t, 3, 3), t at least 1, about one to a cell."""
+    """Bin triangles (t, 3, 3), about one to a cell. t is at least 1."""
     low, high = corners[..., :2].min(axis=1), corners[..., :2].max(axis=1)
     grid = _grid(low.min(axis=0), high.max(axis=0), len(corners))
     while True:
@@ -87,7 +90,7 @@ def sorted_into_cells(corners: Floats) -> TriangleCells:
 
 
 def _heights(corners: Floats, triangles: Ints, starts: Ints) -> tuple[Floats, Floats]:
-    """Lowest and highest corner of the triangles of each cell, moved a little apart for rounding."""
+    """Compute the lowest and highest corner in each cell. Moved a little apart for rounding."""
     z = corners[..., 2]
     slack = SLACK * (z.max() - z.min()) + np.spacing(np.abs(z).max())
     full = starts[:-1] < starts[1:]
@@ -98,7 +101,7 @@ def _heights(corners: Floats, triangles: Ints, starts: Ints) -> tuple[Floats, Fl
 
 
 def _grid(low: Floats, high: Floats, count: int) -> PlanGrid:
-    """About `count` nearly square cells over a plan box, which may have no width."""
+    """Build a grid of about `count` nearly square cells. It covers a plan box, which may have no width."""
     wide, deep = (high - low).tolist()
     wide, deep = wide or deep or 1.0, deep or wide or 1.0
     cells = min(count, _MOST_CELLS)
@@ -113,7 +116,10 @@ def _coarser(grid: PlanGrid) -> PlanGrid:
 
 
 def _boxes(grid: PlanGrid, low: Floats, high: Floats) -> tuple[Ints, Ints]:
-    """First cell (t, 2) of each box, column and row, and how many it touches along each."""
+    """Find the first cell and the cell count of each box.
+
+    First cell (t, 2) is column and row; counts (t, 2) are of cells touched along each.
+    """
     size, last = np.array([grid.wide, grid.deep]), np.array([grid.cols, grid.rows]) - 1
     first = np.clip(np.floor((low - [grid.x, grid.y]) / size - SLACK), 0, last).astype(np.int64)
     final = np.clip(np.floor((high - [grid.x, grid.y]) / size + SLACK), 0, last).astype(np.int64)
