@@ -114,7 +114,7 @@ def test_a_foot_seven_millimetres_under_the_ground():
     times = np.arange(25) / 24
     paths = path_of(np.broadcast_to([0.0, 0, -0.007], (25, 3)), times)
     assert measures.penetration(paths) == pytest.approx(7)
-    assert measures.sunk(paths) == pytest.approx(3 * 7)  # three points for a second
+    assert measures.integrate_depth(paths) == pytest.approx(3 * 7)  # three points for a second
     assert measures.floating(paths, np.ones((25, 1), bool)) == (0, 0)
 
 
@@ -122,7 +122,7 @@ def test_a_tip_alone_in_the_ground_counts_without_contact():
     paths = still(np.arange(3.0))
     paths.heights[2, 0, 2] = -0.003
     assert measures.penetration(paths) == pytest.approx(3)
-    assert measures.sunk(paths) == pytest.approx(1.5)  # a triangle, 1 s wide, that the end cuts
+    assert measures.integrate_depth(paths) == pytest.approx(1.5)  # a triangle, 1 s wide, that the end cuts
     assert measures.lift(paths, np.zeros((3, 1, 2), bool)) == 0
 
 

@@ -30,7 +30,7 @@ def carried(clip: poise.Clip, speed: tuple[float, float, float], degrees: float 
 
 
 def said_by(rig: poise.Rig, clip: poise.Clip) -> str:
-    return way_of(clip, figure_of(clip, rig=rig)).said_by
+    return way_of(clip, figure_of(clip, rig=rig)).evidence
 
 
 class TestTravelDirection:

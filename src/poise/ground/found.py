@@ -55,8 +55,8 @@ def with_bearing(clip: Clip, seen: Seen, *, near: float = _NEAR) -> Seen:
     if seen.velocity is not None:
         return seen
     if not seen.given:
-        nobody = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
-        bearing, found = bearing_of(clip, seen.motion, nobody, floor_of(clip, seen, near=near)), seen.contacts
+        none_stand = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
+        bearing, found = bearing_of(clip, seen.motion, none_stand, floor_of(clip, seen, near=near)), seen.contacts
         if bearing is None or not bearing.off_feet.any():
             return seen._replace(bearing=bearing)
         off = bearing.off_feet[seen.rows]

@@ -148,19 +148,19 @@ class Grounder:
     def contacts(self) -> Bools:
         """(..., L, 2) whether heel and ball stood in the last frame. As found or as given."""
         k = kernels.ground.grounder_walk
-        return self._shaped(self._state[..., [k.ON, k.POINT + k.ON]] > 0.0)
+        return self._unpack_batch(self._state[..., [k.ON, k.POINT + k.ON]] > 0.0)
 
     @property
     def locked(self) -> Bools:
         """(..., L) whether each foot was locked in the last frame."""
-        return self._shaped(self._state[..., kernels.ground.grounder_walk.MODE] > 0.0)
+        return self._unpack_batch(self._state[..., kernels.ground.grounder_walk.MODE] > 0.0)
 
     @property
     def offsets(self) -> Floats:
         """(..., L, 3) displacement of ankles in the last frame [file units]. From where it was animated."""
         k = kernels.ground.grounder_walk
         moved = self._state[..., k.OUT : k.OUT + 3] - self._state[..., k.ANKLE : k.ANKLE + 3]
-        return self._shaped(rotations.rotate(rotations.inverse(self.figure.turn), moved) * self.figure.metre)
+        return self._unpack_batch(rotations.rotate(rotations.inverse(self.figure.turn), moved) * self.figure.metre)
 
     @property
     def pelvis(self) -> Floats:
@@ -220,7 +220,7 @@ class Grounder:
         rows = q.reshape(-1, q.shape[-1])
         if q.shape[:-1] != self._shape or self._count < 0:
             self._enter(q.shape[:-1])
-        given = self._unknown if contacts is None else self._given(contacts)
+        given = self._unknown if contacts is None else self._pack_contacts(contacts)
         translations, scales = self._beside(pose)
         try:
             self._run(seconds, given, rows, translations, scales)
@@ -238,12 +238,12 @@ class Grounder:
         table = self._table(moved=translations.shape[1] > 0, scaled=scales.shape[1] > 0)
         for phase in (k.BOTH,) if live.known else (k.WALK, k.GROUND):
             if phase == k.GROUND:
-                ground = self.terrain.sample(self._asked)
+                ground = self.terrain.sample(self._sample_points)
                 self._heights[...], self._normals[...] = ground.heights, ground.normals
             self._step(
                 phase, table.constants, live.rows, table.q_columns, live.legs, live.marks, live.settings, self._state,
-                self._body, self._work, self._maps, self._frames, self._asked, self._heights, self._normals, given, q,
-                translations, scales, dt,
+                self._body, self._work, self._maps, self._frames, self._sample_points, self._heights, self._normals,
+                given, q, translations, scales, dt,
             )  # fmt: skip
 
     def _enter(self, shape: tuple[int, ...]) -> None:
@@ -261,7 +261,7 @@ class Grounder:
         self._state, self._body = np.zeros((count, legs, k.STATE)), np.zeros((count, k.BODY))
         self._body[:, k.FRESH] = 1.0
         self._work, self._maps = np.zeros((count, used + 6 * rows)), np.zeros((count, rows + 1, 12))
-        self._frames, self._asked = np.zeros((count, legs, k.FRAME)), np.zeros((count, legs, k.SAMPLES, 3))
+        self._frames, self._sample_points = np.zeros((count, legs, k.FRAME)), np.zeros((count, legs, k.SAMPLES, 3))
         self._heights, self._normals = np.zeros((count, legs, k.SAMPLES)), np.zeros((count, legs, k.SAMPLES, 3))
         self._unknown, self._nothing = np.full((count, legs, 2), -1.0), np.zeros((count, 0, 3))
 
@@ -284,7 +284,7 @@ class Grounder:
             scales = np.array(pose.scales, order="C").reshape(size)
         return translations, scales
 
-    def _given(self, contacts: ArrayLike) -> Floats:
+    def _pack_contacts(self, contacts: ArrayLike) -> Floats:
         """Contacts as the kernel reads them."""
         values = check_finite(contacts, "contacts", last_axis_length=2, accepts_bools=True)
         shape = (*self._shape, len(self.figure.legs), 2)
@@ -296,7 +296,7 @@ class Grounder:
             raise InputError(message) from error
         return prepare_for_kernel((rows != 0.0).astype(np.float64).reshape(self._count, len(self.figure.legs), 2))
 
-    def _shaped(self, values: np.ndarray) -> np.ndarray:
+    def _unpack_batch(self, values: np.ndarray) -> np.ndarray:
         """Reshape values (k, ...) of characters to the poses' batch axes."""
         return values.reshape(*self._shape, *values.shape[1:])
 

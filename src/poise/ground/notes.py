@@ -70,19 +70,21 @@ def _bearing_note(bearing: Bearing | None) -> str:
 def _edge_note(plants: Plants, footing: Footing) -> str:
     """Describe shifted plants, and plants beside the ground."""
     moved, outside = np.abs(plants.shift), ~footing.sample(plants.ball)[2]
-    said = []
+    sentences = []
     if moved.any():
-        said.append(
+        sentences.append(
             f"{np.count_nonzero(moved)} of {len(moved)} plants moved off an edge, by at most {moved.max():.2f} m"
         )
     if plants.over.any():
-        said.append(f"{np.count_nonzero(plants.over)} of {len(moved)} plants stand over an edge: no place was near")
+        sentences.append(
+            f"{np.count_nonzero(plants.over)} of {len(moved)} plants stand over an edge: no place was near"
+        )
     if outside.any():
-        said.append(
+        sentences.append(
             f"{np.count_nonzero(outside)} of {len(outside)} plants are beyond the ground's edge or over a hole: "
             "the nearest ground's height was taken"
         )
-    return "; ".join(said)
+    return "; ".join(sentences)
 
 
 def _short_note(contacts: Contacts, turned: Turned) -> str:

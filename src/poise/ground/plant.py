@@ -222,7 +222,7 @@ def plant_feet(
     """
     clip, note = even(clip)
     feet_only = check_bool(feet_only, "feet_only")
-    options = Allowed(steepest, farthest, stretch).checked()
+    options = Allowed(steepest, farthest, stretch).check_ranges()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     found_contacts = _load_given(contacts, clip, rig, legs)
@@ -231,12 +231,12 @@ def plant_feet(
         seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
         if _one_of(stride, "stride", Stride) == "fit":
             advance(1, "fitting strides")
-            return _fitted(clip, seen, terrain, options, feet_only=feet_only, notes=note)
-        left = _left(clip, seen, terrain, soles, options, feet_only=feet_only, notes=note)
+            return _plant_with_strides(clip, seen, terrain, options, feet_only=feet_only, notes=note)
+        left = _keep_if_planted(clip, seen, terrain, soles, options, feet_only=feet_only, notes=note)
         if left is not None:
             return left
         seen = seen if feet_only else with_bearing(clip, seen)
-        return _planted(clip, seen, terrain, options, notes=note, advance=advance)
+        return _plant_analysed(clip, seen, terrain, options, notes=note, advance=advance)
 
 
 def lock_feet(
@@ -269,7 +269,7 @@ def lock_feet(
     """
     clip, note = even(clip)
     feet_only = check_bool(feet_only, "feet_only")
-    options = Allowed(stretch=stretch).checked()
+    options = Allowed(stretch=stretch).check_ranges()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     found_contacts = _load_given(contacts, clip, rig, legs)
     with report_progress(progress, "locking", _STAGES) as advance:
@@ -278,7 +278,7 @@ def lock_feet(
         seen = seen if feet_only else with_bearing(clip, seen, near=0.0)  # nothing is to be in the ground
         floor = floor_of(clip, seen, near=0.0)
         options, ground = options._replace(floor=floor), Terrain.flat(floor, up=figure.up)
-        return _planted(clip, seen, ground, options, notes=note, advance=advance)
+        return _plant_analysed(clip, seen, ground, options, notes=note, advance=advance)
 
 
 def _load_given(
@@ -331,7 +331,7 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     return clip.resample(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
 
 
-def _fitted(
+def _plant_with_strides(
     clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, *, feet_only: bool, notes: tuple[str, ...]
 ) -> Planted:
     """Plant a clip with strides fitted to the treads. As if it had come so."""
@@ -342,28 +342,28 @@ def _fitted(
         )
     footing, tries = Footing(terrain, seen.motion.figure), list[tuple[PlantedSteps, Planted]]()
 
-    def tried(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
+    def try_strides(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
         allowed = options._replace(farthest=share * options.farthest)
         found = made.seen if feet_only else with_bearing(made.clip, made.seen)
-        planted = _planted(made.clip, found, terrain, allowed, notes=(*notes, *made.notes))
+        planted = _plant_analysed(made.clip, found, terrain, allowed, notes=(*notes, *made.notes))
         steps = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
         return steps, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *steps.notes))
 
     for made in fits(clip, seen, footing):
-        tries.append(tried(made))
+        tries.append(try_strides(made))
         if made.clip is clip:
             return tries[-1][1]
         if tries[-1][0].over:
-            tries.append(tried(made, _LESS_FAR))
+            tries.append(try_strides(made, _LESS_FAR))
         if tries[-1][0].fine:
             break
     best = min(tries, key=lambda one: one[0].rank)
     if best[0].over:
-        best = min(tried(as_it_was(clip, seen)), best, key=lambda one: one[0].over)
+        best = min(try_strides(as_it_was(clip, seen)), best, key=lambda one: one[0].over)
     return best[1]
 
 
-def _left(
+def _keep_if_planted(
     clip: Clip,
     seen: Seen,
     terrain: Terrain,
@@ -397,7 +397,7 @@ def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:
     return terrain.for_clip(figure.metre, figure.up)
 
 
-def _planted(
+def _plant_analysed(
     clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...],
     *, advance: Advance = ignore_progress,
 ) -> Planted:  # fmt: skip
@@ -429,12 +429,12 @@ def _planted(
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
         carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)
-    said = notes_of(seen.velocity, seen.mode, contacts, plants, turned, footing, kept, seen.bearing)
+    descriptions = notes_of(seen.velocity, seen.mode, contacts, plants, turned, footing, kept, seen.bearing)
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure,
         terrain=_in_clip(terrain, motion.figure),
         plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
         kept=kept, bearing=seen.bearing,
-        notes=(*notes, *said),
+        notes=(*notes, *descriptions),
     )  # fmt: skip

@@ -45,7 +45,7 @@ class Allowed(NamedTuple):
     stretch: float = 0.0
     floor: float | None = None  # [m] the clip's own, where what stands above it is to stay there
 
-    def checked(self) -> Allowed:
+    def check_ranges(self) -> Allowed:
         """Check the limits. InputError for one out of its range."""
         for name, most in (("steepest", 0.5 * np.pi), ("farthest", 1.0), ("stretch", 0.5)):
             value = getattr(self, name)

@@ -28,12 +28,12 @@ class Way(NamedTuple):
     """Where a figure goes.
 
     direction  (3,) unit and level, in the clip's axes
-    said_by    the hips, by where they begin and end; the ground, by how it passes under a clip in place; or the feet,
+    evidence   the hips, by where they begin and end; the ground, by how it passes under a clip in place; or the feet,
                by where they point
     """
 
     direction: Floats
-    said_by: Literal["hips", "ground", "feet"]
+    evidence: Literal["hips", "ground", "feet"]
 
 
 def travel_direction(
@@ -74,20 +74,20 @@ def way_of(clip: Clip, figure: Figure) -> Way:
     hips, passes = motion.places[:, :, HIP].mean(axis=1), in_place(motion)
     went = project_horizontal(hips[-1] - hips[0])
     if passes is not None:
-        way, said_by = np.array([-passes[0], -passes[1], 0.0]), "ground"
+        way, evidence = np.array([-passes[0], -passes[1], 0.0]), "ground"
     elif np.linalg.norm(went) >= STILL:
-        way, said_by = went, "hips"
+        way, evidence = went, "hips"
     else:
-        way, said_by = _pointed(motion), "feet"
+        way, evidence = _compute_foot_direction(motion), "feet"
     length = float(np.linalg.norm(way))
-    if said_by == "feet" and length < _SHORT:
+    if evidence == "feet" and length < _SHORT:
         raise InputError(
             f"clip {clip.name!r} stays where it is, and its feet do not point along the ground: it has no way to go"
         )
-    return Way(rotations.rotate(rotations.inverse(figure.turn), way / length) + 0.0, said_by)
+    return Way(rotations.rotate(rotations.inverse(figure.turn), way / length) + 0.0, evidence)
 
 
-def _pointed(motion: Motion) -> Floats:
+def _compute_foot_direction(motion: Motion) -> Floats:
     """Where the feet point (3,) at first [m], level, at the mean."""
     points = find_soles(motion).points(motion)[motion.times <= motion.times[0] + _FIRST]
     return project_horizontal(points[:, :, BALL_POINT] - points[:, :, HEEL_POINT]).mean(axis=(0, 1))

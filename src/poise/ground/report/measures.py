@@ -118,7 +118,7 @@ def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, shape: Sha
         slip=slip(paths, held),
         lift=lift(paths, held),
         penetration=penetration(paths),
-        sunk=sunk(paths),
+        sunk=integrate_depth(paths),
         floating=largest,
         floating_mean=mean,
         backward=backward_bends(motion, knees).max(axis=0, initial=0.0),
@@ -222,7 +222,7 @@ def penetration(paths: SolePaths) -> float:
     return MM * float((-paths.heights).max(initial=0.0))
 
 
-def sunk(paths: SolePaths) -> float:
+def integrate_depth(paths: SolePaths) -> float:
     """Integrate the depth of all sole points over time [mm s]. By trapezoids; the sum of all heels, balls and tips."""
     depth = np.maximum(-paths.heights, 0.0).sum(axis=(1, 2))
     return MM * float(0.5 * (depth[1:] + depth[:-1]) @ spans(paths.times))

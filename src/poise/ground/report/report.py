@@ -214,8 +214,8 @@ class Report:
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Write a self-contained page. The table, and height and speed of each foot over time."""
-        said = (*map(str, self.worse), *self.notes)
-        contents = Contents(self.name, self.title, self.rows, self.facts, self.contacts, self.paths, said)
+        sentences = (*map(str, self.worse), *self.notes)
+        contents = Contents(self.name, self.title, self.rows, self.facts, self.contacts, self.paths, sentences)
         write_atomically(Path(path), encode_text(page_of(contents)))
 
 

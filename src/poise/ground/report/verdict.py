@@ -113,16 +113,16 @@ class Evidence(NamedTuple):
 
 def verdict_of(found: Evidence) -> tuple[Worse, ...]:
     """Find every measure above its bound."""
-    told = (
+    checks = (
         _feet_slide(found), _soles_deep(found), _soles_off(found), _knees_back(found), _jumps(found),
         _knees_bend(found), _toes_bend(found), _pelvis(found), _hitches(found), _contact(found),
         _parts_slide(found), _parts_deep(found),
     )  # fmt: skip
-    return tuple(worse for worse in told if worse is not None)
+    return tuple(worse for worse in checks if worse is not None)
 
 
 def _feet_slide(found: Evidence) -> Worse | None:
-    held = _held(found.contacts)
+    held = _stack_contacts(found.contacts)
     value = skate(found.paths, held)
     return _slid("feet in contact", value, ways(found.paths)[0], held, _soles(found), found)
 
@@ -145,8 +145,8 @@ def _slid(
         for rows in runs(held[:, column], found.paths.times)
     ]
     most, rows, name = max(stretches, key=lambda stretch: stretch[0])
-    said = f"{subject} slide by {value:.2g} cm/s, more than {SKATE:g}: most the {name}, by {1000.0 * most:.2g} mm,"
-    return _worse("skate", value, SKATE, found, rows, said)
+    sentence = f"{subject} slide by {value:.2g} cm/s, more than {SKATE:g}: most the {name}, by {1000.0 * most:.2g} mm,"
+    return _worse("skate", value, SKATE, found, rows, sentence)
 
 
 def _soles_deep(found: Evidence) -> Worse | None:
@@ -160,7 +160,7 @@ def _parts_deep(found: Evidence) -> Worse | None:
 
 
 def _soles_off(found: Evidence) -> Worse | None:
-    off = 1000.0 * np.abs(found.paths.off - found.higher[..., None]) * _held(found.contacts)
+    off = 1000.0 * np.abs(found.paths.off - found.higher[..., None]) * _stack_contacts(found.contacts)
     return _beyond("reach", off, OFF, _soles(found), found, "is {:.3g} mm off the ground that it stands on")
 
 
@@ -200,8 +200,8 @@ def _hitches(found: Evidence) -> Worse | None:
     if count <= bound:
         return None
     events, first = found.hitches.toe_offs + found.hitches.landings, found.hitches.found[0]
-    said = f"knees hitch at {count} of {events} toe-offs and landings, first the {first.leg} one at a {first.kind},"
-    return _worse("hitch", count, bound, found, np.array([first.frame]), said)
+    sentence = f"knees hitch at {count} of {events} toe-offs and landings, first the {first.leg} one at a {first.kind},"
+    return _worse("hitch", count, bound, found, np.array([first.frame]), sentence)
 
 
 def _contact(found: Evidence) -> Worse | None:
@@ -224,8 +224,8 @@ def _beyond(
     if value <= bound:
         return None
     rows = np.array([frame]) if alone else _around((values - bounds).max(axis=1) > 0.0, frame)
-    said = f"the {names[column]} {words.format(value)}, more than {bound:.3g}{more}"
-    return _worse(measure, value, bound, found, rows, said)
+    sentence = f"the {names[column]} {words.format(value)}, more than {bound:.3g}{more}"
+    return _worse(measure, value, bound, found, rows, sentence)
 
 
 def _soles(found: Evidence, points: int = 2) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ def _legs(found: Evidence, part: str) -> tuple[str, ...]:
     return tuple(f"{leg} {part}" for leg in found.contacts.legs)
 
 
-def _held(contacts: Contacts) -> Bools:
+def _stack_contacts(contacts: Contacts) -> Bools:
     return np.stack([contacts.heel, contacts.ball], axis=2)
 
 
@@ -248,10 +248,10 @@ def _around(mask: Bools, frame: int) -> Ints:
     return np.arange(before[-1] + 1 if len(before) else 0, after[0] if len(after) else len(mask))
 
 
-def _worse(measure: str, value: float, bound: float, found: Evidence, rows: Ints, said: str) -> Worse:
+def _worse(measure: str, value: float, bound: float, found: Evidence, rows: Ints, sentence: str) -> Worse:
     first, last = int(rows[0]), int(rows[-1])
     begin, end = (float(found.paths.times[frame]) for frame in (first, last))
     where = (
         f"frame {first} ({begin:.2f} s)" if first == last else f"frames {first} to {last} ({begin:.2f} to {end:.2f} s)"
     )
-    return Worse(measure, value, bound, first, last, f"{said} at {where}")
+    return Worse(measure, value, bound, first, last, f"{sentence} at {where}")
