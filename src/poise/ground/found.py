@@ -17,14 +17,16 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.motion import Motion, fineness, motion_of
 from poise.ground.legs.feet import floor_level
-from poise.ground.stages import InPlace, Seen, in_clip
+from poise.ground.stages import ClipAnalysis, InPlace, in_clip
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 
 _NEAR = 0.15  # [m] a floor that is known by the lowest part alone is at 0 if that is so near
 
 
-def seen_of(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> Seen:
+def analyse_clip(
+    clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace
+) -> ClipAnalysis:
     """Carry a clip in place over the ground, and find contacts."""
     motion = motion_of(clip, figure)
     check_soles(soles, figure)
@@ -42,37 +44,42 @@ def seen_of(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles 
         motion, offsets = travelled(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer)
     soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
-    return Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
+    return ClipAnalysis(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
-def with_bearing(clip: Clip, seen: Seen, *, near: float = _NEAR) -> Seen:
+def with_bearing(clip: Clip, analysis: ClipAnalysis, *, near: float = _NEAR) -> ClipAnalysis:
     """Add contacts of hands, knees and hips with the clip's floor.
 
     A figure that walks in place walks on its feet.
 
     A leg that kneels does not stand on its foot, nor does one of a body that lies, unless its contacts are given.
     """
-    if seen.velocity is not None:
-        return seen
-    if not seen.given:
-        none_stand = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
-        bearing, found = bearing_of(clip, seen.motion, none_stand, floor_of(clip, seen, near=near)), seen.contacts
+    if analysis.velocity is not None:
+        return analysis
+    if not analysis.given:
+        none_stand = np.zeros((len(analysis.motion), len(analysis.contacts.legs)), dtype=np.bool_)
+        bearing, found = (
+            bearing_of(clip, analysis.motion, none_stand, floor_of(clip, analysis, near=near)),
+            analysis.contacts,
+        )
         if bearing is None or not bearing.off_feet.any():
-            return seen._replace(bearing=bearing)
-        off = bearing.off_feet[seen.rows]
+            return analysis._replace(bearing=bearing)
+        off = bearing.off_feet[analysis.rows]
         contacts = dataclasses.replace(found, heel=found.heel & ~off, ball=found.ball & ~off)
-        seen = seen._replace(contacts=contacts)
-    return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, floor_of(clip, seen, near=near)))
+        analysis = analysis._replace(contacts=contacts)
+    return analysis._replace(
+        bearing=bearing_of(clip, analysis.motion, in_clip(analysis).any, floor_of(clip, analysis, near=near))
+    )
 
 
-def floor_of(clip: Clip, seen: Seen, *, near: float = _NEAR) -> float:
+def floor_of(clip: Clip, analysis: ClipAnalysis, *, near: float = _NEAR) -> float:
     """Compute the height of the clip's own floor [m]. The height of supporting parts; without any, of the lowest part.
 
     near  [m] from 0 where that counts as 0, where most floors are: feet of who crawls may have been drawn into it
     """
-    if seen.contacts.any.any():
-        return floor_level(seen.fine, seen.soles, seen.contacts)
-    lowest = lowest_of(clip, seen.repeats.kept(seen.motion), seen.soles)
+    if analysis.contacts.any.any():
+        return floor_level(analysis.fine, analysis.soles, analysis.contacts)
+    lowest = lowest_of(clip, analysis.repeats.kept(analysis.motion), analysis.soles)
     return lowest if abs(lowest) > near else 0.0
 
 

@@ -30,12 +30,12 @@ from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import BALL
 from poise.ground.figure.speeds import lone_frames
-from poise.ground.found import floor_of, seen_of, with_bearing
+from poise.ground.found import analyse_clip, floor_of, with_bearing
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
-from poise.ground.stages import STEEPEST_RAD, Allowed, InPlace, Seen, in_clip, stand
+from poise.ground.stages import STEEPEST_RAD, Allowed, ClipAnalysis, InPlace, in_clip, stand
 from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
@@ -192,7 +192,7 @@ def plant_feet(
     farthest
         [m] by which a plant is moved at most, along the foot, to get off an edge.
     stretch
-        Share by which legs may become longer where nothing else helps; 0.02 is not seen. Bones then change their
+        Share by which legs may become longer where nothing else helps; 0.02 is not analysis. Bones then change their
         lengths, which BVH cannot hold.
     progress
         As for `solve`. A function is called with the number of stages done, the number of all stages and the name of
@@ -228,15 +228,15 @@ def plant_feet(
     found_contacts = _load_given(contacts, clip, rig, legs)
     with report_progress(progress, "planting", _STAGES) as advance:
         advance(0, "finding contacts")
-        seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
+        analysis = analyse_clip(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
         if _one_of(stride, "stride", Stride) == "fit":
             advance(1, "fitting strides")
-            return _plant_with_strides(clip, seen, terrain, options, feet_only=feet_only, notes=note)
-        left = _keep_if_planted(clip, seen, terrain, soles, options, feet_only=feet_only, notes=note)
+            return _plant_with_strides(clip, analysis, terrain, options, feet_only=feet_only, notes=note)
+        left = _keep_if_planted(clip, analysis, terrain, soles, options, feet_only=feet_only, notes=note)
         if left is not None:
             return left
-        seen = seen if feet_only else with_bearing(clip, seen)
-        return _plant_analysed(clip, seen, terrain, options, notes=note, advance=advance)
+        analysis = analysis if feet_only else with_bearing(clip, analysis)
+        return _plant_analysed(clip, analysis, terrain, options, notes=note, advance=advance)
 
 
 def lock_feet(
@@ -274,11 +274,11 @@ def lock_feet(
     found_contacts = _load_given(contacts, clip, rig, legs)
     with report_progress(progress, "locking", _STAGES) as advance:
         advance(0, "finding contacts")
-        seen = seen_of(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
-        seen = seen if feet_only else with_bearing(clip, seen, near=0.0)  # nothing is to be in the ground
-        floor = floor_of(clip, seen, near=0.0)
+        analysis = analyse_clip(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
+        analysis = analysis if feet_only else with_bearing(clip, analysis, near=0.0)  # nothing is to be in the ground
+        floor = floor_of(clip, analysis, near=0.0)
         options, ground = options._replace(floor=floor), Terrain.flat(floor, up=figure.up)
-        return _plant_analysed(clip, seen, ground, options, notes=note, advance=advance)
+        return _plant_analysed(clip, analysis, ground, options, notes=note, advance=advance)
 
 
 def _load_given(
@@ -332,15 +332,15 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
 
 
 def _plant_with_strides(
-    clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, *, feet_only: bool, notes: tuple[str, ...]
+    clip: Clip, analysis: ClipAnalysis, terrain: Terrain, options: Allowed, *, feet_only: bool, notes: tuple[str, ...]
 ) -> Planted:
     """Plant a clip with strides fitted to the treads. As if it had come so."""
-    if seen.velocity is not None and seen.mode == "keep":
+    if analysis.velocity is not None and analysis.mode == "keep":
         raise UnsupportedError(
             f"clip {clip.name!r} walks in place and is kept there, where no stride can be fitted to treads: "
             '"travel" for in_place carries it over the ground, "keep" for stride leaves its strides'
         )
-    footing, tries = Footing(terrain, seen.motion.figure), list[tuple[PlantedSteps, Planted]]()
+    footing, tries = Footing(terrain, analysis.motion.figure), list[tuple[PlantedSteps, Planted]]()
 
     def try_strides(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
         allowed = options._replace(farthest=share * options.farthest)
@@ -349,7 +349,7 @@ def _plant_with_strides(
         steps = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
         return steps, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *steps.notes))
 
-    for made in fits(clip, seen, footing):
+    for made in fits(clip, analysis, footing):
         tries.append(try_strides(made))
         if made.clip is clip:
             return tries[-1][1]
@@ -359,13 +359,13 @@ def _plant_with_strides(
             break
     best = min(tries, key=lambda one: one[0].rank)
     if best[0].over:
-        best = min(try_strides(as_it_was(clip, seen)), best, key=lambda one: one[0].over)
+        best = min(try_strides(as_it_was(clip, analysis)), best, key=lambda one: one[0].over)
     return best[1]
 
 
 def _keep_if_planted(
     clip: Clip,
-    seen: Seen,
+    analysis: ClipAnalysis,
     terrain: Terrain,
     soles: Soles | None,
     options: Allowed,
@@ -374,20 +374,25 @@ def _keep_if_planted(
     notes: tuple[str, ...],
 ) -> Planted | None:
     """Return the unchanged clip if it is planted on this ground. Nothing of it may be worse than its bound."""
-    footing, given = Footing(terrain, seen.motion.figure), in_clip(seen) if seen.given else None
-    found = already_standing(seen.motion, footing, seen.soles, soles, given) if seen.velocity is None else None
+    footing, given = Footing(terrain, analysis.motion.figure), in_clip(analysis) if analysis.given else None
+    found = (
+        already_standing(analysis.motion, footing, analysis.soles, soles, given) if analysis.velocity is None else None
+    )
     if found is None:
         return None
-    plants = plants_as_they_are(seen.motion, *found, footing)
+    plants = plants_as_they_are(analysis.motion, *found, footing)
     if (2.0 * np.arccos(np.minimum(np.abs(plants.tilt[:, 0]), 1.0)) > options.steepest + _ROUNDED).any():
         return None
-    seen = seen._replace(soles=found.soles, contacts=found.contacts.at(seen.fine.times))
-    level = np.ptp(footing.heights(seen.motion.places[:, :, BALL])) == 0.0  # else nobody knows how high its floor is
-    bearing = with_bearing(clip, seen).bearing if level and not feet_only else None
+    analysis = analysis._replace(soles=found.soles, contacts=found.contacts.at(analysis.fine.times))
+    level = (
+        np.ptp(footing.heights(analysis.motion.places[:, :, BALL])) == 0.0
+    )  # else nobody knows how high its floor is
+    bearing = with_bearing(clip, analysis).bearing if level and not feet_only else None
     as_it_is = Planted(
         np.array(clip.times), clip.poses, clip.name, source=clip, travelled=clip, contacts=found.contacts,
-        soles=found.soles, figure=seen.motion.figure, terrain=_in_clip(terrain, seen.motion.figure), velocity=None,
-        plants=plants, kept=np.repeat(lone_frames(seen.motion)[:, None], len(found.contacts.legs), axis=1),
+        soles=found.soles, figure=analysis.motion.figure, terrain=_in_clip(terrain, analysis.motion.figure),
+        velocity=None, plants=plants,
+        kept=np.repeat(lone_frames(analysis.motion)[:, None], len(found.contacts.legs), axis=1),
         bearing=bearing, notes=(*notes, "it stands on this ground already, and is left as it is"),
     )  # fmt: skip
     return as_it_is if as_it_is.report.ok else None
@@ -398,43 +403,43 @@ def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:
 
 
 def _plant_analysed(
-    clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...],
+    clip: Clip, analysis: ClipAnalysis, terrain: Terrain, options: Allowed, notes: tuple[str, ...],
     *, advance: Advance = ignore_progress,
 ) -> Planted:  # fmt: skip
-    motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
+    motion, repeats, offsets = analysis.motion, analysis.repeats, analysis.offsets[analysis.repeats.middle]
     footing = Footing(terrain, motion.figure)
     advance(1, "placing feet")
-    standing = stand(seen, footing, options)
+    standing = stand(analysis, footing, options)
     advance(1, "writing poses")
-    contacts = in_clip(standing.seen)
+    contacts = in_clip(standing.analysis)
     lean, upright = standing.down.lean, clip.poses
     if lean:
-        figure = leaning(motion.figure, seen.bearing.arms) if seen.bearing else motion.figure
+        figure = leaning(motion.figure, analysis.bearing.arms) if analysis.bearing else motion.figure
         upright = leaning_poses(upright, figure, repeats.kept(lean), offsets)
     turned, still_frames = repeats.kept(standing.turned), standing.still[repeats.middle]
     kept = np.broadcast_to(still_frames[:, None], contacts.heel.shape).copy()
     plants = repeats.plants(standing.down.plants)
-    still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
+    still = offsets if analysis.mode == "keep" else np.zeros_like(offsets)
     body, feet = repeats.kept(standing.body), repeats.kept(standing.down.feet)
 
     def write(legs: Turned) -> Pose:
         return write_poses(upright, body, legs, offsets, still)
 
-    if seen.bearing and seen.bearing.on.any():  # knees that bear are where they are to be: no leg is bent anew
+    if analysis.bearing and analysis.bearing.on.any():  # knees that bear are where they are to be: no leg is bent anew
         poses = write(turned)
     else:
-        poses = written_exactly(body, seen.soles, feet, turned, write, still)
-    if seen.bearing and lean:
-        poses = with_arms(seen.bearing, poses, motion.figure, lean, footing)
+        poses = written_exactly(body, analysis.soles, feet, turned, write, still)
+    if analysis.bearing and lean:
+        poses = with_arms(analysis.bearing, poses, motion.figure, lean, footing)
     carried = clip
-    if seen.velocity is not None and seen.mode == "travel":
+    if analysis.velocity is not None and analysis.mode == "travel":
         carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)
-    descriptions = notes_of(seen.velocity, seen.mode, contacts, plants, turned, footing, kept, seen.bearing)
+    descriptions = notes_of(analysis.velocity, analysis.mode, contacts, plants, turned, footing, kept, analysis.bearing)
     return Planted(
         np.array(clip.times), poses, clip.name,
-        source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure,
+        source=clip, travelled=carried, contacts=contacts, soles=analysis.soles, figure=motion.figure,
         terrain=_in_clip(terrain, motion.figure),
-        plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
-        kept=kept, bearing=seen.bearing,
+        plants=plants, velocity=analysis.velocity, passed=still if analysis.mode == "keep" else None,
+        kept=kept, bearing=analysis.bearing,
         notes=(*notes, *descriptions),
     )  # fmt: skip

@@ -54,7 +54,7 @@ class Allowed(NamedTuple):
         return self
 
 
-class Seen(NamedTuple):
+class ClipAnalysis(NamedTuple):
     """Result of analysing a clip without the terrain. For a looping clip it covers the padded repeats."""
 
     repeats: Repeats
@@ -91,73 +91,75 @@ class OnFeet(NamedTuple):
     still  (F,) frames that keep their pose: a reference pose in front of the clip
     """
 
-    seen: Seen
+    analysis: ClipAnalysis
     down: Down
     body: Motion
     turned: Turned
     still: Bools
 
 
-def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
+def stand(analysis: ClipAnalysis, footing: Footing, options: Allowed) -> OnFeet:
     """Put feet on the ground, and solve pelvis, legs and toes."""
-    down = set_down(seen, footing, options)
-    if not seen.given:
-        seen, down = _let_heels_go(seen, down, footing, options)
-    body = down.lean.motion(seen.motion) if down.lean else seen.motion
-    still = lone_frames(seen.motion)
-    turned = settle_legs(body, seen.soles, down.held, down.feet, still, footing, options.stretch, seen.repeats)
-    kept = seen.repeats.kept
+    down = set_down(analysis, footing, options)
+    if not analysis.given:
+        analysis, down = _let_heels_go(analysis, down, footing, options)
+    body = down.lean.motion(analysis.motion) if down.lean else analysis.motion
+    still = lone_frames(analysis.motion)
+    turned = settle_legs(body, analysis.soles, down.held, down.feet, still, footing, options.stretch, analysis.repeats)
+    kept = analysis.repeats.kept
     check_reach(kept(body), kept(down.held), kept(turned))
-    if seen.bearing:
+    if analysis.bearing:
         assert down.lean is not None
         lean, turned = on_knees(
-            seen.bearing, seen.motion, seen.soles, down.lean, turned, down.feet, down.held.any, footing,
+            analysis.bearing, analysis.motion, analysis.soles, down.lean, turned, down.feet, down.held.any, footing,
             options.stretch,
         )  # fmt: skip
-        body, down = lean.motion(seen.motion), down._replace(lean=lean)
-    return OnFeet(seen, down, body, turned, still)
+        body, down = lean.motion(analysis.motion), down._replace(lean=lean)
+    return OnFeet(analysis, down, body, turned, still)
 
 
-def _let_heels_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple[Seen, Down]:
+def _let_heels_go(analysis: ClipAnalysis, down: Down, footing: Footing, options: Allowed) -> tuple[ClipAnalysis, Down]:
     """Let heels leave the ground sooner where legs are too short."""
-    body = down.lean.motion(seen.motion) if down.lean else seen.motion
+    body = down.lean.motion(analysis.motion) if down.lean else analysis.motion
     early = find_early_heels(body, down.held, down.feet)
     if not early.any():
-        return seen, down
-    repeats, contacts = seen.repeats.finer(seen.finer), seen.contacts
-    gone = find_last_true(early[seen.rows]) > find_last_true(~contacts.heel)  # from there on to the contact's end
+        return analysis, down
+    repeats, contacts = analysis.repeats.finer(analysis.finer), analysis.contacts
+    gone = find_last_true(early[analysis.rows]) > find_last_true(~contacts.heel)  # from there on to the contact's end
     kept = repeats.kept(dataclasses.replace(contacts, heel=contacts.heel & ~gone))
-    seen = seen._replace(contacts=repeats.of_contacts(kept, seen.fine))
-    return seen, set_down(seen, footing, options)
+    analysis = analysis._replace(contacts=repeats.of_contacts(kept, analysis.fine))
+    return analysis, set_down(analysis, footing, options)
 
 
-def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
+def set_down(analysis: ClipAnalysis, footing: Footing, options: Allowed) -> Down:
     """Find plants of all stances, and foot targets between them."""
-    held = join_rolls(seen.contacts)
-    plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
-    check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
-    floor = seen.bearing.floor if seen.bearing and options.floor is None else options.floor
-    feet = every(place_feet(seen.fine, seen.soles, held, plants, footing, floor), seen.finer)
-    held, lean = held.every(seen.finer), None
-    if seen.bearing:
-        feet, lean = _lying(seen, seen.bearing, feet, held, footing, options)
+    held = join_rolls(analysis.contacts)
+    plants = find_plants(
+        analysis.fine, analysis.soles, held, footing, options.steepest, options.farthest, options.floor
+    )
+    check_under(analysis.repeats.finer(analysis.finer).plants(plants), footing)
+    floor = analysis.bearing.floor if analysis.bearing and options.floor is None else options.floor
+    feet = every(place_feet(analysis.fine, analysis.soles, held, plants, footing, floor), analysis.finer)
+    held, lean = held.every(analysis.finer), None
+    if analysis.bearing:
+        feet, lean = _lying(analysis, analysis.bearing, feet, held, footing, options)
     elif options.floor is None:  # on its own floor a figure leans as it did
-        lean = lean_of(seen.motion, feet)
-    return Down(in_frames(plants, seen.finer), held, feet, lean)
+        lean = lean_of(analysis.motion, feet)
+    return Down(in_frames(plants, analysis.finer), held, feet, lean)
 
 
 def _lying(
-    seen: Seen, bearing: Bearing, feet: Feet, held: Contacts, footing: Footing, options: Allowed
+    analysis: ClipAnalysis, bearing: Bearing, feet: Feet, held: Contacts, footing: Footing, options: Allowed
 ) -> tuple[Feet, Lean]:
     """Return feet and lean of a figure with other ground contacts. On its own floor it lies as it did."""
-    motion, low = seen.motion, lowness(bearing, seen.motion) * (options.floor is None)
+    motion, low = analysis.motion, lowness(bearing, analysis.motion) * (options.floor is None)
     lean = lean_on(bearing, motion, low, footing)
     if options.floor is None:
-        feet = lying_feet(bearing, motion, low, lean, feet, seen.soles, held.any, footing)
+        feet = lying_feet(bearing, motion, low, lean, feet, analysis.soles, held.any, footing)
     up = base_heights(motion, feet.rise)
     return feet, dataclasses.replace(lean, shift=shift_for_limbs(bearing, motion, lean, up, footing))
 
 
-def in_clip(seen: Seen) -> Contacts:
+def in_clip(analysis: ClipAnalysis) -> Contacts:
     """The contacts in the frames of the clip."""
-    return seen.repeats.finer(seen.finer).kept(seen.contacts).every(seen.finer)
+    return analysis.repeats.finer(analysis.finer).kept(analysis.contacts).every(analysis.finer)

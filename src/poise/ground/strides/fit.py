@@ -10,7 +10,7 @@ import numpy as np
 from poise.formatting import format_count
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.speeds import shots_of
-from poise.ground.stages import Seen
+from poise.ground.stages import ClipAnalysis
 from poise.ground.strides.footfalls import BodyWay, Footfalls, footfalls_of, pairs_of, way_of
 from poise.ground.strides.search import LEAST, Placed, Search, left_out, searched
 from poise.ground.strides.strided import course_of, strided
@@ -26,17 +26,17 @@ class WithStrides(NamedTuple):
     """A clip with strides that fit, what was seen of it, and what is to be said of that, a sentence."""
 
     clip: Clip
-    seen: Seen
+    seen: ClipAnalysis
     notes: tuple[str, ...]
 
 
-def as_it_was(clip: Clip, seen: Seen) -> WithStrides:
+def as_it_was(clip: Clip, seen: ClipAnalysis) -> WithStrides:
     """A clip that no strides could be found for."""
     said = f"strides are as they were: none down to {LEAST:.1f} of their length fits the treads"
     return WithStrides(clip, seen, (said,))
 
 
-def fits(clip: Clip, seen: Seen, footing: Footing) -> Iterator[WithStrides]:
+def fits(clip: Clip, seen: ClipAnalysis, footing: Footing) -> Iterator[WithStrides]:
     """The clip with strides that fit, in up to three ways that feet may go through the air between their places.
 
     One as it is where none of its steps climbs two treads.

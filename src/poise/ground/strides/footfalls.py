@@ -11,7 +11,7 @@ from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP, Motion
 from poise.ground.figure.speeds import shots_of, velocities
-from poise.ground.stages import Seen
+from poise.ground.stages import ClipAnalysis
 from poise.ground.strides.treads import pointing
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, Ints
@@ -72,7 +72,7 @@ def way_of(motion: Motion) -> BodyWay:
     return BodyWay(places + hips[0] - places[pad], arcs - arcs[pad], pad)
 
 
-def footfalls_of(seen: Seen, way: BodyWay) -> Footfalls:
+def footfalls_of(seen: ClipAnalysis, way: BodyWay) -> Footfalls:
     """Where feet stand on level ground, in the fine frames of what was seen."""
     figure, fine = seen.fine.figure, seen.fine
     floor = Footing(Terrain.flat(up=figure.up), figure)

@@ -20,7 +20,7 @@ from poise.ground.legs.legs import Turned, bend_axes, bend_legs, knees_of
 from poise.ground.legs.pelvis import longest_reach
 from poise.ground.legs.swing import between_of, way_come
 from poise.ground.legs.write_back import write_poses
-from poise.ground.stages import Seen
+from poise.ground.stages import ClipAnalysis
 from poise.ground.strides.footfalls import BodyWay, Footfalls
 from poise.ground.strides.search import APART
 from poise.maths import rotations
@@ -45,8 +45,8 @@ class Course(NamedTuple):
 
 
 def strided(
-    clip: Clip, seen: Seen, way: BodyWay, falls: Footfalls, course: Course, footing: Footing, skew: float
-) -> tuple[Clip, Seen]:
+    clip: Clip, seen: ClipAnalysis, way: BodyWay, falls: Footfalls, course: Course, footing: Footing, skew: float
+) -> tuple[Clip, ClipAnalysis]:
     """The clip, carried over the ground with the new strides, and what was seen of it.
 
     skew  from 0 to 1: how much earlier a foot that goes up leaves its old stride, and how much later one that goes down
