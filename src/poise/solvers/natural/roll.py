@@ -81,7 +81,7 @@ def _find_offsets(plan: RollPlan, translations: Floats | None) -> Floats:
 
 
 def build_roll_plan(problem: Problem, limb: RoleLimb, *, has_pole: bool) -> RollPlan | None:
-    """Build the plan of an arm with a goal of place and rotation. None where its joints forbid to roll.
+    """Build the plan of an arm with a Place goal. None where its joints forbid to roll.
 
     The hand must be a ball without limits, the forearm such a ball or one that a `Range` makes a hinge, and no `Near`
     may say how they turn. An upper arm with a limit takes no roll, and neither does a roll bone with one. An arm with a
