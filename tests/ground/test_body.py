@@ -54,7 +54,7 @@ def test_two_legs_do_not_lean(data):
 def test_all_that_hangs_in_the_trunk_turns_as_one_piece(fox):
     clip, figure, motion = fox
     offsets = np.linspace(0.0, 1.0, len(motion))[:, None] * [0.3, -1.0, 0.0]
-    carried = motion.moved(offsets)
+    carried = motion.translate(offsets)
     moved = lean_of(carried, on_slope(motion, 20.0))
     result = leaning_poses(clip.poses, figure, moved, offsets)
     after = motion_of(Clip(clip.times, result), figure)

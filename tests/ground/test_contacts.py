@@ -8,7 +8,7 @@ import pytest
 from poise.errors import InputError, UnknownNameError
 from poise.ground.contact import contacts as finding
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
-from poise.ground.contact.in_place import in_place, travelled
+from poise.ground.contact.in_place import add_travel, in_place
 from poise.ground.contact.soles import find_soles
 from poise.ground.figure.motion import BALL
 from tests.ground.labelled_contacts import LABELS
@@ -38,7 +38,7 @@ def stood(data, file, clip=None):
     there = motion(data / file, clip)
     velocity = in_place(there)
     if velocity is not None:
-        there, _ = travelled(there, velocity)
+        there, _ = add_travel(there, velocity)
     return stances(there, velocity)[1]
 
 

@@ -173,7 +173,7 @@ class TestRepeats:
         assert long.places[:, 0, 0, 0].tolist() == [0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 1, 2, 3, 1, 2, 3]
         assert np.diff(long.times) == pytest.approx([0.1, 0.1, 0.2] * 5)
         np.testing.assert_array_equal(long.times[repeats.middle], motion.times)
-        np.testing.assert_array_equal(repeats.kept(long).places, motion.places)
+        np.testing.assert_array_equal(repeats.take_middle(long).places, motion.places)
 
     def test_finer_ones_have_the_same_middle(self):
         motion, repeats = self.motion(None), Repeats(4, 1)
@@ -184,7 +184,7 @@ class TestRepeats:
     def test_no_loop_is_its_own_middle(self):
         motion, repeats = self.motion(None), Repeats(4)
         assert repeats.of_motion(motion) is motion
-        assert repeats.kept(motion) is motion
+        assert repeats.take_middle(motion) is motion
         assert motion.times[repeats.middle].tolist() == motion.times.tolist()
 
     @pytest.mark.parametrize(("length", "around"), [(0.36, 3), (0.99, 2), (1.0, 1), (3.0, 1), (0.0, 0)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from poise.ground.contact import in_place as module
-from poise.ground.contact.in_place import in_place, travelled
+from poise.ground.contact.in_place import add_travel, in_place
 from poise.ground.figure.motion import BALL
 from tests.ground.motions import load, motion, moved, path
 
@@ -33,7 +33,7 @@ def test_the_speed_of_a_treadmill(fps, speed):
 
 
 def test_a_walk_that_travels_is_not_in_place():
-    there, offsets = travelled(treadmill(60.0), np.array([0.0, 1.2]))
+    there, offsets = add_travel(treadmill(60.0), np.array([0.0, 1.2]))
     np.testing.assert_array_equal(offsets[0], 0.0)
     np.testing.assert_allclose(offsets[-1], [0.0, -1.2 * there.times[-1], 0.0])
     assert in_place(there) is None
@@ -45,8 +45,8 @@ def test_a_walk_that_travels_while_its_feet_slide_is_not_in_place(share):
     walk = treadmill(60.0, seconds=4.0)
     drift = np.zeros((len(walk), 3))
     drift[:, 1] = share * 1.2 * walk.times
-    assert (in_place(walk.moved(drift)) is None) == (share > 0.3)
-    assert module._loops(walk.moved(drift), np.array([0.0, 1.2])) == (share < 0.3)
+    assert (in_place(walk.translate(drift)) is None) == (share > 0.3)
+    assert module._loops(walk.translate(drift), np.array([0.0, 1.2])) == (share < 0.3)
 
 
 @pytest.mark.parametrize("file", [KNIGHT, ROBOT, FOX, FOXES])
@@ -75,7 +75,7 @@ def test_a_short_walk_with_z_up(data):
     there = motion(data / "bvh/walk_makehuman_zup.bvh")
     velocity = in_place(there)
     assert 2.0 < velocity[1] < 3.5
-    still, _ = travelled(there, velocity)
+    still, _ = add_travel(there, velocity)
     low = still.places[:, :, BALL, 2] < still.places[:, :, BALL, 2].min(axis=0) + 0.02
     speed = np.abs(np.gradient(still.places[:, :, BALL, 1], still.times, axis=0))
     assert np.median(speed[low]) < 0.2 * velocity[1]

@@ -28,7 +28,7 @@ def sent(motion: Motion, hips: np.ndarray) -> Motion:
     """The motion with the middle of its hips at places (F, 2), level."""
     offsets = np.zeros((len(motion), 3))
     offsets[:, :2] = hips - motion.places[:, :, HIP, :2].mean(axis=1)
-    return motion.moved(offsets)
+    return motion.translate(offsets)
 
 
 def way(kind: str, frames: int) -> np.ndarray:

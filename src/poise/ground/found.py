@@ -11,8 +11,8 @@ from poise.ground.bearing.parts import bearing_of, lowest_of
 from poise.ground.checks import check_soles, for_legs
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
+from poise.ground.contact.in_place import add_travel
 from poise.ground.contact.in_place import in_place as ground_velocity
-from poise.ground.contact.in_place import travelled
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.motion import Motion, fineness, motion_of
@@ -41,7 +41,7 @@ def analyse_clip(
                 f"clip {clip.name!r} walks in place (the ground passes at {np.hypot(*velocity):.2f} m/s): "
                 '"travel" for in_place carries it over the ground, "keep" leaves it where it is'
             )
-        motion, offsets = travelled(motion, velocity, repeats.middle.start)
+        motion, offsets = add_travel(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer)
     soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
     return ClipAnalysis(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
@@ -79,7 +79,7 @@ def floor_of(clip: Clip, analysis: ClipAnalysis, *, near: float = _NEAR) -> floa
     """
     if analysis.contacts.any.any():
         return floor_level(analysis.fine, analysis.soles, analysis.contacts)
-    lowest = lowest_of(clip, analysis.repeats.kept(analysis.motion), analysis.soles)
+    lowest = lowest_of(clip, analysis.repeats.take_middle(analysis.motion), analysis.soles)
     return lowest if abs(lowest) > near else 0.0
 
 
@@ -97,5 +97,5 @@ def _stances(
     else:
         rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
         found = given or find_contacts(fine, soles, rule)
-    once = given.at(fine.times[repeats.middle]) if given else repeats.kept(found)
+    once = given.at(fine.times[repeats.middle]) if given else repeats.take_middle(found)
     return soles, repeats.of_contacts(once, fine)

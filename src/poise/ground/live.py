@@ -10,7 +10,7 @@ import numpy as np
 from poise import kernels
 from poise.ground.bearing.parts import arms_of, leaning
 from poise.ground.contact.contacts import Thresholds, stances
-from poise.ground.contact.in_place import in_place, travelled
+from poise.ground.contact.in_place import add_travel, in_place
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
@@ -55,7 +55,7 @@ def gait_of(clip: Clip, figure: Figure) -> Gait:
     motion = motion_of(clip, figure)
     ground = in_place(motion)
     if ground is not None:
-        motion, _ = travelled(motion, ground)
+        motion, _ = add_travel(motion, ground)
     soles, contacts = stances(motion, ground)
     axes = rotations.rotate(rotations.inverse(motion.turns[0, :, THIGH]), bend_axes(motion, soles)[0])
     speed = 0.0 if ground is None else float(np.hypot(*ground))

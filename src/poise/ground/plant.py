@@ -20,9 +20,9 @@ from poise.errors import FileError, InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
 from poise.ground.bearing.parts import Bearing, leaning
 from poise.ground.checks import check_terrain
-from poise.ground.contact.already import already_standing
 from poise.ground.contact.contact_files import load_contacts
 from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.planted_clips import find_planted_clip
 from poise.ground.contact.plants import Plants, plants_as_they_are
 from poise.ground.contact.soles import Soles
 from poise.ground.exact import written_exactly
@@ -376,7 +376,7 @@ def _keep_if_planted(
     """Return the unchanged clip if it is planted on this ground. Nothing of it may be worse than its bound."""
     footing, given = Footing(terrain, analysis.motion.figure), in_clip(analysis) if analysis.given else None
     found = (
-        already_standing(analysis.motion, footing, analysis.soles, soles, given) if analysis.velocity is None else None
+        find_planted_clip(analysis.motion, footing, analysis.soles, soles, given) if analysis.velocity is None else None
     )
     if found is None:
         return None
@@ -415,12 +415,12 @@ def _plant_analysed(
     lean, upright = standing.down.lean, clip.poses
     if lean:
         figure = leaning(motion.figure, analysis.bearing.arms) if analysis.bearing else motion.figure
-        upright = leaning_poses(upright, figure, repeats.kept(lean), offsets)
-    turned, still_frames = repeats.kept(standing.turned), standing.still[repeats.middle]
+        upright = leaning_poses(upright, figure, repeats.take_middle(lean), offsets)
+    turned, still_frames = repeats.take_middle(standing.turned), standing.still[repeats.middle]
     kept = np.broadcast_to(still_frames[:, None], contacts.heel.shape).copy()
     plants = repeats.plants(standing.down.plants)
     still = offsets if analysis.mode == "keep" else np.zeros_like(offsets)
-    body, feet = repeats.kept(standing.body), repeats.kept(standing.down.feet)
+    body, feet = repeats.take_middle(standing.body), repeats.take_middle(standing.down.feet)
 
     def write(legs: Turned) -> Pose:
         return write_poses(upright, body, legs, offsets, still)

@@ -106,7 +106,7 @@ def stand(analysis: ClipAnalysis, footing: Footing, options: Allowed) -> OnFeet:
     body = down.lean.motion(analysis.motion) if down.lean else analysis.motion
     still = lone_frames(analysis.motion)
     turned = settle_legs(body, analysis.soles, down.held, down.feet, still, footing, options.stretch, analysis.repeats)
-    kept = analysis.repeats.kept
+    kept = analysis.repeats.take_middle
     check_reach(kept(body), kept(down.held), kept(turned))
     if analysis.bearing:
         assert down.lean is not None
@@ -126,7 +126,7 @@ def _let_heels_go(analysis: ClipAnalysis, down: Down, footing: Footing, options:
         return analysis, down
     repeats, contacts = analysis.repeats.finer(analysis.finer), analysis.contacts
     gone = find_last_true(early[analysis.rows]) > find_last_true(~contacts.heel)  # from there on to the contact's end
-    kept = repeats.kept(dataclasses.replace(contacts, heel=contacts.heel & ~gone))
+    kept = repeats.take_middle(dataclasses.replace(contacts, heel=contacts.heel & ~gone))
     analysis = analysis._replace(contacts=repeats.of_contacts(kept, analysis.fine))
     return analysis, set_down(analysis, footing, options)
 
@@ -162,4 +162,4 @@ def _lying(
 
 def in_clip(analysis: ClipAnalysis) -> Contacts:
     """The contacts in the frames of the clip."""
-    return analysis.repeats.finer(analysis.finer).kept(analysis.contacts).every(analysis.finer)
+    return analysis.repeats.finer(analysis.finer).take_middle(analysis.contacts).every(analysis.finer)

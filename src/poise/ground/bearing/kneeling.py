@@ -1,4 +1,4 @@
-"""Kneeling: knees and elbows that bear hold still only if hips and shoulders go along with them."""
+"""Move hips and shoulders with supporting knees and elbows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _STEPS = 6  # of Newton's, which the damping slows down
 
 
 def shift_for_limbs(bearing: Bearing, motion: Motion, lean: Lean, up: Floats, footing: Footing) -> Floats:
-    """How far (F, 3) [m] the whole figure moves so that knees and elbows that bear reach their places.
+    """Return the displacement (F, 3) [m] of the whole character.
+
+    It brings supporting knees and elbows to their positions.
 
     up  (F,) how much higher the figure is put than it leans
     """
@@ -40,7 +42,9 @@ def on_knees(
     bearing: Bearing, motion: Motion, soles: Soles, lean: Lean, turned: Turned, feet: Feet, standing: Bools,
     footing: Footing, stretch: float,
 ) -> tuple[Lean, Turned]:  # fmt: skip
-    """The figure moved by what is still missing, its feet where they are and its knees where they were put down.
+    """Move the character by the remaining displacement.
+
+    Feet stay in position and knees stay planted.
 
     motion    the clip's, before it leans
     standing  (F, L) when feet do
@@ -63,15 +67,16 @@ def _columns(bearing: Bearing, motion: Motion) -> list[int]:
 
 
 def _roots(bearing: Bearing, motion: Motion, lean: Lean, up: Floats) -> Floats:
-    """Hips and shoulders (F, n, 3) of a figure that leans and is put higher."""
+    """Return hips and shoulders (F, n, 3) of the tilted, raised character."""
     return lean.of(np.concatenate([motion.places[:, :, HIP], bearing.shoulders], axis=1)) + make_vertical(up)[:, None]
 
 
 def _shift(bearing: Bearing, columns: list[int], roots: Floats, middles: Floats, footing: Footing) -> Floats:
-    """The least way (F, 3) that brings roots to a bone's length from where their middles (F, n, 3) are put down.
+    """Compute the least displacement (F, 3) for limb roots.
 
-    With e the unit vector from such a place to its root and r by how much they are farther apart than the bone is long,
-    it has e . d = -r for all of them, damped where they are nearly parallel. It fades before and after.
+    It brings each root to a bone's length from its planted middle joint (F, n, 3). With e the unit vector from such a
+    place to its root and r by how much they are farther apart than the bone is long, it has e . d = -r for all of them,
+    damped where they are nearly parallel. It fades before and after.
     """
     on = bearing.on[:, columns]
     shift, damped = np.zeros((len(on), 3)), _DAMPED * np.eye(len(columns))

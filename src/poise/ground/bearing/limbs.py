@@ -1,4 +1,4 @@
-"""Limbs: knees, hands and elbows that bear are where they were put down, and none of them is in the ground.
+"""Plant supporting knees, hands and elbows, and keep limbs above the ground.
 
 A limb of two bones reaches with its end, and its middle bears: the middle goes to the nearest place that its first bone
 leaves it, and the second bone points from there to the end.
@@ -39,9 +39,10 @@ _LOWEST = np.radians(150.0)  # from the top of its circle on is an elbow near th
 
 
 def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: Footing) -> Floats:
-    """Where parts (F, p, 3) go that are at `places` now: still where they bear, and nowhere lower than in the clip.
+    """Plant supporting parts at `places` (F, p, 3).
 
-    A stance is put down in the middle of its way, as high over the ground as in the clip on average.
+    Each stays still in its contact, and nowhere is it lower than in the clip. A stance is put down in the middle of its
+    way, as high over the ground as in the clip on average.
     """
     on, least = bearing.on[:, columns], bearing.least[:, columns]
     ways = np.zeros_like(places)
@@ -61,28 +62,30 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
 def with_knees(
     bearing: Bearing, motion: Motion, soles: Soles, turned: Turned, standing: Bools, footing: Footing
 ) -> Turned:
-    """The figure with knees that bear where they were put down; feet that do not stand give way along their shins."""
+    """Plant supporting knees. Feet out of contact give way along their shins."""
     columns = bearing.columns(*(f"{leg.name} knee" for leg in motion.figure.legs))
     now, free = knees_of(motion, turned), compute_fade(motion.times, standing, CLEAR_S)
     wanted = now + free[..., None] * (put_down(bearing, columns, now, footing) - now)
     if np.array_equal(wanted, now):
         return turned
     hips = motion.places[:, :, HIP] + make_vertical(turned.up)[:, None]
-    bent = _bent(motion, turned, hips, now, wanted)
+    bent = _bend_limbs(motion, turned, hips, now, wanted)
     before, after = (np.maximum(_depths(motion, soles, each, footing), 0.0) for each in (turned, bent))
     lift = compute_upper_envelope(np.maximum(after - before, 0.0), motion.frames(CLEAR_S)) * free
-    return _bent(motion, dataclasses.replace(turned, ankles=turned.ankles + make_vertical(lift)), hips, now, wanted)
+    return _bend_limbs(
+        motion, dataclasses.replace(turned, ankles=turned.ankles + make_vertical(lift)), hips, now, wanted
+    )
 
 
 def _depths(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> Floats:
-    """How deep (F, L) soles are in the ground [m]; below 0 where they are not."""
+    """Return the depth (F, L) of soles in the ground [m]. It is negative above the ground."""
     feet = rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
     points = turned_soles(motion, soles, turned, feet)
     return (footing.heights(points) - points[..., 2]).max(axis=0)
 
 
-def _bent(motion: Motion, turned: Turned, roots: Floats, now: Floats, wanted: Floats) -> Turned:
-    """Limbs whose middles are where they are wanted, as far as their first bones let them."""
+def _bend_limbs(motion: Motion, turned: Turned, roots: Floats, now: Floats, wanted: Floats) -> Turned:
+    """Bend limbs to bring their middles to wanted positions. The lengths of their first bones limit this."""
     bones = motion.places[:, :, ANKLE] - motion.places[:, :, KNEE]
     knees = roots + np.linalg.norm(now - roots, axis=-1, keepdims=True) * normalise(wanted - roots)
     knees = np.where((wanted == now).all(axis=-1, keepdims=True), now, knees)
@@ -98,7 +101,7 @@ def _bent(motion: Motion, turned: Turned, roots: Floats, now: Floats, wanted: Fl
 
 
 def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean, footing: Footing) -> Pose:
-    """The poses of a body that leans so, with hands and elbows that bear where they were put down."""
+    """Return the tilted poses with supporting hands and elbows planted."""
     arms = bearing.arms
     columns = bearing.columns(*(arm.hand for arm in arms))
     if not arms:
@@ -106,24 +109,25 @@ def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean, footing
     motion = motion_of(Clip(bearing.times, poses), dataclasses.replace(figure, legs=tuple(a.joints for a in arms)))
     hands = put_down(bearing, columns, motion.places[:, :, ANKLE], footing)
     elbows = bearing.columns(*(arm.elbow for arm in arms))
-    bent = _reaching(motion, hands, _hand_turns(bearing, columns, hands, lean, footing))
+    bent = _reach_hands(motion, hands, _hand_turns(bearing, columns, hands, lean, footing))
     now = knees_of(motion, bent)
     free = compute_fade(bearing.times, bearing.on[:, columns], CLEAR_S)[..., None]
     wanted = now + free * (put_down(bearing, elbows, now, footing) - now)
     if not np.array_equal(wanted, now):
-        bent = _bent(motion, bent, motion.places[:, :, HIP], now, wanted)
+        bent = _bend_limbs(motion, bent, motion.places[:, :, HIP], now, wanted)
     now = knees_of(motion, bent)
     low = np.maximum(footing.heights(now) + bearing.least[:, elbows] - now[..., 2], 0.0) * (1.0 - free[..., 0])
-    bent = _swivelled(bent, motion.places[:, :, HIP], now, compute_upper_envelope(low, motion.frames(CLEAR_S)))
+    bent = _swivel_limbs(bent, motion.places[:, :, HIP], now, compute_upper_envelope(low, motion.frames(CLEAR_S)))
     still = np.zeros((len(motion), 3))
     return write_poses(poses, motion, bent, still, still)
 
 
-def _swivelled(turned: Turned, roots: Floats, now: Floats, lift: Floats) -> Turned:
-    """Limbs turned about the line from root to end until their middles are so much higher (F, A), or at their highest.
+def _swivel_limbs(turned: Turned, roots: Floats, now: Floats, lift: Floats) -> Turned:
+    """Rotate limbs about the line from root to end.
 
-    With u from that line to the middle and v = axis x u, the middle is u.z cos + v.z sin = A cos(angle - at) above the
-    line. It goes up the shorter way; near the lowest place, where both are as long, always to the same side.
+    Their middles become higher by `lift` (F, A), or come to their highest. With u from that line to the middle and v =
+    axis x u, the middle is u.z cos + v.z sin = A cos(angle - at) above the line. It goes up the shorter way; near the
+    lowest place, where both are as long, always to the same side.
     """
     if not lift.any():
         return turned
@@ -141,8 +145,8 @@ def _swivelled(turned: Turned, roots: Floats, now: Floats, lift: Floats) -> Turn
     return dataclasses.replace(turned, turns=turns)
 
 
-def _reaching(motion: Motion, hands: Floats, turns: Floats) -> Turned:
-    """Arms that reach for places (F, A, 3) of their hands, which are turned further by `turns` (F, A, 4)."""
+def _reach_hands(motion: Motion, hands: Floats, turns: Floats) -> Turned:
+    """Bend arms to bring their hands to positions (F, A, 3). Hands are rotated further by `turns` (F, A, 4)."""
     upper, lower, posed = leg_lengths(motion)
     most = np.maximum(REACH * (upper + lower), posed)
     shape, count = most.shape, most.size
@@ -158,9 +162,10 @@ def _reaching(motion: Motion, hands: Floats, turns: Floats) -> Turned:
 
 
 def _elbow_axes(motion: Motion) -> Floats:
-    """(F, A, 3) the axis about which each elbow bends: one for the whole clip, in the upper arm's frame.
+    """Return the bend axis (F, A, 3) of each elbow.
 
-    An arm that is straight all the time bends about any axis across it.
+    It is constant over the clip in the upper arm's frame. An arm that is straight all the time bends about any axis
+    across it.
     """
     places = motion.places
     upper, lower = (normalise(places[:, :, b] - places[:, :, a]) for a, b in ((HIP, KNEE), (KNEE, ANKLE)))
@@ -173,7 +178,7 @@ def _elbow_axes(motion: Motion) -> Floats:
 
 
 def _hand_turns(bearing: Bearing, columns: Sequence[int], hands: Floats, lean: Lean, footing: Footing) -> Floats:
-    """By how much (F, A, 4) hands that bear are turned to lie on the ground, beyond the lean of the body."""
+    """Compute the rotations (F, A, 4) of supporting hands onto the ground. They come after the tilt of the body."""
     normals = footing.sample(hands)[1]
     vectors = rotations.as_vector(rotations.rotation_between(UP, normals))
     angle = np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Lying: a body that lies or crawls leans with the ground under it, and goes as high as what bears of it."""
+"""Tilt a prone body with the ground and set its height."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ _SEAT = 20.0  # hips that bear weigh so much more than a hand: nothing bends bet
 
 
 def lowness(bearing: Bearing, motion: Motion) -> Floats:
-    """How much (F,) the figure lies, from 0 to 1: its hips low, its torso level, and more than its feet on the ground.
+    """Compute how prone (F,) the character is, from 0 to 1.
 
-    A figure that squats, kneels or sits with an upright torso does not, nor does one that stands on its hands.
+    It is prone with low hips, a level torso and more than its feet on the ground. A figure that squats, kneels or sits
+    with an upright torso is not, nor is one that stands on its hands.
     """
     low = 1.0 - smoothstep((bearing.hip_share - _LOW) / (_UPRIGHT - _LOW))
     down = 1.0 - compute_fade(bearing.times, bearing.lies[:, None], FADE)[:, 0]
@@ -40,10 +41,11 @@ def lowness(bearing: Bearing, motion: Motion) -> Floats:
 
 
 def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> Lean:
-    """How a body that lies leans: with the plane that fits best the ground under all that bears.
+    """Fit the tilt of a prone body to the ground.
 
-    With p the level places of what bears, w its weights, c their middle and r the height of the ground there, the slope
-    g makes sum w (r - mean r - g . (p - c))^2 + 0.005 m^2 sum w |g|^2 least.
+    It is that of the plane that fits best the ground under all supporting parts. With p the level places of what bears,
+    w its weights, c their middle and r the height of the ground there, the slope g makes sum w (r - mean r - g . (p -
+    c))^2 + 0.005 m^2 sum w |g|^2 least.
     """
     points, weights = _support(bearing, motion, low)
     total = weights.sum(axis=1)
@@ -65,7 +67,9 @@ def lying_feet(
     bearing: Bearing, motion: Motion, low: Floats, lean: Lean, feet: Feet, soles: Soles, standing: Bools,
     footing: Footing,
 ) -> Feet:  # fmt: skip
-    """Feet of a body that lies, beside those that stand: as they lie in the clip, on the ground that is under them.
+    """Return the targets of a prone body's feet out of contact.
+
+    They lie as in the clip, on the ground under them; feet in contact keep their targets.
 
     Their `rise` is that of the pelvis: the mean of all that bears, upright legs included.
     """
@@ -87,7 +91,10 @@ def lying_feet(
 
 
 def _support(bearing: Bearing, motion: Motion, low: Floats) -> tuple[Floats, Floats]:
-    """Places (F, Q, 3) of all that may bear, and how much (F, Q): parts, and of who lies ankles and torso, too."""
+    """Return positions (F, Q, 3) and weights (F, Q) of possible supports.
+
+    These are the parts and, of a prone body, ankles and torso.
+    """
     ankles = motion.places[:, :, ANKLE]
     feet = low[:, None] * (1.0 - smoothstep((ankles[..., 2] - bearing.floor - _FOOT) / _FADES))
     weights = bearing.weights.copy()
@@ -100,7 +107,10 @@ def _support(bearing: Bearing, motion: Motion, low: Floats) -> tuple[Floats, Flo
 def _rise(
     bearing: Bearing, motion: Motion, low: Floats, lean: Lean, feet: Feet, standing: Bools, footing: Footing
 ) -> Floats:
-    """Rise (F, L) of feet whose mean is that of all that bears: of legs, those that stand where anything else does."""
+    """Return ground offsets (F, L) of feet.
+
+    Their mean is that of all supports: of legs, those in contact where any other part is.
+    """
     points, weights = _support(bearing, motion, low)
     there = lean.of(points)
     needed = footing.heights(there) + points[..., 2] - bearing.floor - there[..., 2]
@@ -113,7 +123,10 @@ def _rise(
 
 
 def _short_arms(bearing: Bearing, lean: Lean, up: Floats, footing: Footing) -> Floats:
-    """How far (F,) a body that goes up so far (F,) must sink for the hands that bear to reach their places."""
+    """Compute the drop (F,) of the body for short arms.
+
+    A body raised by `up` (F,) sinks until its supporting hands reach their positions.
+    """
     if not bearing.arms:
         return np.zeros(len(up))
     hands = bearing.columns(*(arm.hand for arm in bearing.arms))

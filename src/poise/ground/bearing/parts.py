@@ -1,4 +1,4 @@
-"""Parts: hands, elbows, knees and hips of a figure, and when each of them is on the ground of its clip.
+"""Detect ground contact of hands, elbows, knees and hips.
 
 A part touches the ground where it is low and slow. It bears where its limb stands on it, and is then held in its place.
 """
@@ -40,7 +40,7 @@ FADE = 0.25  # [s] before and after a contact in which a part comes to bear
 
 
 class BearingArm(NamedTuple):
-    """An arm that may bear: names of its parts, and its joints as those of a leg, from the shoulder down."""
+    """An arm for support: names of its parts, and its joints. The joints are those of a leg, from the shoulder down."""
 
     hand: str
     elbow: str
@@ -49,7 +49,7 @@ class BearingArm(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bearing:
-    """When P parts of a figure other than its feet are on the ground.
+    """Support contacts of P parts of a character other than its feet.
 
     Parameters
     ----------
@@ -94,7 +94,10 @@ class Bearing:
 
     @cached_property
     def weights(self) -> Floats:
-        """(F, P) how much each part is on the ground: 1 where it is, less in the quarter of a second around that."""
+        """Return weights (F, P) of the contacts of parts.
+
+        They are 1 in contact, and fade within a quarter of a second around it.
+        """
         return 1.0 - compute_fade(self.times, self.touches, FADE)
 
     @cached_property
@@ -104,9 +107,10 @@ class Bearing:
 
     @cached_property
     def least(self) -> Floats:
-        """(F, P) how high over the ground [m] each joint is put while it bears: its mean height in the clip.
+        """Return the height (F, P) of joints over the ground [m].
 
-        Else it comes no lower than that: its clearance, or its height in the clip where that is less.
+        In support it is the joint's mean height in the clip. Else it comes no lower than that: its clearance, or its
+        height in the clip where that is less.
         """
         least = np.minimum(self.heights, self.clearance)
         for part in range(len(self.parts)):
@@ -116,7 +120,10 @@ class Bearing:
 
     @property
     def off_feet(self) -> Bools:
-        """(F, L) where a leg does not stand on its foot: it kneels, or the body lies, falls or gets up."""
+        """Return where (F, L) a leg is supported without its foot.
+
+        Then it kneels, or the body lies, falls or gets up.
+        """
         lies = compute_fade(self.times, self.lies[:, None], FALLS) < 1.0
         return self.on[:, [part.endswith("knee") for part in self.parts]] | lies
 
@@ -126,11 +133,12 @@ class Bearing:
 
 
 def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing | None:
-    """Find the parts that are on the ground in a clip; None where none is and nobody lies, or for who has front legs.
+    """Find the support contacts of a clip.
 
-    A joint is where it is low over the clip's floor and slow: a hand below 0.16 m, an elbow or a knee below 0.11, hips
-    below 0.2, slower than 0.35 m/s, for a tenth of a second at least. A wrist rolls over a hand that turns: within
-    0.03 m of its lowest height it may be as fast as 0.8 m/s. Metres are those of a figure 1.7 m tall.
+    Return None without contacts and a prone body, and for front legs. A joint is in contact where it is low over the
+    clip's floor and slow: a hand below 0.16 m, an elbow or a knee below 0.11, hips below 0.2, slower than 0.35 m/s, for
+    a tenth of a second at least. A wrist rolls over a hand that turns: within 0.03 m of its lowest height it may be as
+    fast as 0.8 m/s. Metres are those of a figure 1.7 m tall.
 
     It bears there if it is below its shoulder or hip by at least 0.4 of its limb: arms of who lies only rest. A knee
     does not while its foot is `held` (F, L), nor an elbow while its hand bears: both would fix hip or shoulder.
@@ -162,14 +170,17 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
 
 
 def _standing_height(motion: Motion) -> float:
-    """How high the hips are over the feet in the rest pose [m], or as long as the legs are if that is more."""
+    """Return the height of the hips over the feet at rest [m]. It is at least the length of the legs."""
     rest = rest_motion(motion.figure).places[0]
     legs = np.linalg.norm(np.diff(rest[:, : ANKLE + 1], axis=1), axis=-1).sum(axis=1).mean()
     return max(float(legs), float((rest[:, HIP, 2] - rest[:, ANKLE:, 2].min(axis=1)).mean()), 1e-9)
 
 
 def _torso_level(motion: Motion, shoulders: Floats) -> Floats:
-    """How level (F,) the torso is: 0 up to 40 degrees from upright, 1 from 70 on; 1 where nothing says where it is."""
+    """Compute how level (F,) the torso is, from 0 to 1.
+
+    It is 0 up to 40 degrees from upright, 1 from 70 on, and 1 for a character without arms.
+    """
     if not shoulders.shape[1]:
         return np.ones(len(motion))
     torso = normalise(shoulders.mean(axis=1) - motion.places[:, :, HIP].mean(axis=1))
@@ -177,7 +188,10 @@ def _torso_level(motion: Motion, shoulders: Floats) -> Floats:
 
 
 def _clearance(times: Floats, heights: Floats, touches: Bools, on: Bools) -> Floats:
-    """How high (P,) parts are over the ground: the lowest mean of a stretch in which they bear, or else touch it."""
+    """Compute the clearance (P,) of parts over the ground.
+
+    It is the lowest mean of a run of support, or else of contact.
+    """
     found = np.zeros(heights.shape[1])
     for part, column in enumerate(heights.T):
         stretches = runs((on if on[:, part].any() else touches)[:, part], times)
@@ -186,7 +200,7 @@ def _clearance(times: Floats, heights: Floats, touches: Bools, on: Bools) -> Flo
 
 
 def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floats, held: Bools) -> Bools:
-    """Where (F, P) parts that touch the ground have their limb above them."""
+    """Return where (F, P) touching parts have their limb above them."""
     arms = shoulders.shape[1]
     roots = np.concatenate([np.repeat(shoulders, 2, axis=1), motion.places[:, :, HIP]], axis=1)
     ways = roots - places[:, :-1]
@@ -198,7 +212,7 @@ def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floa
 
 
 def arms_of(skeleton: Skeleton) -> tuple[BearingArm, ...]:
-    """The arms whose roles are sure and whose joints turn freely."""
+    """Return the arms with confident roles and freely rotating joints."""
     arms: list[BearingArm] = []
     for side in ("left", "right"):
         rows = [find_joint_by_role(skeleton, f"{side}{part}") for part in ("UpperArm", "LowerArm", "Hand")]
@@ -209,14 +223,14 @@ def arms_of(skeleton: Skeleton) -> tuple[BearingArm, ...]:
 
 
 def leaning(figure: Figure, arms: tuple[BearingArm, ...]) -> Figure:
-    """The figure with a trunk that carries arms as well as legs: a lean is written to it."""
+    """Return the character with a trunk above arms and legs. A body tilt is written to it."""
     legs = [leg.upper for leg in figure.legs]
     both = movers(figure.skeleton, [*legs, *(arm.joints.upper for arm in arms)])
     return dataclasses.replace(figure, trunk=both[-1] if both else figure.mover)
 
 
 def lowest_of(clip: Clip, motion: Motion, soles: Soles) -> float:
-    """The lowest height [m] of soles, hands, elbows, knees and hips in a clip."""
+    """Return the lowest height [m] of all parts in a clip. Parts are soles, hands, elbows, knees and hips."""
     _, places = part_places(clip, motion, arms_of(motion.figure.skeleton))
     return float(min(soles.points(motion)[..., 2].min(), places[..., 2].min()))
 
@@ -228,7 +242,7 @@ def places_in(poses: Pose, figure: Figure, joints: tuple[str, ...]) -> Floats:
 
 
 def part_places(clip: Clip, motion: Motion, arms: tuple[BearingArm, ...]) -> tuple[tuple[str, ...], Floats]:
-    """Names (P) and places (F, P, 3) of all parts that the figure has."""
+    """Return names (P) and positions (F, P, 3) of the character's parts."""
     names = [name for arm in arms for name in (arm.hand, arm.elbow)]
     joints = tuple(joint for arm in arms for joint in (arm.joints.foot, arm.joints.lower))
     found = places_in(clip.poses, motion.figure, joints)
@@ -238,7 +252,7 @@ def part_places(clip: Clip, motion: Motion, arms: tuple[BearingArm, ...]) -> tup
 
 
 def _lasting(times: Floats, shots: Shots, on: Bools) -> Bools:
-    """The mask (F, P) without short gaps, then without short stretches; none goes over a cut."""
+    """Remove short gaps, then short runs, from a mask (F, P). No run goes over a cut."""
     on = on | (np.add(*measure_time_from(times, on)) <= _BRIEF)
     on = on & (np.add(*measure_time_from(times, ~on)) > _BRIEF)
     cut = np.flatnonzero(np.diff(shots.first)) + 1

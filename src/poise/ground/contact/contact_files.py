@@ -1,4 +1,6 @@
-"""Contacts in files: a table of the sidecar, or a JSON file, both to be edited by hand.
+"""Contacts in files: a table of the sidecar, or JSON.
+
+Both can be edited by hand.
 
 [contacts."walk"]                                    # the sidecar <rig>.ik.toml: a table for each clip
 left = { heel = [[0.82, 1.41]], ball = [[0.95, 1.63]] }
@@ -29,7 +31,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")  # a TOML key that needs no quotes
 
 
 def load_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], times: Floats) -> Contacts | None:
-    """Load the contacts of a clip from a sidecar (.toml) or .json file.
+    """Load a clip's contacts from a .toml or .json file.
 
     `save_contacts` writes such a file.
 
@@ -70,7 +72,7 @@ def load_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], tim
 
 
 def save_contacts(contacts: Contacts, path: str | PathLike[str], clip: str) -> None:
-    """Save the contacts of a clip to a sidecar (.toml) or .json file.
+    """Save a clip's contacts to a .toml or .json file.
 
     Other lines of a sidecar stay as they are. `load_contacts` reads the file.
 
@@ -148,7 +150,7 @@ def _contacts(document: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _with_table(text: str, clip: str, rows: list[str]) -> str:
-    """The text with the table of a clip replaced where it is, or appended."""
+    """Replace or append the table of a clip in a text."""
     end = "\r\n" if "\r\n" in text else "\n"
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
     table = [f"[contacts.{_key(clip)}]", *rows]
@@ -164,7 +166,7 @@ def _with_table(text: str, clip: str, rows: list[str]) -> str:
 
 
 def _header(line: str) -> list[str] | None:
-    """The keys of a line [a.b."c"] that opens a table; None for any other line."""
+    """Parse the keys of a table's opening line [a.b."c"]. Returns None for any other line."""
     if not line.lstrip().startswith("["):
         return None
     try:
@@ -183,7 +185,7 @@ def _inline(points: dict[str, list[list[float]]]) -> str:
 
 
 def _key(name: str) -> str:
-    """A TOML key: bare, or in quotes with the escapes of TOML, which are those of JSON."""
+    """Format a TOML key: bare or in quotes. The escapes in quotes are those of JSON, as in TOML."""
     if _BARE.fullmatch(name):
         return name
     return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -29,7 +29,9 @@ _PER_SPEED = 0.012  # [m per m/s] what thresholds of height grow by with the spe
 
 @dataclass(frozen=True)
 class Thresholds:
-    """When a point of a sole stands: in metres of a figure that is 1.7 m tall, and in seconds.
+    """Thresholds of contact for points of a sole.
+
+    They are in seconds and in metres of a figure 1.7 m tall.
 
     Parameters
     ----------
@@ -75,10 +77,10 @@ class Thresholds:
     level: bool = False
 
     def loosened(self, speed: float) -> Thresholds:
-        """The thresholds for a clip that walks in place while the ground passes at `speed` [m/s].
+        """Return the thresholds for a clip in place.
 
-        Drawn feet follow such ground only roughly. The clip is made for level ground: a point that is low and moves
-        with the ground stands.
+        The ground passes under it at `speed` [m/s]. Drawn feet follow such ground only roughly. The clip is made for
+        level ground: a point that is low and moves with the ground stands.
         """
         return dataclasses.replace(
             self,
@@ -94,7 +96,7 @@ class Thresholds:
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """When the heel and the ball of each of L feet stand on the ground.
+    """Ground contacts of the heel and ball of L feet.
 
     Parameters
     ----------
@@ -149,16 +151,22 @@ class Contacts:
         return Contacts(self.legs, self.times[::step], self.heel[::step], self.ball[::step], fine)
 
     def at(self, times: Floats) -> Contacts:
-        """Return the contacts at finer times: as they were found there, or else from their intervals."""
-        known, times = self._known(), frame_times(times)
+        """Return the contacts at finer times.
+
+        They are the detected ones at these times, or else those of the intervals.
+        """
+        known, times = self._find_finest(), frame_times(times)
         return known if are_same_times(known.times, times) else _at(_intervals_of(known), self.legs, times)
 
     def intervals(self) -> Intervals:
-        """When each foot stands, from first to last frame [s]: {leg: {"heel": [(start, end), ...], "ball": [...]}}."""
-        return _intervals_of(self._known())
+        """Return the intervals of contact of each foot [s].
 
-    def _known(self) -> Contacts:
-        """These contacts as finely as they are known: as they are themselves if they were edited since."""
+        From first to last frame: {leg: {"heel": [(start, end), ...], "ball": [...]}}.
+        """
+        return _intervals_of(self._find_finest())
+
+    def _find_finest(self) -> Contacts:
+        """Return the finest contacts of the same content. After an edit, these are the contacts themselves."""
         fine = self.fine
         if fine is None or fine.legs != self.legs:
             return self
@@ -172,7 +180,9 @@ class Contacts:
 
     @classmethod
     def from_intervals(cls, intervals: Intervals, legs: Sequence[str], times: Floats) -> Contacts:
-        """Make contacts from intervals: the frames in them stand; one between two frames, the nearest frame.
+        """Build contacts from intervals.
+
+        Frames within them are in contact; for an interval between two frames, the nearest frame.
 
         Parameters
         ----------
@@ -204,7 +214,7 @@ class Contacts:
 
 
 def _at(intervals: Intervals, legs: Sequence[str], times: Floats, beyond: float = 0.0) -> Contacts:
-    """The contacts that intervals [s] say at some times; an end may lie outside of these by so many seconds at most."""
+    """Convert intervals [s] to contacts at some times. An end may lie outside the times by `beyond` seconds at most."""
     heel, ball = (
         np.stack(
             [_standing(intervals.get(leg, {}).get(point, ()), times, beyond, f"{leg}.{point}") for leg in legs], axis=1
@@ -243,17 +253,17 @@ def frame_times(times: ArrayLike) -> Floats:
 
 
 def table_of(value: Any, what: str) -> dict[str, Any]:
-    """Return a value that must be a table (a dict); InputError if it is none."""
+    """Return a table as a dict. InputError for any other value."""
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a table, not {abbreviate(value)}")
     return dict(cast("Mapping[str, Any]", value))
 
 
 def _standing(intervals: Any, times: Floats, beyond: float, place: str) -> Bools:
-    """The frames (F,) that lie in intervals [s], which are outside the clip by `beyond` at most."""
+    """Return the frames (F,) within intervals [s]. They may be outside the clip by `beyond` at most."""
     stands = np.zeros(len(times), dtype=np.bool_)
     before = -np.inf
-    for start, end in sorted(_interval(each, place) for each in _listed(intervals, place)):
+    for start, end in sorted(_interval(each, place) for each in _check_list(intervals, place)):
         span = f"{place}: the interval {start:g} to {end:g} s"
         if start > end:
             raise InputError(f"{span} starts after its end")
@@ -268,7 +278,7 @@ def _standing(intervals: Any, times: Floats, beyond: float, place: str) -> Bools
     return stands
 
 
-def _listed(value: Any, place: str) -> list[Any]:
+def _check_list(value: Any, place: str) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(cast("Sequence[Any]", value))
     raise InputError(f"{place}: give a list of intervals [start, end] in seconds, not {abbreviate(value)}")
@@ -285,7 +295,9 @@ def _interval(value: Any, place: str) -> tuple[float, float]:
 def stances(
     motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None, shots: Shots | None = None
 ) -> tuple[Soles, Contacts]:
-    """Find the soles and the contacts of a motion that goes over the ground (see `travelled`).
+    """Find the soles and contacts of a motion with travel.
+
+    `add_travel` gives it to a clip in place.
 
     ground  (2,) [m/s] velocity at which the ground passed under the clip, if it walked in place (`in_place`): the
             thresholds are looser then. None if the clip itself travels. Feet of clips in place slide too much for
@@ -298,9 +310,9 @@ def stances(
         soles = find_soles(motion, shots=shots)
     else:
         rule = rule.loosened(float(np.hypot(*ground)))
-        first = _found(motion, find_soles(motion, slow=False), rule, shots, tidy=False)
+        first = _detect_contacts(motion, find_soles(motion, slow=False), rule, shots, tidy=False)
         soles = find_soles(motion, first.heel & first.ball)
-    return soles, _found(motion, soles, rule, shots)
+    return soles, _detect_contacts(motion, soles, rule, shots)
 
 
 def find_contacts(
@@ -321,10 +333,10 @@ def find_contacts(
     in which nothing stands. A clip of one frame, or whose frames all have the same time, has no speeds: every heel and
     ball that is low counts as standing.
     """
-    return _found(motion, soles, thresholds or Thresholds(), shots or shots_of(motion))
+    return _detect_contacts(motion, soles, thresholds or Thresholds(), shots or shots_of(motion))
 
 
-def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy: bool = True) -> Contacts:
+def _detect_contacts(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy: bool = True) -> Contacts:
     points = soles.points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
     moves = velocities(motion.times, points, shots, rule.window)
     sliding = np.hypot(moves[..., 0], moves[..., 1])
@@ -338,7 +350,7 @@ def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy
         shots,
     )
     if tidy and len(motion) > 1:
-        stands = _tidied(stands, points, motion.times, shots, rule)
+        stands = _tidy_contacts(stands, points, motion.times, shots, rule)
     if tidy and len(motion) > 1 and not rule.level:
         stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
     stands &= motion.upright[..., None]
@@ -347,7 +359,9 @@ def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy
 
 
 def _floors(motion: Motion, slow: Floats, shots: Shots, rule: Thresholds) -> Floats:
-    """The floor under each point (F, L, 2) [m]: its lowest height near in time, and about the same for heel and ball.
+    """Return the floor under each point (F, L, 2) [m].
+
+    It is the point's lowest height near in time, and about the same for heel and ball.
 
     slow  heights of the points in frames in which they are slow, infinite in others: a swinging foot has no floor
     """
@@ -359,7 +373,10 @@ def _floors(motion: Motion, slow: Floats, shots: Shots, rule: Thresholds) -> Flo
 
 
 def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
-    """A mask that becomes true where `starts` and `lasts` hold, and stays so for as long as `lasts` holds."""
+    """Compute a mask with hysteresis.
+
+    It becomes true where `starts` and `lasts` hold, and stays so for as long as `lasts` holds.
+    """
     frames = np.arange(len(starts))
     opening = (frames == shots.first)[:, None, None]
     decided = starts | ~lasts | opening
@@ -367,8 +384,8 @@ def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
     return np.take_along_axis(starts & lasts, last, axis=0)
 
 
-def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
-    """Contacts whose short gaps are closed and which are dropped if they are short; none goes over a cut."""
+def _tidy_contacts(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
+    """Close short gaps of contacts and drop short contacts. None goes over a cut."""
     frames = len(stands)
     stands[shots.first == shots.last] = False
     cut = np.flatnonzero(shots.first == np.arange(frames))[1:]
@@ -384,11 +401,14 @@ def _tidied(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Th
     step = np.median(np.diff(times))
     whole = (start > shots.first[start]) & (stop < shots.last[stop])
     kept = ~whole | (times[stop] - times[start] + step >= rule.shortest)
-    return _filled(column[kept], start[kept], stop[kept], stands.shape)
+    return _fill_runs(column[kept], start[kept], stop[kept], stands.shape)
 
 
 def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:
-    """Frames (F, L) in which a foot hovers: slow, well above the lowest foot, not still for long enough to stand."""
+    """Find frames (F, L) with a hovering foot.
+
+    It is slow, well above the lowest foot, and not still for long enough to stand.
+    """
     slow = np.where(speed < rule.on_speed, heights, np.inf)  # a foot that goes through the floor is not one on it
     lowest = lowest_near(times, slow.min(axis=(1, 2)), shots, rule.around)
     raised = heights.min(axis=2) - lowest[:, None] - rule.step
@@ -399,11 +419,11 @@ def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots:
     mean = (passed[stop + 1, column] - passed[start, column]) / (stop + 1 - start)
     still = (times[stop] - times[start] >= rule.still) & (mean < rule.still_speed)
     hovers = (raised[start, column] > 0.0) & (raised[stop, column] > 0.0) & ~still
-    return _filled(column[hovers], start[hovers], stop[hovers], stands.shape[:2])
+    return _fill_runs(column[hovers], start[hovers], stop[hovers], stands.shape[:2])
 
 
 def _runs(stands: Bools) -> tuple[Ints, Ints, Ints]:
-    """Column, first and last frame of each stretch of a mask (F, n), column by column."""
+    """Find column, first and last frame of each run. The runs of a mask (F, n) come column by column."""
     rows = np.zeros((stands.shape[1], len(stands) + 2), dtype=np.int8)
     rows[:, 1:-1] = stands.T
     change = np.diff(rows, axis=1)
@@ -411,8 +431,8 @@ def _runs(stands: Bools) -> tuple[Ints, Ints, Ints]:
     return column, start, np.nonzero(change < 0)[1] - 1
 
 
-def _filled(column: Ints, start: Ints, stop: Ints, shape: tuple[int, ...]) -> Bools:
-    """The mask (F, n) that is true in these stretches: the inverse of `_runs`."""
+def _fill_runs(column: Ints, start: Ints, stop: Ints, shape: tuple[int, ...]) -> Bools:
+    """Build the mask (F, n) of runs, as the inverse of `_runs`."""
     change = np.zeros((shape[0] + 1, int(np.prod(shape[1:]))), dtype=np.int8)
     np.add.at(change, (start, column), 1)
     np.add.at(change, (stop + 1, column), -1)

@@ -1,7 +1,8 @@
-"""Cyclic clips: a clip in place that closes is repeated on both sides before it is worked out, so that its ends meet.
+"""Pad looping clips in place with repeats on both sides.
 
-A walk that is made to be repeated has no first and no last frame: whatever is smoothed, averaged or decided over a
-span of time must look across the seam. So the motion is repeated, and only the repeat in the middle is kept.
+Planting the padded clip makes its ends meet. A walk that is made to be repeated has no first and no last frame:
+whatever is smoothed, averaged or decided over a span of time must look across the seam. So the motion is repeated, and
+only the repeat in the middle is kept.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ _REACH = 1.0  # [s] repeats on either side are so long together: the ends of a m
 
 
 def closes(motion: Motion) -> bool:
-    """Whether the clip ends in the pose in which it begins: places and rotations of all joints of the legs."""
+    """Return whether the clip ends in its first pose.
+
+    Positions and rotations of all joints of the legs are compared.
+    """
     apart = np.linalg.norm(motion.places[-1] - motion.places[0], axis=-1).max()
     between = rotations.multiply(rotations.inverse(motion.turns[0]), motion.turns[-1])
     return bool(apart <= _NEAR and np.linalg.norm(rotations.as_vector(between), axis=-1).max() <= _TURNED)
@@ -36,9 +40,10 @@ def repeats_of(motion: Motion) -> Repeats:
 
 
 class Repeats(NamedTuple):
-    """F frames and `around` repeats of them on each side; 0 for a clip that does not close.
+    """F frames and `around` repeats of them on each side.
 
-    Neighbours share a frame: (2 around + 1) (F - 1) + 1 in all. The middle has the frames and the times of the clip.
+    Clips with different ends have none. Neighbours share a frame: (2 around + 1) (F - 1) + 1 in all. The middle
+    has the frames and the times of the clip.
     """
 
     frames: int
@@ -46,18 +51,18 @@ class Repeats(NamedTuple):
 
     @property
     def middle(self) -> slice:
-        """The frames that are kept."""
+        """The frames of the clip itself."""
         start = self.around * (self.frames - 1)
         return slice(start, start + self.frames)
 
     @property
     def rows(self) -> Ints:
-        """Which frame of the clip each one is."""
+        """The frame of the clip for each frame of the padded clip."""
         own = np.arange(self.frames)
         return np.concatenate([*[own[:-1]] * self.around, own, *[own[1:]] * self.around])
 
     def finer(self, times: int) -> Repeats:
-        """The same repeats for motions that have so many frames for each of these (`Motion.finer`)."""
+        """Return the repeats of upsampled motions. They have `times` frames for each of these (`Motion.finer`)."""
         return Repeats((self.frames - 1) * times + 1, self.around)
 
     def of_motion(self, motion: Motion) -> Motion:
@@ -73,12 +78,12 @@ class Repeats(NamedTuple):
         """Contacts of the middle, repeated for a repeated motion."""
         return Contacts(contacts.legs, motion.times, contacts.heel[self.rows], contacts.ball[self.rows])
 
-    def kept(self, value: Frames) -> Frames:
-        """The middle of a frozen value whose arrays all have a row for each frame."""
+    def take_middle(self, value: Frames) -> Frames:
+        """Return the middle of a frozen value. Each of its arrays has a row for each frame."""
         return rows_of(value, self.middle) if self.around else value
 
     def plants(self, plants: Plants) -> Plants:
-        """The plants of stances in the middle, which may begin or end at its seams."""
+        """Return the plants of stances in the middle. They may begin or end at its seams."""
         if not self.around:
             return plants
         leg, start, end, flat = plants.stances

@@ -1,7 +1,8 @@
-"""Edges: how a sole lies over the edge of a step, and where along itself a foot stands best.
+"""Place soles at the edges of steps.
 
-A foot that is too long for a tread stands with its ball on it, its toes free of the riser in front, and its heel over
-the edge behind; going down, with its heel on the tread and its ball, or its toes, over the edge in front.
+A sole has a best position along itself. A foot that is too long for a tread stands with its ball on it, its toes free
+of the riser in front, and its heel over the edge behind; going down, with its heel on the tread and its ball, or its
+toes, over the edge in front.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ class Under(NamedTuple):
 
 
 def ground_under(heel: Floats, ball: Floats, tip: Floats, alone: Alone, footing: Footing) -> Under:
-    """How soles (..., 3) lie: on the line from the ground at the heel to that at the ball, but level over an edge."""
+    """Sample the ground under soles (..., 3).
+
+    A sole lies on the line from the ground at the heel to that at the ball, but level over an edge.
+    """
     points = _points(heel, ball, tip)
     heights, way = footing.heights(points), ball - heel
     square = np.maximum(dot(way, way), 1e-18)[..., None]  # a hock is one point
@@ -74,7 +78,10 @@ def ground_under(heel: Floats, ball: Floats, tip: Floats, alone: Alone, footing:
 
 
 def _points(heel: Floats, ball: Floats, tip: Floats) -> Floats:
-    """The points (..., n, 3) of and around soles at which the ground counts, from behind the heel to before the tip."""
+    """Return sample points (..., n, 3) of soles, and around them.
+
+    They run from behind the heel to in front of the tip.
+    """
     unit = normalise(project_horizontal(tip - heel))
     end = tip + _MARGIN * unit
     ahead = _line(end, tip + _ROOM * unit, _AHEAD + 1)[..., 1:, :]
@@ -83,7 +90,9 @@ def _points(heel: Floats, ball: Floats, tip: Floats) -> Floats:
 
 
 def _not_on(off: Floats, points: Floats, hanging: Floats) -> Floats:
-    """How much (...) [m] of soles is not on the ground, which is higher than points (..., n, 3) of them by `off`.
+    """Measure the length (...) [m] of soles off the ground.
+
+    The ground is higher than their points (..., n, 3) by `off`.
 
     hanging  (..., 1) how bad it is that parts hang
     """
@@ -100,7 +109,9 @@ def over_edges(heel: Floats, ball: Floats, footing: Footing) -> Bools:
 
 
 def hanging(points: Floats, ground: Floats, footing: Footing) -> Bools:
-    """Where (F, L, 2) the heel or ball of soles (F, L, 3, 3) hangs over an edge, level with the tread of the other one.
+    """Return whether (F, L, 2) heels and balls overhang an edge.
+
+    An overhanging end of soles (F, L, 3, 3) is level with the tread of the other end.
 
     ground  (F, L, 2) heights of the ground below heels and balls
     """
@@ -113,11 +124,12 @@ def hanging(points: Floats, ground: Floats, footing: Footing) -> Bools:
 
 
 def off_edges(heel: Floats, ball: Floats, tip: Floats, alone: Alone, footing: Footing, farthest: float) -> Floats:
-    """By how much (P,) each sole must be moved along itself to stand on no edge, with room in front of its toes.
+    """Find the least shift (P,) of soles off edges.
 
-    It is the least that will do; 0 if it stands so. If no place within reach is free of edges, it is the one where
-    least of the sole is not on the ground: toes that are in a riser count ten times as much as a heel that hangs over
-    the edge behind, and a riser that is less than 5 cm away from them one and a half times as much.
+    They move along themselves, with clearance in front of their toes. It is the least that will do; 0 if it stands so.
+    If no place within reach is free of edges, it is the one where least of the sole is not on the ground: toes that are
+    in a riser count ten times as much as a heel that hangs over the edge behind, and a riser that is less than 5 cm
+    away from them one and a half times as much.
     """
     tries = np.arange(_STEP, farthest + 0.5 * _STEP, _STEP)
     shifts = np.concatenate([[0.0], np.stack([tries, -tries], axis=1).ravel()])

@@ -1,4 +1,4 @@
-"""Clips that walk in place: at which velocity their standing feet say that the figure would travel."""
+"""Estimate the root velocity of clips in place from their feet."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SWING = 0.15  # the share of the time in which a foot goes forward, at least
 
 
 def in_place(motion: Motion) -> Floats | None:
-    """Velocity (2,) [m/s] at which the ground passes under a figure that walks in place; None if it does not.
+    """Estimate the ground velocity (2,) [m/s] under a walk in place.
 
-    The figure would travel at the opposite velocity. In every frame each foot says one: that of its heel or ball,
-    whichever is lower, weighted by how low it is and how level it moves. Hand-made feet now rush and now drag, so that
-    the common velocity is the mean of those that differ from the median by less than four times the median difference.
-    A clip walks in place if this common velocity is above 0.2 m/s, low feet differ from it by less than 0.6 of its
-    size, all feet agree on its direction, and hips and feet stay where they are on the whole while each foot also goes
-    forward at times.
+    Returns None for any other clip. The figure would travel at the opposite velocity. In every frame each foot says
+    one: that of its heel or ball, whichever is lower, weighted by how low it is and how level it moves. Hand-made feet
+    now rush and now drag, so that the common velocity is the mean of those that differ from the median by less than
+    four times the median difference. A clip walks in place if this common velocity is above 0.2 m/s, low feet differ
+    from it by less than 0.6 of its size, all feet agree on its direction, and hips and feet stay where they are on the
+    whole while each foot also goes forward at times.
 
     None for clips that stand, travel, dance or fall, and for clips under 0.35 s. Also for a walk that both travels and
     slides, and for one that turns: along a curve there is no single velocity.
@@ -50,18 +50,19 @@ def in_place(motion: Motion) -> Floats | None:
     return np.einsum("fl,flk->k", near, moves) / near.sum()
 
 
-def travelled(motion: Motion, velocity: Floats, start: int = 0) -> tuple[Motion, Floats]:
-    """Carry a figure over ground that passes under it at `velocity` (2,) [m/s]: its feet stand then.
+def add_travel(motion: Motion, velocity: Floats, start: int = 0) -> tuple[Motion, Floats]:
+    """Add root motion to a clip in place.
 
-    Returns the motion and the offsets (F, 3) [m] that were added to it, zero in the frame `start`.
+    The ground passes under it at `velocity` (2,) [m/s]; its feet stand then. Returns the motion and the offsets (F, 3)
+    [m] that were added to it, zero in the frame `start`.
     """
     offsets = np.zeros((len(motion), 3))
     offsets[:, :2] = -(motion.times - motion.times[start])[:, None] * velocity
-    return motion.moved(offsets), offsets
+    return motion.translate(offsets), offsets
 
 
 def _low_feet(motion: Motion) -> tuple[Floats, Floats]:
-    """Level velocity (F, L, 2) of the lower of heel and ball, and how much it counts (F, L)."""
+    """Return level velocities (F, L, 2) and weights (F, L) of feet. They are those of the lower of heel and ball."""
     points = find_soles(motion, slow=False).points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
     moves = velocities(motion.times, points, shots_of(motion), WINDOW)
     lower = points[..., 2].argmin(axis=2)[:, :, None, None]
@@ -81,7 +82,7 @@ def _median(rows: Floats, weights: Floats) -> Floats:
 
 
 def _may_loop(motion: Motion) -> bool:
-    """Whether feet are fast while hips hardly move on: a quick test that spares most clips the longer ones."""
+    """Return whether feet are fast and hips hardly travel. This quick test spares most clips the longer ones."""
     span = motion.times[-1] - motion.times[0]
     steps = np.diff(motion.times)
     if span < _CYCLE or not motion.step > 0:
@@ -95,7 +96,7 @@ def _may_loop(motion: Motion) -> bool:
 
 
 def _loops(motion: Motion, ground: Floats) -> bool:
-    """Whether hips and feet end about where they began, and each foot goes forward for part of the time."""
+    """Return whether hips and feet end about at their starts. Each foot must also go forward for part of the time."""
     speed, span = float(np.hypot(*ground)), motion.times[-1] - motion.times[0]
     away = (motion.places[-1] - motion.places[0])[:, [HIP, ANKLE], :2].mean(axis=0)
     if not np.linalg.norm(away, axis=1).max() < _DRIFT * speed * span:

@@ -1,4 +1,4 @@
-"""Plants: where and how each foot stands, one for every stance, a run of frames in which it stands."""
+"""Plant feet: one position and rotation for each stance. A stance is a run of frames in contact."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RUNG = 0.15  # [m] a stance that is higher above the clip's floor is on somethi
 
 
 class Stances(NamedTuple):
-    """Runs of frames in which a foot stands, leg after leg.
+    """Stances, leg after leg: runs of frames with contact.
 
     leg, start, end  (P,) which leg; first frame, and the one after the last
     flat             (P,) whether heel and ball stand together at some time
@@ -69,7 +69,7 @@ class Plants:
 
 
 def in_frames(plants: Plants, step: int) -> Plants:
-    """Return the plants with stances in every so many of the frames that they were found in."""
+    """Return the plants with stances in every `step`th frame. The stances were found in all frames."""
     leg, start, end, flat = plants.stances
     return dataclasses.replace(plants, stances=Stances(leg, -(-start // step), -(-end // step), flat))
 
@@ -125,7 +125,7 @@ def find_plants(
 
 
 def plants_as_they_are(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing) -> Plants:
-    """The plants of feet that stand already where they are to stand."""
+    """Return the plants of feet in their present positions."""
     stances, points = stances_of(contacts), soles.points(motion)
     turn, heel, ball = _averages(motion, soles, points, contacts, stances)
     tip = ball + _to_tips(points, stances, ball - heel)
@@ -138,7 +138,7 @@ def plants_as_they_are(motion: Motion, soles: Soles, contacts: Contacts, footing
 
 
 def _alone(contacts: Contacts, stances: Stances) -> Alone:
-    """In which stances (P,) the ball stands and the heel never does, and the other way round."""
+    """Return the stances (P,) of the ball alone, and the heel alone."""
     runs = [(slice(start, end), leg) for leg, start, end in zip(*stances[:3], strict=True)]
     heel, ball = (np.array([on[run].any() for run in runs], dtype=bool) for on in (contacts.heel, contacts.ball))
     return Alone(ball & ~heel, heel & ~ball)
@@ -147,7 +147,10 @@ def _alone(contacts: Contacts, stances: Stances) -> Alone:
 def _averages(
     motion: Motion, soles: Soles, points: Floats, contacts: Contacts, stances: Stances
 ) -> tuple[Floats, Floats, Floats]:
-    """Mean rotation (P, 4) of the foot in each stance, and where heel and ball then are (P, 3)."""
+    """Average each stance: rotation (P, 4), heel and ball (P, 3).
+
+    Heel and ball are those of a foot with the mean rotation.
+    """
     runs = [(slice(start, end), leg) for leg, start, end in zip(*stances[:3], strict=True)]
     both: Bools = np.logical_and(contacts.heel, contacts.ball)
     flats = [both[run] if flat else slice(None) for run, flat in zip(runs, stances.flat, strict=True)]
@@ -163,18 +166,18 @@ def _averages(
 
 
 def _middle(*points: Floats) -> Floats:
-    """The middle (3,) of the box around points (k, 3): a foot that slid is planted half-way along its slide."""
+    """Return the middle (3,) of the box around points (k, 3). It plants a sliding foot half-way along its slide."""
     every = np.concatenate(points)
     return 0.5 * (every.min(axis=0) + every.max(axis=0))
 
 
 def _mean_turn(turns: Floats) -> Floats:
-    """The mean (4,) of rotations that are near to each other: their normalised sum."""
+    """Average rotations (4,) near to each other. The mean is their normalised sum."""
     total = np.where((turns @ turns[0])[:, None] < 0, -turns, turns).sum(axis=0)
     return total / np.sqrt(total @ total)
 
 
-def _limited(turns: Floats, most: float) -> Floats:
+def _clamp_angles(turns: Floats, most: float) -> Floats:
     """Rotations of at most an angle [rad]."""
     angle = 2.0 * np.arctan2(np.linalg.norm(turns[:, 1:], axis=1), turns[:, 0])
     share = np.minimum(1.0, most / np.maximum(angle, 1e-12))
@@ -184,9 +187,12 @@ def _limited(turns: Floats, most: float) -> Floats:
 def _put_down(
     ball: Floats, along: Floats, edged: Bools, alone: Alone, footing: Footing, steepest: float
 ) -> tuple[Floats, Floats, Floats, Bools]:
-    """Tilt (P, 4), heel and ball (P, 3) of feet on the ground, and which of both (P, 2) hangs over an edge."""
+    """Plant feet: tilt (P, 4), heel, ball (P, 3), overhangs (P, 2).
+
+    The last say whether heel and ball hang over an edge.
+    """
     normal = footing.sample(ball - 0.5 * along)[1]
-    tilt = _limited(rotations.rotation_between(UP, normal), steepest)
+    tilt = _clamp_angles(rotations.rotation_between(UP, normal), steepest)
     placed = (
         tilt,
         *_standing(ball, rotations.rotate(tilt, along), normalise(project_horizontal(along)), footing, steepest),
@@ -202,7 +208,10 @@ def _put_down(
 def _standing(
     ball: Floats, along: Floats, direction: Floats, footing: Footing, steepest: float
 ) -> tuple[Floats, Floats]:
-    """Heel and ball (P, 3) on the ground, their distance kept: the ball stays, and the heel is sought behind it."""
+    """Place heel and ball (P, 3) on the ground.
+
+    Their distance stays: the ball keeps its place, and the heel is sought behind it.
+    """
     length = np.linalg.norm(along, axis=1)
     ball = np.concatenate([ball[:, :2], footing.heights(ball)[:, None]], axis=1)
     reach = np.linalg.norm(along[:, :2], axis=1)
@@ -221,12 +230,15 @@ def _standing(
 def _over_edge(
     ball: Floats, along: Floats, alone: Alone, footing: Footing, steepest: float
 ) -> tuple[Floats, Floats, Floats, Bools]:
-    """The same for feet over an edge: in line with the higher tread, or that of the end that is to stand alone."""
+    """Plant feet over an edge, like `_put_down`.
+
+    They are in line with the higher tread, or that of the end in contact alone.
+    """
     length = np.linalg.norm(along, axis=1)[:, None] * normalise(project_horizontal(along))
     heel = ball - length
     first, last = footing.sample(heel), footing.sample(ball)
     by_heel = (alone.heel | ((first[0] > last[0]) & ~alone.ball))[:, None]
-    tilt = _limited(rotations.rotation_between(UP, np.where(by_heel, first[1], last[1])), steepest)
+    tilt = _clamp_angles(rotations.rotation_between(UP, np.where(by_heel, first[1], last[1])), steepest)
     way = rotations.rotate(tilt, length)
     heel[:, 2] = first[0]
     ball = np.concatenate([ball[:, :2], last[0][:, None]], axis=1)
@@ -235,10 +247,10 @@ def _over_edge(
 
 
 def _to_tips(points: Floats, stances: Stances, along: Floats) -> Floats:
-    """The ways (P, 3) from balls to tips of straight feet whose ways from heel to ball are `along`."""
+    """Return vectors (P, 3) from balls to tips of straight feet. Their vectors from heel to ball are `along`."""
     return along * (_toe_lengths(points)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
 
 
 def _toe_lengths(points: Floats) -> Floats:
-    """The distance (L,) from ball to tip [m] that bending toes keep below nearly all the time."""
+    """Measure the distance (L,) from ball to tip [m]. Bending toes keep below it nearly all the time."""
     return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)

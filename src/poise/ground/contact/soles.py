@@ -1,4 +1,4 @@
-"""Soles: the points of a foot that touch the ground, in the frames of its joints."""
+"""Soles: heel, ball and tip of each foot in its joints' frames."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class Soles:
 
     @property
     def lengths(self) -> Floats:
-        """(L,) from heel to ball [m]; 0 for a foot that is one point."""
+        """Distances (L,) from heel to ball [m]. 0 for a foot of one point."""
         return np.linalg.norm(self.ball - self.heel, axis=-1)
 
     def points(self, motion: Motion) -> Floats:
-        """(F, L, 3, 3) heel, ball and tip of each foot in every frame [m], z up."""
+        """Return heel, ball and tip (F, L, 3, 3) [m], z up. They are those of each foot in every frame."""
         carried = np.stack([self.heel, self.ball, self.tip], axis=1)
         turned = rotations.rotate(motion.turns[:, :, _PARTS], carried)
         return turned + motion.places[:, :, [ANKLE, ANKLE, BALL]]
 
 
 def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, shots: Shots | None = None) -> Soles:
-    """Find heel, ball and tip of each foot from the frames in which it stands flat.
+    """Find heel, ball and tip of each foot from flat stance.
 
     flat   (F, L) the frames in which heel and ball of each foot are known to stand; if None, those in which ankle and
            ball are slow and low
@@ -98,7 +98,10 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
 
 
 def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: Floats) -> Floats:
-    """Heel, ball and tip (n, 3, 3) on the floor, of the legs `leg` (n,) that are in `places` (n, 5, 3)."""
+    """Project heel, ball and tip (n, 3, 3) onto the floor.
+
+    The legs `leg` (n,) have their joints at `places` (n, 5, 3).
+    """
     four, hocks = len(motion.figure.legs) > 2, steep(motion)  # noqa: PLR2004
     ankle, joint, end = places[:, ANKLE], places[:, BALL], places[:, END]
     ahead = project_horizontal(joint - ankle)
@@ -116,13 +119,16 @@ def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: 
 
 
 def _carriers(motion: Motion, places: Floats, leg: Ints) -> Floats:
-    """Where the joints are (n, 3, 3) that carry heel, ball and tip."""
+    """Return the joints (n, 3, 3) above heel, ball and tip."""
     carriers = places[:, [ANKLE, ANKLE, BALL]]
     return np.where(~motion.bends[leg, None, None], places[:, ANKLE, None], carriers)
 
 
 def steep(motion: Motion) -> Bools:
-    """Which feet have their ankle right above the ball in the rest pose: hocks of four-legged figures, or odd rigs."""
+    """Find feet (L,) with the ankle above the ball at rest.
+
+    These are hocks of four-legged figures, or odd rigs.
+    """
     skeleton, turn = motion.figure.skeleton, motion.figure.turn
     rest = Pose(skeleton, skeleton.rest_q).world.positions
     feet = [(skeleton.index(leg.foot), skeleton.index(leg.toes or leg.foot)) for leg in motion.figure.legs]
@@ -131,22 +137,26 @@ def steep(motion: Motion) -> Bools:
 
 
 def _floors(heights: Floats, starts: Ints) -> Floats:
-    """Floor under each foot, from the heights (n, 5) of its joints in flat frames, which begin at row `starts`."""
+    """Estimate the floor under each foot from joint heights.
+
+    The heights (n, 5) are those in flat frames, which begin at row `starts`.
+    """
     lowest = heights[:, ANKLE:].min(axis=1)
     levels = np.array([np.median(rows) for rows in np.split(lowest, starts[1:])])
     return np.where(levels < levels.min() + _STEP, floor_under(levels), levels - _THICKNESS)
 
 
 def floor_under(levels: Floats) -> float:
-    """How high a clip's own floor is, from the levels of the lowest joint of each foot that stands."""
+    """Estimate the height of a clip's own floor. `levels` are those of the lowest joint of each foot in contact."""
     base = float(levels.min())
     return 0.0 if 0.0 <= base <= _NEAR_ZERO else base - _THICKNESS
 
 
 def _ahead(motion: Motion, frames: Ints) -> Floats:
-    """Level unit vectors (n, 3) in which the figure faces: the hips of its right legs are on its right.
+    """Return level unit vectors (n, 3) in the facing direction.
 
-    Without a left and a right leg: the direction from ankles to knees; zero where that says nothing either.
+    The hips of the right legs are on the figure's right. Without a left and a right leg: the direction from ankles to
+    knees; zero where that says nothing either.
     """
     names = [leg.name.lower() for leg in motion.figure.legs]
     left = [i for i, name in enumerate(names) if "left" in name]
@@ -163,7 +173,7 @@ def _ahead(motion: Motion, frames: Ints) -> Floats:
 
 
 def _flat_frames(motion: Motion, known: Bools | None, shots: Shots | None, *, slow: bool) -> tuple[Bools, Floats]:
-    """The frames (F, L) in which each foot stands flat, and how far (F, L) it is above its lowest [m]."""
+    """Find flat stance (F, L), and heights (F, L) of feet [m]. A height counts from the foot's lowest."""
     places = motion.places[:, :, [ANKLE, BALL]]
     over = (places[..., 2] - places[..., 2].min(axis=0)).max(axis=2)  # (F, L) both joints
     over = np.where(motion.upright | ~motion.upright.any(axis=0), over, np.inf)
@@ -179,7 +189,7 @@ def _flat_frames(motion: Motion, known: Bools | None, shots: Shots | None, *, sl
 
 
 def _slow(motion: Motion, places: Floats, shots: Shots) -> Bools:
-    """Frames (F, L) in which both places (F, L, 2, 3) of a foot are slow."""
+    """Return where (F, L) both points (F, L, 2, 3) are slow."""
     moves = velocities(motion.times, places, shots, WINDOW)
     speed = np.einsum("...i,...i->...", moves, moves).max(axis=2)
     alone = (shots.first == shots.last) & (len(motion) > 1)
@@ -187,13 +197,16 @@ def _slow(motion: Motion, places: Floats, shots: Shots) -> Bools:
 
 
 def _tenth(values: Floats) -> float:
-    """The value that a tenth of the values are below; 0 if there are none."""
+    """Return the lower tenth percentile; 0 without values."""
     rank = len(values) // 10
     return float(np.partition(values, rank)[rank]) if len(values) else 0.0
 
 
 def _some(flat: Ints, over: Floats) -> Ints:
-    """At most a hundred of the flat frames, evenly chosen; if there are none, the frame in which the foot is lowest."""
+    """Select at most a hundred flat frames, evenly spaced.
+
+    Without flat frames, take the tenth of all in which the foot is lowest.
+    """
     if not len(flat):
         count = max(1, int(_LOWEST * len(over)))
         flat = np.sort(np.argsort(over, kind="stable")[:count])

@@ -1,4 +1,4 @@
-"""Figure: what the ground needs to know of a rig: its legs, its up axis and how long a metre is."""
+"""The character: its legs, its up axis and its metre."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Figure:
 
     @cached_property
     def turn(self) -> Floats:
-        """Rotation (4,) from the file's axes to those of the ground: z up."""
+        """Rotation (4,) from the file's axes to the ground's: z up."""
         return find_z_up_rotation(self.up)
 
 
@@ -75,7 +75,7 @@ def figure_of(
     up: Up | None = None,
     metre: float | None = None,
 ) -> Figure:
-    """Find the legs of a clip's skeleton, which way is up, and how long a metre is.
+    """Find the legs of a skeleton, its up axis and its metre.
 
     rig    whose roles say which joints are legs; the skeleton's own if None
     legs   names of the legs to plant (`rig.roles.legs`); all of them if None
@@ -88,7 +88,7 @@ def figure_of(
     """
     skeleton = clip.skeleton
     roles = find_roles(skeleton if rig is None else rig)
-    chosen = _chosen(roles, legs)
+    chosen = _choose_legs(roles, legs)
     for leg in chosen:
         _check_joints(skeleton, leg)
         _check_sure(roles, leg)
@@ -103,7 +103,7 @@ def figure_of(
     return Figure(skeleton, chosen, up or up_of_legs(clip, chosen), metre, moving[0], moving[-1])
 
 
-def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
+def _choose_legs(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     legs = (*roles.legs, *roles.apart)
     if not legs:
         flat = next((f" ({why})" for role, why in roles.left_out.items() if why == FLAT_MESSAGE or role == "legs"), "")
@@ -154,7 +154,7 @@ def _check_joints(skeleton: Skeleton, leg: Leg) -> None:
 
 
 def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
-    """The figure's height [file units], as the lengths of its legs in the rest pose say."""
+    """Compute the character's height [file units] from its legs at rest."""
     places = Pose(skeleton, skeleton.rest_q).world.positions
     bones = [[places[skeleton.index(name)] for name in (leg.upper, leg.lower, leg.foot)] for leg in legs]
     lengths = np.linalg.norm(np.diff(bones, axis=1), axis=-1).sum(axis=-1)
@@ -164,11 +164,12 @@ def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
 
 
 def up_of_legs(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
-    """The up axis: what the file says, else the axis along which hips are above feet in the clip, or in the rest pose.
+    """Find the up axis: the file's, else from feet to hips.
 
-    The rest pose counts where the clip says little, as where a figure sits or lies. The clip comes first, because in
-    some BVH files only the motion of the root turns the figure upright. Where both are clear and differ, as where a
-    figure lies for most of the clip, up is the rest pose's if the lowest joint then stays far more at one height.
+    The direction to the hips is that in the clip, or in the rest pose. The rest pose counts where the clip says little,
+    as where a figure sits or lies. The clip comes first, because in some BVH files only the motion of the root turns
+    the figure upright. Where both are clear and differ, as where a figure lies for most of the clip, up is the rest
+    pose's if the lowest joint then stays far more at one height.
     """
     skeleton = clip.skeleton
     if skeleton.up in ("y", "z"):
@@ -186,19 +187,19 @@ def up_of_legs(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
 
 
 def _uneven(points: Floats, up: Up) -> float:
-    """How much the height of the lowest of joints (..., n, 3) changes, with this axis up."""
+    """Measure how much the height of the lowest joint changes. The joints are (..., n, 3), and this axis is up."""
     return float(np.std(points[..., {"y": 1, "z": 2}[up]].min(axis=-1)))
 
 
 def _rise(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Floats:
-    """The vector (3,) from feet to hips, summed over all poses and legs."""
+    """Sum the vectors (3,) from feet to hips over poses and legs."""
     hips = points[..., [skeleton.index(leg.upper) for leg in legs], :]
     feet = points[..., [skeleton.index(leg.foot) for leg in legs], :]
     return (hips - feet).reshape(-1, 3).sum(axis=0)
 
 
 def movers(skeleton: Skeleton, joints: Sequence[str]) -> list[str]:
-    """The joints above all of some that can move, from the top."""
+    """Return the movable joints above all given joints, from the top."""
     common = set.intersection(*(set(_ancestors(skeleton, joint)) for joint in joints))
     return [skeleton.names[i] for i in sorted(common) if skeleton.kinds[i] in {Kind.BALL, Kind.FREE}]
 

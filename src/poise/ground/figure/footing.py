@@ -1,4 +1,4 @@
-"""Footing: the ground as the planting sees it, in metres of the figure, z up."""
+"""The terrain in metres of the character, z up."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ class Footing:
             object.__setattr__(self, "terrain", plain)
 
     def heights(self, points: Floats) -> Floats:
-        """Height (...) of the ground at the horizontal place of points (..., 3)."""
+        """Return heights (...) of the ground under or over points (..., 3)."""
         return self.sample(points)[0]
 
     def sample(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Height (...), upper unit normal (..., 3), and whether there is ground, at points (..., 3)."""
+        """Sample the ground at points (..., 3).
+
+        Returns heights (...), upper unit normals (..., 3), and whether there is ground (...).
+        """
         scale, turn = self._scale, self._turn
         there = rotations.rotate(rotations.inverse(turn), points) * scale
         ground = self.terrain.sample(there)

@@ -1,4 +1,4 @@
-"""Motion: where the legs of a figure are in every frame of a clip, in metres, z up.
+"""Motion of the legs in a clip, in metres, z up.
 
 Everything in this folder is worked out in this frame, so that units and up axes cannot matter.
 """
@@ -58,7 +58,10 @@ class Motion:
 
     @cached_property
     def upright(self) -> Bools:
-        """(F, L) whether the hip is above the foot by at least 0.35 of the leg; if not, the figure sits or lies."""
+        """Whether (F, L) the hip is at least 0.35 leg lengths high.
+
+        The height is that over the foot; with a lower hip the character sits or lies.
+        """
         places = self.places
         bones = np.linalg.norm(np.diff(places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
         foot = np.minimum(places[:, :, ANKLE, 2], places[:, :, BALL, 2])
@@ -66,13 +69,14 @@ class Motion:
 
     @property
     def bends(self) -> Bools:
-        """(L,) whether the foot has toes that bend."""
+        """Whether (L,) the foot has a toe joint."""
         return np.array([leg.toes is not None for leg in self.figure.legs])
 
     def finer(self, times: int) -> Motion:
-        """Return this motion with `times` frames for each; between them places and quaternions go in straight lines.
+        """Return this motion with `times` frames for each.
 
-        Frame i becomes frame i * times; the last frame stays the last.
+        Positions and quaternions are interpolated linearly. Frame i becomes frame i * times; the last frame stays the
+        last.
         """
         if times <= 1 or len(self) <= 1:
             return self
@@ -86,26 +90,18 @@ class Motion:
         return Motion(self.figure, finer_times(self.times, times), places, turns)
 
     def part(self, frames: Bools | Ints) -> Motion:
-        """Return some frames (F,) of this motion, with the time between frames of the whole."""
+        """Return some frames (F,) of this motion. Its time between frames stays that of the whole."""
         part = rows_of(self, frames)
         vars(part)["step"] = self.step  # else the median of a part would differ by a rounding
         return part
 
-    def moved(self, offsets: Floats) -> Motion:
-        """Return this motion with every place of a frame moved by its offset (F, 3) [m]."""
+    def translate(self, offsets: Floats) -> Motion:
+        """Return this motion displaced by an offset (F, 3) [m] a frame."""
         return dataclasses.replace(self, places=self.places + offsets[:, None, None, :])
-
-    def carried(self, leg: int, part: int, points: Floats) -> Floats:
-        """World places (F, 3) of a point (3,) [m] that a part of a leg carries, in the part's own frame.
-
-        The foot carries from the ankle, the toes from the ball.
-        """
-        start = self.places[:, leg, {THIGH: HIP, SHIN: KNEE, FOOT: ANKLE, TOES: BALL}[part]]
-        return start + rotations.rotate(self.turns[:, leg, part], np.broadcast_to(points, start.shape))
 
 
 def rows_of(value: Frames, frames: Bools | Ints | slice) -> Frames:
-    """Some frames (F,) of a frozen value whose arrays all have a row for each frame."""
+    """Select frames (F,) of a frozen value. Each of its arrays has a row for each frame."""
     rows: Any = value
     return dataclasses.replace(rows, **{name: array[frames] for name, array in _arrays(rows).items()})
 
@@ -121,7 +117,7 @@ def step_of(times: Floats) -> float:
 
 
 def fineness(times: Floats) -> int:
-    """Into how many each frame of a clip is divided for working out feet: so that there are at least 100 a second."""
+    """Return the upsampling factor of a clip for foot contacts. It gives at least 100 frames a second."""
     return max(1, int(np.ceil(_RATE * step_of(times))))
 
 
@@ -134,7 +130,7 @@ def finer_times(times: Floats, count: int) -> Floats:
 
 
 def _between(frames: int, count: int) -> tuple[Ints, Floats]:
-    """The frame before each of the finer ones, and how far it is from there to the next."""
+    """Return lower frames and interpolation weights of the upsampled frames."""
     fine = np.arange((frames - 1) * count + 1)
     lower = np.minimum(fine // count, frames - 2)
     return lower, fine / count - lower
@@ -163,7 +159,10 @@ def motion_of(clip: Clip, figure: Figure) -> Motion:
 
 
 def turning(leg: Leg) -> tuple[str, str, str, str]:
-    """Names of the joints that turn thigh, shin, foot and toes; of a foot without toes, the foot again."""
+    """Return the joints of thigh, shin, foot and toes.
+
+    For a foot without toes, the foot stands in the place of its toes.
+    """
     return leg.upper, leg.lower, leg.foot, leg.toes or leg.foot
 
 
@@ -173,7 +172,7 @@ def _path(figure: Figure, leg: Leg) -> tuple[str, ...]:
 
 
 def _end(figure: Figure, toes: str) -> str:
-    """The child of the toes that is farthest away in the rest pose; the toes themselves without one."""
+    """Return the child of the toes farthest away at rest. Toes without children are returned themselves."""
     skeleton = figure.skeleton
     row = skeleton.index(toes)
     children = [i for i, parent in enumerate(skeleton.parents) if parent == row]

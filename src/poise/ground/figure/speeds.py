@@ -1,4 +1,7 @@
-"""Speeds and lowest heights along a clip: over times in seconds, not frames, and never across a cut."""
+"""Velocities and lowest heights within the shots of a clip.
+
+Time spans are in seconds, so that the frame rate does not matter.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,18 @@ _FEW = 4  # frames that are too few to tell
 
 
 class Shots(NamedTuple):
-    """Where a clip is cut: the first and the last frame (F,) of the shot that each frame belongs to."""
+    """The shots of a clip. They are given by the first and the last frame (F,) of the shot of each frame."""
 
     first: Ints
     last: Ints
 
 
 def shots_of(motion: Motion) -> Shots:
-    """Find the cuts of a clip: steps at which legs are faster than anybody runs, and a lone first frame.
+    """Find the cuts of a clip.
 
-    Many captured clips begin with one frame of a reference pose, often at the place where the motion starts: the first
-    frame is alone if the legs move 3 cm on to the second, and twice as fast as in the next three steps.
+    They are steps at which legs are faster than anybody runs, and the end of a lone first frame. Many captured clips
+    begin with one frame of a reference pose, often at the place where the motion starts: the first frame is alone if
+    the legs move 3 cm on to the second, and twice as fast as in the next three steps.
     """
     frames = len(motion)
     moved = np.linalg.norm(np.diff(motion.places[:, :, :BALL], axis=0), axis=-1)  # (F - 1, L, 3) hip, knee, ankle
@@ -41,16 +45,17 @@ def shots_of(motion: Motion) -> Shots:
 
 
 def lone_frames(motion: Motion) -> Bools:
-    """Find frames (F,) that are shots of their own, such as a reference pose in front of a clip."""
+    """Find shots of a single frame (F,). A reference pose in front of a clip is one."""
     shots = shots_of(motion)
     return (shots.first == shots.last) & (len(motion) > 1)
 
 
 def velocities(times: Floats, points: Floats, shots: Shots, window: float) -> Floats:
-    """Velocities (F, ...) of points (F, ...) over `window` seconds around each frame, of the same shot.
+    """Compute velocities (F, ...) of points (F, ...) over `window` seconds.
 
-    The difference of the points at both ends of the window, where they run in straight lines between frames: the same
-    at every frame rate, and a staircase (60 frames a second written as 120) is smoothed. Zero where no time passes.
+    The window is around each frame, within its shot. The difference of the points at both ends of the window, where
+    they run in straight lines between frames: the same at every frame rate, and a staircase (60 frames a second written
+    as 120) is smoothed. Zero where no time passes.
     """
     after = np.minimum(times + window / 2, times[shots.last])
     before = np.maximum(times - window / 2, times[shots.first])
@@ -62,7 +67,7 @@ def velocities(times: Floats, points: Floats, shots: Shots, window: float) -> Fl
 
 
 def _between(times: Floats, rows: Floats, at: Floats, shots: Shots) -> Floats:
-    """Rows (F, n) at other times, in straight lines between frames of the same shot."""
+    """Interpolate rows (F, n) linearly at other times, within shots."""
     lower = np.clip(np.searchsorted(times, at, side="right") - 1, shots.first, np.maximum(shots.last - 1, shots.first))
     upper = np.minimum(lower + 1, shots.last)
     span = times[upper] - times[lower]
@@ -72,9 +77,10 @@ def _between(times: Floats, rows: Floats, at: Floats, shots: Shots) -> Floats:
 
 
 def lowest_near(times: Floats, values: Floats, shots: Shots, reach: float) -> Floats:
-    """Lowest of values (F, ...) within `reach` seconds of each frame, of the same shot.
+    """Find the lowest of values (F, ...) around each frame.
 
-    A table of the lowest of 1, 2, 4 ... frames answers any stretch by two of its entries.
+    It is taken within `reach` seconds, in the frame's own shot. A table of the lowest of 1, 2, 4 ... frames answers any
+    stretch by two of its entries.
     """
     flat = values.reshape(len(times), -1)
     near = 1e-9 * reach  # a frame at the very edge is in, whatever the rounding

@@ -1,7 +1,7 @@
-"""Steps: the way of a point from one frame to the next, and how it changes, which an eye sees as a pop.
+"""Frame acceleration: second differences of points, and runs of contact frames.
 
-The change of step is d2 = |p+ - 2 p + p-|. It is not filtered, and counts in the clip's own frames [mm per frame^2];
-above 120 frames a second every (f / 120)th frame is looked at.
+A large one is seen as a pop, an acceleration spike. The change of step is d2 = |p+ - 2 p + p-|. It is not filtered, and
+counts in the clip's own frames [mm per frame^2]; above 120 frames a second every (f / 120)th frame is looked at.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ def spans(times: Floats) -> Floats:
 
 
 def runs(held: Bools, times: Floats) -> list[Ints]:
-    """The frames of each contact: neighbours that are held (F,), with no gap between them."""
+    """Return the frames of each contact run. Neighbours in contact `held` (F,) form a run, with no gap between them."""
     frames = np.flatnonzero(held)
     apart = (np.diff(frames) > 1) | (spans(times)[frames[1:] - 1] == 0)
     return np.split(frames, np.flatnonzero(apart) + 1) if len(frames) else []
 
 
 def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) -> Floats:
-    """|p+ - 2 p + p-| (F, J) [mm] of points (F, J, 3) [m]; 0 at the ends, beside gaps, and from shot (F,) to shot."""
+    """Compute second differences |p+ - 2 p + p-| (F, J) [mm].
+
+    The points (F, J, 3) are in [m]. The result is 0 at the ends, beside gaps, and from shot (F,) to shot.
+    """
     stride, found = stride_of(times), np.zeros(places.shape[:2])
     if len(times) <= 2 * stride:
         return found
@@ -49,7 +52,7 @@ def stride_of(times: Floats) -> int:
 
 
 def _parts(times: Floats, shots: Ints | None) -> Ints:
-    """Numbers (F,) that differ on the two sides of gaps, and of cuts between shots (F,)."""
+    """Number the parts (F,) of a clip between gaps and cuts. `shots` (F,) gives the cuts."""
     across = spans(times) == 0.0
     if shots is not None:
         across |= np.diff(shots) != 0
@@ -57,19 +60,25 @@ def _parts(times: Floats, shots: Ints | None) -> Ints:
 
 
 def largest_near(times: Floats, changes: Floats, shots: Shots) -> Floats:
-    """The largest changes of step (F, J) within 0.1 s of each frame, of the same shot."""
+    """Find the largest second differences (F, J) around each frame.
+
+    They are taken within 0.1 s, in the frame's own shot.
+    """
     return -lowest_near(times, -changes, shots, NEAR)
 
 
 class Steps(NamedTuple):
-    """The steps of a motion: its times, and the first frame (F,) of the shot that a frame belongs to."""
+    """Times of a motion, and the first frames (F,) of its shots."""
 
     times: Floats
     first: Ints
 
     @property
     def known(self) -> Bools:
-        """(F,) where frames have neighbours on both sides: not at the ends, beside gaps, and from shot to shot."""
+        """Whether (F,) frames have neighbours on both sides.
+
+        There are none at the ends, beside gaps, and from shot to shot.
+        """
         parts, found = _parts(self.times, self.first), np.zeros(len(self.times), dtype=np.bool_)
         found[1:-1] = parts[2:] == parts[:-2]
         return found

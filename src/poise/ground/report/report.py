@@ -233,7 +233,7 @@ def report_of(
     """
     motions = motion_of(source, figure), motion_of(result, figure)
     if passed is not None:
-        motions = motions[0].moved(passed), motions[1].moved(passed)
+        motions = motions[0].translate(passed), motions[1].translate(passed)
     footing = Footing(terrain, figure)
     paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
     shape = shape_of(paths[0], motions[0])

@@ -56,10 +56,10 @@ def strided(
     at = way.at(falls.middle, course.moved)
     ways = moved_feet(seen.fine, falls, at, footing.heights(falls.ball + at), own, skew)[:: seen.finer]
     offsets = own.moved[:: seen.finer]
-    body = seen.motion.moved(offsets)
+    body = seen.motion.translate(offsets)
     feet = _as_animated(body, seen.motion.places[:, :, ANKLE] + ways)
     turned = _bent(body, seen.soles, feet)
-    kept, middle = seen.repeats.kept, seen.repeats.middle
+    kept, middle = seen.repeats.take_middle, seen.repeats.middle
     body_kept, all_moved = kept(body), (seen.offsets + offsets)[middle]
     still = np.zeros_like(all_moved)
     poses = written_exactly(

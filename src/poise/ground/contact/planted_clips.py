@@ -1,4 +1,4 @@
-"""Already: whether a clip stands on its ground as it is, feet still and on it, so that there is nothing to plant.
+"""Detect clips with feet already planted on the terrain.
 
 Contacts that are found by speed and height alone begin a little before a foot is still and end a little after, however
 well it stands; a clip that was planted would be planted elsewhere each time. Here only what does not move counts.
@@ -40,21 +40,22 @@ _BACK = np.array([0.0, 0.1, 0.25, 0.5, 1.0])  # tried, of as far as a tip may be
 _TIP = 0.02  # [m] by which a tip may be elsewhere than it was found, as its toes were bent out of the ground
 
 
-class StandsAlready(NamedTuple):
-    """The soles and the contacts of a clip that stands as it is."""
+class PlantedClip(NamedTuple):
+    """Soles and contacts of a clip with planted feet."""
 
     soles: Soles
     contacts: Contacts
 
 
-def already_standing(
+def find_planted_clip(
     motion: Motion, footing: Footing, level_soles: Soles, soles: Soles | None = None, given: Contacts | None = None
-) -> StandsAlready | None:
-    """The soles and contacts of a motion that stands on this ground as it is; None if it does not.
+) -> PlantedClip | None:
+    """Return soles and contacts of a motion planted on this ground.
 
-    A contact is where a point of a sole is slow and low, and does not move. A motion stands if every foot that is slow
-    and low has such a contact, up to a quarter of a second before and after, slips in none by more than 1 mm and is
-    within 2 mm of the ground in all. Contacts that were given must be still from first to last.
+    Returns None for any other motion. A contact is where a point of a sole is slow and low, and does not move. A motion
+    stands if every foot that is slow and low has such a contact, up to a quarter of a second before and after, slips in
+    none by more than 1 mm and is within 2 mm of the ground in all. Contacts that were given must be still from first to
+    last.
 
     level_soles  those that are found if the motion was made for level ground
     """
@@ -71,17 +72,20 @@ def already_standing(
     if not (measured or _made_for_it(motion, flat, core[..., 0] | core[..., 1], soles, level_soles, footing)):
         return None
     contacts = dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
-    return StandsAlready(_tips_raised(motion, soles, footing), contacts)
+    return PlantedClip(_lift_tips(motion, soles, footing), contacts)
 
 
 def _elsewhere(balls: Floats, footing: Footing) -> bool:
-    """Whether balls of feet that are still (n, 3) are so far from the ground that they do not stand on it."""
+    """Return whether still balls (n, 3) are too far from the ground."""
     away = balls[:, 2] - footing.heights(balls)
     return bool(len(away)) and (away.min() < -_OFF or float(np.median(away)) > _FAR)
 
 
 def laid_flat(motion: Motion, footing: Footing) -> Motion:
-    """The motion as if the ground were level, at 0: every foot turned back with the ground under it, hips put down."""
+    """Return the motion on level ground at height 0.
+
+    Every foot is rotated back with the ground under it, and hips are lowered.
+    """
     places, turns = motion.places.copy(), motion.turns.copy()
     balls = motion.places[:, :, BALL]
     tilt = rotations.rotation_between(UP, footing.sample(balls)[1])
@@ -98,7 +102,9 @@ def laid_flat(motion: Motion, footing: Footing) -> Motion:
 
 
 def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, footing: Footing) -> tuple[Floats, Floats]:
-    """Points (F, L, 3) of the ground under balls, and rotations from level ground to the line from heel to ball.
+    """Return ground points (F, L, 3) under balls, and rotations of feet.
+
+    The rotations go from level ground to the line from heel to ball.
 
     short  (L,) feet that have no such line
     """
@@ -118,26 +124,29 @@ def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, foo
 
 
 def _loose(motion: Motion, flat: Motion, soles: Soles | None, given: Contacts | None) -> tuple[Contacts, Soles]:
-    """Contacts by speed and height, and soles: those that are measured while heel and ball are still, if any are."""
+    """Find contacts by speed and height, and soles.
+
+    Soles are measured while heel and ball are still, if they ever are.
+    """
     finer = fineness(motion.times)
     fine, shots = flat.finer(finer), shots_of(motion.finer(finer))  # risers of flattened ground are no cuts
 
-    def found(soles: Soles) -> Contacts:
+    def find(soles: Soles) -> Contacts:
         return given or dataclasses.replace(find_contacts(fine, soles, shots=shots).every(finer), fine=None)
 
     if soles is not None:
-        return found(soles), soles
+        return find(soles), soles
     soles, loose = stances(fine, shots=shots)
     core = _cores(motion, soles.points(motion), given or loose.every(finer))
     both = core[..., 0] & core[..., 1]
     known, measured = np.atleast_1d(both.any(axis=0))[:, None], find_soles(flat, both)
     names = [field.name for field in dataclasses.fields(Soles)]
     soles = Soles(*(np.where(known, getattr(measured, name), getattr(soles, name)) for name in names))
-    return found(soles), soles
+    return find(soles), soles
 
 
 def _still(motion: Motion, points: Floats) -> Bools:
-    """Whether points (F, ..., 3) do not move to the frame before, or to the one after."""
+    """Return whether points (F, ..., 3) keep still. They do not move to the frame before, or to the one after."""
     still = np.linalg.norm(np.diff(points, axis=0), axis=-1) < max(_STILL * motion.step, _ROUNDING)
     either = np.full(points.shape[:-1], len(motion) == 1)
     either[1:] |= still
@@ -151,7 +160,7 @@ def _cores(motion: Motion, points: Floats, loose: Contacts) -> Bools:
 
 
 def _stands(motion: Motion, points: Floats, core: Bools, loose: Contacts, footing: Footing, *, exact: bool) -> bool:
-    """Whether all that stands is still and on the ground. exact: in every frame in which it is said to stand."""
+    """Return whether all contacts are still and on the ground. exact: in every frame in which it is said to stand."""
     held = core[..., 0] | core[..., 1]
     times, points = motion.times, points[:, :, :TIP_POINT]
     if exact and not np.array_equal(core, np.stack([loose.heel, loose.ball], axis=2)):
@@ -172,7 +181,10 @@ def _stands(motion: Motion, points: Floats, core: Bools, loose: Contacts, footin
 
 
 def _runs_of(points: Floats, core: Bools) -> list[Floats]:
-    """The places (n, 3) of each point (F, L, 2, 3) in each run of frames in which it stands (F, L, 2)."""
+    """Return the positions (n, 3) of each contact run.
+
+    The points are (F, L, 2, 3), and they are in contact where (F, L, 2) says.
+    """
     columns, stands = points.reshape(len(core), -1, 3), core.reshape(len(core), -1).T
     changes = np.diff(stands, axis=1, prepend=False, append=False)
     ends = [(column, np.flatnonzero(row).reshape(-1, 2)) for column, row in enumerate(changes)]
@@ -180,16 +192,16 @@ def _runs_of(points: Floats, core: Bools) -> list[Floats]:
 
 
 def _slip(places: Floats) -> Floats:
-    """How far (...) points (n, ..., 3) get from the first of their places."""
+    """Measure the distance (...) of points (n, ..., 3) from the first."""
     return np.linalg.norm(places - places[0], axis=-1).max(axis=0)
 
 
 def _made_for_it(motion: Motion, flat: Motion, held: Bools, soles: Soles, level_soles: Soles, footing: Footing) -> bool:
-    """Whether a motion is made for this ground rather than for a floor of its own: soles are measured on either to fit.
+    """Return whether a motion is made for this ground.
 
-    On level ground it is where that is the motion's own floor. Elsewhere the soles have to be about those at rest, and
-    more like these than those that are found if the motion was made for level ground, which feet at different heights
-    were not.
+    Otherwise it is made for a floor of its own. Soles are measured on either to fit. On level ground it is where that
+    is the motion's own floor. Elsewhere the soles have to be about those at rest, and more like these than those that
+    are found if the motion was made for level ground, which feet at different heights were not.
     """
     back = rotations.multiply(flat.turns[:, :, FOOT], rotations.inverse(motion.turns[:, :, FOOT]))[held]
     upright = rotations.rotate(back, np.broadcast_to(UP, (len(back), 3)))[:, 2]
@@ -207,20 +219,24 @@ def _made_for_it(motion: Motion, flat: Motion, held: Bools, soles: Soles, level_
     return here <= (_UNLIKE if on_steps else min(there, _UNLIKE))
 
 
-def _tips_raised(motion: Motion, soles: Soles, footing: Footing) -> Soles:
-    """The soles with tips that are nowhere in the ground: toes may have been bent up where they were measured.
+def _lift_tips(motion: Motion, soles: Soles, footing: Footing) -> Soles:
+    """Raise tips of soles out of the ground.
 
-    A tip goes up, in front of a riser back towards its toes, by 2 cm at most.
+    Toes may have been bent up where the tips were measured. A tip goes up, in front of a riser back towards its toes,
+    by 2 cm at most.
     """
-    tries = [_raised(motion, soles, footing, back) for back in _BACK * _TIP]
+    tries = [_move_tips(motion, soles, footing, back) for back in _BACK * _TIP]
     depths = np.array([depth for _, depth in tries])
     best = np.where((depths <= _OFF).any(axis=0), (depths <= _OFF).argmax(axis=0), depths.argmin(axis=0))
     tips = np.array([tip for tip, _ in tries])
     return dataclasses.replace(soles, tip=tips[best, np.arange(len(soles.tip))])
 
 
-def _raised(motion: Motion, soles: Soles, footing: Footing, back: float) -> tuple[Floats, Floats]:
-    """Tips (L, 3) that are put back so far [m] and then up, out of the ground, and how deep (L,) they still are [m]."""
+def _move_tips(motion: Motion, soles: Soles, footing: Footing, back: float) -> tuple[Floats, Floats]:
+    """Return displaced tips (L, 3) and their depth (L,) [m].
+
+    They go back by `back` [m] and then up, out of the ground.
+    """
     legs = range(len(soles.tip))
 
     def deepest(tip: Floats) -> tuple[Ints, Floats]:
