@@ -13,7 +13,7 @@ from poise.ground.contact.plants import find_plants
 from poise.ground.contact.soles import find_soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT
-from poise.ground.legs.clear import cleared, lifted_as_a_whole
+from poise.ground.legs.clear import clear_ground, lift_whole
 from poise.ground.legs.feet import floor_level, join_rolls, place_feet
 from poise.ground.legs.swing import between_of
 from poise.maths import rotations
@@ -35,7 +35,7 @@ class TestCleared:
         turns, tilt = motion.turns[:, :, FOOT], np.broadcast_to(rotations.IDENTITY, (FRAMES, 2, 4))
         ankles = motion.places[:, :, ANKLE]
         between = between_of(motion.times, stands)
-        return ankles, cleared(motion, ankles, turns, tilt, SOLES, between, stands, footing_of(ground)), stands
+        return ankles, clear_ground(motion, ankles, turns, tilt, SOLES, between, stands, footing_of(ground)), stands
 
     def test_over_flat_ground_it_stays(self):
         ankles, found, _ = self.swing(lambda x, _: 0.0 * x)
@@ -91,7 +91,7 @@ def test_a_figure_in_the_ground_goes_up_as_a_whole(height, up):
     motion = standing(10, offset=(0.0, 0.0, height))
     turns = motion.turns[:, :, FOOT]
     level = np.broadcast_to(rotations.IDENTITY, turns.shape)
-    found = lifted_as_a_whole(motion, motion.places[:, :, ANKLE], turns, level, SOLES, FLAT)
+    found = lift_whole(motion, motion.places[:, :, ANKLE], turns, level, SOLES, FLAT)
     np.testing.assert_allclose(found, up, atol=1e-9)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poise.ground.figure.motion import Motion
-from poise.ground.legs.swing import between_of, carried_on, faded
+from poise.ground.legs.swing import between_of, fade_offsets, interpolate_swings
 from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
 from poise.maths.smoothing import average_hann, compute_upper_envelope, compute_window_max, smoothstep
 from tests.ground.motions import two_legs
@@ -141,13 +141,13 @@ class TestFaded:
     @given(seeds, frames, st.floats(0.01, 1.0))
     def test_exact_where_the_mask_holds_and_finite_elsewhere(self, seed, count, seconds):
         mask, offsets = runs(seed, count), curve(seed, count, 2, 3)
-        result = faded(np.arange(count) / 30.0, offsets, mask, seconds)
+        result = fade_offsets(np.arange(count) / 30.0, offsets, mask, seconds)
         np.testing.assert_array_equal(result[mask], offsets[mask])
         assert np.isfinite(result).all()
 
     def test_gone_after_its_time(self):
         times, offsets = moving()
-        result = faded(times, offsets, MASK[:, None], 0.2)
+        result = fade_offsets(times, offsets, MASK[:, None], 0.2)
         fifth = SECOND // 5
         assert not result[LEAVES + fifth : LANDS - fifth].any()
         assert result[LEAVES + fifth - 9].any()
@@ -157,12 +157,12 @@ class TestFaded:
     def test_what_is_reported_elsewhere_does_not_matter(self, seed, count):
         mask, offsets, times = runs(seed, count), curve(seed, count, 2, 3), np.arange(count) / 30.0
         clean = np.where(mask[..., None], offsets, 0.0)
-        np.testing.assert_array_equal(faded(times, offsets, mask, 0.2), faded(times, clean, mask, 0.2))
+        np.testing.assert_array_equal(fade_offsets(times, offsets, mask, 0.2), fade_offsets(times, clean, mask, 0.2))
 
     def test_a_mask_of_one_frame_has_no_speed(self):
         offsets = np.ones((5, 1, 3)) * np.array([9.0, 1.0, 2.0, 7.0, -3.0])[:, None, None]
         mask = np.array([[False], [False], [True], [False], [False]])
-        result = faded(np.arange(5) / 30.0, offsets, mask, 0.2)[:, 0, 0]
+        result = fade_offsets(np.arange(5) / 30.0, offsets, mask, 0.2)[:, 0, 0]
         np.testing.assert_allclose(result, result[::-1], atol=1e-15)
         assert result[2] == 2.0
         assert 0.0 < result[1] < 2.0
@@ -170,22 +170,22 @@ class TestFaded:
     @pytest.mark.parametrize("edge", [LEAVES, LANDS])
     def test_no_jump_of_value_or_speed_where_the_mask_ends_and_begins(self, edge):
         times, offsets = moving()
-        result = faded(times, offsets, MASK[:, None], 0.2)[:, 0]
+        result = fade_offsets(times, offsets, MASK[:, None], 0.2)[:, 0]
         speed = np.diff(result, axis=0) * SECOND
         assert 0.6 < np.abs(speed[edge - 4 : edge + 4]).max() < 0.8  # [m/s]
         assert np.abs(np.diff(speed[edge - 4 : edge + 4], axis=0)).max() < 0.1
 
     def test_nothing_holds(self):
         times, offsets = moving(20)
-        assert not faded(times, offsets, np.zeros((20, 1), bool), 0.2).any()
+        assert not fade_offsets(times, offsets, np.zeros((20, 1), bool), 0.2).any()
 
     def test_all_holds(self):
         times, offsets = moving(20)
-        np.testing.assert_array_equal(faded(times, offsets, np.ones((20, 1), bool), 0.2), offsets)
+        np.testing.assert_array_equal(fade_offsets(times, offsets, np.ones((20, 1), bool), 0.2), offsets)
 
     @pytest.mark.parametrize("holds", [False, True])
     def test_one_frame(self, holds):
-        result = faded(np.zeros(1), np.ones((1, 1, 3)), np.array([[holds]]), 0.2)
+        result = fade_offsets(np.zeros(1), np.ones((1, 1, 3)), np.array([[holds]]), 0.2)
         np.testing.assert_array_equal(result, np.full((1, 1, 3), float(holds)))
 
 
@@ -195,7 +195,7 @@ class TestCarriedOn:
         places = np.zeros((*mask.shape, 5, 3))
         places[..., 1] = np.reshape(level, (-1, 1, 1))
         motion = Motion(two_legs(), times, places, np.zeros((*mask.shape, 4, 4)))
-        return carried_on(motion, offsets, between_of(times, mask), mask)
+        return interpolate_swings(motion, offsets, between_of(times, mask), mask)
 
     @few
     @given(seeds, frames)

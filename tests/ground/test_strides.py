@@ -18,7 +18,7 @@ from poise.ground.report.measures import slip
 from poise.ground.report.verdict import STEPS
 from poise.ground.strides.footfalls import BodyWay, Footfalls, pairs_of
 from poise.ground.strides.strided import course_of
-from poise.ground.strides.treads import climbed, overhang
+from poise.ground.strides.treads import count_treads, overhang
 from poise.maths import rotations
 from poise.maths.vectors import UP, normalise
 from tests.ground.clips import clip_of
@@ -233,20 +233,20 @@ class TestTreads:
     def test_they_are_counted_up_and_down_and_across(self, stairs):
         start = np.array([0.2, 0.0, 0.0])  # risers are at 0.15 and every 0.3 m
         ends = np.array([[0.4, 0.0, 0.0], [0.5, 0.0, 0.0], [1.1, 0.5, 0.0], [-0.4, 0.2, 0.0], [0.2, 2.0, 0.0]])
-        np.testing.assert_array_equal(climbed(stairs, np.broadcast_to(start, ends.shape), ends), [0, 1, 3, -2, 0])
+        np.testing.assert_array_equal(count_treads(stairs, np.broadcast_to(start, ends.shape), ends), [0, 1, 3, -2, 0])
 
     def test_slopes_and_kerbs_of_4_cm_have_none(self):
         ends = np.array([[1.0, 0.0, 0.0]])
         for terrain in (Terrain.slope(40, direction=(1.0, 0.0, 0.0), up="z"),
                         Terrain.stairs(0.04, GOING, direction=(1.0, 0.0, 0.0), up="z")):  # fmt: skip
-            assert climbed(Footing(terrain, two_legs()), np.zeros((1, 3)), ends) == 0
+            assert count_treads(Footing(terrain, two_legs()), np.zeros((1, 3)), ends) == 0
 
     def test_a_map_makes_ramps_of_them(self):
         post = np.arange(0.0, 2.01, 0.08)
         height = RISE * np.floor(np.meshgrid(post, post)[0] / 0.4)
         footing = Footing(Terrain.heightmap(height, size=(2.0, 2.0), origin=(1.0, 1.0, 0.0), up="z"), two_legs())
         start, end = np.array([[0.2, 1.0, 0.0]]), np.array([[1.4, 1.0, 0.0]])
-        assert climbed(footing, start, end) == 3
+        assert count_treads(footing, start, end) == 3
 
     def test_a_sole_is_best_off_between_risers(self, stairs):
         heel = np.array([[x, 0.0, 0.0] for x in np.arange(0.0, 0.3, 0.01)])

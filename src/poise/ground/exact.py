@@ -14,7 +14,7 @@ import numpy as np
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import ANKLE, Motion, motion_of
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, bent_anew
+from poise.ground.legs.legs import Turned, rebend_legs
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -39,7 +39,7 @@ def written_exactly(
         if np.abs(off).max(initial=0.0) <= _SAME:
             break
         sent = sent + off
-        poses = write(bent_anew(body, soles, feet, turned, sent, turned.up))
+        poses = write(rebend_legs(body, soles, feet, turned, sent, turned.up))
     return poses
 
 

@@ -36,8 +36,8 @@ from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.stages import STEEPEST_RAD, Allowed, ClipAnalysis, InPlace, in_clip, stand
-from poise.ground.strides.fit import WithStrides, as_it_was, fits
-from poise.ground.strides.judged import PlantedSteps, judged
+from poise.ground.strides.fit import WithStrides, fits, keep_strides
+from poise.ground.strides.judged import PlantedSteps, judge_steps
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_following
@@ -344,9 +344,9 @@ def _plant_with_strides(
 
     def try_strides(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
         allowed = options._replace(farthest=share * options.farthest)
-        found = made.seen if feet_only else with_bearing(made.clip, made.seen)
+        found = made.analysis if feet_only else with_bearing(made.clip, made.analysis)
         planted = _plant_analysed(made.clip, found, terrain, allowed, notes=(*notes, *made.notes))
-        steps = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
+        steps = judge_steps((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
         return steps, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *steps.notes))
 
     for made in fits(clip, analysis, footing):
@@ -359,7 +359,7 @@ def _plant_with_strides(
             break
     best = min(tries, key=lambda one: one[0].rank)
     if best[0].over:
-        best = min(try_strides(as_it_was(clip, analysis)), best, key=lambda one: one[0].over)
+        best = min(try_strides(keep_strides(clip, analysis)), best, key=lambda one: one[0].over)
     return best[1]
 
 

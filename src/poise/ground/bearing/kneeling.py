@@ -13,8 +13,8 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP, Motion
 from poise.ground.legs.body import Lean
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, bent_anew, knees_of
-from poise.ground.legs.swing import faded
+from poise.ground.legs.legs import Turned, knees_of, rebend_legs
+from poise.ground.legs.swing import fade_offsets
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smoothing import average_hann
 from poise.maths.vectors import make_vertical, normalise, project_horizontal
@@ -56,7 +56,7 @@ def on_knees(
     if shift.any():
         lean = dataclasses.replace(lean, shift=lean.shift + project_horizontal(shift))
         body, up = lean.motion(motion), turned.up + shift[:, 2]
-        bent = bent_anew(body, soles, feet, turned, turned.ankles, up, stretch)
+        bent = rebend_legs(body, soles, feet, turned, turned.ankles, up, stretch)
         turned = dataclasses.replace(bent, missing=turned.missing + bent.missing)
     return lean, with_knees(bearing, body, soles, turned, standing, footing)
 
@@ -86,7 +86,9 @@ def _shift(bearing: Bearing, columns: list[int], roots: Floats, middles: Floats,
     places = np.where(on[..., None], put_down(bearing, columns, middles, footing), middles)
     for _ in range(_STEPS):
         bones = roots + shift[:, None] - places
-        apart = faded(bearing.times, (np.linalg.norm(bones, axis=-1) - length)[..., None] * on[..., None], on, FADE)
+        apart = fade_offsets(
+            bearing.times, (np.linalg.norm(bones, axis=-1) - length)[..., None] * on[..., None], on, FADE
+        )
         along = normalise(bones)
         square = np.einsum("fli,fmi->flm", along, along) + damped
         shift = shift - np.einsum("fli,fl->fi", along, np.linalg.solve(square, apart)[..., 0])

@@ -22,7 +22,7 @@ from poise.ground.legs.body import Lean
 from poise.ground.legs.clear import CLEAR_S
 from poise.ground.legs.legs import Turned, knees_of, turned_soles
 from poise.ground.legs.pelvis import leg_lengths
-from poise.ground.legs.swing import faded
+from poise.ground.legs.swing import fade_offsets
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -52,7 +52,7 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
             place = 0.5 * (way.min(axis=0) + way.max(axis=0))
             place[2] = footing.heights(place) + least[rows[0], column]
             ways[rows, column] = place - way
-    result = places + faded(bearing.times, ways, on, FADE)
+    result = places + fade_offsets(bearing.times, ways, on, FADE)
     sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * compute_fade(bearing.times, on, CLEAR_S)
     step = step_of(bearing.times)
     half = round(CLEAR_S / step) if step > 0.0 else 0

@@ -40,7 +40,7 @@ _BACK = np.array([0.0, 0.1, 0.25, 0.5, 1.0])  # tried, of as far as a tip may be
 _TIP = 0.02  # [m] by which a tip may be elsewhere than it was found, as its toes were bent out of the ground
 
 
-class PlantedClip(NamedTuple):
+class PlantedContacts(NamedTuple):
     """Soles and contacts of a clip with planted feet."""
 
     soles: Soles
@@ -49,7 +49,7 @@ class PlantedClip(NamedTuple):
 
 def find_planted_clip(
     motion: Motion, footing: Footing, level_soles: Soles, soles: Soles | None = None, given: Contacts | None = None
-) -> PlantedClip | None:
+) -> PlantedContacts | None:
     """Return soles and contacts of a motion planted on this ground.
 
     Returns None for any other motion. A contact is where a point of a sole is slow and low, and does not move. A motion
@@ -72,7 +72,7 @@ def find_planted_clip(
     if not (measured or _made_for_it(motion, flat, core[..., 0] | core[..., 1], soles, level_soles, footing)):
         return None
     contacts = dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
-    return PlantedClip(_lift_tips(motion, soles, footing), contacts)
+    return PlantedContacts(_lift_tips(motion, soles, footing), contacts)
 
 
 def _elsewhere(balls: Floats, footing: Footing) -> bool:

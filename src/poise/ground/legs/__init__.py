@@ -1,4 +1,4 @@
-"""Feet, and the legs that bring ankles to them.
+"""Foot targets, and legs to bring ankles to them.
 
 `feet.py` gives an ankle and a rotation for every frame: a foot in contact rotates about its contact point, and its
 offset from the source goes from stance to stance (`swing.py`), over what is in its way (`clear.py`). `pelvis.py` says

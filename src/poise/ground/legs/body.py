@@ -1,4 +1,4 @@
-"""Body: how a figure leans with the ground: one on four legs goes up in front where its front feet stand higher."""
+"""Tilt four-legged characters with the ground. One goes up in front where its front feet stand higher."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from poise.maths.vectors import UP, dot, normalise, project_horizontal
 
 @dataclass(frozen=True, eq=False)
 class Lean:
-    """A turn (F, 4) of the whole figure about a centre (F, 3) [m], z up, and how far it is moved then (F, 3) [m]."""
+    """A rotation and a displacement of the whole character.
+
+    The rotation (F, 4) is about a centre (F, 3) [m], z up; then it is moved by (F, 3) [m].
+    """
 
     turn: Floats
     centre: Floats
@@ -37,10 +40,11 @@ class Lean:
 
 
 def lean_of(motion: Motion, feet: Feet) -> Lean | None:
-    """How a figure leans with the ground under its feet; None if it has no front and hind legs.
+    """Compute the body tilt from the ground under the feet.
 
-    The angle is that of the line from the ground under the hind feet to that under the front feet, which are taken to
-    be at least half as far apart as the hips; the centre is that of all hips.
+    Returns None for a character without front and hind legs. The angle is that of the line from the ground under the
+    hind feet to that under the front feet, which are taken to be at least half as far apart as the hips; the centre is
+    that of all hips.
     """
     front = np.array([leg.name.startswith("front") for leg in motion.figure.legs])
     hind = np.array([leg.name.startswith("hind") for leg in motion.figure.legs])

@@ -1,4 +1,4 @@
-"""Clear: swinging feet pass over the ground, around the edges of steps, without a jump.
+"""Lift swing feet over the ground, without jumps at edges.
 
 A foot that rises smoothly cannot be over a riser at once when it leaves the ground in front of it, nor come down at
 once behind the edge of the tread above. There it is held back, or goes ahead, until it is high enough.
@@ -28,7 +28,7 @@ _SMOOTH = 0.18  # [s] before and after: how smoothly, so that it has most of the
 _SHARE = 0.43  # near to a stance a foot is moved for by so much more at most
 
 
-def cleared(
+def clear_ground(
     motion: Motion,
     ankles: Floats,
     turns: Floats,
@@ -38,10 +38,10 @@ def cleared(
     standing: Bools,
     footing: Footing,
 ) -> Floats:
-    """Where ankles (F, L, 3) go so that heel, ball and tip of swinging feet pass over the ground.
+    """Move ankles (F, L, 3) of swing feet over the ground.
 
-    The lift is smooth and begins early, but never while the foot stands. The toes bend up by themselves for what their
-    tips lack at most.
+    Heel, ball and tip must pass over it. The lift is smooth and begins early, but never while the foot stands. The toes
+    bend up by themselves for what their tips lack at most.
     """
     near = np.minimum(between.since, between.until)
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
@@ -66,13 +66,11 @@ def cleared(
     return ankles
 
 
-def lifted_as_a_whole(
-    motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, soles: Soles, footing: Footing
-) -> Floats:
-    """How far (F,) a figure that never stands goes up, with all that it has, so that its feet are out of the ground.
+def lift_whole(motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, soles: Soles, footing: Footing) -> Floats:
+    """Compute the lift (F,) of a character without stances.
 
-    A leap or a dash may be drawn far below its floor, for a game to put it where it belongs; feet that were lifted out
-    of the ground alone would fold up its legs.
+    It goes up as a whole until its feet are out of the ground. A leap or a dash may be drawn far below its floor, for a
+    game to put it where it belongs; feet that were lifted out of the ground alone would fold up its legs.
     """
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     return compute_upper_envelope(
@@ -81,7 +79,10 @@ def lifted_as_a_whole(
 
 
 def _tips_at_ends(tips: Floats, between: Between, footing: Footing) -> Floats:
-    """How deep (F, L) toes (F, L, 3) are in the ground where the foot still stands, or stands again."""
+    """Measure the depth (F, L) of toes at the ends of stances.
+
+    The toes (F, L, 3) are in the ground where the foot still stands, or stands again.
+    """
     depths = np.maximum(footing.heights(tips) - tips[..., 2], 0.0)
     return np.where(
         between.since <= between.until, take_frames(depths, between.before), take_frames(depths, between.after)
@@ -89,7 +90,7 @@ def _tips_at_ends(tips: Floats, between: Between, footing: Footing) -> Floats:
 
 
 def _lacking(points: Floats, allowed: Floats, footing: Footing) -> Floats:
-    """How far (...) feet must be lifted for heel, ball and tip (3, ..., 3), which may be so deep (3, ...)."""
+    """Compute the lift (...) for heel, ball and tip (3, ..., 3). They may be in the ground by `allowed` (3, ...)."""
     return np.maximum(footing.heights(points) - points[..., 2] - allowed, 0.0).max(axis=0)
 
 
@@ -104,7 +105,10 @@ def _asides(
     footing: Footing,
     free: Floats,
 ) -> Floats:
-    """How far (F, L, 3) feet are held back, or go ahead, where they cannot be lifted fast enough: smooth, and level."""
+    """Compute level displacements (F, L, 3) where a lift is too slow.
+
+    There feet are held back, or go ahead, smoothly.
+    """
     ahead = normalise(
         project_horizontal(rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, (*able.shape, 3))))
     )
@@ -124,7 +128,10 @@ def _asides(
 def _least_aside(
     tries: Floats, points: Floats, ahead: Floats, allowed: Floats, able: Floats, footing: Footing
 ) -> Floats:
-    """The first of `tries` (k,) for each foot (n,) that leaves a lift which is slow enough; else that of the least."""
+    """Find the first of `tries` (k,) with a slow enough lift.
+
+    There is one for each foot (n,); without a slow one, it is that of the least lift.
+    """
     spots = points + tries[:, None, None, None] * ahead
     over = (footing.heights(spots) - spots[..., 2] - allowed).max(axis=1) - able
     first: Ints = np.where((over <= 0.0).any(axis=0), (over <= 0.0).argmax(axis=0), over.argmin(axis=0))

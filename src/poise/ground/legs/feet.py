@@ -1,4 +1,4 @@
-"""Feet: how each foot is turned and where its ankle goes, frame by frame: standing as planted, else as animated.
+"""Compute each foot's rotation and ankle: planted in contact, else animated.
 
 A standing foot turns about the point that stands, heel or ball; with both on the ground it does not turn. In the air
 the ankle is as animated plus an offset, which goes smoothly from its value at the end of one stance to that at the
@@ -17,8 +17,8 @@ from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion, rows_of
-from poise.ground.legs.clear import cleared, lifted_as_a_whole
-from poise.ground.legs.swing import between_of, carried_on, faded
+from poise.ground.legs.clear import clear_ground, lift_whole
+from poise.ground.legs.swing import between_of, fade_offsets, interpolate_swings
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import take_frames
@@ -60,7 +60,7 @@ def every(feet: Feet, step: int) -> Feet:
 def place_feet(
     motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing, floor: float | None = None
 ) -> Feet:
-    """Work out the targets of every foot; `floor` is the height of the clip's own where nothing stands on it."""
+    """Compute the targets of every foot. `floor` is the height of the clip's own where nothing stands on it."""
     standing, which = contacts.any, _which(plants, contacts)
     between = between_of(motion.times, standing)  # a swing that the clip cuts off ends on the ground that is there
     level = floor_level(motion, soles, contacts) if floor is None or standing.any() else floor
@@ -68,25 +68,26 @@ def place_feet(
     share = smoothstep(between.share)
     tilt = rotations.slerp(take_frames(tilt, between.before), take_frames(tilt, between.after), share)
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
-    turns = _settled(motion.times, turns, contacts, plants, which)
+    turns = _apply_plants(motion.times, turns, contacts, plants, which)
     turns = _over_ground(soles, contacts, plants, which, turns, footing)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
-    offsets = carried_on(motion, ankles - motion.places[:, :, ANKLE], between, standing)
+    offsets = interpolate_swings(motion, ankles - motion.places[:, :, ANKLE], between, standing)
     rise = take_frames(rise, between.before) * (1 - share) + take_frames(rise, between.after) * share
     ankles = motion.places[:, :, ANKLE] + offsets
     if not standing.any():
-        up = lifted_as_a_whole(motion, ankles, turns, tilt, soles, footing)[:, None]
+        up = lift_whole(motion, ankles, turns, tilt, soles, footing)[:, None]
         ankles, rise = ankles + make_vertical(up), rise + up
-    ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
+    ankles = clear_ground(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
     free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
     return Feet(turns, ankles, tilt, rise, pivots, level_axes(soles, turns, np.arange(turns.shape[1])), free)
 
 
 def level_axes(soles: Soles, turns: Floats, leg: Ints) -> Floats:
-    """Return the level axis (..., 3) across feet with these rotations (..., 4) and of these legs.
+    """Return the level axis (..., 3) across feet.
 
-    It is the sole's normal, towards the ankle, times the way to the ball.
+    The feet have these rotations (..., 4) and are those of these legs. It is the sole's normal, towards the ankle,
+    times the way to the ball.
     """
     along = normalise(soles.ball - soles.heel)
     ankle = -soles.heel
@@ -98,7 +99,10 @@ def level_axes(soles: Soles, turns: Floats, leg: Ints) -> Floats:
 
 
 def join_rolls(contacts: Contacts) -> Contacts:
-    """Let heel and ball both stand for a frame where the one takes over from the other: else the foot would leap."""
+    """Let contacts of heel and ball overlap by a frame.
+
+    Without it the foot would leap where the one takes over from the other.
+    """
     heel, ball = contacts.heel.copy(), contacts.ball.copy()
     from_heel = heel[:-1] & ~ball[:-1] & ~heel[1:] & ball[1:]
     from_ball = ball[:-1] & ~heel[:-1] & ~ball[1:] & heel[1:]
@@ -116,9 +120,9 @@ def _which(plants: Plants, contacts: Contacts) -> Ints:
 
 
 def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
-    """The height of the clip's own floor [m]: where balls are that stand, in the middle of all; heels if none does.
+    """Compute the height of the clip's own floor [m].
 
-    That of a figure that never stands is at 0.
+    It is the median of balls in contact; of heels if no ball ever is. That of a figure that never stands is at 0.
     """
     for on, points in ((contacts.ball, soles.ball), (contacts.heel, soles.heel)):
         if on.any():
@@ -130,7 +134,10 @@ def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
 def _ground_under(
     motion: Motion, plants: Plants, which: Ints, standing: Bools, footing: Footing, level: float
 ) -> tuple[Floats, Floats]:
-    """Tilt (F, L, 4) and rise (F, L): as planted; where the clip starts or ends in the air, as the ground is there."""
+    """Compute tilt (F, L, 4) and ground offset (F, L) of feet.
+
+    They are those of plants; where the clip starts or ends in the air, those of the ground there.
+    """
     tilt = np.broadcast_to(rotations.IDENTITY, (*which.shape, 4)).copy()
     rise = np.zeros(which.shape)
     if len(plants.rise):
@@ -146,20 +153,22 @@ def _ground_under(
     return tilt, rise
 
 
-def _settled(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
-    """Turn each foot to its planted rotation while heel and ball stand; before and after, this correction fades."""
+def _apply_plants(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
+    """Rotate feet to their planted rotations in flat contact. Before and after, this correction fades."""
     flat = contacts.heel & contacts.ball
     if not flat.any():
         return turns
     needed = np.zeros((*flat.shape, 3))
     planted = plants.turn[which[flat]]
     needed[flat] = rotations.as_vector(rotations.multiply(planted, rotations.inverse(turns[flat])))
-    vectors = faded(times, needed, flat, _SETTLE)
-    return np.where(flat[..., None], _filled(planted, flat), rotations.multiply(rotations.from_vector(vectors), turns))
+    vectors = fade_offsets(times, needed, flat, _SETTLE)
+    return np.where(
+        flat[..., None], _scatter_rotations(planted, flat), rotations.multiply(rotations.from_vector(vectors), turns)
+    )
 
 
-def _filled(rows: Floats, mask: Bools) -> Floats:
-    """Rows (k, 4) at the places of a mask (F, L), the identity elsewhere."""
+def _scatter_rotations(rows: Floats, mask: Bools) -> Floats:
+    """Scatter rows (k, 4) to a mask (F, L). Elsewhere is the identity."""
     result = np.broadcast_to(rotations.IDENTITY, (*mask.shape, 4)).copy()
     result[mask] = rows
     return result
@@ -168,9 +177,10 @@ def _filled(rows: Floats, mask: Bools) -> Floats:
 def _over_ground(
     soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, footing: Footing
 ) -> Floats:
-    """Turn feet that stand on heel or ball alone about that, so that the other one is not in the ground.
+    """Rotate feet about a lone contact point, out of the ground.
 
-    A ball is lifted however deep it is, a heel up to half of `_DEEP`, and less from there on.
+    Heel or ball is that point, and the other one is lifted. A ball is lifted however deep it is, a heel up to half of
+    `_DEEP`, and less from there on.
     """
     long, length = soles.lengths > 0.0, soles.ball - soles.heel
     heels = (contacts.heel & ~contacts.ball & long, plants.heel, length, -1.0, np.inf)
@@ -192,7 +202,10 @@ def _over_ground(
 def _ankles(
     motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, rise: Floats
 ) -> Floats:
-    """Ankles (F, L, 3): such that what stands of a foot is where it was planted; in the air as animated, raised."""
+    """Compute ankles (F, L, 3) from plants, and raised in the air.
+
+    In contact the point of the foot is where it was planted; in the air as animated.
+    """
     ankles = motion.places[:, :, ANKLE].copy()
     ankles[:, :, 2] += rise
     for on, offset, place in ((contacts.heel, soles.heel, plants.heel), (contacts.ball, soles.ball, plants.ball)):

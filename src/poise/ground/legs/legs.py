@@ -1,4 +1,4 @@
-"""Legs: thighs and shins that bring the ankles to their feet."""
+"""Solve thighs and shins for ankle targets."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ class Turned:
 
 
 def bend_axes(motion: Motion, soles: Soles) -> Floats:
-    """(F, L, 3) the axis about which each knee bends: one for the whole clip, in the thigh's frame.
+    """Return the bend axis (F, L, 3) of each knee.
 
-    The mean of thigh x shin, which weighs every frame by the sine of its bend; where a knee never bends, the axis that
-    lets it bend towards the toes, or where the sole points if the foot has none.
+    It is constant over the clip in the thigh's frame. The mean of thigh x shin, which weighs every frame by the sine of
+    its bend; where a knee never bends, the axis that lets it bend towards the toes, or where the sole points if the
+    foot has none.
     """
     places = motion.places
     thigh, shin = places[:, :, KNEE] - places[:, :, HIP], places[:, :, ANKLE] - places[:, :, KNEE]
@@ -59,15 +60,15 @@ def bend_axes(motion: Motion, soles: Soles) -> Floats:
 def bend_legs(
     motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float
 ) -> Turned:
-    """Bend every leg so that its ankle is at its foot's, or as near as it comes; longer by `stretch` at most."""
-    asked = np.linalg.norm(feet.ankles - hips, axis=-1)
-    return bend_legs_of(motion, axes, feet, up, hips, most, np.clip(asked / most, 1.0, 1.0 + stretch))
+    """Bend every leg to its ankle target. Ankles come as near as possible; legs become longer by `stretch` at most."""
+    needed = np.linalg.norm(feet.ankles - hips, axis=-1)
+    return bend_legs_of(motion, axes, feet, up, hips, most, np.clip(needed / most, 1.0, 1.0 + stretch))
 
 
 def bend_legs_of(
     motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, lengths: Floats
 ) -> Turned:
-    """Bend legs that are longer by factors (F, L)."""
+    """Bend legs with length factors (F, L)."""
     shape, count = most.shape, most.size
     rows = [np.array(v, order="C").reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
     thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
@@ -80,7 +81,7 @@ def bend_legs_of(
 
 
 def places_of(motion: Motion, turned: Turned) -> Floats:
-    """Where hips, knees, ankles and the ends of toes (F, L, 4, 3) come."""
+    """Return hips, knees, ankles and ends of toes (F, L, 4, 3)."""
     found = np.empty((*turned.ankles.shape[:2], 4, 3))
     rows = (motion.places, turned.up, turned.turns, turned.ankles, turned.lengths)
     kernels.ground.legs.stepping(*(np.ascontiguousarray(array) for array in rows), found)
@@ -92,10 +93,10 @@ def knees_of(motion: Motion, turned: Turned) -> Floats:
     return places_of(motion, turned)[:, :, 1]
 
 
-def bent_anew(
+def rebend_legs(
     motion: Motion, soles: Soles, feet: Feet, turned: Turned, ankles: Floats, up: Floats, stretch: float = 0.0
 ) -> Turned:
-    """Legs of a pelvis at `up` (F,) that bring their ankles elsewhere (F, L, 3); feet and toes as they were turned."""
+    """Bend legs to other ankles (F, L, 3). The pelvis is at `up` (F,); feet and toes keep their rotations."""
     hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     thigh, shin, _ = leg_lengths(motion)
     there = dataclasses.replace(feet, ankles=ankles)
@@ -104,7 +105,7 @@ def bent_anew(
 
 
 def turned_soles(motion: Motion, soles: Soles, turned: Turned, feet: Floats) -> Floats:
-    """Where heel, ball and tip (3, F, L, 3) come, for feet that have these rotations (F, L, 4) in the world."""
+    """Return heel, ball and tip (3, F, L, 3) of solved legs. The feet have these rotations (F, L, 4) in the world."""
     way = motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
     joint = turned.ankles + rotations.rotate(turned.turns[:, :, FOOT], way)
     toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])

@@ -1,4 +1,4 @@
-"""Pelvis: how much higher or lower the whole figure is put, so that its legs reach their feet."""
+"""Compute the height of the pelvis within the reach of legs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TILTED, _UNEVEN = np.radians(5.0), 0.05  # [m] ground so steep or uneven leaves
 
 
 def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
-    """Lengths [m] of thighs and shins, and the animated distances from hip to ankle, (F, L) each."""
+    """Return lengths (F, L) [m]: thighs, shins, hips to ankles. The last are the animated distances."""
     places = motion.places
     thigh = np.linalg.norm(places[:, :, KNEE] - places[:, :, HIP], axis=-1)
     shin = np.linalg.norm(places[:, :, ANKLE] - places[:, :, KNEE], axis=-1)
@@ -24,20 +24,24 @@ def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
 
 
 def kept_share(tilt: float, uneven: float) -> float:
-    """The share of its animated straightness that a leg keeps on ground of a tilt [rad] and differences in height [m].
+    """Return how much of its animated straightness a leg keeps.
 
-    On its own ground all: a figure whose feet stand already is to keep its legs, straight ones too.
+    The ground has a tilt [rad] and differences in height [m]. On its own ground all: a figure whose feet stand already
+    is to keep its legs, straight ones too.
     """
     return 1.0 - float(smoothstep(np.array(max(tilt / _TILTED, uneven / _UNEVEN))))
 
 
 def base_heights(motion: Motion, rise: Floats) -> Floats:
-    """How much higher (F,) the pelvis would go with the ground alone [m]."""
+    """Return the height (F,) of the pelvis over the source [m]. It follows from the ground alone."""
     return average_hann(rise.mean(axis=1), motion.frames(SMOOTH_S))
 
 
 def longest_reach(motion: Motion) -> Floats:
-    """Return how far (F, L) ankles may be from their hips [m]: as far as animated, if that is more than usual."""
+    """Return the longest distances (F, L) from hips to ankles [m].
+
+    They are those animated where these are longer than usual.
+    """
     thigh, shin, posed = leg_lengths(motion)
     length = thigh + shin
     return np.maximum(_MAX_REACH * length, np.minimum(posed, STRAIGHT * length))

@@ -1,4 +1,4 @@
-"""Swing: how feet go through the air from one stance to the next."""
+"""Interpolate foot offsets in swings, from stance to stance."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _FAR = 0.1  # [m] a foot that goes less far steps on the spot
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """For each of F frames and L legs: the frames of standing before and after it, and how far it is between them.
+    """Contact frames around each of F frames of L legs.
 
-    Where there is none, the first or the last frame of the clip.
+    It also has the position of the frame between them. Where there is none, the first or the last frame of the clip.
     """
 
     before: Ints
@@ -35,10 +35,11 @@ class Between:
 
 
 def between_of(times: Floats, standing: Bools) -> Between:
-    """Where frames lie between those in which a foot stands (F, L).
+    """Find the contact frames around each frame.
 
-    A swing that the clip cuts off goes on beyond its end, so that it lasts 0.3 s at least: else a foot that has just
-    left the ground, or is about to come down, would have to be as animated within a frame or two.
+    A foot stands where `standing` (F, L) says. A swing that the clip cuts off goes on beyond its end, so that it lasts
+    0.3 s at least: else a foot that has just left the ground, or is about to come down, would have to be as animated
+    within a frame or two.
     """
     last = len(times) - 1
     before, after = find_last_true(standing), find_next_true(standing)
@@ -51,10 +52,11 @@ def between_of(times: Floats, standing: Bools) -> Between:
     return Between(before, after, since / whole, since, until, more * begins / whole, 1.0 - more * ends / whole)
 
 
-def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bools) -> Floats:
-    """Offsets (F, L, 3) in the air: eased from stance to stance, leaving and arriving at the speed they have there.
+def interpolate_swings(motion: Motion, offsets: Floats, between: Between, standing: Bools) -> Floats:
+    """Interpolate offsets (F, L, 3) in swings.
 
-    A foot that must go higher or lower does so with the level way that it has come: along the slope, and over stairs.
+    They go smoothly from stance to stance, leaving and arriving at the speed they have there. A foot that must go
+    higher or lower does so with the level way that it has come: along the slope, and over stairs.
 
     A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.2 s or the whole swing.
     """
@@ -68,8 +70,11 @@ def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bool
     return np.where(standing[..., None], offsets, result)
 
 
-def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
-    """Offsets (F, L, 3) that are kept where a mask is true; elsewhere they fade, at first at the speed they had."""
+def fade_offsets(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
+    """Fade offsets (F, L, 3) outside a mask.
+
+    They begin to fade at the speed they had, and are kept where the mask is true.
+    """
     result = np.where(mask[..., None], offsets, 0.0)
     since, until = measure_time_from(times, mask)
     whole = np.minimum(seconds, 0.5 * (since + until))
@@ -86,7 +91,10 @@ def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats
 
 
 def _speeds(times: Floats, offsets: Floats, mask: Bools) -> tuple[Floats, Floats]:
-    """How fast offsets (F, L, 3) change where a mask ends and where it begins; 0 if it is true for one frame only."""
+    """Compute the velocities of offsets (F, L, 3) at a mask's ends.
+
+    They are those where it ends and where it begins; 0 if it is true for one frame only.
+    """
     speed = np.zeros_like(offsets)
     speed[1:] = np.diff(offsets, axis=0) / np.maximum(np.diff(times), 1e-9)[:, None, None]
     both = np.zeros_like(mask)
@@ -96,13 +104,19 @@ def _speeds(times: Floats, offsets: Floats, mask: Bools) -> tuple[Floats, Floats
 
 
 def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
-    """How far (F, L, 3) a speed v still carries after a time t: v t (1 - t / T)^2, and 0 from T on."""
+    """Compute the remaining displacement (F, L, 3) of a fading velocity.
+
+    A speed v carries after a time t by v t (1 - t / T)^2, and 0 from T on.
+    """
     fade = np.clip(1.0 - time / np.maximum(whole, 1e-9), 0.0, 1.0)
     return speeds * (time * fade**2)[..., None]
 
 
 def way_come(motion: Motion, offsets: Floats, between: Between) -> Floats:
-    """The share (F, L) of the level way between stances that a foot has gone; if that way is short, of the time."""
+    """Compute the progress (F, L) of feet between stances.
+
+    It is the share of the level path; if that path is short, of the time.
+    """
     ankles = motion.places[:, :, ANKLE, :2] + offsets[..., :2]
     start = take_frames(ankles, between.before)
     way = take_frames(ankles, between.after) - start
@@ -114,13 +128,13 @@ def way_come(motion: Motion, offsets: Floats, between: Between) -> Floats:
 
 
 def toe_joints(motion: Motion, turns: Floats) -> Floats:
-    """The vectors (F, L, 3) from the ankles to the joints of the toes, for feet with these rotations."""
+    """Return vectors (F, L, 3) from ankles to toe joints. The feet have these rotations."""
     foot = rotations.multiply(turns, rotations.inverse(motion.turns[:, :, FOOT]))
     return rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
 
 
 def sole_points(motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, soles: Soles) -> list[Floats]:
-    """Where heel, ball and tip (F, L, 3) of feet are; toes are as animated, tilted with the ground."""
+    """Return heel, ball and tip (F, L, 3) of feet. Toes are as animated, tilted with the ground."""
     arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
     toes = np.where(motion.bends[:, None], rotations.multiply(tilt, motion.turns[:, :, TOES]), turns)
     tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))

@@ -1,4 +1,4 @@
-"""Write back: from displacements and turns in metres, z up, to poses of the skeleton."""
+"""Convert displacements and rotations [m], z up, to poses."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from poise.model.skeleton import Kind, Skeleton
 
 
 def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
-    """Return the poses with the whole figure moved by offsets (F, 3) [m], z up."""
+    """Return the poses displaced by offsets (F, 3) [m], z up."""
     q, translations = poses.q.copy(), _translations(poses).copy()
     _move(poses, figure.mover, _in_file(figure, offsets), q, translations)
     return _pose(poses, q, translations)
 
 
 def leaning_poses(poses: Pose, figure: Figure, lean: Lean, offsets: Floats) -> Pose:
-    """Return the poses of a figure that leans, where it was carried by offsets (F, 3) [m], z up."""
+    """Return the poses of a tilted character with root motion. It was moved by offsets (F, 3) [m], z up."""
     places = rotations.rotate(figure.turn, poses.world_of(figure.trunk).positions / figure.metre) + offsets
     q, translations = poses.q.copy(), _translations(poses).copy()
     _move(poses, figure.trunk, _in_file(figure, lean.of(places) - places), q, translations)
@@ -61,19 +61,19 @@ def hangs_in(skeleton: Skeleton, joint: str, above: str) -> bool:
 
 
 def _in_file(figure: Figure, vectors: Floats) -> Floats:
-    """Vectors (..., 3) [m], z up, along the file's axes, in its units."""
+    """Convert vectors (..., 3) [m], z up, to file axes and units."""
     return rotations.rotate(rotations.inverse(figure.turn), vectors * figure.metre)
 
 
 def _translations(poses: Pose) -> Floats:
-    """Translations (F, n, 3) as a Pose has them; those of slides and free joints are in q."""
+    """Return translations (F, n, 3) as a Pose has them. Those of slides and free joints are in q."""
     given = poses.translations
     rest = poses.skeleton.A[:, :3]
     return np.broadcast_to(rest, (*poses.shape, *rest.shape)) if given is None else given
 
 
 def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
-    """The new pose; translations that did not change stay what they were."""
+    """Build the new pose. Equal translations stay the same object."""
     same = np.array_equal(translations, _translations(poses))
     kept = poses.translations if same else check_finite(translations, "translations")
     return Pose.make_unchecked(
@@ -89,16 +89,16 @@ def _maps_above(poses: Pose, joint: str) -> Floats:
     return poses.world.affine[:, parent]
 
 
-def _solved(maps: Floats, vectors: Floats) -> Floats:
-    """The vectors (F, 3) that maps (F, 3, 4) turn into these."""
+def _apply_inverse_maps(maps: Floats, vectors: Floats) -> Floats:
+    """Apply the inverses of maps (F, 3, 4) to vectors (F, 3)."""
     return np.asarray(np.linalg.solve(maps[..., :3], vectors[..., None])[..., 0], dtype=np.float64)
 
 
 def _move(poses: Pose, name: str, moved: Floats, q: Floats, translations: Floats) -> None:
-    """Move a joint and all that it carries (F, 3) [file units, file axes]."""
+    """Move a joint and its descendants (F, 3) [file units, file axes]."""
     skeleton = poses.skeleton
     row = skeleton.index(name)
-    local = _solved(_maps_above(poses, name), moved)
+    local = _apply_inverse_maps(_maps_above(poses, name), moved)
     if skeleton.kinds[row] == Kind.FREE:
         start = skeleton.q_slice(name).start
         q[:, start : start + 3] += rotations.rotate(rotations.inverse(skeleton.A[row, 3:]), local)
@@ -107,9 +107,9 @@ def _move(poses: Pose, name: str, moved: Floats, q: Floats, translations: Floats
 
 
 def _place(poses: Pose, joint: str, places: Floats, translations: Floats) -> None:
-    """Put a joint, by its translation, at places (F, 3) that are given for the figure before it was moved."""
+    """Set a joint's translation for positions (F, 3). These are given for the figure before it was moved."""
     above = _maps_above(poses, joint)
-    translations[:, poses.skeleton.index(joint)] = _solved(above, places - above[..., 3])
+    translations[:, poses.skeleton.index(joint)] = _apply_inverse_maps(above, places - above[..., 3])
 
 
 def _lengthen(skeleton: Skeleton, leg: Leg, lengths: Floats, translations: Floats) -> None:
@@ -131,7 +131,7 @@ def _turn(poses: Pose, figure: Figure, leg: Leg, turns: Floats, q: Floats) -> No
 
 
 def _turn_joint(poses: Pose, figure: Figure, name: str, over: Floats, under: Floats, q: Floats) -> None:
-    """Turn a joint by `under` (F, 4) in the world when what it hangs in turns by `over`."""
+    """Rotate a joint by `under` (F, 4) in the world. Its parent is rotated by `over`."""
     skeleton = figure.skeleton
     row, stop = skeleton.index(name), skeleton.q_slice(name).stop
     parent = int(skeleton.parents[row])

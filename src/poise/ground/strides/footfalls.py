@@ -1,4 +1,4 @@
-"""Footfalls: each place where a foot stands in a clip, when the body is over it, and the way of the body."""
+"""Footfalls of a clip, and the path of the body over them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BEYOND = 1.0  # [s] the body goes on before the first frame and after the last
 
 
 class Footfalls(NamedTuple):
-    """K footfalls in the order in which the body passes them.
+    """K footfalls in the order of the body's passage.
 
     leg         (K,)
     start, end  (K,) first frame, and the one after the last
@@ -43,7 +43,9 @@ class Footfalls(NamedTuple):
 
 
 class BodyWay(NamedTuple):
-    """The level way of the body, smoothed over a step, `pad` frames longer than the motion at both ends.
+    """Level path of the body, smoothed over a step.
+
+    It is `pad` frames longer than the motion at both ends.
 
     places  (F + 2 pad, 3) [m]
     arcs    (F + 2 pad,) the way that was gone [m]
@@ -54,7 +56,10 @@ class BodyWay(NamedTuple):
     pad: int
 
     def at(self, frames: Floats, rows: Floats) -> Floats:
-        """Rows (F + 2 pad, 3) at frames (K,) of the motion that lie between others, or beyond the ends."""
+        """Interpolate rows (F + 2 pad, 3) at frames (K,).
+
+        The frames may lie between others, or beyond the ends.
+        """
         known = np.arange(len(rows)) - self.pad
         return np.stack([np.interp(frames, known, column) for column in rows.T], axis=-1)
 
@@ -72,17 +77,17 @@ def way_of(motion: Motion) -> BodyWay:
     return BodyWay(places + hips[0] - places[pad], arcs - arcs[pad], pad)
 
 
-def footfalls_of(seen: ClipAnalysis, way: BodyWay) -> Footfalls:
-    """Where feet stand on level ground, in the fine frames of what was seen."""
-    figure, fine = seen.fine.figure, seen.fine
+def footfalls_of(analysis: ClipAnalysis, way: BodyWay) -> Footfalls:
+    """Find the footfalls on level ground, in upsampled frames."""
+    figure, fine = analysis.fine.figure, analysis.fine
     floor = Footing(Terrain.flat(up=figure.up), figure)
-    plants = find_plants(fine, seen.soles, seen.contacts, floor, 0.0, 0.0)
-    leg, start, end, rows = _joined(plants)
+    plants = find_plants(fine, analysis.soles, analysis.contacts, floor, 0.0, 0.0)
+    leg, start, end, rows = _join_stances(plants)
     middle = _middles(leg, start, end, len(fine), way.pad)
     heel, ball = plants.heel[rows], plants.ball[rows]
     near = way.at(middle + 1.0, way.places) - way.at(middle - 1.0, way.places)
     ahead = pointing(heel, ball, normalise(near))
-    toes = np.where(fine.bends[:, None], seen.soles.tip, seen.soles.tip - seen.soles.ball)
+    toes = np.where(fine.bends[:, None], analysis.soles.tip, analysis.soles.tip - analysis.soles.ball)
     tip = ball + ahead * np.linalg.norm(toes, axis=1)[leg][:, None]
     order = np.argsort(middle, kind="stable")
     return Footfalls(
@@ -90,8 +95,8 @@ def footfalls_of(seen: ClipAnalysis, way: BodyWay) -> Footfalls:
     )
 
 
-def _joined(plants: Plants) -> tuple[Ints, Ints, Ints, Ints]:
-    """Leg, first frame and end of footfalls, and the first stance of each: a foot may stand twice at one place."""
+def _join_stances(plants: Plants) -> tuple[Ints, Ints, Ints, Ints]:
+    """Join stances to footfalls: leg, start, end and first stance. A foot may have two stances at one position."""
     leg, start, end, _ = plants.stances
     apart = np.linalg.norm(np.diff(plants.ball, axis=0), axis=1) > _SAME
     rows = np.flatnonzero(np.concatenate([[True], (np.diff(leg) != 0) | apart])[: len(leg)])
@@ -100,7 +105,7 @@ def _joined(plants: Plants) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _middles(leg: Ints, start: Ints, end: Ints, frames: int, pad: int) -> Floats:
-    """The middles (K,) of footfalls; of one that the clip cuts off, where it would be if it were as long as others."""
+    """Compute the middle frames (K,) of footfalls. A footfall cut off by the clip is taken to be as long as others."""
     length = end - start
     whole = (start > 0) & (end < frames)
     usual = float(np.median(length[whole])) if whole.any() else 0.0
@@ -111,9 +116,10 @@ def _middles(leg: Ints, start: Ints, end: Ints, frames: int, pad: int) -> Floats
 
 
 def pairs_of(leg: Ints, figure: Figure, shots: Ints) -> Ints:
-    """For K footfalls in turn (K, 2): the last one of the other foot of the pair, and the last of the same; -1: none.
+    """Find the footfalls (K, 2) before each of K footfalls.
 
-    Front feet are a pair, and hind feet. No step goes from one of the shots (K,) to another.
+    These are the last one of the other foot of the pair, and the last of the same; -1: none. Front feet are a pair, and
+    hind feet. No step goes from one of the shots (K,) to another.
     """
     pair = [each.position for each in figure.legs]
     last: dict[int, int] = {}

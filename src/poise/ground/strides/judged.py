@@ -1,4 +1,4 @@
-"""Judged: what came of a clip with new strides once it was planted."""
+"""Rate planted clips with fitted strides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from poise.ground.report.jumps import jumps_of
 from poise.ground.report.verdict import Worse, bounds_on
 from poise.ground.strides.footfalls import pairs_of
 from poise.ground.strides.search import ALLOWED
-from poise.ground.strides.treads import climbed
+from poise.ground.strides.treads import count_treads
 from poise.model.clip import Clip
 
 _SAME_MM = 0.1  # [mm per frame^2] tries whose pops differ by less are alike
@@ -48,12 +48,16 @@ class PlantedSteps(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is still wrong, in a sentence."""
-        said = f"steps that climb two treads or more all the same: {self.over} of {self.steps}"
-        return (said,) if self.over else ()
+        note = f"steps that climb two treads or more all the same: {self.over} of {self.steps}"
+        return (note,) if self.over else ()
 
 
-def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse], footing: Footing) -> PlantedSteps:
-    """Judge a clip as planted, the last of three; pops next to the source, and to that with new strides, count alike.
+def judge_steps(
+    clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse], footing: Footing
+) -> PlantedSteps:
+    """Rate the last of three clips, as planted.
+
+    Acceleration spikes relative to the source, and to the clip with new strides, count alike.
 
     worse  what its report says is worse than its bound
     """
@@ -65,10 +69,10 @@ def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse
 
 
 def _steps(plants: Plants, motion: Motion, footing: Footing) -> tuple[int, int]:
-    """How many steps go past the other foot, and how many of these climb two treads or more."""
+    """Count the steps past the other foot, and the high ones. A high one climbs two treads or more."""
     order = np.argsort(plants.stances.start, kind="stable")
     shots = shots_of(motion).first[np.clip(plants.stances.start[order], 0, len(motion) - 1)]
     before = pairs_of(plants.stances.leg[order], motion.figure, shots)[:, 0]
     balls, steps = plants.ball[order], np.flatnonzero(before >= 0)
-    treads = np.abs(climbed(footing, balls[before[steps]], balls[steps]))
+    treads = np.abs(count_treads(footing, balls[before[steps]], balls[steps]))
     return len(steps), int((treads > ALLOWED[0]).sum())

@@ -1,7 +1,8 @@
-"""Search: by which share of its way the body goes on from one footfall to the next, so that feet land on treads.
+"""Search stride lengths for footfalls on treads.
 
-A beam search: of all walks up to a footfall the best few are carried on, each with every share. A walk costs what
-treads its steps leave out, what its soles have of edges, and what its shares differ from 1 and from each other.
+The lengths are shares of the body's path from one footfall to the next. A beam search: of all walks up to a footfall
+the best few are carried on, each with every share. A walk costs what treads its steps leave out, what its soles have of
+edges, and what its shares differ from 1 and from each other.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from poise.ground.figure.footing import Footing
 from poise.ground.strides.footfalls import Footfalls
-from poise.ground.strides.treads import any_on, climbed, overhang
+from poise.ground.strides.treads import any_on, count_treads, overhang
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import normalise
 
@@ -27,7 +28,7 @@ APART = 0.03  # [m] the body goes less far between two footfalls: no share would
 
 
 class Search(NamedTuple):
-    """What a walk is searched for: K footfalls, and the ground under them.
+    """Input of the search: K footfalls, and the ground under them.
 
     order  (k,) the footfalls to be placed, one after the other; the others stay where they are
     moves  (K, 3) [m] how far the body goes to each of them from the one before it in that order
@@ -53,19 +54,23 @@ class Placed(NamedTuple):
 
 
 def left_out(search: Search, moved: Floats) -> Ints:
-    """How many treads (K,) are left out by the steps to each footfall, moved by (K, 3).
+    """Count the treads (K,) skipped by the steps to each footfall.
 
-    The step past the other foot may climb one tread, or go down one; from one place of a foot to its next, two.
+    The footfalls are moved by (K, 3). The step past the other foot may climb one tread, or go down one; from one place
+    of a foot to its next, two.
     """
     balls, count = search.falls.ball + moved, np.zeros(len(moved), dtype=np.int64)
     for before, most in zip(search.pairs.T, ALLOWED, strict=True):
         some = np.flatnonzero(before >= 0)
-        count[some] += np.maximum(np.abs(climbed(search.footing, balls[before[some]], balls[some])) - most, 0)
+        count[some] += np.maximum(np.abs(count_treads(search.footing, balls[before[some]], balls[some])) - most, 0)
     return count
 
 
-def searched(search: Search, placed: Placed, last: float) -> Placed:
-    """Place the footfalls in order; `last` is the share before the first of them, not a number for none."""
+def search_walks(search: Search, placed: Placed, last: float) -> Placed:
+    """Place the footfalls in order by beam search.
+
+    `last` is the share before the first of them, not a number for none.
+    """
     walks = Placed(placed.moved[None], placed.shares[None])
     costs, here, lasts = np.zeros(1), np.zeros((1, 3)), np.array([last])
     for k in search.order:
@@ -83,27 +88,36 @@ def searched(search: Search, placed: Placed, last: float) -> Placed:
 
 
 def _near_treads(search: Search, here: Floats, k: int) -> Bools:
-    """Whether a footfall of walks that are displaced by `here` (W, 3) is near treads: elsewhere strides stay."""
+    """Return whether a footfall of walks is near treads.
+
+    The walks are displaced by `here` (W, 3); elsewhere strides stay.
+    """
     reach = _NEAR * normalise(search.moves[k])
     ball = search.falls.ball[k] + here
     return any_on(search.footing, ball - reach, ball + reach)
 
 
 def _smoothness(shares: Floats, last: Floats) -> Floats:
-    """The cost (W, C) of shares (W, C) after the last ones (W,), which are not numbers at the start."""
+    """Return the smoothness costs (W, C) of shares (W, C).
+
+    They follow the last ones (W,), which are not numbers at the start.
+    """
     logs = np.log(shares)
     changed = np.nan_to_num(logs - np.log(last)[:, None])
     return _SHORT * logs**2 + _CHANGED * changed**2
 
 
 def _landing(search: Search, moved: Floats, there: Floats, k: int) -> Floats:
-    """The cost (W, C) of a foot that lands at places moved by `there` (W, C, 3), after walks (W, K, 3)."""
+    """Return the costs (W, C) of landings at `there` (W, C, 3).
+
+    These are displacements of the foot; the walks before are (W, K, 3).
+    """
     falls, footing = search.falls, search.footing
     ahead = np.broadcast_to(falls.ahead[k], there.shape)
     cost = overhang(footing, falls.heel[k] + there, falls.tip[k] + there, ahead)
     for before, most in zip(search.pairs[k], ALLOWED, strict=True):
         if before >= 0:
             start = np.broadcast_to((falls.ball[before] + moved[:, before])[:, None], there.shape)
-            treads = climbed(footing, start, falls.ball[k] + there)
+            treads = count_treads(footing, start, falls.ball[k] + there)
             cost += _LEFT_OUT * np.maximum(np.abs(treads) - most, 0)
     return cost

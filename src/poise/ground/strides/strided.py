@@ -1,7 +1,8 @@
-"""Strided: a clip whose body and feet go less far, or farther, on its own floor; then it is planted as if it came so.
+"""Change the stride lengths of a clip on its own floor.
 
-The timing stays. The body goes a smooth share of its way; a foot that stands is moved as the body is when it is over
-it, and stands as still as before; in the air it goes from the one to the other. Legs are bent to that.
+Body and feet go less far, or farther; then the clip is planted like any other. The timing stays. The body goes a smooth
+share of its way; a foot that stands is moved as the body is when it is over it, and stands as still as before; in the
+air it goes from the one to the other. Legs are bent to that.
 """
 
 from __future__ import annotations
@@ -44,31 +45,35 @@ class Course(NamedTuple):
     shares: Floats
 
 
-def strided(
-    clip: Clip, seen: ClipAnalysis, way: BodyWay, falls: Footfalls, course: Course, footing: Footing, skew: float
+def apply_strides(
+    clip: Clip, analysis: ClipAnalysis, way: BodyWay, falls: Footfalls, course: Course, footing: Footing, skew: float
 ) -> tuple[Clip, ClipAnalysis]:
-    """The clip, carried over the ground with the new strides, and what was seen of it.
+    """Return the clip with the new strides, and its analysis.
+
+    The clip has its root motion over the ground.
 
     skew  from 0 to 1: how much earlier a foot that goes up leaves its old stride, and how much later one that goes down
     """
     inside = slice(way.pad, len(way.arcs) - way.pad)
     own = Course(course.moved[inside], course.shares[inside])
     at = way.at(falls.middle, course.moved)
-    ways = moved_feet(seen.fine, falls, at, footing.heights(falls.ball + at), own, skew)[:: seen.finer]
-    offsets = own.moved[:: seen.finer]
-    body = seen.motion.translate(offsets)
-    feet = _as_animated(body, seen.motion.places[:, :, ANKLE] + ways)
-    turned = _bent(body, seen.soles, feet)
-    kept, middle = seen.repeats.take_middle, seen.repeats.middle
-    body_kept, all_moved = kept(body), (seen.offsets + offsets)[middle]
+    ways = moved_feet(analysis.fine, falls, at, footing.heights(falls.ball + at), own, skew)[:: analysis.finer]
+    offsets = own.moved[:: analysis.finer]
+    body = analysis.motion.translate(offsets)
+    feet = _as_animated(body, analysis.motion.places[:, :, ANKLE] + ways)
+    turned = _bend_legs(body, analysis.soles, feet)
+    kept, middle = analysis.repeats.take_middle, analysis.repeats.middle
+    body_kept, all_moved = kept(body), (analysis.offsets + offsets)[middle]
     still = np.zeros_like(all_moved)
     poses = written_exactly(
-        body_kept, seen.soles, kept(feet), kept(turned),
+        body_kept, analysis.soles, kept(feet), kept(turned),
         lambda legs: write_poses(clip.poses, body_kept, legs, all_moved, still), still,
     )  # fmt: skip
     made = Clip(clip.times, poses, clip.name)
-    motion = _with(_turned(body, turned), motion_of(made, body.figure), middle)
-    return made, seen._replace(motion=motion, fine=motion.finer(seen.finer), offsets=np.zeros_like(seen.offsets))
+    motion = _with(_apply_turns(body, turned), motion_of(made, body.figure), middle)
+    return made, analysis._replace(
+        motion=motion, fine=motion.finer(analysis.finer), offsets=np.zeros_like(analysis.offsets)
+    )
 
 
 def course_of(way: BodyWay, falls: Footfalls, shares: Floats, anchor: int) -> Course:
@@ -84,10 +89,11 @@ def course_of(way: BodyWay, falls: Footfalls, shares: Floats, anchor: int) -> Co
 
 
 def _smooth_shares(arcs: Floats, knots: Floats, shares: Floats) -> Floats:
-    """A smooth share at each of the ways gone (F,), whose means between knots (K + 1,) are the shares (K,).
+    """Interpolate shares (K,) smoothly along the path (F,).
 
-    It is the derivative of a cubic spline of the new way over the old one, whose slopes at the knots are those of
-    Fritsch and Butland (1984): it always grows, and where the shares are the same, so are the slopes.
+    The means of the smooth shares between knots (K + 1,) are the shares. It is the derivative of a cubic spline of the
+    new way over the old one, whose slopes at the knots are those of Fritsch and Butland (1984): it always grows, and
+    where the shares are the same, so are the slopes.
     """
     new = np.concatenate([[0.0], np.cumsum(shares * np.diff(knots))])
     chosen = [0]
@@ -108,12 +114,13 @@ def _smooth_shares(arcs: Floats, knots: Floats, shares: Floats) -> Floats:
 
 
 def moved_feet(motion: Motion, falls: Footfalls, at: Floats, heights: Floats, course: Course, skew: float) -> Floats:
-    """How far (F, L, 3) feet are displaced [m]: standing, as `at` (K, 3) says; in the air from the one to the other.
+    """Compute the displacements (F, L, 3) of feet [m].
 
-    The way through the air is the animated one, longer or shorter.
+    A foot in contact has that of `at` (K, 3); in the air it goes from the one to the other. The way through the air is
+    the animated one, longer or shorter.
 
     heights  (K,) of the ground under footfalls [m]
-    skew     as for `strided`
+    skew     as for `apply_strides`
     """
     moved = np.broadcast_to(course.moved[:, None], (len(motion), len(motion.figure.legs), 3)).copy()
     standing, ground = np.zeros(moved.shape[:2], dtype=np.bool_), np.zeros(moved.shape[:2])
@@ -125,14 +132,15 @@ def moved_feet(motion: Motion, falls: Footfalls, at: Floats, heights: Floats, co
     whole = np.where(between.last > between.first, between.last - between.first, 1.0)
     come = (way_come(motion, np.zeros_like(moved), between) - between.first) / whole
     climb = take_frames(ground, between.after) - take_frames(ground, between.before)
-    swung = start + (end - start) * _changed(np.clip(come, 0.0, 1.0), climb, skew)[..., None]
+    swung = start + (end - start) * _warp_progress(np.clip(come, 0.0, 1.0), climb, skew)[..., None]
     return np.where(standing[..., None], moved, swung)
 
 
 def _with_ends(motion: Motion, standing: Bools, moved: Floats, shares: Floats) -> Floats:
-    """The same displacements (F, L, 3); of feet that are in the air in the first or the last frame, for that frame.
+    """Set the displacements (F, L, 3) of feet cut off in swing.
 
-    The way from there to the stance, or back to it, is made shorter by the share that the body has.
+    These are feet in the air in the first or the last frame, and it is set for that frame. The way from there to the
+    stance, or back to it, is made shorter by the share that the body has.
     """
     moved, ankles = moved.copy(), motion.places[:, :, ANKLE] * [1.0, 1.0, 0.0]
     for end, stance in ((0, find_next_true(standing)[0]), (-1, find_last_true(standing)[-1])):
@@ -142,25 +150,29 @@ def _with_ends(motion: Motion, standing: Bools, moved: Floats, shares: Floats) -
     return moved
 
 
-def _changed(share: Floats, climb: Floats, skew: float) -> Floats:
-    """The share of the change of offset for that of the way (F, L), on the way to ground that is higher by `climb` [m].
+def _warp_progress(share: Floats, climb: Floats, skew: float) -> Floats:
+    """Map progress (F, L) in a swing to progress of the displacement.
 
-    Level, it changes steadily but for smooth beginnings and ends. Up, it changes early: a foot that goes less far rises
-    first and then goes forward, past the riser in front of it. Down, it changes late: it gets past the edge first.
+    `climb` [m] is how much higher the ground is at the swing's end. Level, it changes steadily but for smooth
+    beginnings and ends. Up, it changes early: a foot that goes less far rises first and then goes forward, past the
+    riser in front of it. Down, it changes late: it gets past the edge first.
     """
-    early, late = _gone(share), 1.0 - _gone(1.0 - share)
+    early, late = _advance_early(share), 1.0 - _advance_early(1.0 - share)
     way = skew * np.clip(climb / _FULLY, -1.0, 1.0)
     steady = _ramps(share, _ROLL, _ROLL)
     return steady + np.where(way > 0.0, early - steady, late - steady) * np.abs(way)
 
 
-def _gone(share: Floats) -> Floats:
-    """The same for a foot that goes up: it is done before the way is."""
+def _advance_early(share: Floats) -> Floats:
+    """Map progress for a foot on its way up. Its displacement ends before the swing does."""
     return _ramps(np.minimum(share / _EARLY, 1.0), _ROLL, _CALM)
 
 
 def _ramps(u: Floats, first: float, last: float) -> Floats:
-    """From 0 to 1 at a steady speed, which is reached within the share `first` and left from 1 - `last` on."""
+    """Compute a ramp from 0 to 1 with smooth ends.
+
+    Its steady speed is reached within the share `first` and left from 1 - `last` on.
+    """
     begun, ended = np.minimum(u / first, 1.0), np.minimum((1.0 - u) / last, 1.0)
     height = 1.0 / (1.0 - 0.5 * (first + last))
     rising = first * begun**3 * (1.0 - 0.5 * begun)
@@ -176,14 +188,14 @@ def _as_animated(body: Motion, ankles: Floats) -> Feet:
     return Feet(turns, ankles, level, zeros, ankles, np.zeros_like(ankles), zeros > 0.0)
 
 
-def _bent(body: Motion, soles: Soles, feet: Feet) -> Turned:
-    """Legs that bring the ankles there, as far as they reach."""
+def _bend_legs(body: Motion, soles: Soles, feet: Feet) -> Turned:
+    """Bend legs to bring the ankles to their targets. The lengths of legs limit this."""
     most, level = longest_reach(body), np.zeros(len(body))
     return bend_legs(body, bend_axes(body, soles), feet, level, body.places[:, :, HIP], most, 0.0)
 
 
-def _turned(body: Motion, turned: Turned) -> Motion:
-    """The motion of a body whose legs were bent."""
+def _apply_turns(body: Motion, turned: Turned) -> Motion:
+    """Return the motion of a body with bent legs."""
     places = body.places.copy()
     places[:, :, KNEE] = knees_of(body, turned)
     places[:, :, [ANKLE, BALL, END]] += (turned.ankles - body.places[:, :, ANKLE])[:, :, None]

@@ -1,4 +1,4 @@
-"""Treads: risers of the ground along straight ways: how many a step climbs, and how many lie under a sole."""
+"""Detect risers along straight paths and under soles."""
 
 from __future__ import annotations
 
@@ -32,8 +32,11 @@ class Risers(NamedTuple):
     rise: Floats
 
 
-def climbed(footing: Footing, starts: Floats, ends: Floats) -> Ints:
-    """How many treads (...) one gets up on the straight ways from starts to ends (..., 3) [m]; down counts below 0."""
+def count_treads(footing: Footing, starts: Floats, ends: Floats) -> Ints:
+    """Count the treads (...) climbed on straight paths.
+
+    They go from starts to ends (..., 3) [m]; down counts below 0.
+    """
     shape = starts.shape[:-1]
     risers = _risers_on(footing, starts.reshape(-1, 3), ends.reshape(-1, 3), _SAMPLES)
     count = np.bincount(risers.way, weights=np.sign(risers.rise), minlength=starts.size // 3)
@@ -41,16 +44,16 @@ def climbed(footing: Footing, starts: Floats, ends: Floats) -> Ints:
 
 
 def any_on(footing: Footing, starts: Floats, ends: Floats) -> Bools:
-    """Whether (n,) there is a riser on the straight ways from starts to ends (n, 3) [m]."""
+    """Return whether (n,) straight paths cross a riser. They go from starts to ends (n, 3) [m]."""
     return np.isin(np.arange(len(starts)), _risers_on(footing, starts, ends, _SAMPLES).way)
 
 
 def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floats:
-    """How badly (...) soles from heel to tip (..., 3) lie over risers; ahead (..., 3): where they point, level units.
+    """Rate how badly (...) soles lie over risers.
 
-    A riser under the heel counts 3, under the toes 1 at their tip and up to 3 behind it. One that stands in front of
-    the toes, or behind the heel, is in the way of the swing: it counts less and less up to 0.1 m away. A drop there
-    does not.
+    They go from heel to tip (..., 3), and point to `ahead` (..., 3), level units. A riser under the heel counts 3,
+    under the toes 1 at their tip and up to 3 behind it. One that stands in front of the toes, or behind the heel, is in
+    the way of the swing: it counts less and less up to 0.1 m away. A drop there does not.
     """
     shape = heel.shape[:-1]
     reach = _AROUND * ahead
@@ -68,7 +71,7 @@ def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floa
 
 
 def _risers_on(footing: Footing, starts: Floats, ends: Floats, count: int) -> Risers:
-    """The risers on ways from starts to ends (n, 3): runs of samples between which the ground is steep."""
+    """Find the risers on paths from starts to ends (n, 3). They are runs of samples with steep ground between them."""
     line = starts[:, None] + np.linspace(0.0, 1.0, count)[:, None] * (ends - starts)[:, None]
     heights = footing.heights(line)
     steps = np.diff(heights, axis=1)
@@ -83,7 +86,10 @@ def _risers_on(footing: Footing, starts: Floats, ends: Floats, count: int) -> Ri
 
 
 def pointing(heel: Floats, ball: Floats, otherwise: Floats) -> Floats:
-    """Where soles (..., 3) point, level units; `otherwise` for a hock, whose heel and ball are one point."""
+    """Return level unit vectors along soles (..., 3).
+
+    It is `otherwise` for a hock, whose heel and ball are one point.
+    """
     along = project_horizontal(ball - heel)
     short = np.linalg.norm(along, axis=-1, keepdims=True) < 1e-6  # noqa: PLR2004
     return np.where(short, otherwise, normalise(along))
