@@ -253,7 +253,7 @@ LIMB_JOINT_AXIS, LIMB_JOINT_RANGE = 11, 14  # of a hinge: axis; min and max angl
 
 # --- natural bend of a character's limb: solvers/natural/limbs.py, kernels/posture.py ---------------------------------
 
-NATURAL_BEND_ROW = 21
+NATURAL_BEND_ROW = 27
 # Directions in the body's frame: usual direction of the limb, and the side it bends to there.
 NATURAL_BEND_ALONG, NATURAL_BEND_SIDE = 0, 3
 # Directions in the tip's frame: the bone above the tip at rest, and the side the limb bends to.
@@ -263,6 +263,7 @@ NATURAL_BEND_STRAIGHT_WEIGHT, NATURAL_BEND_AHEAD_WEIGHT = 15, 16  # weights of t
 NATURAL_BEND_LENGTH, NATURAL_BEND_UPPER_LENGTH = 17, 18  # lengths of the limb and of its first bone
 NATURAL_BEND_REST_BULGE = 19  # distance of the middle joint from the chord at rest
 NATURAL_BEND_RADIUS = 20  # of the lower bone: it keeps clear of the body and the floor by it
+NATURAL_BEND_FRONT, NATURAL_BEND_OUT = 21, 24  # in the body's frame; zero where a limb bends alike behind the body
 
 # --- roll of a hand along its arm: solvers/natural/roll.py, kernels/posture_roll.py -----------------------------------
 

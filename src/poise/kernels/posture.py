@@ -49,6 +49,10 @@ OPPOSITE_COSINE_GAP = 1e-6  # 1 + cosine of the angle; below it the smallest rot
 MIN_BULGE_SHARE, FULL_BULGE_SHARE = 0.009, 0.026
 # Share of the elbow's vertical range: the elbow stays so far below the higher of shoulder and hand.
 ELBOW_MARGIN_SHARE = 0.01
+# Parts of the chord's direction, behind the body and towards its middle: an elbow goes outward from the first on, fully
+# from the second on. An arm that swings in a walk goes back and not inward.
+MIN_BEHIND, FULL_BEHIND, MIN_INWARD, FULL_INWARD = 0.2, 0.5, 0.05, 0.3
+OUTWARD_WEIGHT = 3.0  # of that, beside the usual side
 # Rotation of an extended limb's chord, as the distance of its unit vectors: up to 10 degrees the current bend side
 # counts fully, beyond 30 not at all. A folded limb's chord may rotate more, in the ratio of the limb's length to it.
 FULL_SIDE_ROTATION, NO_SIDE_ROTATION = 2.0 * math.sin(math.radians(5.0)), 2.0 * math.sin(math.radians(15.0))
@@ -178,6 +182,14 @@ def find_natural_side(maps, map_indices, natural_bend, target, chord, chord_leng
         chord,
         map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_SIDE)),
     )
+    front = map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_FRONT))
+    out = map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_OUT))
+    outward = smoothstep_between(-dot(chord, front), MIN_BEHIND, FULL_BEHIND) * smoothstep_between(
+        -dot(chord, out), MIN_INWARD, FULL_INWARD
+    )
+    side = add(side, scale(perpendicular_part(out, chord), OUTWARD_WEIGHT * outward))
+    side_length = norm(side)
+    side = scale(side, 1.0 / side_length) if side_length > 0.0 else side
     side = lower_bend_side(
         perpendicular_part(side, chord),
         chord,
