@@ -45,6 +45,7 @@ from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, get_final_solver, replace_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.natural import Natural
 from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
 from poise.solving.diagnosis import can_start, clamp_to_limits
 from poise.solving.result import Result
@@ -522,10 +523,15 @@ def choose_tracking_solver(
     solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False,
     natural: bool | None = None, floor: Any = None,
 ) -> solvers.Solver:  # fmt: skip
-    """Choose the solver of a tracker. A solver given by name is tuned to stay near its start pose."""
+    """Choose the solver of a tracker. A solver given by name is tuned to stay near its start pose.
+
+    Natural poses then leave forearms in the body: an elbow that clears it may leap from one way round to the other.
+    """
     chosen_solver: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural, floor=floor)
     if not isinstance(solver, str):
         return chosen_solver
+    if isinstance(chosen_solver, Natural):
+        chosen_solver = dataclasses.replace(chosen_solver, clears=False)
     return replace_final_solver(chosen_solver, _disable_restarts(get_final_solver(chosen_solver)))
 
 

@@ -368,11 +368,13 @@ class PosedBends(NamedTuple):
         return carry_shoulders(collar, self.maps, self.limb.start_q, targets).is_carried
 
 
-def pose_limb(bends: Bends | None, pose: Pose, floors: Floats | None = None) -> PosedBends | None:
+def pose_limb(
+    bends: Bends | None, pose: Pose, floors: Floats | None = None, *, clears: bool = True
+) -> PosedBends | None:
     """Pose a limb. None where the closed form does not know it."""
     if bends is None or bends.plan is None:
         return None
-    return _pose_limb(bends, bends.plan, pose, find_surroundings(pose, bends.limb.kind, floors))
+    return _pose_limb(bends, bends.plan, pose, find_surroundings(pose, bends.limb.kind, floors, clears=clears))
 
 
 def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -> PosedBends:

@@ -84,6 +84,8 @@ class Natural:
         Whether poses are natural ones. False: the finisher alone.
     floor
         What knees, elbows, feet and hands stay above; None where there is no floor.
+    clears
+        Whether forearms keep clear of the body. An elbow may then leap where both ways round are equally far.
 
     Notes
     -----
@@ -94,6 +96,7 @@ class Natural:
     lowers: bool = False
     natural: bool = True
     floor: Floor | None = None
+    clears: bool = True
 
     @property
     def restraints(self) -> dict[str, bool]:
@@ -134,7 +137,7 @@ class Natural:
         self, problem: Problem, stages: tuple[NaturalStage, ...], tolerance: Tolerance, request: Request
     ) -> _NaturalSolve:
         lone = _find_lone_limb(stages, problem)
-        posed = None if self.lowers else pose_limb(lone, problem.start, self.floors)
+        posed = None if self.lowers else pose_limb(lone, problem.start, self.floors, clears=self.clears)
         is_bound = self.lowers or not problem.start.shape  # several starts may have several plans
         finisher = bind_solver(self.finisher, problem, tolerance, request) if is_bound else None
         free = None if self.lowers else find_free_parts(problem)
@@ -200,9 +203,11 @@ class Natural:
             there, own = problem.select_rows(rows), targets[rows]
             staged = there.with_q(answer.q[rows])
             found = self._run_engine(staged, stages, own, tolerance, request, finisher)
-            return merge_rows(answer, rows, _turn_bends_back(there, stages, own, tolerance, found, self.floors))
+            return merge_rows(
+                answer, rows, _turn_bends_back(there, stages, own, tolerance, found, self.floors, clears=self.clears)
+            )
         found = self._run_engine(problem.with_q(answer.q), stages, targets, tolerance, request, finisher)
-        found = _turn_bends_back(problem, stages, targets, tolerance, found, self.floors)
+        found = _turn_bends_back(problem, stages, targets, tolerance, found, self.floors, clears=self.clears)
         iterations, updates = answer.iterations + found.iterations, answer.joint_updates + found.joint_updates
         return found._replace(iterations=iterations, joint_updates=updates)
 
@@ -222,7 +227,7 @@ _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the p
 
 def _turn_bends_back(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, answer: Answer,
-    floors: Floats | None = None,
+    floors: Floats | None = None, *, clears: bool = True,
 ) -> Answer:  # fmt: skip
     """Turn knees and elbows of met poses to their natural sides.
 
@@ -245,12 +250,14 @@ def _turn_bends_back(
         bent[:, own] = there.start_rows[:, own]
     lone = _find_lone_limb(stages, problem)
     if lone is None:
-        turned, _, _ = _run_stages(there.with_q(bent), limbs, targets, tolerance, Request(), floors, there.start)
+        turned, _, _ = _run_stages(
+            there.with_q(bent), limbs, targets, tolerance, Request(), floors, there.start, clears=clears
+        )
         still = there.is_met(there.compute_errors(turned, targets), tolerance)
     else:
         assert lone.plan is not None
         start = there.make_pose_unchecked(bent)
-        around = find_surroundings(start, lone.limb.kind, floors)
+        around = find_surroundings(start, lone.limb.kind, floors, clears=clears)
         turned, flags = bend_naturally(lone, lone.plan, start, targets, tolerance, around=around)
         still = flags[:, OUTCOME_IS_MET]
     if len(turned) == np.count_nonzero(still) == len(answer.q):
@@ -344,13 +351,17 @@ class _NaturalSolve(NamedTuple):
                 return q, flags
             updates, met = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), flags[:, OUTCOME_IS_MET].copy()
             return self._finish(_PosedStarts(q, updates, met, np.zeros(len(q), dtype=np.bool_)), targets)
-        return self._finish(_pose_starts(problem, stages, targets, tolerance, request, natural.floors), targets)
+        return self._finish(
+            _pose_starts(problem, stages, targets, tolerance, request, natural.floors, clears=natural.clears), targets
+        )
 
     def _carry(self, q: Floats, flags: Bools, carried: Bools, targets: Floats) -> Answer:
         """Solve rows with turning collar bones stage by stage, and finish all."""
         problem, rows, floors = self.problem, np.flatnonzero(carried), self.natural.floors
         there = problem.select_rows(rows)
-        found = _pose_starts(there, self.stages, targets[rows], self.tolerance, self.request, floors)
+        found = _pose_starts(
+            there, self.stages, targets[rows], self.tolerance, self.request, floors, clears=self.natural.clears
+        )
         q[rows], flags[rows, OUTCOME_HAS_MOVED], flags[rows, OUTCOME_IS_MET] = found.q, found.updates > 0, found.met
         updates, is_final = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), np.zeros(len(q), dtype=np.bool_)
         is_final[rows] = found.is_final
@@ -379,7 +390,7 @@ class _NaturalSolve(NamedTuple):
             return bind_solver(natural, problem, tolerance, request)
         if natural.lowers:
             finisher = rebind_solver(finisher, natural.finisher, problem, tolerance, request)
-        posed = None if natural.lowers else pose_limb(lone, problem.start, natural.floors)
+        posed = None if natural.lowers else pose_limb(lone, problem.start, natural.floors, clears=natural.clears)
         rolls = pose_rolls([stage.roll for stage in stages], problem.start) if rolls else rolls
         return self._replace(problem=problem, posed=posed, finisher=finisher, rolls=rolls)
 
@@ -409,6 +420,8 @@ def _pose_starts(
     tolerance: Tolerance,
     request: Request,
     floors: Floats | None = None,
+    *,
+    clears: bool = True,
 ) -> _PosedStarts:
     """Pose a batch of starts. One with met goals stays as it is."""
     silent = request if request.progress is None else replace(request, progress=None)
@@ -418,7 +431,9 @@ def _pose_starts(
     moved, is_final = ~met, np.zeros(len(q), dtype=np.bool_)
     if moved.any():
         there, wanted = problem.select_rows(moved), targets[moved]
-        q[moved], updates[moved], is_short = _run_stages(there, stages, wanted, tolerance, silent, floors)
+        q[moved], updates[moved], is_short = _run_stages(
+            there, stages, wanted, tolerance, silent, floors, clears=clears
+        )
         errors = there.compute_errors(q[moved], wanted)
         met[moved] = there.is_met(errors, tolerance)
         if is_short is not None and has_lone_limbs(problem, stages):
@@ -474,7 +489,7 @@ class _StagedPoses(NamedTuple):
 
 def _run_stages(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request,
-    floors: Floats | None = None, stood: Pose | None = None,
+    floors: Floats | None = None, stood: Pose | None = None, *, clears: bool = True,
 ) -> _StagedPoses:  # fmt: skip
     """Pose a batch of starts stage by stage.
 
@@ -492,7 +507,7 @@ def _run_stages(
             updates += len(stage.gaze.groups[0]) + len(stage.gaze.groups[1])
             continue
         rows, bends = targets[:, stage.columns].copy(), stage.bends
-        if bends is not None and bends.limb.kind == "arm" and capsules is None:
+        if bends is not None and clears and bends.limb.kind == "arm" and capsules is None:
             capsules = place_capsules(pose)  # arms do not move the body
         around = surround(capsules if bends is not None and bends.limb.kind == "arm" else None, floors)
         raised = None

@@ -73,9 +73,9 @@ _NO_CAPSULES, _NO_FLOOR = np.zeros((1, 0, 7)), np.array([[0.0, 0.0, 0.0, -np.inf
 NOTHING_AROUND = Surroundings(_NO_CAPSULES, _NO_FLOOR)
 
 
-def find_surroundings(pose: Pose, kind: str, floors: Floats | None) -> Surroundings:
+def find_surroundings(pose: Pose, kind: str, floors: Floats | None, *, clears: bool = True) -> Surroundings:
     """Find a limb's obstacles in poses. Arms keep clear of body and floor, legs of the floor."""
-    return surround(place_capsules(pose) if kind == "arm" else None, floors)
+    return surround(place_capsules(pose) if clears and kind == "arm" else None, floors)
 
 
 def surround(capsules: Floats | None, floors: Floats | None) -> Surroundings:
