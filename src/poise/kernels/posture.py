@@ -51,7 +51,7 @@ MIN_BULGE_SHARE, FULL_BULGE_SHARE = 0.009, 0.026
 ELBOW_MARGIN_SHARE = 0.01
 # Parts of the chord's direction, behind the body and towards its middle: an elbow goes outward from the first on, fully
 # from the second on. An arm that swings in a walk goes back and not inward.
-MIN_BEHIND, FULL_BEHIND, MIN_INWARD, FULL_INWARD = 0.2, 0.5, 0.05, 0.3
+MIN_BEHIND, FULL_BEHIND, MIN_INWARD, FULL_INWARD = 0.2, 0.7, 0.0, 0.5
 OUTWARD_WEIGHT = 3.0  # of that, beside the usual side
 # Rotation of an extended limb's chord, as the distance of its unit vectors: up to 10 degrees the current bend side
 # counts fully, beyond 30 not at all. A folded limb's chord may rotate more, in the ratio of the limb's length to it.
