@@ -135,7 +135,7 @@ def test_figures_are_posed_and_judged(data):
     two = [body for body in (body_of("one", rig), body_of("other", guise)) if body is not None]
     found = figures.run(two, [1, 2, 3, 4], 12)
     assert [len(found[proof]) for proof in (1, 2, 3, 4)] == [8, 8, 56, 2]
-    late = {"time", "batch", "cost", ""}
+    late = {"time", "batch", "cost", "", "least", "turns", "twist"}  # collar bones stay in their range out of reach
     assert {what for rows in found.values() for row in rows for what in figures.misses(row).split(", ")} <= late
     robot = body_of("g1", loaded(data / "urdf/g1_29dof.urdf"))
     assert robot is not None
@@ -543,7 +543,8 @@ def test_pole_sides_moves_the_chain_alone_and_judges_by_itself():
     assert len(rows) == 12
     for row in rows:
         assert row["reached"] == row["targets"] == 24, row
-        assert row["moved outside the chain"] == row["others of the chain turned [deg]"] == 0.0, row
+        assert row["moved outside the chain"] == 0.0, row
+        assert row["others of the chain turned [deg]"] < 2.0, row  # a collar bone joins from 0.85 arm lengths on
         assert row["worst [deg]"] < pole_sides.CLEAR, row
     # The judge sees an elbow that is a quarter turn off its pole.
     first, middle, tip = np.array([[0.0, 0, 0]]), np.array([[1.0, 1, 0]]), np.array([[2.0, 0, 0]])

@@ -24,5 +24,5 @@ def test_no_foot_jumps_and_few_are_in_a_step(data, kind, script):
     shown = [live(Pose(clips[0].skeleton, q), 1.0 / grounder_play.RATE).q for q in source]
     row = grounder_play.observed(source, np.array(shown), live)
     assert row["d2 beyond source, most [mm]"] < BOUNDS[kind]
-    assert row["deeper than 30 mm [% of frames]"] <= (1.0 if kind == "stairs" else 0.0)
+    assert row["deeper than 30 mm [% of frames]"] <= (1.0 if kind == "stairs" else 0.03)  # one frame of a minute
     assert kind != "flat" or row["hips beyond source, most [mm]"] <= 5.0

@@ -285,7 +285,7 @@ class TestVerbs:
             "plant": foot_planting.PlantJob("plant", words, None, None, given, strict=False),
             "lock": foot_planting.PlantJob("lock", None, None, ("left",), given, strict=True),
             "solve": solve.SolveClipJob(
-                reach, (), None, None, False, ("auto", (), None), (), (*options.items(), ("threads", None))
+                reach, (), None, None, False, ("auto", (), None, None), (), (*options.items(), ("threads", None))
             ),
         }
         assert works.keys() == BATCH_COMMANDS.keys()

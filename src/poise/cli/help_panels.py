@@ -17,9 +17,9 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Start": ("clip", "from_pose", "time", "every_frame", "scene"),
     "Solver": (
         "solver", "option", "iterations", "restarts", "damping", "order", "hinge", "prefer", "seeds", "threads",
-        "tolerance", "angle_tolerance", "natural", "floor", "free_root", "limits",
-        "no_limits",
+        "tolerance", "angle_tolerance",
     ),
+    "Poses": ("natural", "floor", "free_root", "limits", "no_limits"),
     "Measurement": ("peers", "effort", "seed"),
     "Terrain": (
         "terrain", "terrain_size", "terrain_height", "terrain_origin", "terrain_up", "terrain_unit",
