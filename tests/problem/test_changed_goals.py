@@ -142,8 +142,10 @@ def test_weights_count():
     far = [
         goal.with_target(np.asarray(goal.target) + 1.0) if isinstance(goal, poise.Position) else goal for goal in goals
     ]
-    light = poise.solve(start, weigh(far, (1.0, 0.1, 0.1, 0.1)))
-    heavy = poise.solve(start, weigh(far, (0.1, 0.1, 0.1, 1.0)))
+    for natural in (None, False):
+        light = poise.solve(start, weigh(far, (1.0, 0.1, 0.1, 0.1)), natural=natural)
+        heavy = poise.solve(start, weigh(far, (0.1, 0.1, 0.1, 1.0)), natural=natural)
+        assert not np.array_equal(light.q, heavy.q)
     assert light.errors[0] < heavy.errors[0]
 
 

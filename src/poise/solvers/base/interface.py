@@ -282,7 +282,8 @@ def replace_final_solver(solver: Any, final_solver: Any) -> Any:
 def check_solver(solver: Any) -> None:
     """Check for a solver name or value, not a class."""
     if isinstance(solver, type):
-        raise InputError(f"give a solver value, such as poise.{solver.__name__}(), not the class itself")
+        example = f"poise.{solver.__name__}()" if hasattr(solver, "handles") else "poise.CCD()"
+        raise InputError(f"give a solver value, such as {example}, not the class itself")
     if not isinstance(solver, str) and not all(hasattr(solver, member) for member in ("name", "handles", "run")):
         raise InputError(
             f"solver must be a name, such as 'ccd', or a value, such as poise.CCD(), not {abbreviate(solver)}"
