@@ -1,7 +1,7 @@
 """Ends: feet and hands above the floor.
 
 A foot or a hand of which no goal says how it is turned goes along with its limb, and so into the floor where that is
-low. It turns about its own joint by the smallest rotations until its sole, or its knuckles and fingertips, are above
+low. It turns about its own joint, to or from level, until its sole, or its knuckles and fingertips, are above
 the floor: toes tuck under a knee that kneels, a palm lies flat. Its joint stays where it is.
 """
 
@@ -22,7 +22,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import is_joint_goal
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bend_naturally, find_limbs
+from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bend_naturally, find_limbs, find_rotation_columns
 from poise.solvers.natural.surroundings import express_in_frame, find_surroundings, measure_height
 
 # Shares of the height of a figure: of a foot of 0.152, from its ankle; of a hand, from its wrist.
@@ -90,7 +90,7 @@ def _lift_hand(hand: End, bends: Bends, problem: Problem, q: Floats, floors: Flo
     low = np.flatnonzero(depths > tolerance.distance)
     if not len(low) or bends.plan is None:
         return q
-    targets = (places + np.maximum(depths, 0.0)[:, None] * floors[:, :3])[low]
+    targets = (places + depths[:, None] * floors[:, :3])[low]
     there = floors if len(floors) == 1 else floors[low]
     start = problem.make_pose_unchecked(q[low])
     around = find_surroundings(start, bends.limb.kind, there)
@@ -116,12 +116,11 @@ def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floors: Floa
         )
         if not count:
             continue
-        first = int(skeleton.q_start[end.row]) + Kind(skeleton.kinds[end.row]).nq - Kind.BALL.nq
-        columns = slice(first, first + Kind.BALL.nq)
         found = found.copy() if found is q else found
-        is_lifted = (lifted != own).any(axis=1)
-        local = rotations.multiply(rotations.inverse(own[is_lifted]), lifted[is_lifted])
-        found[is_lifted, columns] = rotations.multiply(found[is_lifted, columns], local)
+        rows = np.flatnonzero((lifted != own).any(axis=1))
+        columns = rows[:, None], find_rotation_columns(skeleton, end.row)
+        local = rotations.multiply(rotations.inverse(own[rows]), lifted[rows])
+        found[columns] = rotations.multiply(found[columns], local)
     return found if found is q else skeleton.legal(found)[0]
 
 
@@ -139,7 +138,7 @@ def _has_goal(problem: Problem, row: int) -> bool:
         if not is_joint_goal(goal):
             return True
         joint = skeleton.index(goal.joint)
-        has_rest = "rotation" in goal.measures or any(getattr(goal, "offset", ())) or goal.measures != ("position",)
+        has_rest = goal.measures != ("position",) or any(getattr(goal, "offset", ()))
         if (joint != row and row in skeleton.list_path(joint)) or (joint == row and has_rest):
             return True
     return False

@@ -221,6 +221,13 @@ def _measure_bend(points: Floats) -> tuple[Floats, float]:
     return upper - along * float(upper @ along), float(angle)
 
 
+def find_rotation_columns(skeleton: Skeleton, row: int) -> Ints:
+    """Find the columns of q of a joint's rotation."""
+    count = Kind(skeleton.kinds[row]).nq
+    end = int(skeleton.q_start[row]) + count
+    return np.arange(end - min(count, Kind.BALL.nq), end)
+
+
 def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Return whether a limb's rest pose shows its bend side. It is bent clearly, and as limbs of people are."""
     points = compute_rest_transforms(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]

@@ -19,7 +19,7 @@ from poise import solvers
 from poise.kernels.layout import OUTCOME_HAS_MOVED, OUTCOME_IS_MET
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
 from poise.problem.feasibility import find_overextended
 from poise.problem.goals import Orientation, Place, is_joint_goal
@@ -57,6 +57,7 @@ from poise.solvers.natural.limbs import (
     carry_limb,
     carry_root,
     find_poles,
+    find_rotation_columns,
     lower_poles,
     pose_limb,
     reach_with_legs,
@@ -282,12 +283,7 @@ def find_limb_columns(skeleton: Skeleton, limb: RoleLimb) -> Ints:
 
 
 def _list_columns(skeleton: Skeleton, limb: RoleLimb) -> Ints:
-    found = []
-    for row in (limb.first, limb.middle):
-        count = Kind(skeleton.kinds[row]).nq
-        end = int(skeleton.q_start[row]) + count
-        found.append(np.arange(end - min(count, Kind.BALL.nq), end))  # of a free joint without its place
-    return np.concatenate(found)
+    return np.concatenate([find_rotation_columns(skeleton, row) for row in (limb.first, limb.middle)])
 
 
 class _NaturalSolve(NamedTuple):

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body_frame
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import Bends, find_poles
+from poise.solvers.natural.limbs import Bends, find_poles, find_rotation_columns
 from poise.solvers.natural.surroundings import Surroundings, express_in_frame
 
 MAX_SHIN_LEAN_RAD = np.radians(30.0)  # of a shin over its flat foot, weight on it; most people's ankles end there
@@ -123,7 +123,6 @@ def turn_toes(held: HeldToes, pose: Pose, toe_turns: Floats) -> Floats:
     """Turn toes to world rotations (k, 4); return (k, nq)."""
     skeleton, q = pose.skeleton, pose.flat_q.copy()
     own = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, held.toes]
-    first = int(skeleton.q_start[held.toes]) + Kind(skeleton.kinds[held.toes]).nq - Kind.BALL.nq
-    columns: Ints = np.arange(first, first + Kind.BALL.nq)
+    columns = find_rotation_columns(skeleton, held.toes)
     q[:, columns] = rotations.multiply(q[:, columns], rotations.multiply(rotations.inverse(own), toe_turns))
     return skeleton.legal(q)[0]
