@@ -12,7 +12,7 @@ from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.maths import rotations
 from poise.solvers.natural.ends import find_ends
-from poise.solvers.natural.surroundings import find_surroundings, measure_height
+from poise.solvers.natural.surroundings import measure_height, place_capsules
 
 UP = np.array([0.0, 1.0, 0.0])
 SIDES = ("Left", "Right")
@@ -102,7 +102,7 @@ def test_a_hand_behind_the_head_keeps_its_forearm_out_of_the_neck(rig):
     target = world["Head"].positions + np.array([0.03, 0.03, -0.14])
     result = poise.solve(rig.rest, poise.Position("LeftHand", target), free_root=True)
     assert result.reached
-    capsules = find_surroundings(result.pose, "arm", None).capsules[0]
+    capsules = place_capsules(result.pose)[0]
     elbow, wrist = (result.pose.world[name].positions for name in ("LeftForeArm", "LeftHand"))
     for start, end, radius in zip(capsules[:2, :3], capsules[:2, 3:6], capsules[:2, 6], strict=True):
         points = elbow + np.linspace(0.0, 1.0, 200)[:, None] * (wrist - elbow)

@@ -10,7 +10,7 @@ from poise.io import samples
 from poise.maths import rotations
 from poise.solvers.natural.limbs import find_limbs, shows_its_side
 from poise.solvers.natural.natural import find_limb_columns
-from poise.solvers.natural.surroundings import find_surroundings, measure_radius
+from poise.solvers.natural.surroundings import measure_radius, place_capsules
 from tests.model.transformed_rigs import in_another_guise
 
 FORWARD, UP, LEFT = np.eye(3)[[2, 1, 0]]  # of the sample figure
@@ -278,7 +278,7 @@ class TestLongUpperArms:
         elbow, wrist = (pose.world[name].positions for name in ("LeftForeArm", "LeftHand"))
         points = elbow + np.linspace(0.0, 1.0, 2001)[:, None] * (wrist - elbow)
         gaps = []
-        for capsule in find_surroundings(pose, "arm", None).capsules[0]:
+        for capsule in place_capsules(pose)[0]:
             start, way = capsule[:3], capsule[3:6] - capsule[:3]
             share = np.clip((points - start) @ way / (way @ way), 0.0, 1.0)
             apart = np.linalg.norm(points - start - share[:, None] * way, axis=1)

@@ -117,6 +117,15 @@ MIN_LIMB_JOINTS = 2
 FLAT_MESSAGE = "flat skeleton: no joint is another's parent; its joints move separately and form no chain or limb"
 
 
+def list_below(parents: Sequence[int] | Ints, row: int) -> list[int]:
+    """List a joint's row and all rows below it. Parents come first, as in the tree."""
+    found = [row]
+    for child in range(row + 1, len(parents)):
+        if int(parents[child]) in found:
+            found.append(child)
+    return found
+
+
 def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:
     """Return whether no moving joint is below another.
 

@@ -531,7 +531,7 @@ def choose_tracking_solver(
     if not isinstance(solver, str):
         return chosen_solver
     if isinstance(chosen_solver, Natural):
-        chosen_solver = dataclasses.replace(chosen_solver, clears=False)
+        chosen_solver = dataclasses.replace(chosen_solver, obstacles=chosen_solver.obstacles._replace(has_body=False))
     return replace_final_solver(chosen_solver, _disable_restarts(get_final_solver(chosen_solver)))
 
 

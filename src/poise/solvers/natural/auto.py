@@ -34,7 +34,7 @@ def select_solver(
     if floor is None:
         return found
     if isinstance(found, Natural):
-        return replace(found, floor=floor)
+        return replace(found, obstacles=found.obstacles._replace(floor=floor))
     if solver != "auto" or prefer != "first" or natural is False or not is_figure(problem.skeleton):
         raise UnsupportedError(
             'floor= goes with natural poses: a figure whose arms and legs are known, solver="auto", prefer="first"'

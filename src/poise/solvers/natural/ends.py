@@ -16,6 +16,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body_frame, find_confident_joints
+from poise.model.joint_tree import list_below
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
@@ -23,7 +24,7 @@ from poise.problem.goals import is_joint_goal
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bend_naturally, find_limbs, find_rotation_columns
-from poise.solvers.natural.surroundings import express_in_frame, find_surroundings, measure_height
+from poise.solvers.natural.surroundings import Obstacles, express_in_frame, measure_height
 
 # Shares of the height of a figure: of a foot of 0.152, from its ankle; of a hand, from its wrist.
 _HEEL_BEHIND, _TIP_AHEAD, _HALF_WIDTH = 0.043, 0.115, 0.028
@@ -71,14 +72,21 @@ def find_floor_parts(problem: Problem) -> FloorParts:
     return FloorParts(ends, tuple(arms))
 
 
-def lift_above_floor(parts: FloorParts, problem: Problem, q: Floats, floors: Floats, tolerance: Tolerance) -> Floats:
-    """Lift parts of poses q (k, nq) above floors (1|k, 4)."""
+def lift_above_floor(
+    parts: FloorParts, problem: Problem, q: Floats, obstacles: Obstacles, tolerance: Tolerance
+) -> Floats:
+    """Lift parts of poses q (k, nq) above the floor."""
+    if obstacles.floor is None:
+        return q
+    floors = obstacles.floor.row
     for number, bends in parts.arms:
-        q = _lift_hand(parts.ends[number], bends, problem, q, floors, tolerance)
+        q = _lift_hand(parts.ends[number], bends, problem, q, obstacles, floors, tolerance)
     return _level_ends(parts.ends, problem, q, floors)
 
 
-def _lift_hand(hand: End, bends: Bends, problem: Problem, q: Floats, floors: Floats, tolerance: Tolerance) -> Floats:
+def _lift_hand(
+    hand: End, bends: Bends, problem: Problem, q: Floats, obstacles: Obstacles, floors: Floats, tolerance: Tolerance
+) -> Floats:
     """Bend free arms until their hands hang above the floor."""
     pose = problem.make_pose_unchecked(q)
     world, rows = pose.world, len(problem.skeleton)
@@ -91,9 +99,8 @@ def _lift_hand(hand: End, bends: Bends, problem: Problem, q: Floats, floors: Flo
     if not len(low) or bends.plan is None:
         return q
     targets = (places + depths[:, None] * floors[:, :3])[low]
-    there = floors if len(floors) == 1 else floors[low]
     start = problem.make_pose_unchecked(q[low])
-    around = find_surroundings(start, bends.limb.kind, there)
+    around = obstacles.surround(bends.limb.kind, start)
     bent, _ = bend_naturally(bends, bends.plan, start, targets, tolerance, around=around)
     found = q.copy()
     found[low] = bent
@@ -164,7 +171,7 @@ def _build_foot(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int
     """Build a foot. Its sole is level at rest, as low as its lowest joint."""
     maps, figure = compute_rest_transforms(skeleton), find_body_frame(skeleton)
     points = maps[:, :3, 3]
-    below = [row for row in range(len(skeleton)) if foot in skeleton.list_path(row)]
+    below = list_below(skeleton.parents, foot)
     ankle, floor = points[foot], float((points[below] @ figure.up).min())
     toes = skeleton.index(joints[f"{side}Toes"]) if f"{side}Toes" in joints else foot
     way = points[toes] - ankle
@@ -188,7 +195,7 @@ def _build_hand(skeleton: Skeleton, joints: dict[str, str], side: str, hand: int
     palm = points[hand] + _PALM * height * normalise(bone)
     middle = f"{side}MiddleProximal"
     palm = points[skeleton.index(joints[middle])] if middle in joints else palm
-    below = [row for row in range(len(skeleton)) if hand in skeleton.list_path(row)]
+    below = list_below(skeleton.parents, hand)
     way = max((points[row] - points[hand] for row in below), key=lambda each: float(np.linalg.norm(each)))
     tip = points[hand] + way * min(1.0, _HAND * height / max(float(np.linalg.norm(way)), 1e-12))  # props may hang on it
     rows = np.array([palm, tip]) if len(below) > 1 else palm[None]

@@ -11,6 +11,7 @@ from poise.calls.argument_checks import describe_value
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Floats
 from poise.model.anatomy.rest_geometry import find_body_frame, find_confident_joints
+from poise.model.joint_tree import list_below
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
@@ -67,6 +68,6 @@ def _find_height(start: Pose, goals: Sequence[Goal], up: Floats) -> float:
             'floor="auto" is the floor under pinned feet, and no foot is pinned: give the height of the floor, '
             "or a Pin of a foot"
         )
-    below = [row for row in range(len(skeleton)) if standing & set(skeleton.list_path(row))]
+    below = sorted({row for foot in standing for row in list_below(skeleton.parents, foot)})
     heights = start.world.positions.reshape(-1, len(skeleton), 3)[:, below] @ up
     return float(heights.min())

@@ -48,7 +48,7 @@ from poise.model.anatomy.rest_geometry import (
     find_confident_joints,
     find_trunk_rows,
 )
-from poise.model.joint_tree import find_rotation_starts
+from poise.model.joint_tree import find_rotation_starts, list_below
 from poise.model.kinematics import (
     KinematicsTable,
     build_table,
@@ -176,7 +176,7 @@ def _select_parts(problem: Problem) -> FreeParts | None:
     held = {row for goal in problem.goals if isinstance(goal, Near) for row in goal.weights(skeleton)}
 
     def is_free(part: BodyPart) -> bool:
-        inside = {row for row in range(len(skeleton)) if part.joints[0] in skeleton.list_path(row)}
+        inside = set(list_below(skeleton.parents, part.joints[0]))
         has_moving_carrier = not moving.isdisjoint(skeleton.list_path(part.carrier))
         return has_moving_carrier and inside.isdisjoint(moving | spoken_of | held)
 

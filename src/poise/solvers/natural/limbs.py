@@ -41,7 +41,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import LimbOptions, LimbPlan, PosedLimb, build_limb_plan, pack_limb_poses
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
-from poise.solvers.natural.surroundings import NOTHING_AROUND, Surroundings, find_surroundings, measure_radius
+from poise.solvers.natural.surroundings import NOTHING_AROUND, Obstacles, Surroundings, measure_radius
 from poise.solvers.natural.trunk import (
     CarriedShoulders,
     Collar,
@@ -375,13 +375,11 @@ class PosedBends(NamedTuple):
         return carry_shoulders(collar, self.maps, self.limb.start_q, targets).is_carried
 
 
-def pose_limb(
-    bends: Bends | None, pose: Pose, floors: Floats | None = None, *, clears: bool = True
-) -> PosedBends | None:
+def pose_limb(bends: Bends | None, pose: Pose, obstacles: Obstacles) -> PosedBends | None:
     """Pose a limb. None where the closed form does not know it."""
     if bends is None or bends.plan is None:
         return None
-    return _pose_limb(bends, bends.plan, pose, find_surroundings(pose, bends.limb.kind, floors, clears=clears))
+    return _pose_limb(bends, bends.plan, pose, obstacles.surround(bends.limb.kind, pose))
 
 
 def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -> PosedBends:

@@ -43,7 +43,6 @@ from poise.solvers.base.interface import (
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.ends import FloorParts, find_floor_parts, lift_above_floor
-from poise.solvers.natural.floor import Floor
 from poise.solvers.natural.free_limbs import FreeParts, find_free_parts, hold_free_parts
 from poise.solvers.natural.gaze import turn_gaze
 from poise.solvers.natural.limbs import (
@@ -65,7 +64,7 @@ from poise.solvers.natural.limbs import (
 )
 from poise.solvers.natural.roll import PosedRoll, pose_rolls, share_rolls
 from poise.solvers.natural.stages import NaturalStage, find_stages, has_lone_limbs
-from poise.solvers.natural.surroundings import Surroundings, find_surroundings, place_capsules, surround
+from poise.solvers.natural.surroundings import BODY_ALONE, NOTHING_AROUND, Obstacles, Surroundings
 from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
 from poise.solvers.natural.weight import find_root_shift
 
@@ -83,10 +82,8 @@ class Natural:
         above both shoulder and hand is turned down.
     natural
         Whether poses are natural ones. False: the finisher alone.
-    floor
-        What knees, elbows, feet and hands stay above; None where there is no floor.
-    clears
-        Whether forearms keep clear of the body. An elbow may then leap where both ways round are equally far.
+    obstacles
+        Floor and body, which limbs keep clear of.
 
     Notes
     -----
@@ -96,8 +93,7 @@ class Natural:
     finisher: solvers.Solver = field(default_factory=LevenbergMarquardt)
     lowers: bool = False
     natural: bool = True
-    floor: Floor | None = None
-    clears: bool = True
+    obstacles: Obstacles = BODY_ALONE
 
     @property
     def restraints(self) -> dict[str, bool]:
@@ -138,18 +134,13 @@ class Natural:
         self, problem: Problem, stages: tuple[NaturalStage, ...], tolerance: Tolerance, request: Request
     ) -> _NaturalSolve:
         lone = _find_lone_limb(stages, problem)
-        posed = None if self.lowers else pose_limb(lone, problem.start, self.floors, clears=self.clears)
+        posed = None if self.lowers else pose_limb(lone, problem.start, self.obstacles)
         is_bound = self.lowers or not problem.start.shape  # several starts may have several plans
         finisher = bind_solver(self.finisher, problem, tolerance, request) if is_bound else None
         free = None if self.lowers else find_free_parts(problem)
-        low = None if self.floor is None else find_floor_parts(problem)
+        low = None if self.obstacles.floor is None else find_floor_parts(problem)
         rolls = pose_rolls([stage.roll for stage in stages], problem.start)
         return _NaturalSolve(self, problem, stages, lone, posed, finisher, rolls, free, low, tolerance, request)
-
-    @property
-    def floors(self) -> Floats | None:
-        """The floor as kernels read it."""
-        return None if self.floor is None else self.floor.row
 
     def finish_sheared(
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
@@ -204,11 +195,9 @@ class Natural:
             there, own = problem.select_rows(rows), targets[rows]
             staged = there.with_q(answer.q[rows])
             found = self._run_engine(staged, stages, own, tolerance, request, finisher)
-            return merge_rows(
-                answer, rows, _turn_bends_back(there, stages, own, tolerance, found, self.floors, clears=self.clears)
-            )
+            return merge_rows(answer, rows, _turn_bends_back(there, stages, own, tolerance, found, self.obstacles))
         found = self._run_engine(problem.with_q(answer.q), stages, targets, tolerance, request, finisher)
-        found = _turn_bends_back(problem, stages, targets, tolerance, found, self.floors, clears=self.clears)
+        found = _turn_bends_back(problem, stages, targets, tolerance, found, self.obstacles)
         iterations, updates = answer.iterations + found.iterations, answer.joint_updates + found.joint_updates
         return found._replace(iterations=iterations, joint_updates=updates)
 
@@ -228,7 +217,7 @@ _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the p
 
 def _turn_bends_back(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, answer: Answer,
-    floors: Floats | None = None, *, clears: bool = True,
+    obstacles: Obstacles,
 ) -> Answer:  # fmt: skip
     """Turn knees and elbows of met poses to their natural sides.
 
@@ -251,14 +240,12 @@ def _turn_bends_back(
         bent[:, own] = there.start_rows[:, own]
     lone = _find_lone_limb(stages, problem)
     if lone is None:
-        turned, _, _ = _run_stages(
-            there.with_q(bent), limbs, targets, tolerance, Request(), floors, there.start, clears=clears
-        )
+        turned, _, _ = _run_stages(there.with_q(bent), limbs, targets, tolerance, Request(), obstacles, there.start)
         still = there.is_met(there.compute_errors(turned, targets), tolerance)
     else:
         assert lone.plan is not None
         start = there.make_pose_unchecked(bent)
-        around = find_surroundings(start, lone.limb.kind, floors, clears=clears)
+        around = obstacles.surround(lone.limb.kind, start)
         turned, flags = bend_naturally(lone, lone.plan, start, targets, tolerance, around=around)
         still = flags[:, OUTCOME_IS_MET]
     if len(turned) == np.count_nonzero(still) == len(answer.q):
@@ -320,14 +307,14 @@ class _NaturalSolve(NamedTuple):
 
     def _solve_body(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
         """Solve for the goals, and pose what none of them speaks of."""
-        output, problem, floors = self._solve_goals(targets), self.problem, self.natural.floors
+        output, problem = self._solve_goals(targets), self.problem
         if isinstance(output, Answer) and self.free is not None:  # a lone limb tilts nothing
             origin = problem.start if problem.origin is None else problem.origin
             output = output._replace(q=hold_free_parts(self.free, origin, problem.make_pose_unchecked(output.q)))
-        if floors is None or self.low is None:
+        if self.low is None:
             return output
         answer = output if isinstance(output, Answer) else self.build_answer(targets, output)
-        return answer._replace(q=lift_above_floor(self.low, problem, answer.q, floors, self.tolerance))
+        return answer._replace(q=lift_above_floor(self.low, problem, answer.q, self.natural.obstacles, self.tolerance))
 
     def _solve_goals(self, targets: Floats) -> tuple[Floats, Bools] | Answer:
         """Solve for the goals alone."""
@@ -347,17 +334,14 @@ class _NaturalSolve(NamedTuple):
                 return q, flags
             updates, met = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), flags[:, OUTCOME_IS_MET].copy()
             return self._finish(_PosedStarts(q, updates, met, np.zeros(len(q), dtype=np.bool_)), targets)
-        return self._finish(
-            _pose_starts(problem, stages, targets, tolerance, request, natural.floors, clears=natural.clears), targets
-        )
+        started = _pose_starts(problem, stages, targets, tolerance, request, natural.obstacles)
+        return self._finish(started, targets)
 
     def _carry(self, q: Floats, flags: Bools, carried: Bools, targets: Floats) -> Answer:
         """Solve rows with turning collar bones stage by stage, and finish all."""
-        problem, rows, floors = self.problem, np.flatnonzero(carried), self.natural.floors
+        problem, rows, obstacles = self.problem, np.flatnonzero(carried), self.natural.obstacles
         there = problem.select_rows(rows)
-        found = _pose_starts(
-            there, self.stages, targets[rows], self.tolerance, self.request, floors, clears=self.natural.clears
-        )
+        found = _pose_starts(there, self.stages, targets[rows], self.tolerance, self.request, obstacles)
         q[rows], flags[rows, OUTCOME_HAS_MOVED], flags[rows, OUTCOME_IS_MET] = found.q, found.updates > 0, found.met
         updates, is_final = flags[:, OUTCOME_HAS_MOVED].astype(np.int64), np.zeros(len(q), dtype=np.bool_)
         is_final[rows] = found.is_final
@@ -386,7 +370,7 @@ class _NaturalSolve(NamedTuple):
             return bind_solver(natural, problem, tolerance, request)
         if natural.lowers:
             finisher = rebind_solver(finisher, natural.finisher, problem, tolerance, request)
-        posed = None if natural.lowers else pose_limb(lone, problem.start, natural.floors, clears=natural.clears)
+        posed = None if natural.lowers else pose_limb(lone, problem.start, natural.obstacles)
         rolls = pose_rolls([stage.roll for stage in stages], problem.start) if rolls else rolls
         return self._replace(problem=problem, posed=posed, finisher=finisher, rolls=rolls)
 
@@ -415,9 +399,7 @@ def _pose_starts(
     targets: Floats,
     tolerance: Tolerance,
     request: Request,
-    floors: Floats | None = None,
-    *,
-    clears: bool = True,
+    obstacles: Obstacles,
 ) -> _PosedStarts:
     """Pose a batch of starts. One with met goals stays as it is."""
     silent = request if request.progress is None else replace(request, progress=None)
@@ -427,9 +409,7 @@ def _pose_starts(
     moved, is_final = ~met, np.zeros(len(q), dtype=np.bool_)
     if moved.any():
         there, wanted = problem.select_rows(moved), targets[moved]
-        q[moved], updates[moved], is_short = _run_stages(
-            there, stages, wanted, tolerance, silent, floors, clears=clears
-        )
+        q[moved], updates[moved], is_short = _run_stages(there, stages, wanted, tolerance, silent, obstacles)
         errors = there.compute_errors(q[moved], wanted)
         met[moved] = there.is_met(errors, tolerance)
         if is_short is not None and has_lone_limbs(problem, stages):
@@ -485,7 +465,7 @@ class _StagedPoses(NamedTuple):
 
 def _run_stages(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request,
-    floors: Floats | None = None, stood: Pose | None = None, *, clears: bool = True,
+    obstacles: Obstacles, stood: Pose | None = None,
 ) -> _StagedPoses:  # fmt: skip
     """Pose a batch of starts stage by stage.
 
@@ -493,7 +473,7 @@ def _run_stages(
     """
     pose, updates, lean = problem.start, np.zeros(len(targets), dtype=np.int64), None
     is_short: Bools | None = None
-    capsules: Floats | None = None
+    around_legs, around_arms = obstacles.surround_by(NOTHING_AROUND.capsules), None
     for i, stage in enumerate(stages):
         if stage.carries:
             pose, lean = _carry_root(problem, stage, targets, _sharpen(tolerance), request)
@@ -502,10 +482,9 @@ def _run_stages(
             pose = problem.make_pose_unchecked(turn_gaze(stage.gaze, problem, pose, targets[:, stage.columns]))
             updates += len(stage.gaze.groups[0]) + len(stage.gaze.groups[1])
             continue
-        rows, bends = targets[:, stage.columns].copy(), stage.bends
-        if bends is not None and clears and bends.limb.kind == "arm" and capsules is None:
-            capsules = place_capsules(pose)  # arms do not move the body
-        around = surround(capsules if bends is not None and bends.limb.kind == "arm" else None, floors)
+        rows, bends, around = targets[:, stage.columns].copy(), stage.bends, around_legs
+        if bends is not None and bends.limb.kind == "arm":
+            around = around_arms = around_arms or obstacles.surround("arm", pose)  # arms do not move the body
         raised = None
         if stage.toes is not None and bends is not None:
             raised = raise_heels(stage.toes, bends, pose, problem.start if stood is None else stood, rows, lean, around)

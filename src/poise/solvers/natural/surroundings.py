@@ -20,6 +20,7 @@ from poise.model.anatomy.rest_geometry import (
     find_body_frame,
     find_confident_joints,
 )
+from poise.model.joint_tree import list_below
 from poise.model.kinematics import (
     KinematicsTable,
     build_table,
@@ -32,6 +33,7 @@ from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Skeleton
 from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.floor import Floor
 
 # Shares of the height of a figure.
 _RADII = {"head": 0.051, "neck": 0.037, "trunk": 0.073, "thigh": 0.057, "arm": 0.022, "leg": 0.02}
@@ -73,14 +75,27 @@ _NO_CAPSULES, _NO_FLOOR = np.zeros((1, 0, 7)), np.array([[0.0, 0.0, 0.0, -np.inf
 NOTHING_AROUND = Surroundings(_NO_CAPSULES, _NO_FLOOR)
 
 
-def find_surroundings(pose: Pose, kind: str, floors: Floats | None, *, clears: bool = True) -> Surroundings:
-    """Find a limb's obstacles in poses. Arms keep clear of body and floor, legs of the floor."""
-    return surround(place_capsules(pose) if clears and kind == "arm" else None, floors)
+class Obstacles(NamedTuple):
+    """Obstacles of a figure's limbs.
+
+    floor     below knees, elbows, feet and hands; None where there is none
+    has_body  whether forearms keep clear of head, neck, trunk and thighs. An elbow may then leap where both ways round
+              are equally far
+    """
+
+    floor: Floor | None = None
+    has_body: bool = True
+
+    def surround(self, kind: str, pose: Pose) -> Surroundings:
+        """Find a limb's obstacles in poses. Arms keep clear of body and floor, legs of the floor."""
+        return self.surround_by(place_capsules(pose) if self.has_body and kind == "arm" else _NO_CAPSULES)
+
+    def surround_by(self, capsules: Floats) -> Surroundings:
+        """Return the floor with capsules (1|k, c, 7)."""
+        return Surroundings(capsules, _NO_FLOOR if self.floor is None else self.floor.row)
 
 
-def surround(capsules: Floats | None, floors: Floats | None) -> Surroundings:
-    """Return surroundings of optional capsules and floors."""
-    return Surroundings(_NO_CAPSULES if capsules is None else capsules, _NO_FLOOR if floors is None else floors)
+BODY_ALONE = Obstacles()
 
 
 def measure_height(skeleton: Skeleton) -> float:
@@ -104,7 +119,7 @@ def _measure_height(skeleton: Skeleton) -> float:
     feet = [skeleton.index(joints[f"{side}Foot"]) for side in SIDES if f"{side}Foot" in joints]
     if not feet or "head" not in joints:
         return 0.0
-    below = [row for row in range(len(skeleton)) if any(foot in skeleton.list_path(row) for foot in feet)]
+    below = [row for foot in feet for row in list_below(skeleton.parents, foot)]
     points = compute_rest_transforms(skeleton)[:, :3, 3]
     heights = points @ find_body_frame(skeleton).up
     return max(float(heights[skeleton.index(joints["head"])] - heights[below].min()) / _HEAD_AT, 0.0)
