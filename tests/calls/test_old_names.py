@@ -12,12 +12,16 @@ from poise import plot
 
 RIG = poise.load(poise.samples.path("humanoid.glb"))
 REST = RIG.rest
+GROUND = poise.Terrain.slope(10.0)
 CALLS = {
     "Pose.blended": lambda call: call(REST, REST, 0.5).q,
     "Pose.unchecked": lambda call: call(REST.skeleton, REST.q, None, None).q,
     "Skeleton.way": lambda call: call(REST.skeleton, 5),
     "Skeleton.limited": lambda call: call(REST.skeleton, {"Head": None}).rest_q,
     "Direction.kept": lambda call: call("Head", [0.0, 1.0, 0.0], REST).direction,
+    "Terrain.scaled": lambda call: call(GROUND, 2.0).heights([0.1, 0.2, 0.3]),
+    "Terrain.lifted": lambda call: call(GROUND, 2.0).heights([0.1, 0.2, 0.3]),
+    "Terrain.turned": lambda call: call(GROUND, "z").heights([0.1, 0.2, 0.3]),
     "rotations.normalised": lambda call: call([2.0, 0.0, 0.0, 0.0]),
 }
 NEW = {
@@ -26,6 +30,9 @@ NEW = {
     "Skeleton.way": poise.Skeleton.list_path,
     "Skeleton.limited": poise.Skeleton.with_limits,
     "Direction.kept": poise.Direction.from_pose,
+    "Terrain.scaled": poise.Terrain.scale_by,
+    "Terrain.lifted": poise.Terrain.lift_by,
+    "Terrain.turned": poise.Terrain.with_up,
     "rotations.normalised": poise.rotations.normalise,
 }
 

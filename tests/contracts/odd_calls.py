@@ -454,7 +454,7 @@ LEFT_OUT = {
     "BatchResult": "a type for annotations",
     "SingleResult": "a type for annotations",
     "Soles": "its fields are what plant_feet() found",
-    "Thresholds.loosened": "the library calls it, with the speed of a clip",
+    "Thresholds.loosen": "the library calls it, with the speed of a clip",
     "Soles.points": _MADE_BY_THE_LIBRARY,
     "Prepared": _MADE_BY_THE_LIBRARY,
     "Prepared.solve_row_fast": _MADE_BY_THE_LIBRARY,

@@ -114,7 +114,7 @@ USES = {
     "Markers": lambda markers: (markers.times, markers["a"]),
     "Rig": lambda rig: (rig.rest, poise.find_roles(rig)),
     "Transforms": lambda world: (world.rotations, world.matrices),
-    "Terrain": lambda ground: (ground.heights([1.0, 2.0, 3.0]), ground.lifted(1.0)),
+    "Terrain": lambda ground: (ground.heights([1.0, 2.0, 3.0]), ground.lift_by(1.0)),
 }
 
 

@@ -21,7 +21,7 @@ class TestFrames:
     @FEW
     def test_y_up_and_z_up_are_the_same_ground(self, kind, seed):
         points = points_over(seed)
-        flat, turned = ground(kind).sample(points), ground(kind).turned("y").sample(to_y_up(points))
+        flat, turned = ground(kind).sample(points), ground(kind).with_up("y").sample(to_y_up(points))
         assert np.array_equal(flat.heights, turned.heights)
         assert np.array_equal(to_y_up(flat.normals), turned.normals)
         assert np.array_equal(flat.inside, turned.inside)
@@ -31,7 +31,7 @@ class TestFrames:
     def test_rays_too(self, kind, seed):
         origins, directions = rays_over(seed, 10)
         flat = ground(kind).hit(origins, directions)
-        turned = ground(kind).turned("y").hit(to_y_up(origins), to_y_up(directions))
+        turned = ground(kind).with_up("y").hit(to_y_up(origins), to_y_up(directions))
         np.testing.assert_allclose(to_y_up(flat.points), turned.points, atol=1e-12)
         np.testing.assert_allclose(to_y_up(flat.normals), turned.normals, atol=1e-9)
         assert np.array_equal(flat.hit, turned.hit)
@@ -52,7 +52,7 @@ class TestLengths:
     @FEW
     def test_powers_of_two_change_no_bit(self, kind, seed, exponent):
         points, factor = points_over(seed), 2.0**exponent
-        plain, scaled = ground(kind).sample(points), ground(kind).scaled(factor).sample(points * factor)
+        plain, scaled = ground(kind).sample(points), ground(kind).scale_by(factor).sample(points * factor)
         assert np.array_equal(plain.heights * factor, scaled.heights)
         assert np.array_equal(plain.normals, scaled.normals)
 
@@ -62,7 +62,7 @@ class TestLengths:
         origins, directions = rays_over(seed, 10)
         plain, scaled = (
             ground(kind).hit(origins, directions),
-            ground(kind).scaled(factor).hit(origins * factor, directions),
+            ground(kind).scale_by(factor).hit(origins * factor, directions),
         )
         assert (plain.hit == scaled.hit).mean() > 0.8  # a ray that grazes may change sides by rounding
         both = plain.hit & scaled.hit
@@ -74,7 +74,7 @@ class TestLengths:
     @FEW
     def test_lifting_adds(self, kind, seed, offset):
         points = points_over(seed)
-        lifted = ground(kind).lifted(offset).sample(points + np.array([0, 0, offset]))
+        lifted = ground(kind).lift_by(offset).sample(points + np.array([0, 0, offset]))
         np.testing.assert_allclose(lifted.heights, ground(kind).heights(points) + offset, atol=1e-12)
         np.testing.assert_allclose(lifted.normals, ground(kind).normals(points), atol=1e-12)
 
@@ -90,12 +90,12 @@ class TestLengths:
         assert Terrain.heightmap(np.ones((2, 2))).for_figure(170.0).heights([0, 0, 0]) == 1.0
 
     def test_scaling_twice_is_scaling_once(self):
-        assert Terrain.flat(1.0).lifted(1.0).scaled(2.0).scaled(3.0).heights([0, 0, 0]) == 12.0
+        assert Terrain.flat(1.0).lift_by(1.0).scale_by(2.0).scale_by(3.0).heights([0, 0, 0]) == 12.0
 
     @pytest.mark.parametrize("factor", [0, -1, np.nan, np.inf, "2"])
     def test_a_factor_is_above_zero(self, factor):
         with pytest.raises(InputError, match="factor"):
-            Terrain.flat().scaled(factor)
+            Terrain.flat().scale_by(factor)
 
 
 class TestBatches:

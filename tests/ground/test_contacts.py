@@ -224,7 +224,7 @@ class TestByHand:
 @pytest.mark.parametrize("speed", [0.1, 0.5, 2.0, 5.0])
 def test_thresholds_of_a_clip_in_place_rise_with_its_speed(speed):
     """Heights by as much for each metre a second; speeds to a share of it that has a bound."""
-    own, slow, fast = Thresholds(), Thresholds().loosened(speed), Thresholds().loosened(2 * speed)
+    own, slow, fast = Thresholds(), Thresholds().loosen(speed), Thresholds().loosen(2 * speed)
     for name in ("on_height", "heel_off", "ball_off"):
         more = [getattr(one, name) - getattr(own, name) for one in (slow, fast)]
         assert 0.0 < more[0] < 0.1 * speed

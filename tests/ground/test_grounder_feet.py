@@ -163,7 +163,7 @@ def toes_turned(state, slope=(0.0, 0.0), lower=0.0, most=math.pi, *, fresh=False
 @pytest.mark.parametrize("terrain", [
     Terrain.stairs(0.15, 0.30), Terrain.stairs(-0.2, 0.4, direction=(0.6, 0, -0.8), start=0.1),
     Terrain.stairs(17.0, 29.0, up="z", unit=100.0, direction=(0, 1, 0)),
-    Terrain.stairs(0.1, 0.3).scaled(1.7).lifted(-0.3),
+    Terrain.stairs(0.1, 0.3).scale_by(1.7).lift_by(-0.3),
 ])  # fmt: skip
 def test_the_kernel_knows_stairs_as_the_terrain_does(terrain):
     live = grounder(terrain)

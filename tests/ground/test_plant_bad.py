@@ -206,7 +206,7 @@ class TestTerrains:
             (Terrain.heightmap(np.zeros((3, 3)), size=(20, 10), origin=(5, 0, 7), unit=3.0), "x -15 to 45, z 6 to 36;"),
             (Terrain.heightmap(FRAME, size=1000, holes=True), "x -500 to 500, z -500 to 500, with holes;"),
             (
-                Terrain(Mesh(np.array([[[0.0, 0, 7], [4, 0, 7], [0, 2, 7]]])), unit=1.0).scaled(2),
+                Terrain(Mesh(np.array([[[0.0, 0, 7], [4, 0, 7], [0, 2, 7]]])), unit=1.0).scale_by(2),
                 "x 0 to 8, z -4 to 0; scale",
             ),
         ],

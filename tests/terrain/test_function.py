@@ -14,14 +14,14 @@ def test_it_gets_the_level_coordinates_in_the_order_of_the_axes():
 
 
 def test_it_keeps_its_frame_when_turned():
-    assert Terrain.function(lambda x, z: 10 * x + z).turned("z").heights([1, -3, 2]) == 13
+    assert Terrain.function(lambda x, z: 10 * x + z).with_up("z").heights([1, -3, 2]) == 13
 
 
 def test_given_normals_are_used_and_scaled():
     terrain = Terrain.function(lambda x, _: 0 * x, normal=lambda x, z: np.stack([x, 2 + 0 * x, z], axis=-1))
     assert terrain.normals([0, 0, 0]).tolist() == [0, 1, 0]
     assert terrain.normals([2, 0, 0]) == pytest.approx([0.5**0.5, 0.5**0.5, 0])
-    assert terrain.turned("z").normals([0, -2, 0]) == pytest.approx([0, -(0.5**0.5), 0.5**0.5])
+    assert terrain.with_up("z").normals([0, -2, 0]) == pytest.approx([0, -(0.5**0.5), 0.5**0.5])
 
 
 def test_one_number_counts_for_all_places():

@@ -126,7 +126,7 @@ class TestStoreys:
         assert terrain_of_triangles(self.BRIDGE, storey=2.0).heights([0, 0, 1.5]) == 3
 
     def test_it_grows_with_the_ground(self):
-        bridge = terrain_of_triangles(self.BRIDGE, storey=2.0).scaled(10)
+        bridge = terrain_of_triangles(self.BRIDGE, storey=2.0).scale_by(10)
         assert bridge.heights([[0, 0, 9], [0, 0, 11]]).tolist() == [0, 30]
 
     def test_by_default_it_is_half_a_metre_of_the_figure(self):

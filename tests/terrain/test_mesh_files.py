@@ -82,7 +82,7 @@ class TestFrames:
         terrain = Terrain.mesh(saved(tmp_path, mesh, suffix))
         assert terrain.up == up
         assert terrain.unit == 1.0
-        assert terrain.turned("y").sample([3, 0, 1]) == (
+        assert terrain.with_up("y").sample([3, 0, 1]) == (
             pytest.approx(0.75), pytest.approx(np.array([-1, 4, 0]) / 17**0.5), True,
         )  # fmt: skip
 

@@ -35,14 +35,14 @@ def mesh_of(glb):
     "terrain",
     [
         Terrain.noise(0.2, 1.5, seed=3).for_figure(1.2),
-        Terrain.slope(10).for_figure(170.0).lifted(3.0),
+        Terrain.slope(10).for_figure(170.0).lift_by(3.0),
         Terrain.heightmap(np.outer(np.sin(np.arange(40) / 5), np.ones(30)), size=20.0),
         Terrain.function(lambda a, b: 0.1 * a * a - 0.3 * b),
     ],
     ids=["noise", "slope", "heightmap", "function"],
 )
 def test_every_point_is_on_the_ground(terrain, up):
-    ground = terrain.turned(up)
+    ground = terrain.with_up(up)
     centre = np.array([1.0, 5.0, -2.0])
     points, faces, normals = mesh_of(build_terrain_glb(ground, centre, 4.0))
     axis, plan = (1, [0, 2]) if up == "y" else (2, [0, 1])

@@ -95,7 +95,7 @@ def _stances(
     if soles is None:
         soles, found = stances(fine, ground=velocity)
     else:
-        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
+        rule = Thresholds() if velocity is None else Thresholds().loosen(float(np.hypot(*velocity)))
         found = given or find_contacts(fine, soles, rule)
     once = given.at(fine.times[repeats.middle]) if given else repeats.take_middle(found)
     return soles, repeats.of_contacts(once, fine)

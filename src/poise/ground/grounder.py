@@ -316,7 +316,7 @@ def _rule(given: Thresholds | None, gait: Gait) -> Thresholds:
         if not isinstance(given, Thresholds):
             raise InputError(f"thresholds are a poise.Thresholds, not {abbreviate(given)}")
         return given
-    return _USUAL.loosened(gait.speed) if gait.speed > 0 else _USUAL
+    return _USUAL.loosen(gait.speed) if gait.speed > 0 else _USUAL
 
 
 def _size(value: float, what: str, least: float = 0.0, most: float = math.inf) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.calls.argument_checks import check_integer, check_names, check_type, describe_value
+from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnknownNameError
 from poise.formatting import format_fields
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
@@ -76,7 +77,7 @@ class Thresholds:
     still_speed: float = 0.15
     level: bool = False
 
-    def loosened(self, speed: float) -> Thresholds:
+    def loosen(self, speed: float) -> Thresholds:
         """Return the thresholds for a clip in place.
 
         The ground passes under it at `speed` [m/s]. Drawn feet follow such ground only roughly. The clip is made for
@@ -92,6 +93,8 @@ class Thresholds:
             ball_off=self.ball_off + _PER_SPEED * speed,
             level=True,
         )
+
+    loosened: ClassVar[Any] = make_alias("Thresholds.loosened", loosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +312,7 @@ def stances(
     if ground is None:
         soles = find_soles(motion, shots=shots)
     else:
-        rule = rule.loosened(float(np.hypot(*ground)))
+        rule = rule.loosen(float(np.hypot(*ground)))
         first = _detect_contacts(motion, find_soles(motion, slow=False), rule, shots, tidy=False)
         soles = find_soles(motion, first.heel & first.ball)
     return soles, _detect_contacts(motion, soles, rule, shots)

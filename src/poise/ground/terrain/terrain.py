@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.calls.argument_checks import describe_value
+from poise.calls.old_names import make_alias
 from poise.errors import InputError
 from poise.formatting import format_fields
 from poise.ground.terrain.answers import Ground, Hits
@@ -161,24 +162,28 @@ class Terrain:
 
     # --- the same ground in other lengths ---------------------------------------------------------
 
-    def scaled(self, factor: float) -> Terrain:
+    def scale_by(self, factor: float) -> Terrain:
         """Return the ground scaled by `factor`. About the origin of the frame. The unit stays."""
         factor = positive_number(factor, "the factor of a terrain's size")
         storey = _STEP if self.storey is None else self.storey
         return dataclasses.replace(self, scale=self.scale * factor, lift=self.lift * factor, storey=storey * factor)
 
-    def lifted(self, offset: float) -> Terrain:
+    def lift_by(self, offset: float) -> Terrain:
         """Return the ground higher by `offset`."""
         return dataclasses.replace(self, lift=self.lift + finite_number(offset, "the offset of a terrain"))
 
-    def turned(self, up: str) -> Terrain:
+    def with_up(self, up: str) -> Terrain:
         """Return the same ground in the frame with up axis `up`."""
         return dataclasses.replace(self, up=up)
+
+    scaled: ClassVar[Any] = make_alias("Terrain.scaled", scale_by)
+    lifted: ClassVar[Any] = make_alias("Terrain.lifted", lift_by)
+    turned: ClassVar[Any] = make_alias("Terrain.turned", with_up)
 
     def for_figure(self, height: float) -> Terrain:
         """Return the ground in lengths of a clip's figure. The figure is `height` tall; the unit is then 1."""
         metre = positive_number(height, "the height of a figure") / HEIGHT
-        ground = self.scaled(metre if self.unit is None else self.unit)
+        ground = self.scale_by(metre if self.unit is None else self.unit)
         storey = _STEP * metre if self.storey is None else ground.storey
         return dataclasses.replace(ground, unit=1.0, storey=storey)
 
@@ -195,8 +200,8 @@ class Terrain:
             The up axis of the clip.
         """
         unit = positive_number(metre, "a metre of a figure") if self.unit is None else self.unit
-        ground = self if unit == 1.0 else self.scaled(unit)
-        return dataclasses.replace(ground.turned(up), unit=1.0)
+        ground = self if unit == 1.0 else self.scale_by(unit)
+        return dataclasses.replace(ground.with_up(up), unit=1.0)
 
     # --- frames -----------------------------------------------------------------------------------
 

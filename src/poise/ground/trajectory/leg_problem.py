@@ -1,4 +1,4 @@
-"""Leg problem: what moves of a figure on the ground, and what is asked of it.
+"""Leg problem: the unknowns of legs on the ground, and their terms.
 
 In each frame the pelvis goes up or down; the ball of each of L feet moves, its heel turns about the ball, its toes
 about their joint: K = 1 + 5 L unknowns, all lengths [m]. Legs follow in closed form. Asked for, in this order:
@@ -32,7 +32,9 @@ _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are 
 
 @dataclass(frozen=True, eq=False)
 class FeetInMotion:
-    """The feet of L legs in F frames, z up [m]; heels go up about balls, toes about their joints.
+    """The feet of L legs in F frames [m], z up.
+
+    Heels go up about balls, toes about their joints.
 
     balls   (F, L, 3) points of the soles about which feet turn
     across  (F, L, 3) level axes about which heels go up, and toes the other way round
@@ -48,7 +50,9 @@ class FeetInMotion:
     bends: Bools
 
     def place_points(self, balls: Floats, angles: Floats) -> tuple[Floats, Floats, Floats]:
-        """Place ankles and joints of toes (F, L, 3), and heels, balls and tips (F, 3, L, 3), after moves.
+        """Place the points of feet after moves.
+
+        Returns ankles and joints of toes (F, L, 3), and heels, balls and tips (F, 3, L, 3).
 
         angles  (F, L, 2) [rad] by which heels and toes go up
         """
@@ -60,7 +64,7 @@ class FeetInMotion:
         return ankles, joints, np.stack([heels, soles, tips], axis=1)
 
     def make_turns(self, angles: Floats) -> tuple[Floats, Floats]:
-        """Make the rotations (F, L, 4) of feet and toes; toes that do not bend turn with their foot."""
+        """Make the rotations (F, L, 4) of feet and toes. Toes that do not bend turn with their foot."""
         heel_turn = rotations.about(self.across, angles[..., 0])
         toe_turn = rotations.about(-self.across, angles[..., 1])
         return heel_turn, np.where(self.bends[..., None], toe_turn, heel_turn)
@@ -129,7 +133,7 @@ class LegProblem:
         return replace(self, **parts, feet=feet)
 
     def take_runs(self, frames: Ints, inner: Bools) -> LegProblem:
-        """Take runs of frames (n,), of which the inner ones (n,) may change.
+        """Take runs of frames (n,). The inner ones (n,) may change.
 
         Others are around each run, since a change of step is one of three frames.
         """
@@ -142,7 +146,7 @@ class LegProblem:
 
     @property
     def drawn_out(self) -> Floats:
-        """(F, L) distances from hips beyond which ankles do not go."""
+        """(F, L) largest distances of ankles from hips [m]."""
         return 2.0 * self.longest
 
     @property
@@ -166,6 +170,9 @@ class LegProblem:
         return np.array([[0, *range(1 + own * j, 1 + own * (j + 1))] for j in range(self.longest.shape[1])])
 
     def apply(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return pelvis (F,), balls (F, L, 3) and angles (F, L, 2) of heels and toes for unknowns (F, K)."""
+        """Move the figure by unknowns (F, K).
+
+        Returns the height of the pelvis (F,), balls (F, L, 3) and angles of heels and toes (F, L, 2).
+        """
         own = values[:, 1:].reshape(*self.longest.shape, -1)
         return self.up + values[:, 0], self.feet.balls + own[..., :3], own[..., 3:] / kernels.ground.leg_moves.ARM_M

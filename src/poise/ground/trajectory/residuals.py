@@ -1,4 +1,4 @@
-"""Residuals: what a try leaves of a leg problem, and how that changes with the unknowns."""
+"""Residuals of a leg problem, and their derivatives by its unknowns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _MAX_SLOPE = 3.0  # a riser counts as ground so steep
 
 
 class Residuals(NamedTuple):
-    """What values (F, K) leave of a problem with P points and R rows; see `poise.kernels.trajectory`.
+    """Residuals of P points and R rows for values (F, K).
+
+    See `poise.kernels.trajectory`.
 
     cost            (F,) of each frame
     points, ground  (F, 3, L, 3) of the soles, and heights (F, 3, L) of the ground there
@@ -46,7 +48,10 @@ def measure_residuals(problem: LegProblem, values: Floats) -> Residuals:
 
 
 def differentiate_residuals(problem: LegProblem, residuals: Residuals) -> tuple[Floats, Floats]:
-    """Return the derivatives of points (F, P, 3, 6) and of rows (F, R, 6) by the unknowns of their leg."""
+    """Differentiate points and rows by the unknowns of their leg.
+
+    Returns the derivatives of points (F, P, 3, 6) and of rows (F, R, 6).
+    """
     moves, feet = kernels.ground.leg_moves, problem.feet
     slopes = np.empty((*residuals.changes.shape, moves.UNKNOWNS))
     row_slopes = np.empty((*residuals.rows.shape, moves.UNKNOWNS))
@@ -58,7 +63,10 @@ def differentiate_residuals(problem: LegProblem, residuals: Residuals) -> tuple[
 
 
 def place_points(problem: LegProblem, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return joints (F, 5 L, 3), points of soles (F, 3, L, 3) and targets of ankles (F, L, 3) for values (F, K)."""
+    """Place the points of legs for values (F, K).
+
+    Returns joints (F, 5 L, 3), points of soles (F, 3, L, 3) and targets of ankles (F, L, 3).
+    """
     (frames, legs), moves, feet = problem.longest.shape, kernels.ground.leg_moves, problem.feet
     found, points = np.empty((frames, moves.POINTS * legs, 3)), np.empty((frames, 3, legs, 3))
     ankles = np.empty((frames, legs, 3))
@@ -70,20 +78,20 @@ def place_points(problem: LegProblem, values: Floats) -> tuple[Floats, Floats, F
 
 
 def difference_twice(points: Floats) -> Floats:
-    """Compute p+ - 2 p + p- (F, ...) of points; 0 at the ends."""
+    """Compute p+ - 2 p + p- of points (F, ...). It is 0 at both ends."""
     found = np.zeros_like(points)
     found[1:-1] = points[2:] - 2.0 * points[1:-1] + points[:-2]
     return found
 
 
 def find_plane(footing: Footing) -> Floats:
-    """Return the height of a plane at the origin, and its slopes (3,)."""
+    """Return a plane (3,): its height at the origin, and its slopes."""
     at = footing.heights(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
     return np.array([at[0], at[1] - at[0], at[2] - at[0]])
 
 
 def sample_ground(footing: Footing, points: Floats, plane: Floats | None) -> tuple[Floats, Floats]:
-    """Sample heights (...) of the ground under points (..., 3), and its slopes (..., 2) along x and y.
+    """Sample the ground under points (..., 3): heights (...), slopes (..., 2).
 
     Near to a riser the ground counts as high as behind it: so toes keep a distance.
 

@@ -1,4 +1,4 @@
-"""Settling: from feet that are down to pelvis, legs and toes."""
+"""Settling: pelvis, legs and toes for feet on the ground."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def settle_legs(
     motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float,
     repeats: Repeats | None = None,
 ) -> Turned:  # fmt: skip
-    """Find pelvis, legs and toes for feet that are down.
+    """Find pelvis, legs and toes for feet on the ground.
 
     still    (F,) frames that keep their pose, such as a reference pose in front of a clip
     stretch  share by which legs may become longer where they fall short
@@ -65,7 +65,7 @@ def settle_legs(
 
 
 def _closes(motion: Motion, feet: Feet, problem: LegProblem, repeats: Repeats) -> bool:
-    """Return whether a loop is put where it can be repeated: on stairs each of its repeats is another."""
+    """Return whether a loop repeats where it is. On stairs each repeat differs."""
     if not repeats.around:
         return False
     ends = [repeats.middle.start, repeats.middle.stop - 1]
@@ -74,7 +74,10 @@ def _closes(motion: Motion, feet: Feet, problem: LegProblem, repeats: Repeats) -
 
 
 def _close(values: Floats, middle: slice, frames: int) -> None:
-    """Let values (F, K) be the same at both ends of a loop, by moving those of so many frames beside each."""
+    """Make values (F, K) equal at both ends of a loop.
+
+    frames  so many beside each end are moved
+    """
     first, last = middle.start, middle.stop - 1
     apart = 0.5 * (values[last] - values[first])
     count = min(frames, (last - first) // 2)
@@ -84,7 +87,7 @@ def _close(values: Floats, middle: slice, frames: int) -> None:
 
 
 def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
-    """Return what is done to the figure, but for frames (F,) that only go up or down with the next one."""
+    """Keep the poses of frames (F,). They go up or down with the next frame."""
     if not frames.any() or frames.all():
         return turned
     up, turns, ankles = turned.up.copy(), turned.turns.copy(), turned.ankles.copy()
@@ -98,7 +101,7 @@ def _keep_poses(motion: Motion, turned: Turned, frames: Bools) -> Turned:
 def make_problem(
     motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
 ) -> LegProblem:
-    """Make the problem of a motion whose feet are down."""
+    """Make the problem of a motion with feet on the ground."""
     shape, axes, moving = contacts.any.shape, bend_axes(motion, soles), _move_feet(motion, soles, feet)
     lengths, (thigh, shin, posed) = np.full(shape, _LONGER), leg_lengths(motion)
     shortest = np.minimum(np.maximum(_MIN_REACH * (thigh + shin), _MIN_FOLD * np.abs(thigh - shin)), posed)
@@ -131,7 +134,7 @@ def make_problem(
 
 
 def _find_pelvis_tau(feet: Feet, footing: Footing) -> float:
-    """Return the time [s] in which a move of the pelvis dies away on the ground under the feet.
+    """Find the decay time of moves of the pelvis [s].
 
     On its own ground a figure is to keep its height. On slopes and steps it goes up and down with its steps, and that
     must be smooth.
@@ -142,12 +145,12 @@ def _find_pelvis_tau(feet: Feet, footing: Footing) -> float:
 
 
 def _turn_feet(motion: Motion, feet: Feet) -> Floats:
-    """Return the rotations (F, L, 4) to be put before the animated ones of feet that are down."""
+    """Return the rotations (F, L, 4) before the animated ones of feet."""
     return rotations.multiply(feet.turns, rotations.inverse(motion.turns[:, :, FOOT]))
 
 
 def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
-    """Return the feet where they are down."""
+    """Return the feet on the ground."""
     foot = _turn_feet(motion, feet)
     bends = np.broadcast_to(motion.bends, feet.free.shape)
     toes = np.where(bends[..., None], feet.tilt, foot)
@@ -164,7 +167,7 @@ def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
 
 
 def _want_changes(motion: Motion, soles: Soles, contacts: Contacts, problem: LegProblem) -> Floats:
-    """Return the changes of step (F, 5 L, 3) that joints should have: see `LegProblem`."""
+    """Return the wanted changes of step (F, 5 L, 3), see `LegProblem`."""
     places, shape = motion.places, problem.axes.shape
     ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, shape))
     arms = np.stack([-ball, places[:, :, BALL] - places[:, :, ANKLE], places[:, :, END] - places[:, :, BALL]], axis=2)
@@ -182,7 +185,10 @@ def _want_changes(motion: Motion, soles: Soles, contacts: Contacts, problem: Leg
 
 
 def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
-    """Return how deep (F, 3, L) heels, balls and tips may be: what stands as deep as it was put."""
+    """Return the largest depths (F, 3, L) of heels, balls and tips.
+
+    What stands may be as deep as it was put.
+    """
     _, _, points = feet.place_points(feet.balls, np.zeros((*contacts.heel.shape, 2)))
     ground, _ = sample_ground(footing, points, find_plane(footing) if is_even(footing.terrain) else None)
     now = np.maximum(ground - points[..., 2], 0.0) + _TOUCH_M
@@ -191,7 +197,10 @@ def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) ->
 
 
 def _excess_bend(motion: Motion, soles: Soles, feet: Feet) -> Floats:
-    """Return by how much (F, L) toes bend more than 60 degrees, or than they ever do in the source [rad]."""
+    """Return the excess bend (F, L) of toes [rad].
+
+    They may bend by 60 degrees, or as far as in the source.
+    """
     animated = motion.turns[:, :, FOOT], motion.turns[:, :, TOES]
     down = feet.turns, rotations.multiply(feet.tilt, motion.turns[:, :, TOES])
     most = np.maximum(_MAX_TOE_BEND_RAD, _toe_bend(motion, soles, *animated).max(axis=0))
@@ -199,7 +208,7 @@ def _excess_bend(motion: Motion, soles: Soles, feet: Feet) -> Floats:
 
 
 def _toe_bend(motion: Motion, soles: Soles, foot: Floats, toes: Floats) -> Floats:
-    """Return the angles (F, L) by which toes bend up from a flat sole [rad], for these rotations of foot and toes."""
+    """Return the angles (F, L) from flat soles to toes [rad]."""
     shape = motion.places[:, :, BALL].shape
     joint = rotations.rotate(
         rotations.inverse(motion.turns[:, :, FOOT]), motion.places[:, :, BALL] - motion.places[:, :, ANKLE]

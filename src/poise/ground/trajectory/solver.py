@@ -1,4 +1,4 @@
-"""Solver: the values of a leg problem that cost least, block of frames by block of frames.
+"""Solver: the best values of a leg problem, block by block.
 
 Each block is solved by Gauss-Newton steps with the damping of Levenberg and Marquardt. The damping has a value for each
 frame: where a step made a frame worse, frames around it take shorter ones, and all others go on. Blocks overlap, since
@@ -34,7 +34,7 @@ _AROUND = 8  # frames on each side that are damped with it
 
 
 def solve_problem(problem: LegProblem, threads: int = 2) -> Floats:
-    """Return the values (F, K) that cost least."""
+    """Return the values (F, K) of the least cost."""
     frames = len(problem.free)
     size, overlap = (max(1, round(seconds / problem.step)) for seconds in (_BLOCK_S, _OVERLAP_S))
     starts = range(0, max(frames - overlap, 1), size)
@@ -125,10 +125,10 @@ def _descend(problem: LegProblem, start: Floats, damping: Floats, most: int) -> 
 
 
 def _find_worse(best: Residuals, tried: Residuals) -> Bools:
-    """Find the frames (F,) that a step has made far worse."""
+    """Find the frames (F,) of far higher cost after a step."""
     return np.asarray(tried.cost - best.cost > _WORSE * best.cost.mean())
 
 
 def _widen(frames: Bools, reach: int) -> Bools:
-    """Mark frames near to those that are marked (F,), too."""
+    """Mark frames near to marked ones (F,), too."""
     return compute_window_max(frames.astype(np.float64), reach) > 0.0
