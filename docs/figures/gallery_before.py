@@ -1,0 +1,10 @@
+"""Poses of the gallery: hands before the body."""
+
+from pathlib import Path
+
+from figures._gallery import AHEAD, LEFT, draw_section
+
+
+def draw(path: Path) -> None:
+    """Draw the poses of a section of docs/pose_gallery.md."""
+    draw_section(path, "Hands before the body", AHEAD, LEFT)
