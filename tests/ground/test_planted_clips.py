@@ -45,8 +45,37 @@ def test_planting_again_changes_nothing(data, name, kind):
     assert LEFT in again.notes
 
 
-def test_from_a_file_too(data, tmp_path):
-    first, rig, terrain = planted_on(data, "cmu_12_01_walk", "flat")
+@pytest.mark.parametrize("kind", ["slope", "stairs", "noise"])
+@pytest.mark.parametrize("name", ["cmu_12_01_walk", "walk_mass", "run_mass"])
+def test_feet_that_roll_on_their_soles_need_no_rest_pose(data, name, kind):
+    first, rig, terrain = planted_on(data, name, kind)
+    again = poise.plant_feet(Clip(first.times, first.poses, first.name), terrain, rig=rig)
+    np.testing.assert_array_equal(again.poses.q, first.poses.q)
+    np.testing.assert_allclose(again.soles.ball, first.soles.ball, atol=1e-4)
+    stood = first.contacts.any
+    assert (again.contacts.any & stood).sum() > 0.6 * stood.sum()  # an end that hangs over an edge is not told
+
+
+@pytest.mark.parametrize("height", [-0.03, -0.004, 0.004, 0.03])
+def test_a_slope_at_another_height_is_not_the_same(data, height):
+    first, rig, _ = planted_on(data, "walk_mass", "slope")
+    once = Clip(first.times, first.poses, first.name)
+    assert LEFT not in poise.plant_feet(once, first.terrain.lift_by(height * first.figure.metre), rig=rig).notes
+
+
+@pytest.mark.parametrize("name", ["cmu_12_01_walk", "walk_mass", "run_mass", "knight stabs"])
+def test_locking_again_changes_nothing(data, name):
+    rig, clip = clip_of(data, name)
+    first = poise.lock_feet(clip, rig=rig)
+    again = poise.lock_feet(Clip(first.times, first.poses, first.name), rig=rig)
+    np.testing.assert_array_equal(again.poses.q, first.poses.q)
+    floors = [planted.terrain.heights(np.zeros(3)) / planted.figure.metre for planted in (first, again)]
+    assert floors[0] == pytest.approx(floors[1], abs=0.002)
+
+
+@pytest.mark.parametrize("kind", ["flat", "slope"])
+def test_from_a_file_too(data, tmp_path, kind):
+    first, rig, terrain = planted_on(data, "cmu_12_01_walk", kind)
     poise.save(first, tmp_path / "walk.bvh", like=rig)
     loaded = poise.load(tmp_path / "walk.bvh")
     again = poise.plant_feet(loaded.clips[0], terrain, rig=loaded)

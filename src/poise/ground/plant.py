@@ -31,6 +31,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import BALL
 from poise.ground.figure.speeds import lone_frames
 from poise.ground.found import analyse_clip, floor_of, with_bearing
+from poise.ground.legs.feet import floor_level
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
@@ -275,6 +276,9 @@ def lock_feet(
     with report_progress(progress, "locking", _STAGES) as advance:
         advance(0, "finding contacts")
         analysis = analyse_clip(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
+        left = _keep_if_planted(clip, analysis, None, soles, options, feet_only=feet_only, notes=note)
+        if left is not None:
+            return left
         analysis = analysis if feet_only else with_bearing(clip, analysis, near=0.0)  # nothing is to be in the ground
         floor = floor_of(clip, analysis, near=0.0)
         options, ground = options._replace(floor=floor), Terrain.flat(floor, up=figure.up)
@@ -366,21 +370,32 @@ def _plant_with_strides(
 def _keep_if_planted(
     clip: Clip,
     analysis: ClipAnalysis,
-    terrain: Terrain,
+    terrain: Terrain | None,
     soles: Soles | None,
     options: Allowed,
     *,
     feet_only: bool,
     notes: tuple[str, ...],
 ) -> Planted | None:
-    """Return the unchanged clip if it is planted on this ground. Nothing of it may be worse than its bound."""
-    footing, given = Footing(terrain, analysis.motion.figure), in_clip(analysis) if analysis.given else None
-    found = (
-        find_planted_clip(analysis.motion, footing, analysis.soles, soles, given) if analysis.velocity is None else None
-    )
+    """Return the unchanged clip if it is planted on this ground.
+
+    Nothing of it may be worse than its bound, unless feet turn about points of their soles: planted once more on the
+    same ground it would climb it twice.
+
+    terrain  None for the clip's own floor
+    """
+    if analysis.velocity is not None:
+        return None
+    figure, own = analysis.motion.figure, terrain is None
+    terrain = terrain or Terrain.flat(floor_of(clip, analysis, near=0.0), up=figure.up)
+    footing, given = Footing(terrain, figure), in_clip(analysis) if analysis.given else None
+    found = find_planted_clip(analysis.motion, footing, analysis.soles, soles, given, own=own)
     if found is None:
         return None
-    plants = plants_as_they_are(analysis.motion, *found, footing)
+    if own:
+        terrain = Terrain.flat(floor_level(analysis.motion, found.soles, found.contacts), up=figure.up)
+        footing = Footing(terrain, figure)
+    plants = plants_as_they_are(analysis.motion, found.soles, found.contacts, footing)
     if (2.0 * np.arccos(np.minimum(np.abs(plants.tilt[:, 0]), 1.0)) > options.steepest + _ROUNDED).any():
         return None
     analysis = analysis._replace(soles=found.soles, contacts=found.contacts.at(analysis.fine.times))
@@ -395,7 +410,7 @@ def _keep_if_planted(
         kept=np.repeat(lone_frames(analysis.motion)[:, None], len(found.contacts.legs), axis=1),
         bearing=bearing, notes=(*notes, "it stands on this ground already, and is left as it is"),
     )  # fmt: skip
-    return as_it_is if as_it_is.report.ok else None
+    return as_it_is if found.turned or as_it_is.report.ok else None
 
 
 def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:

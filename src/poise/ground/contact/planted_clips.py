@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.contact.contacts import Contacts, find_contacts, stances
-from poise.ground.contact.edges import hanging
+from poise.ground.contact.edges import hanging, over_edges
+from poise.ground.contact.pivots import find_pivots
 from poise.ground.contact.plants import stances_of
-from poise.ground.contact.soles import HEEL, TIP_POINT, Soles, find_soles, floor_under, steep
+from poise.ground.contact.soles import BALL_POINT, HEEL, HEEL_POINT, TIP_POINT, Soles, find_soles, floor_under, steep
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
 from poise.ground.figure.speeds import shots_of
@@ -37,42 +38,71 @@ _UNLIKE = 0.025  # [m] by which soles may differ from those at rest: so much the
 _FAR = 0.3  # [m] no ball of a foot that stands is so far above the ground
 _ONE_FLOOR = 0.05  # [m] ground under feet that is one floor differs by less in height
 _BACK = np.array([0.0, 0.1, 0.25, 0.5, 1.0])  # tried, of as far as a tip may be moved
+_NEAR_M = 0.05  # [m] a point about which a foot turns is so near to the heel or ball that it is
+_MOST = 0.5  # share of the time in which feet are slow and low that planted ones stand, at least
+_RUNG_M = 0.15  # [m] above its own floor a foot stands on a step that is not there
+_SETTLINGS = 3  # times that soles are moved onto the ground: on hills the ground under them is elsewhere then
 _TIP = 0.02  # [m] by which a tip may be elsewhere than it was found, as its toes were bent out of the ground
 
 
 class PlantedContacts(NamedTuple):
-    """Soles and contacts of a clip with planted feet."""
+    """Soles and contacts of a clip with planted feet.
+
+    turned  whether a foot turns about a point of its sole to the last digit
+    """
 
     soles: Soles
     contacts: Contacts
+    turned: bool
 
 
 def find_planted_clip(
-    motion: Motion, footing: Footing, level_soles: Soles, soles: Soles | None = None, given: Contacts | None = None
+    motion: Motion,
+    footing: Footing,
+    level_soles: Soles,
+    soles: Soles | None = None,
+    given: Contacts | None = None,
+    *,
+    own: bool = False,
 ) -> PlantedContacts | None:
     """Return soles and contacts of a motion planted on this ground.
 
     Returns None for any other motion. A contact is where a point of a sole is slow and low, and does not move. A motion
     stands if every foot that is slow and low has such a contact, up to a quarter of a second before and after, slips in
-    none by more than 1 mm and is within 2 mm of the ground in all. Contacts that were given must be still from first to
-    last.
+    none by more than 1 mm and is within 2 mm of the ground in all. Feet that turn about points of their soles to the
+    last digit were planted; they may shuffle from place to place, too. Contacts that were given must be still from
+    first to last.
 
     level_soles  those that are found if the motion was made for level ground
+    own          whether the ground is the motion's own floor, about: its height is what feet stand on
     """
-    still = _still(motion, motion.places[:, :, [ANKLE, BALL]]).all(axis=2)
-    if (len(motion) > 1 and still.mean() < _SOME) or _elsewhere(motion.places[:, :, BALL][still], footing):
+    still: Bools = np.logical_and(*(_still(motion, motion.places[:, :, joint]) for joint in (ANKLE, BALL)))
+    pivots = find_pivots(motion, (soles or level_soles).ball)
+    if len(motion) > 1 and still.mean() < _SOME and not any(len(points) for points in pivots):
         return None  # most clips end here
-    flat = laid_flat(motion, footing)
-    measured = soles is not None
-    loose, soles = (given, soles) if given and soles else _loose(motion, flat, soles, given)
+    if not own and _elsewhere(motion.places[:, :, BALL][still], footing):
+        return None
+    flat = laid_flat(motion, footing, still)
+    measured, turned = soles is not None, False
+    if soles is None:
+        soles, turned = _measure_soles(motion, flat, footing, given, pivots, own=own)
+    loose = given or _find_loose(motion, flat, soles)
     points = soles.points(motion)
     core = _cores(motion, points, loose) & ~hanging(points, footing.heights(points[:, :, :TIP_POINT]), footing)
-    if not core.any() or not _stands(motion, points, core, loose, footing, exact=given is not None):
+    if not core.any() or not _on_ground(points[:, :, :TIP_POINT], core, footing, own=own):
         return None
-    if not (measured or _made_for_it(motion, flat, core[..., 0] | core[..., 1], soles, level_soles, footing)):
+    stands = np.array_equal(core, np.stack([loose.heel, loose.ball], axis=2)) if given else True
+    if not (stands and (_is_mostly(core, loose) if turned else _stands(motion, points, core, loose))):
+        return None
+    if not (
+        own
+        or measured
+        or turned
+        or _made_for_it(motion, flat, core[..., 0] | core[..., 1], soles, level_soles, footing)
+    ):
         return None
     contacts = dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
-    return PlantedContacts(_lift_tips(motion, soles, footing), contacts)
+    return PlantedContacts(_lift_tips(motion, soles, footing), contacts, turned)
 
 
 def _elsewhere(balls: Floats, footing: Footing) -> bool:
@@ -81,15 +111,17 @@ def _elsewhere(balls: Floats, footing: Footing) -> bool:
     return bool(len(away)) and (away.min() < -_OFF or float(np.median(away)) > _FAR)
 
 
-def laid_flat(motion: Motion, footing: Footing) -> Motion:
+def laid_flat(motion: Motion, footing: Footing, still: Bools) -> Motion:
     """Return the motion on level ground at height 0.
 
-    Every foot is rotated back with the ground under it, and hips are lowered.
+    Every foot is rotated back with the ground under it, and hips are lowered. A foot that is still (F, L) over an edge
+    is level already.
     """
     places, turns = motion.places.copy(), motion.turns.copy()
     balls = motion.places[:, :, BALL]
     tilt = rotations.rotation_between(UP, footing.sample(balls)[1])
     ground, foot = _along_ground(motion.places[:, :, ANKLE], balls, tilt, ~motion.bends | steep(motion), footing)
+    _level_over_edges(motion.places[:, :, ANKLE], ground, foot, still & motion.bends & ~steep(motion), footing)
     floor = ground * [1.0, 1.0, 0.0]
     for part, turn in ((FOOT, foot), (TOES, tilt)):
         turns[:, :, part] = rotations.multiply(rotations.inverse(turn), turns[:, :, part])
@@ -123,26 +155,76 @@ def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, foo
     return ground, turn
 
 
-def _loose(motion: Motion, flat: Motion, soles: Soles | None, given: Contacts | None) -> tuple[Contacts, Soles]:
-    """Find contacts by speed and height, and soles.
+def _level_over_edges(ankles: Floats, ground: Floats, turns: Floats, still: Bools, footing: Footing) -> None:
+    """Lay still feet level over edges.
 
-    Soles are measured while heel and ball are still, if they ever are.
+    They lie on the higher tread.
     """
+    frame, leg = np.nonzero(still)
+    ball = ground[frame, leg]
+    heel = ball + (1.0 + HEEL) * project_horizontal(ankles[frame, leg] - ball)
+    edged = over_edges(heel, ball, footing)
+    frame, leg = frame[edged], leg[edged]
+    turns[frame, leg] = rotations.IDENTITY
+    ground[frame, leg, 2] = np.maximum(footing.heights(heel[edged]), ball[edged, 2])
+
+
+def _find_loose(motion: Motion, flat: Motion, soles: Soles) -> Contacts:
+    """Find contacts by speed and height."""
     finer = fineness(motion.times)
     fine, shots = flat.finer(finer), shots_of(motion.finer(finer))  # risers of flattened ground are no cuts
+    return dataclasses.replace(find_contacts(fine, soles, shots=shots).every(finer), fine=None)
 
-    def find(soles: Soles) -> Contacts:
-        return given or dataclasses.replace(find_contacts(fine, soles, shots=shots).every(finer), fine=None)
 
-    if soles is not None:
-        return find(soles), soles
-    soles, loose = stances(fine, shots=shots)
+def _measure_soles(
+    motion: Motion, flat: Motion, footing: Footing, given: Contacts | None, pivots: list[Floats], *, own: bool
+) -> tuple[Soles, bool]:
+    """Measure soles on the ground while heel and ball are still.
+
+    Also returns whether a foot turned about a point of one.
+    """
+    finer = fineness(motion.times)
+    soles, loose = stances(flat.finer(finer), shots=shots_of(motion.finer(finer)))
     core = _cores(motion, soles.points(motion), given or loose.every(finer))
     both = core[..., 0] & core[..., 1]
     known, measured = np.atleast_1d(both.any(axis=0))[:, None], find_soles(flat, both)
     names = [field.name for field in dataclasses.fields(Soles)]
     soles = Soles(*(np.where(known, getattr(measured, name), getattr(soles, name)) for name in names))
-    return find(soles), soles
+    ends, turned = np.stack([soles.heel, soles.ball], axis=1), np.zeros((len(pivots), 2), dtype=np.bool_)
+    for leg, points in enumerate(pivots):
+        for point in points:
+            away = np.linalg.norm(ends[leg] - point, axis=-1)
+            if away.min() < _NEAR_M:
+                ends[leg, away.argmin()], turned[leg, away.argmin()] = point, True
+    soles = dataclasses.replace(soles, heel=ends[:, HEEL_POINT], ball=ends[:, BALL_POINT])
+    return _settle_soles(motion, soles, both, turned, footing, own=own), bool(turned.any())
+
+
+def _settle_soles(motion: Motion, soles: Soles, flat: Bools, known: Bools, footing: Footing, *, own: bool) -> Soles:
+    """Move heels, balls and tips of flat feet onto the ground.
+
+    flat   (F, L) where feet stand so
+    known  (L, 2) heels and balls that stay
+    own    whether the ground is where those stand that are known
+    """
+    turns = motion.turns[:, :, [FOOT, FOOT, TOES]]
+    up = rotations.rotate(rotations.inverse(turns), np.broadcast_to(UP, (*turns.shape[:-1], 3)))
+    places = np.stack([soles.heel, soles.ball, soles.tip], axis=1)
+    for _ in range(_SETTLINGS):
+        points = Soles(*places.swapaxes(0, 1)).points(motion)
+        ground = footing.heights(points)
+        stands = flat[..., None] & (np.abs(points[..., 2] - ground) < _NEAR_M)
+        stands[:, :, :TIP_POINT] &= ~hanging(points, ground[:, :, :TIP_POINT], footing)
+        on_known = stands[:, :, :TIP_POINT] & known
+        if own and on_known.any():
+            ground += np.median((points[..., 2] - ground)[:, :, :TIP_POINT][on_known])
+        rise = (ground - points[..., 2])[..., None] * up
+        for leg in range(len(places)):
+            for point in range(places.shape[1]):
+                on = stands[:, leg, point]
+                if on.any() and (point == TIP_POINT or not known[leg, point]):
+                    places[leg, point] += np.median(rise[on, leg, point], axis=0)
+    return Soles(*places.swapaxes(0, 1))
 
 
 def _still(motion: Motion, points: Floats) -> Bools:
@@ -159,15 +241,32 @@ def _cores(motion: Motion, points: Floats, loose: Contacts) -> Bools:
     return _still(motion, points[:, :, :TIP_POINT]) & np.stack([loose.heel, loose.ball], axis=2)
 
 
-def _stands(motion: Motion, points: Floats, core: Bools, loose: Contacts, footing: Footing, *, exact: bool) -> bool:
-    """Return whether all contacts are still and on the ground. exact: in every frame in which it is said to stand."""
+def _on_ground(points: Floats, core: Bools, footing: Footing, *, own: bool) -> bool:
+    """Return whether points in contact are on the ground.
+
+    They slip in no contact.
+
+    points  (F, L, 2, 3) heels and balls
+    core    (F, L, 2) where they are in contact
+    own     whether the ground is about the motion's own floor
+    """
+    heights, _, inside = footing.sample(points)
+    away = (points[..., 2] - heights)[core]
+    if own:
+        away -= np.median(away)
+    off = (np.abs(away) > _OFF) & ~(own & (away > _RUNG_M))
+    return bool(inside[core].all()) and not off.any() and all(_slip(run) <= _SLIP for run in _runs_of(points, core))
+
+
+def _is_mostly(core: Bools, loose: Contacts) -> bool:
+    """Return whether slow and low feet are mostly still."""
+    return bool(core.any(axis=2).sum() >= _MOST * loose.any.sum())
+
+
+def _stands(motion: Motion, points: Floats, core: Bools, loose: Contacts) -> bool:
+    """Return whether feet are still in all contacts."""
     held = core[..., 0] | core[..., 1]
     times, points = motion.times, points[:, :, :TIP_POINT]
-    if exact and not np.array_equal(core, np.stack([loose.heel, loose.ball], axis=2)):
-        return False
-    heights, _, inside = footing.sample(points)
-    if not inside[core].all() or (np.abs(points[..., 2] - heights)[core] > _OFF).any():
-        return False
     for leg, start, end in zip(*stances_of(loose)[:3], strict=True):
         frames = start + np.flatnonzero(held[start:end, leg])
         if not len(frames):
@@ -177,7 +276,7 @@ def _stands(motion: Motion, points: Floats, core: Bools, loose: Contacts, footin
         away = max(times[frames[0]] - times[start], times[end - 1] - times[frames[-1]])
         if away > _ENDS or np.diff(times[frames]).max(initial=0.0) > _GAP:
             return False
-    return all(_slip(run) <= _SLIP for run in _runs_of(points, core))
+    return True
 
 
 def _runs_of(points: Floats, core: Bools) -> list[Floats]:
