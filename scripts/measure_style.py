@@ -4,8 +4,7 @@
     python scripts/measure_style.py --worst 20     also the places that break a bar, at most 20 of each kind
     python scripts/measure_style.py --root DIR     another checkout
 
-Folders that later work rebuilds (`LATER`) are measured apart. Public functions, commands of the command line and entry
-kernels keep their parameters and are counted apart, too.
+Public functions, commands of the command line and entry kernels keep their parameters and are counted apart.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-LATER = ("kernels/ground",)  # rebuilt by later work, with their names and sentences
 RELATIVE = re.compile(r"\b(that|which|whose|whom|who)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\n")
 MAX_WORDS = 12  # of a first sentence
@@ -73,11 +71,6 @@ class Source:
         self.name, self.text = name, path.read_text(encoding="utf-8")
         self.tree = ast.parse(self.text)
         self.lines = self.text.count("\n")
-
-    @property
-    def is_later(self) -> bool:
-        """Return whether later work rebuilds the file."""
-        return any(self.name.startswith(f"{folder}/") for folder in LATER)
 
     @cached_property
     def import_lines(self) -> int:
@@ -255,16 +248,14 @@ def main() -> None:
     arguments = parser.parse_args()
     package = arguments.root / "src" / "poise"
     public, sources = find_public_names(package), read_sources(package)
-    done = [source for source in sources if not source.is_later]
     print(HEADER)
-    print(measure(done, public).format_row("all but parts left"))
-    print(measure([source for source in sources if source.is_later], public).format_row("parts left"))
-    for folder in sorted({source.name.partition("/")[0] for source in done if "/" in source.name}):
-        group = [source for source in done if source.name.startswith(f"{folder}/")]
+    print(measure(sources, public).format_row("package"))
+    for folder in sorted({source.name.partition("/")[0] for source in sources if "/" in source.name}):
+        group = [source for source in sources if source.name.startswith(f"{folder}/")]
         print(measure(group, public).format_row(f"  {folder}"))
     print(measure_readme(arguments.root / "README.md"))
     if arguments.worst:
-        print_worst(done, public, arguments.worst)
+        print_worst(sources, public, arguments.worst)
 
 
 if __name__ == "__main__":

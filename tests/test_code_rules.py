@@ -191,29 +191,24 @@ def modules_are_not_imported_by_a_literal_name(package: Path) -> list[str]:
     return found
 
 
-# --- names and sentences: measured by scripts/measure_style.py, without the folders that later work rebuilds ---------
-
-
-def find_done_sources(package: Path) -> list[Any]:
-    """Find the sources under the rules of names and sentences."""
-    return [source for source in style.read_sources(package) if not source.is_later]
+# --- names and sentences: measured by scripts/measure_style.py -------------------------------------------------------
 
 
 def names_have_no_forbidden_words(package: Path) -> list[str]:
     """Forbid words without a meaning in the field in names: `told`, `asked`, `anew`."""
-    sources = find_done_sources(package)
+    sources = style.read_sources(package)
     return [f"{source.name}:{line} {name}" for source in sources for line, name in source.forbidden_names]
 
 
 def function_names_are_not_participles(package: Path) -> list[str]:
     """Forbid function names of one participle: `moved`. Functions begin with a verb."""
-    functions = (each for source in find_done_sources(package) for each in source.functions)
+    functions = (each for source in style.read_sources(package) for each in source.functions)
     return [f"{each.path}:{each.line} {each.name}" for each in functions if each.is_bare_participle]
 
 
 def first_sentences_are_plain(package: Path) -> list[str]:
     """Allow at most 12 words and no relative clause in the first sentence of a docstring."""
-    sentences = ((source.name, *each) for source in find_done_sources(package) for each in source.sentences)
+    sentences = ((source.name, *each) for source in style.read_sources(package) for each in source.sentences)
     return [
         f"{path}:{line} {text}"
         for path, line, text in sentences
@@ -224,7 +219,7 @@ def first_sentences_are_plain(package: Path) -> list[str]:
 def functions_take_few_parameters(package: Path) -> list[str]:
     """Allow at most 12 parameters. Public functions, commands and kernel entries keep theirs."""
     public = style.find_public_names(package)
-    functions = (each for source in find_done_sources(package) for each in source.functions)
+    functions = (each for source in style.read_sources(package) for each in source.functions)
     return [
         f"{each.path}:{each.line} {each.name} has {each.parameters} parameters"
         for each in functions
@@ -319,14 +314,6 @@ BREACHES: list[tuple[Callable[[Path], list[str]], dict[str, str], str]] = [
 def test_entries_and_constructors_keep_their_parameters(text, tmp_path):
     (tmp_path / "a.py").write_text(text.format(", ".join(f"x{i}" for i in range(13))), encoding="utf-8")
     assert functions_take_few_parameters(tmp_path) == []
-
-
-@pytest.mark.parametrize("folder", style.LATER)
-def test_folders_of_later_work_keep_their_names(folder, tmp_path):
-    path = tmp_path / folder / "told.py"
-    path.parent.mkdir(parents=True)
-    path.write_text('"""A file that is told."""\ndef moved(): ...', encoding="utf-8")
-    assert [each for rule in RULES for each in rule(tmp_path)] == []
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

@@ -15,7 +15,7 @@ from poise.ground.figure.motion import motion_of
 from poise.ground.report.measures import paths_of
 from poise.io import samples
 from poise.kernels.ground import grounder as grounder_kernel
-from poise.kernels.ground import grounder_feet, grounder_lift, grounder_walk
+from poise.kernels.ground import grounder_feet, grounder_walk
 from poise.kernels.vec_quat import Vec
 from poise.maths import rotations
 from tests.ground.test_grounder import ON, SECOND, at, grounder, soles_over
@@ -38,9 +38,9 @@ def test_the_tilt_of_a_slope_turns_up_to_its_normal(x, y):
     normal = np.array([-x, -y, 1.0]) / np.sqrt(1 + x * x + y * y)
     up = np.array([0.0, 0.0, 1.0])
     np.testing.assert_allclose(
-        rotations.rotate(np.array(entered(grounder_feet.tilted)(x, y, 1.0)), up), normal, atol=1e-12
+        rotations.rotate(np.array(entered(grounder_feet.make_tilt)(x, y, 1.0)), up), normal, atol=1e-12
     )
-    steep = rotations.rotate(np.array(entered(grounder_feet.tilted)(10 * x, 10 * y, 0.2)), up)
+    steep = rotations.rotate(np.array(entered(grounder_feet.make_tilt)(10 * x, 10 * y, 0.2)), up)
     assert np.arccos(np.clip(steep[2], -1, 1)) <= 0.2 + 1e-9
 
 
@@ -102,8 +102,8 @@ def test_a_foot_rises_as_its_ankle_does():
     state, frame = np.zeros(grounder_walk.STATE), np.zeros(grounder_walk.FRAME)
     state[grounder_walk.ANKLE : grounder_walk.ANKLE + 3] = 1.0, 2.0, 0.30
     frame[grounder_walk.PLACES + 6 : grounder_walk.PLACES + 9] = 1.2, 2.4, 0.28
-    assert entered(grounder_walk.rise_of)(state, frame, 0.02) == pytest.approx(-1.0)
-    assert entered(grounder_walk.rise_of)(state, frame, 0.0) == 0.0
+    assert entered(grounder_walk.measure_rise)(state, frame, 0.02) == pytest.approx(-1.0)
+    assert entered(grounder_walk.measure_rise)(state, frame, 0.0) == 0.0
 
 
 @pytest.mark.parametrize(("mode", "fresh", "expected"), [(1.0, False, 1.5), (1.0, True, 1.0), (0.0, False, 1.5)])
@@ -114,7 +114,7 @@ def test_a_point_of_the_sole_is_where_a_free_foot_would_have_it_also_while_it_st
     state[[grounder_walk.OUT, grounder_walk.ANKLE]] = 5.0, 4.5  # shown, and animated, in the last frame
     state[grounder_walk.OUT_TURN] = 1.0
     frame[grounder_walk.SOLE] = 1.0
-    assert entered(grounder_walk.sole_point)(state, frame, 0, fresh).x == expected
+    assert entered(grounder_walk.place_free_point)(state, frame, 0, fresh).x == expected
 
 
 def test_the_axis_across_each_foot_has_length_one():
@@ -144,7 +144,7 @@ def test_tips_of_toes_are_pushed_by_a_bounded_acceleration():
         turn = toes_turned(state, lower=0.08 if 10 <= i < 35 else -1.0, most=1.2, fresh=i == 0)
         tips.append(rotations.rotate(turn, TIP))
     changes = np.linalg.norm(np.diff(tips, 2, axis=0), axis=1)
-    assert 0.005 < changes.max() < 1.05 * grounder_lift.DOWN / 3600.0 + 0.1 * 0.2**2  # and what the curve adds
+    assert 0.005 < changes.max() < 1.05 * grounder_feet.DOWN / 3600.0 + 0.1 * 0.2**2  # and what the curve adds
     assert tips[30][2] == pytest.approx(0.08)
     np.testing.assert_allclose(tips[-1], TIP, atol=1e-9)
 
@@ -157,7 +157,7 @@ def toes_turned(state, slope=(0.0, 0.0), lower=0.0, most=math.pi, *, fresh=False
     marks[grounder_walk.ACROSS + 1], marks[grounder_walk.MOST_BEND] = -1.0, most
     state[grounder_walk.TIP_GROUND + 2 : grounder_walk.TIP_GROUND + 5] = lower, *slope
     joint = Vec(0.0, 0.0, 0.0)
-    return np.array(entered(grounder_kernel.toes_turn)(state, frame, marks, joint, 1.0 / 60.0, fresh))
+    return np.array(entered(grounder_kernel.turn_toes)(state, frame, marks, joint, 1.0 / 60.0, fresh))
 
 
 @pytest.mark.parametrize("terrain", [
@@ -173,7 +173,7 @@ def test_the_kernel_knows_stairs_as_the_terrain_does(terrain):
     expected, ground = terrain.sample(points), np.zeros((grounder_walk.SAMPLES, 5))
     for requested, heights in zip(points, expected.heights, strict=True):
         nothing = np.zeros((grounder_walk.SAMPLES, 3))
-        entered(grounder_kernel.put_ground)(requested, nothing[:, 0].copy(), nothing, live._live.settings, ground)
+        entered(grounder_kernel.write_ground)(requested, nothing[:, 0].copy(), nothing, live._live.settings, ground)
         np.testing.assert_allclose(ground[:, 2], heights / scale, atol=1e-9)
         assert (ground[:, 3:] == 0.0).all()
 

@@ -9,7 +9,7 @@ import pytest
 
 from poise import Grounder, Terrain
 from poise.kernels import springs
-from poise.kernels.ground import grounder_feet, grounder_lift, grounder_walk
+from poise.kernels.ground import grounder_feet, grounder_walk
 from poise.kernels.vec_quat import Quat, Vec
 from tests.ground.test_grounder import OFF, SECOND, ankles, at, figure, grounder, shown
 from tests.kernels.kernel_entries import entered
@@ -29,7 +29,7 @@ def ground_of(*heights):
 @pytest.mark.parametrize("away", [-0.1, 0.0, 0.15])
 @pytest.mark.parametrize("moves", [-1.0, 0.0, 3.0])
 def test_what_is_demanded_closes_the_distance_in_time(away, moves):
-    a = entered(grounder_lift.demand)(away, moves, 0.2)
+    a = entered(grounder_feet.compute_push)(away, moves, 0.2)
     assert moves * 0.2 + 0.5 * a * 0.2**2 == pytest.approx(away)
 
 
@@ -39,16 +39,16 @@ def test_a_foot_that_goes_down_is_lifted_for_a_step_ahead_as_much_as_it_will_nee
     s = np.zeros(grounder_walk.STATE)
     s[grounder_walk.HORIZON] = 0.12
     ground = ground_of(0.0, 0.0, 0.0, 0.0, 0.0, STEP)
-    requested = entered(grounder_lift.demand_ahead)(s, Vec(0.25, 0.0, 0.10), rise, ground)
+    requested = entered(grounder_feet.compute_push_ahead)(s, Vec(0.25, 0.0, 0.10), rise, ground)
     assert requested == pytest.approx(2.0 * (STEP + 0.02 - falls_to) / 0.12**2)
-    assert entered(grounder_lift.demand_ahead)(s, Vec(0.25, 0.0, 0.10), rise, ground_of()) == -math.inf
+    assert entered(grounder_feet.compute_push_ahead)(s, Vec(0.25, 0.0, 0.10), rise, ground_of()) == -math.inf
 
 
 def test_a_lift_that_is_fast_enough_is_not_pushed_on():
     """2.5 m/s gets 70 mm up, however late: pushed on until it is in time it would fly far above the step."""
     s = np.zeros(grounder_walk.STATE)
     s[grounder_walk.HORIZON], s[grounder_walk.LIFT_MOVES] = 0.03, 2.5
-    ground, ahead = ground_of(0.0, 0.0, 0.0, 0.08, 0.08, 0.08), entered(grounder_lift.demand_ahead)
+    ground, ahead = ground_of(0.0, 0.0, 0.0, 0.08, 0.08, 0.08), entered(grounder_feet.compute_push_ahead)
     assert ahead(s, Vec(0.25, 0.0, 0.04), 0.0, ground) == -math.inf
     s[grounder_walk.LIFT_MOVES] = 1.0
     assert ahead(s, Vec(0.25, 0.0, 0.04), 0.0, ground) > 60.0
@@ -63,14 +63,14 @@ def test_a_lift_that_is_fast_enough_is_not_pushed_on():
     (-0.1, -3.0, 0.0, -math.inf),  # too late
 ])  # fmt: skip
 def test_a_foot_that_is_let_down_is_slowed_down_before_the_ground(clear, moves, rise, expected):
-    assert entered(grounder_lift.braked)(clear, moves, rise, 0.01) == pytest.approx(expected)
+    assert entered(grounder_feet.compute_braking)(clear, moves, rise, 0.01) == pytest.approx(expected)
 
 
 def ramped(heights, speed):
     """The state of a foot that has gone over such ground at a speed [m/s] for a second, and its last ramp speed."""
     s, found = np.zeros(grounder_walk.STATE), 0.0
     for _ in range(60):
-        found = entered(grounder_lift.ramp_speed)(s, Vec(speed * SECOND, 0.0, 0.0), ground_of(*heights), SECOND)
+        found = entered(grounder_feet.measure_ramp_speed)(s, Vec(speed * SECOND, 0.0, 0.0), ground_of(*heights), SECOND)
     return s, found
 
 
@@ -84,7 +84,7 @@ def test_steps_that_rise_ahead_lift_a_foot_by_their_mean_slope_as_fast_as_it_goe
 def test_a_foot_that_gets_slower_climbs_more_slowly_at_once():
     s, fast = ramped((0.0, 0.0, 0.0, 0.15, 0.15, 0.40), 4.0)
     s[grounder_walk.RAMP_MOVES] = s[grounder_walk.LIFT_MOVES] = fast
-    lift, moves = entered(grounder_lift.let_down)(
+    lift, moves = entered(grounder_feet.lower_foot)(
         s, Vec(0.0, 0.0, 0.0), ground_of(0.0, 0.0, 0.0, 0.15, 0.15, 0.40), 40.0, SECOND
     )
     assert moves == pytest.approx(0.0, abs=1e-3)
@@ -95,9 +95,9 @@ def test_a_foot_comes_out_of_the_ground_by_no_more_than_an_acceleration_and_keep
     s, frame, marks = (np.zeros(n) for n in (grounder_walk.STATE, grounder_walk.FRAME, grounder_walk.MARKS))
     leg, settings = np.full(grounder_walk.LEG, 3), np.ones(grounder_walk.SETTINGS)  # no toes
     s[grounder_walk.LIFT_MOVES] = 1.0
-    lifts = entered(grounder_lift.lifted_over)
+    lifts = entered(grounder_feet.lift_foot)
     lift = lifts(s, leg, frame, marks, Vec(0.0, 0.0, -0.1), LEVEL, ground_of(), settings, 0.01)
-    assert lift == pytest.approx(1.0 * 0.01 + grounder_lift.STRONGEST * 0.01**2)
+    assert lift == pytest.approx(1.0 * 0.01 + grounder_feet.STRONGEST * 0.01**2)
     assert s[grounder_walk.LIFT_MOVES] > 0.9
     s[grounder_walk.LIFT], s[grounder_walk.DEPTH] = 0.0, 0.0
     assert lifts(s, leg, frame, marks, Vec(0.0, 0.0, -0.012), LEVEL, ground_of(), settings, 0.01) == pytest.approx(

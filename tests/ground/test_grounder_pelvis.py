@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from poise import Grounder, Terrain
-from poise.kernels.ground import grounder_pelvis, grounder_reach, grounder_walk
+from poise.kernels.ground import grounder_body, grounder_walk
 from tests.ground.test_grounder import SECOND, ankles, at, figure, grounder, shown
 from tests.kernels.kernel_entries import entered
 
 
 @pytest.mark.parametrize("jump", [0.3, -0.3, 0.02])
 def test_a_value_follows_its_goal_by_no_more_than_a_push(jump):
-    follow, x, v, goal, dt = entered(grounder_reach.follow_goal), 0.0, 0.0, 0.0, SECOND
+    follow, x, v, goal, dt = entered(grounder_body.follow_goal), 0.0, 0.0, 0.0, SECOND
     for i in range(240):
         before, goal = goal, jump if i > 3 else 0.0
         y, w = follow(x, v, before, goal, 20.0, 15.0, dt)
@@ -26,14 +26,14 @@ def test_a_value_follows_its_goal_by_no_more_than_a_push(jump):
 
 
 def test_a_goal_that_goes_steadily_is_not_lagged_behind():
-    follow, x, v = entered(grounder_reach.follow_goal), 0.0, 1.0
+    follow, x, v = entered(grounder_body.follow_goal), 0.0, 1.0
     for i in range(60):
         x, v = follow(x, v, i * SECOND, (i + 1) * SECOND, 20.0, 15.0, SECOND)
     assert x == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_step_is_kept_where_the_goal_changes_it_little_and_bounded_elsewhere():
-    keep, most = entered(grounder_reach.keep_step), 40.0
+    keep, most = entered(grounder_body.keep_step), 40.0
     goals = np.concatenate([0.01 * np.sin(0.3 * np.arange(20)), np.full(40, 0.2)])
     x, v, found = 0.0, 0.0, []
     for before, goal in itertools.pairwise(goals):
@@ -47,7 +47,7 @@ def test_a_step_is_kept_where_the_goal_changes_it_little_and_bounded_elsewhere()
 
 
 def test_a_value_that_goes_towards_a_floor_can_stop_there():
-    slow, x, w = entered(grounder_reach.slow_enough), 0.2, -3.0
+    slow, x, w = entered(grounder_body.slow_down), 0.2, -3.0
     for _ in range(60):
         slower = slow(x, w, 0.0, 45.0, SECOND)
         assert slower >= w
@@ -58,11 +58,11 @@ def test_a_value_that_goes_towards_a_floor_can_stop_there():
 @pytest.mark.parametrize(("lacks", "early", "down"), [(-0.03, 0.02, 0.0), (0.0, 0.0, 0.0), (0.0, 0.02, 0.005),
                                                       (0.02, 0.02, 0.02), (0.05, 0.0, 0.05)])  # fmt: skip
 def test_a_leg_that_gets_too_short_draws_the_pelvis_down_softly(lacks, early, down):
-    assert entered(grounder_pelvis.drawn_down)(lacks, early) == pytest.approx(down)
+    assert entered(grounder_body.compute_sink)(lacks, early) == pytest.approx(down)
 
 
 def test_no_leg_draws_the_pelvis_down_for_ever():
-    assert entered(grounder_pelvis.drawn_down)(1.0, 0.0) <= 0.15
+    assert entered(grounder_body.compute_sink)(1.0, 0.0) <= 0.15
 
 
 def test_the_pelvis_rises_with_a_slope_and_not_with_the_feet():

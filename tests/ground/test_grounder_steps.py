@@ -138,10 +138,10 @@ def level_foot():
 
 def test_a_foot_that_a_step_has_overtaken_is_not_turned_out_of_it_at_once():
     level, ankle = Quat(1.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.04)  # heel and ball at -0.06
-    out, turn = entered(grounder_feet.raised)(level_foot(), ankle, level, 1, ground_of(0.0, 0.0))
+    out, turn = entered(grounder_feet.raise_free_end)(level_foot(), ankle, level, 1, ground_of(0.0, 0.0))
     assert out == ankle  # both are as deep: they come out together, by the spring of the lock
     assert turn == level
-    higher, turn = entered(grounder_feet.raised)(level_foot(), ankle, level, 1, ground_of(0.0, 0.05))
+    higher, turn = entered(grounder_feet.raise_free_end)(level_foot(), ankle, level, 1, ground_of(0.0, 0.05))
     assert turn != level  # the ball is 50 mm deeper than the heel
     assert higher != ankle
     ball = np.add(higher, rotations.rotate(np.array(turn), np.array([0.2, 0.0, -0.1])))
@@ -153,7 +153,7 @@ def test_a_foot_that_a_step_has_overtaken_is_not_turned_out_of_it_at_once():
 def test_a_lock_on_the_ground_eases_what_it_is_above_it_or_was_overtaken_by(over, depth, left):
     s, ground = np.zeros(grounder_walk.STATE), ground_of(0.0, 0.0)
     s[grounder_walk.DEPTH] = depth
-    entered(grounder_feet.lock_at)(s, Vec(0.1, 0.2, over), -1.5, ground, 1)
+    entered(grounder_feet.lock_point)(s, Vec(0.1, 0.2, over), -1.5, ground, 1)
     assert tuple(s[grounder_walk.LOCK : grounder_walk.LOCK + 3]) == (0.1, 0.2, 0.0)
     assert tuple(s[grounder_walk.OFFSET : grounder_walk.OFFSET + 3]) == (0.0, 0.0, left)
     assert s[grounder_walk.OFFSET_MOVES + 2] == -1.5
@@ -161,16 +161,16 @@ def test_a_lock_on_the_ground_eases_what_it_is_above_it_or_was_overtaken_by(over
 
 @pytest.mark.parametrize("pitch", [-1.5, -0.5, 0.0, 0.5, 1.5])
 def test_a_foot_on_its_heel_has_the_ball_where_it_comes_down(pitch):
-    x, _, z = entered(grounder_walk.laid_down)(Vec(0.2 * math.cos(pitch), 0.0, 0.2 * math.sin(pitch)))
+    x, _, z = entered(grounder_walk.lay_down)(Vec(0.2 * math.cos(pitch), 0.0, 0.2 * math.sin(pitch)))
     assert x == pytest.approx(0.2 if pitch >= 0.0 else 0.2 * math.cos(pitch))
     assert z == pytest.approx(0.2 * math.sin(pitch))
-    assert np.isfinite(entered(grounder_walk.laid_down)(Vec(0.0, 0.0, 0.0))).all()
+    assert np.isfinite(entered(grounder_walk.lay_down)(Vec(0.0, 0.0, 0.0))).all()
 
 
 def test_the_samples_ahead_end_where_the_horizon_does():
     s = np.zeros(grounder_walk.STATE)
     s[grounder_walk.HORIZON] = 0.12
-    times = [entered(grounder_walk.time_ahead)(s, i) for i in range(grounder_walk.AHEAD)]
+    times = [entered(grounder_walk.compute_time_ahead)(s, i) for i in range(grounder_walk.AHEAD)]
     assert times == pytest.approx([0.02, 0.06, 0.12])
 
 

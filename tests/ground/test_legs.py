@@ -177,7 +177,7 @@ def test_what_a_joint_turns_by_itself_follows_from_world_rotations(seed):
     """Reference: parent and joint are turned in the world; the joint's own turn is what is left between them."""
     over, under, rests, turns = unit_quaternions(rng_of(seed), 4, 5)
     found = turns.copy()
-    kernels.ground.legs.passed_down(over, under, rests, found)
+    kernels.ground.legs.pass_turns_down(over, under, rests, found)
     o, u, rest, q = (Rotation.from_quat(v, scalar_first=True) for v in (over, under, rests, turns))
     wanted = (o * rest).inv() * (u * rest * q)
     assert (Rotation.from_quat(found, scalar_first=True).inv() * wanted).magnitude().max() < 1e-12
@@ -187,7 +187,7 @@ def test_what_a_joint_turns_by_itself_follows_from_world_rotations(seed):
 def test_parts_that_turn_together_leave_the_joint_alone():
     turn, rests, turns = unit_quaternions(rng_of(3), 3, 5)
     found = turns.copy()
-    kernels.ground.legs.passed_down(turn, turn, rests, found)
+    kernels.ground.legs.pass_turns_down(turn, turn, rests, found)
     np.testing.assert_allclose(found, turns, atol=1e-15)
 
 

@@ -21,6 +21,7 @@ from poise.kernels import layout
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
 from poise.kernels.posture_clearance import clear_bend_side
+from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -102,13 +103,6 @@ def parallel_transport(a, b, v):
     axis = cross(a, b)
     sideways = cross(axis, v)
     return add(v, add(sideways, scale(cross(axis, sideways), 1.0 / one_plus_cosine)))
-
-
-@device_function
-def smoothstep_between(value, zero_value, one_value):
-    """Blend smoothly from 0 at `zero_value` to 1 at `one_value`. The slope is zero at both ends."""
-    t = min(max((value - zero_value) / (one_value - zero_value), 0.0), 1.0)
-    return t * t * (3.0 - 2.0 * t)
 
 
 @device_function

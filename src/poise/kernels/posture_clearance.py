@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
+from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Vec,
     add,
@@ -36,8 +37,6 @@ from poise.kernels.vec_quat import (
     write_quat_at,
 )
 
-CAPSULE_ROW = 7  # numbers of a capsule: both ends of its axis and its radius
-FLOOR_ROW = 4  # numbers of a floor: the unit vector up, and its height along that; -inf for none
 _TURNS = 24  # steps of half a turn that are tried to each side: 7.5 degrees
 # Shares of a limb's length, of its middle joint from the chord: less than the radius of a forearm moves it nowhere.
 _NO_TURN_SHARE, _FULL_TURN_SHARE = 0.02, 0.08
@@ -93,11 +92,13 @@ def measure_segment_distance(start, way, other_start, other_way):
 
 
 @device_function
-def measure_overlap(circle, angle, capsules, floor):
-    """Measure how deep the lower bone is in body or floor.
+def measure_overlap(bone, angle):
+    """Measure how deep a lower bone is in body or floor.
 
+    bone   its circle, capsules (c, 7) and a floor (4,)
     angle  by which the middle joint is turned [rad]
     """
+    circle, capsules, floor = bone
     turned = add(scale(circle.first_axis, math.cos(angle)), scale(circle.second_axis, math.sin(angle)))
     middle, tip = add(circle.centre, turned), circle.tip
     way, found = sub(tip, middle), -math.inf
@@ -112,34 +113,36 @@ def measure_overlap(circle, angle, capsules, floor):
 
 
 @device_function
-def find_clear_turn(circle, capsules, floor, tolerance):
-    """Find the smallest turn to clear the lower bone, else the best."""
-    best, best_angle = measure_overlap(circle, 0.0, capsules, floor), 0.0
+def find_clear_turn(measure, moved, tolerance, tries_sides_in_turn):
+    """Find the smallest turn to clear what is moved, else the best.
+
+    measure              overlap of what is moved, after a turn
+    moved                its first argument
+    tries_sides_in_turn  whether the smaller turn is taken, else the first side comes first
+    """
+    best, best_angle = measure(moved, 0.0), 0.0
     if best <= tolerance:
         return 0.0
     step = math.pi / _TURNS
-    for i in range(1, _TURNS + 1):
-        for side in range(2):
-            angle = step * i if side == 0 else -step * i
-            overlap = measure_overlap(circle, angle, capsules, floor)
-            if overlap < best:
-                best, best_angle = overlap, angle
-            if overlap <= tolerance:
-                return halve_turn(circle, angle, step, capsules, floor, tolerance)
-    return best_angle
-
-
-@device_function
-def halve_turn(circle, angle, step, capsules, floor, tolerance):
-    """Halve the last step before a clear angle."""
-    clear, blocked = angle, angle - math.copysign(step, angle)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (clear + blocked)
-        if measure_overlap(circle, middle, capsules, floor) <= tolerance:
-            clear = middle
+    for i in range(2 * _TURNS):
+        if tries_sides_in_turn:
+            number, is_first_side = i // 2 + 1, i % 2 == 0
         else:
-            blocked = middle
-    return clear
+            number, is_first_side = i % _TURNS + 1, i < _TURNS
+        angle = step * number if is_first_side else -step * number
+        overlap = measure(moved, angle)
+        if overlap < best:
+            best, best_angle = overlap, angle
+        if overlap <= tolerance:
+            clear, blocked = angle, angle - math.copysign(step, angle)
+            for _ in range(_HALVINGS):
+                middle = 0.5 * (clear + blocked)
+                if measure(moved, middle) <= tolerance:
+                    clear = middle
+                else:
+                    blocked = middle
+            return clear
+    return best_angle
 
 
 @device_function
@@ -162,10 +165,10 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
         add(first, scale(chord, along)), scale(side, reach), scale(across, reach), read_vec_at(target, 0), radius
     )
     # A nearly straight limb turns without clearing anything: there the turn fades.
-    share = min(max((reach / limb_length - _NO_TURN_SHARE) / (_FULL_TURN_SHARE - _NO_TURN_SHARE), 0.0), 1.0)
+    share = smoothstep_between(reach / limb_length, _NO_TURN_SHARE, _FULL_TURN_SHARE)
     if not share > 0.0:
         return side
-    angle = find_clear_turn(circle, capsules, floor, 1e-6 * limb_length) * share * share * (3.0 - 2.0 * share)
+    angle = share * find_clear_turn(measure_overlap, (circle, capsules, floor), 1e-6 * limb_length, True)
     return side if angle == 0.0 else add(scale(side, math.cos(angle)), scale(across, math.sin(angle)))
 
 
@@ -184,50 +187,18 @@ def find_level_axis(turn, up, normal, lever, across):
 
 
 @device_function
-def measure_depth(turn, base, points, radii, up, height):
-    """Measure the depth of points (n, 3) below a height.
+def measure_depth(end, angle):
+    """Measure the depth of an end's points (n, 3) below a floor.
 
-    base  height of its joint
+    end    its rotation, axis of the turn, height of its joint, points, radii (n,) and a floor (4,)
+    angle  by which it is turned [rad]
     """
-    depth = -math.inf
+    turn, axis, base, points, radii, floor = end
+    turned = multiply(from_axis_angle(axis, angle), turn) if angle != 0.0 else turn
+    up, depth = read_vec_at(floor, 0), -math.inf
     for i in range(points.shape[0]):
-        depth = max(depth, height + radii[i] - base - dot(up, rotate(turn, read_vec(points, i))))
+        depth = max(depth, floor[3] + radii[i] - base - dot(up, rotate(turned, read_vec(points, i))))
     return depth
-
-
-@device_function
-def find_lifting_angle(turn, axis, base, points, radii, up, height, tolerance):
-    """Find the smallest angle to lift all points.
-
-    It is towards level; else away from it; else the best there is.
-    """
-    best, best_angle = measure_depth(turn, base, points, radii, up, height), 0.0
-    if best <= tolerance:
-        return 0.0
-    step = math.pi / _TURNS
-    for side in range(2):
-        for i in range(1, _TURNS + 1):
-            angle = step * i if side == 0 else -step * i
-            depth = measure_depth(multiply(from_axis_angle(axis, angle), turn), base, points, radii, up, height)
-            if depth < best:
-                best, best_angle = depth, angle
-            if depth <= tolerance:
-                return halve_lift(turn, axis, angle, step, base, points, radii, up, height, tolerance)
-    return best_angle
-
-
-@device_function
-def halve_lift(turn, axis, angle, step, base, points, radii, up, height, tolerance):
-    """Halve the last step before a sufficient angle."""
-    clear, blocked = angle, angle - math.copysign(step, angle)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (clear + blocked)
-        turned = multiply(from_axis_angle(axis, middle), turn)
-        if measure_depth(turned, base, points, radii, up, height) <= tolerance:
-            clear = middle
-        else:
-            blocked = middle
-    return clear
 
 
 @kernel("F2 F2 F2 F1 F1 F2 F1 wF2 -> i")
@@ -252,8 +223,9 @@ def lift_ends(places, turns, points, radii, normal, floors, across, lifted):
         up, turn = read_vec_at(floor, 0), read_quat_at(turns[k], 0)
         base, lever = dot(up, read_vec(places, k)), read_vec(points, 0)
         axis = find_level_axis(turn, up, read_vec_at(normal, 0), lever, read_vec_at(across, 0))
-        tolerance = _MIN_DEPTH * norm(lever)
-        angle = find_lifting_angle(turn, axis, base, points, radii, up, floor[3], tolerance)
+        # Towards level first, else away from it.
+        end = turn, axis, base, points, radii, floor
+        angle = find_clear_turn(measure_depth, end, _MIN_DEPTH * norm(lever), False)
         write_quat_at(lifted[k], 0, multiply(from_axis_angle(axis, angle), turn) if angle != 0.0 else turn)
         count += 1 if angle != 0.0 else 0
     return count

@@ -14,7 +14,7 @@ import math
 from poise.kernels import layout
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
-from poise.kernels.posture import smoothstep_between
+from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
     Vec,

@@ -25,7 +25,8 @@ import math
 
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
-from poise.kernels.posture import map_direction, perpendicular_part, read_origin, smoothstep_between
+from poise.kernels.posture import map_direction, perpendicular_part, read_origin
+from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
     Vec,

@@ -42,7 +42,7 @@ def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) ->
     stride, found = stride_of(times), np.zeros(places.shape[:2])
     if len(times) <= 2 * stride:
         return found
-    kernels.ground.legs.changes_of_step(np.ascontiguousarray(places), _parts(times, shots), stride, found)
+    kernels.ground.legs.measure_step_changes(np.ascontiguousarray(places), _parts(times, shots), stride, found)
     return MM * found
 
 

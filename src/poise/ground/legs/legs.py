@@ -84,7 +84,7 @@ def places_of(motion: Motion, turned: Turned) -> Floats:
     """Return hips, knees, ankles and ends of toes (F, L, 4, 3)."""
     found = np.empty((*turned.ankles.shape[:2], 4, 3))
     rows = (motion.places, turned.up, turned.turns, turned.ankles, turned.lengths)
-    kernels.ground.legs.stepping(*(np.ascontiguousarray(array) for array in rows), found)
+    kernels.ground.legs.place_joints(*(np.ascontiguousarray(array) for array in rows), found)
     return found
 
 

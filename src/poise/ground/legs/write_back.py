@@ -138,7 +138,7 @@ def _turn_joint(poses: Pose, figure: Figure, name: str, over: Floats, under: Flo
     world = poses.world[skeleton.names[parent]].rotations if parent >= 0 else rotations.IDENTITY
     rests = rotations.multiply(rotations.multiply(figure.turn, world), skeleton.A[row, 3:])
     own = q[:, stop - 4 : stop].copy()
-    kernels.ground.legs.passed_down(
+    kernels.ground.legs.pass_turns_down(
         *(np.array(np.broadcast_to(rows, own.shape), order="C") for rows in (over, under, rests)), own
     )
     q[:, stop - 4 : stop] = own

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Feet on the ground, live, and the legs that bring ankles to them."""
+"""Feet on the ground, live, and legs in closed form."""
 
 from __future__ import annotations
 

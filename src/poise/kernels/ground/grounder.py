@@ -1,7 +1,9 @@
 # pyright: standard
-"""One live frame: legs as animated and where to ask for the ground; then, with its answers, feet, pelvis, legs and q.
+"""One live frame of feet on the ground.
 
-All in metres of the figure, z up; see grounder_walk.py for the arrays and grounder_feet.py for the feet.
+Before it knows the ground it finds where the legs are animated and the points at which it needs the ground (probes);
+then feet, pelvis, legs and q. All in metres of the figure, z up; see grounder_walk.py for the arrays and
+grounder_feet.py for the feet.
 """
 
 from __future__ import annotations
@@ -10,10 +12,16 @@ import math
 
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import gil_kernel
-from poise.kernels.ground.grounder_feet import place_foot
-from poise.kernels.ground.grounder_lift import DOWN, plane_height
-from poise.kernels.ground.grounder_pelvis import lean_body, leaning_hip, move_pelvis
-from poise.kernels.ground.grounder_reach import KNEE_RATE, keep_step, smooth_chord, soft_chord
+from poise.kernels.ground.grounder_body import (
+    KNEE_RATE,
+    keep_step,
+    lean_body,
+    move_pelvis,
+    place_hip,
+    smooth_chord,
+    soften_chord,
+)
+from poise.kernels.ground.grounder_feet import DOWN, compute_plane_height, place_foot
 from poise.kernels.ground.grounder_walk import (
     ABOVE,
     ACROSS,
@@ -70,14 +78,14 @@ from poise.kernels.ground.grounder_walk import (
     TRUNK_START,
     TURNS,
     UP,
+    compute_level_length,
     find_contacts,
-    jumped,
-    level_length,
-    put_asked,
-    put_frame,
-    put_maps,
-    takes_contacts,
-    turn_of,
+    find_rotation,
+    has_jumped,
+    take_contacts,
+    write_frame,
+    write_maps,
+    write_probes,
 )
 from poise.kernels.ground.legs import bend
 from poise.kernels.lanes import SCALAR, stack_matrix
@@ -104,17 +112,20 @@ from poise.kernels.vec_quat import (
     write_vec_at,
 )
 
-WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both
+WALK, GROUND, BOTH = 0, 1, 2  # phases: up to the probes; from there; both
 
 
 @device_function
-def put_ground(asked, heights, normals, settings, ground):
-    """The planes that touch the ground where it was asked for: place, height and slopes, in metres, z up."""
+def write_ground(probes, heights, normals, settings, ground):
+    """Write the planes of the ground at the probes.
+
+    Place, height and slopes of each, in metres, z up.
+    """
     k = 1.0 / settings[TERRAIN_SCALE]
     for j in range(SAMPLES):
-        x, y = asked[j, 0] * k, asked[j, 1] * k
+        x, y = probes[j, 0] * k, probes[j, 1] * k
         if settings[TERRAIN_Y] > 0.0:
-            y = -asked[j, 2] * k
+            y = -probes[j, 2] * k
         ground[j, 0], ground[j, 1] = x, y
         if settings[IS_PLANE] > 0.0:
             ground[j, 3], ground[j, 4] = settings[PLANE + 1], settings[PLANE + 2]
@@ -133,17 +144,25 @@ def put_ground(asked, heights, normals, settings, ground):
 
 
 @inline
-def first_angle(a, b, c):
-    """The least angle from 0 up at which a cos + b sin reaches c; where it never does, the one at its largest."""
+def find_first_angle(a, b, c):
+    """Find the least angle for a cos + b sin = c.
+
+    From 0 up.
+
+    Where the sum never reaches c, it is the angle of the largest sum.
+    """
     if a >= c:
         return 0.0
-    size = max(level_length(a, b), 1e-300)
+    size = max(compute_level_length(a, b), 1e-300)
     return math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
 
 
 @inline
-def go_on_from(s, away):
-    """Springs of a swinging foot go on from where its leg let it come: else it would shoot out once that reaches."""
+def shift_springs(s, away):
+    """Let springs of a swinging foot go on from its reached place.
+
+    Else it would shoot out once its leg reaches.
+    """
     s[OFFSET], s[OFFSET + 1] = s[OFFSET] + away.x, s[OFFSET + 1] + away.y
     # But one that is in the ground is not to go deeper.
     s[LIFT] += away.z if s[DEPTH] <= 0.0 else max(away.z, 0.0)
@@ -151,7 +170,10 @@ def go_on_from(s, away):
 
 @device_function
 def lift_heel(s, frame, marks, reached):
-    """Turn a foot on its ball, whose ankle does not come to where it should, so that the ball stays: the heel lifts."""
+    """Turn a foot about its ball.
+
+    For feet with ankles out of reach: the heel lifts.
+    """
     if s[MODE] < 2.0:
         return
     arm = rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, BALL))
@@ -160,33 +182,39 @@ def lift_heel(s, frame, marks, reached):
 
 
 @device_function
-def toes_bend(s, frame, marks, tip, axis, joint):
-    """Angles about an axis: by which the tip of the toes comes out of the ground, and by which toes bend at most."""
+def measure_toe_bend(s, frame, marks, tip, axis, joint):
+    """Measure angles about an axis.
+
+    Returns the angle of the tip of the toes out of the ground, and the largest bend of the toes.
+    """
     turn = read_quat_at(frame, NEW_TURN)
     ahead = rotate(turn, sub(read_vec_at(marks, BALL), read_vec_at(marks, HEEL)))
     bent = math.atan2(dot(axis, cross(ahead, tip)), dot(ahead, tip))
     # Where the tip of the toes comes up to the plane: again a cos + b sin = c.
     normal = Vec(-s[TIP_GROUND + 3], -s[TIP_GROUND + 4], 1.0)
     along = dot(axis, tip) * dot(axis, normal)
-    lacks = plane_height(s, TIP_GROUND, joint) - joint.z
-    angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
+    lacks = compute_plane_height(s, TIP_GROUND, joint) - joint.z
+    angle = find_first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
     if angle < 0.0:  # the tip points back, and comes up the long way
         angle += 2.0 * math.pi
     return angle, marks[MOST_BEND] - bent
 
 
 @device_function
-def toes_turn(s, frame, marks, joint, dt, fresh):
-    """The rotation of the toes, before the animated one: with the ground, and bent out of it by a bounded push."""
+def turn_toes(s, frame, marks, joint, dt, fresh):
+    """Return the rotation of the toes, before the animated one.
+
+    They lie on the ground, and are bent out of it by a bounded push.
+    """
     tilt = read_quat_at(frame, TILT)
     tip = rotate(multiply(tilt, read_quat_at(frame, TURNS + 12)), read_vec_at(marks, TIP))
-    if plane_height(s, TIP_GROUND, add(joint, tip)) <= joint.z + tip.z and s[TOES] == s[TOES_MOVES] == 0.0:
+    if compute_plane_height(s, TIP_GROUND, add(joint, tip)) <= joint.z + tip.z and s[TOES] == s[TOES_MOVES] == 0.0:
         s[TOES_GOAL] = 0.0
         return tilt
     axis = rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, ACROSS))
     if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
-        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(level_length(tip.x, tip.y), 1e-300))
-    angle, limit = toes_bend(s, frame, marks, tip, axis, joint)
+        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(compute_level_length(tip.x, tip.y), 1e-300))
+    angle, limit = measure_toe_bend(s, frame, marks, tip, axis, joint)
     before, s[TOES_GOAL] = s[TOES_GOAL], min(angle, limit)
     if fresh:
         s[TOES], s[TOES_MOVES] = s[TOES_GOAL], 0.0
@@ -199,15 +227,23 @@ def toes_turn(s, frame, marks, joint, dt, fresh):
 
 
 @inline
-def turn_own(q, start, rest, e):
-    """Turn the rotation from a column of q on by e in the world; rest: that of what it is written in."""
+def turn_joint(q, start, rest, e):
+    """Turn a rotation of q by e in the world.
+
+    start  its column in q
+
+    rest  rotation of the frame that it is written in
+    """
     v = rotate(conjugate(rest), Vec(e.x, e.y, e.z))
     write_quat_at(q, start, normalise(multiply(Quat(e.w, v.x, v.y, v.z), read_quat_at(q, start))))
 
 
 @device_function
 def write_leg(leg, marks, frame, turns, maps, q):
-    """Write what thigh, shin, foot and toes turn in the world into their own rotations, see `passed_down`."""
+    """Write world rotations of the parts of a leg into q.
+
+    See `legs.pass_turns_down`.
+    """
     for j in range(leg[PARTS]):
         # A part that hangs in another one has been carried along by it: only what it turns beyond that is its own.
         over = leg[OVER + j]
@@ -216,13 +252,13 @@ def write_leg(leg, marks, frame, turns, maps, q):
             e = multiply(conjugate(read_quat(turns, over)), e)
         # A part that hangs in the one before it hangs in what that is turned by, which is known.
         known = j > 0 and leg[ABOVE + j] == leg[HIP + j - 1]
-        above = read_quat_at(frame, TURNS + 4 * j - 4) if known else turn_of(maps[leg[ABOVE + j]])
-        turn_own(q, leg[START + j], multiply(above, read_quat_at(marks, RESTS + 4 * j)), e)
+        above = read_quat_at(frame, TURNS + 4 * j - 4) if known else find_rotation(maps[leg[ABOVE + j]])
+        turn_joint(q, leg[START + j], multiply(above, read_quat_at(marks, RESTS + 4 * j)), e)
 
 
 @device_function
-def inwards(m, v):
-    """The vector that the linear part of an affine map takes to v."""
+def map_back(m, v):
+    """Map a vector back through the linear part of an affine map."""
     a, b, c = Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])
     bc = cross(b, c)
     volume = dot(a, bc)
@@ -235,7 +271,7 @@ def inwards(m, v):
 def write_mover(settings, maps, shift, turn, q, translations):
     """Move the whole figure, and turn what leans."""
     # In the world, seen from what the mover hangs in; a free joint besides turns by A before it moves.
-    local = inwards(maps[int(settings[MOVER_ABOVE])], shift)
+    local = map_back(maps[int(settings[MOVER_ABOVE])], shift)
     at = int(settings[MOVER_START])
     if at >= 0:
         local = rotate(conjugate(read_quat_at(settings, MOVER_REST)), local)
@@ -245,26 +281,26 @@ def write_mover(settings, maps, shift, turn, q, translations):
         for j in range(3):
             translations[row, j] += local[j]
     if turn.x != 0.0 or turn.y != 0.0:
-        above = turn_of(maps[int(settings[TRUNK_ABOVE])])
-        turn_own(q, int(settings[TRUNK_START]), multiply(above, read_quat_at(settings, TRUNK_REST)), turn)
+        above = find_rotation(maps[int(settings[TRUNK_ABOVE])])
+        turn_joint(q, int(settings[TRUNK_START]), multiply(above, read_quat_at(settings, TRUNK_REST)), turn)
 
 
 @device_function
-def put_leg(leg, marks, s, frame, maps, up, shift, lean, dt, fresh, q, translations):
-    """Bend a leg to its foot, write it, and remember what is shown."""
+def place_leg(leg, marks, s, frame, maps, up, shift, lean, dt, fresh, q, translations):
+    """Bend a leg to its foot, write it and store it."""
     turns = stack_matrix(SCALAR, 5, 4)
     hip, knee, ankle = read_vec_at(frame, PLACES), read_vec_at(frame, PLACES + 3), read_vec_at(frame, PLACES + 6)
-    raised = add(leaning_hip(frame), Vec(0.0, 0.0, up))
+    raised = add(place_hip(frame), Vec(0.0, 0.0, up))
     # A foot that stands is reached as far as the leg goes; one that swings stops softly before that.
-    most = frame[MOST] if s[MODE] > 0.0 else soft_chord(frame, raised)
+    most = frame[MOST] if s[MODE] > 0.0 else soften_chord(frame, raised)
     axis = rotate(read_quat_at(frame, TURNS), read_vec_at(marks, AXIS))
     away = sub(read_vec_at(frame, NEW), raised)
-    asked = max(norm(away), 1e-9)
-    chord = smooth_chord(s, frame, min(asked, most), dt, fresh)
-    to = add(raised, scale(away, chord / asked))
+    distance = max(norm(away), 1e-9)
+    chord = smooth_chord(s, frame, min(distance, most), dt, fresh)
+    to = add(raised, scale(away, chord / distance))
     thigh, shin, reached = bend(hip, knee, ankle, axis, raised, to, chord, 1.0)
     if s[MODE] == 0.0:
-        go_on_from(s, sub(reached, read_vec_at(frame, NEW)))
+        shift_springs(s, sub(reached, read_vec_at(frame, NEW)))
     lift_heel(s, frame, marks, reached)
     write_vec_at(frame, NEW, reached)
     foot = multiply(read_quat_at(frame, NEW_TURN), conjugate(read_quat_at(frame, TURNS + 8)))
@@ -274,20 +310,20 @@ def put_leg(leg, marks, s, frame, maps, up, shift, lean, dt, fresh, q, translati
     write_quat(turns, 2, foot)
     write_quat(turns, CARRIED, lean)
     if leg[PARTS] > 3:
-        write_quat(turns, 3, toes_turn(s, frame, marks, joint, dt, fresh))
+        write_quat(turns, 3, turn_toes(s, frame, marks, joint, dt, fresh))
     write_leg(leg, marks, frame, turns, maps, q)
     if leg[FOOT_ROW] >= 0:
         above = maps[leg[ABOVE + 2]]
         # A foot that does not hang in the shin (a control rig) is moved to where the shin ends.
-        local = inwards(above, sub(sub(reached, shift), Vec(above[3], above[7], above[11])))
+        local = map_back(above, sub(sub(reached, shift), Vec(above[3], above[7], above[11])))
         for j in range(3):
             translations[leg[FOOT_ROW], j] = local[j]
-    remember(s, frame, dt, fresh)
+    store_shown(s, frame, dt, fresh)
 
 
 @inline
-def remember(s, frame, dt, fresh):
-    """What was shown, and its velocities."""
+def store_shown(s, frame, dt, fresh):
+    """Store the shown foot and its velocities."""
     now, turn = read_vec_at(frame, NEW), read_quat_at(frame, NEW_TURN)
     # Velocities of what is shown, not of what was animated: springs start from them where a lock opens.
     if dt > 0.0 and not fresh:
@@ -301,64 +337,71 @@ def remember(s, frame, dt, fresh):
 
 
 @device_function
-def walk(table, rows, used, legs, marks, settings, work, maps, frames, q, translations, scales):
-    """Where the legs are animated."""
+def read_legs(table, rows, used, legs, marks, settings, work, maps, frames, q, translations, scales):
+    """Read the animated places of the legs."""
     for j in range(used.shape[0]):
         work[j] = q[used[j]]
-    put_maps(table, rows, work, translations, scales, settings, work[used.shape[0] :], maps)
+    write_maps(table, rows, work, translations, scales, settings, work[used.shape[0] :], maps)
     for l in range(legs.shape[0]):
-        put_frame(legs[l], marks[l], maps, frames[l])
+        write_frame(legs[l], marks[l], maps, frames[l])
 
 
 @device_function
-def look(marks, settings, state, body, frames, asked, contacts, dt):
-    """What stands, and where to ask for the ground."""
+def read_contacts(marks, settings, state, body, frames, probes, contacts, dt):
+    """Find standing points, and write the probes of the ground."""
     fresh = body[FRESH] > 0.0 or dt > settings[LONGEST_PAUSE]
     for l in range(marks.shape[0]):
         # One leg that was put elsewhere means that all were: springs must not carry old offsets over.
-        fresh = fresh or jumped(state[l], frames[l], dt)
+        fresh = fresh or has_jumped(state[l], frames[l], dt)
     for l in range(marks.shape[0]):
-        if not takes_contacts(state[l], contacts[l]):
+        if not take_contacts(state[l], contacts[l]):
             find_contacts(state[l], frames[l], settings, dt, fresh)
-        put_asked(state[l], frames[l], marks[l], settings, dt, fresh, asked[l])
+        write_probes(state[l], frames[l], marks[l], settings, dt, fresh, probes[l])
     body[FRESH] = 1.0 if fresh else 0.0
 
 
 @device_function
-def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, normals, q, translations, dt):
-    """Feet, pelvis, legs and q."""
+def place_feet(legs, marks, settings, state, body, frames, probes, heights, normals, dt):
+    """Place the feet on the ground."""
     touching = stack_matrix(SCALAR, SAMPLES, 5)
     fresh = body[FRESH] > 0.0
     for l in range(legs.shape[0]):
-        put_ground(asked[l], heights[l], normals[l], settings, touching)
+        write_ground(probes[l], heights[l], normals[l], settings, touching)
         place_foot(legs[l], marks[l], settings, state[l], frames[l], touching, dt, fresh)
+
+
+@device_function
+def place_body(legs, marks, settings, state, body, maps, frames, q, translations, dt):
+    """Place pelvis and legs, and write q."""
+    fresh = body[FRESH] > 0.0
     lean, shift = lean_body(body, frames, maps[int(settings[TRUNK])], settings, dt, fresh)
     move_pelvis(body, state, frames, settings, dt, fresh)
     shift = add(shift, Vec(0.0, 0.0, body[UP]))
     write_mover(settings, maps, shift, lean, q, translations)
     for l in range(legs.shape[0]):
-        put_leg(legs[l], marks[l], state[l], frames[l], maps, body[UP], shift, lean, dt, fresh, q, translations)
+        place_leg(legs[l], marks[l], state[l], frames[l], maps, body[UP], shift, lean, dt, fresh, q, translations)
     body[FRESH] = 0.0
 
 
 @gil_kernel("i F2 I1 I1 I2 F2 F1 wF3 wF2 wF2 wF3 wF3 wF4 F3 F4 wF3 wF2 wF3 F3 f ->")
 def step(
-    phase, table, rows, used, legs, marks, settings, state, body, work, maps, frames, asked, heights, normals, contacts,
-    q, translations, scales, dt,
+    phase, table, rows, used, legs, marks, settings, state, body, work, maps, frames, probes, heights, normals,
+    contacts, q, translations, scales, dt,
 ):  # fmt: skip
-    """Do a phase of a frame for k characters: q (k, nq) and translations (k, n|0, 3) become what is shown."""
+    """Do a phase of a frame for k characters.
+
+    q (k, nq) and translations (k, n|0, 3) become those of the shown pose.
+    """
     count = q.shape[0]
-    # Two phases, because the ground in between may be asked in Python; on planes and stairs, which the kernel knows,
+    # Two phases, because the ground in between may be computed in Python; on planes and stairs, which the kernel knows,
     # one call does both.
     if phase != GROUND:
         for i in range(count):
-            walk(
+            read_legs(
                 table, rows, used, legs, marks, settings, work[i], maps[i], frames[i], q[i], translations[i], scales[i]
             )
-            look(marks, settings, state[i], body[i], frames[i], asked[i], contacts[i], dt)
+            read_contacts(marks, settings, state[i], body[i], frames[i], probes[i], contacts[i], dt)
     if phase != WALK:
         for i in range(count):
-            put_down(
-                legs, marks, settings, state[i], body[i], maps[i], frames[i], asked[i], heights[i], normals[i],
-                q[i], translations[i], dt,
-            )  # fmt: skip
+            place_feet(legs, marks, settings, state[i], body[i], frames[i], probes[i], heights[i], normals[i], dt)
+            place_body(legs, marks, settings, state[i], body[i], maps[i], frames[i], q[i], translations[i], dt)

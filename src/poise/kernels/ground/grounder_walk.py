@@ -1,5 +1,5 @@
 # pyright: standard
-"""The first half of a live frame: where the legs are animated, what of them stands, where to ask for the ground.
+"""The first half of a live frame: legs, contacts and probes.
 
 All in metres of the figure, z up. The arrays of k characters and l legs, whose columns have names:
 
@@ -74,7 +74,7 @@ PLACES, TURNS, SOLE = 0, 12, 28  # hip, knee, ankle, toes' joint; rotations of t
 # and ankle is made smaller, and how far it comes at most
 NEW, NEW_TURN, TILT, HIGHER, ROOM, EASY, MOST = 37, 40, 44, 48, 49, 50, 51
 UNDER = 52  # by how much the ground that the foot is aimed at is higher than that floor, jumps and all
-ABOUT = 53  # two: the place at which that ground was asked for
+ABOUT = 53  # two: the place of that ground
 SWAY = 55  # by which the hip moves as the figure leans
 FRAME = 58
 # Columns of state, what a leg remembers. Of heel and ball, POINT numbers each:
@@ -92,21 +92,17 @@ GROUND, TIP_GROUND = 69, 79  # the ground under heel, ball and tip last: x, y, h
 ROSE = 84  # [m] by how much it jumped up under one of them
 ANKLE = 85  # the ankle as animated last
 BENDS = 88  # [m] by which toes may bend out of the ground before the foot is lifted for them
-# [m] the height of the knee over the line from hip to ankle: as shown last, its speed, as asked for; and as animated
+# [m] the height of the knee over the line from hip to ankle: as shown last, its speed, as wanted; and as animated
 # last, its speed, by how much that changes, and for how many frames it is known
 KNEE, KNEE_MOVES, KNEE_GOAL, OWN, OWN_MOVES, OWN_CHANGE, OWN_AGE = 89, 90, 109, 110, 111, 112, 113
 HIPS = 91  # two: the place of the hip as animated last, without its height
 LAID = 93  # the rotation of the foot shown last, before its free end was turned out of the ground
-HORIZON = 97  # [s] so far ahead the ground is asked for: until the foot lands
+HORIZON = 97  # [s] so far ahead the ground is probed: until the foot lands
 DEPTH = 98  # [m] by which a swinging foot is in the ground, since that rose too fast for it
 JUMP = 99  # [m] by how much the ground that the foot is aimed at jumped up in this frame
-RAMP, RAMP_WAY, RAMP_MOVES = (
-    100,
-    101,
-    103,
-)  # mean slope of the steps ahead, which way, [m/s] at which they rise under it
+RAMP, RAMP_WAY, RAMP_MOVES = 100, 101, 103  # mean slope of steps ahead, which way, [m/s] at which they rise under it
 EARLIER_TURN, FRAME_TIME = 104, 108  # the rotation shown before that, and [s] the time between the two
-TOES, TOES_MOVES, TOES_GOAL = 114, 115, 116  # [rad] by which toes are bent up: shown, its speed, as asked for
+TOES, TOES_MOVES, TOES_GOAL = 114, 115, 116  # [rad] by which toes are bent up: shown, its speed, as wanted
 STATE = 117
 # Columns of body, of the pelvis: 1 before the first frame; height of the ground that it follows: goal, value, speed;
 # how far it sinks for legs that are too short: goal, value, speed; what was added to its height
@@ -127,14 +123,20 @@ _SIMILAR = 1e-6  # lengths this near to each other count as equal: exported scal
 
 
 @inline
-def level_length(x, y):
-    """Length of a level vector. math.hypot guards against overflow, which takes as long as all that is around it."""
+def compute_level_length(x, y):
+    """Compute the length of a level vector.
+
+    math.hypot guards against overflow, which takes as long as all that is around it.
+    """
     return math.sqrt(x * x + y * y)
 
 
 @device_function
-def turn_of(m):
-    """The nearest rotation to the linear part of an affine map, mirroring taken out, see `Transforms.rotations`."""
+def find_rotation(m):
+    """Find the nearest rotation to an affine map's linear part.
+
+    Mirroring is taken out, see `Transforms.rotations`.
+    """
     a, b, c = Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])  # columns
     volume = dot(a, cross(b, c))
     longest = max(norm(a), norm(b), norm(c))
@@ -146,15 +148,16 @@ def turn_of(m):
     a, b, c = scale(a, k), scale(b, k), scale(c, k)
     cube = longest * longest * longest
     if not (even and abs(abs(volume) - cube) <= _SIMILAR * cube):
-        a, b, c = unsheared(a, b, c)
+        a, b, c = remove_shear(a, b, c)
     return matrix_to_quaternion(a.x, b.x, c.x, a.y, b.y, c.y, a.z, b.z, c.z)
 
 
 @device_function
-def unsheared(a, b, c):
-    """The nearest rotation to a matrix of these columns: the mean of it and its inverse transposed, again and again.
+def remove_shear(a, b, c):
+    """Find the nearest rotation to a matrix of these columns.
 
-    Higham, Computing the polar decomposition, 1986; scaled by the volume, so that ten rounds do for scales of 1:1000.
+    The mean of it and its inverse transposed, again and again: Higham, Computing the polar decomposition, 1986; scaled
+    by the volume, so that ten rounds do for scales of 1:1000.
     """
     for _ in range(10):
         bc, ca, ab = cross(b, c), cross(c, a), cross(a, b)
@@ -168,8 +171,11 @@ def unsheared(a, b, c):
 
 
 @device_function
-def put_maps(table, rows, numbers, translations, scales, settings, given, maps):
-    """World maps of the rows that legs hang in, in metres, z up; maps[0] is that of the file's axes."""
+def write_maps(table, rows, numbers, translations, scales, settings, given, maps):
+    """Write world maps of the joints above legs.
+
+    In metres, z up; maps[0] is that of the file's axes.
+    """
     motion, before, local = stack_array(SCALAR, 12), stack_array(SCALAR, 12), stack_array(SCALAR, 12)
     moves, grows = translations.shape[0] > 0, scales.shape[0] > 0
     for j in range(12):
@@ -187,12 +193,12 @@ def put_maps(table, rows, numbers, translations, scales, settings, given, maps):
 
 
 @device_function
-def put_frame(leg, marks, maps, frame):
-    """Where a leg is animated."""
+def write_frame(leg, marks, maps, frame):
+    """Write the animated places of a leg."""
     for j in range(4):
         m = maps[leg[HIP + j]]
         write_vec_at(frame, PLACES + 3 * j, Vec(m[3], m[7], m[11]))
-        write_quat_at(frame, TURNS + 4 * j, turn_of(m))
+        write_quat_at(frame, TURNS + 4 * j, find_rotation(m))
     ankle, foot, toes = read_vec_at(frame, PLACES + 6), read_quat_at(frame, TURNS + 8), read_quat_at(frame, TURNS + 12)
     write_vec_at(frame, SOLE, add(ankle, rotate(foot, read_vec_at(marks, HEEL))))
     write_vec_at(frame, SOLE + 3, add(ankle, rotate(foot, read_vec_at(marks, BALL))))
@@ -200,15 +206,18 @@ def put_frame(leg, marks, maps, frame):
 
 
 @inline
-def jumped(state, frame, dt):
-    """Whether an ankle is farther from where it was than any that runs."""
+def has_jumped(state, frame, dt):
+    """Return whether an ankle is faster than any runner's."""
     most = _FASTEST * dt + _STEP
     return norm(sub(read_vec_at(frame, PLACES + 6), read_vec_at(state, ANKLE))) > most
 
 
 @device_function
 def measure_point(s, at, p, settings, gain, dt, fresh):
-    """Velocity and floor of a point of the sole: averages that forget."""
+    """Measure velocity and floor of a point of the sole.
+
+    Both are averages that forget.
+    """
     if fresh:
         write_vec_at(s, at + MOVES, Vec(0.0, 0.0, 0.0))
         s[at + FLOOR] = min(p.z, settings[LEVEL])
@@ -228,7 +237,10 @@ def measure_point(s, at, p, settings, gain, dt, fresh):
 
 @device_function
 def find_contacts(s, frame, settings, dt, fresh):
-    """Whether heel and ball stand: from slow and low until fast or high."""
+    """Find whether heel and ball stand.
+
+    From slow and low until fast or high.
+    """
     gain = -math.expm1(-settings[SPEED_RATE] * dt)
     for j in range(2):
         measure_point(s, POINT * j, read_vec_at(frame, SOLE + 3 * j), settings, gain, dt, fresh)
@@ -245,8 +257,11 @@ def find_contacts(s, frame, settings, dt, fresh):
 
 
 @inline
-def takes_contacts(s, given):
-    """Contacts as the caller gives them, 1 or 0 each; False where they are to be found."""
+def take_contacts(s, given):
+    """Take contacts from the caller, 1 or 0 each.
+
+    Returns False where they are to be found.
+    """
     if given[0] < 0.0:
         return False
     s[ON], s[POINT + ON] = given[0], given[1]
@@ -254,94 +269,104 @@ def takes_contacts(s, given):
 
 
 @inline
-def time_ahead(s, i):
-    """[s] until a foot is where the sample i ahead of it was taken: a sixth, half and all of its horizon."""
+def compute_time_ahead(s, i):
+    """Compute the time until the foot is at sample i [s].
+
+    A sixth, half and all of its horizon.
+    """
     return s[HORIZON] * (i + 1.0) * (i + 2.0) / (AHEAD * (AHEAD + 1.0))
 
 
 @inline
-def rise_of(s, frame, dt):
-    """[m/s] at which the ankle rises as animated."""
+def measure_rise(s, frame, dt):
+    """Measure the animated velocity of the ankle up [m/s]."""
     return (frame[PLACES + 8] - s[ANKLE + 2]) / dt if dt > 0.0 else 0.0
 
 
 @device_function
-def way_ahead(s, frame, dt):
-    """The level velocity by which a foot is expected to go on: its own, or that of a stride where it leaves the ground.
+def predict_velocity(s, frame, dt):
+    """Predict the level velocity of a foot.
 
-    A foot that has just left the ground is slow, and in the next step of a stair a moment later.
+    It is its own, or that of a stride where it leaves the ground: a foot that has just left the ground is slow, and in
+    the next step of a stair a moment later.
     """
     own = read_vec_at(s, OUT_MOVES)
-    if dt <= 0.0 or rise_of(s, frame, dt) <= 0.0:
+    if dt <= 0.0 or measure_rise(s, frame, dt) <= 0.0:
         return Vec(own.x, own.y, 0.0)
     k = _STRIDE / dt
     x, y = k * (frame[PLACES] - s[HIPS]), k * (frame[PLACES + 1] - s[HIPS + 1])
-    speed = level_length(x, y)
+    speed = compute_level_length(x, y)
     more = max(1.0 - (own.x * x + own.y * y) / max(speed * speed, 1e-300), 0.0)
     return Vec(own.x + more * x, own.y + more * y, 0.0)
 
 
 @device_function
-def put_asked(s, frame, marks, settings, dt, fresh, asked):
-    """Where to ask for the ground: under heel, ball and tip as they are going to be shown, and ahead of the foot."""
+def write_probes(s, frame, marks, settings, dt, fresh, probes):
+    """Write the points where the ground is needed.
+
+    Under heel, ball and tip as they are going to be shown, and ahead of the foot.
+    """
     shown = read_vec_at(s, OUT)
     # Asked before anything is placed: this frame's animated points, moved by what the last frame moved the ankle by.
     shift = Vec(0.0, 0.0, 0.0) if fresh else sub(shown, read_vec_at(s, ANKLE))
     heel, tip = add(read_vec_at(frame, SOLE), shift), add(read_vec_at(frame, SOLE + 6), shift)
     arm = sub(read_vec_at(frame, SOLE + 3), read_vec_at(frame, SOLE))
     if s[MODE] > 0.0 and not fresh:
-        # A locked point is where it was shown, and the other end where it would be: asked for where that has been
+        # A locked point is where it was shown, and the other end where it would be: probed where that has been
         # turned to out of the ground, it would not have to be, and the foot would shake.
         arm = rotate(read_quat_at(s, LAID), sub(read_vec_at(marks, BALL), read_vec_at(marks, HEEL)))
-        heel = shown_point(s, marks, int(s[MODE]) - 1)
-        heel, arm = (sub(heel, arm), arm) if s[MODE] > 1.0 else (heel, laid_down(arm))
+        heel = place_shown_point(s, marks, int(s[MODE]) - 1)
+        heel, arm = (sub(heel, arm), arm) if s[MODE] > 1.0 else (heel, lay_down(arm))
     else:
-        arm = laid_down(arm)
-    put_point(asked, 0, heel, settings)
-    put_point(asked, 1, add(heel, arm), settings)
-    put_point(asked, 2, tip, settings)
+        arm = lay_down(arm)
+    write_probe(probes, 0, heel, settings)
+    write_probe(probes, 1, add(heel, arm), settings)
+    write_probe(probes, 2, tip, settings)
     # A swinging foot sees the edge of a step before it is in it.
-    away = Vec(0.0, 0.0, 0.0) if fresh else way_ahead(s, frame, dt)
+    away = Vec(0.0, 0.0, 0.0) if fresh else predict_velocity(s, frame, dt)
     away = scale(away, 1.0 if s[HORIZON] >= FURTHEST else _SLOWER)
     s[HORIZON] = min(s[HORIZON], _STEP_LENGTH / max(norm(away), _STEP_LENGTH))
-    foremost = add(read_vec_at(frame, SOLE + 3 * leading(frame, away)), shift)
+    foremost = add(read_vec_at(frame, SOLE + 3 * choose_leading_point(frame, away)), shift)
     for i in range(AHEAD):
-        put_point(asked, 3 + i, add(foremost, scale(away, time_ahead(s, i))), settings)
+        write_probe(probes, 3 + i, add(foremost, scale(away, compute_time_ahead(s, i))), settings)
 
 
 @inline
-def shown_point(s, marks, j):
-    """Heel (0) or ball (1) as it was shown last."""
+def place_shown_point(s, marks, j):
+    """Return heel (0) or ball (1) as shown last."""
     return add(read_vec_at(s, OUT), rotate(read_quat_at(s, OUT_TURN), read_vec_at(marks, HEEL + 3 * j)))
 
 
 @inline
-def sole_point(s, frame, j, fresh):
-    """Heel (0) or ball (1) as it would be shown if the foot were free, about."""
+def place_free_point(s, frame, j, fresh):
+    """Estimate heel (0) or ball (1) of a free foot."""
     p = read_vec_at(frame, SOLE + 3 * j)
     return p if fresh else add(p, sub(read_vec_at(s, OUT), read_vec_at(s, ANKLE)))
 
 
 @inline
-def laid_down(arm):
-    """From heel to ball once the sole is flat, where now only the heel is down."""
-    level = level_length(arm.x, arm.y)
+def lay_down(arm):
+    """Return the vector from heel to ball of a flat sole.
+
+    Of one with only the heel down now.
+    """
+    level = compute_level_length(arm.x, arm.y)
     k = norm(arm) / max(level, 1e-12) if arm.z > 0.0 else 1.0
     return Vec(k * arm.x, k * arm.y, arm.z)
 
 
 @inline
-def leading(frame, away):
-    """Which point of the sole goes first: 2, the tip, or 0, the heel."""
+def choose_leading_point(frame, away):
+    """Choose the foremost point of the sole: 2 tip, 0 heel."""
     along = sub(read_vec_at(frame, SOLE + 6), read_vec_at(frame, SOLE))
     return 2 if along.x * away.x + along.y * away.y >= 0.0 else 0
 
 
 @inline
-def put_point(asked, j, p, settings):
-    """Store a point as the terrain takes it."""
+def write_probe(probes, j, p, settings):
+    """Write a point as the terrain takes it."""
     k = settings[TERRAIN_SCALE]
     if settings[TERRAIN_Y] > 0.0:
-        asked[j, 0], asked[j, 1], asked[j, 2] = p.x * k, p.z * k, -p.y * k
+        probes[j, 0], probes[j, 1], probes[j, 2] = p.x * k, p.z * k, -p.y * k
     else:
-        asked[j, 0], asked[j, 1], asked[j, 2] = p.x * k, p.y * k, p.z * k
+        probes[j, 0], probes[j, 1], probes[j, 2] = p.x * k, p.y * k, p.z * k

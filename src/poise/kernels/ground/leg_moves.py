@@ -1,5 +1,5 @@
 # pyright: standard
-"""Leg moves: where the points of legs come when pelvis, feet and toes move, what that costs, and its derivatives.
+"""Leg moves: points of legs after moves, their cost and derivatives.
 
 A leg has six unknowns: the pelvis goes up, the ball of the foot moves along x, y and z, the heel goes up about the
 ball, and the toes go up about their joint. The last two are arcs `ARM_M` from where they turn, so that all are lengths.
@@ -137,7 +137,7 @@ def read_shape(places, axis, length):
     front, _ = unit_across(cross(chord, axis), chord)
     offset = sub(v, scale(chord, dot(v, chord)))
     height = dot(offset, front)
-    # A knee behind the chord comes forward, see `legs.knee_offset`.
+    # A knee behind the chord comes forward, see `legs.offset_knee`.
     offset = sub(offset, scale(front, min(0.0, height)))
     return LegShape(chord, side, front, across > ALONG, offset, max(height, 0.0), norm(v), norm(u))
 

@@ -1,5 +1,8 @@
 # pyright: standard
-"""Legs: a hip and an ankle are given, thigh and shin follow, and the knee keeps the side that it was animated on."""
+"""Legs in closed form: thigh and shin from hip and ankle.
+
+The knee keeps its animated side.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ ALONG = 0.05  # sine of the angle between an axis and a chord below which they a
 
 @inline
 def turn_between(a, b, c, d):
-    """The rotation that takes the unit vectors a, b to c, d; both pairs are perpendicular."""
+    """Return the rotation of the unit vectors a, b to c, d.
+
+    Both pairs are perpendicular.
+    """
     first = rotation_between(a, c)
     b = rotate(first, b)
     s = dot(c, cross(b, d))
@@ -42,19 +48,22 @@ def turn_between(a, b, c, d):
 
 @inline
 def unit_across(v, a):
-    """The part of v across the unit vector a, made one long, and how long it was."""
+    """Return the direction of v across a, and its length.
+
+    a is a unit vector.
+    """
     part = sub(v, scale(a, dot(v, a)))
     length = norm(part)
     return scale(part, 1.0 / max(length, 1e-300)), length
 
 
 @inline
-def knee_offset(offset, front, height):
-    """The vector from the chord to the knee, made `height` long: the posed one; what is missing is added to the front.
+def offset_knee(offset, front, height):
+    """Return the vector from the chord to the knee, of length `height`.
 
-    `front` is the unit vector across the chord towards which the knee bends. So a pose that needs no change keeps its
-    knee, and a leg that was almost straight, whose knee shows no side, bends as its hinge says. A knee behind the chord
-    comes forward, because a knee bends one way only.
+    It is the posed one; what is missing is added to the front. `front` is the unit vector across the chord towards
+    which the knee bends. So a pose that needs no change keeps its knee, and a leg that was almost straight, whose knee
+    shows no side, bends as its hinge says. A knee behind the chord comes forward, because a knee bends one way only.
     """
     # Only what points backwards is taken out; to the sides the knee stays as posed.
     offset = sub(offset, scale(front, min(0.0, dot(offset, front))))
@@ -66,13 +75,13 @@ def knee_offset(offset, front, height):
 
 @inline
 def bend(hip, knee, ankle, axis, new_hip, target, most, length):
-    """Turns of thigh and shin (world, before the animated ones) that bring the ankle to a target, and where it comes.
+    """Return turns of thigh and shin to a target, and the ankle.
 
-    The knee's distance from the chord (hip to ankle) follows from the cosine law. `axis` is the axis about which the
-    shin may bend against the thigh. The knee keeps its side of the plane across it: the chord turns to its new place
-    with as little turn of that axis as there may be (a shortest arc would swing the knee aside where a leg is raised
-    far). `most` is the longest chord, and `length` what the leg is made longer by, 1 for not at all; a target beyond
-    both stays on its line. The same hip and target: no turn.
+    The turns are in the world, before the animated ones. The knee's distance from the chord (hip to ankle) follows from
+    the cosine law. `axis` is the axis about which the shin may bend against the thigh. The knee keeps its side of the
+    plane across it: the chord turns to its new place with as little turn of that axis as there may be (a shortest arc
+    would swing the knee aside where a leg is raised far). `most` is the longest chord, and `length` what the leg is
+    made longer by, 1 for not at all; a target beyond both stays on its line. The same hip and target: no turn.
     """
     old, new = sub(ankle, hip), sub(target, new_hip)
     v, u = scale(sub(knee, hip), length), scale(sub(ankle, knee), length)
@@ -85,19 +94,20 @@ def bend(hip, knee, ankle, axis, new_hip, target, most, length):
     # The law of cosines: how far along the chord the foot of the knee is.
     along = (l1 * l1 + reach * reach - l2 * l2) / max(2.0 * reach, 1e-300)
     front, _ = unit_across(cross(a0, axis), a0)
-    offset = knee_offset(sub(v, scale(a0, dot(v, a0))), front, math.sqrt(max(l1 * l1 - along * along, 0.0)))
-    arc = chord_turn(a0, a1, axis)
+    offset = offset_knee(sub(v, scale(a0, dot(v, a0))), front, math.sqrt(max(l1 * l1 - along * along, 0.0)))
+    arc = turn_chord(a0, a1, axis)
     v1 = add(scale(a1, along), rotate(arc, offset))
     u1 = sub(scale(a1, reach), v1)
     axis1 = rotate(arc, axis)
-    return bone_turn(v, axis, v1, axis1), bone_turn(u, axis, u1, axis1), add(new_hip, scale(a1, reach))
+    return turn_bone(v, axis, v1, axis1), turn_bone(u, axis, u1, axis1), add(new_hip, scale(a1, reach))
 
 
 @inline
-def chord_turn(a0, a1, axis):
-    """The rotation of chord a0 to a1 that takes the part of an axis across the one to that across the other.
+def turn_chord(a0, a1, axis):
+    """Return the rotation of chord a0 to a1 with an axis.
 
-    Where the axis lies along a chord it has no such part: the shortest arc then.
+    It takes the part of the axis across the one to that across the other. Where the axis lies along a chord it has no
+    such part: the shortest arc then.
     """
     x0, across0 = unit_across(axis, a0)
     x1, across1 = unit_across(axis, a1)
@@ -108,8 +118,11 @@ def chord_turn(a0, a1, axis):
 
 
 @inline
-def bone_turn(bone, axis, bone1, axis1):
-    """The rotation that takes a bone to bone1, and the part of an axis across the one to that across the other."""
+def turn_bone(bone, axis, bone1, axis1):
+    """Return the rotation of a bone and its axis to new ones.
+
+    It takes the part of the axis across the bone to that across the other.
+    """
     b, b1 = scale(bone, 1.0 / max(norm(bone), 1e-300)), scale(bone1, 1.0 / max(norm(bone1), 1e-300))
     return turn_between(b, unit_across(axis, b)[0], b1, unit_across(axis1, b1)[0])
 
@@ -119,8 +132,8 @@ def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached)
     """Bend every leg of every frame.
 
     places (k, 5, 3) as animated; axes (k, 3) bend axes in the world; hips, targets (k, 3) new; most (k,) longest
-    chords; lengths (k,) what legs are made longer by;
-    out: thighs, shins (k, 4) turns to put before the animated rotations, reached (k, 3).
+    chords; lengths (k,) what legs are made longer by; out: thighs, shins (k, 4) turns to put before the animated
+    rotations, reached (k, 3).
     """
     for i in range(places.shape[0]):
         here = places[i]
@@ -134,11 +147,12 @@ def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached)
 
 
 @kernel("F2 F2 F2 wF2 ->")
-def passed_down(over, under, rests, turns):
-    """What a joint must turn by itself, in place of `turns` (k, 4), when parts of the body turn in the world.
+def pass_turns_down(over, under, rests, turns):
+    """Compute joints' own turns from turns of parts in the world.
 
-    over (k, 4): the turn of the part that the joint hangs in; under (k, 4): that of its own part; rests (k, 4): the
-    world rotation of the frame in which the joint turns, as animated. With E = over^-1 under: rest^-1 E rest turns.
+    turns (k, 4) of the joints, which change; over (k, 4): the turn of the part that the joint hangs in; under (k, 4):
+    that of its own part; rests (k, 4): the world rotation of the frame in which the joint turns, as animated. With E =
+    over^-1 under: rest^-1 E rest turns.
     """
     for i in range(turns.shape[0]):
         o, rest = read_quat(over, i), read_quat(rests, i)
@@ -148,8 +162,8 @@ def passed_down(over, under, rests, turns):
 
 
 @kernel("F4 F1 F4 F3 F2 wF4 ->")
-def stepping(places, up, turns, ankles, lengths, found):
-    """Where hips, knees, ankles and the ends of toes come.
+def place_joints(places, up, turns, ankles, lengths, found):
+    """Place hips, knees, ankles and ends of toes.
 
     places (F, L, 5, 3) as animated; up (F,); turns (F, L, 4, 4) to be put before the animated ones of thigh, shin, foot
     and toes; ankles (F, L, 3) where they come; lengths (F, L) what legs are made longer by; out: found (F, L, 4, 3).
@@ -169,8 +183,10 @@ def stepping(places, up, turns, ankles, lengths, found):
 
 
 @kernel("F3 I1 i wF2 ->")
-def changes_of_step(places, parts, stride, found):
-    """|p+ - 2 p + p-| of points over `stride` frames each way, where all three are of one part of a clip.
+def measure_step_changes(places, parts, stride, found):
+    """Measure |p+ - 2 p + p-| of points `stride` frames apart.
+
+    Where all three are of one part of a clip.
 
     places (F, J, 3); parts (F,) numbers that differ from part to part; out: found (F, J), left where it is not known.
     """
