@@ -71,7 +71,7 @@ def of_file(path: Path) -> Document:
     """A rig as it is first shown; what was repaired is not said here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", poise.PoiseWarning)
-        return build_document(poise.load(path))
+        return build_document(poise.load(path), scope="limbs")
 
 
 @contextlib.contextmanager

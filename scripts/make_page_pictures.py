@@ -74,7 +74,7 @@ def main() -> int:
 
 def reaching() -> Document:
     """The bundled character."""
-    return build_document(poise.load(samples.path("humanoid.glb")))
+    return build_document(poise.load(samples.path("humanoid.glb")), scope="limbs")
 
 
 def walking(ground: str) -> Document:

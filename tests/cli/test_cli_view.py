@@ -53,9 +53,14 @@ class TestWhatIsOpened:
         assert document_of(opened, "--scene", "crowd", "--no-browser").scene_name == "crowd"
         assert not opened[0][1]["open_browser"]
 
-    def test_a_file_with_its_chains(self, opened):
+    def test_a_file_with_its_whole_body(self, opened):
         document = document_of(opened, HUMANOID)
-        assert document.rig.path == HUMANOID
+        assert (document.rig.path, document.scope) == (HUMANOID, "body")
+        assert [chain.tip for chain in document.active_chains] == ["LeftFoot", "RightFoot"]
+
+    def test_a_file_with_its_chains(self, opened):
+        document = document_of(opened, HUMANOID, "--solver", "ccd")
+        assert (document.scope, document.free_root) == ("limbs", False)
         assert [chain.name for chain in document.active_chains] == ["left_arm", "right_arm", "left_leg", "right_leg"]
 
     def test_folders_with_meshes(self, opened, tmp_path):

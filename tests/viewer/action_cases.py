@@ -59,6 +59,11 @@ GOOD = {
         {"chain": "left_leg", "enabled": True, "weight": 3, "kind": "place"},
     ],
     "pin": [{"joint": "RightFoot", "on": True}],
+    "pull": [
+        {"joint": "RightHand", "position": HAND}, {"joint": "Chest", "offset": [0, 0.1, 0], "position": [0, 1, 0]},
+        {"joint": "Head", "position": [0, 1.6, 0], "rotation": [1, 0, 1, 0], "serial": 4},
+    ],
+    "scope": [{"value": "body"}, {"value": "limbs"}],
     "anatomical": [{"on": True}],
     "turn": [
         {"joint": "LeftForeArm", "rotation": [1, 0, 0, 0]},

@@ -60,7 +60,8 @@ class TestEveryAction:
                 sentence = refusal(lambda kept=kept: ACTIONS[name].apply(document, kept))
                 assert sentence is None or is_sentence(sentence)
         must = {"handle": "name", "chain_add": "tip", "chain_remove": "chain", "chain_change": "chain", "pin": "joint",
-                "target": "chain", "pole": "chain", "limit": "joint", "solver": "name", "option": "name"}  # fmt: skip
+                "pull": "joint", "target": "chain", "pole": "chain", "limit": "joint", "solver": "name",
+                "option": "name"}  # fmt: skip
         empty = refusal(lambda: ACTIONS[name].apply(document, {}))
         if name in must:
             assert empty is not None

@@ -49,7 +49,7 @@ class TestStartPose:
         )
 
     def test_limits_are_kept(self):
-        document = build_document(rig())
+        document = build_document(rig(), scope="limbs")
         joint, limit = "LeftForeArm", poise.Range(-0.2, 0.3, axis=(0, 1, 0))
         document = document.replace(skeleton=document.skeleton.with_limits({joint: limit}))
         for wanted in (TURN, rotations.about(np.array([0.0, 1.0, 0.0]), 2.0)):
@@ -72,7 +72,9 @@ class TestStartPose:
         assert turned(robot, joint, value=high + 9).solver_start.q[skeleton.q_slice(joint)][0] == pytest.approx(high)
 
     def test_a_free_root_is_moved_and_turned(self):
-        document = build_document(poise.load(samples.path("humanoid.bvh"))).replace(clip_name=None)  # which else plays
+        document = build_document(poise.load(samples.path("humanoid.bvh")), scope="limbs").replace(
+            clip_name=None
+        )  # which else plays
         root = document.skeleton.names[0]
         assert document.skeleton[root].kind == poise.Kind.FREE
         after = turned(document, root, rotation=TURN.tolist(), position=[1, 2, 3]).solver_start.world[root]
@@ -80,7 +82,7 @@ class TestStartPose:
         assert angle(after.rotations, TURN) < 1e-9
 
     def test_targets_below_come_along_and_pins_hold(self):
-        document = ACTIONS["pin"].apply(build_document(rig()), {"joint": "RightFoot", "on": True})
+        document = ACTIONS["pin"].apply(build_document(rig(), scope="limbs"), {"joint": "RightFoot", "on": True})
         after = turned(document, "Hips", rotation=rotations.about(np.array([0.0, 0.0, 1.0]), 0.2).tolist())
         for chain in after.chains:
             if chain.kind == "pin":
@@ -89,7 +91,7 @@ class TestStartPose:
                 np.testing.assert_allclose(chain.position, after.solver_start.world[chain.tip].positions, atol=1e-9)
 
     def test_it_moves_nothing_else_live(self):
-        with watched(build_document(rig())) as page:
+        with watched(build_document(rig(), scope="limbs")) as page:
             page.until(lambda page: page.frame)
             before = page.studio.pose_state.displayed_q[0][0].copy()
             for serial, phase in enumerate(("start", "move", "move", "end"), 1):
@@ -116,7 +118,7 @@ class TestStartPose:
     )
     def test_what_cannot_be_is_a_sentence(self, joint, args, words):
         with pytest.raises(poise.PoiseError, match=words):
-            turned(build_document(rig()), joint, **args)
+            turned(build_document(rig(), scope="limbs"), joint, **args)
 
     def test_a_program_is_not_disturbed(self):
         with pytest.raises(InputError, match="a program shows"):

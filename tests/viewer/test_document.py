@@ -89,9 +89,20 @@ class TestModes:
 
 
 class TestBeginning:
-    def test_a_rig_is_shown_as_its_file_has_it(self):
+    def test_a_figure_opens_as_a_whole_body(self):
         rig = poise.load(samples.path("humanoid.glb"))
         document = build_document(rig)
+        assert (document.scope, document.free_root, document.skeleton) == ("body", True, rig.skeleton)
+        assert [(chain.kind, chain.tip, chain.enabled) for chain in document.chains] == [
+            ("pin", "LeftFoot", True), ("pin", "RightFoot", True), ("look", "Head", False),
+        ]  # fmt: skip
+        feet = [row for row, name in enumerate(rig.skeleton.names) if name.endswith(("Foot", "Toe"))]
+        assert document.floor_height == pytest.approx(rig.pose.world.positions[feet, 1].min())
+
+    def test_a_rig_is_shown_as_its_file_has_it(self):
+        rig = poise.load(samples.path("humanoid.glb"))
+        document = build_document(rig, scope="limbs")
+        assert document.floor_height is None
         assert document.name == "humanoid.glb"
         assert document.start is rig.pose
         assert document.skeleton is rig.skeleton
@@ -130,7 +141,7 @@ class TestValues:
         assert mixed.view_count == 1
 
     def test_an_unknown_chain_lists_what_there_is(self):
-        document = build_document(poise.load(samples.path("humanoid.glb")))
+        document = build_document(poise.load(samples.path("humanoid.glb")), scope="limbs")
         with pytest.raises(poise.UnknownNameError, match="left_arm"):
             document.find_chain("left_amr")
         off = document.with_chain(document.find_chain("left_arm").replace(enabled=False))
@@ -141,8 +152,8 @@ class TestValues:
         """A new field needs a line here, in `same` of watcher.py, and in undo."""
         assert {field.name for field in dataclasses.fields(Document)} == {
             "rig", "name", "skeleton", "start", "chains", "solvers", "view_count", "limit_mode", "pace", "solve_start",
-            "tolerance", "free_root", "character_positions", "clip_name", "keys", "plants_feet", "terrain_spec",
-            "handles", "is_driven", "scene_name", "package_folders", "controls", "marks",
+            "tolerance", "free_root", "scope", "pulled", "character_positions", "clip_name", "keys", "plants_feet",
+            "terrain_spec", "handles", "is_driven", "scene_name", "package_folders", "controls", "marks",
         }  # fmt: skip
 
     def test_same_means_that_nothing_differs(self, mixed):

@@ -11,7 +11,7 @@ from tests.viewer.browser import assert_shown_is_solved
 
 
 def test_it_opens_and_what_was_dragged_is_saved_and_loaded(served, tmp_path):
-    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
     before = tab.studio.pose_state.build_view_pose(0).world["LeftHand"].positions
     tab.drag(*[(i, -2 * i) for i in range(30)])
     assert_shown_is_solved(tab)

@@ -19,7 +19,7 @@ RINGS = "window.poise.viewports[0].gizmo.active === 'bone'"
 @pytest.fixture
 def tab(served):
     """The bundled humanoid, all panels open."""
-    return served(build_document(poise.load(samples.path("humanoid.glb"))), height=900)
+    return served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"), height=900)
 
 
 def take_ring(tab, joint):

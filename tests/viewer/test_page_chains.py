@@ -19,7 +19,7 @@ JOINTS = "[...document.querySelectorAll('.joint:not([hidden])')].map((row) => ro
 
 @pytest.fixture
 def tab(served):
-    tab = served(build_document(poise.load(samples.path("humanoid.glb"))), width=1400, height=1000)
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"), width=1400, height=1000)
     tab.unfold()
     return tab
 

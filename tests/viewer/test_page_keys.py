@@ -16,7 +16,7 @@ SELECTED = "window.poise.selected"
 @pytest.fixture
 def tab(served):
     rig = poise.load(samples.path("humanoid.glb"))
-    tab = served(build_document(rig, clip_name=rig.clips[0].name))
+    tab = served(build_document(rig, clip_name=rig.clips[0].name, scope="limbs"))
     tab.click("joint-Hips")
     return tab
 

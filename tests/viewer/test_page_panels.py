@@ -23,7 +23,7 @@ def test_modes_are_switched(served):
 
 def test_anatomical_limits_are_switched(served):
     """Joints without a limit get that of people, others keep theirs; switched off, all is as it was."""
-    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
     had = set(tab.state["limits"])
     switch = tab.at("anatomical")
     assert not switch.is_checked()

@@ -87,7 +87,7 @@ class Hand:
 @pytest.fixture
 def tab(served):
     """The bundled humanoid."""
-    return served(build_document(poise.load(samples.path("humanoid.glb"))))
+    return served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
 
 
 def on_screen(tab, position):

@@ -25,7 +25,7 @@ def shown(tab):
 @pytest.fixture
 def tab(served):
     """The bundled humanoid with a hand elsewhere."""
-    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
     tab.drag(*[(i, -2 * i) for i in range(30)])
     tab.answered()
     return tab

@@ -78,7 +78,7 @@ def test_the_tree_says_what_is_selected_and_has_room(served):
 
 
 def test_a_row_at_the_lower_end_stays_in_sight_when_the_panel_of_its_bone_opens(served):
-    tab = served(build_document(poise.load(samples.path("humanoid.glb"))), height=700)
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"), height=700)
     low = """[...document.querySelectorAll("[data-testid=outliner] .joint:not([hidden])")].reverse()
         .find((row) => row.offsetTop + row.offsetHeight <= row.parentElement.clientHeight).dataset.joint"""
     joint = tab.get(low)

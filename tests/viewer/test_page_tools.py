@@ -25,7 +25,7 @@ FACES = """
 
 @pytest.fixture
 def tab(served):
-    return served(build_document(poise.load(samples.path("humanoid.glb"))))
+    return served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
 
 
 def pressed(tab):

@@ -24,7 +24,7 @@ def marked(tab):
 
 
 def test_changes_are_marked_until_they_are_saved_or_undone(served, tmp_path):
-    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
     assert not marked(tab)
     tab.click("views-2")  # looking is no change
     tab.until_state("state.views === 2")

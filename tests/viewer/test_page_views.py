@@ -52,7 +52,7 @@ def turned(tab):
 
 
 def test_keys_and_the_cube_set_the_direction(served):
-    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
     tab.answered()
     tab.until("window.poise.viewports[0].stage.drawn > 0")
     upwards = {"top": (0, 0, -1), "bottom": (0, 0, 1)}
@@ -84,7 +84,7 @@ def test_a_robot_that_stands_upright_along_z_has_its_front_along_x(served):
 
 
 def test_what_is_selected_is_framed_and_stays(served):
-    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
     tab.answered()
     before = tab.get(TALL, "LeftForeArm")
     tab.get("document.querySelector(\"[data-testid='joint-LeftForeArm']\").click()")

@@ -113,7 +113,9 @@ def test_too_many_jobs_are_refused():
 
 
 def test_planting_that_fails_for_old_ground_leaves_new_ground_planted(monkeypatch):
-    studio = SessionThread(build_document(rig(), clip_name="walk", plants_feet=True, terrain_spec="slope:10"))
+    studio = SessionThread(
+        build_document(rig(), scope="limbs", clip_name="walk", plants_feet=True, terrain_spec="slope:10")
+    )
     ended = {}
     monkeypatch.setattr(studio._jobs, "add", lambda _, end: ended.setdefault(len(ended), end))
     studio._start_clip()
@@ -212,7 +214,7 @@ def test_a_clip_plays_as_it_is_and_leaves_the_start_pose_behind():
 
 
 def test_a_paused_clip_is_packed_once():
-    stage = PoseState(build_document(rig(), clip_name="walk"))
+    stage = PoseState(build_document(rig(), scope="limbs", clip_name="walk"))
     stage.playhead.set_clip(rig().clip("walk"))
     stage.playhead.seek(0.4)
     assert stage._find_base_pose() is stage._find_base_pose()

@@ -28,7 +28,7 @@ from poise.model import numpy_kinematics
 from poise.viewer import scenes
 from poise.viewer.document import actions
 from poise.viewer.document.chains import build_chain
-from poise.viewer.document.document import Document, build_document
+from poise.viewer.document.document import AUTO_SOLVER, Document, build_document, build_scope
 from poise.viewer.document.goal_chains import build_goal_chains
 from poise.viewer.document.terrain import build_document_terrain, find_terrain_up
 
@@ -191,11 +191,16 @@ def configure_document(document: Document, options: ViewOptions) -> Document:
         # otherwise the chain is shown, not the motion of the file
         shows_motion = options.clip is not None or options.plants_feet
         document = document.replace(
-            chains=chains, clip_name=document.clip_name if shows_motion or document.scene_name else None
+            chains=chains,
+            scope="chains",
+            free_root=document.free_root and document.scene_name is not None,
+            clip_name=document.clip_name if shows_motion or document.scene_name else None,
         )
     if options.goals:
         document = _show_goals(document, options)
     if options.solver is not None:
+        if document.scope == "body" and options.solver != AUTO_SOLVER:  # most methods take one limb at a time
+            document = document.replace(**build_scope(document.rig, document.start, "limbs"))
         document = actions.choose_solver(document, {"view": 0, "name": options.solver})
     terrain_text = _resolve_terrain_text(document, options)
     if terrain_text is not None:
@@ -210,7 +215,8 @@ def _show_goals(document: Document, options: ViewOptions) -> Document:
         raise InputError("--joint and --goal both name the chains; give --goal alone")
     chains = build_goal_chains(document.start, [parse_goal(text, document.start) for text in options.goals])
     shows_motion = options.clip is not None or options.plants_feet
-    return document.replace(chains=chains, clip_name=document.clip_name if shows_motion else None)
+    clip_name = document.clip_name if shows_motion else None
+    return document.replace(chains=chains, scope="chains", free_root=False, clip_name=clip_name)
 
 
 def _resolve_terrain_text(document: Document, options: ViewOptions) -> str | None:

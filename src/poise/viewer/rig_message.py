@@ -23,6 +23,7 @@ from poise.model.rig_roles import find_roles
 from poise.model.roles.bone_names import BONES
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
+from poise.viewer.body_parts import find_parts
 from poise.viewer.glb_assets import build_glb_asset, build_robot_asset
 
 # --- Bone joints of a rig, and the direction of each bone ------------------------------------------------------------
@@ -302,7 +303,7 @@ def build_rig_message(
         "up": up,
         "size": character_size,
         "places": [[float(x) for x in position] for position in positions],
-        "joints": _describe_joints(skeleton, role_by_joint, is_shown, meshes.is_lost, character_size, up),
+        "joints": _describe_joints(rig, role_by_joint, is_shown, meshes.is_lost, character_size, up),
         "nodes": list(meshes.node_indices) if meshes.glb is not None and meshes.node_indices is not None else None,
         "loops": _describe_loops(skeleton),
         "asset": meshes.glb is not None,
@@ -324,13 +325,15 @@ def _describe_loops(skeleton: Skeleton) -> list[dict[str, Any]]:
 
 
 def _describe_joints(
-    skeleton: Skeleton,
+    rig: Rig,
     role_by_joint: dict[str, str],
     is_shown: Bools,
     is_lost: Sequence[bool],
     character_size: float,
     up: str,
 ) -> list[dict[str, Any]]:
+    skeleton = rig.skeleton
+    parts = [skeleton.index(part) for part in find_parts(rig)]
     bones = compute_bone_vectors(skeleton, is_shown, role_by_joint, character_size, up)
     linear = find_draw_transforms(skeleton).linear
     is_identity = (linear == np.eye(3)).all(axis=(1, 2))
@@ -342,6 +345,7 @@ def _describe_joints(
             "kind": Kind(int(skeleton.kinds[i])).name.lower(),
             "axis": skeleton.axes[i].tolist() if is_single_dof[i] else None,
             "role": role_by_joint.get(name),
+            "part": parts[i],
             "A": skeleton.A[i].tolist(),
             "linear": None if is_identity[i] else linear[i].ravel().tolist(),
             "bone": bones[i].tolist(),

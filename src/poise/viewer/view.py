@@ -217,7 +217,9 @@ class View:
         """The displayed pose. Set it to show another one on the same skeleton; a batch stands side by side."""
         if self._shown_pose is not None:
             return self._shown_pose
-        return self.document.solver_start if self._session is None else self._session.pose_state.build_view_pose(0)
+        document = self.document
+        pose = document.solver_start if self._session is None else self._session.pose_state.build_view_pose(0)
+        return pose.on(document.skeleton)
 
     @pose.setter
     def pose(self, pose: Pose) -> None:
@@ -432,7 +434,10 @@ def _check_name(name: Any, label: str) -> None:
 def _build_document(content: Any, goals: Any) -> Document:
     """Build the initial document, with a chain for each goal."""
     document = _build_content_document(content)
-    return document if goals is None else document.replace(chains=build_goal_chains(document.start, goals))
+    if goals is None:
+        return document
+    chains = build_goal_chains(document.start, goals)
+    return document.replace(chains=chains, scope="chains", free_root=False)
 
 
 def _build_content_document(content: Any) -> Document:

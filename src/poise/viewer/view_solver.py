@@ -24,7 +24,7 @@ from poise.solvers.base.interface import Request, Status
 from poise.solving.result import Result
 from poise.solving.solve import Prepared, choose_solver, prepare, solve
 from poise.viewer.document.chains import TargetedChain
-from poise.viewer.document.document import Document, SolverChoice
+from poise.viewer.document.document import AUTO_SOLVER, Document, SolverChoice
 from poise.viewer.protocol import STATUS_NOTHING, STATUS_REFUSED
 
 # --- Plan chains for a solver: together, in sequence, or skipped -----------------------------------------------------
@@ -209,6 +209,9 @@ class ViewSolver:
         )
         self._settings: dict[str, Any] = {"tolerance": document.tolerance, "free_root": document.free_root}
         self._is_single_iteration = document.pace != "live"
+        # other solvers know no floor
+        has_floor = choice.name == AUTO_SOLVER and not self._is_single_iteration
+        self._floor_height = document.floor_height if has_floor else None
         self._prepared: dict[int, Prepared] = {}
         self._solver: solvers.Solver | None = None
         self._plan = ChainPlan(groups=())
@@ -284,8 +287,9 @@ class ViewSolver:
         # Single iterations show the solver without the closed-form start.
         natural = False if self._is_single_iteration else None
         solver = choose_solver(
-            self.choice.build_solver(), self.base_pose, tuple(goals), free_root=free_root, natural=natural
-        )
+            self.choice.build_solver(), self.base_pose, tuple(goals), free_root=free_root, natural=natural,
+            floor=self._floor_height,
+        )  # fmt: skip
         return _limit_to_one_iteration(solver) if self._is_single_iteration else solver
 
     def _solve_group(self, group_index: int, goals: list[Goal], q: Floats) -> Result:

@@ -33,6 +33,7 @@ from poise.solving.solve import solve
 from poise.viewer.document.chains import CHAIN_KINDS, RELATIVE_KINDS, TargetedChain, build_chain, measure_tip
 from poise.viewer.document.clip_keys import Key, build_key
 from poise.viewer.document.document import AUTO_SOLVER, Document, SolverChoice
+from poise.viewer.document.pulls import pin_part, pull_part, restore_body, switch_scope
 from poise.viewer.document.terrain import TERRAIN_CHOICES, build_document_terrain, build_ground_mesh
 from poise.viewer.protocol import (
     read_bool,
@@ -420,6 +421,8 @@ def pin_joint(document: Document, args: dict[str, Any], displayed_pose: Pose) ->
     existing_pin = next((chain for chain in document.chains if chain.tip == joint and chain.kind == "pin"), None)
     if not read_bool(args, "on"):
         return document if existing_pin is None else remove_chain(document, {"chain": existing_pin.name})
+    if document.scope == "body":
+        return pin_part(document, joint, displayed_pose)
     return (
         document
         if existing_pin is not None
@@ -597,7 +600,8 @@ def choose_clip(document: Document, args: dict[str, Any]) -> Document:
     """Play a clip with its chains switched off. The targets belong to another pose. Null: none."""
     name = read_optional_text(args, "name")
     if name is None:
-        return document.replace(clip_name=None, plants_feet=False)
+        document = document.replace(clip_name=None, plants_feet=False)
+        return restore_body(document) if document.scope == "body" else document
     document.rig.clip(name)
     return document.replace(clip_name=name, chains=tuple(chain.replace(enabled=False) for chain in document.chains))
 
@@ -689,6 +693,8 @@ ACTIONS: dict[str, Action] = {
     "chain_add": Action("add chain", add_chain, takes_displayed_pose=True),
     "chain_remove": Action("remove chain", remove_chain),
     "chain_change": Action("change chain", change_chain, takes_displayed_pose=True),
+    "pull": Action("pull", pull_part, takes_displayed_pose=True),
+    "scope": Action("choose what a drag moves", switch_scope, takes_displayed_pose=True),
     "pin": Action("pin", pin_joint, takes_displayed_pose=True),
     "turn": Action("turn bone", rotate_joint, takes_displayed_pose=True),
     "unkey": Action("remove key", remove_key),

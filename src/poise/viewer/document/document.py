@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from poise import solvers
 from poise.errors import InputError, UnknownNameError
@@ -22,13 +22,18 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
+from poise.viewer.body_parts import find_feet, has_whole_body
 from poise.viewer.document.chains import TargetedChain, Vector, build_default_chains
 from poise.viewer.document.clip_keys import Key
 from poise.viewer.document.program_widgets import Control, HandleState, PointCloud
+from poise.viewer.document.whole_body import build_whole_body_chains, find_floor_height
 
 LimitMode: TypeAlias = Literal["limits", "hinge", "plain"]
 SolvePace: TypeAlias = Literal["live", "iterate", "step"]
 SolveStart: TypeAlias = Literal["last", "start"]
+PullScope: TypeAlias = Literal["body", "limbs", "chains"]
+
+SCOPES: tuple[str, ...] = get_args(PullScope)
 
 AUTO_SOLVER = "auto"
 _UNBOUNDED = (-math.inf, math.inf)
@@ -71,6 +76,9 @@ class Document:
     solve_start          "last": solve from the displayed pose; "start": from the start pose each time
     tolerance            [file units] None: the library's own
     free_root            whether the root rotates and translates
+    scope                what a drag on the figure moves: "body": the part itself, and the whole body follows; "limbs":
+                         the tip of the limb; "chains": the tip of a chain that somebody chose
+    pulled               name of the chain of the pulled part, or None
     character_positions  position of each character of a crowd [file units]; targets are relative to the first
     clip_name            name of the clip that gives the base pose, or None
     keys                 keyed bone rotations in clips of the rig
@@ -96,6 +104,8 @@ class Document:
     solve_start: SolveStart = "last"
     tolerance: float | None = None
     free_root: bool = False
+    scope: PullScope = "chains"
+    pulled: str | None = None
     character_positions: tuple[Vector, ...] = ((0.0, 0.0, 0.0),)
     clip_name: str | None = None
     keys: tuple[Key, ...] = ()
@@ -175,6 +185,17 @@ class Document:
         """The enabled chains."""
         return tuple(chain for chain in self.chains if chain.enabled)
 
+    @property
+    def floor_height(self) -> float | None:
+        """The floor under the feet of a whole body [file units].
+
+        None without one, and on other ground than a level one.
+        """
+        if self.scope != "body" or self.terrain_spec not in (None, "flat") or not has_whole_body(self.rig):
+            return None
+        start = self.start
+        return get_or_compute(start, "floor", None, lambda: find_floor_height(start, find_feet(self.rig)))
+
     def list_limit_modes(self) -> dict[str, str | None]:
         """List the limit modes, each with None or its reason against it."""
         limits = [limit for limit in self.skeleton.limits if limit is not None]
@@ -187,22 +208,37 @@ class Document:
 
 
 def build_document(rig: Rig, *, pose: Pose | None = None, name: str = "", **options: Any) -> Document:
-    """Build the initial document of a rig. It has the pose of the file and the chains of its sidecar or its limbs.
+    """Build the initial document of a rig. It has the pose of the file.
 
-    The clip of a motion file (BVH) is played, with the chains switched off.
+    Figures open as a whole body, other rigs with the chains of their sidecar or their limbs. `scope="limbs"` opens
+    figures so, too. The clip of a motion file (BVH) is played, with the chains switched off.
     """
     start = rig.pose if pose is None else pose
     if start.shape:
         raise InputError(f"the viewer starts from a single pose, not a batch of shape {start.shape}")
     title = name or (rig.path.name if rig.path is not None else "rig")
-    chains = options.pop("chains", None)
-    initial_chains = build_default_chains(rig, start) if chains is None else chains
-    if chains is None and pose is None and "clip_name" not in options and _is_motion_file(rig):
-        options["clip_name"], initial_chains = (
-            rig.clips[0].name,
-            tuple(chain.replace(enabled=False) for chain in initial_chains),
-        )
-    return Document(rig=rig, name=title, skeleton=rig.skeleton, start=start, chains=initial_chains, **options)
+    if "chains" not in options:
+        if pose is None and "clip_name" not in options and _is_motion_file(rig):
+            options["clip_name"] = rig.clips[0].name
+        options = {**build_scope(rig, start, options.get("scope")), **options}
+        is_off = options.get("clip_name") is not None
+        options["chains"] = tuple(chain.replace(enabled=chain.enabled and not is_off) for chain in options["chains"])
+    return Document(rig=rig, name=title, skeleton=rig.skeleton, start=start, **options)
+
+
+def build_scope(rig: Rig, pose: Pose, scope: PullScope | None = None) -> dict[str, Any]:
+    """Build the fields of a document for what a drag moves.
+
+    By default that is a whole body where there is one.
+    """
+    has_body = has_whole_body(rig)
+    scope = scope or ("body" if has_body else "limbs")
+    is_free = scope == "body" and has_body
+    if scope == "body":
+        chains = build_whole_body_chains(rig, pose) if is_free else ()
+    else:
+        chains = build_default_chains(rig, pose)
+    return {"scope": scope, "chains": chains, "free_root": is_free, "pulled": None}
 
 
 def _is_motion_file(rig: Rig) -> bool:

@@ -14,5 +14,5 @@ ORDER = 70
 def make() -> Document:
     """Build the walk, ready to play, chains switched off."""
     rig = load(samples.path("humanoid.glb"))
-    document = build_document(rig, clip_name=rig.clips[0].name, plants_feet=True, terrain_spec="hills")
+    document = build_document(rig, scope="limbs", clip_name=rig.clips[0].name, plants_feet=True, terrain_spec="hills")
     return document.replace(chains=tuple(chain.replace(enabled=False) for chain in document.chains))

@@ -173,12 +173,14 @@ def build_download(document: Document, pose: Pose, clip: Clip | None, format_nam
     if format_name == "html":
         return _build_page_download(document, pose, clip)
     if format_name == "toml":
+        if document.scope == "body":  # its chains are made from roles, not chosen
+            return save_sidecar(document.rig, document.skeleton, None)
         chains = {chain.name: (chain.list_joints(document.skeleton)[0], chain.tip) for chain in document.chains}
         return save_sidecar(document.rig, document.skeleton, chains)
     if clip is not None and format_name in _CLIP_FORMATS:
         return save_clip(document.rig, solve_clip(document, clip).on(document.skeleton), format_name)
     # all limits, in any mode
-    single_pose = dataclasses.replace(pose[0] if pose.shape else pose, skeleton=document.skeleton)
+    single_pose = (pose[0] if pose.shape else pose).on(document.skeleton)
     return save_pose(document.rig, single_pose, format_name)
 
 

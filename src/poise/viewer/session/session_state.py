@@ -209,6 +209,7 @@ def build_state(document: Document, playhead: Playhead, history: History, docume
         "run": document.pace,
         "from": document.solve_start,
         "tolerance": document.tolerance, "free_root": document.free_root,
+        "scope": document.scope, "pulled": document.pulled,
         "chains": [describe_chain(document, chain) for chain in document.chains],
         "limits": _describe_limits(document), "anatomical": describe_anatomical_limits(document),
         "outlines": _compute_outlines(document),
@@ -623,6 +624,7 @@ class PoseState:
             document.pace,
             document.tolerance,
             document.free_root,
+            document.floor_height,
             document.character_positions,
         )
         cached = self._view_solvers.get(view)

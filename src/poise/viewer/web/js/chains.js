@@ -2,11 +2,16 @@
 
 import { chainColour } from "poise/colours.js";
 import { element, setOptions } from "poise/element.js";
-import { numberField, showNumber, tick } from "poise/fields.js";
+import { numberField, segments, showNumber, tick } from "poise/fields.js";
 import { icon } from "poise/icons.js";
 import { shortener } from "poise/names.js";
 import { KINDS, newChain } from "poise/new_chain.js";
 
+const SCOPES = [
+  { value: "body", text: "Whole body", testid: "scope-body", title: "Any part: the whole body follows, feet stay" },
+  { value: "limbs", text: "Limbs", testid: "scope-limbs", title: "Hands and feet: arms and legs alone follow" },
+  { value: "chains", text: "Chains", testid: "scope-chains", title: "The chains below, as you choose them" },
+];
 const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside the knee
 
 /**
@@ -20,7 +25,7 @@ export function chainsPanel(page) {
   /** @type {Map<string, {whole: HTMLElement, show: (chain: any, index: number) => void}>} */
   const items = new Map();
   let known = null; // ids of the chains before
-  store.on("state", ({ chains }) => {
+  store.on("state", ({ chains, scope }) => {
     const added = known && chains.filter(({ id }) => !known.has(id));
     const one = added?.length === 1 && chains.length === known.size + 1 && added[0].kind !== "pin" ? added[0].id : null;
     const there = new Set(chains.map((chain) => chain.id));
@@ -37,14 +42,23 @@ export function chainsPanel(page) {
     });
     none.hidden = chains.length > 0;
     known = there;
-    if (one !== null || !there.has(store.get("active"))) store.set("active", one ?? firstDragged(chains)?.id ?? null);
+    const first = scope === "body" ? null : (firstDragged(chains)?.id ?? null);
+    const active = one ?? (there.has(store.get("active")) ? store.get("active") : first);
+    if (active !== store.get("active")) store.set("active", active);
   });
   store.on("model", () => {
     known = null;
     store.set("active", null); // another rig may have a chain of the same name
   });
   store.on("active", (active) => items.forEach((item, id) => item.whole.classList.toggle("active", id === active)));
-  return element("div", {}, newChain(page), none, list);
+  return element("div", {}, scopeChoice(page), newChain(page), none, list);
+}
+
+/** What a drag on the figure moves. */
+function scopeChoice({ store, send }) {
+  const { whole, show } = segments("What a drag on the figure moves", SCOPES, (value) => send({ do: "scope", value }));
+  store.on("state", ({ scope }) => show(scope));
+  return whole;
 }
 
 function firstDragged(chains) {

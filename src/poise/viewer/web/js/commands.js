@@ -61,7 +61,11 @@ function editing(page) {
     /** Pin the selected joint where it is, or let it go. */
     pin() {
       const joint = store.get("selected");
-      if (joint) send({ do: "pin", joint, on: !pinned(state(), joint) });
+      if (joint) this.pinPart(joint);
+    },
+    /** @param {string} joint */
+    pinPart(joint) {
+      send({ do: "pin", joint, on: !pinned(state(), joint) });
     },
   };
 }
@@ -114,5 +118,5 @@ export function boneMoves(store) {
 
 /** @returns {boolean} whether a chain pins this joint */
 export function pinned(state, joint) {
-  return Boolean(state?.chains.some((chain) => chain.kind === "pin" && chain.tip === joint));
+  return Boolean(state?.chains.some((chain) => chain.kind === "pin" && chain.tip === joint && chain.enabled));
 }

@@ -14,7 +14,7 @@ export class Grab {
   /** @param {any} viewport */
   constructor(viewport) {
     this.viewport = viewport;
-    this.taken = null; // {pointer, type, from, handle, shift}: pressed, and perhaps dragged
+    this.taken = null; // {pointer, type, from, handle, shift} or {pointer, type, from, part}: pressed, perhaps dragged
     this._ends = new AbortController();
     const { signal } = this._ends;
     const on = (target, name, listener) => target.addEventListener(name, listener, { capture: true, signal });
@@ -30,12 +30,16 @@ export class Grab {
    * @param {number} x pixels on the canvas
    * @param {number} y
    * @param {string} type of the pointer
-   * @returns {{key: string, shift: number[]}|null} the handle, and by how much its target lies elsewhere for this
-   *   character of a crowd
+   * @returns {{key: string, shift: number[]}|{part: import("poise/part_at.js").Part}|null} the handle, and by how much
+   *   its target lies elsewhere for this character of a crowd; or the part of a whole body
    */
   under(x, y, type) {
-    const { actor, gizmo, told } = this.viewport;
+    const { actor, gizmo, pull, told } = this.viewport;
     if (!actor?.figure.ready || !told.onDrag) return null;
+    if (pull.ready && !gizmo.covers(x, y)) {
+      const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
+      if (part) return { part };
+    }
     const near = actor.handles.nearest((point) => this.viewport.view.project(point), x, y, reachOf(type));
     const mark = near && near.what !== "pin" ? { key: near.key, shift: [0, 0, 0] } : null;
     if (mark && near.key !== gizmo.active && near.gap < (ON_MARK[type] ?? ON_MARK.mouse)) return mark;
@@ -63,26 +67,35 @@ export class Grab {
   _press(event) {
     const { stage, gizmo, view } = this.viewport;
     if (this.taken) {
-      if (!gizmo.dragging) this._let(); // a second finger: both together pan and zoom
+      if (gizmo.dragging) return;
+      this.viewport.pull.end();
+      this._let(); // a second finger: both together pan and zoom
       return;
     }
-    const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    const plain = !(event.ctrlKey || event.metaKey || event.altKey);
     if (event.button !== 0 || !event.isPrimary || !plain || event.target !== stage.canvas || gizmo.dragging) return;
     const from = this._at(event);
     view.refresh();
     const found = this.under(...from, event.pointerType);
-    if (found === null) return;
-    this.taken = { pointer: event.pointerId, type: event.pointerType, from, ...found };
+    if (found === null || (event.shiftKey && !found.part)) return;
+    this.taken = { pointer: event.pointerId, type: event.pointerType, from, turns: event.shiftKey, ...found };
     view.controls.enableRotate = false; // it hears of the press, so that a second finger finds it ready
+    view.controls.enablePan = !event.shiftKey;
     gizmo.controls.enabled = false;
     stage.canvas.style.cursor = "grabbing";
   }
 
   _move(event) {
-    const { gizmo } = this.viewport;
+    const { gizmo, pull } = this.viewport;
     const { taken } = this;
     if (taken?.pointer !== event.pointerId) return;
     const at = this._at(event);
+    if (taken.part) {
+      if (!taken.started && !far(taken.from, at, taken.type)) return;
+      if (!taken.started) pull.begin(taken.part, taken.from, taken.turns);
+      taken.started = true;
+      return pull.move(...at);
+    }
     if (!gizmo.dragging) {
       if (taken.started) return this._let(); // what was dragged is gone
       if (!far(taken.from, at, taken.type)) return;
@@ -104,7 +117,8 @@ export class Grab {
 
   _release(event) {
     if (this.taken?.pointer !== event.pointerId) return;
-    if (this.taken.started) this.viewport.gizmo.drop();
+    if (this.taken.part) this.viewport.pull.end();
+    else if (this.taken.started) this.viewport.gizmo.drop();
     this._let();
   }
 
@@ -112,7 +126,7 @@ export class Grab {
   _let() {
     const { gizmo, stage, view } = this.viewport;
     this.taken = null;
-    view.controls.enableRotate = true;
+    view.controls.enableRotate = view.controls.enablePan = true;
     gizmo.controls.enabled = true;
     stage.canvas.style.cursor = "";
   }

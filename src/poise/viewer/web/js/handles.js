@@ -11,6 +11,7 @@ const CLOSE = 2; // pixels for one of a target's, at most: near by it is as larg
 const AFAR = 0.85; // and at least: it is seen on every rig
 const PIN = 12; // pixels that the head of a pin stands over its place
 const TARGETS = new Set(["position", "place", "direction", "look"]); // marks
+const GAZE = "gaze"; // of a whole body: it is at what is pulled, which has a mark
 const Y = new Vector3(0, 1, 0);
 const _last = new Vector3();
 
@@ -30,7 +31,8 @@ const _last = new Vector3();
 
 /** Everything in a state message that can be dragged. @returns {Wanted[]} */
 export function wantedIn(state, up) {
-  const chains = (state.chains ?? []).flatMap((chain) => ofChain(chain, up, Boolean(state.terrain)));
+  const shown = (state.chains ?? []).filter(({ id }) => state.scope !== "body" || id !== GAZE);
+  const chains = shown.flatMap((chain) => ofChain(chain, up, Boolean(state.terrain)));
   const handles = (state.handles ?? []).map((handle) => {
     const rotation = turnOf(handle.rotation);
     const { name, position } = handle;
@@ -75,14 +77,20 @@ function ofChain(chain, up, terrain) {
   return [target, { ...pole, rotation: new Quaternion() }];
 }
 
-/** The frame of a joint, of the first character. @param {import("poise/figure.js").Figure} figure @param {number} row */
-export function frameOf(figure, row) {
-  const t = figure.turns.subarray(9 * row, 9 * row + 9);
+/**
+ * The frame of a joint, by default of the first character.
+ * @param {import("poise/figure.js").Figure} figure
+ * @param {number} row
+ * @param {number} [character]
+ */
+export function frameOf(figure, row, character = 0) {
+  const at = 9 * (character * figure.count + row);
+  const t = figure.turns.subarray(at, at + 9);
   const matrix = new Matrix4().set(t[0], t[1], t[2], 0, t[3], t[4], t[5], 0, t[6], t[7], t[8], 0, 0, 0, 0, 1);
   return {
-    origin: new Vector3(...figure.position(row)),
+    origin: new Vector3(...figure.position(row, character)),
     turn: new Quaternion().setFromRotationMatrix(matrix).normalize(),
-    map: new Matrix3().set(...figure.maps.subarray(9 * row, 9 * row + 9)),
+    map: new Matrix3().set(...figure.maps.subarray(at, at + 9)),
   };
 }
 
@@ -198,7 +206,7 @@ export class Handles {
   move(key, { position, rotation }, serial) {
     const handle = this.all.get(key);
     if (!handle) return;
-    const told = { position, rotation: turnOf(rotation) };
+    const told = { position, rotation: rotation ? turnOf(rotation) : handle.rotation };
     if (handle.relative) this._put(Object.assign(handle, told));
     else this._put({ ...handle, ...told });
     this.hold(key, serial);

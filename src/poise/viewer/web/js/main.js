@@ -45,6 +45,7 @@ class Page {
     this.messages = new Messages(at("messages"));
     this.views = new Views(at("views"), this.store, {
       onSelect: (joint) => this.commands.select(joint),
+      onPin: (joint) => this.commands.pinPart(joint),
       onDrag: (drag, viewport) => this.sendDrag(drag, viewport),
       onMessage: (level, text) => this.messages.show(level, text),
       onCancel: () => this.send({ do: "cancel" }),

@@ -11,6 +11,7 @@ const RING = 8; // places around the point that are tried where it misses the sk
  * @typedef {object} Part
  * @property {number} row of the joint
  * @property {number} character
+ * @property {number[]} point where, in rig coordinates
  */
 
 /**
@@ -41,8 +42,9 @@ function boneAt({ figure, struts }, screen, x, y) {
     const beside = Math.max(gap - width * head[3], 0);
     if (beside > BESIDE) return;
     const ahead = head[2] + share * (tail[2] - head[2]);
+    const point = from.map((value, k) => value + share * (to[k] - value));
     const score = beside + IN_FRONT * ahead; // a bone in front wins over one far behind that is a little nearer
-    if (best === null || score < best.score) best = { row, character, beside, ahead, score };
+    if (best === null || score < best.score) best = { row, character, point, beside, ahead, score };
   };
   for (let c = 0; c < figure.characters; c++) {
     figure.joints.forEach((joint, row) => {
@@ -65,7 +67,7 @@ function skinAt({ figure, skin, surface }, view, x, y, around) {
   }
   if (hit === null || hit.row < 0) return null;
   const point = hit.point.multiplyScalar(figure.size).toArray();
-  return { row: shownRow(figure, hit.row), character: hit.character, ahead: view.project(point)[2] };
+  return { row: shownRow(figure, hit.row), character: hit.character, point, ahead: view.project(point)[2] };
 }
 
 /** The nearest joint upwards that is a bone; where none is, the joint itself. @param {number} row */

@@ -3,6 +3,7 @@
 import { partAt } from "poise/part_at.js";
 import { Pointer, reachOf } from "poise/pointer.js";
 
+const PINNED = /^(left|right)(Hand|Foot)$/; // roles that a click pins
 const AROUND = { mouse: 2, pen: 4, touch: 10 }; // pixels beside the skin where a click still hits it
 
 export class Picking {
@@ -13,11 +14,30 @@ export class Picking {
     this.pointer = new Pointer(stage.canvas, {
       isBusy: () => gizmo.hovered || gizmo.dragging,
       onPress: () => this._point(-1, null, 0, 0, stage.canvas.style.cursor),
-      onDouble: () => viewport.frameAll(),
+      onDouble: (x, y, type) => this._double(x, y, type),
       onClick: (x, y, type, busy) => this._click(x, y, type, busy),
       onHover: (x, y) => this._hover(x, y),
       onLeave: () => this._point(-1, null, 0, 0),
     });
+  }
+
+  /** Everything is framed, unless a part is clicked twice in a row. */
+  _double(x, y, type) {
+    if (this.viewport.pull.ready && partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)) {
+      this._click(x, y, type, false);
+    } else this.viewport.frameAll();
+  }
+
+  /** A part of a whole body is selected; a hand or foot is pinned, or let go. @returns {boolean} whether there is one */
+  _clickPart(x, y, type) {
+    const { actor, pull, told } = this.viewport;
+    const part = pull.ready ? partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse) : null;
+    if (part === null) return false;
+    const { joints } = actor.figure;
+    const owner = joints[joints[part.row].part];
+    told.onSelect(joints[part.row].name);
+    if (PINNED.test(owner.role ?? "")) told.onPin?.(owner.name);
+    return true;
   }
 
   /**
@@ -26,7 +46,7 @@ export class Picking {
    */
   _click(x, y, type, busy) {
     const { actor, gizmo, told } = this.viewport;
-    if (!actor) return;
+    if (!actor || (!busy && this._clickPart(x, y, type))) return;
     const handle = this._handleAt(x, y, type, gizmo.active) ?? (busy ? null : this._handleAt(x, y, type));
     if (handle && handle.what !== "pin" && told.onDrag) return this.viewport.take(handle);
     const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
@@ -42,13 +62,14 @@ export class Picking {
   }
 
   _hover(x, y) {
-    const { actor, gizmo, grab } = this.viewport;
+    const { actor, gizmo, grab, pull } = this.viewport;
     if (!actor) return;
-    const handle = this._handleAt(x, y, "mouse");
-    const part = handle || gizmo.hovered ? null : partAt(this.viewport, x, y);
+    const pulled = pull.ready && !gizmo.hovered ? partAt(this.viewport, x, y) : null;
+    const handle = pulled ? null : this._handleAt(x, y, "mouse");
+    const part = pulled ?? (handle || gizmo.hovered ? null : partAt(this.viewport, x, y));
     const row = part?.row ?? -1;
     const text = handle ? `${handle.id}: ${handle.what}` : (actor.figure.joints[row]?.name ?? null);
-    const held = handle ? grab.under(x, y, "mouse") : grab.limbOf(part);
+    const held = pulled ?? (handle ? grab.under(x, y, "mouse") : grab.limbOf(part));
     this._point(row, text, x, y, text === null ? "" : held ? "grab" : "pointer");
   }
 

@@ -7,7 +7,8 @@ const SOON = 350; // [ms] between the clicks of a double click
 export class Pointer {
   /**
    * @param {HTMLCanvasElement} canvas
-   * @param {{onPress(): void, onClick(x: number, y: number, type: string, busy: boolean): void, onDouble(): void,
+   * @param {{onPress(): void, onClick(x: number, y: number, type: string, busy: boolean): void,
+   *   onDouble(x: number, y: number, type: string): void,
    *   onHover(x: number, y: number): void, onLeave(): void, isBusy(): boolean}} told pixels on the canvas, type of the
    *   pointer; busy: a gizmo had the pointer
    */
@@ -67,7 +68,7 @@ export class Pointer {
     const again = !this._busy && event.timeStamp - this._last < SOON && !far(this._lastPlace, down, event.pointerType);
     this._last = again || this._busy ? -Infinity : event.timeStamp;
     this._lastPlace = down;
-    if (again) this.told.onDouble();
+    if (again) this.told.onDouble(...down, event.pointerType);
     else this.told.onClick(...down, event.pointerType, this._busy);
   }
 

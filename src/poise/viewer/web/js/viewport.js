@@ -11,6 +11,7 @@ import { LimitHandles } from "poise/limit_handles.js";
 import { NameLabel } from "poise/name_label.js";
 import { PALETTES } from "poise/palette.js";
 import { Picking } from "poise/picking.js";
+import { Pull } from "poise/pull.js";
 import { shine, useShadows } from "poise/shadow.js";
 import { Stage } from "poise/stage.js";
 import { opposite, ViewCube } from "poise/view_cube.js";
@@ -29,6 +30,7 @@ const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure 
  * @property {(drag: Drag) => number} [onDrag] the serial that it is sent with; without it nothing can be dragged
  * @property {(chain: string, tip: string) => void} [onTake] a click or drag gives the gizmo to a target or pole of this
  *   chain
+ * @property {(joint: string) => void} [onPin] a click on a hand or foot pins it, or lets it go
  * @property {(turns: boolean) => void} [onHold] the gizmo has got something that can be turned, or that cannot
  * @property {(state: import("poise/camera.js").CameraState) => void} onCamera
  * @property {(text: string) => void} [onMessage] what could not be drawn, and why
@@ -55,6 +57,7 @@ export class Viewport {
     this.bone = new BoneTurn(this);
     this.clouds = new Clouds(this.stage);
     this.limitHandles = new LimitHandles(this);
+    this.pull = new Pull(this);
     this.grab = new Grab(this);
     this.picking = new Picking(this);
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
@@ -144,11 +147,12 @@ export class Viewport {
     this.activate(this.gizmo.active);
   }
 
-  /** Give the gizmo to a handle, or to the first target there is. @param {string|null} key */
+  /** Give the gizmo to a handle, or to the first target there is; a whole body has none by itself. @param {string|null} key */
   activate(key) {
     const { all } = this.actor.handles;
     const usable = (one) => one?.enabled && one.what !== "pin" && this.told.onDrag !== undefined;
-    const first = [...all.values()].find((one) => one.what === "target" && usable(one));
+    const targets = this.state?.scope === "body" ? [] : [...all.values()].filter(({ what }) => what === "target");
+    const first = targets.find(usable);
     this.gizmo.attach(usable(all.get(key)) ? key : (first?.key ?? null));
     this.told.onHold?.(this.gizmo.turns);
     this._paintHandles();
@@ -162,6 +166,7 @@ export class Viewport {
 
   /** The chain whose target or pole the gizmo has; nothing changes where it has one already. @param {string} chain */
   activateChain(chain) {
+    if (this.state?.pulled === chain) return; // it follows the pointer
     const { all } = this.actor?.handles ?? {};
     const key = `target:${chain}`;
     if (all?.get(key)?.enabled && all.get(this.gizmo.active)?.id !== chain) this.activate(key);
@@ -169,7 +174,8 @@ export class Viewport {
 
   /** Something is dragged in another view. @param {Drag} drag @param {number} serial */
   moveHandle(drag, serial) {
-    this.actor?.handles.move(`${drag.what}:${drag.chain ?? drag.name}`, drag, serial);
+    const what = drag.what === "pull" ? "target" : drag.what;
+    this.actor?.handles.move(`${what}:${drag.chain ?? drag.name ?? this.state?.pulled}`, drag, serial);
     this.stage.invalidate();
   }
 

@@ -10,6 +10,7 @@ import { Viewport } from "poise/viewport.js";
 /**
  * @typedef {object} Hands what the viewports report
  * @property {(joint: string|null) => void} onSelect
+ * @property {(joint: string) => void} onPin a hand or foot was clicked
  * @property {(drag: any, viewport: any) => number} onDrag with the viewport in which it is done; its serial
  * @property {(level: "note"|"done", text: string) => void} onMessage
  * @property {() => void} onCancel give up what is being solved
@@ -75,7 +76,8 @@ export class Views {
 
   /** The state comes when a drag has ended; until then the other view is told by the one in which it is done. */
   followDrag(drag) {
-    for (const viewport of this.viewports) if (viewport !== drag.viewport) viewport.moveHandle(drag, drag.serial);
+    for (const viewport of this.viewports)
+      if (viewport !== drag.viewport || drag.what === "pull") viewport.moveHandle(drag, drag.serial);
   }
 
   setGizmo({ viewport }) {
@@ -106,7 +108,7 @@ export class Views {
       words,
     );
     this.place.append(whole);
-    const { onSelect, onDrag, onMessage } = this.hands;
+    const { onSelect, onPin, onDrag, onMessage } = this.hands;
     const onCamera = () => {
       this.turned = true;
       this.lookAlike(viewport);
@@ -115,6 +117,7 @@ export class Views {
     const viewport = new Viewport(canvas, {
       slot,
       onSelect,
+      onPin,
       onDrag: drag,
       onTake: (chain, tip) => this.take(chain, tip),
       onHold: (turns) => store.set("holds", { turns }),

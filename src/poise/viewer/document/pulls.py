@@ -1,0 +1,124 @@
+"""Actions on a whole body: pull a part, or pin it.
+
+    press on a part -> pull_part() -> the chain `pull` (a point of that part at a target) -> the solver, root free
+
+One part is pulled at a time. Its target stays where it was let go, until another part is pulled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from poise.errors import InputError
+from poise.model.pose import Pose
+from poise.problem.goal_interface import ORIGIN
+from poise.viewer.document.chains import TargetedChain, build_chain
+from poise.viewer.document.document import SCOPES, Document, PullScope, build_scope
+from poise.viewer.document.whole_body import (
+    LOOK_NAME,
+    PIN_WEIGHT,
+    build_pin,
+    find_root,
+)
+from poise.viewer.protocol import read_choice, read_quaternion, read_text, read_vector
+
+PULL_NAME = "pull"
+_PULLED_PIN_WEIGHT = 1.0  # a pinned foot that is pulled gives way, so that the other one stands
+
+
+def switch_scope(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
+    """Choose what a drag moves: parts, limbs, or chains as they are."""
+    scope = read_choice(args, "value", SCOPES)
+    if scope in ("chains", document.scope):
+        return document.replace(scope=scope)
+    return document.replace(**build_scope(document.rig, displayed_pose, cast("PullScope", scope)))
+
+
+def restore_body(document: Document) -> Document:
+    """Return the document with its whole body at the start pose."""
+    return document.replace(**build_scope(document.rig, document.start, "body"))
+
+
+def pull_part(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
+    """Pull a point of a joint, or turn the joint.
+
+    The first move begins from the displayed pose.
+    """
+    joint = document.skeleton.names[document.skeleton.index(read_text(args, "joint"))]
+    if document.is_driven:
+        raise InputError("a program shows the poses: there is nothing to pull")
+    is_turned = "rotation" in args
+    pulled = next((chain for chain in document.chains if chain.name == document.pulled), None)
+    if args.get("phase", "start") == "start" or pulled is None or pulled.tip != joint:
+        offset = ORIGIN if is_turned or "offset" not in args else read_vector(args, "offset")
+        document, pulled = _begin_pull(document, displayed_pose, joint, offset, is_turned=is_turned)
+    rotation = read_quaternion(args, "rotation") if is_turned else pulled.rotation
+    pulled = pulled.replace(position=read_vector(args, "position"), rotation=rotation)
+    return _let_head_look(document.with_chain(pulled))
+
+
+def _begin_pull(
+    document: Document, displayed_pose: Pose, joint: str, offset: tuple[float, float, float], *, is_turned: bool
+) -> tuple[Document, TargetedChain]:
+    """Release the previous part, and hold this one at its place."""
+    document = _leave_clip(release_pull(document, displayed_pose), displayed_pose)
+    pin = find_pin(document, joint)
+    if pin is not None and pin.enabled:
+        pulled = pin.replace(offset=offset, weight=_PULLED_PIN_WEIGHT).with_target_at(displayed_pose)
+        return document.replace(pulled=pulled.name).with_chain(pulled), pulled
+    root = find_root(document.skeleton, joint) if document.free_root else None
+    kind = "place" if is_turned else "position"
+    pulled = build_chain(displayed_pose, PULL_NAME, root, joint, kind, offset=offset)
+    return document.replace(pulled=PULL_NAME, chains=(*document.chains, pulled)), pulled
+
+
+def _leave_clip(document: Document, displayed_pose: Pose) -> Document:
+    """Return the document without its clip. The displayed pose is the start."""
+    if document.clip_name is None:
+        return document
+    chains = tuple(
+        chain.replace(enabled=True).with_target_at(displayed_pose) if chain.kind == "pin" else chain
+        for chain in document.chains
+    )
+    return document.replace(clip_name=None, plants_feet=False, start=displayed_pose, chains=chains)
+
+
+def release_pull(document: Document, displayed_pose: Pose) -> Document:
+    """Return the document with nothing pulled. A pin that was pulled holds where the joint is now."""
+    pulled = next((chain for chain in document.chains if chain.name == document.pulled), None)
+    document = document.replace(pulled=None)
+    if pulled is None:
+        return document
+    if pulled.kind == "pin":
+        pin = pulled.replace(offset=ORIGIN, weight=PIN_WEIGHT).with_target_at(displayed_pose)
+        return document.with_chain(pin)
+    return document.replace(chains=tuple(chain for chain in document.chains if chain is not pulled))
+
+
+def _let_head_look(document: Document) -> Document:
+    """Return the document with the gaze at what is pulled.
+
+    A head that is pulled itself does not look.
+    """
+    gaze = next((chain for chain in document.chains if chain.name == LOOK_NAME and chain.kind == "look"), None)
+    pulled = next((chain for chain in document.chains if chain.name == document.pulled), None)
+    if gaze is None or pulled is None:
+        return document
+    looks = not (pulled.tip == gaze.tip or pulled.tip in document.skeleton.ancestors(gaze.tip))
+    return document.with_chain(gaze.replace(enabled=looks, position=pulled.position if looks else gaze.position))
+
+
+def find_pin(document: Document, joint: str) -> TargetedChain | None:
+    """Find the pin of a joint."""
+    return next((chain for chain in document.chains if chain.tip == joint and chain.kind == "pin"), None)
+
+
+def pin_part(document: Document, joint: str, displayed_pose: Pose) -> Document:
+    """Pin a joint of a whole body where it is. A pull of it ends."""
+    pulled = next((chain for chain in document.chains if chain.name == document.pulled), None)
+    if pulled is not None and pulled.tip == joint:
+        document = release_pull(document, displayed_pose)
+    pin, existing_pin = build_pin(displayed_pose, joint), find_pin(document, joint)
+    if existing_pin is not None:
+        return document.with_chain(pin.replace(name=existing_pin.name))
+    return document.replace(chains=(*document.chains, pin))
