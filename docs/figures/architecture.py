@@ -26,6 +26,7 @@ PACKAGES = {
     "cli": ("commands", BLUE),
     "extend": ("custom parts", BLUE),
     "viewer": ("browser viewer", BLUE),
+    "notebook": ("values as HTML", BLUE),
     "comparison": ("methods compared", BLUE),
     "benchmark": ("poise bench", SKY),
     "precompile": ("poise warmup", SKY),

@@ -256,7 +256,14 @@ def _find_roles(rig: Any) -> Any:
     return find_roles(rig)
 
 
+def _format_html(value: Any) -> Any:
+    from poise.notebook import format_html  # noqa: PLC0415
+
+    return format_html(value)
+
+
 late_binding.draw_result, late_binding.find_roles = _draw_result, _find_roles
+late_binding.format_html = _format_html
 
 if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept any name
     __all__ = sorted([*_MODULE_BY_NAME, *_PUBLIC_MODULES])  # noqa: PLE0605

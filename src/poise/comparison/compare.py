@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poise.call_clock import count_seconds
+from poise.calls import late_binding
 from poise.calls.argument_checks import check_entries, check_text
 from poise.calls.argument_checks import check_names as names_of
 from poise.calls.progress import Advance, check_progress, report_progress
@@ -111,6 +112,8 @@ class Comparison(ComparisonData):
 
     def __repr__(self) -> str:
         return f"Comparison({self.task.title}: {', '.join(method.name for method in self.methods)})"
+
+    _repr_html_ = late_binding.represent_as_html
 
 
 # --- Comparison ------------------------------------------------------------------------------------------------------

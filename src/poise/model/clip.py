@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.calls import late_binding
 from poise.calls.argument_checks import check_text, check_type
 from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnsupportedError
@@ -114,6 +115,8 @@ class Clip(FrozenValue):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {format_count(len(self), 'frame')}, {self.duration:.3g} s)"
+
+    _repr_html_ = late_binding.represent_as_html
 
     def at(self, seconds: ArrayLike) -> Pose:
         """Return the pose at a time [s], or a batch."""

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.calls import late_binding
 from poise.calls.argument_checks import check_bool, check_type
 from poise.calls.old_names import make_alias
 from poise.errors import InputError
@@ -290,6 +291,8 @@ class Pose(FrozenValue):
     def __repr__(self) -> str:
         batch = f", batch {self.shape}" if self.shape else ""
         return f"Pose({self.skeleton!r}{batch})"
+
+    _repr_html_ = late_binding.represent_as_html
 
     @cached_property
     def _local_arrays(self) -> tuple[Floats, Floats]:

@@ -85,6 +85,7 @@ class Rig(FrozenValue):
     """
 
     __repr__ = format_fields
+    _repr_html_ = late_binding.represent_as_html
 
     skeleton: Skeleton
     pose: Pose

@@ -380,6 +380,8 @@ class Result(FrozenValue, Generic[_Reached, _Number, _Outcome]):
     def __repr__(self) -> str:
         return f"Result({self})"
 
+    _repr_html_ = late_binding.represent_as_html
+
     def plot(self, path: str | PathLike[str] = "solve.png", *, title: str = "") -> None:
         """Draw the pose before and after, with limits.
 

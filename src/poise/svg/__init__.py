@@ -1,1 +1,1 @@
-"""Charts drawn as SVG, without Matplotlib."""
+"""Charts and stick figures drawn as SVG, without Matplotlib."""

@@ -14,6 +14,7 @@ import numpy as np
 from poise.comparison.report.method_styles import MethodStyle
 from poise.maths.arrays import Bools, Floats
 from poise.svg.charts import Axis, draw_grid, draw_polyline
+from poise.svg.figures import open_svg
 
 WIDTH = 440  # px, width of a drawing, about its size on the page
 # px, margins: numbers, names at the right, axis label above, numbers below
@@ -123,11 +124,6 @@ def draw_rows(
             f'<text x="{WIDTH - 2}" y="{height / 2 + 4:g}" text-anchor="end">{escape(row.value_text)}</text></g>'
         )
     return "\n".join([*parts, "</svg>"])
-
-
-def open_svg(width: float, height: float, description: str) -> str:
-    """Open an SVG drawing with its description."""
-    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(description)}">'
 
 
 def draw_rectangle(style: str, x: float, y: float, width: float, height: float, tooltip: str = "") -> str:

@@ -22,7 +22,6 @@ from poise.comparison.report.chart_drawing import (
     draw_rectangle,
     draw_rows,
     make_row_axis,
-    open_svg,
     wrap_figure,
 )
 from poise.comparison.report.method_styles import MethodStyle, format_method
@@ -35,6 +34,7 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem.goals import Orientation
 from poise.solvers.base.interface import join_words
 from poise.svg.charts import Axis, draw_polyline
+from poise.svg.figures import open_svg
 
 _BAR_ROW_HEIGHT = 22.0  # px, height of a row
 _BAR_EXTENT = (4.0, 14.0)  # px, top and height of a bar in its row

@@ -8,22 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.comparison.report.chart_drawing import open_svg
 from poise.comparison.report.method_styles import MethodStyle, format_method
 from poise.comparison.results import ComparisonData, find_length_unit
 from poise.comparison.runs import MAX_VIOLATION, MethodRun
 from poise.comparison.task import Task
 from poise.formatting import format_number
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Floats, Ints
 from poise.model.pose import Pose
 from poise.plot.scene_layout import Panel, find_z_up_order, prepare_scene, project_points
 from poise.problem.dof_layout import POSITION
 from poise.problem.goal_errors import compute_goal_point
 from poise.problem.goals import Orientation, Position
+from poise.svg.figures import Crop, compute_crop, draw_bones, draw_joints, draw_line, draw_target, open_svg
 
 _LONG_SIDE, _MIN_SIDE = 190.0, 110.0  # px, longer side of a picture and lower bound of the shorter one
 _CROP_MARGIN_SHARE = 0.2  # margin as a share of the chain extent
+_JOINT_RADIUS = 2.6  # px, radius of a joint's dot
 _AXIS_LENGTH_SHARE = 0.13  # length of drawn rotation axes as a share of the picture
 _MIN_SCORE, _MAX_SCORE = 1e-6, 1e6  # tolerances: scores are clipped to this range
 _TITLES = ("An easy target", "A middling target", "The hardest target")
@@ -37,18 +38,6 @@ class _MethodPose(NamedTuple):
     pose: Pose | None
 
 
-class _Crop(NamedTuple):
-    """Visible part of the projection. Holds its centre (2,), the sides of the drawing (2,) and the scale."""
-
-    centre: Floats
-    sides: Floats
-    scale: float
-
-    def to_drawing(self, points: Floats) -> Floats:
-        """Convert points (..., 2) to the drawing."""
-        return 0.5 * self.sides + self.scale * (points - self.centre) * [1.0, -1.0]
-
-
 class _PictureScene(NamedTuple):
     """Shared content of the pictures of one target.
 
@@ -60,7 +49,7 @@ class _PictureScene(NamedTuple):
     start_panel: Panel
     chain_rows: Ints
     moving_rows: Ints
-    crop: _Crop
+    crop: Crop
     target_point: Floats | None
     target_rotation: Floats | None
 
@@ -111,7 +100,8 @@ def _draw_methods(task: Task, method_poses: Sequence[_MethodPose], target_index:
     panels, scene = prepare_scene([("", task.start), *(("", pose) for pose in poses)], target_position, chain)
     projections = [project_points(panel.points[panel.chain_rows]) for panel in panels]
     target = None if scene.target is None else project_points(scene.target)
-    crop = _compute_crop(np.concatenate([*projections, *([] if target is None else [target[None]])]))
+    shown_points = np.concatenate([*projections, *([] if target is None else [target[None]])])
+    crop = compute_crop(shown_points, _LONG_SIDE, _MIN_SIDE, _CROP_MARGIN_SHARE)
     moving_rows = np.array([task.start.skeleton.index(name) for name in task.joints])
     rotation = None if isinstance(task.goal, Position) else task.main.rows[target_index, -4:]
     picture_scene = _PictureScene(
@@ -159,13 +149,6 @@ def _format_residual(task: Task, run: MethodRun, target_index: int, length_unit:
     return f"{', '.join(error_texts)} left"
 
 
-def _compute_crop(points: Floats) -> _Crop:
-    low, high = points.min(axis=0), points.max(axis=0)
-    extent = high - low + 2 * _CROP_MARGIN_SHARE * max(float((high - low).max()), 1e-9)
-    scale = _LONG_SIDE / float(extent.max())
-    return _Crop(0.5 * (low + high), np.maximum(scale * extent, _MIN_SIDE), scale)
-
-
 def _draw_pose(task: Task, method_pose: _MethodPose, scene: _PictureScene, panel: Panel | None) -> str:
     """Draw one pose with the target.
 
@@ -177,27 +160,27 @@ def _draw_pose(task: Task, method_pose: _MethodPose, scene: _PictureScene, panel
         crop.to_drawing(project_points(scene.start_panel.points)),
     )
     is_drawn = (
-        _find_visible(points, shown_panel.bones, crop.sides)
+        crop.find_visible(points, shown_panel.bones)
         & ~np.isin(shown_panel.bones, scene.chain_rows).all(axis=1)
         & ~shown_panel.is_control_bone
     )
     width, height = crop.sides.tolist()
     parts = [open_svg(width, height, f"{method_pose.style.method.name}: the pose that it ends in")]
     parts += [
-        _draw_bones("bone", points, shown_panel.bones[is_drawn]),
-        _draw_line("was", start_points[scene.chain_rows]),
+        draw_bones("bone", points, shown_panel.bones[is_drawn]),
+        draw_line("was", start_points[scene.chain_rows]),
     ]
     tip = points[scene.chain_rows[-1]]
     if method_pose.pose is not None:
         joint_point, tip = tip, _find_tip(task, method_pose.pose, crop)
-        parts += [_draw_line("limb", points[scene.chain_rows]), _draw_line("limb", np.array([joint_point, tip]))]
-        parts += [f'<circle class="joint" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in points[scene.moving_rows]]
+        parts += [draw_line("limb", points[scene.chain_rows]), draw_line("limb", np.array([joint_point, tip]))]
+        parts.append(draw_joints("joint", points[scene.moving_rows], _JOINT_RADIUS))
         if scene.target_rotation is not None:
             parts.append(
                 _draw_axes("is", method_pose.pose, method_pose.pose.world[task.goal.joint].rotations, tip, crop)
             )
         if scene.target_point is not None:
-            parts.append(_draw_line("gap", np.array([tip, scene.target_point])))
+            parts.append(draw_line("gap", np.array([tip, scene.target_point])))
     if scene.target_rotation is not None:
         parts.append(
             _draw_axes(
@@ -208,10 +191,10 @@ def _draw_pose(task: Task, method_pose: _MethodPose, scene: _PictureScene, panel
                 crop,
             )
         )
-    return "".join([*parts, "" if scene.target_point is None else _draw_target(scene.target_point), "</svg>"])
+    return "".join([*parts, "" if scene.target_point is None else draw_target(scene.target_point), "</svg>"])
 
 
-def _find_tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
+def _find_tip(task: Task, pose: Pose, crop: Crop) -> Floats:
     """Project the goal's point of a pose, offset included."""
     measures = {measure.kind: measure for measure in task.problem.measures}
     if POSITION in measures:
@@ -221,31 +204,9 @@ def _find_tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
     return crop.to_drawing(project_points(point[find_z_up_order(pose)]))
 
 
-def _draw_target(target: Floats) -> str:
-    """Draw the target as a ring with a cross."""
-    x, y = target.tolist()
-    cross = f'<path class="target" d="M{x - 6:.1f} {y:.1f}h12M{x:.1f} {y - 6:.1f}v12"/>'
-    return f'{cross}<circle class="target" cx="{x:.1f}" cy="{y:.1f}" r="4.2"/>'
-
-
-def _draw_axes(style: str, pose: Pose, rotation: Floats, origin: Floats, crop: _Crop) -> str:
+def _draw_axes(style: str, pose: Pose, rotation: Floats, origin: Floats, crop: Crop) -> str:
     """Draw the axes of a rotation at a point. The rotation is w x y z."""
     axis_ends = rotations.rotate(np.broadcast_to(rotation, (3, 4)), np.eye(3))[:, find_z_up_order(pose)]
     directions = project_points(axis_ends) * [1.0, -1.0] * _AXIS_LENGTH_SHARE * float(crop.sides.max())
     path = "".join(f"M{origin[0]:.1f} {origin[1]:.1f}l{x:.1f} {y:.1f}" for x, y in directions)
     return f'<path class="axes {style}" d="{path}"/>'
-
-
-def _find_visible(points: Floats, bones: Ints, sides: Floats) -> Bools:
-    """Find bones with an end inside the picture."""
-    is_inside: Bools = np.asarray(((points >= 0) & (points <= sides)).all(axis=1))
-    return np.asarray(is_inside[bones.reshape(-1, 2)].any(axis=1))
-
-
-def _draw_line(style: str, points: Floats) -> str:
-    return f'<path class="{style}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>'
-
-
-def _draw_bones(style: str, points: Floats, bones: Ints) -> str:
-    path = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for (a, b), (c, d) in points[bones])
-    return f'<path class="{style}" d="{path}"/>' if path else ""

@@ -81,7 +81,7 @@ def page_of(contents: Contents) -> str:
         f'<p class="muted">{escape(contents.title)}</p>',
         _table(contents),
         *(f"<p>{escape(fact[:1].upper() + fact[1:])}.</p>" for fact in contents.facts),
-        _key(),
+        format_key(),
         *(_leg(contents, leg) for leg in range(len(contents.contacts.legs))),
         _notes(contents),
         "</body></html>",
@@ -106,8 +106,8 @@ def number(value: float) -> str:
     return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"  # noqa: PLR2004
 
 
-def _key() -> str:
-    """What the lines are."""
+def format_key() -> str:
+    """Format the key of the lines: heel and ball, before and after."""
     kinds = [(f"{point}{style}", f"{point}{words}") for point in ("heel", "ball")
              for style, words in (("", ""), (" before", " before"))]  # fmt: skip
     line = '<svg viewBox="0 0 26 10"><polyline class="{}" points="1,5 25,5"/></svg>'
@@ -117,15 +117,25 @@ def _key() -> str:
 def _leg(contents: Contents, leg: int) -> str:
     """Draw height and speed of one foot over time. Before and after, with its contacts."""
     name, contacts = contents.contacts.legs[leg], contents.contacts
-    bars = [Bars("heel", "heel", contacts.heel[:, leg]), Bars("ball", "ball", contacts.ball[:, leg])]
-    heights = [_curves(100.0 * paths.heights[:, leg], before=k == 0) for k, paths in enumerate(contents.paths)]
-    swings = [_curves(speeds(paths)[:, leg], before=k == 0) for k, paths in enumerate(contents.paths)]
+    swings = [speeds(paths)[:, leg] for paths in contents.paths]
     drawn = [
-        draw_chart(contacts.times, [*before, *after], bars, words, *choose_range(_values(before), _values(after)))
-        for (before, after), words in ((heights, "height above the ground [cm]"), (swings, "speed along it [m/s]"))
+        draw_heights(contacts, contents.paths, leg),
+        _draw_before_and_after(contacts, leg, (swings[0], swings[1]), "speed along it [m/s]"),
     ]
     figures = "".join(f"<figure style='margin:0'>{svg}</figure>" for svg in drawn)
     return f'<section><h2>{escape(name.capitalize())} foot</h2><div class="pair">{figures}</div></section>'
+
+
+def draw_heights(contacts: Contacts, paths: tuple[SolePaths, SolePaths], leg: int) -> str:
+    """Draw the height of heel and ball of one foot over time. Before and after, with its contacts."""
+    before, after = (100.0 * path.heights[:, leg] for path in paths)
+    return _draw_before_and_after(contacts, leg, (before, after), "height above the ground [cm]")
+
+
+def _draw_before_and_after(contacts: Contacts, leg: int, values: tuple[Floats, Floats], label: str) -> str:
+    bars = [Bars("heel", "heel", contacts.heel[:, leg]), Bars("ball", "ball", contacts.ball[:, leg])]
+    before, after = _curves(values[0], before=True), _curves(values[1], before=False)
+    return draw_chart(contacts.times, [*before, *after], bars, label, *choose_range(_values(before), _values(after)))
 
 
 def _curves(values: Floats, *, before: bool) -> list[Curve]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from poise.calls import late_binding
 from poise.errors import escape_controls, escape_unprintable
 from poise.formatting import format_count, format_fields
 from poise.ground.bearing.parts import Bearing, places_in
@@ -76,6 +77,7 @@ class Report:
     """
 
     __repr__ = format_fields
+    _repr_html_ = late_binding.represent_as_html
 
     name: str
     ground: str
