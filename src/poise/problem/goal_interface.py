@@ -79,7 +79,8 @@ class JointGoal(AnyGoal, Protocol):
     Goals measuring a position or an aim may have an `offset`: the measured point in the frame of the joint. Goals
     measuring a direction or an aim have an `axis`: the pointing direction in that frame. Goals measuring a rotation may
     have a `rotation_weight`: a further factor of that residual. A goal with `optional` True is solved after the others,
-    and does not count for `reached`. Other fields are not packed: they may only affect the targets.
+    and does not count for `reached`. One with a `pull` below 1 takes joints beyond its limb only so far along. Other
+    fields are not packed: they may only affect the targets.
     """
 
     @property
@@ -143,6 +144,33 @@ def checked_weight(weight: float, what: str = "", *, joint: str | None = None) -
         message = f"the weight of {owner} must be finite and above 0, not {abbreviate(weight)}"
         raise InputError(message)
     return finite_weight
+
+
+def checked_pull(pull: float, joint: str) -> float:
+    """Check a pull.
+
+    Parameters
+    ----------
+    pull
+        A number from 0 to 1.
+    joint
+        Name of the joint, for the message.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if type(pull) is float and 0.0 <= pull <= 1.0:
+        return pull
+    share = check_real(pull, f"the pull of {quote_value(joint)}")
+    if not 0.0 <= share <= 1.0:
+        message = (
+            f"the pull of {quote_value(joint)} is a share from 0 (its own limb alone) to 1 (everything may come), not "
+            f"{abbreviate(pull)}"
+        )
+        raise InputError(message)
+    return share
 
 
 def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:

@@ -82,6 +82,7 @@ _KIND_FIELDS = (
     "stands",
     "tip",
     "optional",
+    "pull",
     "relative_to",
     "follow",
 )  # of a goal, in the key of its kind

@@ -7,7 +7,7 @@ a batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -287,6 +287,19 @@ class Problem:
             if getattr(goal, "optional", False):
                 return True
         return False
+
+    @quick_property
+    def has_pulls(self) -> bool:
+        """Whether some goals have a pull below 1."""
+        for goal in self.goals:  # noqa: SIM110  (runs in every solve; any() is slower)
+            if getattr(goal, "pull", 1.0) < 1.0:
+                return True
+        return False
+
+    @property
+    def has_priorities(self) -> bool:
+        """Whether some goals come after others, by `optional` or `pull`."""
+        return self.has_optional_goals or self.has_pulls
 
     @quick_property
     def has_balance(self) -> bool:
@@ -706,3 +719,8 @@ def require_all_goals(problem: Problem, weight_factor: float = 1.0) -> Problem:
         if is_optional(goal):
             goals[i] = replace(goal, optional=False, weight=goal.weight * weight_factor)
     return Problem(problem.start, tuple(goals), problem.free_root)
+
+
+def replace_pulls(goals: Iterable[Any]) -> tuple[Any, ...]:
+    """Return goals with full pulls."""
+    return tuple([replace(goal, pull=1.0) if getattr(goal, "pull", 1.0) < 1.0 else goal for goal in goals])

@@ -61,7 +61,7 @@ def build_fast_path(
         return None
     plan, start = problem.plan, problem.start
     if (
-        problem.has_optional_goals
+        problem.has_priorities
         or problem.skeleton.loops
         or solver.arm(problem) is None
         or start.translations is not None

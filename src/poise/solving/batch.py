@@ -17,6 +17,7 @@ from poise.solvers.base import interface
 from poise.solvers.base.answer_refinement import correct_shear
 from poise.solvers.base.thread_parts import MIN_THREADED_WORK_S
 from poise.solving.optional_goals import solve_prioritized
+from poise.solving.pulls import solve_with_pulls
 
 _MAX_PART_TARGETS, _MIN_PART_TARGETS = 4096, 1024  # targets solved and measured together, maximum and minimum
 _TIMED_TARGETS = 256  # targets of a timed first part; with fewer, the cost of its call exceeds that of the targets
@@ -51,6 +52,9 @@ def solve_and_measure(
 def _solve_part(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: interface.Request
 ) -> MeasuredAnswer:
+    if problem.has_pulls:
+        answer = solve_with_pulls(problem, targets, solver, tolerance, request, solve_and_measure)
+        return MeasuredAnswer(answer, problem.compute_errors(answer.q, targets))
     if problem.has_optional_goals:
         answer = solve_prioritized(problem, targets, solver, tolerance, request, solve_and_measure)
         return MeasuredAnswer(answer, problem.compute_errors(answer.q, targets))

@@ -52,6 +52,6 @@ def solve_batch(
         "trace": answer.trace,
         "solutions_q": answer.solutions,
         "tolerances": tolerance,
-        "restrained": solver if get_restraints(solver) else None,
+        "restrained": solver if problem.has_pulls or get_restraints(solver) else None,
     }
     return Result(fields if goals is None else fields | {"goals": goals}, start_time)

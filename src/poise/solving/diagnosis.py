@@ -33,7 +33,7 @@ from poise.problem.feasibility import find_unreachable, number_conflicts
 from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR
 from poise.problem.goals import Near
 from poise.problem.plan import NO_GOAL_KEY
-from poise.problem.problem import Problem, Tolerance
+from poise.problem.problem import Problem, Tolerance, replace_pulls
 from poise.problem.residuals import compute_residual
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, Status
@@ -47,6 +47,7 @@ _MAX_ATTEMPT_ITERATIONS = 30  # iterations of one attempt, the default of the en
 _MIN_ATTEMPT_ITERATIONS = 8  # iterations of one attempt, lower bound after a solve of one step
 # longest reaches by which a slide may leave its range, enough for any target within reach
 _SLIDE_MARGIN_REACHES = 2.0
+_PULL = "pull"  # name of the option of goals that may hold a pose back
 _CLOSED_FORM_SOLVER = "two_bone"  # this method needs no search where it applies
 
 
@@ -118,7 +119,7 @@ def find_singly_met(
 
 
 def find_restraints(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance) -> list[tuple[str, ...]]:
-    """Find the solver options blocking each row's goals.
+    """Find the solver options, and pulls of goals, blocking each row's goals.
 
     From the same start the solver meets the goals without these options. Most rows have none.
     """
@@ -130,10 +131,12 @@ def find_restraints(solver: Any, problem: Problem, targets: Floats, tolerance: T
         else [restraint_names] * bool(restraint_names)
     )
     targets = prepare_for_kernel(targets)
+    if problem.has_pulls:
+        problem = Problem(problem.start, replace_pulls(problem.goals), problem.free_root, origin=problem.origin)
+        option_sets = [(_PULL,), *((_PULL, *names) for names in option_sets)]
     for option_names in option_sets:
-        errors = solve_and_measure(
-            problem, targets, _remove_restraints(solver, option_names), tolerance, Request()
-        ).errors
+        freed_solver = _remove_restraints(solver, tuple([name for name in option_names if name != _PULL]))
+        errors = solve_and_measure(problem, targets, freed_solver, tolerance, Request()).errors
         for row in np.flatnonzero(problem.is_met(errors, tolerance)).tolist():
             names_by_row[row] = names_by_row[row] or option_names
     return names_by_row
@@ -146,6 +149,8 @@ def get_restraints(solver: Any) -> dict[str, Any]:
 
 def _remove_restraints(solver: Any, names: tuple[str, ...]) -> Any:
     """Copy the solver without the named restraints."""
+    if not names:
+        return solver
     if hasattr(solver, "inner"):  # an Anneal wraps another solver
         return replace(solver, solver=_remove_restraints(solver.inner, names))
     return replace(solver, **{name: solver.restraints[name] for name in names})

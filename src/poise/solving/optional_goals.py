@@ -87,7 +87,7 @@ def solve_prioritized(
 
     `solve` is the solve function for problems in which all goals count.
     """
-    check_priority_request(request)
+    check_priority_request(request, "optional goals")
     silent_request, equal_problem = replace(request, trace=False, progress=None), require_all_goals(problem)
     answer = solve(equal_problem, targets, solver, tolerance, silent_request).answer
     missed_rows = np.flatnonzero(~equal_problem.is_met(equal_problem.compute_errors(answer.q, targets), tolerance))
@@ -161,10 +161,10 @@ def _reduce_optional_goals(
     return interface.merge_rows(answer, missed_rows[is_improved], interface.select_rows(retried_answer, is_improved))
 
 
-def check_priority_request(request: interface.Request) -> None:
-    """Raise UnsupportedError unless prefer="first". Other values are not supported with optional goals."""
+def check_priority_request(request: interface.Request, what: str) -> None:
+    """Raise UnsupportedError unless prefer="first". Other values are not supported with goals of several ranks."""
     if request.prefer != "first":
-        raise UnsupportedError(f'optional goals go with prefer="first" only, not with prefer={request.prefer!r}')
+        raise UnsupportedError(f'{what} go with prefer="first" only, not with prefer={request.prefer!r}')
 
 
 def _compute_misses(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:

@@ -63,7 +63,7 @@ class SingleTargetSolve:
         self.tolerance = tolerance
         self.settings = settings
         self.request = request
-        is_simple_problem = not problem.has_optional_goals and settings.progress is None
+        is_simple_problem = not problem.has_priorities and settings.progress is None
         self._has_loops: bool = bool(problem.skeleton.loops)
         # Scale is uniform on these paths, and in the plans of all starts without scales of their own.
         self.error_paths: ErrorPaths | None = (
@@ -252,7 +252,7 @@ class SingleTargetSolve:
         if fast_path is not None:
             lazy_fields = self.build_lazy_batch_fields, problem, clamped_joints
             return solve_few_on_fast_path(fast_path, problem, targets, shape, lazy_fields, start_time, extra_fields)
-        if problem.plan.is_sheared or problem.has_optional_goals or self._has_loops or self.request.trace:
+        if problem.plan.is_sheared or problem.has_priorities or self._has_loops or self.request.trace:
             return None
         bound = self.bind(problem)
         if not getattr(bound, "has_measures", False):
@@ -279,5 +279,5 @@ class SingleTargetSolve:
             "natural": isinstance(self.solver, Natural),
             "moved_inside": clamped_joints,
             "tolerances": self.tolerance,
-            "restrained": self.solver if get_restraints(self.solver) else None,
+            "restrained": self.solver if problem.has_pulls or get_restraints(self.solver) else None,
         }

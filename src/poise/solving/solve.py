@@ -593,7 +593,9 @@ def choose_solver(
 def _choose_checked_solver(options: _SolveOptions, problem: Problem, request: Request) -> solvers.Solver:
     """Choose the solver and check it. Raises UnsupportedError where it cannot do the problem."""
     if problem.has_optional_goals:
-        check_priority_request(request)
+        check_priority_request(request, "optional goals")
+    if problem.has_pulls:
+        check_priority_request(request, "pulls below 1")
     solver = select_solver(options.solver, problem, request.prefer, options.natural, options.floor)
     if options.solver != "auto" or solver.name != "two_bone":  # "auto" has checked two_bone already
         solvers.check(solver, problem, request)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats, freeze_array
-from poise.problem.goal_interface import GoalValue, checked_weight, set_fields
+from poise.problem.goal_interface import GoalValue, checked_pull, checked_weight, set_fields
 from poise.problem.goal_ranges import Within, set_relation
 from poise.problem.target_parsing import parse_quaternions
 from poise.runtime.immutable_values import FrozenValue
@@ -40,6 +40,9 @@ class Orientation(GoalValue, FrozenValue):
         Whether the joints on the side of `relative_to` keep still.
     within
         A set about the target, in place of the target alone; see Within.
+    pull
+        How far the goal may take the hips and other limbs along: 0 moves its own limb alone (see Skeleton.chain), 1 all
+        joints of its chain. In between, joints go that share of the way, and the target may be missed.
 
     Notes
     -----
@@ -59,6 +62,7 @@ class Orientation(GoalValue, FrozenValue):
     relative_to: str | None = None
     follow: bool = False
     within: Within | None = None
+    pull: float = 1.0
 
     def __init__(
         self,
@@ -71,8 +75,11 @@ class Orientation(GoalValue, FrozenValue):
         relative_to: str | None = None,
         follow: bool = False,
         within: Within | None = None,
+        pull: float = 1.0,
     ) -> None:
         set_fields(self, joint=joint, root=root, weight=checked_weight(weight, joint=joint), optional=optional)
+        if type(pull) is not float or pull != 1.0:
+            set_fields(self, pull=checked_pull(pull, joint))
         if relative_to is not None or follow is not False or within is not None:
             set_relation(self, relative_to, follow=follow, within=within)
         rows = self.parse(rotation)

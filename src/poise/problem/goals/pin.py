@@ -12,7 +12,7 @@ from poise.calls.argument_checks import check_bool
 from poise.errors import InputError, quote_value
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats
-from poise.problem.goal_interface import GoalValue, checked_weight, refuse_target, set_fields
+from poise.problem.goal_interface import GoalValue, checked_pull, checked_weight, refuse_target, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,9 @@ class Pin(GoalValue):
         A factor > 0 of the residuals, where several goals compete.
     optional
         Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
+    pull
+        How far the goal may take the hips and other limbs along: 0 moves its own limb alone (see Skeleton.chain), 1 all
+        joints of its chain. In between, joints go that share of the way, and the joint may leave its place.
 
     Notes
     -----
@@ -51,6 +54,7 @@ class Pin(GoalValue):
     root: str | None = None
     weight: float = 1.0
     optional: bool = False
+    pull: float = 1.0
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class Pin(GoalValue):
         root: str | None = None,
         weight: float = 1.0,
         optional: bool = False,
+        pull: float = 1.0,
     ) -> None:
         holds_rotation = check_bool(rotation, f"the rotation of the Pin of {quote_value(joint)}")
         holds_position = check_bool(position, f"the position of the Pin of {quote_value(joint)}")
@@ -74,6 +79,7 @@ class Pin(GoalValue):
             root=root,
             weight=checked_weight(weight, joint=joint),
             optional=optional,
+            pull=checked_pull(pull, joint),
         )
 
     @property

@@ -56,6 +56,9 @@ class Place(goal_interface.GoalValue, FrozenValue):
         Whether the joints on the side of `relative_to` keep still.
     within
         A set about the target, in place of the target alone; see Within.
+    pull
+        How far the goal may take the hips and other limbs along: 0 moves its own limb alone (see Skeleton.chain), 1 all
+        joints of its chain. In between, joints go that share of the way, and the target may be missed.
 
     Notes
     -----
@@ -79,6 +82,7 @@ class Place(goal_interface.GoalValue, FrozenValue):
     relative_to: str | None = None
     follow: bool = False
     within: Within | None = None
+    pull: float = 1.0
 
     def __init__(
         self,
@@ -94,6 +98,7 @@ class Place(goal_interface.GoalValue, FrozenValue):
         relative_to: str | None = None,
         follow: bool = False,
         within: Within | None = None,
+        pull: float = 1.0,
     ) -> None:
         if type(rotation_weight) is not float or not 0.0 < rotation_weight < math.inf:
             rotation_weight = goal_interface.checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
@@ -108,6 +113,8 @@ class Place(goal_interface.GoalValue, FrozenValue):
         )
         if relative_to is not None or follow is not False or within is not None:
             set_relation(self, relative_to, follow=follow, within=within)
+        if type(pull) is not float or pull != 1.0:
+            goal_interface.set_fields(self, pull=goal_interface.checked_pull(pull, joint))
         self._store_rows(parse_transforms(position, rotation, joint))
 
     def _store_rows(self, rows: Floats) -> None:
@@ -132,6 +139,7 @@ class Place(goal_interface.GoalValue, FrozenValue):
         relative_to: str | None = None,
         follow: bool = False,
         within: Within | None = None,
+        pull: float = 1.0,
     ) -> Self:
         """Make the goal from rigid transforms.
 
@@ -141,7 +149,7 @@ class Place(goal_interface.GoalValue, FrozenValue):
             Name of the joint.
         matrices
             (..., 4, 4) or (..., 3, 4) without scale, acting on column vectors.
-        root, weight, offset, rotation_weight, optional, relative_to, follow, within
+        root, weight, offset, rotation_weight, optional, relative_to, follow, within, pull
             As in the constructor.
 
         Raises
@@ -162,6 +170,7 @@ class Place(goal_interface.GoalValue, FrozenValue):
             relative_to=relative_to,
             follow=follow,
             within=within,
+            pull=pull,
         )
 
     @property

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from poise.formatting import format_fields
 from poise.maths.arrays import Floats
-from poise.problem.goal_interface import ORIGIN, PointTarget, checked_offset, checked_weight, set_fields
+from poise.problem.goal_interface import ORIGIN, PointTarget, checked_offset, checked_pull, checked_weight, set_fields
 from poise.problem.goal_ranges import Within, set_relation
 
 
@@ -39,6 +39,9 @@ class Position(PointTarget):
         Whether the joints on the side of `relative_to` keep still.
     within
         A set about the target, in place of the target alone; see Within.
+    pull
+        How far the goal may take the hips and other limbs along: 0 moves its own limb alone (see Skeleton.chain), 1 all
+        joints of its chain. In between, joints go that share of the way, and the target may be missed.
 
     Notes
     -----
@@ -59,6 +62,7 @@ class Position(PointTarget):
     relative_to: str | None = None
     follow: bool = False
     within: Within | None = None
+    pull: float = 1.0
 
     def __init__(
         self,
@@ -72,10 +76,13 @@ class Position(PointTarget):
         relative_to: str | None = None,
         follow: bool = False,
         within: Within | None = None,
+        pull: float = 1.0,
     ) -> None:
         weight = checked_weight(weight, joint=joint)
         offset = ORIGIN if offset is ORIGIN else checked_offset(offset, joint)
         set_fields(self, joint=joint, root=root, weight=weight, offset=offset, optional=optional)
+        if type(pull) is not float or pull != 1.0:
+            set_fields(self, pull=checked_pull(pull, joint))
         if relative_to is not None or follow is not False or within is not None:
             set_relation(self, relative_to, follow=follow, within=within)
         self._store_target(target)
