@@ -17,7 +17,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import UP, make_vertical, normalise, project_horizontal
 
-_RUNG = 0.15  # [m] a stance that is higher above the clip's floor is on something that is not there
+_RUNG = 0.04  # [m] a stance that is higher above the clip's floor is on something that is not there
 
 
 class Stances(NamedTuple):
@@ -114,13 +114,14 @@ def find_plants(
     under = ground_under(heel + way, moved, moved + tip, alone, footing)
     tilt, planted_heel, planted_ball, hangs = _put_down(moved, along, under.edged, alone, footing, steepest)
     if floor is not None:
-        higher = ball[:, 2] - floor
+        higher = np.where(alone.heel, heel[:, 2], ball[:, 2]) - floor
         step = make_vertical(np.where(higher > _RUNG, higher, 0.0))
         planted_heel, planted_ball = planted_heel + step, planted_ball + step
     onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
     onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
     turned = rotations.multiply(onto, rotations.multiply(tilt, turn))
-    rise = 0.5 * (planted_ball + planted_heel - ball - heel)[:, 2]
+    heel_rise, ball_rise = (planted_heel - heel)[:, 2], (planted_ball - ball)[:, 2]
+    rise = np.where(alone.heel, heel_rise, np.where(alone.ball, ball_rise, 0.5 * (heel_rise + ball_rise)))
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift, under.off > 0.0, hangs)
 
 
@@ -166,9 +167,14 @@ def _averages(
 
 
 def _middle(*points: Floats) -> Floats:
-    """Return the middle (3,) of the box around points (k, 3). It plants a sliding foot half-way along its slide."""
+    """Return the middle (3,) of the box around points (k, 3), as high as their median.
+
+    A sliding foot is planted half-way along its slide, and as high as it stands for most of the time.
+    """
     every = np.concatenate(points)
-    return 0.5 * (every.min(axis=0) + every.max(axis=0))
+    middle = 0.5 * (every.min(axis=0) + every.max(axis=0))
+    middle[2] = np.median(every[:, 2])
+    return middle
 
 
 def _mean_turn(turns: Floats) -> Floats:

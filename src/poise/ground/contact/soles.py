@@ -28,6 +28,7 @@ _SLOW = 0.3  # [m/s]
 WINDOW = 0.05  # [s] over which speeds are taken
 _LOWEST = 0.1  # the share of all frames taken as lowest, where none is slow
 _SAME = 1e-6  # [m] an end that near to the ball is none
+_FLAT_M = 0.002  # [m] heel and ball that are both so near to the floor lie on it; a planted clip's may be so far off
 _FRAMES = 100  # flat frames that are looked at: a median needs no more
 
 
@@ -78,12 +79,31 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     the ankle, is taken to point where the figure faces, as long as a foot of the leg's length is. Of a figure on four
     legs a foot without toes is one point under the ankle, and so are heel and ball of a steep one (a hock).
     """
-    rest = motion if motion.upright.any() else rest_motion(motion.figure)
-    if rest is not motion and rest.upright.any():
+    rest = motion if flat is not None or len(motion) == 1 else rest_motion(motion.figure)
+    stands_at_rest = rest is not motion and bool(rest.upright.any())
+    if stands_at_rest and not motion.upright.any():
         return find_soles(rest)
     standing, over = _flat_frames(motion, flat, shots, slow=slow)
-    if flat is None and slow and not standing.any() and rest_motion(motion.figure).upright.any():
-        return find_soles(rest_motion(motion.figure))
+    if stands_at_rest and slow and not standing.any():
+        return find_soles(rest)
+    soles, floor = _measure_soles(motion, standing, over)
+    if not stands_at_rest:
+        return soles
+    soles_at_rest, floor_at_rest = _measure_soles(rest, *_flat_frames(rest, None, None, slow=slow))
+    flat_share, deep_share = _share_flat(motion, soles, floor)
+    flat_at_rest, deep_at_rest = _share_flat(motion, soles_at_rest, floor_at_rest)
+    better = flat_at_rest >= flat_share and deep_at_rest <= deep_share
+    return soles_at_rest if better and flat_at_rest > 0.0 else soles
+
+
+def _share_flat(motion: Motion, soles: Soles, floor: Floats) -> tuple[float, float]:
+    """Return the shares of all feet in all frames that lie flat on the lowest of floors (L,), and that are in them."""
+    over = soles.points(motion)[:, :, :TIP_POINT, 2] - floor.min()
+    return float((np.abs(over).max(axis=2) <= _FLAT_M).mean()), float((over.min(axis=2) < -_FLAT_M).mean())
+
+
+def _measure_soles(motion: Motion, standing: Bools, over: Floats) -> tuple[Soles, Floats]:
+    """Measure soles, and floors (L,) [m], in flat stance (F, L); see `_flat_frames`."""
     flats = [_some(np.flatnonzero(standing[:, leg]), over[:, leg]) for leg in range(over.shape[1])]
     leg = np.repeat(np.arange(len(flats)), [len(frames) for frames in flats])
     frame = np.concatenate(flats)
@@ -94,7 +114,7 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     local = rotations.rotate(rotations.inverse(turns[:, _PARTS]), points - _carriers(motion, places, leg))
     heel, ball, tip = np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1)
     straight = ball + TIP / (1.0 + HEEL) * (ball - heel)  # a foot without toes: medians of each may leave its line
-    return Soles(heel, ball, np.where(~motion.bends[:, None], straight, tip))
+    return Soles(heel, ball, np.where(~motion.bends[:, None], straight, tip)), floor
 
 
 def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: Floats) -> Floats:

@@ -26,6 +26,7 @@ from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
+_SAME_HEIGHT_M = 0.002
 _DRIFT = 0.03  # [m] a foot that stands so much higher or lower than others is captured so: legs take that up
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
 
@@ -127,8 +128,20 @@ def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
     for on, points in ((contacts.ball, soles.ball), (contacts.heel, soles.heel)):
         if on.any():
             arm = rotations.rotate(motion.turns[:, :, FOOT][on], points[np.nonzero(on)[1]])
-            return float(np.median((motion.places[:, :, ANKLE][on] + arm)[:, 2]))
+            return _find_level((motion.places[:, :, ANKLE][on] + arm)[:, 2])
     return 0.0
+
+
+def _find_level(values: Floats) -> float:
+    """Return the height at which a third of values (n,) are, the lowest if there are others; else their median."""
+    ordered = np.sort(values)
+    ends = np.searchsorted(ordered, ordered + 2.0 * _SAME_HEIGHT_M, side="right")
+    counts = ends - np.arange(len(ordered))
+    if 3 * counts.max() < len(ordered):
+        return float(np.median(ordered))
+    low = int((2 * counts >= counts.max()).argmax())
+    first = low + int(counts[low : ends[low]].argmax())
+    return float(np.median(ordered[first : ends[first]]))
 
 
 def _ground_under(
