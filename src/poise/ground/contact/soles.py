@@ -92,8 +92,8 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     soles_at_rest, floor_at_rest = _measure_soles(rest, *_flat_frames(rest, None, None, slow=slow))
     flat_share, deep_share = _share_flat(motion, soles, floor)
     flat_at_rest, deep_at_rest = _share_flat(motion, soles_at_rest, floor_at_rest)
-    better = flat_at_rest >= flat_share and deep_at_rest <= deep_share
-    return soles_at_rest if better and flat_at_rest > 0.0 else soles
+    evidence = flat_at_rest - flat_share, deep_share - deep_at_rest
+    return soles_at_rest if min(evidence) >= 0.0 and max(evidence) > 0.0 and flat_at_rest > 0.0 else soles
 
 
 def _share_flat(motion: Motion, soles: Soles, floor: Floats) -> tuple[float, float]:

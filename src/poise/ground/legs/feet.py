@@ -26,7 +26,7 @@ from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
-_SAME_HEIGHT_M = 0.002
+_SAME_HEIGHT_M = 0.0005  # [m] heights that differ by up to twice as much are one: feet that were drawn onto a floor
 _DRIFT = 0.03  # [m] a foot that stands so much higher or lower than others is captured so: legs take that up
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
 
@@ -133,7 +133,10 @@ def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
 
 
 def _find_level(values: Floats) -> float:
-    """Return the height at which a third of values (n,) are, the lowest if there are others; else their median."""
+    """Return the height at which a third of values (n,) are, the lowest if there are several; else their median.
+
+    Feet that were drawn onto a floor are at one height when they stand, captured feet are not.
+    """
     ordered = np.sort(values)
     ends = np.searchsorted(ordered, ordered + 2.0 * _SAME_HEIGHT_M, side="right")
     counts = ends - np.arange(len(ordered))

@@ -29,6 +29,7 @@ from poise.maths.vectors import dot, make_vertical, normalise
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
+_TAU_RATES = 30.0, 120.0  # [frames/s] between them the first falls; above no step is looked at
 _MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
 _SAME_M = 0.001  # [m] a loop whose ends are put so near to each other is to stay one
 _CLOSING_S = 0.1  # [s] on each side of a loop's seam, where what both ends differ by is shared out
@@ -114,7 +115,7 @@ def make_problem(
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
     problem = LegProblem(
         step=motion.step or 1.0,  # frames without time have no changes of step
-        pelvis_tau=_find_pelvis_tau(feet, footing),
+        pelvis_tau=_find_pelvis_tau(motion.step, feet, footing),
         footing=footing,
         plane=find_plane(footing) if is_even(footing.terrain) else None,
         wanted=np.empty(0),
@@ -133,15 +134,20 @@ def make_problem(
     return dataclasses.replace(problem, wanted=_want_changes(motion, soles, contacts, problem))
 
 
-def _find_pelvis_tau(feet: Feet, footing: Footing) -> float:
+def _find_pelvis_tau(step: float, feet: Feet, footing: Footing) -> float:
     """Find the decay time of moves of the pelvis [s].
 
     On its own ground a figure is to keep its height. On slopes and steps it goes up and down with its steps, and that
-    must be smooth.
+    must be smooth. An eye sees changes of step, in millimetres a frame, and these are smaller for the same acceleration
+    where frames are many: there the pelvis need not sink for the accelerations of knees.
+
+    step  [s] between frames
     """
+    rate = float(np.clip(1.0 / step if step > 0.0 else 0.0, *_TAU_RATES))
+    level = _PELVIS_TAU_S * (_TAU_RATES[0] / rate) ** 0.5
     tilt = 2.0 * np.arccos(np.clip(np.abs(feet.tilt[..., 0]), 0.0, 1.0)).max(initial=0.0)
     share = kept_share(float(tilt), float(np.ptp(footing.heights(feet.ankles))))
-    return _PELVIS_TAU_S + (1.0 - share) * (_UNEVEN_PELVIS_TAU_S - _PELVIS_TAU_S)
+    return level + (1.0 - share) * (_UNEVEN_PELVIS_TAU_S - level)
 
 
 def _turn_feet(motion: Motion, feet: Feet) -> Floats:
