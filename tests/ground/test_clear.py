@@ -86,6 +86,20 @@ def test_the_floor_of_a_figure_that_never_stands_is_at_zero():
     assert floor_level(motion, SOLES, Contacts(("left", "right"), motion.times, none, none)) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("heights", "level"),
+    [
+        ([0.0] * 4 + [0.01, 0.02, 0.03, 0.04, 0.05, 0.06], 0.0),  # drawn onto a floor, and above it
+        ([0.0] * 4 + [0.2] * 6, 0.0),  # and onto a step
+        (np.linspace(0.0, 0.02, 10), 0.01),  # a floor that drifts
+    ],
+)
+def test_the_floor_is_where_feet_stand_longest_and_lowest(heights, level):
+    motion, on = moved(path(10, z=heights), path(10)), np.repeat([[True, False]], 10, axis=0)
+    found = floor_level(motion, SOLES, Contacts(("left", "right"), motion.times, on, on))
+    assert found == pytest.approx(level, abs=1e-9)
+
+
 @pytest.mark.parametrize(("height", "up"), [(-0.4, 0.4), (0.1, 0.0)])
 def test_a_figure_in_the_ground_goes_up_as_a_whole(height, up):
     motion = standing(10, offset=(0.0, 0.0, height))

@@ -259,3 +259,27 @@ class TestStances:
         contacts = contacts_of([1] * 4, [0] * 4)
         plants = find_plants(motion, SOLES, contacts, FLAT, STEEPEST, 0.15)
         np.testing.assert_allclose(plants.turn, lifted[None], atol=1e-12)
+
+
+class TestOwnFloor:
+    """Stances on the floor of the clip itself, at 0."""
+
+    def plant(self, motion, heel, ball):
+        return find_plants(motion, SOLES, contacts_of(heel, ball), FLAT, STEEPEST, 0.15, 0.0)
+
+    def test_a_heel_alone_stands_on_the_floor_however_high_its_ball_is(self):
+        motion = moved(path(4), path(4))
+        toes_up = rotations.about(np.array([1.0, 0.0, 0.0]), -1.0)
+        motion.turns[:, 0, FOOT] = toes_up
+        motion.places[:, 0, :, 2] -= (motion.places[0, 0, ANKLE] + rotations.rotate(toes_up, SOLES.heel[0]))[2]
+        plants = self.plant(motion, [1] * 4, [0] * 4)
+        np.testing.assert_allclose([plants.heel[0, 2], plants.rise[0]], 0.0, atol=1e-12)
+
+    @pytest.mark.parametrize(("height", "stays"), [(0.03, 0.0), (0.06, 0.06)])
+    def test_what_stands_well_above_it_stays_there(self, height, stays):
+        plants = self.plant(moved(path(4, z=height), path(4)), [1] * 4, [1] * 4)
+        np.testing.assert_allclose(plants.ball[0, 2], stays, atol=1e-12)
+
+    def test_a_foot_is_as_high_as_it_is_for_most_of_the_time(self):
+        plants = self.plant(moved(path(10, z=np.arange(10) // 9 * 0.05), path(10)), [1] * 10, [1] * 10)
+        np.testing.assert_allclose(plants.rise, 0.0, atol=1e-12)

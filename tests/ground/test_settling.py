@@ -15,7 +15,7 @@ from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, TOES, motion_of
 from poise.io import samples
 from poise.maths import rotations
 from tests.ground.feet import SOLES, footing_of, standing
-from tests.ground.leg_problems import crouching, list_contacts, measure_ankle_moves, measure_chords, place, settle
+from tests.ground.leg_problems import crouching, list_contacts, measure_ankle_moves, measure_chords, place, pose, settle
 from tests.ground.motions import load, two_legs
 
 FLAT = Footing(Terrain.flat(up="z"), two_legs())
@@ -105,6 +105,17 @@ class TestStances:
         assert np.abs(np.diff(turned.up, n=2)).max() * fps**2 < 25.0 * max(
             1.0, fps / 60.0
         )  # m/s^2: targets have a kink, which finer frames see
+
+    @pytest.mark.parametrize("tilt", [0.0, 0.2])
+    def test_in_many_frames_it_keeps_its_height_on_level_ground(self, tilt):
+        ground = footing_of(lambda x, _: tilt * x)
+        taus = []
+        for fps in (24.0, 30.0, 120.0, 240.0):
+            motion = crouching(10, fps=fps)
+            feet = place(motion, np.zeros((10, 2, 3)))
+            feet = dataclasses.replace(feet, tilt=rotations.about(np.array([0.0, 1.0, 0.0]), np.full((10, 2), -tilt)))
+            taus.append(pose(motion, ground, feet=feet).pelvis_tau)
+        np.testing.assert_allclose(taus, 0.1 if tilt else [0.05, 0.05, 0.025, 0.025], rtol=1e-9)
 
     def test_with_stretch_it_sinks_less_and_legs_grow(self):
         motion = crouching(40, lower=0.02)

@@ -49,6 +49,12 @@ def test_a_drifting_floor_averages_out():
     np.testing.assert_allclose(np.median(heights, axis=0), 0.0, atol=1e-3)
 
 
+def test_soles_at_rest_count_where_they_alone_stay_out_of_the_ground():
+    slide = path(100, y=np.minimum(np.arange(100), 60) / 60.0, z=np.where(np.arange(100) < 60, 0.0, 0.04))
+    slides = moved(slide, slide)  # at 1 m/s along the floor, and slow only above it
+    np.testing.assert_allclose(find_soles(slides).heel, find_soles(moved(path(9), path(9))).heel, atol=1e-9)
+
+
 def test_swinging_frames_do_not_count():
     lift = np.where(np.arange(100) < 60, 0.3 * np.sin(np.arange(100)), 0.0)
     still, swing = path(100), path(100, y=lift, z=np.abs(lift))
