@@ -167,9 +167,9 @@ def _averages(
 
 
 def _middle(*points: Floats) -> Floats:
-    """Return the middle (3,) of the box around points (k, 3), as high as their median.
+    """Find the place (3,) of a foot with contact points (k, 3).
 
-    A sliding foot is planted half-way along its slide, and as high as it stands for most of the time.
+    It is the middle of the box around them, half-way along a slide, at their median height.
     """
     every = np.concatenate(points)
     middle = 0.5 * (every.min(axis=0) + every.max(axis=0))

@@ -97,13 +97,16 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
 
 
 def _share_flat(motion: Motion, soles: Soles, floor: Floats) -> tuple[float, float]:
-    """Return the shares of all feet in all frames that lie flat on the lowest of floors (L,), and that are in them."""
+    """Measure how often feet lie flat on their floor, and in it.
+
+    The floor is the lowest of (L,) [m]. Both are shares of all feet in all frames.
+    """
     over = soles.points(motion)[:, :, :TIP_POINT, 2] - floor.min()
     return float((np.abs(over).max(axis=2) <= _FLAT_M).mean()), float((over.min(axis=2) < -_FLAT_M).mean())
 
 
 def _measure_soles(motion: Motion, standing: Bools, over: Floats) -> tuple[Soles, Floats]:
-    """Measure soles, and floors (L,) [m], in flat stance (F, L); see `_flat_frames`."""
+    """Measure soles, and floors (L,) [m], in flat stance (F, L)."""
     flats = [_some(np.flatnonzero(standing[:, leg]), over[:, leg]) for leg in range(over.shape[1])]
     leg = np.repeat(np.arange(len(flats)), [len(frames) for frames in flats])
     frame = np.concatenate(flats)

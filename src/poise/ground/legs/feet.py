@@ -133,9 +133,10 @@ def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
 
 
 def _find_level(values: Floats) -> float:
-    """Return the height at which a third of values (n,) are, the lowest if there are several; else their median.
+    """Find the floor of standing feet with heights (n,) [m].
 
-    Feet that were drawn onto a floor are at one height when they stand, captured feet are not.
+    It is at the lowest height that a third of them share: drawn feet stand on one. That of captured feet, which share
+    none, is at their median.
     """
     ordered = np.sort(values)
     ends = np.searchsorted(ordered, ordered + 2.0 * _SAME_HEIGHT_M, side="right")
