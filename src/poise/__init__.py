@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from poise.ground.contact.contacts import Thresholds as Thresholds
     from poise.ground.contact.soles import Soles as Soles
     from poise.ground.grounder import Grounder as Grounder
-    from poise.ground.one_pose import plant_pose as plant_pose
+    from poise.ground.grounder import plant_pose as plant_pose
     from poise.ground.plant import Planted as Planted
     from poise.ground.plant import lock_feet as lock_feet
     from poise.ground.plant import plant_feet as plant_feet
@@ -201,7 +201,7 @@ _MODULE_BY_NAME = {
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
-    "plant_pose": "ground.one_pose",
+    "plant_pose": "ground.grounder",
     "prepare": "solving.solve",
     "rotation_between": "rotations",
     "sample": "io.samples",

@@ -17,8 +17,8 @@ from poise.ground.report.jumps import jumps_of
 from poise.ground.report.measures import slip
 from poise.ground.report.verdict import STEPS
 from poise.ground.strides.footfalls import BodyWay, Footfalls, pairs_of
+from poise.ground.strides.search import count_treads, overhang
 from poise.ground.strides.strided import course_of
-from poise.ground.strides.treads import count_treads, overhang
 from poise.maths import rotations
 from poise.maths.vectors import UP, normalise
 from tests.ground.clips import clip_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poise.ground.terrain.rays.triangle_cells import sorted_into_cells
+from poise.ground.terrain.mesh import sorted_into_cells
 from tests.terrain.terrains import grid_mesh, terrain_of_triangles, wavy
 
 seeds = st.integers(0, 2**32 - 1)

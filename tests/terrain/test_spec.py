@@ -7,8 +7,7 @@ import pytest
 import trimesh
 
 from poise import FileError, InputError, PoiseError, Terrain, UnknownNameError
-from poise.ground.terrain.directions import angle_of, turned_by, uphill
-from poise.ground.terrain.words import FORMS, terrain_of
+from poise.ground.terrain.words import FORMS, angle_of, terrain_of, turned_by, uphill
 from poise.io import samples
 from tests.terrain.terrains import points_over
 

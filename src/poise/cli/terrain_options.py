@@ -11,9 +11,8 @@ import typer
 from poise.errors import InputError
 from poise.ground.figure.figure import figure_of
 from poise.ground.plant import even
-from poise.ground.terrain.directions import turned_by
 from poise.ground.terrain.terrain import Terrain
-from poise.ground.terrain.words import is_shape, terrain_of
+from poise.ground.terrain.words import is_shape, terrain_of, turned_by
 from poise.ground.way import way_of
 from poise.io.text_parsing import parse_number
 from poise.maths.arrays import Floats

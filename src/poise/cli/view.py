@@ -19,7 +19,7 @@ from poise.cli.terminal import say
 from poise.cli.terrain_options import DirectionOption, TerrainOptions, resolve_direction
 from poise.errors import FileError, InputError, prefix_file_name
 from poise.ground.terrain.arguments import level_direction
-from poise.ground.terrain.directions import angle_of
+from poise.ground.terrain.words import angle_of
 from poise.ground.way import travel_direction
 from poise.io.files import write_atomically
 from poise.io.registry import load

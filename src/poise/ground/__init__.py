@@ -11,7 +11,6 @@ the terrain; a clip that is already planted on it is not changed. `legs/` turns 
 for every frame, and `trajectory/` corrects them by one least-squares problem over all frames. `stages.py` has the order
 of these steps. `bearing/` handles hands, elbows, knees and hips on the ground, `strides/` changes the step length,
 `report/` measures the result, `terrain/` is the ground itself.
-`live.py`, `grounder.py` and `one_pose.py` plant poses without a clip. Legs are solved in one kernel
-(kernels/ground/legs.py) from world positions, independently of solve(): animated translations, control bones and
-separate feet are no special cases.
+`live.py` and `grounder.py` plant poses without a clip. Legs are solved in one kernel (kernels/ground/legs.py) from
+world positions, independently of solve(): animated translations, control bones and separate feet are no special cases.
 """

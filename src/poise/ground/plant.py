@@ -37,8 +37,7 @@ from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.stages import STEEPEST_RAD, Allowed, ClipAnalysis, InPlace, in_clip, stand
-from poise.ground.strides.fit import WithStrides, fits, keep_strides
-from poise.ground.strides.judged import PlantedSteps, judge_steps
+from poise.ground.strides.fit import PlantedSteps, WithStrides, fits, judge_steps, keep_strides
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_following

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from poise.errors import InputError
-from poise.ground.bearing.kneeling import on_knees, shift_for_limbs
+from poise.ground.bearing.limbs import on_knees, shift_for_limbs
 from poise.ground.bearing.lying import lean_on, lowness, lying_feet
 from poise.ground.bearing.parts import Bearing
 from poise.ground.checks import check_reach, check_under
@@ -25,8 +25,7 @@ from poise.ground.figure.motion import Motion
 from poise.ground.figure.speeds import lone_frames
 from poise.ground.legs.body import Lean, lean_of
 from poise.ground.legs.feet import Feet, every, join_rolls, place_feet
-from poise.ground.legs.heels import find_early_heels
-from poise.ground.legs.legs import Turned
+from poise.ground.legs.legs import Turned, find_early_heels
 from poise.ground.legs.pelvis import base_heights
 from poise.ground.trajectory.settling import settle_legs
 from poise.maths.arrays import Bools, Floats, Ints, check_real

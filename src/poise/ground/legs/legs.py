@@ -1,4 +1,4 @@
-"""Solve thighs and shins for ankle targets."""
+"""Solve legs for ankle targets, and find heels out of reach."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise import kernels
+from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, TOES, Motion
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.pelvis import base_heights, leg_lengths, longest_reach
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
+from poise.maths.frame_masks import find_last_true, measure_time_from
 from poise.maths.vectors import make_vertical, normalise
 
 _STRAIGHT = np.radians(1.0)  # a knee that bends less on the mean has no bend axis of its own
+_MAX_LEAD_S = 0.15  # [s] at most: a heel's rise is slow, and its end is known to about 0.1 s
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,3 +115,19 @@ def turned_soles(motion: Motion, soles: Soles, turned: Turned, feet: Floats) -> 
     arms = [rotations.rotate(feet, np.broadcast_to(point, joint.shape)) for point in (soles.heel, soles.ball)]
     tip = rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))
     return np.stack([*(turned.ankles + arm for arm in arms), joint + tip])
+
+
+def find_early_heels(motion: Motion, contacts: Contacts, feet: Feet) -> Bools:
+    """Find frames (F, L) of early heel lift.
+
+    The heels have left the ground though they were found to stand. They are at the end of a heel's contact, while the
+    ball goes on standing, from where the leg would be too short for a pelvis that keeps its height. A heel that rises
+    brings the ankle nearer to the hip; else the pelvis would sink.
+    """
+    up = make_vertical(base_heights(motion, feet.rise))[:, None]
+    reach = np.linalg.norm(feet.ankles - motion.places[:, :, HIP] - up, axis=-1)
+    _, until_end = measure_time_from(motion.times, ~contacts.heel)
+    ending = contacts.heel & contacts.ball & (until_end <= _MAX_LEAD_S)
+    short = ending & (reach > longest_reach(motion))
+    begun = find_last_true(short) > find_last_true(~ending)
+    return ending & begun

@@ -25,10 +25,9 @@ from poise.ground.report.jumps import Hitches, Jumps, hitches_of, jumps_of
 from poise.ground.report.measures import Measures, PartPaths, SolePaths, measures_of, part_paths, paths_of, shape_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
 from poise.ground.report.verdict import Evidence, Worse, bounds_on, verdict_of
-from poise.ground.terrain.directions import uphill
 from poise.ground.terrain.shapes import Plane
 from poise.ground.terrain.terrain import Terrain
-from poise.ground.terrain.words import describe_terrain
+from poise.ground.terrain.words import describe_terrain, uphill
 from poise.io.files import encode_text, write_atomically
 from poise.io.json_units import FOOT_UNITS, build_units
 from poise.maths.arrays import Floats

@@ -12,10 +12,9 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP, Motion
 from poise.ground.figure.speeds import shots_of, velocities
 from poise.ground.stages import ClipAnalysis
-from poise.ground.strides.treads import pointing
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, Ints
-from poise.maths.vectors import normalise
+from poise.maths.vectors import normalise, project_horizontal
 
 _SAME = 0.1  # [m] stances of a foot that are nearer to each other are one footfall
 _WINDOW = 0.6  # [s] over which the speed of the body is taken: about a step
@@ -131,3 +130,13 @@ def pairs_of(leg: Ints, figure: Figure, shots: Ints) -> Ints:
         found[k] = max(others, default=-1), last.get(own, -1)
         last[own] = k
     return found
+
+
+def pointing(heel: Floats, ball: Floats, otherwise: Floats) -> Floats:
+    """Return level unit vectors along soles (..., 3).
+
+    It is `otherwise` for a hock, whose heel and ball are one point.
+    """
+    along = project_horizontal(ball - heel)
+    short = np.linalg.norm(along, axis=-1, keepdims=True) < 1e-6  # noqa: PLR2004
+    return np.where(short, otherwise, normalise(along))

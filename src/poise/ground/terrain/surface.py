@@ -1,4 +1,7 @@
-"""The interface of surfaces for Terrain. Heights, normals and ray hits are in one frame, Z up, right-handed."""
+"""The interface of surfaces, and records of samples and hits.
+
+Heights, normals and ray hits of a surface are in one frame, Z up, right-handed.
+"""
 
 from __future__ import annotations
 
@@ -51,3 +54,42 @@ def normal_of(slope_x: Floats, slope_y: Floats) -> Normal:
     """Compute unit normals of a height field from its slopes. (-dh/dx, -dh/dy, 1) / length."""
     up = 1.0 / np.sqrt(slope_x * slope_x + slope_y * slope_y + 1.0)
     return -slope_x * up, -slope_y * up, up
+
+
+class Ground(NamedTuple):
+    """The ground at points (..., 3): what `Terrain.sample` gives.
+
+    Parameters
+    ----------
+    heights
+        (...) along the up axis.
+    normals
+        (..., 3) of unit length, on the upper side.
+    inside
+        (...) False over holes and beyond edges, where heights and normals are those of the nearest ground.
+    """
+
+    heights: Floats
+    normals: Floats
+    inside: Bools
+
+
+class Hits(NamedTuple):
+    """Where rays (..., 3) first meet the ground: what `Terrain.hit` gives.
+
+    Parameters
+    ----------
+    points
+        (..., 3); the ray's origin where it misses.
+    normals
+        (..., 3) of the upper side, whichever side was hit; up where the ray misses.
+    distances
+        (...) along the ray; infinite where it misses.
+    hit
+        (...) whether the ray meets the ground.
+    """
+
+    points: Floats
+    normals: Floats
+    distances: Floats
+    hit: Bools

@@ -16,14 +16,13 @@ from poise.calls.argument_checks import describe_value
 from poise.calls.old_names import make_alias
 from poise.errors import InputError
 from poise.formatting import format_fields
-from poise.ground.terrain.answers import Ground, Hits
 from poise.ground.terrain.arguments import finite_number, level_direction, positive_number, unit_directions
 from poise.ground.terrain.files.map_reading import map_of
 from poise.ground.terrain.files.mesh_files import UPS, read_mesh, suffix_of
 from poise.ground.terrain.function import Function
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
-from poise.ground.terrain.surface import HEIGHT, Normal, Surface
+from poise.ground.terrain.surface import HEIGHT, Ground, Hits, Normal, Surface
 from poise.maths.arrays import Floats, abbreviate, check_finite
 
 _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them

@@ -1,4 +1,7 @@
-"""Parse terrain from the command line, and describe terrain. A terrain is a shape with its numbers, or a file."""
+"""Parse terrain and its directions from the command line, and describe them.
+
+A terrain is a shape with its numbers, or a file.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import FileError, InputError, UnknownNameError
-from poise.ground.terrain.directions import angle_of, turned_by, uphill
+from poise.ground.terrain.arguments import finite_number
 from poise.ground.terrain.files.mesh_files import UPS
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
@@ -23,6 +27,7 @@ from poise.maths.arrays import Floats
 
 _MAPS = (".png", ".npz")
 _STRAIGHT = 0.01  # [degrees] by which a direction may differ from the default and be it
+_DIGITS = 15  # so that quarter turns are exact
 
 
 @dataclass(frozen=True)
@@ -179,3 +184,39 @@ def _describe_climb(way: Floats | None, up: str) -> str:
         return ""
     numbers = ", ".join(f"{round(part, 3) + 0.0:g}" for part in way.tolist())
     return f", climbing along ({numbers})"
+
+
+def turned_by(degrees: float, up: str) -> Floats:
+    """Return the direction (3,) at an angle to the default direction. `up` is the up axis of its frame.
+
+    Positive angles turn to the left, seen from above: 90 is +x, whichever axis is up.
+    """
+    angle = math.radians(finite_number(degrees, "the angle of a direction"))
+    return _in_frame(round(math.sin(angle), _DIGITS), -round(math.cos(angle), _DIGITS), up)
+
+
+def angle_of(direction: Floats, up: str) -> float:
+    """Return the angle [degrees] of a direction (3,) with a level part. `turned_by` gives that part back."""
+    x, y = (direction[0], -direction[2]) if up == "y" else direction[:2]
+    return math.degrees(math.atan2(x, -y))
+
+
+def uphill(terrain: Terrain, up: str) -> Floats | None:
+    """Return the unit level direction (3,) of climbing slopes or stairs. `up` is the up axis of its frame.
+
+    None for any other ground. Stairs and slopes that fall along their direction climb against it.
+    """
+    match terrain.surface:
+        case Plane(_, x, y) if x or y:
+            length = math.hypot(x, y)
+            return _in_frame(x / length, y / length, up)
+        case Stairs(rise, _, x, y) if rise:
+            way = math.copysign(1.0, rise)
+            return _in_frame(way * x, way * y, up)
+        case _:
+            return None
+
+
+def _in_frame(x: float, y: float, up: str) -> Floats:
+    """Return a plan direction (x, y) of surfaces in a frame. No zero has a sign."""
+    return np.array([x, 0.0, -y] if up == "y" else [x, y, 0.0]) + 0.0

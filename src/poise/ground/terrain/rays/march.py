@@ -1,4 +1,4 @@
-"""Ray marching on a height field without a closed form."""
+"""Ray marching on height fields, and rays between two planes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from poise.ground.terrain.rays.slab import within
 from poise.maths.arrays import Floats, Ints
 
 _STEPS = 20_000  # of one ray; then it counts as a miss
@@ -70,3 +69,17 @@ def _bisect(gaps: Callable[[Ints, Floats], Floats], rays: Ints, near: Floats, fa
         same = (gaps(rays, middle) < 0.0) == below
         near, far = np.where(same, middle, near), np.where(same, far, middle)
     return far
+
+
+def within(place: Floats, speed: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return distances (n,) of entry and exit of a slab.
+
+    place + t speed is between low and high, along the whole line, backwards too.
+
+    Without speed that is all of the line, or (infinity, -infinity), an empty stretch.
+    """
+    moves = speed != 0.0
+    rate = np.where(moves, speed, 1.0)
+    one, other = (low - place) / rate, (high - place) / rate
+    level = np.where((place >= low) & (place <= high), np.inf, -np.inf)
+    return np.where(moves, np.minimum(one, other), -level), np.where(moves, np.maximum(one, other), level)

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from poise.ground.terrain.rays.slab import within
+from poise.ground.terrain.rays.march import within
 from poise.maths.arrays import Bools, Floats, Ints
 
 SLACK = 1e-9  # cells: what touches a border within this belongs to both sides
