@@ -10,6 +10,7 @@ from poise import Clip, Terrain
 from poise.ground.figure.figure import figure_of
 from poise.ground.legs.write_back import moved_poses
 from tests.ground.clips import clip_of, ground_of
+from tests.ground.motions import load
 
 LEFT = "it stands on this ground already, and is left as it is"
 TWICE = [
@@ -54,6 +55,28 @@ def test_feet_that_roll_on_their_soles_need_no_rest_pose(data, name, kind):
     np.testing.assert_allclose(again.soles.ball, first.soles.ball, atol=1e-4)
     stood = first.contacts.any
     assert (again.contacts.any & stood).sum() > 0.6 * stood.sum()  # an end that hangs over an edge is not told
+
+
+@pytest.mark.parametrize("height", [-0.3, 0.15, 1.0])
+@pytest.mark.parametrize("name", ["knight in a T-pose", "knight stands"])
+def test_soles_at_rest_say_how_high_its_floor_is(data, name, height):
+    rig, clip = clip_of(data, name)
+    level = Terrain.flat(height, up=figure_of(clip, rig=rig).up)
+    first = poise.plant_feet(clip, level, rig=rig)
+    assert LEFT in poise.plant_feet(Clip(first.times, first.poses), level, rig=rig).notes
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "kind"),
+    [("glb/fox_anims_m2m.glb", "Idle", "stairs"), ("glb/knight_kaykit.glb", "Throw", "slope")],
+)
+def test_feet_at_different_heights_are_left_though_something_is_in_the_ground(data, file, name, kind):
+    rig = load(data / file)
+    ground = ground_of(kind, "y")
+    first = poise.plant_feet(rig.clip(name), ground, rig=rig)
+    again = poise.plant_feet(Clip(first.times, first.poses), ground, rig=rig)
+    assert LEFT in again.notes
+    assert not again.report.ok  # and it says so
 
 
 @pytest.mark.parametrize("height", [-0.03, -0.004, 0.004, 0.03])

@@ -378,8 +378,8 @@ def _keep_if_planted(
 ) -> Planted | None:
     """Return the unchanged clip if it is planted on this ground.
 
-    Nothing of it may be worse than its bound, unless feet turn about points of their soles: planted once more on the
-    same ground it would climb it twice.
+    Nothing of it may be worse than its bound, unless its feet turn about points of their soles or stand at different
+    heights: planted once more it would climb its ground twice.
 
     terrain  None for the clip's own floor
     """
@@ -398,9 +398,8 @@ def _keep_if_planted(
     if (2.0 * np.arccos(np.minimum(np.abs(plants.tilt[:, 0]), 1.0)) > options.steepest + _ROUNDED).any():
         return None
     analysis = analysis._replace(soles=found.soles, contacts=found.contacts.at(analysis.fine.times))
-    level = (
-        np.ptp(footing.heights(analysis.motion.places[:, :, BALL])) == 0.0
-    )  # else nobody knows how high its floor is
+    ground = footing.heights(analysis.motion.places[:, :, BALL])
+    level = np.ptp(ground) == 0.0  # else nobody knows how high its floor is
     bearing = with_bearing(clip, analysis).bearing if level and not feet_only else None
     as_it_is = Planted(
         np.array(clip.times), clip.poses, clip.name, source=clip, travelled=clip, contacts=found.contacts,
@@ -409,7 +408,9 @@ def _keep_if_planted(
         kept=np.repeat(lone_frames(analysis.motion)[:, None], len(found.contacts.legs), axis=1),
         bearing=bearing, notes=(*notes, "it stands on this ground already, and is left as it is"),
     )  # fmt: skip
-    return as_it_is if found.turned or as_it_is.report.ok else None
+    if found.turned or np.ptp(ground[found.contacts.any]) > 0.0:
+        return as_it_is
+    return as_it_is if as_it_is.report.ok else None
 
 
 def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:

@@ -34,7 +34,7 @@ _SOME = 0.01  # of all frames: a clip with fewer in which a foot is still does n
 _TURNS = 50  # times at most that a foot is turned with the ground under it, which is elsewhere then
 _TURNED = 1e-6  # where that changes nothing any more
 _LEVEL = np.cos(np.radians(1.0))  # ground that is tilted by less is level
-_UNLIKE = 0.025  # [m] by which soles may differ from those at rest: so much the ground could be too high or too low
+_UNLIKE = 0.045  # [m] by which soles may differ from those at rest: so much the ground could be too high or too low
 _FAR = 0.3  # [m] no ball of a foot that stands is so far above the ground
 _ONE_FLOOR = 0.05  # [m] ground under feet that is one floor differs by less in height
 _BACK = np.array([0.0, 0.1, 0.25, 0.5, 1.0])  # tried, of as far as a tip may be moved
@@ -83,9 +83,22 @@ def find_planted_clip(
     if not own and _elsewhere(motion.places[:, :, BALL][still], footing):
         return None
     flat = laid_flat(motion, footing, still)
-    measured, turned = soles is not None, False
-    if soles is None:
-        soles, turned = _measure_soles(motion, flat, footing, given, pivots, own=own)
+    turned, tries = False, [(soles, True)] if soles else []
+    if not soles:
+        measured, turned = _measure_soles(motion, flat, footing, given, pivots, own=own)
+        sure = turned or own
+        tries = [(measured, True)] if sure else [(find_soles(rest_motion(motion.figure)), True), (measured, False)]
+    for tried, sure in tries:
+        contacts = _find_contacts(motion, flat, tried, given, footing, turned=turned, own=own)
+        if contacts and (sure or _made_for_it(motion, flat, contacts.any, tried, level_soles, footing)):
+            return PlantedContacts(_lift_tips(motion, tried, footing), contacts, turned)
+    return None
+
+
+def _find_contacts(
+    motion: Motion, flat: Motion, soles: Soles, given: Contacts | None, footing: Footing, *, turned: bool, own: bool
+) -> Contacts | None:
+    """Find the contacts of feet with these soles, if they stand on the ground."""
     loose = given or _find_loose(motion, flat, soles)
     points = soles.points(motion)
     core = _cores(motion, points, loose) & ~hanging(points, footing.heights(points[:, :, :TIP_POINT]), footing)
@@ -94,15 +107,7 @@ def find_planted_clip(
     stands = np.array_equal(core, np.stack([loose.heel, loose.ball], axis=2)) if given else True
     if not (stands and (_is_mostly(core, loose) if turned else _stands(motion, points, core, loose))):
         return None
-    if not (
-        own
-        or measured
-        or turned
-        or _made_for_it(motion, flat, core[..., 0] | core[..., 1], soles, level_soles, footing)
-    ):
-        return None
-    contacts = dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
-    return PlantedContacts(_lift_tips(motion, soles, footing), contacts, turned)
+    return dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
 
 
 def _elsewhere(balls: Floats, footing: Footing) -> bool:
