@@ -98,7 +98,7 @@ def find_planted_clip(
 def _find_contacts(
     motion: Motion, flat: Motion, soles: Soles, given: Contacts | None, footing: Footing, *, turned: bool, own: bool
 ) -> Contacts | None:
-    """Find the contacts of feet with these soles, if they stand on the ground."""
+    """Find the contacts of soles; None for soles off the ground."""
     loose = given or _find_loose(motion, flat, soles)
     points = soles.points(motion)
     core = _cores(motion, points, loose) & ~hanging(points, footing.heights(points[:, :, :TIP_POINT]), footing)
