@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import poise
 from poise.io import samples
+from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import build_document
 from tests.viewer.browser import assert_shown_is_solved
-from tests.viewer.test_page_pointers import CAMERA, VIEW, Hand, joint_on_screen
+from tests.viewer.test_page_pointers import CAMERA, SKIN, VIEW, Hand, joint_on_screen
 
 WAY = [(6 * i, -5 * i) for i in range(1, 11)]  # of a drag [pixels]
+LEG_M = 0.85  # millimetres of characters are those of such a leg
+FEET = ("LeftFoot", "RightFoot")
+FIGURES = ["glb/knight_kaykit.glb", "glb/mixamo_human_makehuman.glb", "glb/cryptovoxels.vrm", "bvh/cmu_12_01_walk.bvh"]
+ROBOTS = ["urdf/ur5.urdf", "mjcf/shadow_right_hand.xml"]
+
+#: A place for each part that is seen: of all places of a grid that belong to it, the one in their middle.
+PLACES = """
+async (step) => {
+  const {partAt} = await import("poise/part_at.js");
+  const viewport = window.poise.viewports[0];
+  const {joints} = viewport.actor.figure;
+  viewport.stage.draw();
+  const box = viewport.stage.canvas.getBoundingClientRect();
+  const found = new Map();
+  for (let x = 4; x < box.width; x += step) for (let y = 4; y < box.height; y += step) {
+    if (document.elementFromPoint(box.left + x, box.top + y) !== viewport.stage.canvas) continue;
+    const part = partAt(viewport, x, y);
+    if (!part) continue;
+    const name = joints[joints[part.row].part].name;
+    if (!found.has(name)) found.set(name, []);
+    found.get(name).push([box.left + x, box.top + y]);
+  }
+  return [...found].map(([name, places]) => {
+    const middle = [0, 1].map((k) => places.reduce((sum, place) => sum + place[k], 0) / places.length);
+    const gap = (place) => Math.hypot(place[0] - middle[0], place[1] - middle[1]);
+    return [name, places.reduce((best, place) => (gap(place) < gap(best) ? place : best)), places.length];
+  });
+}
+"""
+
+
+class Pulled(NamedTuple):
+    """What a drag asked for, and where it got: positions of the point [file units]."""
+
+    joint: str
+    target: np.ndarray
+    point: np.ndarray
 
 
 @pytest.fixture
@@ -20,31 +60,204 @@ def tab(served):
     return served(build_document(poise.load(samples.path("humanoid.glb"))))
 
 
-def find_pulled(tab):
-    """The chain that is pulled, and where its point is in the displayed pose [file units]."""
-    document = tab.studio.document
-    chain = document.find_chain(document.pulled)
-    pose = tab.studio.pose_state.build_view_pose(0)
-    affine = pose.world[chain.tip].affine
-    return chain, affine[:, :3] @ np.array(chain.offset) + affine[:, 3]
+def read_pose(tab):
+    return tab.studio.pose_state.build_view_pose(0)
 
 
-def test_a_hand_is_pulled_by_its_skin_and_the_feet_stay(tab):
+def pull(tab, hand, place, way, monkeypatch):
+    """Drag from a place on the page. What the page asked for last, and where that point of the body is."""
+    asked, put = [], tab.studio.inbox.put
+
+    def record(action):
+        if action["do"] == "pull":
+            asked.append(action)
+        put(action)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tab.studio.inbox, "put", record)
+        hand.drag(*place, way)
+        tab.answered()
+    assert [action["phase"] for action in asked][:: max(len(asked) - 1, 1)] == ["start", "end"]
+    last = asked[-1]
+    affine = read_pose(tab).world[last["joint"]].affine
+    return Pulled(last["joint"], np.array(last["position"]), affine[:, :3] @ last["offset"] + affine[:, 3])
+
+
+def test_a_hand_is_pulled_by_its_skin_and_the_feet_stay(tab, monkeypatch):
     tab.answered()
     assert tab.state["scope"] == "body"
-    feet = [tab.studio.pose_state.build_view_pose(0).world[foot].positions for foot in ("LeftFoot", "RightFoot")]
-    camera = tab.get(CAMERA)
-    x, y = joint_on_screen(tab, "LeftHand", 0.3)
-    Hand(tab, "mouse").drag(x, y, WAY)
-    tab.until_state("state.pulled === 'pull'")
-    tab.answered()
-    chain, point = find_pulled(tab)
-    assert chain.tip == "LeftHand"
-    np.testing.assert_allclose(point, chain.position, atol=2e-3)
-    shown = tab.get(f"(point) => {VIEW}.screenOf(point)", list(point))
-    np.testing.assert_allclose(shown, np.add((x, y), WAY[-1]), atol=1.0)
-    pose = tab.studio.pose_state.build_view_pose(0)
-    np.testing.assert_allclose([pose.world[foot].positions for foot in ("LeftFoot", "RightFoot")], feet, atol=1e-3)
+    feet, camera = [read_pose(tab).world[foot].positions for foot in FEET], tab.get(CAMERA)
+    place = joint_on_screen(tab, "LeftHand", 0.3)
+    pulled = pull(tab, Hand(tab, "mouse"), place, WAY, monkeypatch)
+    assert pulled.joint == "LeftHand"
+    np.testing.assert_allclose(pulled.point, pulled.target, atol=2e-3)
+    shown = tab.get(f"(point) => {VIEW}.screenOf(point)", list(pulled.point))
+    np.testing.assert_allclose(shown, np.add(place, WAY[-1]), atol=1.0)
+    np.testing.assert_allclose([read_pose(tab).world[foot].positions for foot in FEET], feet, atol=1e-3)
     assert tab.get(CAMERA) == camera
     assert tab.messages_shown() == []
     assert_shown_is_solved(tab)
+
+
+def list_pins(tab):
+    return sorted(chain.tip for chain in tab.studio.document.chains if chain.kind == "pin" and chain.enabled)
+
+
+def test_a_click_pins_a_hand_and_lets_a_foot_go(tab):
+    for joint, pins in (("LeftHand", ["LeftFoot", "LeftHand", "RightFoot"]), ("LeftFoot", ["LeftHand", "RightFoot"])):
+        tab.page.mouse.click(*joint_on_screen(tab, joint, 0.3))
+        tab.until("window.poise.selected")
+        tab.until_state(f"state.chains.filter(({{kind}}) => kind === 'pin').length === {len(pins)}")
+        assert list_pins(tab) == pins
+    tab.answered()
+    place = read_pose(tab).world["LeftHand"].positions
+    Hand(tab, "mouse").drag(*joint_on_screen(tab, "RightHand", 0.3), [(-5 * i, 4 * i) for i in range(1, 9)])
+    tab.answered()
+    np.testing.assert_allclose(read_pose(tab).world["LeftHand"].positions, place, atol=1e-3)
+
+
+@pytest.mark.long
+def test_a_part_that_is_pulled_beyond_reach_rests_and_nothing_is_red(tab, monkeypatch):
+    place = joint_on_screen(tab, "RightHand", 0.3)
+    pulled = pull(tab, Hand(tab, "mouse"), place, [(-20 * i, -18 * i) for i in range(1, 11)], monkeypatch)
+    assert np.linalg.norm(pulled.point - pulled.target) > 0.05
+    assert tab.answered()["views"][0]["status"] == "reached"
+    tip = tab.chain("pull")
+    np.testing.assert_allclose(tip["position"], pulled.point, atol=1e-6)
+    tab.key("Control+z")
+    tab.until_state("state.undo === null")
+    assert tab.state["pulled"] is None
+
+
+@pytest.mark.long
+def test_a_foot_that_is_pulled_is_pinned_where_it_gets_to(tab, monkeypatch):
+    other = read_pose(tab).world["RightFoot"].positions
+    place = joint_on_screen(tab, "LeftFoot", 0.3)
+    pulled = pull(tab, Hand(tab, "mouse"), place, [(5 * i, -6 * i) for i in range(1, 11)], monkeypatch)
+    np.testing.assert_allclose(pulled.point, pulled.target, atol=2e-3)
+    np.testing.assert_allclose(read_pose(tab).world["RightFoot"].positions, other, atol=1e-3)
+    assert list_pins(tab) == sorted(FEET)
+    foot = read_pose(tab).world["LeftFoot"].positions
+    pull(tab, Hand(tab, "mouse"), joint_on_screen(tab, "LeftHand", 0.3), WAY, monkeypatch)
+    np.testing.assert_allclose(read_pose(tab).world["LeftFoot"].positions, foot, atol=1e-3)
+
+
+@pytest.mark.long
+def test_shift_turns_a_part(tab):
+    before = read_pose(tab).world["LeftHand"]
+    tab.page.keyboard.down("Shift")
+    camera = tab.get(CAMERA)
+    Hand(tab, "mouse").drag(*joint_on_screen(tab, "LeftHand", 0.3), [(0, 6 * i) for i in range(1, 9)])
+    tab.page.keyboard.up("Shift")
+    tab.answered()
+    after = read_pose(tab).world["LeftHand"]
+    np.testing.assert_allclose(after.positions, before.positions, atol=2e-3)
+    assert abs(2 * np.arccos(min(abs(after.rotations @ before.rotations), 1.0)) - 0.48) < 0.02
+    assert tab.get(CAMERA) == camera
+
+
+@pytest.mark.long
+def test_a_second_finger_moves_the_camera_in_the_middle_of_a_pull(tab):
+    hand = Hand(tab, "touch")
+    x, y = joint_on_screen(tab, "LeftHand", 0.3)
+    away = f"{VIEW}.camera.position.distanceTo({VIEW}.view.controls.target)"
+    before = tab.get(away)
+    hand.touch("touchStart", (x, y))
+    for i in range(1, 6):
+        hand.touch("touchMove", (x, y - 6 * i))
+    hand.touch("touchStart", (x, y - 30), (x - 60, y - 30))
+    for i in range(1, 8):
+        hand.touch("touchMove", (x + 5 * i, y - 30), (x - 60 - 5 * i, y - 30))
+    hand.touch("touchEnd")
+    tab.answered()
+    assert tab.get(away) < 0.8 * before
+    assert tab.studio.document.pulled == "pull"
+    position = tab.chain("pull")["position"]
+    shown = read_pose(tab).world["LeftHand"].positions
+    assert np.linalg.norm(np.subtract(position, shown)) < 0.2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["mouse", "touch"])
+def test_a_hundred_presses_on_the_body_leave_the_camera_and_clicks_select(tab, kind):
+    hand, camera = Hand(tab, kind), tab.get(CAMERA)
+    for i, place in enumerate(tab.get(SKIN, 100)):
+        tab.key("Escape")
+        tab.until("window.poise.selected === null")
+        if i % 2:
+            hand.drag(place["x"], place["y"], [(3 * k, 3 * k) for k in range(1, 6)])
+            tab.key("Control+z")
+            tab.answered()
+        else:
+            hand.click(place["x"], place["y"])
+            assert tab.until("window.poise.selected") in place["joints"]
+            tab.get(f"{VIEW}.picking.pointer._last = -Infinity")  # the next click is not the second of a double click
+        assert tab.get(CAMERA) == camera
+
+
+def find_unit(rig):
+    """Millimetres of a file unit: of a leg of 0.85 m, or of the file."""
+    joints = rig.roles.joints
+    if "leftFoot" not in joints:
+        return 1e3 * (rig.skeleton.metres_per_unit or 1.0)
+    hip, knee, foot = (rig.rest.world[joints[f"left{part}"]].positions for part in ("UpperLeg", "LowerLeg", "Foot"))
+    return 1e3 * LEG_M / (np.linalg.norm(hip - knee) + np.linalg.norm(knee - foot))
+
+
+def can_reach(document, pose):
+    """Whether another solve, from many starts, meets all goals but the gaze."""
+    goals = [
+        goal for chain in document.active_chains if chain.kind != "look" for goal in chain.build_goals(pose.skeleton)
+    ]
+    result = poise.solve(pose, goals, prefer="closest", seeds=16, free_root=document.free_root)
+    return bool(result.reached)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["mouse", "touch"])
+@pytest.mark.parametrize("file", [*FIGURES, *ROBOTS])
+@pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
+def test_each_part_that_is_seen_follows_by_its_skin(served, data, file, kind, monkeypatch):
+    rig = poise.load(data / file)
+    document = build_document(rig)
+    if file in ROBOTS:
+        assert document.scope == "limbs"
+        document = ACTIONS["scope"].apply(document, {"value": "body"})
+    tab = served(document)
+    if document.clip_name is not None:
+        tab.click("play")
+        tab.until_state("!state.playing")
+    tab.answered()
+    hand, unit, rng = Hand(tab, kind), find_unit(rig), np.random.default_rng(3)
+    feet = [rig.roles.joints[role] for role in ("leftFoot", "rightFoot") if role in rig.roles.joints]
+    camera, reached, missed = tab.get(CAMERA), [], []
+    for part, place, count in sorted(tab.get(PLACES, 5)):
+        if count < 3:
+            continue
+        angle = rng.uniform(0.0, 2.0 * np.pi)
+        way = [(4 * i * np.cos(angle), 4 * i * np.sin(angle)) for i in range(1, 9)]
+        before = read_pose(tab)
+        pinned = [foot for foot in feet if foot != part]
+        places = np.array([before.world[foot].positions for foot in pinned]).reshape(-1, 3)
+        if file in ROBOTS and all(rig.skeleton[name].kind == 0 for name in (*rig.skeleton.ancestors(part), part)):
+            hand.drag(*place, way)
+            assert tab.get(CAMERA) == camera
+            continue
+        pulled = pull(tab, hand, place, way, monkeypatch)
+        assert pulled.joint == part
+        assert tab.get(CAMERA) == camera
+        error = unit * np.linalg.norm(pulled.point - pulled.target)
+        after = np.array([read_pose(tab).world[foot].positions for foot in pinned]).reshape(-1, 3)
+        assert unit * np.linalg.norm(after - places, axis=1).max(initial=0.0) < 1.0, part
+        if error < 2.0:
+            reached.append(part)
+        else:
+            chain = tab.studio.document.find_chain(tab.studio.document.pulled or f"pin {part}")
+            wanted = tab.studio.document.with_chain(chain.replace(position=tuple(pulled.target.tolist())))
+            assert not can_reach(wanted, before), (part, error)
+            missed.append(part)
+        tab.key("Control+z")
+        tab.until_state("state.undo === null")
+        tab.answered()
+    assert len(reached) >= 2 * len(missed), (reached, missed)
+    assert len(reached) >= (5 if file in ROBOTS else 10), (reached, missed)

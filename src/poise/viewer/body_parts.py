@@ -54,3 +54,11 @@ def _compute_parts(rig: Rig) -> tuple[str, ...]:
         owner = next((row for row in reversed(path) if is_part[row]), hips)
         parts.append(names[owner if hips in skeleton.list_path(owner) else hips])
     return tuple(parts)
+
+
+def is_of_limb(rig: Rig, joint: str) -> bool:
+    """Return whether a joint is of an arm or a leg."""
+    if not has_whole_body(rig):
+        return False
+    joints, path = find_roles(rig).joints, (*rig.skeleton.ancestors(joint), joint)
+    return any(joints.get(f"{side}{bone}") in path for side in SIDES for bone in ("LowerArm", "UpperLeg"))

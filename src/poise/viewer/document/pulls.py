@@ -12,12 +12,14 @@ from typing import Any, cast
 from poise.errors import InputError
 from poise.model.pose import Pose
 from poise.problem.goal_interface import ORIGIN
+from poise.viewer.body_parts import is_of_limb
 from poise.viewer.document.chains import TargetedChain, build_chain
 from poise.viewer.document.document import SCOPES, Document, PullScope, build_scope
 from poise.viewer.document.whole_body import (
     LOOK_NAME,
     PIN_WEIGHT,
     build_pin,
+    clamp_gaze,
     find_root,
 )
 from poise.viewer.protocol import read_choice, read_quaternion, read_text, read_vector
@@ -48,13 +50,13 @@ def pull_part(document: Document, args: dict[str, Any], displayed_pose: Pose) ->
     if document.is_driven:
         raise InputError("a program shows the poses: there is nothing to pull")
     is_turned = "rotation" in args
-    pulled = next((chain for chain in document.chains if chain.name == document.pulled), None)
+    pulled = find_pulled(document)
     if args.get("phase", "start") == "start" or pulled is None or pulled.tip != joint:
         offset = ORIGIN if is_turned or "offset" not in args else read_vector(args, "offset")
         document, pulled = _begin_pull(document, displayed_pose, joint, offset, is_turned=is_turned)
     rotation = read_quaternion(args, "rotation") if is_turned else pulled.rotation
     pulled = pulled.replace(position=read_vector(args, "position"), rotation=rotation)
-    return _let_head_look(document.with_chain(pulled))
+    return _let_head_look(document.with_chain(pulled), displayed_pose)
 
 
 def _begin_pull(
@@ -85,7 +87,7 @@ def _leave_clip(document: Document, displayed_pose: Pose) -> Document:
 
 def release_pull(document: Document, displayed_pose: Pose) -> Document:
     """Return the document with nothing pulled. A pin that was pulled holds where the joint is now."""
-    pulled = next((chain for chain in document.chains if chain.name == document.pulled), None)
+    pulled = find_pulled(document)
     document = document.replace(pulled=None)
     if pulled is None:
         return document
@@ -95,17 +97,35 @@ def release_pull(document: Document, displayed_pose: Pose) -> Document:
     return document.replace(chains=tuple(chain for chain in document.chains if chain is not pulled))
 
 
-def _let_head_look(document: Document) -> Document:
+def settle_pull(document: Document, displayed_pose: Pose) -> Document:
+    """Return the document with the target of a pull at its part.
+
+    A part that was pulled beyond reach then rests, and a pinned one is pinned there.
+    """
+    pulled = find_pulled(document)
+    if pulled is None or pulled.kind == "pin":
+        return release_pull(document, displayed_pose)
+    return document.with_chain(pulled.with_target_at(displayed_pose))
+
+
+def _let_head_look(document: Document, displayed_pose: Pose) -> Document:
     """Return the document with the gaze at what is pulled.
 
-    A head that is pulled itself does not look.
+    It follows arms and legs. A head that is pulled, or carried by what is pulled, does not look.
     """
-    gaze = next((chain for chain in document.chains if chain.name == LOOK_NAME and chain.kind == "look"), None)
-    pulled = next((chain for chain in document.chains if chain.name == document.pulled), None)
-    if gaze is None or pulled is None:
+    gaze, pulled = next((chain for chain in document.chains if chain.name == LOOK_NAME), None), find_pulled(document)
+    if gaze is None or gaze.kind != "look" or pulled is None:
         return document
-    looks = not (pulled.tip == gaze.tip or pulled.tip in document.skeleton.ancestors(gaze.tip))
-    return document.with_chain(gaze.replace(enabled=looks, position=pulled.position if looks else gaze.position))
+    looks = is_of_limb(document.rig, pulled.tip)
+    if not looks:
+        return document.with_chain(gaze.replace(enabled=False))
+    eye = displayed_pose.world[gaze.tip].positions
+    return document.with_chain(gaze.replace(enabled=True, position=clamp_gaze(document.start, eye, pulled.position)))
+
+
+def find_pulled(document: Document) -> TargetedChain | None:
+    """Find the chain of the pulled part."""
+    return next((chain for chain in document.chains if chain.name == document.pulled), None)
 
 
 def find_pin(document: Document, joint: str) -> TargetedChain | None:
@@ -115,7 +135,7 @@ def find_pin(document: Document, joint: str) -> TargetedChain | None:
 
 def pin_part(document: Document, joint: str, displayed_pose: Pose) -> Document:
     """Pin a joint of a whole body where it is. A pull of it ends."""
-    pulled = next((chain for chain in document.chains if chain.name == document.pulled), None)
+    pulled = find_pulled(document)
     if pulled is not None and pulled.tip == joint:
         document = release_pull(document, displayed_pose)
     pin, existing_pin = build_pin(displayed_pose, joint), find_pin(document, joint)

@@ -345,6 +345,7 @@ _FRAME_INTERVAL_S = 1 / 60  # [s] between frames of playing and iterating
 _ANSWER_INTERVAL_S = 1 / 12  # [s] between answers (sentences and curves)
 _MAX_CLIP_STEP_S = 0.25  # [s] largest time step of a clip: no jump after the page was asleep
 _NO_CHAIN_SENTENCE = "no chain is switched on: add one by its root and tip"
+_NO_PULL_SENTENCE = "nothing is pulled: press on a part and drag it"
 _CLIP_SENTENCE = "the clip plays as it is: switch a chain on to solve on top of it"
 _PAUSED_SENTENCE = "paused: Step does one iteration"
 _MAX_CURVE_POINTS = 2000  # iterations in the curve of a stepped solve
@@ -589,9 +590,8 @@ class PoseState:
         if is_playing or self._starts_over or (document.solve_start == "start" and not is_iterating):
             q = np.repeat(base_pose.q[None], len(q), axis=0)
         if not document.active_chains or (document.pace == "step" and not self.pending_steps):
-            sentence = (
-                _PAUSED_SENTENCE if document.active_chains else _CLIP_SENTENCE if is_playing else _NO_CHAIN_SENTENCE
-            )
+            idle_sentence = _NO_PULL_SENTENCE if document.scope == "body" else _NO_CHAIN_SENTENCE
+            sentence = _PAUSED_SENTENCE if document.active_chains else _CLIP_SENTENCE if is_playing else idle_sentence
             return lambda: ViewOutcome(q, q, sentence=sentence)
         view_solver, is_first, chains = (
             self.find_view_solver(view, base_pose),

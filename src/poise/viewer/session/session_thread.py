@@ -21,6 +21,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import Document
+from poise.viewer.document.pulls import settle_pull
 from poise.viewer.protocol import read_text
 from poise.viewer.session import commands
 from poise.viewer.session.commands import sync_clip, sync_document
@@ -189,6 +190,7 @@ class SessionThread:
         self._job_count = 0  # number of jobs so far
         self._state_time, self._is_state_pending = 0.0, False
         self._current_drag: tuple[str, str] | None = None
+        self._settles_pull = False  # a part was let go: with the next pose its target goes where it is
         self._is_open = True
         self._thread = threading.Thread(target=self._run, name="poise-session", daemon=True)
 
@@ -302,6 +304,7 @@ class SessionThread:
         command = commands.COMMANDS.get(name) or commands.INTERNAL.get(name)
         if command is not None:
             self._current_drag = None if name in _DRAG_ENDING_COMMANDS else self._current_drag
+            self._settles_pull = self._settles_pull and name not in _DRAG_ENDING_COMMANDS
             command(self, action)
         elif name in ACTIONS:
             try:
@@ -325,6 +328,9 @@ class SessionThread:
         continues_drag = self._is_drag_continued(name, args, has_effect=has_effect)
         if has_effect and action.is_undoable and not continues_drag:
             self.history.add(action.label, snapshot)
+        if name == "pull":
+            self._settles_pull = args.get("phase") == "end" and new_document.pace == "live"
+            self.pose_state.dragged_chain = new_document.pulled
         if name in ("target", "pole"):
             self.pose_state.dragged_chain = read_text(args, "chain")
         if action.restarts_solve and has_effect:
@@ -419,6 +425,9 @@ class SessionThread:
     def _send_frame(self) -> None:
         self.outbox.send_frame(self._compute_frame().pack)
         self._displayed_rig = self.document.rig
+        if self._settles_pull:
+            self._settles_pull = False
+            self.set_document(settle_pull(self.document, self.pose_state.build_view_pose(0)))
         time.sleep(0)  # lets the server send it before the next work
 
     def _compute_frame(self) -> PoseFrame:

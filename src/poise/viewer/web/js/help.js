@@ -4,9 +4,12 @@ import { element } from "poise/element.js";
 import { SHORTCUTS } from "poise/shortcuts.js";
 
 const POINTER = [
+  ["Drag any part of a whole body", "Pull it; the body follows, pinned feet stay"],
+  ["Shift + drag a part", "Turn it"],
+  ["Click a hand or foot", "Pin it, or let it go"],
   ["Drag a target, an arm or a leg", "Move that target; the pose follows live"],
   ["Drag beside the figure, or Alt + drag", "Orbit"],
-  ["Right drag, or Shift + drag", "Pan"],
+  ["Right drag, or Shift + drag beside the figure", "Pan"],
   ["Wheel, pinch", "Zoom"],
   ["Click a bone or the skin", "Select the joint here and in the outliner"],
   ["Drag the gizmo", "Move the target, pole or handle along an axis, or turn it"],

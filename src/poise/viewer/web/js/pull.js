@@ -35,21 +35,17 @@ export class Pull {
     return state?.scope === "body" && !state.driven && bone.joint === null && told.onDrag !== undefined;
   }
 
-  /** Whether a press here is for a part: in a whole body it comes before marks. @returns {string|null} its joint */
-  jointOf(part) {
-    const { joints } = this.viewport.actor.figure;
-    return this.ready && part ? joints[joints[part.row].part].name : null;
-  }
-
   /**
+   * Begin to pull a part; what cannot move is not pulled.
    * @param {import("poise/part_at.js").Part} part
    * @param {number[]} from pixels on the canvas
    * @param {boolean} turns
    */
   begin(part, from, turns) {
-    const { actor, view } = this.viewport;
+    const { actor, state, view } = this.viewport;
     const { figure } = actor;
     const row = figure.joints[part.row].part;
+    if (!state.free_root && isFixed(figure, row)) return; // the base of a robot stays, and so does the camera
     const { origin, turn, map } = frameOf(figure, row, part.character);
     const offset = new Vector3(...part.point).sub(origin).applyMatrix3(map.clone().invert());
     const [here, first] = [figure.places[part.character] ?? [0, 0, 0], figure.places[0]];
@@ -105,4 +101,10 @@ export class Pull {
     const { x, y, z, w } = sideways.multiply(down).multiply(turn);
     return { position: place.map((value, k) => value - shift[k]), rotation: [w, x, y, z] };
   }
+}
+
+/** Whether nothing from the root to a joint moves. @param {import("poise/figure.js").Figure} figure @param {number} row */
+function isFixed({ joints }, row) {
+  for (let up = row; up >= 0; up = joints[up].parent) if (joints[up].kind !== "fixed") return false;
+  return true;
 }
