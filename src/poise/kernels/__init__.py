@@ -43,6 +43,7 @@ __getattr__ = make_lazy_getattr(
     "limits",
     "planar_two_bone",
     "posture",
+    "posture_clearance",
     "posture_free",
     "posture_roll",
     "posture_trunk",
