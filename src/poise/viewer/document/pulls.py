@@ -97,14 +97,16 @@ def release_pull(document: Document, displayed_pose: Pose) -> Document:
     return document.replace(chains=tuple(chain for chain in document.chains if chain is not pulled))
 
 
-def settle_pull(document: Document, displayed_pose: Pose) -> Document:
+def settle_pull(document: Document, displayed_pose: Pose, *, is_reached: bool) -> Document:
     """Return the document with the target of a pull at its part.
 
-    A part that was pulled beyond reach then rests, and a pinned one is pinned there.
+    A part that was pulled beyond reach then rests, and a pinned one is pinned there. What is reached stays as it is.
     """
     pulled = find_pulled(document)
-    if pulled is None or pulled.kind == "pin":
+    if pulled is not None and pulled.kind == "pin":
         return release_pull(document, displayed_pose)
+    if pulled is None or is_reached:
+        return document
     return document.with_chain(pulled.with_target_at(displayed_pose))
 
 

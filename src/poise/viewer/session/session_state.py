@@ -431,6 +431,11 @@ class PoseState:
         self.mark_dirty()
 
     @property
+    def is_reached(self) -> bool:
+        """Whether the displayed pose of view A has reached its targets."""
+        return self._outcomes[0].status == Status.reached
+
+    @property
     def outcomes(self) -> tuple[ViewOutcome, ...]:
         """Solve results of the displayed poses; empty after a change."""
         return () if self._is_dirty else tuple(self._outcomes)

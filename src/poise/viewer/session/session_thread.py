@@ -157,6 +157,7 @@ _STATE_INTERVAL_S = 1 / 30  # [s] between two state messages
 _FIRST_POSE_WAIT_S = 0.15  # [s] that the first pose of a rig waits for its solve before it is sent unsolved
 _DRAW_TIMEOUT_S, _POLL_INTERVAL_S = 3.0, 0.05  # [s] timeout for drawing the first pose; polling interval
 _PROGRESS_DELAY_S = 0.3  # [s] of a solve after which the page shows its progress and a cancel button
+_MAX_SETTLING_ROUNDS = 4  # a pinned foot that gave way by some tolerances goes back in two
 _MAX_SAVED_DOCUMENTS = 50  # remembered saved documents
 _SOLVE_JOB = 0  # reserved job number of the running solve
 _DRAG_PHASES = ("start", "move", "end")
@@ -190,7 +191,7 @@ class SessionThread:
         self._job_count = 0  # number of jobs so far
         self._state_time, self._is_state_pending = 0.0, False
         self._current_drag: tuple[str, str] | None = None
-        self._settles_pull = False  # a part was let go: with the next pose its target goes where it is
+        self._settling_rounds = 0  # poses after which the target of a part that was let go may be put to it
         self._is_open = True
         self._thread = threading.Thread(target=self._run, name="poise-session", daemon=True)
 
@@ -304,7 +305,7 @@ class SessionThread:
         command = commands.COMMANDS.get(name) or commands.INTERNAL.get(name)
         if command is not None:
             self._current_drag = None if name in _DRAG_ENDING_COMMANDS else self._current_drag
-            self._settles_pull = self._settles_pull and name not in _DRAG_ENDING_COMMANDS
+            self._settling_rounds = 0 if name in _DRAG_ENDING_COMMANDS else self._settling_rounds
             command(self, action)
         elif name in ACTIONS:
             try:
@@ -329,7 +330,8 @@ class SessionThread:
         if has_effect and action.is_undoable and not continues_drag:
             self.history.add(action.label, snapshot)
         if name == "pull":
-            self._settles_pull = args.get("phase") == "end" and new_document.pace == "live"
+            is_let_go = args.get("phase") == "end" and new_document.pace == "live"
+            self._settling_rounds = _MAX_SETTLING_ROUNDS if is_let_go else 0
             self.pose_state.dragged_chain = new_document.pulled
         if name in ("target", "pole"):
             self.pose_state.dragged_chain = read_text(args, "chain")
@@ -425,10 +427,16 @@ class SessionThread:
     def _send_frame(self) -> None:
         self.outbox.send_frame(self._compute_frame().pack)
         self._displayed_rig = self.document.rig
-        if self._settles_pull:
-            self._settles_pull = False
-            self.set_document(settle_pull(self.document, self.pose_state.build_view_pose(0)))
+        if self._settling_rounds:
+            self._settle_pull()
         time.sleep(0)  # lets the server send it before the next work
+
+    def _settle_pull(self) -> None:
+        """Put the target of a released part at the part."""
+        document = settle_pull(self.document, self.pose_state.build_view_pose(0), is_reached=self.pose_state.is_reached)
+        self._settling_rounds = 0 if document is self.document else self._settling_rounds - 1
+        if document is not self.document:
+            self.set_document(document)
 
     def _compute_frame(self) -> PoseFrame:
         """Compute the next frame. A long solve runs on another thread, where the page can cancel it."""
