@@ -26,6 +26,7 @@ from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horiz
 _STILL = 0.003  # [m/s] what is slower does not move
 _ROUNDING = 2e-5  # [m] by which what stands still may seem to move from frame to frame: files are rounded
 _SLIP = 0.001  # [m] at most in one contact
+_EXACT_SLIP_M = 2e-5  # [m] at most on its own floor, where any slide is to be taken out
 _OFF = 0.002  # [m] above or below the ground at most
 _ENDS = 0.25  # [s] before and after in which a foot that is slow and low comes to its place, or leaves it
 _GAP = 0.11  # [s] in which it may turn between two points that stand
@@ -102,7 +103,7 @@ def _find_contacts(
     loose = given or _find_loose(motion, flat, soles)
     points = soles.points(motion)
     core = _cores(motion, points, loose) & ~hanging(points, footing.heights(points[:, :, :TIP_POINT]), footing)
-    if not core.any() or not _on_ground(points[:, :, :TIP_POINT], core, footing, own=own):
+    if not core.any() or not _on_ground(points[:, :, :TIP_POINT], core, footing, own=own, exact=own and not turned):
         return None
     stands = np.array_equal(core, np.stack([loose.heel, loose.ball], axis=2)) if given else True
     if not (stands and (_is_mostly(core, loose) if turned else _stands(motion, points, core, loose))):
@@ -246,7 +247,7 @@ def _cores(motion: Motion, points: Floats, loose: Contacts) -> Bools:
     return _still(motion, points[:, :, :TIP_POINT]) & np.stack([loose.heel, loose.ball], axis=2)
 
 
-def _on_ground(points: Floats, core: Bools, footing: Footing, *, own: bool) -> bool:
+def _on_ground(points: Floats, core: Bools, footing: Footing, *, own: bool, exact: bool) -> bool:
     """Return whether points in contact are on the ground.
 
     They slip in no contact.
@@ -254,13 +255,15 @@ def _on_ground(points: Floats, core: Bools, footing: Footing, *, own: bool) -> b
     points  (F, L, 2, 3) heels and balls
     core    (F, L, 2) where they are in contact
     own     whether the ground is about the motion's own floor
+    exact   whether they may slip by roundings only
     """
+    slip = _EXACT_SLIP_M if exact else _SLIP
     heights, _, inside = footing.sample(points)
     away = (points[..., 2] - heights)[core]
     if own:
         away -= np.median(away)
     off = (np.abs(away) > _OFF) & ~(own & (away > _RUNG_M))
-    return bool(inside[core].all()) and not off.any() and all(_slip(run) <= _SLIP for run in _runs_of(points, core))
+    return bool(inside[core].all()) and not off.any() and all(_slip(run) <= slip for run in _runs_of(points, core))
 
 
 def _is_mostly(core: Bools, loose: Contacts) -> bool:
