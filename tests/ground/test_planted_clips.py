@@ -96,6 +96,14 @@ def test_locking_again_changes_nothing(data, name):
     assert floors[0] == pytest.approx(floors[1], abs=0.002)
 
 
+def test_a_little_slide_on_its_own_floor_is_taken_out(data):
+    rig, clip = clip_of(data, "knight stands")
+    planted = poise.lock_feet(clip, rig=rig)
+    assert LEFT in poise.plant_feet(clip, Terrain.flat(), rig=rig).notes  # it slides by less than 1 mm
+    assert LEFT not in planted.notes
+    assert LEFT in poise.lock_feet(Clip(planted.times, planted.poses), rig=rig).notes
+
+
 @pytest.mark.parametrize("kind", ["flat", "slope"])
 def test_from_a_file_too(data, tmp_path, kind):
     first, rig, terrain = planted_on(data, "cmu_12_01_walk", kind)
