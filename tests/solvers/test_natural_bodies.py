@@ -117,7 +117,13 @@ class TestTheFloor:
             goals.append(poise.Position(f"{side}Hand", foot + 17.0 * (1 if side == "Left" else -1) * np.eye(3)[0]))
         result = poise.solve(start, goals, free_root=True)
         assert result.reached
-        assert trunk(result.pose) @ -np.eye(3)[1] > 0.8
+        plain = [poise.Pin(foot) for foot in FEET]
+        for side in sides:
+            foot = FIGURE.rest.world[f"{side}Foot"].positions
+            plain.append(poise.Position(f"{side}Hand", foot + 0.17 * (1 if side == "Left" else -1) * LEFT))
+        ahead = trunk(poise.solve(FIGURE.rest, plain, free_root=True).pose)
+        assert ahead @ FORWARD > 0.75
+        np.testing.assert_allclose(trunk(result.pose), ahead[[0, 2, 1]] * [1, -1, 1], atol=1e-3)
 
 
 class TestHigh:

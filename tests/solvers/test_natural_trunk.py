@@ -157,8 +157,9 @@ class TestTwistOfTheTrunk:
     @given(*[st.floats(-1.0, 1.0)] * 5, st.floats(0.2, 1.0))
     def test_a_twist_brings_the_shoulder_nearer_and_no_further_than_needed(self, x, z, a, b, c, reach):
         shoulder, target, up = Vec(x, 0.4, z), Vec(2 * a, 0.4 + c, 2 * b), Vec(0.0, 1.0, 0.0)
-        twist = posture_trunk.find_twist(shoulder, target, up, reach)
-        assert abs(twist) <= posture_trunk.MAX_TWIST_RAD
+        twist, pelvis = posture_trunk.find_twist(shoulder, target, Vec(0.0, 0.0, 1.0), up, reach)
+        assert 0.0 <= pelvis <= posture_trunk.MAX_PELVIS_TWIST_RAD
+        assert abs(twist) <= posture_trunk.MAX_TWIST_RAD + pelvis
         before = norm(sub(target, shoulder))
         after = norm(sub(target, rotate(from_axis_angle(up, twist), shoulder)))
         assert after <= before + 1e-9

@@ -289,13 +289,16 @@ FREE_PART_ROW = 4
 FREE_PART_CARRIER, FREE_PART_FIRST_JOINT, FREE_PART_JOINT_COUNT, FREE_PART_IS_LIMB = 0, 1, 2, 3
 FREE_PART_NUMBERS = 15
 # Three axes in the carrier's frame: of a limb the centre of its range and the two of its ways from there, of a head
-# those that it turns about. Range along each way or about each axis [rad]: back and forth.
+# those that it turns about. Range along each way or about each axis [rad]: back and forth. The axes of an arm are ahead
+# and outward, up, ahead and inward.
 FREE_PART_AXES, FREE_PART_RANGES = 0, 9
 FREE_JOINT_ROW = 2
 FREE_JOINT_PARENT, FREE_JOINT_Q_COLUMN = 0, 1  # row of the parent's rotation, first column of q
-FREE_REFERENCE_ROW = 7
-# In the carrier's frame: against gravity; direction of a limb (3), or rotation of a head from rest (4).
-FREE_REFERENCE_UP, FREE_REFERENCE_POSE = 0, 3
+FREE_REFERENCE_ROW = 8
+# In the carrier's frame: against gravity; direction of a limb (3), or rotation of a head from rest (4). Of an arm the
+# part of its direction outward at which it touches the trunk, and the radius of that in arm lengths; 0 for a leg.
+FREE_REFERENCE_UP, FREE_REFERENCE_POSE, FREE_REFERENCE_LEAST_OUT, FREE_REFERENCE_TRUNK = 0, 3, 6, 7
+
 
 # --- chains of joints: problem/chain.py, kernels/chain_kinematics.py --------------------------------------------------
 

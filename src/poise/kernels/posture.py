@@ -451,16 +451,30 @@ def place_roots(roots, first_positions, targets, is_leg, folded_lengths, reaches
 # lower the target, the less the trunk leans in another direction. The pelvis rotates by half of the forward bend, the
 # spine by the rest, because human hips bend no further with straight knees.
 #
-# Crouch and bend grow together, the bend with the square of the crouch's share, so the knees bend first. The
-# smallest share with all arms in reach is taken.
+# Crouch and bend grow together along a path from standing to the deepest crouch. Towards what lies ahead of the feet
+# the knees bend first: the bend grows with the square of the path's share. What lies at the feet is reached by a fold
+# of the hips with nearly straight knees, which bend only where the fold is at its end; the hips move back above it so
+# that the weight stays over the feet. Towards what lies behind the feet the trunk stays more upright, because a bow
+# takes shoulders away from it. The smallest share with all arms in reach is taken.
 
 
 CROUCH_STEPS = 32  # steps tried from standing to the deepest crouch
-# Forward bend of the deepest crouch [rad]; the pelvis' share of it.
-MAX_FORWARD_BEND_RAD, PELVIS_BEND_SHARE = math.radians(110.0), 0.5
+# Forward bend of the deepest crouch and of a fold with straight knees [rad]; the pelvis' share of it. Hips bend by 90
+# degrees with straight knees, the spine by 105 (Kapandji, volumes 2 and 3).
+MAX_FORWARD_BEND_RAD, MAX_FOLD_RAD, PELVIS_BEND_SHARE = math.radians(110.0), math.radians(180.0), 0.5
+# Arm lengths of targets ahead of the feet: folded for below the first, crouched for beyond the second.
+FULL_FOLD_AHEAD, NO_FOLD_AHEAD = 0.25, 0.55
+FOLD_SHARE_OF_HAND = 0.35  # of a fold for one hand; the rest is a crouch
+FOLD_END_SHARE = 0.5  # of the path, on which a fold is at its end
+# Hip movement back of a fold, and what knees give, in hip heights for a pelvis that is bent by 90 degrees.
+FOLD_BACK_SHARE, FOLD_KNEE_SHARE = 0.2, 0.01
+# Arm lengths of targets behind the feet for which the trunk stays most upright; what is left of its bow.
+FULL_BEHIND_ARMS, BEHIND_BOW_SHARE = 0.5, 0.6
 CROUCH_BACK_RATIO = 0.4  # hip movement back per movement down
 # Smallest hip to foot distance in leg lengths: high targets, targets on the floor.
 MIN_LEG_SHARE_HIGH, MIN_LEG_SHARE_LOW = 0.45, 0.35
+# Hip heights of a foot above the lowest one: from the first on it bears less, from the second on nothing.
+MIN_RAISED_SHARE, FULL_RAISED_SHARE = 0.05, 0.3
 # Largest lean besides the forward bend [rad], for targets at the hips and on the floor.
 MAX_SIDE_LEAN_HIGH_RAD, MAX_SIDE_LEAN_LOW_RAD = math.radians(100.0), math.radians(25.0)
 # Share of the height from hips to feet; the forward bend is complete for targets at this depth or below.
@@ -475,8 +489,12 @@ class StandingBody(NamedTuple):
     The axes are the level facing direction, up and the lateral axis.
 
     back_direction  level unit vector of the hips' movement back
+    hip_height      height of the hips above the feet that bear them
+    back_offset     how far the hips are behind these
     max_descent     largest movement of the hips down
     target_depth    depth of its targets, 0 to 1
+    fold_share      how much it folds at the hips instead of crouching, 0 to 1
+    bow_share       how much of the forward bend brings shoulders nearer to the targets, 0 to 1
     """
 
     hips: Vec
@@ -484,8 +502,12 @@ class StandingBody(NamedTuple):
     up: Vec
     lateral: Vec
     back_direction: Vec
+    hip_height: float
+    back_offset: float
     max_descent: float
     target_depth: float
+    fold_share: float
+    bow_share: float
 
 
 class Crouch(NamedTuple):
@@ -514,35 +536,82 @@ def average_points(points):
 
 
 @device_function
-def measure_target_depth(hips, feet, shoulders, hands, up, reaches):
-    """Measure the depth (0..1) of the lowest target out of reach. It is 0 above the hips and 1 far below."""
-    max_depth, target_depth = FULL_BEND_DEPTH_SHARE * dot(sub(hips, average_points(feet)), up), 0.0
-    if not max_depth > 0.0:
+def measure_raised_share(feet, i, up, hip_height):
+    """Measure the height of foot i above the lowest one. 0 where it stands beside it, 1 where it bears nothing."""
+    height, least = dot(read_vec(feet, i), up), math.inf
+    for j in range(feet.shape[0]):
+        least = min(least, dot(read_vec(feet, j), up))
+    if not hip_height > 0.0:
         return 0.0
-    for j in range(hands.shape[0]):
-        hand = read_vec(hands, j)
-        if norm(sub(hand, read_vec(shoulders, j))) > reaches[j]:
-            target_depth = max(target_depth, smoothstep_between(dot(sub(hips, hand), up), 0.0, max_depth))
-    return target_depth
+    return smoothstep_between((height - least) / hip_height, MIN_RAISED_SHARE, FULL_RAISED_SHARE)
 
 
 @device_function
-def build_standing_body(hips, facing, up, target_depth, leg_roots, feet, leg_lengths, hands):
+def find_support(hips, feet, up):
+    """Return the mean of standing feet. Raised feet count less."""
+    least = math.inf
+    for j in range(feet.shape[0]):
+        least = min(least, dot(read_vec(feet, j), up))
+    hip_height, point_sum, weight_sum = dot(hips, up) - least, Vec(0.0, 0.0, 0.0), 0.0
+    for j in range(feet.shape[0]):
+        weight = 1.0 - measure_raised_share(feet, j, up, hip_height)
+        point_sum, weight_sum = add(point_sum, scale(read_vec(feet, j), weight)), weight_sum + weight
+    return scale(point_sum, 1.0 / weight_sum)
+
+
+@device_function
+def measure_target_depth(hips, support, shoulders, hands, facing, up, reaches):
+    """Measure depths of targets, and their distance ahead.
+
+    Return the depth (0..1) of the lowest target out of reach, the sum of all depths, and how far ahead of the feet they
+    are, in reaches. The depth is 0 above the hips and 1 far below. The deeper a target, the more its distance counts.
+    """
+    max_depth, target_depth = FULL_BEND_DEPTH_SHARE * dot(sub(hips, support), up), 0.0
+    ahead_sum, depth_sum = 0.0, 0.0
+    if not max_depth > 0.0:
+        return 0.0, 0.0, 0.0
+    for j in range(hands.shape[0]):
+        hand = read_vec(hands, j)
+        depth = smoothstep_between(dot(sub(hips, hand), up), 0.0, max_depth)
+        ahead_sum += depth * dot(sub(hand, support), facing) / reaches[j]
+        depth_sum += depth
+        if norm(sub(hand, read_vec(shoulders, j))) > reaches[j]:
+            target_depth = max(target_depth, depth)
+    return target_depth, depth_sum, ahead_sum / depth_sum if depth_sum > 0.0 else 0.0
+
+
+@device_function
+def build_standing_body(hips, facing, up, target_depth, depth_sum, ahead, leg_roots, feet, leg_lengths, hands):
     """Build the StandingBody of a character. It can descend until a leg is folded, and moves back from its targets.
 
     The lower the targets, the more the hips move straight back.
+
+    depth_sum  of all targets: a hand alone folds less, and the knees do the rest
+    ahead      how far targets are ahead of the feet, in reaches
     """
-    hip_height, max_descent = dot(sub(hips, average_points(feet)), up), math.inf
+    support, max_descent = find_support(hips, feet, up), math.inf
+    offset = sub(hips, support)
+    hip_height = dot(offset, up)
     for j in range(leg_roots.shape[0]):
         folded_length = leg_lengths[j] * (target_depth * MIN_LEG_SHARE_LOW + (1.0 - target_depth) * MIN_LEG_SHARE_HIGH)
-        max_descent = min(max_descent, norm(sub(read_vec(feet, j), read_vec(leg_roots, j))) - folded_length)
+        descent = norm(sub(read_vec(feet, j), read_vec(leg_roots, j))) - folded_length
+        max_descent = min(max_descent, max(descent, 0.0) + measure_raised_share(feet, j, up, hip_height) * hip_height)
     level_part = perpendicular_part(sub(average_points(hands), hips), up)
     back_direction = add(scale(level_part, target_depth - 1.0), scale(facing, -target_depth * hip_height))
     back_length = norm(back_direction)
     back_direction = (
         scale(back_direction, 1.0 / back_length) if back_length > MIN_HEIGHT_SHARE * hip_height else Vec(0.0, 0.0, 0.0)
     )
-    return StandingBody(hips, facing, up, cross(up, facing), back_direction, max(max_descent, 0.0), target_depth)
+    behind = smoothstep_between(-ahead, 0.0, FULL_BEHIND_ARMS)
+    return StandingBody(
+        hips, facing, up, cross(up, facing), back_direction, hip_height, dot(offset, back_direction),
+        max(max_descent, 0.0), target_depth,
+        target_depth
+        * min(FOLD_SHARE_OF_HAND * depth_sum, 1.0)
+        * (1.0 - smoothstep_between(ahead, FULL_FOLD_AHEAD, NO_FOLD_AHEAD))
+        * (1.0 - behind),
+        1.0 - behind * (1.0 - BEHIND_BOW_SHARE),
+    )  # fmt: skip
 
 
 @device_function
@@ -581,21 +650,44 @@ def bend_forward(body, spine, shoulder, pelvis_bend, spine_bend):
 
 
 @device_function
+def find_descent_and_bend(body, crouch_share):
+    """Return descent and forward bend [rad] of a crouch share."""
+    fold = crouch_share / FOLD_END_SHARE
+    beyond = max(crouch_share - FOLD_END_SHARE, 0.0) / (1.0 - FOLD_END_SHARE)
+    fold_bend = MAX_FOLD_RAD * fold * (2.0 - fold) if fold < 1.0 else MAX_FOLD_RAD
+    fold_bend += (MAX_FORWARD_BEND_RAD - MAX_FOLD_RAD) * beyond * beyond * beyond * beyond
+    bend = MAX_FORWARD_BEND_RAD * crouch_share * crouch_share
+    return (
+        body.max_descent * (crouch_share + body.fold_share * (beyond * beyond - crouch_share)),
+        body.target_depth * body.bow_share * (bend + body.fold_share * (fold_bend - bend)),
+    )
+
+
+@device_function
+def move_hips_back(body, descent, pelvis_bend):
+    """Return the hips after their way down and back. In a fold the legs stay nearly as long as they are."""
+    sine = math.sin(min(pelvis_bend, 0.5 * math.pi)) * body.fold_share
+    back = FOLD_BACK_SHARE * body.hip_height * sine
+    height2 = body.hip_height * body.hip_height - back * (2.0 * body.back_offset + back)
+    drop = max(body.hip_height - math.sqrt(max(height2, 0.0)), 0.0) + FOLD_KNEE_SHARE * body.hip_height * sine
+    back += CROUCH_BACK_RATIO * body.bow_share * descent
+    return add(body.hips, sub(scale(body.back_direction, back), scale(body.up, descent + drop)))
+
+
+@device_function
 def compute_crouch(body, spine, shoulders, hands, reaches, crouch_share, limits_lean):
     """Compute the crouch for a share of the deepest one.
 
     With `limits_lean` the trunk leans by at most its limit, otherwise as far as needed.
     """
-    descent, spine_joint_count = body.max_descent * crouch_share, spine.shape[0]
-    hips = add(body.hips, scale(sub(scale(body.back_direction, CROUCH_BACK_RATIO), body.up), descent))
-    forward_bend, pelvis_share = (
-        body.target_depth * MAX_FORWARD_BEND_RAD * crouch_share * crouch_share,
-        PELVIS_BEND_SHARE if spine_joint_count else 1.0,
-    )
+    spine_joint_count = spine.shape[0]
+    descent, forward_bend = find_descent_and_bend(body, crouch_share)
+    pelvis_share = PELVIS_BEND_SHARE if spine_joint_count else 1.0
+    hips = move_hips_back(body, descent, pelvis_share * forward_bend)
     spine_bend = forward_bend * (1.0 - pelvis_share) / max(spine_joint_count, 1)
-    max_lean = (
-        body.target_depth * MAX_SIDE_LEAN_LOW_RAD + (1.0 - body.target_depth) * MAX_SIDE_LEAN_HIGH_RAD
-    ) * crouch_share
+    max_lean = (body.target_depth * MAX_SIDE_LEAN_LOW_RAD + (1.0 - body.target_depth) * MAX_SIDE_LEAN_HIGH_RAD) * (
+        crouch_share * body.bow_share
+    )
     side_lean, reach_excess = Quat(1.0, 0.0, 0.0, 0.0), -math.inf
     for j in range(hands.shape[0]):
         shoulder = rotate(
@@ -665,15 +757,21 @@ def compute_crouches(
     """
     up_vector = Vec(up[0], up[1], up[2])
     for k in range(hips.shape[0]):
-        target_depth = measure_target_depth(read_vec(hips, k), feet[k], shoulders[k], hands[k], up_vector, reaches)
+        facing = read_vec(facings, k)
+        support = find_support(read_vec(hips, k), feet[k], up_vector)
+        target_depth, depth_sum, ahead = measure_target_depth(
+            read_vec(hips, k), support, shoulders[k], hands[k], facing, up_vector, reaches
+        )
         target_depths[k] = target_depth
         if not target_depth > 0.0:
             continue
         body = build_standing_body(
             read_vec(hips, k),
-            read_vec(facings, k),
+            facing,
             up_vector,
             target_depth,
+            depth_sum,
+            ahead,
             leg_roots[k],
             feet[k],
             leg_lengths,

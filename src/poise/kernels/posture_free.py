@@ -42,6 +42,8 @@ SOFT_SHARE = 0.1  # share of a range in which its end is smooth
 # Opposite the centre no direction inside the range is the nearest.
 FULL_OFFSET_RAD, NO_OFFSET_RAD = math.radians(130.0), math.pi
 
+FULL_HANG_DROP = 0.5  # part of an arm's direction in the chest: from this one down on it hangs fully
+
 
 @device_function
 def combine(x, y, z, v):
@@ -139,7 +141,26 @@ def limit_offset(offset, start_offset, ranges):
 
 
 @device_function
-def limit_direction(turn, bone, numbers):
+def keep_beside_trunk(bone, centre, up, across, least_out, trunk):
+    """Turn a hanging arm outward until it is beside the trunk. One ahead or behind stays, and one that is raised.
+
+    centre, across  level unit vectors: ahead and outward, ahead and inward
+    least_out       part of its direction outward at which it touches the side of the trunk
+    trunk           radius of the trunk, in lengths of the arm
+    """
+    ahead_axis, out_axis = scale(add(centre, across), math.sqrt(0.5)), scale(sub(centre, across), math.sqrt(0.5))
+    ahead, out, rise = dot(bone, ahead_axis), dot(bone, out_axis), dot(bone, up)
+    passed = ahead * ahead / (trunk * trunk)  # 1 where it is as far ahead as the trunk is thick
+    least = least_out - 0.5 * trunk * (passed + passed * passed)  # nearly a circle
+    if out >= least:
+        return bone
+    out += (least - out) * smoothstep_between(-rise, 0.0, FULL_HANG_DROP)
+    beside = add(add(scale(ahead_axis, ahead), scale(out_axis, out)), scale(up, rise))
+    return scale(beside, 1.0 / norm(beside))
+
+
+@device_function
+def limit_direction(turn, bone, least_out, trunk, numbers):
     """Limit the turn of a limb to its range. All is in the carrier's frame.
 
     The turn about the limb itself is kept, but as the limb goes back to where it was.
@@ -153,11 +174,18 @@ def limit_direction(turn, bone, numbers):
     offset = to_offset(turned_bone, centre, first_axis, second_axis)
     start_offset = to_offset(bone, centre, first_axis, second_axis)
     limited_offset = limit_offset(offset, start_offset, numbers[layout.FREE_PART_RANGES :])
-    if norm(sub(limited_offset, offset)) == 0.0:
+    limited_bone, is_limited = turned_bone, norm(sub(limited_offset, offset)) > 0.0
+    if is_limited:
+        angle = norm(limited_offset)
+        sideways = add(scale(first_axis, limited_offset.x), scale(second_axis, limited_offset.y))
+        sine = math.sin(angle) / angle if angle > 0.0 else 1.0
+        limited_bone = add(scale(centre, math.cos(angle)), scale(sideways, sine))
+    if trunk > 0.0:
+        beside = keep_beside_trunk(limited_bone, centre, first_axis, second_axis, least_out, trunk)
+        is_limited = is_limited or norm(sub(beside, limited_bone)) > 0.0
+        limited_bone = beside
+    if not is_limited:
         return turn
-    angle = norm(limited_offset)
-    sideways = add(scale(first_axis, limited_offset.x), scale(second_axis, limited_offset.y))
-    limited_bone = add(scale(centre, math.cos(angle)), scale(sideways, math.sin(angle) / angle if angle > 0.0 else 1.0))
     twist = to_vector(multiply(conjugate(rotation_between(bone, turned_bone)), turn))
     return multiply(rotation_between(bone, limited_bone), from_vector(scale(twist, 1.0 - measure_return(offset))))
 
@@ -212,7 +240,10 @@ def turn_free_parts(references, reference_q, rotations, up, part_rows, part_numb
                 local_turn = from_vector(rotate(conjugate(carrier), scale(axis, -undone / sine)))
                 if part_rows[p, layout.FREE_PART_IS_LIMB]:
                     bone = read_vec_at(parts[p], layout.FREE_REFERENCE_POSE)
-                    local_turn = limit_direction(local_turn, bone, part_numbers[p])
+                    local_turn = limit_direction(
+                        local_turn, bone, parts[p, layout.FREE_REFERENCE_LEAST_OUT],
+                        parts[p, layout.FREE_REFERENCE_TRUNK], part_numbers[p],
+                    )  # fmt: skip
                 else:
                     rotation = read_quat_at(parts[p], layout.FREE_REFERENCE_POSE)
                     local_turn = limit_rotation(local_turn, rotation, part_numbers[p])

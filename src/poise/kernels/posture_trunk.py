@@ -270,44 +270,63 @@ def carry_shoulders(maps, map_indices, q_columns, collar_numbers, start_q, targe
 # --- Twist of the trunk ----------------------------------------------------------------------------------------------
 #
 # Before a figure leans or crouches for a hand, its trunk twists about the vertical: people turn a shoulder towards what
-# is to the side or behind, and bend sideways for the rest.
+# is to the side or behind, and bow there for the rest. The spine begins: used up to a share x of its range, the pelvis
+# uses x^2 of its own, and less where the hand is ahead.
 
 
-MAX_TWIST_RAD = math.radians(45.0)  # of the trunk: 35 degrees of the chest, 5 to 10 of the loins (Kapandji, volume 3)
-
+# Of the trunk: 35 degrees of the chest, 5 to 10 of the loins (Kapandji, volume 3); of the pelvis above standing feet,
+# as hips turn (AAOS: 45 in and out).
+MAX_TWIST_RAD, MAX_PELVIS_TWIST_RAD = math.radians(45.0), math.radians(45.0)
+# 1 - cosine of the bearing of a hand from the middle of the body, 20 and 70 degrees: from the first on the pelvis
+# joins, from the second on fully. Sine of the bearing against the way of the turn: where it does not join, and does.
+MIN_PELVIS_BEARING, FULL_PELVIS_BEARING, MAX_CONTRARY, MIN_CONTRARY = 0.06, 0.66, 0.5, 0.0
 FULL_TWIST_SHARE = 0.7  # level share of the way to a target: below, the trunk twists less
+FULL_TWIST_BEHIND = 0.4  # reaches behind the body from which on it twists fully for low targets, too
 
 
 @device_function
-def find_twist(shoulder, target, up, reach):
+def find_twist(shoulder, target, facing, up, reach):
     """Return the smallest twist to bring a shoulder within reach [rad].
 
+    Beside it return the largest twist of the pelvis.
     The twist is about the vertical; shoulder and target are relative to a point of the axis. Where no twist will do,
-    the shoulder turns towards the target. The more the way to the target is vertical, the smaller is the largest twist.
+    the shoulder turns towards the target. The more the way to the target is vertical, the smaller is the largest twist,
+    but for what is behind.
     """
     way = sub(target, shoulder)
     distance = norm(way)
     level_shoulder, level_target = perpendicular_part(shoulder, up), perpendicular_part(target, up)
     product = norm(level_shoulder) * norm(level_target)
     if distance <= reach or not product > MIN_COLLAR_SHARE * reach * reach:
-        return 0.0
+        return 0.0, 0.0
     angle = math.atan2(dot(cross(level_shoulder, level_target), up), dot(level_shoulder, level_target))
     height = dot(way, up)
     level_reach2 = max(reach * reach - height * height, 0.0)
     cosine = (dot(level_shoulder, level_shoulder) + dot(level_target, level_target) - level_reach2) / (2.0 * product)
     needed = abs(angle) - math.acos(min(max(cosine, -1.0), 1.0))
     level_share = norm(perpendicular_part(way, up)) / distance
-    largest = MAX_TWIST_RAD * min(level_share / FULL_TWIST_SHARE, 1.0)
-    return math.copysign(min(max(needed, 0.0), largest), angle)
+    level_distance, ahead = norm(level_target), dot(facing, level_target)
+    aside = dot(cross(facing, level_target), up)
+    contrary = -aside if angle > 0.0 else aside
+    pelvis = (
+        MAX_PELVIS_TWIST_RAD
+        * smoothstep_between(1.0 - ahead / level_distance, MIN_PELVIS_BEARING, FULL_PELVIS_BEARING)
+        * smoothstep_between(contrary / level_distance, MAX_CONTRARY, MIN_CONTRARY)
+    )
+    behind = smoothstep_between(-ahead / reach, 0.0, FULL_TWIST_BEHIND)
+    level_factor = min(level_share / FULL_TWIST_SHARE, 1.0)
+    largest = (MAX_TWIST_RAD + pelvis) * (level_factor + behind * (1.0 - level_factor))
+    return math.copysign(min(max(needed, 0.0), largest), angle), pelvis
 
 
-@kernel("F2 F3 F3 F1 F1 wF1 ->")
-def find_twists(pivots, shoulders, targets, up, reaches, twists):
-    """Fill twists (k,) of trunks about the vertical [rad].
+@kernel("F2 F3 F3 F2 F1 F1 wF1 wF1 ->")
+def find_twists(pivots, shoulders, targets, facings, up, reaches, twists, pelvis_twists):
+    """Fill twists of spine and pelvis about the vertical [rad].
 
     pivots     (k, 3)     points of the axis
     shoulders  (k, a, 3)  positions of the arms' first joints
     targets    (k, a, 3)  of the hands
+    facings    (k, 3)     facing direction of the pelvis: level, unit length
     up         (3,)       against gravity
     reaches    (a,)       of the arms
 
@@ -315,9 +334,13 @@ def find_twists(pivots, shoulders, targets, up, reaches, twists):
     """
     up_vector = Vec(up[0], up[1], up[2])
     for k in range(targets.shape[0]):
-        pivot, most, least = read_vec_at(pivots[k], 0), 0.0, 0.0
+        pivot, facing, most, least, pelvis = read_vec_at(pivots[k], 0), read_vec_at(facings[k], 0), 0.0, 0.0, 0.0
         for j in range(targets.shape[1]):
             shoulder, target = sub(read_vec_at(shoulders[k, j], 0), pivot), sub(read_vec_at(targets[k, j], 0), pivot)
-            twist = find_twist(shoulder, target, up_vector, reaches[j])
-            most, least = max(most, twist), min(least, twist)
-        twists[k] = most + least
+            twist, largest = find_twist(shoulder, target, facing, up_vector, reaches[j])
+            most, least, pelvis = max(most, twist), min(least, twist), max(pelvis, largest)
+        twist = most + least
+        root = math.sqrt(MAX_TWIST_RAD * MAX_TWIST_RAD + 4.0 * pelvis * abs(twist))
+        used = 2.0 * abs(twist) / (MAX_TWIST_RAD + root)  # MAX_TWIST x + pelvis x^2 = twist
+        pelvis_twists[k] = math.copysign(pelvis * used * used, twist)
+        twists[k] = twist - pelvis_twists[k]

@@ -8,13 +8,17 @@ start pose alone: an answer depends on where the body is, not on how it came the
 Human ranges end it smoothly, by the published ranges of model/anatomy/joint_limits.py: hips by flexion, extension,
 abduction and adduction; neck and head together by the neck's. An upper arm keeps within a cone about the direction
 ahead and outward that just leaves it its adduction; behind the body it has as much. A part that is outside at the
-start goes no further. An answer is a continuous function of the body's pose, since a part goes with the body where no
-direction is the nearest: from a tilt of 120 degrees on less and less is taken back, and nothing upside down; and so
-from 130 degrees on between a direction and the middle of a range.
+start goes no further. An arm that hangs beside the trunk stays there: it goes inward until its hand touches the trunk,
+and further only ahead of it or behind.
+
+An answer is a continuous function of the body's pose, since a part goes with the body where no direction is the
+nearest: from a tilt of 120 degrees on less and less is taken back, and nothing upside down; and so from 130 degrees on
+between a direction and the middle of a range.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +36,7 @@ from poise.kernels.layout import (
     FREE_PART_NUMBERS,
     FREE_PART_RANGES,
     FREE_PART_ROW,
+    FREE_REFERENCE_LEAST_OUT,
     FREE_REFERENCE_POSE,
     FREE_REFERENCE_ROW,
     FREE_REFERENCE_UP,
@@ -44,6 +49,7 @@ from poise.model.anatomy.joint_limits import MOTION_RANGES
 from poise.model.anatomy.rest_geometry import (
     BodyFrame,
     compute_rest_rotations,
+    compute_rest_transforms,
     find_body_frame,
     find_confident_joints,
     find_trunk_rows,
@@ -65,7 +71,10 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Near, is_joint_goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import RoleLimb, find_limbs
+from poise.solvers.natural.limbs import RoleLimb, dot_rows, find_limbs
+from poise.solvers.natural.surroundings import measure_radius
+
+_HIP_BREADTH = 1.5  # of half the depth of the chest: half the breadth of hips (NASA, volume 1, section 3)
 
 
 class BodyPart(NamedTuple):
@@ -74,15 +83,17 @@ class BodyPart(NamedTuple):
     carrier  row of what carries it: of an arm the chest, not the collar bone
     joints   rows that share its turn, from the carrier on
     end      row to which a limb's first bone points; of a head its own
+    tip      row of a limb's hand or foot; of a head its own
     numbers  (FREE_PART_NUMBERS,) its range, see layout.py
-    is_limb  whether it keeps a direction, not a rotation
+    kind     arm, leg or head; a head keeps a rotation, limbs a direction
     """
 
     carrier: int
     joints: tuple[int, ...]
     end: int
+    tip: int
     numbers: Floats
-    is_limb: bool
+    kind: str
 
 
 class FreeParts(NamedTuple):
@@ -153,16 +164,40 @@ def _compute_references(free: FreeParts, origin: Pose) -> Floats:
     for i, part in enumerate(free.parts):
         into_carrier = rotations.inverse(turns[:, part.carrier])
         found[:, i, FREE_REFERENCE_UP:FREE_REFERENCE_POSE] = rotations.rotate(into_carrier, free.up)
-        if part.is_limb:
+        if part.kind != "head":
             bone = rotations.rotate(into_carrier, points[:, part.end] - points[:, part.joints[0]])
             length = np.sqrt(bone[:, 0] ** 2 + bone[:, 1] ** 2 + bone[:, 2] ** 2)[:, None]
-            found[:, i, FREE_REFERENCE_POSE:-1] = bone / np.where(length > 0.0, length, 1.0)
+            bone = bone / np.where(length > 0.0, length, 1.0)
+            found[:, i, FREE_REFERENCE_POSE:FREE_REFERENCE_LEAST_OUT] = bone
+            if part.kind == "arm":
+                hand = rotations.rotate(into_carrier, points[:, part.tip] - points[:, part.carrier])
+                found[:, i, FREE_REFERENCE_LEAST_OUT:] = _measure_room(skeleton, part, bone, hand)
         else:
             at_rest = rotations.from_matrix(rest[part.carrier].T @ rest[part.end])
             own = rotations.multiply(into_carrier, turns[:, part.end])
-            found[:, i, FREE_REFERENCE_POSE:] = rotations.multiply(own, rotations.inverse(at_rest))
+            found[:, i, FREE_REFERENCE_POSE : FREE_REFERENCE_POSE + 4] = rotations.multiply(
+                own, rotations.inverse(at_rest)
+            )
     found.setflags(write=False)
     return found
+
+
+def _measure_room(skeleton: Skeleton, part: BodyPart, bone: Floats, hand: Floats) -> Floats:
+    """Measure the room of an arm beside the trunk (k, 2).
+
+    These are the part outward of its direction at which its hand touches the trunk, and the trunk's radius in arm
+    lengths, with that of the arm. Hips are broader than the trunk is deep.
+
+    bone, hand  (k, 3) direction of the upper arm, and way from the carrier to the hand, in the carrier's frame
+    """
+    ahead_and_out, _, ahead_and_in = part.numbers[FREE_PART_AXES:FREE_PART_RANGES].reshape(3, 3)
+    outward = normalise(ahead_and_out - ahead_and_in)
+    points = compute_rest_transforms(skeleton)[:, :3, 3]
+    rows = (part.joints[0], part.end, part.tip)
+    length = sum(float(np.linalg.norm(points[a] - points[b])) for a, b in pairwise(rows))
+    radius = _HIP_BREADTH * measure_radius(skeleton, "trunk") + measure_radius(skeleton, "arm")
+    room = np.maximum(dot_rows(hand, outward) - radius, 0.0) / length
+    return np.stack([dot_rows(bone, outward) - room, np.full(len(bone), radius / length)], axis=-1)
 
 
 # --- Parts of a figure, and those of a problem ------------------------------------------------------------------------
@@ -193,7 +228,7 @@ def _pack_parts(skeleton: Skeleton, parts: tuple[BodyPart, ...], *, has_translat
     counts = [len(part.joints) for part in parts]
     part_rows[:, FREE_PART_FIRST_JOINT] = np.cumsum([0, *counts[:-1]])
     part_rows[:, FREE_PART_JOINT_COUNT] = counts
-    part_rows[:, FREE_PART_IS_LIMB] = [part.is_limb for part in parts]
+    part_rows[:, FREE_PART_IS_LIMB] = [part.kind != "head" for part in parts]
     joint_rows = np.zeros((len(joints), FREE_JOINT_ROW), dtype=np.int64)
     joint_rows[:, FREE_JOINT_PARENT] = [rows.index(int(skeleton.parents[joint])) for joint in joints]
     joint_rows[:, FREE_JOINT_Q_COLUMN] = find_rotation_starts(skeleton.kinds, skeleton.q_start)[joints]
@@ -220,14 +255,21 @@ def _find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
         return ()
     body, rest = find_body_frame(skeleton), compute_rest_rotations(skeleton)
     parts = [
-        BodyPart(limb.carrier, (limb.first,), limb.middle, _build_limb_range(limb, body, rest[limb.carrier]), True)
+        BodyPart(
+            limb.carrier,
+            (limb.first,),
+            limb.middle,
+            limb.tip,
+            _build_limb_range(limb, body, rest[limb.carrier]),
+            limb.kind,
+        )
         for limb in find_limbs(skeleton)
     ]
     _, neck = find_trunk_rows(skeleton, find_confident_joints(find_joint_roles(skeleton)))
     joints = tuple(row for row in neck if skeleton.kinds[row] >= Kind.BALL)
     if joints and skeleton.parents[joints[0]] >= 0:
         carrier = int(skeleton.parents[joints[0]])
-        parts.append(BodyPart(carrier, joints, neck[-1], _build_neck_range(body, rest[carrier]), False))
+        parts.append(BodyPart(carrier, joints, neck[-1], neck[-1], _build_neck_range(body, rest[carrier]), "head"))
     return tuple(part for part in parts if all(_can_turn(skeleton, row) for row in part.joints))
 
 
@@ -250,7 +292,7 @@ def _build_limb_range(limb: RoleLimb, body: BodyFrame, frame: Floats) -> Floats:
         return _pack_range(axes, (half, half, inward_end, outward_end), frame)
     centre = normalise(body.forward + outward)
     half = float(np.arccos(-np.sin(inward_end) * float(centre @ outward)))
-    return _pack_range((centre, body.up, np.cross(centre, body.up)), (half, half, half, half), frame)
+    return _pack_range((centre, body.up, normalise(body.forward - outward)), (half, half, half, half), frame)
 
 
 def _build_neck_range(body: BodyFrame, frame: Floats) -> Floats:

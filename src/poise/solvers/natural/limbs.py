@@ -438,28 +438,47 @@ class Carried(NamedTuple):
     axis: Floats
 
 
-def carry_root(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int], targets: Floats) -> Carried:
+def carry_root(
+    bends: Sequence[Bends],
+    pose: Pose,
+    root: str,
+    spine: Sequence[int],
+    targets: Floats,
+    turn: Floats | None = None,
+    shift: Floats | float = 0.0,
+) -> Carried:
     """Carry a root within reach of the tips' places (k, l, 3).
 
     Legs come first. Where an arm is still too short, the figure crouches and bows.
+
+    turn   (k, 4) of the root about its hips before all else
+    shift  (k, 3) of the root beside that, to be kept
     """
     targets = np.ascontiguousarray(targets)
-    firsts, world, count = np.empty(targets.shape), pose.world, len(targets)
-    for j, one in enumerate(bends):
-        firsts[:, j] = _find_maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
+    world, count = pose.world, len(targets)
+    firsts = find_first_joints(bends, pose, count)
     lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
     is_leg = np.array([one.limb.kind == "leg" for one in bends])
     reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
-    hips, place, hung = _average_points(firsts[:, is_leg]), np.empty((count, 7)), firsts.copy()
+    hips, place = _average_points(firsts[:, is_leg]), np.empty((count, 7))
+    if turn is not None:
+        firsts = _turn_about(turn, hips, firsts)
+    stood, hips = hips, hips + shift
+    firsts += np.reshape(shift, (-1, 1, 3)) if np.ndim(shift) else shift
+    hung = firsts.copy()
     no_arms = np.where(is_leg, reaches, np.inf)
     kernels.posture.place_roots(hips, hung, targets, is_leg, lengths * _FOLDED, no_arms, place)
     bend, axis = np.zeros(count), np.zeros((count, 3))
     if not is_leg.all():
-        moved = place[:, None, :3] - hips[:, None]
+        moved = place[:, None, :3] - stood[:, None]
         trunk = world.positions.reshape(-1, len(pose.skeleton), 3)[:, list(spine)]
         low, at, turns = np.zeros(count), np.empty((count, 7)), np.zeros(count)
-        up = get_or_compute(pose.skeleton, "up", None, lambda: find_body_frame(pose.skeleton).up)
-        ahead = _find_facing(bends, pose, up, count)
+        up = find_up(pose.skeleton)
+        ahead = find_facing(bends, pose, up, count)
+        across = np.cross(up, ahead)
+        if turn is not None:
+            trunk, ahead = _turn_about(turn, stood, trunk), _level(rotations.rotate(turn, ahead), up)
+            across = rotations.rotate(rotations.inverse(turn), np.cross(up, ahead))
         legs = (hung[:, is_leg], targets[:, is_leg], lengths[is_leg])
         arms = (hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg])
         figures = map(prepare_for_kernel, (place[:, :3], trunk + moved, ahead, up, *legs, *arms))
@@ -467,33 +486,41 @@ def carry_root(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[in
         if (low < 1.0).any():
             kernels.posture.place_roots(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
         if (is_low := low > 0.0).any():
-            place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], np.cross(up, ahead[is_low])
+            place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], across[is_low]
     own, lean = world[root], place[:, 3:].copy()
-    place[:, :3] += rotations.rotate(lean, own.positions.reshape(-1, 3) - hips)
+    if turn is not None:
+        lean = rotations.multiply(lean, turn)
+    place[:, :3] += rotations.rotate(lean, own.positions.reshape(-1, 3) - stood)
     place[:, 3:] = rotations.multiply(lean, own.rotations.reshape(-1, 4))
     return Carried(place, lean, bend, axis)
 
 
-def twist_spine(bends: Sequence[Bends], pose: Pose, spine: Sequence[int], targets: Floats) -> Floats | None:
+def _turn_about(turns: Floats, centres: Floats, points: Floats) -> Floats:
+    """Turn points (k, n, 3) about centres (k, 3)."""
+    return centres[:, None] + rotations.rotate(turns[:, None], points - centres[:, None])
+
+
+def twist_spine(
+    bends: Sequence[Bends], pose: Pose, spine: Sequence[int], targets: Floats
+) -> tuple[Floats, Floats] | None:
     """Twist a spine to bring arms nearer to places (k, l, 3).
 
-    Returns the configurations (k, nq), the twist shared by all joints. None where nothing twists.
+    Returns the configurations (k, nq), the twist shared by all joints, and the turn (k, 4) that is left to the pelvis.
+    None where nothing twists.
     """
     arms = [j for j, one in enumerate(bends) if one.limb.kind == "arm"]
     if not arms or not spine:
         return None
     s, count, joints = pose.skeleton, len(targets), np.array(spine, dtype=np.int64)
-    shoulders = np.empty((count, len(arms), 3))
-    for j, arm in enumerate(arms):
-        one = bends[arm]
-        shoulders[:, j] = _find_maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
+    shoulders = find_first_joints([bends[arm] for arm in arms], pose, count)
     world = pose.world
     pivots = np.broadcast_to(_average_points(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
-    up = get_or_compute(s, "up", None, lambda: find_body_frame(s).up)
+    up = find_up(s)
     reaches = np.array([bends[arm].limb.numbers[NATURAL_BEND_LENGTH] * _UNTWISTED for arm in arms])
-    twists = np.empty(count)
-    figures = map(prepare_for_kernel, (pivots, shoulders, targets[:, arms], up, reaches))
-    kernels.posture_trunk.find_twists(*figures, twists)
+    twists, pelvis_twists = np.empty(count), np.empty(count)
+    ahead = find_facing(bends, pose, up, count)
+    figures = map(prepare_for_kernel, (pivots, shoulders, targets[:, arms], ahead, up, reaches))
+    kernels.posture_trunk.find_twists(*figures, twists, pelvis_twists)
     if not twists.any():
         return None
     turns = world.rotations.reshape(-1, len(s), 4)[:, joints]
@@ -502,14 +529,12 @@ def twist_spine(bends: Sequence[Bends], pose: Pose, spine: Sequence[int], target
     q[:, own] = rotations.multiply(q[:, own], rotations.about(axes, twists[:, None] / len(joints)))
     rows = np.flatnonzero(twists)
     q[rows] = s.legal(q[rows])[0]
-    return q
+    return q, rotations.about(np.broadcast_to(up, (count, 3)), pelvis_twists)
 
 
 def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
     """Return places (k, 7) of a root shifted within its legs' reach."""
-    firsts = np.empty(targets.shape)
-    for j, one in enumerate(bends):
-        firsts[:, j] = _find_maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3] + shift
+    firsts = find_first_joints(bends, pose, len(targets)) + shift[:, None]
     lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
     is_leg = np.array([one.limb.kind == "leg" for one in bends])
     reaches, place = np.where(is_leg, lengths * _SPENT["leg"], np.inf), np.empty((len(targets), 7))
@@ -542,17 +567,35 @@ def _average_points(points: Floats) -> Floats:
     return np.add.accumulate(points, axis=1)[:, -1] / points.shape[1]
 
 
-def _find_facing(bends: Sequence[Bends], pose: Pose, up: Floats, count: int) -> Floats:
+def find_up(skeleton: Skeleton) -> Floats:
+    """Find the direction against gravity."""
+    return get_or_compute(skeleton, "up", None, lambda: find_body_frame(skeleton).up)
+
+
+def find_first_joints(bends: Sequence[Bends], pose: Pose, count: int) -> Floats:
+    """Find the first joints (count, l, 3) of limbs in poses (1|count)."""
+    firsts = np.empty((count, len(bends), 3))
+    for j, one in enumerate(bends):
+        firsts[:, j] = _find_maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
+    return firsts
+
+
+def find_facing(bends: Sequence[Bends], pose: Pose, up: Floats, count: int) -> Floats:
     """Find the pelvis' level front (count, 3) from a leg's numbers."""
     leg = next(one for one in bends if one.limb.kind == "leg")
     turn = _find_maps(leg, pose).reshape(-1, leg.needed, 3, 4)[:, leg.places[0], :, :3]
     bend = leg.limb.numbers[NATURAL_BEND_SIDE : NATURAL_BEND_SIDE + 3]
     ahead = turn[..., 0] * bend[0] + turn[..., 1] * bend[1] + turn[..., 2] * bend[2]
-    ahead = ahead - _dot_rows(ahead, up)[:, None] * up
-    size = np.sqrt(_dot_rows(ahead, ahead))
-    return np.broadcast_to(ahead / np.where(size > 0.0, size, 1.0)[:, None], (count, 3))
+    return np.broadcast_to(_level(ahead, up), (count, 3))
 
 
-def _dot_rows(a: Floats, b: Floats) -> Floats:
+def _level(ways: Floats, up: Floats) -> Floats:
+    """Return level unit vectors of directions (k, 3). Upright ones give zero."""
+    ways = ways - dot_rows(ways, up)[:, None] * up
+    size = np.sqrt(dot_rows(ways, ways))
+    return ways / np.where(size > 0.0, size, 1.0)[:, None]
+
+
+def dot_rows(a: Floats, b: Floats) -> Floats:
     """a . b (...), number by number: one row and many are the same bit for bit."""
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]

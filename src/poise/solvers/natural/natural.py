@@ -17,6 +17,7 @@ import numpy as np
 
 from poise import solvers
 from poise.kernels.layout import OUTCOME_HAS_MOVED, OUTCOME_IS_MET
+from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
@@ -42,11 +43,13 @@ from poise.solvers.base.interface import (
     select_rows,
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.counter_lean import find_counter_leans
 from poise.solvers.natural.ends import FloorParts, find_floor_parts, lift_above_floor
 from poise.solvers.natural.free_limbs import FreeParts, find_free_parts, hold_free_parts
 from poise.solvers.natural.gaze import turn_gaze
 from poise.solvers.natural.limbs import (
     Bends,
+    Carried,
     PosedBends,
     RoleLimb,
     bend_naturally,
@@ -584,14 +587,13 @@ def _carry_root(
     tips = np.stack([place if toes is None else stand_flat(toes, start, place) for toes, place in places], axis=1)
     root, limbs = stage.goals[0], [limb.bends for limb in stage.carries if limb.bends is not None]
     assert isinstance(root, Place)
+    turn = None if all(stage.pinned) else find_counter_leans(limbs, stage.pinned, start, tips)
     twisted = twist_spine(limbs, start, stage.spine, tips)
     if twisted is not None:
-        start = problem.make_pose_unchecked(twisted)
-    found = carry_root(limbs, start, root.joint, stage.spine, tips)
-    part = Problem(start, stage.goals, stage.free_root)
-    after = problem.make_pose_unchecked(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
-    if found.bend.any():
-        after = problem.make_pose_unchecked(bend_spine(found, start, after, stage.spine))
+        q, twist = twisted
+        start, turn = problem.make_pose_unchecked(q), twist if turn is None else rotations.multiply(turn, twist)
+    found = carry_root(limbs, start, root.joint, stage.spine, tips, turn)
+    after = _place_root(problem, stage, start, found, sharp, request)
     if not any(stage.pinned):
         return after, found.lean
     origin = problem.start if problem.origin is None else problem.origin
@@ -599,7 +601,21 @@ def _carry_root(
     if shift is None or not shift.any():
         return after, found.lean
     place = reach_with_legs(limbs, after, root.joint, tips, shift)
-    part = Problem(after, stage.goals, stage.free_root)
-    q = run_solver_by_group(_ONCE, part, place, sharp, request).q
+    if all(one.limb.kind == "leg" for one in limbs):
+        shifted, lean = found._replace(place=place, bend=np.zeros(len(place))), found.lean
+    else:  # hands follow from where the weight is
+        moved = place[:, :3] - after.world[root.joint].positions.reshape(-1, 3)
+        shifted = carry_root(limbs, start, root.joint, stage.spine, tips, turn, moved)
+        lean = shifted.lean
+    q = _place_root(problem, stage, start, shifted, sharp, request).flat_q
     is_shifted = (shift != 0.0).any(axis=1)[:, None]
-    return problem.make_pose_unchecked(np.where(is_shifted, q, after.flat_q)), found.lean
+    return problem.make_pose_unchecked(np.where(is_shifted, q, after.flat_q)), np.where(is_shifted, lean, found.lean)
+
+
+def _place_root(
+    problem: Problem, stage: NaturalStage, start: Pose, found: Carried, sharp: Tolerance, request: Request
+) -> Pose:
+    """Place roots of starts as they are carried, and bend spines."""
+    part = Problem(start, stage.goals, stage.free_root)
+    after = problem.make_pose_unchecked(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
+    return problem.make_pose_unchecked(bend_spine(found, start, after, stage.spine)) if found.bend.any() else after

@@ -104,7 +104,7 @@ def measure_height(skeleton: Skeleton) -> float:
 
 
 def measure_radius(skeleton: Skeleton, kind: str) -> float:
-    """Measure the radius of a forearm or a shin."""
+    """Measure the radius of a part of a figure. "arm" is a forearm, "leg" a shin."""
     return _RADII[kind] * measure_height(skeleton)
 
 
