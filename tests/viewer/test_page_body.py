@@ -50,6 +50,8 @@ class Pulled(NamedTuple):
     """What a drag asked for, and where it got: positions of the point [file units]."""
 
     joint: str
+    root: str | None
+    offset: list[float]
     target: np.ndarray
     point: np.ndarray
 
@@ -80,7 +82,9 @@ def pull(tab, hand, place, way, monkeypatch):
     assert [action["phase"] for action in asked][:: max(len(asked) - 1, 1)] == ["start", "end"]
     last = asked[-1]
     affine = read_pose(tab).world[last["joint"]].affine
-    return Pulled(last["joint"], np.array(last["position"]), affine[:, :3] @ last["offset"] + affine[:, 3])
+    root = tab.studio.document.find_chain(tab.studio.document.pulled or f"pin {last['joint']}").root
+    point = affine[:, :3] @ last["offset"] + affine[:, 3]
+    return Pulled(last["joint"], root, last["offset"], np.array(last["position"]), point)
 
 
 def test_a_hand_is_pulled_by_its_skin_and_the_feet_stay(tab, monkeypatch):
@@ -204,13 +208,19 @@ def find_unit(rig):
     return 1e3 * LEG_M / (np.linalg.norm(hip - knee) + np.linalg.norm(knee - foot))
 
 
-def can_reach(document, pose):
-    """Whether another solve, from many starts, meets all goals but the gaze."""
-    goals = [
-        goal for chain in document.active_chains if chain.kind != "look" for goal in chain.build_goals(pose.skeleton)
-    ]
-    result = poise.solve(pose, goals, prefer="closest", seeds=16, free_root=document.free_root)
-    return bool(result.reached)
+def find_place(tab, part):
+    """Where a part is seen, or None."""
+    return next((place for name, place, _ in tab.get(PLACES, 5) if name == part), None)
+
+
+def find_best_error(document, pulled, pose):
+    """How near another solve, without natural poses and from many starts, brings the pulled point [file units]."""
+    chains = [chain for chain in document.active_chains if chain.kind != "look" and chain.tip != pulled.joint]
+    goals = [goal for chain in chains for goal in chain.build_goals(pose.skeleton)]
+    point = poise.Position(pulled.joint, pulled.target, root=pulled.root, offset=pulled.offset)
+    found = poise.solve(pose, [*goals, point], prefer="closest", seeds=16, free_root=document.free_root).pose
+    affine = found.world[pulled.joint].affine
+    return np.linalg.norm(affine[:, :3] @ pulled.offset + affine[:, 3] - pulled.target)
 
 
 @pytest.mark.long
@@ -230,13 +240,15 @@ def test_each_part_that_is_seen_follows_by_its_skin(served, data, file, kind, mo
     tab.answered()
     hand, unit, rng = Hand(tab, kind), find_unit(rig), np.random.default_rng(3)
     feet = [rig.roles.joints[role] for role in ("leftFoot", "rightFoot") if role in rig.roles.joints]
-    camera, reached, missed = tab.get(CAMERA), [], []
-    for part, place, count in sorted(tab.get(PLACES, 5)):
-        if count < 3:
+    reached, missed = [], []
+    for part, first_place, count in sorted(tab.get(PLACES, 5)):
+        # a clip that came back moves the figure
+        place = first_place if document.clip_name is None else find_place(tab, part)
+        if count < 3 or place is None:
             continue
         angle = rng.uniform(0.0, 2.0 * np.pi)
         way = [(4 * i * np.cos(angle), 4 * i * np.sin(angle)) for i in range(1, 9)]
-        before = read_pose(tab)
+        before, camera = read_pose(tab), tab.get(CAMERA)
         pinned = [foot for foot in feet if foot != part]
         places = np.array([before.world[foot].positions for foot in pinned]).reshape(-1, 3)
         if file in ROBOTS and all(rig.skeleton[name].kind == 0 for name in (*rig.skeleton.ancestors(part), part)):
@@ -252,12 +264,12 @@ def test_each_part_that_is_seen_follows_by_its_skin(served, data, file, kind, mo
         if error < 2.0:
             reached.append(part)
         else:
-            chain = tab.studio.document.find_chain(tab.studio.document.pulled or f"pin {part}")
-            wanted = tab.studio.document.with_chain(chain.replace(position=tuple(pulled.target.tolist())))
-            assert not can_reach(wanted, before), (part, error)
+            best = unit * find_best_error(tab.studio.document, pulled, before)
+            assert error < best + 2.0, part
             missed.append(part)
         tab.key("Control+z")
         tab.until_state("state.undo === null")
         tab.answered()
-    assert len(reached) >= 2 * len(missed), (reached, missed)
-    assert len(reached) >= (5 if file in ROBOTS else 10), (reached, missed)
+    # a link of a robot turns about one axis, and seldom follows a hand in the plane of the picture
+    assert len(reached) + len(missed) >= 5, (reached, missed)
+    assert file in ROBOTS or len(reached) >= max(2 * len(missed), 10), (reached, missed)

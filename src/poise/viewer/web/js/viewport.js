@@ -138,7 +138,8 @@ export class Viewport {
 
   /** @param {object} state the message */
   setState(state) {
-    if (this.state && (this.state.clip !== state.clip || this.state.name !== state.name)) this._fresh = true;
+    const leaps = this.state?.clip !== state.clip && !state.pulled; // a pull leaves a clip where it is
+    if (this.state && (leaps || this.state.name !== state.name)) this._fresh = true;
     this.state = state;
     if (!this.actor) return;
     this.actor.setState(state, this.camera.up);
@@ -209,11 +210,18 @@ export class Viewport {
     this.bone.follow(frame.serial);
     this.limitHandles.update();
     if (this._fresh) this._meet();
-    else if (before && (frame.playing || frame.time !== this._time)) this._goAlong(before);
+    else if (before && this._runs(frame)) this._goAlong(before);
     else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
     this._time = frame.time;
-    this._unsolved = !solved; // what is shown is the pose alone: the solver is being compiled
+    // what is shown is the pose alone: the solver is being compiled, unless it waits for a part to be pulled
+    this._unsolved = !solved && this.state?.scope !== "body";
     this.stage.invalidate();
+  }
+
+  /** Whether the clip goes on in this frame; a pull leaves it, and the camera stays. */
+  _runs(frame) {
+    const moves = frame.playing || frame.time !== this._time;
+    return moves && Boolean(this.state?.clip) && this.grab.taken === null;
   }
 
   /** A clip plays or is sought in: the camera follows the figure, and goes back where it stretches out of the picture. */
@@ -323,11 +331,11 @@ export class Viewport {
     this.stage.invalidate();
   }
 
-  /** Fit the picture to its place; where no hand has moved the camera, everything is framed anew. */
+  /** Fit the picture to its place; where no hand has moved the camera and none pulls, everything is framed anew. */
   resize() {
     const shape = this.stage.extent().join();
     this.stage.resize();
-    if (shape !== this._shape && this._met === this.actor && !this.view.touched) this._fit();
+    if (shape !== this._shape && this._met === this.actor && !this.view.touched && !this.grab.taken) this._fit();
     this._shape = shape;
   }
 
