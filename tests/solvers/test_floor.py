@@ -12,6 +12,7 @@ from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.maths import rotations
 from poise.solvers.natural.ends import find_ends
+from poise.solvers.natural.floor import make_floor
 from poise.solvers.natural.surroundings import measure_height, place_capsules
 
 UP = np.array([0.0, 1.0, 0.0])
@@ -159,3 +160,85 @@ def test_feet_and_hands_are_known_in_any_unit(rig):
     for name, end in ends.items():
         lengths = np.linalg.norm(end.points, axis=1)
         assert (lengths < (0.16 if "Foot" in name else 0.12) * height).all()
+
+
+def test_a_foot_that_is_clear_only_when_level_stays_level(rig):
+    """Its ankle is a hair higher than at rest: between two steps of the scan, only the level foot is clear."""
+    world, floor = rig.rest.world, stand_on(rig)
+    goals = []
+    for name in ("Hips", "LeftFoot", "RightFoot"):
+        ahead = [0.0, -0.05, 0.0] if name == "Hips" else [0.0, 1e-5, 0.03]
+        goals.append(poise.Position(name, world[name].positions + np.array(ahead)))
+    result = poise.solve(rig.rest, goals, free_root=True, floor=floor)
+    assert result.reached
+    for side in SIDES:
+        foot, toe = (result.pose.world[f"{side}{part}"].positions for part in ("Foot", "Toe"))
+        rest = world[f"{side}Toe"].positions - world[f"{side}Foot"].positions
+        assert np.allclose(toe - foot, rest, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "terrain",
+    [poise.Terrain.slope(15, unit=1.0), poise.Terrain.slope(-15, unit=1.0), poise.Terrain.noise(0.1, 0.8, unit=1.0)],
+    ids=["up", "down", "hills"],
+)
+def test_a_figure_kneels_on_uneven_ground(rig, terrain):
+    floor = stand_on(rig)
+    terrain = terrain.lift_by(floor)
+
+    def measure_lowest(pose: poise.Pose) -> float:
+        points = np.array([pose.world[f"{side}{part}"].positions for side in SIDES for part in ("Leg", "Foot", "Toe")])
+        return float((points[:, 1] - terrain.heights(points)).min())
+
+    goals = []
+    for goal in kneel_goals(rig, floor, 0.06):
+        place = np.array(goal.target)
+        place[1] += terrain.heights(place) - floor
+        goals.append(goal.with_target(place))
+    kneels = poise.solve(rig.rest, goals, free_root=True, floor=terrain)
+    assert kneels.reached
+    assert measure_lowest(kneels.pose) >= -1e-3
+    assert measure_lowest(poise.solve(rig.rest, goals, free_root=True).pose) < -0.02
+
+
+def test_flat_ground_is_a_level_floor(rig):
+    floor = stand_on(rig)
+    level = poise.solve(rig.rest, kneel_goals(rig, floor, 0.06), free_root=True, floor=floor)
+    ground = poise.Terrain.flat(floor, unit=1.0)
+    assert np.allclose(
+        level.pose.q, poise.solve(rig.rest, kneel_goals(rig, floor, 0.06), free_root=True, floor=ground).pose.q
+    )
+
+
+def test_a_batch_on_uneven_ground_has_the_bits_of_single_calls(rig):
+    floor = stand_on(rig)
+    ground = poise.Terrain.noise(0.1, 0.8, unit=1.0).lift_by(floor)
+    goals = kneel_goals(rig, floor)
+    hips = goals[0].target + np.array([0.02, -1.0, 0.0]) * np.linspace(0.0, 0.08, 4)[:, None]
+    batch = poise.solve(rig.rest, [poise.Position("Hips", hips), *goals[1:]], free_root=True, floor=ground)
+    for i, place in enumerate(hips):
+        one = poise.solve(rig.rest, [poise.Position("Hips", place), *goals[1:]], free_root=True, floor=ground)
+        assert np.array_equal(one.pose.q, batch.pose.q[i])
+
+
+def test_shapes_are_in_metres_of_the_figure(rig):
+    floor = make_floor(poise.Terrain.flat(1.0), rig.rest, [])
+    legs = [np.linalg.norm(np.diff([rig.rest.world[f"{side}{part}"].positions for part in ("UpLeg", "Leg", "Foot")],
+                                   axis=0), axis=1).sum() for side in SIDES]  # fmt: skip
+    assert floor is not None
+    assert floor.find_planes(np.zeros((1, 1, 3)))[0, 3] == pytest.approx(np.mean(legs) / (0.49 * 1.7), rel=1e-6)
+
+
+def test_trackers_and_clips_take_uneven_ground(rig):
+    floor = stand_on(rig)
+    ground = poise.Terrain.slope(10, unit=1.0).lift_by(floor)
+    goals = kneel_goals(rig, floor)
+    tracker = poise.Tracker(rig.rest, goals, free_root=True, floor=ground)
+    assert tracker([goal.target for goal in goals], 1.0 / 60.0).reached
+    poses = poise.Pose(rig.skeleton, np.repeat(rig.rest.q[None], 3, axis=0))
+    assert poise.bake(poise.Clip([0.0, 0.1, 0.2], poses), goals, free_root=True, floor=ground).result.reached.all()
+
+
+def test_a_start_that_meets_its_goals_takes_a_floor(rig):
+    goal = poise.Position("LeftFoot", rig.rest.world["LeftFoot"].positions)
+    assert poise.solve(rig.rest, [goal, poise.Pin("RightFoot")], free_root=True, floor=stand_on(rig)).reached

@@ -356,7 +356,7 @@ class TestPoles:
         maps = np.ascontiguousarray(pose.world.matrices[rows][:, :3].reshape(1, -1))
         out = np.empty((1, 3))
         row = np.array(target, dtype=float).reshape(1, -1)
-        poles_kernel(maps, np.arange(4), self.limb.numbers, row, *NOTHING_AROUND, out)
+        poles_kernel(maps, np.arange(4), self.limb.numbers, row, NOTHING_AROUND.capsules, NOTHING_AROUND.floors, out)
         return out[0] - pose.world.positions[self.limb.first]
 
     @pytest.mark.parametrize("far", [1e-12, 1e-3, 1.0, 1e6])
@@ -383,5 +383,13 @@ class TestPoles:
         rows = [there.skeleton.index(FIGURE.skeleton.names[i]) for i in self.limb[1:5]]
         maps = np.ascontiguousarray(there.world.matrices[rows][:, :3].reshape(1, -1))
         target, out = there.world.positions[row] + rotations.rotate(turn, ahead), np.empty((1, 3))
-        poles_kernel(maps, np.arange(4), self.limb.numbers, target.reshape(1, 3).copy(), *NOTHING_AROUND, out)
+        poles_kernel(
+            maps,
+            np.arange(4),
+            self.limb.numbers,
+            target.reshape(1, 3).copy(),
+            NOTHING_AROUND.capsules,
+            NOTHING_AROUND.floors,
+            out,
+        )
         np.testing.assert_allclose(out[0] - there.world.positions[row], rotations.rotate(turn, before), atol=1e-3)

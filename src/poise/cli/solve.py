@@ -36,7 +36,9 @@ from poise.cli.solve_output import build_header, find_max_error, write_csv, writ
 from poise.cli.solver_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, make_solver
 from poise.cli.target_file import TargetTable, open_target_table
 from poise.cli.terminal import say
-from poise.errors import InputError
+from poise.errors import InputError, PoiseError
+from poise.ground.terrain.terrain import Terrain
+from poise.ground.terrain.words import terrain_of
 from poise.io.json_units import build_units
 from poise.io.registry import ALL_CLIPS, load
 from poise.io.text_parsing import is_number
@@ -181,7 +183,7 @@ class SolveClipJob:
     clip: str | None
     limits: Path | None
     no_limits: bool
-    solver_choice: tuple[str, tuple[str, ...], bool | None, float | str | None]
+    solver_choice: tuple[str, tuple[str, ...], bool | None, float | str | Terrain | None]
     solver_flags: tuple[tuple[str, Any], ...]
     solve_options: tuple[tuple[str, Any], ...]  # SolveOptions without the solver
     include_root: Path | None = None
@@ -455,8 +457,9 @@ def solve(  # `Command` below accepts repeated --joint
     floor: Annotated[
         str | None,
         typer.Option(
-            metavar="HEIGHT|auto",
-            help="floor that knees, feet and hands of a character stay above; auto: under the feet that are pinned",
+            metavar="HEIGHT|auto|TERRAIN",
+            help="floor that knees, feet and hands of a character stay above; auto: under the feet that are pinned; "
+            "a terrain as of poise plant, such as slope:10 or hills.png",
         ),
     ] = None,
     out: Annotated[
@@ -574,14 +577,23 @@ def _solve_pose(
     return 0 if result.reached else 1
 
 
-def _parse_floor(text: str | None) -> float | str | None:
-    """Parse --floor: a height or "auto"."""
+def _parse_floor(text: str | None) -> float | str | Terrain | None:
+    """Parse --floor: a height, "auto" or a terrain."""
     if text is None or text == "auto":
         return text
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"--floor is a height along the up axis, or auto, not {text!r}") from None
+        return _parse_terrain_floor(text)
+
+
+def _parse_terrain_floor(text: str) -> Terrain:
+    try:
+        return terrain_of(text)
+    except PoiseError as error:
+        raise InputError(
+            f"--floor is a height along the up axis, auto, or a terrain such as slope:10, not {text!r}: {error}"
+        ) from error
 
 
 def _select_start(rig: Rig, clip: Clip | None, time: float | None, pose_name: str | None) -> Pose:

@@ -29,7 +29,7 @@ def make_solver(
     *,
     free_root: bool = False,
     natural: bool | None = None,
-    floor: float | str | None = None,
+    floor: Any = None,
     **flags: Any,
 ) -> solvers.Solver:
     """Build the solver from its name and options.

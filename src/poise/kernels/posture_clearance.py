@@ -42,6 +42,7 @@ _TURNS = 24  # steps of half a turn that are tried to each side: 7.5 degrees
 _NO_TURN_SHARE, _FULL_TURN_SHARE = 0.02, 0.08
 _HALVINGS = 12  # of the step in which a limb becomes clear: to 0.002 degrees
 _MIN_DEPTH = 1e-9  # of a point's distance from its joint: it is on the floor
+_LEVEL_DEPTH = 0.01  # of that: a level end may be in the floor by so much, before it turns the other way
 _MIN_SQUARE = 1e-18  # of a segment's length: shorter ones are points
 
 
@@ -134,15 +135,20 @@ def find_clear_turn(measure, moved, tolerance, tries_sides_in_turn):
         if overlap < best:
             best, best_angle = overlap, angle
         if overlap <= tolerance:
-            clear, blocked = angle, angle - math.copysign(step, angle)
-            for _ in range(_HALVINGS):
-                middle = 0.5 * (clear + blocked)
-                if measure(moved, middle) <= tolerance:
-                    clear = middle
-                else:
-                    blocked = middle
-            return clear
+            return halve_turn(measure, moved, angle, angle - math.copysign(step, angle), tolerance)
     return best_angle
+
+
+@device_function
+def halve_turn(measure, moved, clear, blocked, tolerance):
+    """Halve the turn between a blocked angle and a clear one."""
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (clear + blocked)
+        if measure(moved, middle) <= tolerance:
+            clear = middle
+        else:
+            blocked = middle
+    return clear
 
 
 @device_function
@@ -174,16 +180,18 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
 
 @device_function
 def find_level_axis(turn, up, normal, lever, across):
-    """Find the axis of the turn to level.
+    """Find axis and angle of the turn to level.
 
     Its normal turns up, or its lever level, by the smallest rotation.
 
     across  axis of an end that is level or the wrong way round, in its frame
     """
-    way = rotate(turn, normal if dot(normal, normal) > 0.0 else lever)
+    has_normal = dot(normal, normal) > 0.0
+    way = rotate(turn, normal if has_normal else lever)
     axis = cross(way, up)
     size = norm(axis)
-    return scale(axis, 1.0 / size) if size > _MIN_DEPTH * norm(way) else rotate(turn, across)
+    angle = math.atan2(size, dot(way, up)) if has_normal else math.atan2(-dot(way, up), size)
+    return (scale(axis, 1.0 / size) if size > _MIN_DEPTH * norm(way) else rotate(turn, across)), angle
 
 
 @device_function
@@ -215,17 +223,26 @@ def lift_ends(places, turns, points, radii, normal, floors, across, lifted):
     lifted   (k, 4) world rotations out
 
     Returns how many were turned. Where a joint is too low for any angle, the best one is taken. Where it becomes too
-    low to be level, and where an end lies exactly the wrong way round, a small move changes the way it turns.
+    low to be level by a hundredth of the end's length, and where an end lies exactly the wrong way round, a small move
+    changes the way it turns.
     """
     count = 0
     for k in range(places.shape[0]):
         floor = floors[k if floors.shape[0] > 1 else 0]
         up, turn = read_vec_at(floor, 0), read_quat_at(turns[k], 0)
         base, lever = dot(up, read_vec(places, k)), read_vec(points, 0)
-        axis = find_level_axis(turn, up, read_vec_at(normal, 0), lever, read_vec_at(across, 0))
+        axis, level = find_level_axis(turn, up, read_vec_at(normal, 0), lever, read_vec_at(across, 0))
         # Towards level first, else away from it.
-        end = turn, axis, base, points, radii, floor
-        angle = find_clear_turn(measure_depth, end, _MIN_DEPTH * norm(lever), False)
+        end, tolerance = (turn, axis, base, points, radii, floor), _MIN_DEPTH * norm(lever)
+        angle = find_clear_turn(measure_depth, end, tolerance, False)
+        if level > 0.0 and not 0.0 <= angle <= level:
+            # An end that is clear only when it is level is between two steps.
+            depth = measure_depth(end, level)
+            if depth <= tolerance:
+                step = math.pi / _TURNS
+                angle = halve_turn(measure_depth, end, level, step * math.floor(level / step), tolerance)
+            elif depth <= _LEVEL_DEPTH * norm(lever):
+                angle = level
         write_quat_at(lifted[k], 0, multiply(from_axis_angle(axis, angle), turn) if angle != 0.0 else turn)
         count += 1 if angle != 0.0 else 0
     return count

@@ -18,7 +18,7 @@ from poise.model.clip import Clip
 from poise.problem.feasibility import has_closed_loops
 from poise.problem.goals import Goals, Near
 from poise.solvers.natural.auto import select_solver
-from poise.solvers.natural.floor import make_floor
+from poise.solvers.natural.floor import FloorTerrain, make_floor
 from poise.solving.jump_removal import remove_jumps
 from poise.solving.result import Result
 from poise.solving.solve import check_goals, solve
@@ -52,7 +52,7 @@ def bake(
     threads: int | None = None,
     progress: bool | Callable[[int, int, str], None] | None = None,
     natural: bool | None = None,
-    floor: float | Literal["auto"] | None = None,
+    floor: float | Literal["auto"] | FloorTerrain | None = None,
     continuous: bool = True,
 ) -> Baked:
     """Solve every frame of a clip without jumps. Each frame starts from its own pose.

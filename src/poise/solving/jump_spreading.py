@@ -26,6 +26,7 @@ from poise.problem.dof_layout import POSITION, TARGET_SIZES
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Request, get_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.natural import Natural, hold_above_floor
 from poise.solving.batch import MeasuredAnswer, solve_and_measure
 from poise.solving.clip_problem import ClipProblem
 
@@ -245,7 +246,7 @@ def _spread_run(
     is_jumping = changes > allowed[first : last + 1].max(axis=0)
     for has_stiff_root in (True, False) if clip.problem.free_root else (False,):
         solver = _stiffen_others(clip, columns, is_jumping, has_stiff_root=has_stiff_root)
-        spread = _solve_spread(clip._replace(solver=solver), columns, measured, frames, np.concatenate(starts))
+        spread = _solve_spread(clip, columns, measured, frames, np.concatenate(starts), solver)
         if spread is not None:
             return spread
     return None
@@ -272,13 +273,23 @@ def _stiffen_others(clip: ClipProblem, columns: _Columns, is_jumping: Bools, *, 
 
 
 def _solve_spread(
-    clip: ClipProblem, columns: _Columns, measured: MeasuredAnswer, frames: Ints, starts: Floats
+    clip: ClipProblem, columns: _Columns, measured: MeasuredAnswer, frames: Ints, starts: Floats, solver: solvers.Solver
 ) -> MeasuredAnswer | None:
     """Solve frames again from poses without a jump. None where they lose goals, or jump hardly less."""
     problem = clip.problem.select_rows(frames)
     start_problem = problem.with_start(problem.make_pose(clip.problem.skeleton.legal(starts)[0]))
     sharp = Tolerance(clip.tolerance.distance * _SHARP_SHARE, clip.tolerance.angle * _SHARP_SHARE)
-    solved = solve_and_measure(start_problem, clip.targets[frames], clip.solver, sharp, Request())
+    solved = solve_and_measure(start_problem, clip.targets[frames], solver, sharp, Request())
+    held = _hold_above_floor(clip, start_problem, frames, measured.answer.q[frames], solved)
+    found = _merge_spread(clip, columns, measured, frames, held)
+    # Where the floor itself brings the jump back, the spread frames may be in it.
+    return _merge_spread(clip, columns, measured, frames, solved) if found is None and held is not solved else found
+
+
+def _merge_spread(
+    clip: ClipProblem, columns: _Columns, measured: MeasuredAnswer, frames: Ints, solved: MeasuredAnswer
+) -> MeasuredAnswer | None:
+    """Merge frames solved again. None where they lose goals, or jump hardly less."""
     q = measured.answer.q.copy()
     q[frames] = solved.answer.q
     near = slice(max(int(frames.min()) - 2, 0), int(frames.max()) + 2)
@@ -299,3 +310,16 @@ def _solve_spread(
     updates[frames] += solved.answer.joint_updates
     answer = measured.answer._replace(q=q, met=met, iterations=iterations, joint_updates=updates)
     return MeasuredAnswer(answer, errors)
+
+
+def _hold_above_floor(
+    clip: ClipProblem, problem: Problem, frames: Ints, clear_q: Floats, solved: MeasuredAnswer
+) -> MeasuredAnswer:
+    """Hold spread frames above the floor of natural poses. The engine does not know it."""
+    if not isinstance(clip.solver, Natural):
+        return solved
+    targets, q = clip.targets[frames], solved.answer.q
+    held = hold_above_floor(clip.solver, problem, targets, clip.tolerance, q, clear_q)
+    if held is q:
+        return solved
+    return MeasuredAnswer(solved.answer._replace(q=held), problem.compute_errors(held, targets))

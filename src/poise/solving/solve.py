@@ -29,7 +29,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Prefer, Request, is_builtin
 from poise.solvers.natural.auto import name_turning_joints, select_solver
-from poise.solvers.natural.floor import Floor, make_floor
+from poise.solvers.natural.floor import Floor, FloorTerrain, make_floor
 from poise.solvers.natural.natural import Natural
 from poise.solving import arguments
 from poise.solving.arm_fast_path import MAX_FAST_TARGETS, make_kernel_buffer, solve_on_fast_path
@@ -274,7 +274,7 @@ def solve(
     trace: bool = False,
     progress: bool | Callable[[int, int, str], None] | None = None,
     natural: bool | None = None,
-    floor: float | Literal["auto"] | None = None,
+    floor: float | Literal["auto"] | FloorTerrain | None = None,
     **unknown: Never,
 ) -> Result:
     """Find a pose meeting the goals, starting from a given pose. Limits are kept.
@@ -321,8 +321,9 @@ def solve(
         free root, joints between it and the goals also move. Only the range of collar bones can keep a hand from its
         target (`held_back`). `Result.natural` tells whether it was used.
     floor
-        Height of a level floor along the figure's up axis [file units], for natural poses: knees, elbows, and feet and
-        hands without a wanted rotation stay above it. "auto": the lowest joint of the feet that are pinned.
+        Height of a level floor along the figure's up axis [file units], or a Terrain, for natural poses: knees, elbows,
+        and feet and hands without a wanted rotation stay above it. "auto": the lowest joint of the feet that are
+        pinned. Lengths of a Terrain's shapes are metres of the figure, as for planted feet.
     **unknown
         No further keywords: options of a solver belong to the solver, such as solver=poise.CCD(iterations=50).
 
@@ -509,7 +510,7 @@ def prepare(
     seeds: int | None = None,
     threads: int | None = None,
     natural: bool | None = None,
-    floor: float | Literal["auto"] | None = None,
+    floor: float | Literal["auto"] | FloorTerrain | None = None,
     **unknown: Never,
 ) -> Prepared:
     """Pack a problem once and return a function of its targets. The function returns a Result.

@@ -45,6 +45,7 @@ from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, get_final_solver, replace_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.floor import FloorTerrain
 from poise.solvers.natural.natural import Natural
 from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
 from poise.solving.diagnosis import can_start, clamp_to_limits
@@ -272,7 +273,7 @@ class Tracker:
         angle_tolerance: float | None = None,
         free_root: bool = False,
         natural: bool | None = None,
-        floor: float | Literal["auto"] | None = None,
+        floor: float | Literal["auto"] | FloorTerrain | None = None,
         iterations: int | None = None,
         microseconds: float | None = None,
         restart: bool = False,

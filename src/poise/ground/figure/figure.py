@@ -15,6 +15,7 @@ from poise.errors import InputError, UnsupportedError, quote_value
 from poise.ground.terrain.surface import HEIGHT
 from poise.maths.arrays import Floats, check_real
 from poise.maths.vectors import find_z_up_rotation
+from poise.model.anatomy.rest_geometry import LEG_HEIGHT_SHARE
 from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
 from poise.model.joint_tree import FLAT_MESSAGE
@@ -31,7 +32,6 @@ _PARTS = ("UpperLeg", "LowerLeg", "Foot")
 
 _CLEAR = 0.8  # the share of a direction that one axis has, for legs that say which way is up
 _UNEVEN = 2.0  # so many times less even is the height of the lowest joint along an axis that is not up
-_LEG = 0.49  # a person's thigh and shin, as a share of their height (Drillis & Contini 1966)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def _height(skeleton: Skeleton, legs: tuple[Leg, ...]) -> float:
     lengths = np.linalg.norm(np.diff(bones, axis=1), axis=-1).sum(axis=-1)
     if not lengths.min() > 0:
         raise UnsupportedError(f"the {legs[int(lengths.argmin())].name} leg has no length in the rest pose")
-    return float(lengths.mean()) / _LEG
+    return float(lengths.mean()) / LEG_HEIGHT_SHARE
 
 
 def up_of_legs(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:

@@ -10,8 +10,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from poise.maths.arrays import Bools, Floats
+from poise.model.anatomy.rest_geometry import FIGURE_HEIGHT_M
 
-HEIGHT = 1.7  # [m] how tall a figure is taken to be, whatever its file's unit: shapes are in these metres
+HEIGHT = FIGURE_HEIGHT_M  # shapes are in these metres
 
 Normal: TypeAlias = "tuple[Floats | float, Floats | float, Floats | float]"
 

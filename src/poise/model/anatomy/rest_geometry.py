@@ -17,6 +17,8 @@ from poise.model.roles.role_search import MIN_CONFIDENCE, JointRoles, find_joint
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
 
+FIGURE_HEIGHT_M = 1.7  # [m] height of a figure, whatever its file's unit
+LEG_HEIGHT_SHARE = 0.49  # thigh and shin of a person, as a share of the height (Drillis & Contini 1966)
 # cosine: within 30 degrees of the file's up the trunk counts as upright, and the file's up is used
 _UPRIGHT_COSINE = float(np.cos(np.radians(30.0)))
 # cosine between thighs and up: above it the rest pose is rejected; sitting characters have level thighs

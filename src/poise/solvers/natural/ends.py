@@ -13,7 +13,7 @@ import numpy as np
 
 from poise import kernels
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.joint_tree import list_below
@@ -23,6 +23,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import is_joint_goal
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.floor import Floor, dot_rows
 from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bend_naturally, find_limbs, find_rotation_columns
 from poise.solvers.natural.surroundings import Obstacles, express_in_frame, measure_height
 
@@ -30,6 +31,7 @@ from poise.solvers.natural.surroundings import Obstacles, express_in_frame, meas
 _HEEL_BEHIND, _TIP_AHEAD, _HALF_WIDTH = 0.043, 0.115, 0.028
 _TOES_AHEAD = 1.3  # of the distance from ankle to toes: where they end at least
 _HAND, _PALM, _PALM_RADIUS, _FINGER_RADIUS = 0.108, 0.05, 0.013, 0.006
+_SHARE_STEPS, _SHARE_HALVINGS = 8, 12  # parts of a turn that are tried for the first clear one, halvings in that part
 
 
 class End(NamedTuple):
@@ -76,16 +78,16 @@ def lift_above_floor(
     parts: FloorParts, problem: Problem, q: Floats, obstacles: Obstacles, tolerance: Tolerance
 ) -> Floats:
     """Lift parts of poses q (k, nq) above the floor."""
-    if obstacles.floor is None:
+    floor = obstacles.floor
+    if floor is None:
         return q
-    floors = obstacles.floor.row
     for number, bends in parts.arms:
-        q = _lift_hand(parts.ends[number], bends, problem, q, obstacles, floors, tolerance)
-    return _level_ends(parts.ends, problem, q, floors)
+        q = _lift_hand(parts.ends[number], bends, problem, q, obstacles, floor, tolerance)
+    return _level_ends(parts.ends, problem, q, floor)
 
 
 def _lift_hand(
-    hand: End, bends: Bends, problem: Problem, q: Floats, obstacles: Obstacles, floors: Floats, tolerance: Tolerance
+    hand: End, bends: Bends, problem: Problem, q: Floats, obstacles: Obstacles, floor: Floor, tolerance: Tolerance
 ) -> Floats:
     """Bend free arms until their hands hang above the floor."""
     pose = problem.make_pose_unchecked(q)
@@ -93,6 +95,7 @@ def _lift_hand(
     places = world.positions.reshape(-1, rows, 3)[:, hand.row]
     turns = world.rotations.reshape(-1, rows, 4)[:, hand.row]
     points = places[:, None] + rotations.rotate(turns[:, None], hand.points)
+    floors = floor.find_planes(points)
     up = floors[:, None, :3]
     depths = (floors[:, 3:] + hand.radii - (points * up).sum(axis=-1)).max(axis=1)
     low = np.flatnonzero(depths > tolerance.distance)
@@ -107,8 +110,8 @@ def _lift_hand(
     return found
 
 
-def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floors: Floats) -> Floats:
-    """Turn ends of poses until they are above floors."""
+def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floor: Floor) -> Floats:
+    """Turn ends of poses until they are above the floor."""
     if not ends:
         return q
     world, skeleton = problem.make_pose_unchecked(q).world, problem.skeleton
@@ -118,6 +121,7 @@ def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floors: Floa
     for end in ends:
         own, lifted = np.ascontiguousarray(turns[:, end.row]), np.empty((len(q), 4))
         at = np.ascontiguousarray(places[:, end.row])
+        floors = floor.find_planes(at[:, None] + rotations.rotate(own[:, None], end.points))
         count = kernels.posture_clearance.lift_ends(
             at, own, end.points, end.radii, end.normal, floors, end.across, lifted
         )
@@ -129,6 +133,52 @@ def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floors: Floa
         local = rotations.multiply(rotations.inverse(own[rows]), lifted[rows])
         found[columns] = rotations.multiply(found[columns], local)
     return found if found is q else skeleton.legal(found)[0]
+
+
+def turn_ends_back(
+    parts: FloorParts, problem: Problem, q: Floats, clear_q: Floats, floor: Floor, tolerance: Tolerance
+) -> Floats:
+    """Turn ends of poses q (k, nq) back to clear ones."""
+    if not parts.ends:
+        return q
+    skeleton, found = problem.skeleton, q
+    world, clear_world = problem.make_pose_unchecked(q).world, problem.make_pose_unchecked(clear_q).world
+    places = world.positions.reshape(len(q), -1, 3)
+    turns, clear_turns = (each.rotations.reshape(len(q), -1, 4) for each in (world, clear_world))
+    for end in parts.ends:
+        own, at = turns[:, end.row], places[:, end.row]
+        way = rotations.multiply(rotations.inverse(own), clear_turns[:, end.row])
+        way = rotations.as_vector(np.where(way[:, :1] < 0.0, -way, way))
+        shares = _find_clear_shares(end, at, own, way, floor, tolerance)
+        rows = np.flatnonzero(shares)
+        if len(rows):
+            found = found.copy() if found is q else found
+            columns = rows[:, None], find_rotation_columns(skeleton, end.row)
+            found[columns] = rotations.multiply(found[columns], rotations.from_vector(shares[rows, None] * way[rows]))
+    return found if found is q else skeleton.legal(found)[0]
+
+
+def _find_clear_shares(end: End, at: Floats, own: Floats, way: Floats, floor: Floor, tolerance: Tolerance) -> Floats:
+    """Find the smallest shares (k,) of a turn to lift an end. They are 1 where none does."""
+
+    def is_clear(shares: Floats) -> Bools:
+        turned = rotations.multiply(own, rotations.from_vector(shares[:, None] * way))
+        points = at[:, None] + rotations.rotate(turned[:, None], end.points)
+        planes = floor.find_planes(points)
+        depths = planes[:, 3:] + end.radii - dot_rows(planes[:, None, :3], points)
+        return np.logical_and.reduce(depths <= tolerance.distance, axis=1)
+
+    count = len(at)
+    blocked, clear = np.zeros(count), np.where(is_clear(np.zeros(count)), 0.0, 1.0)
+    for step in range(_SHARE_STEPS, 0, -1):
+        share = np.full(count, step / _SHARE_STEPS)
+        clear = np.where((clear > 0.0) & is_clear(share), share, clear)
+    blocked = np.maximum(clear - 1.0 / _SHARE_STEPS, 0.0)
+    for _ in range(_SHARE_HALVINGS if clear.any() else 0):
+        middle = 0.5 * (blocked + clear)
+        is_middle_clear = is_clear(middle)
+        clear, blocked = np.where(is_middle_clear, middle, clear), np.where(is_middle_clear, blocked, middle)
+    return clear
 
 
 def _is_free(problem: Problem, limb: RoleLimb) -> bool:

@@ -71,7 +71,8 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Near, is_joint_goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import RoleLimb, dot_rows, find_limbs
+from poise.solvers.natural.floor import dot_rows
+from poise.solvers.natural.limbs import RoleLimb, find_limbs
 from poise.solvers.natural.surroundings import measure_radius
 
 _HIP_BREADTH = 1.5  # of half the depth of the chest: half the breadth of hips (NASA, volume 1, section 3)

@@ -41,6 +41,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import LimbOptions, LimbPlan, PosedLimb, build_limb_plan, pack_limb_poses
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
+from poise.solvers.natural.floor import dot_rows
 from poise.solvers.natural.surroundings import NOTHING_AROUND, Obstacles, Surroundings, measure_radius
 from poise.solvers.natural.trunk import (
     CarriedShoulders,
@@ -237,7 +238,9 @@ def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
     maps = compute_rest_transforms(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
     maps[2, :, 3] = points[[0, 2]].mean(axis=0)  # straight: then only the body says where it bends
     out = np.empty((1, 3))
-    kernels.posture.compute_poles(maps.reshape(1, -1), np.arange(4), limb.numbers, points[2:], *NOTHING_AROUND, out)
+    kernels.posture.compute_poles(
+        maps.reshape(1, -1), np.arange(4), limb.numbers, points[2:], NOTHING_AROUND.capsules, NOTHING_AROUND.floors, out
+    )
     return float(normalise(bulge) @ normalise(out[0] - maps[2, :, 3])) > _AGREES
 
 
@@ -318,8 +321,27 @@ def _poles(
     out = np.empty((len(targets), 3))
     if lean is not None and bends.limb.kind == "leg":
         maps = _turn_lean_back(lean, bends, maps)
-    kernels.posture.compute_poles(maps, bends.places, bends.limb.numbers, targets, *around, out)
+    known = maps, bends.places, bends.limb.numbers, targets, around.capsules
+    kernels.posture.compute_poles(*known, around.floors, out)
+    if around.ground is not None and around.ground.terrain is not None:
+        # The ground counts below where the middle joint would be without any.
+        firsts = maps.reshape(-1, maps.shape[1] // 12, 3, 4)[:, bends.places[1], :, 3]
+        middles = find_middles(bends.limb, firsts, targets[:, :3], out)
+        kernels.posture.compute_poles(*known, around.ground.find_planes(middles[:, None]), out)
     return out
+
+
+def find_middles(limb: RoleLimb, firsts: Floats, tips: Floats, sides: Floats) -> Floats:
+    """Find middle joints (k, 3) on the side of points `sides`."""
+    upper, lower = limb.lengths
+    chords = tips - firsts
+    distances = np.maximum(np.linalg.norm(chords, axis=1, keepdims=True), 1e-12)
+    along = chords / distances
+    reach = np.clip(distances, abs(upper - lower), upper + lower)
+    share = 0.5 * (reach + (upper * upper - lower * lower) / reach)
+    side = sides - firsts
+    side = normalise(side - along * (side * along).sum(axis=1, keepdims=True))
+    return firsts + along * share + side * np.sqrt(np.maximum(upper * upper - share * share, 0.0))
 
 
 def _turn_lean_back(lean: Floats, bends: Bends, maps: Floats) -> Floats:
@@ -594,8 +616,3 @@ def _level(ways: Floats, up: Floats) -> Floats:
     ways = ways - dot_rows(ways, up)[:, None] * up
     size = np.sqrt(dot_rows(ways, ways))
     return ways / np.where(size > 0.0, size, 1.0)[:, None]
-
-
-def dot_rows(a: Floats, b: Floats) -> Floats:
-    """a . b (...), number by number: one row and many are the same bit for bit."""
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import solvers
-from poise.kernels.layout import OUTCOME_HAS_MOVED, OUTCOME_IS_MET
+from poise.kernels.layout import NATURAL_BEND_RADIUS, OUTCOME_HAS_MOVED, OUTCOME_IS_MET
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
@@ -44,7 +44,8 @@ from poise.solvers.base.interface import (
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.counter_lean import find_counter_leans
-from poise.solvers.natural.ends import FloorParts, find_floor_parts, lift_above_floor
+from poise.solvers.natural.ends import FloorParts, find_floor_parts, lift_above_floor, turn_ends_back
+from poise.solvers.natural.floor import Floor, dot_rows
 from poise.solvers.natural.free_limbs import FreeParts, find_free_parts, hold_free_parts
 from poise.solvers.natural.gaze import turn_gaze
 from poise.solvers.natural.limbs import (
@@ -256,6 +257,40 @@ def _turn_bends_back(
     found = answer.q.copy()
     found[met[still]] = turned[still]
     return answer._replace(q=found)
+
+
+def hold_above_floor(
+    natural: Natural, problem: Problem, targets: Floats, tolerance: Tolerance, q: Floats, clear_q: Floats
+) -> Floats:
+    """Hold limbs of poses q (k, nq) above the floor.
+
+    Limbs keep their sides where these are clear of it, feet and hands turn towards those of poses `clear_q` for the
+    same goals. Goals are met as before.
+    """
+    floor = natural.obstacles.floor
+    stages = () if floor is None else find_stages(problem)
+    if floor is None or not stages:
+        return q
+    obstacles = Obstacles(floor, has_body=False)
+    for stage in stages:
+        bends = stage.bends
+        if bends is None or bends.plan is None or not bends.closed or stage.toes is not None:
+            continue
+        pose, rows = problem.make_pose_unchecked(q), targets[:, stage.columns]
+        is_low = _measure_middle_depths(bends, pose, floor) > tolerance.distance
+        if is_low.any():
+            around = obstacles.surround(bends.limb.kind, pose)
+            turned, flags = bend_naturally(bends, bends.plan, pose, rows, tolerance, around=around)
+            q = np.where((is_low & flags[:, OUTCOME_IS_MET])[:, None], turned, q)
+    return turn_ends_back(find_floor_parts(problem), problem, q, clear_q, floor, tolerance)
+
+
+def _measure_middle_depths(bends: Bends, pose: Pose, floor: Floor) -> Floats:
+    """Measure the depths (k,) of knees or elbows below the floor."""
+    middles = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, bends.limb.middle]
+    planes = floor.find_planes(middles[:, None])
+    radius = bends.limb.numbers[NATURAL_BEND_RADIUS]
+    return planes[:, 3] + radius - dot_rows(planes[:, :3], middles)
 
 
 def _find_met(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> Bools:

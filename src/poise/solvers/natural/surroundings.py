@@ -45,15 +45,22 @@ class Surroundings(NamedTuple):
     """What a limb keeps clear of.
 
     capsules  (1|k, c, 7) both ends of an axis, and a radius
-    floors    (1|k, 4) up x y z, and the height of the floor along that; -inf for none
+    ground    the floor below; None where there is none
     """
 
     capsules: Floats
-    floors: Floats
+    ground: Floor | None
 
     def select(self, rows: Ints) -> Surroundings:
         """Select some of the poses."""
-        return Surroundings(*(each if len(each) == 1 else each[rows] for each in self))
+        return self if len(self.capsules) == 1 else Surroundings(self.capsules[rows], self.ground)
+
+    @property
+    def floors(self) -> Floats:
+        """Planes (1, 4) for kernels. On uneven ground they are not known before a limb is bent."""
+        return (
+            _NO_FLOOR if self.ground is None or self.ground.terrain is not None else self.ground.find_planes(_NO_POINTS)
+        )
 
 
 class BodyVolume(NamedTuple):
@@ -72,7 +79,8 @@ class BodyVolume(NamedTuple):
 
 
 _NO_CAPSULES, _NO_FLOOR = np.zeros((1, 0, 7)), np.array([[0.0, 0.0, 0.0, -np.inf]])
-NOTHING_AROUND = Surroundings(_NO_CAPSULES, _NO_FLOOR)
+_NO_POINTS = np.zeros((0, 0, 3))
+NOTHING_AROUND = Surroundings(_NO_CAPSULES, None)
 
 
 class Obstacles(NamedTuple):
@@ -92,7 +100,7 @@ class Obstacles(NamedTuple):
 
     def surround_by(self, capsules: Floats) -> Surroundings:
         """Return the floor with capsules (1|k, c, 7)."""
-        return Surroundings(capsules, _NO_FLOOR if self.floor is None else self.floor.row)
+        return Surroundings(capsules, self.floor)
 
 
 BODY_ALONE = Obstacles()

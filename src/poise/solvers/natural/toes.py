@@ -17,7 +17,7 @@ from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.limbs import Bends, find_poles, find_rotation_columns
+from poise.solvers.natural.limbs import Bends, find_middles, find_poles, find_rotation_columns
 from poise.solvers.natural.surroundings import Surroundings, express_in_frame
 
 MAX_SHIN_LEAN_RAD = np.radians(30.0)  # of a shin over its flat foot, weight on it; most people's ankles end there
@@ -92,7 +92,7 @@ def raise_heels(
 
     def is_too_flat(angles: Floats) -> Bools:
         feet = place_feet(angles)
-        knees = _find_knees(bends, hips, feet[:, :3], find_poles(bends, pose, feet, lean, around))
+        knees = find_middles(limb, hips, feet[:, :3], find_poles(bends, pose, feet, lean, around))
         shins = knees - feet[:, :3]
         ahead, up = (rotations.rotate(feet[:, 3:], axis) for axis in held.axes[:2])
         leans = np.arctan2((shins * ahead).sum(axis=1), (shins * up).sum(axis=1))
@@ -104,19 +104,6 @@ def raise_heels(
         flat = is_too_flat(middle)
         low, high = np.where(flat, middle, low), np.where(flat, high, middle)
     return RaisedFoot(place_feet(high), np.array(toe_turns))
-
-
-def _find_knees(bends: Bends, hips: Floats, ankles: Floats, sides: Floats) -> Floats:
-    """Find knees (k, 3) on the side of points `sides`."""
-    upper, lower = bends.limb.lengths
-    chords = ankles - hips
-    distances = np.maximum(np.linalg.norm(chords, axis=1, keepdims=True), 1e-12)
-    along = chords / distances
-    reach = np.clip(distances, abs(upper - lower), upper + lower)
-    share = 0.5 * (reach + (upper * upper - lower * lower) / reach)
-    side = sides - hips
-    side = normalise(side - along * (side * along).sum(axis=1, keepdims=True))
-    return hips + along * share + side * np.sqrt(np.maximum(upper * upper - share * share, 0.0))
 
 
 def turn_toes(held: HeldToes, pose: Pose, toe_turns: Floats) -> Floats:
