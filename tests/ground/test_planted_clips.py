@@ -96,6 +96,12 @@ def test_locking_again_changes_nothing(data, name):
     assert floors[0] == pytest.approx(floors[1], abs=0.002)
 
 
+def test_a_figure_with_high_ankles_and_no_toes_is_known_too(data):
+    rig = load(data / "fbx/kenney_character.fbx")
+    first = poise.plant_feet(rig.clips[0], Terrain.flat(up="y"), rig=rig)
+    assert LEFT in poise.plant_feet(Clip(first.times, first.poses), Terrain.flat(up="y"), rig=rig).notes
+
+
 def test_a_little_slide_on_its_own_floor_is_taken_out(data):
     rig, clip = clip_of(data, "knight stands")
     planted = poise.lock_feet(clip, rig=rig)

@@ -81,7 +81,8 @@ def find_planted_clip(
     pivots = find_pivots(motion, (soles or level_soles).ball)
     if len(motion) > 1 and still.mean() < _SOME and not any(len(points) for points in pivots):
         return None  # most clips end here
-    if not own and _elsewhere(motion.places[:, :, BALL][still], footing):
+    high = max(_FAR, float(np.linalg.norm((soles or level_soles).ball, axis=-1).max()))
+    if not own and _elsewhere(motion.places[:, :, BALL][still], high, footing):
         return None
     flat = laid_flat(motion, footing, still)
     turned, tries = False, [(soles, True)] if soles else []
@@ -111,10 +112,13 @@ def _find_contacts(
     return dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
 
 
-def _elsewhere(balls: Floats, footing: Footing) -> bool:
-    """Return whether still balls (n, 3) are too far from the ground."""
+def _elsewhere(balls: Floats, high: float, footing: Footing) -> bool:
+    """Return whether still balls (n, 3) are too far from the ground.
+
+    high  [m] above it at most
+    """
     away = balls[:, 2] - footing.heights(balls)
-    return bool(len(away)) and (away.min() < -_OFF or float(np.median(away)) > _FAR)
+    return bool(len(away)) and (away.min() < -_OFF or float(np.median(away)) > high)
 
 
 def laid_flat(motion: Motion, footing: Footing, still: Bools) -> Motion:
