@@ -15,9 +15,9 @@ from poise.calls.old_names import accept_old_keywords, make_alias
 from poise.errors import InputError
 from poise.ground.checks import check_terrain
 from poise.ground.contact.contacts import Thresholds
+from poise.ground.contact.plants import STEEPEST_RAD
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.live import Gait, Springs, gait_of, pack
-from poise.ground.stages import STEEPEST_RAD
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, abbreviate, check_finite, check_real, prepare_for_kernel
@@ -28,7 +28,6 @@ from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
 
 _PAUSE = 0.25  # [s] after a longer one everything begins anew
-_STEEPEST = math.radians(40.0)
 # A foot is let go as soon as it moves as animated: what it is held back by it has to make up for.
 _USUAL = Thresholds(on_speed=0.3, off_speed=0.4, rise=0.4, ball_off=0.02)
 
@@ -116,7 +115,7 @@ class Grounder:
         pelvis_half_life: float = 0.08,
         lift_half_life: float = 0.04,
         farthest: float = 0.15,
-        steepest: float = _STEEPEST,
+        steepest: float = STEEPEST_RAD,
     ) -> None:
         check_terrain(terrain)
         if not isinstance(reference, Clip) and (not isinstance(reference, Pose) or reference.shape):

@@ -11,7 +11,7 @@ from poise import kernels
 from poise.ground.bearing.parts import arms_of, leaning
 from poise.ground.contact.contacts import Thresholds, stances
 from poise.ground.contact.in_place import add_travel, in_place
-from poise.ground.contact.soles import Soles
+from poise.ground.contact.soles import MAX_TOE_BEND_RAD, Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import BALL, FOOT, SHIN, THIGH, Motion, motion_of, turning
@@ -28,7 +28,6 @@ from poise.model.skeleton import Kind
 
 _FLOOR = 0.25  # half-life in which a floor comes up to a foot that rests, as a share of the time that floors are sought
 _MEMORY = 0.25  # time constant of speeds as a share of the window of whole clips, which sees as much after as before
-_TOES = np.radians(60.0)  # up from a flat sole toes are bent, or as the clip bends them: as in planting
 _NOW = 1e-9  # [s] a half-life of 0 is this short
 
 
@@ -69,7 +68,7 @@ def most_bend(motion: Motion, soles: Soles) -> Floats:
     across = rotations.rotate(motion.turns[:, :, FOOT], across_soles(soles))
     bends = np.arctan2((across * np.cross(ahead, tip)).sum(axis=-1), (ahead * tip).sum(axis=-1))
     flat = bends[np.ptp(points[..., 2], axis=2).argmin(axis=0), np.arange(bends.shape[1])]
-    return np.maximum(flat + _TOES, bends.max(axis=0))
+    return np.maximum(flat + MAX_TOE_BEND_RAD, bends.max(axis=0))
 
 
 def across_soles(soles: Soles) -> Floats:

@@ -23,7 +23,7 @@ from poise.ground.checks import check_terrain
 from poise.ground.contact.contact_files import load_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.planted_clips import find_planted_clip
-from poise.ground.contact.plants import Plants, plants_as_they_are
+from poise.ground.contact.plants import STEEPEST_RAD, Plants, plants_as_they_are
 from poise.ground.contact.soles import Soles
 from poise.ground.exact import written_exactly
 from poise.ground.figure.figure import Figure, Up, figure_of
@@ -36,7 +36,7 @@ from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
-from poise.ground.stages import STEEPEST_RAD, Allowed, ClipAnalysis, InPlace, in_clip, stand
+from poise.ground.stages import Allowed, ClipAnalysis, InPlace, in_clip, stand
 from poise.ground.strides.fit import PlantedSteps, WithStrides, fits, judge_steps, keep_strides
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats

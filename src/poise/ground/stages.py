@@ -6,7 +6,6 @@ Contacts and places of feet are worked out in the finer frames of a motion, pelv
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from poise.ground.bearing.parts import Bearing
 from poise.ground.checks import check_reach, check_under
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import Repeats
-from poise.ground.contact.plants import Plants, find_plants, in_frames
+from poise.ground.contact.plants import STEEPEST_RAD, Plants, find_plants, in_frames
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
@@ -32,8 +31,6 @@ from poise.maths.arrays import Bools, Floats, Ints, check_real
 from poise.maths.frame_masks import find_last_true
 
 InPlace = Literal["travel", "keep", "refuse"]
-
-STEEPEST_RAD = math.radians(40.0)  # [rad] steepest ground for a whole foot by default; a larger one tilts feet further
 
 
 class Allowed(NamedTuple):

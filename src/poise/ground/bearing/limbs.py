@@ -15,6 +15,7 @@ import numpy as np
 
 from poise import kernels
 from poise.ground.bearing.parts import FADE, Bearing
+from poise.ground.contact.plants import STEEPEST_RAD
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
@@ -36,7 +37,6 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 
 REACH = 0.998  # of its length an arm reaches at most, and a body sinks for what it lacks
-STEEPEST_RAD = np.radians(40.0)  # [rad] steepest ground that hands and bodies lie on, as of feet
 _THIN = 1e-3  # [m] an elbow so near to the line of its arm has no swivel
 _LOWEST = np.radians(150.0)  # from the top of its circle on is an elbow near the lowest place
 _DAMPED = 0.15  # of 1: thighs that are nearly parallel say nothing of the way between them

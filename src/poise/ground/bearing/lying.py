@@ -6,8 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from poise.ground.bearing.limbs import REACH, STEEPEST_RAD, put_down
+from poise.ground.bearing.limbs import REACH, put_down
 from poise.ground.bearing.parts import FADE, FALLS, Bearing
+from poise.ground.contact.plants import STEEPEST_RAD
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion

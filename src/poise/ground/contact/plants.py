@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import UP, make_vertical, normalise, project_horizontal
 
+STEEPEST_RAD = math.radians(40.0)  # [rad] steepest ground for a whole foot, hands and bodies by default
 _RUNG = 0.04  # [m] a stance that is higher above the clip's floor is on something that is not there
 
 

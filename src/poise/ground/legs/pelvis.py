@@ -6,12 +6,11 @@ import numpy as np
 
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion
 from poise.maths.arrays import Floats
-from poise.maths.smoothing import average_hann, smoothstep
+from poise.maths.smoothing import average_hann
 
 SMOOTH_S = 0.15  # [s] to each side: over how long the height of the ground is averaged
 _MAX_REACH = 0.985  # of a leg's length: there a knee moves 6 times as fast as hip and ankle
 STRAIGHT = 0.9999  # of a leg's length, at most
-_TILTED, _UNEVEN = np.radians(5.0), 0.05  # [m] ground so steep or uneven leaves no leg as straight as animated
 
 
 def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
@@ -21,15 +20,6 @@ def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
     shin = np.linalg.norm(places[:, :, ANKLE] - places[:, :, KNEE], axis=-1)
     posed = np.linalg.norm(places[:, :, ANKLE] - places[:, :, HIP], axis=-1)
     return thigh, shin, posed
-
-
-def kept_share(tilt: float, uneven: float) -> float:
-    """Return how much of its animated straightness a leg keeps.
-
-    The ground has a tilt [rad] and differences in height [m]. On its own ground all: a figure whose feet stand already
-    is to keep its legs, straight ones too.
-    """
-    return 1.0 - float(smoothstep(np.array(max(tilt / _TILTED, uneven / _UNEVEN))))
 
 
 def base_heights(motion: Motion, rise: Floats) -> Floats:

@@ -9,13 +9,13 @@ import numpy as np
 from poise import kernels
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import Repeats
-from poise.ground.contact.soles import Soles
+from poise.ground.contact.soles import MAX_TOE_BEND_RAD, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion
 from poise.ground.figure.steps import steps_of
 from poise.ground.legs.feet import Feet, level_axes
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
-from poise.ground.legs.pelvis import STRAIGHT, base_heights, kept_share, leg_lengths, longest_reach
+from poise.ground.legs.pelvis import STRAIGHT, base_heights, leg_lengths, longest_reach
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
 from poise.ground.trajectory.residuals import difference_twice, find_plane, place_points, sample_ground
@@ -30,11 +30,10 @@ _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
 _PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
 _TAU_RATES = 30.0, 120.0  # [frames/s] between them the first falls; above no step is looked at
-_MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
+_LEVEL = 1e-3  # [rad] and [m] ground that is tilted or uneven by less is level
 _SAME_M = 0.001  # [m] a loop whose ends are put so near to each other is to stay one
 _CLOSING_S = 0.1  # [s] on each side of a loop's seam, where what both ends differ by is shared out
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
-_TOUCH_M = 0.002  # [m] a point that stands may be so deep, beyond what its place is
 
 
 def settle_legs(
@@ -146,8 +145,8 @@ def _find_pelvis_tau(step: float, feet: Feet, footing: Footing) -> float:
     rate = float(np.clip(1.0 / step if step > 0.0 else 0.0, *_TAU_RATES))
     level = _PELVIS_TAU_S * (_TAU_RATES[0] / rate) ** 0.5
     tilt = 2.0 * np.arccos(np.clip(np.abs(feet.tilt[..., 0]), 0.0, 1.0)).max(initial=0.0)
-    share = kept_share(float(tilt), float(np.ptp(footing.heights(feet.ankles))))
-    return level + (1.0 - share) * (_UNEVEN_PELVIS_TAU_S - level)
+    uneven = max(float(tilt), float(np.ptp(footing.heights(feet.ankles)))) > _LEVEL
+    return _UNEVEN_PELVIS_TAU_S if uneven else level
 
 
 def _turn_feet(motion: Motion, feet: Feet) -> Floats:
@@ -197,7 +196,7 @@ def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) ->
     """
     _, _, points = feet.place_points(feet.balls, np.zeros((*contacts.heel.shape, 2)))
     ground, _ = sample_ground(footing, points, find_plane(footing) if is_even(footing.terrain) else None)
-    now = np.maximum(ground - points[..., 2], 0.0) + _TOUCH_M
+    now = np.maximum(ground - points[..., 2], 0.0)
     stands = np.stack([contacts.heel, contacts.ball, np.zeros_like(contacts.heel)], axis=1)
     return np.where(stands, now, 0.0)
 
@@ -209,7 +208,7 @@ def _excess_bend(motion: Motion, soles: Soles, feet: Feet) -> Floats:
     """
     animated = motion.turns[:, :, FOOT], motion.turns[:, :, TOES]
     down = feet.turns, rotations.multiply(feet.tilt, motion.turns[:, :, TOES])
-    most = np.maximum(_MAX_TOE_BEND_RAD, _toe_bend(motion, soles, *animated).max(axis=0))
+    most = np.maximum(MAX_TOE_BEND_RAD, _toe_bend(motion, soles, *animated).max(axis=0))
     return _toe_bend(motion, soles, *down) - most
 
 

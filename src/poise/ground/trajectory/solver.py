@@ -21,7 +21,7 @@ from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
 
 _BLOCK_S = 4.0  # [s] of a block, overlaps aside
 _OVERLAP_S = 0.5  # [s] on each side: an edit has died away by then, see the times of leg_problem.py
-_STEPS, _SEAM_STEPS = 22, 16  # of a block, and where blocks meet
+_STEPS = 22  # of a block, and where blocks meet
 _FEW = 0.5  # share of frames that still change, below which only what is near to those is solved further
 _FELT_S = 0.25  # [s] from frames that still change, values may change, too
 _EDGE = 2  # frames on each side that stay: a change of step reaches so far
@@ -50,7 +50,7 @@ def solve_problem(problem: LegProblem, threads: int = 2) -> Floats:
         seam = np.arange(max(0, rows.start - _EDGE), min(rows.start + 2 * overlap + _EDGE, frames))
         inner = (seam >= rows.start) & (seam < rows.start + 2 * overlap)
         wide = slice(int(seam[0]), int(seam[-1]) + 1)
-        _improve(problem.take_frames(wide), values[wide], inner, _SEAM_STEPS)
+        _improve(problem.take_frames(wide), values[wide], inner, _STEPS)
     return values
 
 
