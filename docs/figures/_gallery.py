@@ -239,13 +239,14 @@ class Picture:
         ]
         self.drawn: list[str] = []
 
-    def draw_part(self, part: Part, corner: Floats, axes: Floats) -> None:
-        """Draw a capsule. The axes have the picture's scale."""
+    def draw_part(self, part: Part, name: str, corner: Floats, axes: Floats) -> None:
+        """Draw a capsule. The axes have the picture's scale; the check of figures compares parts by their name."""
         centres, scale, shade = corner + part.ends @ axes[:2].T, float(np.linalg.norm(axes[0])), part.shade
         radii = scale * part.radii[0], scale * part.radii[1]
         fill = f"url(#{self._define_gradient(centres, radii, shade)})" if part.is_thick else _SHADES[shade][1]
         self.drawn.append(
-            f'<path d="{_write_path(outline(centres, radii, _ROUGH))}" fill="{fill}" stroke="{_SHADES[shade][2]}"/>'
+            f'<path id="{name}" d="{_write_path(outline(centres, radii, _ROUGH))}" fill="{fill}" '
+            f'stroke="{_SHADES[shade][2]}"/>'
         )
 
     def _define_gradient(self, centres: Floats, radii: tuple[float, float], shade: str) -> str:
@@ -320,8 +321,9 @@ def draw_section(path: Path, title: str, *eyes: tuple[float, float]) -> None:
             corner = np.array([middle - scale * float(low[0] + high[0]) / 2.0, base - scale * top])
             if number == 0:
                 picture.draw_title(shot.name.replace("_", " "), middle, 10.0)
-            picture.drawn.append(f'<g id="{shot.name}_{number}">')
-            _draw_view(picture, shot, bodies, corner, scale * find_axes(eye))
+            name = f"{shot.name}_{number}"
+            picture.drawn.append(f'<g id="{name}">')
+            _draw_view(picture, shot, name, bodies, corner, scale * find_axes(eye))
             picture.drawn.append("</g>")
         base += scale * (bottom - top) + _GAP_PT
     picture.write(path, (len(shots) * _CELL_PT, base))
@@ -341,11 +343,11 @@ def _cast(part: Part) -> Floats:
     return np.stack([level[:, 0], np.zeros(len(level)), level[:, 1]], axis=-1)
 
 
-def _draw_view(picture: Picture, shot: Shot, parts: list[Part], corner: Floats, axes: Floats) -> None:
+def _draw_view(picture: Picture, shot: Shot, name: str, parts: list[Part], corner: Floats, axes: Floats) -> None:
     """Draw a pose with its shadow and its places; the axes have the picture's scale."""
     shadow = "".join(_write_path(corner + _cast(part) @ axes[:2].T) for part in parts if part.is_thick)
     picture.drawn.append(f'<path d="{shadow}" fill="#dcdcdc"/>')
     for row in sort_parts(parts, axes / float(np.linalg.norm(axes[0]))):
-        picture.draw_part(parts[row], corner, axes)
+        picture.draw_part(parts[row], f"{name}_{row}", corner, axes)
     for place in shot.places:
         picture.draw_cross(corner + axes[:2] @ place)

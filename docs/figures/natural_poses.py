@@ -10,7 +10,7 @@ import numpy as np
 import poise
 from figures._style import BLUE, GREY, RED, figure, plane, save, target
 
-VIEWS = {"from the front": np.array([-1.0, 0.0, 0.0]), "from its left": np.array([0.0, 0.0, 1.0])}
+VIEWS = {"from the front": np.array([1.0, 0.0, 0.0]), "from its left": np.array([0.0, 0.0, -1.0])}
 UP, AHEAD, LEFT = np.eye(3)[[1, 2, 0]]
 
 
