@@ -121,7 +121,10 @@ def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floor: Floor
     for end in ends:
         own, lifted = np.ascontiguousarray(turns[:, end.row]), np.empty((len(q), 4))
         at = np.ascontiguousarray(places[:, end.row])
-        floors = floor.find_planes(at[:, None] + rotations.rotate(own[:, None], end.points))
+        points = at[:, None]
+        if floor.terrain is not None:
+            points = points + rotations.rotate(own[:, None], end.points)
+        floors = floor.find_planes(points)
         count = kernels.posture_clearance.lift_ends(
             at, own, end.points, end.radii, end.normal, floors, end.across, lifted
         )
