@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import socket
 
@@ -220,6 +221,34 @@ class TestWhoGetsIn:
         with opened(server) as client:
             hello(client, key=key)
             assert closed_with(client) == servers.CLOSED_REFUSED  # another page has the viewer now
+
+    def test_the_token_of_a_notebook_is_good_in_one_browser(self, server):
+        token, browser, other = server.access.make_notebook_token(), "b" * 36, "c" * 36
+        for _ in range(3):
+            with opened(server) as client:
+                hello(client, token=token, browser=browser)
+                assert json.loads(client.recv(timeout=PATIENCE))["kind"] == "welcome"
+        for again in ({"token": token}, {"token": token, "browser": other}, {"token": f"{token}x", "browser": browser}):
+            with opened(server) as client:
+                hello(client, **again)
+                assert closed_with(client) == servers.CLOSED_REFUSED
+
+    def test_the_token_of_a_notebook_needs_the_name_of_a_browser(self, server):
+        token = server.access.make_notebook_token()
+        for name in (None, "", "short", 7):
+            with opened(server) as client:
+                hello(client, token=token, browser=name)
+                assert closed_with(client) == servers.CLOSED_REFUSED
+        assert server.access.admit(token, None, "b" * 36)  # nobody has used it up
+
+    def test_the_cell_of_another_viewer_finds_no_page(self, server):
+        """Its notebook shows the picture that it has."""
+        own, name = server.make_notebook_url(), f"127.0.0.1:{server.port}"
+        for path, code in ((own.partition(name)[2], 200), ("/?notebook", 200), ("/?notebook&token=other", 404)):
+            connection = http.client.HTTPConnection(name, timeout=PATIENCE)
+            connection.request("GET", path)
+            assert connection.getresponse().status == code, path
+            connection.close()
 
     def test_who_says_nothing_is_sent_away(self, monkeypatch):
         monkeypatch.setattr(servers, "_HELLO_TIMEOUT_S", 0.2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import subprocess
 import sys
 import threading
@@ -405,12 +407,16 @@ class TestNotebooks:
         view = poise.view(rig)
         bundle = view._repr_mimebundle_(include=None, exclude=None)
         try:
-            assert "<iframe" in bundle["text/html"]
-            assert bundle["text/html"].count(view.url) == 2  # frame and link
+            addresses = re.findall(r'(?:data|href)="([^"]*)"', bundle["text/html"])
+            assert len(set(addresses)) == 2  # the page in the cell, and in a tab
+            assert "<svg" in bundle["text/html"].partition("<object")[2].partition("</object>")[0]
             assert "View(" in bundle["text/plain"]
-            with page_at(view.url) as page:
-                page.until(lambda page: page.state is not None)
+            for address in addresses:
+                assert html.unescape(address).startswith(f"http://127.0.0.1:{view.port}/?notebook&token=")
         finally:
             view.close()
-        assert view._repr_mimebundle_() == {"text/plain": repr(view)}
+        closed = view._repr_mimebundle_()["text/html"]
+        assert "<svg" in closed
+        assert "<object" not in closed
+        assert "127.0.0.1" not in closed
         assert "closed" in repr(view)

@@ -118,6 +118,7 @@ def draw_result(result: Result) -> str:
     parts += [draw_target(crop.to_drawing(target)) for target in marks.targets]
     captions = ["Dashed: the chain at the start"]
     captions += ["Ring with a cross: a target"] if len(marks.targets) else []
+    captions += ["Thin line: the path of the tip"] if paths else []
     hidden_count = len(after.bones) - int(is_shown.sum()) - len(chain_bones)
     captions += [_say_left_out(hidden_count)] if hidden_count > 0 and len(after.bones) > _MAX_BONES else []
     curve = build_error_curve(result)

@@ -53,10 +53,12 @@ class Access:
     A token admits one page; that page gets a key for coming back after a reload.
 
     For a minute the token is valid again in the same browser: a page may be reloaded before it has the key, and links
-    are clicked twice. A browser is identified by a random name in its storage.
+    are clicked twice. A browser is identified by a random name in its storage. Tokens of notebooks are valid in the
+    first browser that uses them as long as the viewer runs: a saved cell is opened again and again.
     """
 
     def __init__(self) -> None:
+        self._browser_by_notebook_token: dict[str, str] = {}  # "" before the first use
         self._token: str | None = None
         self._key: str | None = None
         self._last_use: _TokenUse | None = None
@@ -73,6 +75,19 @@ class Access:
         """Whether no unused token exists."""
         return self._token is None
 
+    def make_notebook_token(self) -> str:
+        """Make a token for a notebook cell. It stays valid in the first browser that uses it."""
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._browser_by_notebook_token[token] = ""
+        return token
+
+    def has_notebook_token(self, token: object) -> bool:
+        """Return whether a token is one of a notebook, used or not."""
+        return self._find_notebook_token(token) is not None
+
+    def _find_notebook_token(self, token: object) -> str | None:
+        return next((known for known in list(self._browser_by_notebook_token) if self._is_equal(token, known)), None)
+
     def admit(self, token: object, key: object, browser: object = None) -> str | None:
         """Return the key of an admitted page, else None.
 
@@ -83,8 +98,14 @@ class Access:
         browser
             The name of the page's browser; without one the token is valid once.
         """
-        if self._is_equal(token, self._token):
-            has_browser_name = isinstance(browser, str) and len(browser) >= _MIN_BROWSER_NAME_LENGTH
+        has_browser_name = isinstance(browser, str) and len(browser) >= _MIN_BROWSER_NAME_LENGTH
+        notebook_token = self._find_notebook_token(token)
+        if notebook_token is not None and has_browser_name:
+            known_browser = self._browser_by_notebook_token[notebook_token] or str(browser)
+            if not self._is_equal(browser, known_browser):
+                return self._key if self._is_equal(key, self._key) else None
+            self._browser_by_notebook_token[notebook_token] = known_browser
+        elif self._is_equal(token, self._token):
             self._last_use = _TokenUse(str(token), str(browser), time.monotonic()) if has_browser_name else None
             self._token = None
         elif not self._is_used_again(token, browser):
@@ -245,6 +266,7 @@ _HELLO_TIMEOUT_S = 5.0  # [s] timeout of the first message
 _SEND_TIMEOUT_S = 60.0  # [s] timeout for sending one message
 _MAX_QUEUED_ACTIONS = 256  # waiting actions at which reading from the page pauses
 _LINK_REQUEST_INTERVAL_S = 2.0  # [s] between two reported requests for a new link
+_NOTEBOOK_QUERY = "notebook"  # first word of the query of an address in a notebook cell
 _PAGE_LEFT_DELAY_S = 3.0  # [s] without a page until it counts as closed rather than reloading
 
 
@@ -307,8 +329,16 @@ class Server:
 
         After its use there is a new one.
         """
+        return f"{self._origin}/?token={self.access.token}"
+
+    @property
+    def _origin(self) -> str:
         host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (compared)
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.access.token}"
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def make_notebook_url(self) -> str:
+        """Make an address for a notebook cell. It stays valid in the first browser that uses it."""
+        return f"{self._origin}/?{_NOTEBOOK_QUERY}&token={self.access.make_notebook_token()}"
 
     def on_page_left(self, callback: Callable[[], None]) -> None:
         """Register a callback for the final leave of the page. It runs on the server's thread."""
@@ -387,15 +417,23 @@ class Server:
             )
         if getattr(request, "method", "GET") != "GET":  # older websockets accept GET only
             return _build_text_response(HTTPStatus.METHOD_NOT_ALLOWED, "")
-        path = request.path.partition("?")[0]
+        path, _, query = request.path.partition("?")
         if path == SOCKET_PATH:
             if request.headers.get_all("Origin") != [f"http://{host}"]:
                 return _build_text_response(HTTPStatus.FORBIDDEN, "only the viewer's own page may connect")
             return None
         page = self._files.get(path)
-        if page is None:
+        if page is None or not self._is_known_cell(query):
             return _build_text_response(HTTPStatus.NOT_FOUND, "no such file")
         return Response(HTTPStatus.OK, "OK", Headers(build_headers(page, host)), page.contents)
+
+    def _is_known_cell(self, query: str) -> bool:
+        """Return whether a query is of no notebook, or of a cell of this viewer.
+
+        The page of another viewer, at the same port before, is not found: its cell shows its picture.
+        """
+        token = query.removeprefix(f"{_NOTEBOOK_QUERY}&token=")
+        return token == query or self.access.has_notebook_token(token)
 
     async def _handle_connection(self, connection: ServerConnection) -> None:
         key, scene = await self._admit_page(connection)

@@ -39,6 +39,7 @@ Positions: TypeAlias = tuple[tuple[float, float, float], ...]
 
 _SPACING_IN_WIDTHS = 1.1  # distance of characters side by side, in widths of one character
 _MAX_NAME_LENGTH = 400  # characters of a handle's name
+_CELL_STYLE = "height:560px;border:0"  # of the page in a notebook cell
 _POLL_INTERVAL_S = 0.2  # [s] between two checks for the page
 
 
@@ -408,19 +409,27 @@ class View:
     # --- notebooks ---------------------------------------------------------------------------------------------------
 
     def _repr_html_(self) -> str:
-        """Return the page as HTML for a notebook cell. Where a frame may not show it, the link opens it."""
+        """Return the page as HTML for a notebook cell.
+
+        Below the page is a picture of the current pose. It is shown where the page cannot be: in a saved notebook
+        without its kernel, or after `close()`.
+        """
         from html import escape  # noqa: PLC0415  (only for notebooks)
 
-        address = escape(self.url, quote=True)
+        from poise.notebook import format_html  # noqa: PLC0415
+
+        picture = format_html(self.pose) or escape(repr(self))
+        if self._ended.is_set():
+            return picture
+        server = self._start().server
+        frame_url, tab_url = (escape(server.make_notebook_url(), quote=True) for _ in range(2))
         return (
-            f'<iframe src="{address}" title="Poise viewer" width="100%" height="560" style="border:0"></iframe>'
-            f'<p>Nothing to see? <a href="{address}" target="_blank" rel="noopener">Open it in a tab.</a></p>'
+            f'<object type="text/html" data="{frame_url}" aria-label="Poise viewer" style="width:100%;{_CELL_STYLE}">'
+            f'{picture}</object><p><a href="{tab_url}" target="_blank" rel="noopener">Open the viewer in a tab</a></p>'
         )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Return the page as HTML, or one line of text."""
-        if self._ended.is_set():
-            return {"text/plain": repr(self)}
+        """Return the page as HTML, and one line of text."""
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 

@@ -6,7 +6,7 @@ import { element } from "poise/element.js";
 import { LimitsPanel } from "poise/limits_panel.js";
 import { Outliner } from "poise/outliner.js";
 import { scriptPanel } from "poise/script_panel.js";
-import { closeDrawersBeside, edges } from "poise/sides.js";
+import { closeDrawersBeside, closeSidesInFrame, edges } from "poise/sides.js";
 import { solverPanel } from "poise/solver_panel.js";
 import { targetPanel } from "poise/target_panel.js";
 import { fillTimeline } from "poise/timeline.js";
@@ -35,6 +35,7 @@ export function fillPanels(page, at) {
   fillTimeline(at("timeline"), page, commands);
   document.body.append(...edges(store));
   closeDrawersBeside();
+  closeSidesInFrame();
 }
 
 /** A panel that its title folds. */

@@ -11,6 +11,14 @@ const WORDS = {
     title: "Opened in another window",
     text: "This session goes on there, and nothing was lost. To go on here, ask for a new link.",
   },
+  usedInNotebook: {
+    title: "This page was opened in another browser",
+    text: "A cell opens its page in one browser. Run the cell again for a new page.",
+  },
+  elsewhereInNotebook: {
+    title: "Opened in another window",
+    text: "This session goes on there, and nothing was lost.",
+  },
   ended: {
     title: "The viewer has ended",
     text: "Poise was closed and has said so; what is seen here is its last picture. Start it again, and open the address that it prints.",
@@ -53,12 +61,15 @@ export function sessionOver(store, connection) {
   const cover = element("div", { class: "cover", "data-testid": "session-over", hidden: true }, card);
   let timer = 0;
   const show = (status) => {
+    const isRefused = status === "used" || status === "elsewhere";
+    const words = WORDS[isRefused && connection.notebook ? `${status}InNotebook` : status];
     cover.hidden = false;
     cover.dataset.status = status;
-    title.textContent = (status === "ended" && store.get("farewell")) || WORDS[status].title;
-    text.textContent = WORDS[status].text;
-    again.hidden = status !== "lost";
-    ask.hidden = status !== "used" && status !== "elsewhere";
+    title.textContent = (status === "ended" && store.get("farewell")) || words.title;
+    text.textContent = words.text;
+    again.hidden = status !== "lost" && !(status === "elsewhere" && connection.notebook);
+    again.textContent = status === "lost" ? "Try now" : "Go on here";
+    ask.hidden = !isRefused || connection.notebook;
     shut(cover, true);
     [again, ask].find((each) => !each.hidden)?.focus();
   };

@@ -45,6 +45,11 @@ function toggle(side) {
   if (open) document.body.classList.add(`open-${side}`);
 }
 
+/** In a frame, as in the cell of a notebook, the view has all the room at first. */
+export function closeSidesInFrame() {
+  if (window.self !== window.top) document.body.classList.add(...SIDES.map((side) => `closed-${side}`));
+}
+
 /** @returns {boolean} whether one lay over the view */
 function closeDrawers() {
   const open = SIDES.filter((side) => document.body.classList.contains(`open-${side}`));

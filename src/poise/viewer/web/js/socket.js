@@ -1,6 +1,7 @@
 /** The one connection to Poise: who this page is, what comes in, what goes out, and coming back after a break. */
 
 const KEY = "poise-key"; // of this tab, in its own storage
+const TOKEN = "poise-token"; // of a notebook's cell, which stays valid; in the storage of its tab
 const BROWSER = "poise-browser"; // the name by which Poise knows this browser again
 const NAME = 18; // random bytes of it
 const USED = 4003; // the link was used already, or the key is not known
@@ -35,8 +36,10 @@ export class Connection {
     /** @type {WebSocket|null} */
     this.socket = null;
     this.timer = 0;
-    const { token, scene } = addressed();
-    this.token = token;
+    const { token, scene, notebook } = addressed();
+    /** Whether a notebook opened the page: its token opens it again. */
+    this.notebook = notebook;
+    this.token = token ?? (notebook ? read(() => sessionStorage, TOKEN) : null);
     this.scene = scene;
     this.key = read(() => sessionStorage, KEY);
     this.browser = ownName();
@@ -87,7 +90,9 @@ export class Connection {
     if (message.kind === "welcome") {
       this.key = message.key;
       write(() => sessionStorage, KEY, message.key);
-      this.token = this.scene = null; // used up: after a break it is the key that counts
+      this.scene = null;
+      if (this.notebook) write(() => sessionStorage, TOKEN, this.token);
+      else this.token = null; // used up: after a break it is the key that counts
       hideToken(); // not before: a page that is reloaded while it waits for the key has nothing else to show
       this.wait = FIRST_WAIT;
       this.receivers.onStatus("open", "");
@@ -125,7 +130,7 @@ export class Connection {
   /** Neither token nor key are good. */
   forget() {
     this.key = this.token = null;
-    write(() => sessionStorage, KEY, null);
+    for (const name of [KEY, TOKEN]) write(() => sessionStorage, name, null);
     hideToken();
   }
 
@@ -151,11 +156,12 @@ function newSocket() {
   return new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
 }
 
-/** The token and the scene of the address. */
+/** The token and the scene of the address, and whether it is that of a notebook's cell. */
 function addressed() {
   const { searchParams } = new URL(location.href);
   const token = searchParams.get("token");
-  return { token, scene: token ? searchParams.get("scene") : null }; // a reload keeps what was done in the scene
+  const scene = token ? searchParams.get("scene") : null; // a reload keeps what was done in the scene
+  return { token, scene, notebook: searchParams.has("notebook") };
 }
 
 /** Take the token out of the address, so that it is in no history or screenshot. */
