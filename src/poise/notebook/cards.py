@@ -32,8 +32,10 @@ _STYLE = f"""
 .poise-card figure h3 {{ font-size: 1em; margin: 0 }}
 .poise-card figcaption {{ font-size: .9em }}
 .poise-card table {{ border-collapse: collapse; font-size: .95em; margin: .3em 0 }}
-.poise-card.poise-card td, .poise-card.poise-card th {{ padding: .15em .8em .15em 0; text-align: left; vertical-align: top; max-width: 30em }}
-.poise-card.poise-card td.n, .poise-card.poise-card th.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }}
+.poise-card.poise-card :is(td, th) {{ padding: .15em .8em .15em 0; text-align: left;
+  vertical-align: top; max-width: 30em }}
+.poise-card.poise-card :is(td, th).n {{ text-align: right;
+  font-variant-numeric: tabular-nums; white-space: nowrap }}
 .poise-card svg {{ display: block; width: 100%; height: auto; font-size: 11px; fill: currentColor }}
 .poise-card .key svg {{ display: inline-block; width: 26px; height: 10px; margin-right: 4px }}
 .poise-card .key span {{ margin-right: 14px; white-space: nowrap }}
