@@ -428,7 +428,7 @@ class Server:
         return Response(HTTPStatus.OK, "OK", Headers(build_headers(page, host)), page.contents)
 
     def _is_known_cell(self, query: str) -> bool:
-        """Return whether a query is of no notebook, or of a cell of this viewer.
+        """Return whether a query names no cell of another viewer.
 
         The page of another viewer, at the same port before, is not found: its cell shows its picture.
         """
