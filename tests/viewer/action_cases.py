@@ -53,6 +53,7 @@ GOOD = {
     "chain_remove": [{"chain": "left_arm"}],
     "chain_change": [
         {"chain": "left_arm", "enabled": False}, {"chain": "left_arm", "weight": 2.5},
+        {"chain": "left_arm", "pull": 0.25},
         {"chain": "left_leg", "ground": False},
         {"chain": "left_arm", "root": "LeftShoulder"}, {"chain": "left_arm", "root": None},
         *({"chain": "left_arm", "kind": kind} for kind in ("place", "direction", "look", "pin")),

@@ -147,6 +147,23 @@ def test_a_foot_that_is_pulled_is_pinned_where_it_gets_to(tab, monkeypatch):
 
 
 @pytest.mark.long
+def test_a_slider_says_how_far_a_pull_takes_the_body_along(tab, monkeypatch):
+    hips = []
+    for share in (1.0, 0.0):
+        pull(tab, Hand(tab, "mouse"), joint_on_screen(tab, "LeftHand", 0.3), WAY, monkeypatch)
+        hips.append(read_pose(tab).world["Hips"].positions)
+        if share:
+            tab.key("Control+z")
+            tab.until_state("state.undo === null")
+            pull(tab, Hand(tab, "mouse"), joint_on_screen(tab, "LeftHand", 0.3), [(5, 0), (6, 0)], monkeypatch)
+            start = read_pose(tab).world["Hips"].positions
+            tab.at("chain-pull-pull").fill("0")
+            tab.until_state("state.chains.some(({id, pull}) => id === 'pull' && pull === 0)")
+    moved = [np.linalg.norm(place - start) for place in hips]
+    assert moved[1] < 0.2 * moved[0], moved
+
+
+@pytest.mark.long
 def test_shift_turns_a_part(tab):
     before = read_pose(tab).world["LeftHand"]
     tab.page.keyboard.down("Shift")

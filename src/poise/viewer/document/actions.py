@@ -377,6 +377,8 @@ def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose)
         changes["stays_on_ground"] = read_bool(args, "ground")
     if "weight" in args:
         changes["weight"] = read_number(args, "weight", 1e-6, 1e6)
+    if "pull" in args:
+        changes["pull"] = read_number(args, "pull", 0.0, 1.0)
     if "axis" in args:
         changes["axis"] = unit_axis(read_vector(args, "axis"))
     if "root" in args:

@@ -56,6 +56,7 @@ class TargetedChain:
     relative_to      joint whose moving frame has the target, or None for the world
     follow           whether the joints on the other side of `relative_to` stay still
     within           range about the target, or None
+    pull             how far the target takes hips and other limbs along: 0 its own limb alone, 1 everything
     """
 
     name: str
@@ -74,6 +75,7 @@ class TargetedChain:
     relative_to: str | None = None
     follow: bool = False
     within: Within | None = None
+    pull: float = 1.0
 
     def replace(self, **changes: Any) -> TargetedChain:
         """Return the chain with some fields changed."""
@@ -135,7 +137,9 @@ class TargetedChain:
         """Build the solver goals of the chain. The goal of the tip comes first."""
         shared_options: dict[str, Any] = {"root": self.root, "weight": self.weight}
         relation: dict[str, Any] = {"relative_to": self.relative_to, "follow": self.follow}
-        tip_options: dict[str, Any] = {**shared_options, **relation, "offset": self.offset, "within": self.within}
+        tip_options: dict[str, Any] = {
+            **shared_options, **relation, "offset": self.offset, "within": self.within, "pull": self.pull,
+        }  # fmt: skip
         if self.kind == "look":
             goal = LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)
             if goal.sight(skeleton).is_known:

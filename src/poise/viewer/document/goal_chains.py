@@ -14,12 +14,12 @@ from poise.viewer.document.chains import ChainKind, TargetedChain, build_chain, 
 _KINDS: dict[type, ChainKind] = {Position: "position", Place: "place", LookAt: "look", Pin: "pin"}
 
 # Fields of goals that a chain keeps; any other must have its default.
-_TIP_FIELDS = {"joint", "root", "weight", "offset", "relative_to", "follow", "within"}
+_TIP_FIELDS = {"joint", "root", "weight", "offset", "relative_to", "follow", "within", "pull"}
 _KEPT_FIELDS: dict[ChainKind, set[str]] = {
     "position": {*_TIP_FIELDS, "target"},
     "place": {*_TIP_FIELDS, "position", "rotation"},
     "look": {"joint", "target", "weight", "axis"},
-    "pin": {"joint", "root", "weight"},
+    "pin": {"joint", "root", "weight", "pull"},
 }
 
 
@@ -51,7 +51,9 @@ def _build_goal_chain(start: Pose, goal: Any) -> TargetedChain:
         )
     _check_fields(goal, kind)
     options = {
-        name: getattr(goal, name) for name in ("weight", "relative_to", "follow", "within") if hasattr(goal, name)
+        name: getattr(goal, name)
+        for name in ("weight", "relative_to", "follow", "within", "pull")
+        if hasattr(goal, name)
     }
     if kind == "look":
         options["axis"] = to_vector(goal.axis)

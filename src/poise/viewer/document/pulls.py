@@ -63,6 +63,7 @@ def _begin_pull(
     document: Document, displayed_pose: Pose, joint: str, offset: tuple[float, float, float], *, is_turned: bool
 ) -> tuple[Document, TargetedChain]:
     """Release the previous part, and hold this one at its place."""
+    last_pull = find_pulled(document)
     document = _leave_clip(release_pull(document, displayed_pose), displayed_pose)
     pin = find_pin(document, joint)
     if pin is not None and pin.enabled:
@@ -70,7 +71,8 @@ def _begin_pull(
         return document.replace(pulled=pulled.name).with_chain(pulled), pulled
     root = find_root(document.skeleton, joint) if document.free_root else None
     kind = "place" if is_turned else "position"
-    pulled = build_chain(displayed_pose, PULL_NAME, root, joint, kind, offset=offset)
+    share = 1.0 if last_pull is None else last_pull.pull
+    pulled = build_chain(displayed_pose, PULL_NAME, root, joint, kind, offset=offset, pull=share)
     return document.replace(pulled=PULL_NAME, chains=(*document.chains, pulled)), pulled
 
 

@@ -231,7 +231,8 @@ def describe_chain(document: Document, chain: TargetedChain) -> dict[str, Any]:
     """Describe a chain, with the joints from its root to its tip."""
     return {
         "id": chain.name, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,
-        "weight": chain.weight, "ground": chain.stays_on_ground, "position": chain.position, "rotation": chain.rotation,
+        "weight": chain.weight, "pull": chain.pull, "ground": chain.stays_on_ground, "position": chain.position,
+        "rotation": chain.rotation,
         "direction": chain.direction, "axis": chain.axis, "pole": chain.pole, "offset": chain.offset,
         "joints": list(chain.list_joints(document.skeleton)),
         "others": list(chain.list_other_joints(document.skeleton)), "relative_to": chain.relative_to,

@@ -2,7 +2,7 @@
 
 import { chainColour } from "poise/colours.js";
 import { element, setOptions } from "poise/element.js";
-import { numberField, segments, showNumber, tick } from "poise/fields.js";
+import { line, numberField, segments, showNumber, tick } from "poise/fields.js";
 import { icon } from "poise/icons.js";
 import { shortener } from "poise/names.js";
 import { KINDS, newChain } from "poise/new_chain.js";
@@ -12,6 +12,7 @@ const SCOPES = [
   { value: "limbs", text: "Limbs", testid: "scope-limbs", title: "Hands and feet: arms and legs alone follow" },
   { value: "chains", text: "Chains", testid: "scope-chains", title: "The chains below, as you choose them" },
 ];
+const PULLS = new Set(["position", "place"]); // kinds of chains whose pull is shown
 const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside the knee
 
 /**
@@ -103,6 +104,15 @@ function chainItem(page, id) {
   );
   const pole = tick({ "data-testid": test("pole") }, (wanted) => setPole(page, id, wanted));
   const ground = tick({ "data-testid": test("ground") }, (wanted) => change({ ground: wanted }));
+  const pull = element("input", {
+    type: "range",
+    min: 0,
+    max: 1,
+    step: 0.05,
+    "data-testid": test("pull"),
+    onchange: () => change({ pull: Number(pull.value) }),
+  });
+  const share = line("Pull", pull, "How far it takes hips and other limbs along: its own limb alone, or everything");
   const whole = element(
     "li",
     { class: "chain", "data-testid": `chain-${id}` },
@@ -114,6 +124,7 @@ function chainItem(page, id) {
       check("pole", pole, "A point that the knee or elbow stays on the side of"),
       check("ground", ground, "The target stays on the ground"),
     ),
+    share,
   );
   const show = (chain, index) => {
     on.checked = chain.enabled;
@@ -126,6 +137,8 @@ function chainItem(page, id) {
     name.title = `${chain.id}: ${chain.joints.join(" → ")}`;
     kind.value = chain.kind;
     showNumber(weight, chain.weight, 3);
+    pull.value = String(chain.pull);
+    share.hidden = store.get("state")?.scope !== "body" || !PULLS.has(chain.kind);
     pole.checked = chain.pole !== null;
     pole.disabled = chain.joints.length < 3 && chain.pole === null;
     ground.checked = chain.ground && !chain.relative_to;
