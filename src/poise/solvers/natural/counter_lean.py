@@ -20,7 +20,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.solvers.natural.floor import dot_rows
-from poise.solvers.natural.limbs import Bends, find_facing, find_first_joints, find_up
+from poise.solvers.natural.limbs import Bends, find_first_joints, find_up
 
 # Ranges of a hip with a straight knee [rad]: ahead 90 degrees (Kapandji, volume 2), back 30, outward 45, inward 30
 # (AAOS).
@@ -31,27 +31,29 @@ _MAX_BACK_LEAN_RAD, _MAX_SIDE_LEAN_RAD = np.radians([40.0, 20.0])
 _FOLDED_SHARE, _STRAIGHT_SHARE = 0.6, 0.9  # of its length: a leg that tilts nothing, and one that tilts fully
 
 
-def find_counter_leans(bends: Sequence[Bends], pinned: Sequence[bool], pose: Pose, targets: Floats) -> Floats | None:
+def find_counter_leans(
+    bends: Sequence[Bends], pinned: Sequence[bool], pose: Pose, targets: Floats, ahead: Floats
+) -> Floats | None:
     """Find rotations (k, 4) of pelves against raised legs.
 
     None where all legs hang, now as in the start.
 
     pinned   which limbs are legs that stay where they are
     targets  (k, l, 3) of hands and feet
+    ahead    (k, 3) level front of the pelvis
     """
-    count, up = len(targets), find_up(pose.skeleton)
-    firsts, ahead = find_first_joints(bends, pose, count), find_facing(bends, pose, up, count)
-    points, left, tilt = (
-        pose.world.positions.reshape(-1, len(pose.skeleton), 3),
-        np.cross(up, ahead),
-        np.zeros((count, 3)),
-    )
-    for j, one in enumerate(bends):
-        if one.limb.kind == "leg" and not pinned[j]:
-            length, first = float(one.limb.numbers[NATURAL_BEND_LENGTH]), firsts[:, j]
-            outward = np.copysign(1.0, dot_rows(first - points[:, one.limb.carrier], left))[:, None] * left
-            tilt = tilt + _find_tilts(targets[:, j] - first, length, ahead, outward, up)
-            tilt = tilt - _find_tilts(points[:, one.limb.tip] - first, length, ahead, outward, up)
+    legs = [j for j, one in enumerate(bends) if one.limb.kind == "leg" and not pinned[j]]
+    if not legs:
+        return None
+    up, tilt = find_up(pose.skeleton), np.zeros((len(targets), 3))
+    left, points = np.cross(up, ahead), pose.world.positions.reshape(-1, len(pose.skeleton), 3)
+    firsts = find_first_joints([bends[j] for j in legs], pose, len(targets))
+    for i, j in enumerate(legs):
+        limb, first = bends[j].limb, firsts[:, i]
+        length = float(limb.numbers[NATURAL_BEND_LENGTH])
+        outward = np.copysign(1.0, dot_rows(first - points[:, limb.carrier], left))[:, None] * left
+        tilt = tilt + _find_tilts(targets[:, j] - first, length, ahead, outward, up)
+        tilt = tilt - _find_tilts(points[:, limb.tip] - first, length, ahead, outward, up)
     return rotations.from_vector(tilt) if tilt.any() else None
 
 

@@ -18,7 +18,6 @@ between a direction and the middle of a range.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +38,7 @@ from poise.kernels.layout import (
     FREE_REFERENCE_LEAST_OUT,
     FREE_REFERENCE_POSE,
     FREE_REFERENCE_ROW,
+    FREE_REFERENCE_TRUNK,
     FREE_REFERENCE_UP,
 )
 from poise.kernels.thresholds import SIMILARITY_TOLERANCE
@@ -49,7 +49,6 @@ from poise.model.anatomy.joint_limits import MOTION_RANGES
 from poise.model.anatomy.rest_geometry import (
     BodyFrame,
     compute_rest_rotations,
-    compute_rest_transforms,
     find_body_frame,
     find_confident_joints,
     find_trunk_rows,
@@ -87,6 +86,8 @@ class BodyPart(NamedTuple):
     tip      row of a limb's hand or foot; of a head its own
     numbers  (FREE_PART_NUMBERS,) its range, see layout.py
     kind     arm, leg or head; a head keeps a rotation, limbs a direction
+    beside   of an arm: outward in the carrier's frame, and radius of trunk and forearm in lengths of the arm, which is
+             the last number; else 0 and 1
     """
 
     carrier: int
@@ -95,6 +96,7 @@ class BodyPart(NamedTuple):
     tip: int
     numbers: Floats
     kind: str
+    beside: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 1.0)
 
 
 class FreeParts(NamedTuple):
@@ -103,6 +105,8 @@ class FreeParts(NamedTuple):
     parts       one for each row of the arrays
     table       joints above them
     up          (3,) against gravity
+    part_joints (p, 4) rows of carrier, first joint, end and tip of each part
+    part_beside (p, 5) of an arm where it hangs beside the trunk
     q_columns   columns of q of the joints that turn
     has_limits  whether some of these have limits
     """
@@ -110,6 +114,8 @@ class FreeParts(NamedTuple):
     parts: tuple[BodyPart, ...]
     table: KinematicsTable
     up: Floats
+    part_joints: Ints
+    part_beside: Floats
     part_rows: Ints
     part_numbers: Floats
     joint_rows: Ints
@@ -161,44 +167,27 @@ def _compute_references(free: FreeParts, origin: Pose) -> Floats:
     turns, points = origin.world.rotations.reshape(-1, len(skeleton), 4), origin.world.positions.reshape(
         -1, len(skeleton), 3
     )  # fmt: skip
-    found = np.zeros((len(turns), len(free.parts), FREE_REFERENCE_ROW))
+    carriers, firsts, ends, tips = free.part_joints.T
+    into_carrier = rotations.inverse(turns[:, carriers])
+    bones, hands = points[:, ends] - points[:, firsts], points[:, tips] - points[:, carriers]
+    ways = np.stack([np.broadcast_to(free.up, bones.shape), bones, hands], axis=2)
+    ways = rotations.rotate(into_carrier[:, :, None], ways)
+    lengths = np.sqrt(ways[:, :, 1, 0] ** 2 + ways[:, :, 1, 1] ** 2 + ways[:, :, 1, 2] ** 2)[:, :, None]
+    bones, hands = ways[:, :, 1] / np.where(lengths > 0.0, lengths, 1.0), ways[:, :, 2]
+    outward, trunk, arm_lengths = free.part_beside[:, :3], free.part_beside[:, 3], free.part_beside[:, 4]
+    found = np.empty((len(turns), len(free.parts), FREE_REFERENCE_ROW))
+    found[..., FREE_REFERENCE_UP:FREE_REFERENCE_POSE] = ways[:, :, 0]
+    found[..., FREE_REFERENCE_POSE:FREE_REFERENCE_LEAST_OUT] = bones
+    room = np.maximum(dot_rows(hands, outward) / arm_lengths - trunk, 0.0)
+    found[..., FREE_REFERENCE_LEAST_OUT] = dot_rows(bones, outward) - room
+    found[..., FREE_REFERENCE_TRUNK] = trunk
     for i, part in enumerate(free.parts):
-        into_carrier = rotations.inverse(turns[:, part.carrier])
-        found[:, i, FREE_REFERENCE_UP:FREE_REFERENCE_POSE] = rotations.rotate(into_carrier, free.up)
-        if part.kind != "head":
-            bone = rotations.rotate(into_carrier, points[:, part.end] - points[:, part.joints[0]])
-            length = np.sqrt(bone[:, 0] ** 2 + bone[:, 1] ** 2 + bone[:, 2] ** 2)[:, None]
-            bone = bone / np.where(length > 0.0, length, 1.0)
-            found[:, i, FREE_REFERENCE_POSE:FREE_REFERENCE_LEAST_OUT] = bone
-            if part.kind == "arm":
-                hand = rotations.rotate(into_carrier, points[:, part.tip] - points[:, part.carrier])
-                found[:, i, FREE_REFERENCE_LEAST_OUT:] = _measure_room(skeleton, part, bone, hand)
-        else:
+        if part.kind == "head":
             at_rest = rotations.from_matrix(rest[part.carrier].T @ rest[part.end])
-            own = rotations.multiply(into_carrier, turns[:, part.end])
-            found[:, i, FREE_REFERENCE_POSE : FREE_REFERENCE_POSE + 4] = rotations.multiply(
-                own, rotations.inverse(at_rest)
-            )
+            own = rotations.multiply(into_carrier[:, i], turns[:, part.end])
+            found[:, i, FREE_REFERENCE_POSE:FREE_REFERENCE_TRUNK] = rotations.multiply(own, rotations.inverse(at_rest))
     found.setflags(write=False)
     return found
-
-
-def _measure_room(skeleton: Skeleton, part: BodyPart, bone: Floats, hand: Floats) -> Floats:
-    """Measure the room of an arm beside the trunk (k, 2).
-
-    These are the part outward of its direction at which its hand touches the trunk, and the trunk's radius in arm
-    lengths, with that of the arm. Hips are broader than the trunk is deep.
-
-    bone, hand  (k, 3) direction of the upper arm, and way from the carrier to the hand, in the carrier's frame
-    """
-    ahead_and_out, _, ahead_and_in = part.numbers[FREE_PART_AXES:FREE_PART_RANGES].reshape(3, 3)
-    outward = normalise(ahead_and_out - ahead_and_in)
-    points = compute_rest_transforms(skeleton)[:, :3, 3]
-    rows = (part.joints[0], part.end, part.tip)
-    length = sum(float(np.linalg.norm(points[a] - points[b])) for a, b in pairwise(rows))
-    radius = _HIP_BREADTH * measure_radius(skeleton, "trunk") + measure_radius(skeleton, "arm")
-    room = np.maximum(dot_rows(hand, outward) - radius, 0.0) / length
-    return np.stack([dot_rows(bone, outward) - room, np.full(len(bone), radius / length)], axis=-1)
 
 
 # --- Parts of a figure, and those of a problem ------------------------------------------------------------------------
@@ -237,6 +226,8 @@ def _pack_parts(skeleton: Skeleton, parts: tuple[BodyPart, ...], *, has_translat
         parts,
         build_table(skeleton, rows, has_translations=has_translations),
         find_body_frame(skeleton).up,
+        np.array([(part.carrier, part.joints[0], part.end, part.tip) for part in parts]),
+        np.array([part.beside for part in parts]),
         part_rows,
         np.array([part.numbers for part in parts]),
         joint_rows,
@@ -263,6 +254,7 @@ def _find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
             limb.tip,
             _build_limb_range(limb, body, rest[limb.carrier]),
             limb.kind,
+            _find_beside(skeleton, limb, body, rest[limb.carrier]),
         )
         for limb in find_limbs(skeleton)
     ]
@@ -279,10 +271,23 @@ def _can_turn(skeleton: Skeleton, row: int) -> bool:
     return skeleton.kinds[row] >= Kind.BALL and not is_soft(skeleton.limits[row])
 
 
+def _find_outward(limb: RoleLimb, body: BodyFrame) -> Floats:
+    points = body.points
+    return body.left if float((points[limb.first] - points[limb.carrier]) @ body.left) >= 0.0 else -body.left
+
+
+def _find_beside(skeleton: Skeleton, limb: RoleLimb, body: BodyFrame, frame: Floats) -> tuple[float, ...]:
+    """Find where an arm hangs beside the trunk. Hips are broader than the trunk is deep."""
+    if limb.kind != "arm":
+        return (0.0, 0.0, 0.0, 0.0, 1.0)
+    radius = _HIP_BREADTH * measure_radius(skeleton, "trunk") + measure_radius(skeleton, "arm")
+    length = sum(limb.lengths)
+    return (*(_find_outward(limb, body) @ frame).tolist(), radius / length, length)
+
+
 def _build_limb_range(limb: RoleLimb, body: BodyFrame, frame: Floats) -> Floats:
     """Build the range of a limb's first bone."""
-    points = body.points
-    outward = body.left if float((points[limb.first] - points[limb.carrier]) @ body.left) >= 0.0 else -body.left
+    outward = _find_outward(limb, body)
     motions = MOTION_RANGES["UpperLeg" if limb.kind == "leg" else "UpperArm"]
     inward_end, outward_end = (np.radians(motion.degrees) for motion in motions.abduction)
     if limb.kind == "leg":

@@ -466,13 +466,15 @@ def carry_root(
     root: str,
     spine: Sequence[int],
     targets: Floats,
+    ahead: Floats,
     turn: Floats | None = None,
-    shift: Floats | float = 0.0,
+    shift: Floats | None = None,
 ) -> Carried:
     """Carry a root within reach of the tips' places (k, l, 3).
 
     Legs come first. Where an arm is still too short, the figure crouches and bows.
 
+    ahead  (k, 3) level front of the pelvis
     turn   (k, 4) of the root about its hips before all else
     shift  (k, 3) of the root beside that, to be kept
     """
@@ -485,8 +487,9 @@ def carry_root(
     hips, place = _average_points(firsts[:, is_leg]), np.empty((count, 7))
     if turn is not None:
         firsts = _turn_about(turn, hips, firsts)
-    stood, hips = hips, hips + shift
-    firsts += np.reshape(shift, (-1, 1, 3)) if np.ndim(shift) else shift
+    stood = hips
+    if shift is not None:
+        hips, firsts = hips + shift, firsts + shift[:, None]
     hung = firsts.copy()
     no_arms = np.where(is_leg, reaches, np.inf)
     kernels.posture.place_roots(hips, hung, targets, is_leg, lengths * _FOLDED, no_arms, place)
@@ -496,11 +499,8 @@ def carry_root(
         trunk = world.positions.reshape(-1, len(pose.skeleton), 3)[:, list(spine)]
         low, at, turns = np.zeros(count), np.empty((count, 7)), np.zeros(count)
         up = find_up(pose.skeleton)
-        ahead = find_facing(bends, pose, up, count)
-        across = np.cross(up, ahead)
         if turn is not None:
             trunk, ahead = _turn_about(turn, stood, trunk), _level(rotations.rotate(turn, ahead), up)
-            across = rotations.rotate(rotations.inverse(turn), np.cross(up, ahead))
         legs = (hung[:, is_leg], targets[:, is_leg], lengths[is_leg])
         arms = (hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg])
         figures = map(prepare_for_kernel, (place[:, :3], trunk + moved, ahead, up, *legs, *arms))
@@ -508,7 +508,10 @@ def carry_root(
         if (low < 1.0).any():
             kernels.posture.place_roots(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
         if (is_low := low > 0.0).any():
-            place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], across[is_low]
+            across = np.cross(up, ahead[is_low])
+            if turn is not None:
+                across = rotations.rotate(rotations.inverse(turn[is_low]), across)
+            place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], across
     own, lean = world[root], place[:, 3:].copy()
     if turn is not None:
         lean = rotations.multiply(lean, turn)
@@ -523,12 +526,14 @@ def _turn_about(turns: Floats, centres: Floats, points: Floats) -> Floats:
 
 
 def twist_spine(
-    bends: Sequence[Bends], pose: Pose, spine: Sequence[int], targets: Floats
-) -> tuple[Floats, Floats] | None:
+    bends: Sequence[Bends], pose: Pose, spine: Sequence[int], targets: Floats, ahead: Floats
+) -> tuple[Floats, Floats | None] | None:
     """Twist a spine to bring arms nearer to places (k, l, 3).
 
-    Returns the configurations (k, nq), the twist shared by all joints, and the turn (k, 4) that is left to the pelvis.
-    None where nothing twists.
+    Returns the configurations (k, nq), the twist shared by all joints, and the turn (k, 4) that is left to the pelvis,
+    if any. None where nothing twists.
+
+    ahead  (k, 3) level front of the pelvis
     """
     arms = [j for j, one in enumerate(bends) if one.limb.kind == "arm"]
     if not arms or not spine:
@@ -540,7 +545,6 @@ def twist_spine(
     up = find_up(s)
     reaches = np.array([bends[arm].limb.numbers[NATURAL_BEND_LENGTH] * _UNTWISTED for arm in arms])
     twists, pelvis_twists = np.empty(count), np.empty(count)
-    ahead = find_facing(bends, pose, up, count)
     figures = map(prepare_for_kernel, (pivots, shoulders, targets[:, arms], ahead, up, reaches))
     kernels.posture_trunk.find_twists(*figures, twists, pelvis_twists)
     if not twists.any():
@@ -551,7 +555,7 @@ def twist_spine(
     q[:, own] = rotations.multiply(q[:, own], rotations.about(axes, twists[:, None] / len(joints)))
     rows = np.flatnonzero(twists)
     q[rows] = s.legal(q[rows])[0]
-    return q, rotations.about(np.broadcast_to(up, (count, 3)), pelvis_twists)
+    return q, rotations.about(np.broadcast_to(up, (count, 3)), pelvis_twists) if pelvis_twists.any() else None
 
 
 def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
@@ -603,12 +607,18 @@ def find_first_joints(bends: Sequence[Bends], pose: Pose, count: int) -> Floats:
 
 
 def find_facing(bends: Sequence[Bends], pose: Pose, up: Floats, count: int) -> Floats:
-    """Find the pelvis' level front (count, 3) from a leg's numbers."""
+    """Find the pelvis' level front (count, 3). It is kept with the pose."""
     leg = next(one for one in bends if one.limb.kind == "leg")
+    ahead = get_or_compute(pose, "facing", leg.limb.first, lambda: _compute_facing(leg, pose, up))
+    return np.broadcast_to(ahead, (count, 3))
+
+
+def _compute_facing(leg: Bends, pose: Pose, up: Floats) -> Floats:
+    """Compute the pelvis' level front (1|k, 3) from a leg's numbers."""
     turn = _find_maps(leg, pose).reshape(-1, leg.needed, 3, 4)[:, leg.places[0], :, :3]
     bend = leg.limb.numbers[NATURAL_BEND_SIDE : NATURAL_BEND_SIDE + 3]
     ahead = turn[..., 0] * bend[0] + turn[..., 1] * bend[1] + turn[..., 2] * bend[2]
-    return np.broadcast_to(_level(ahead, up), (count, 3))
+    return _level(ahead, up)
 
 
 def _level(ways: Floats, up: Floats) -> Floats:

@@ -59,8 +59,10 @@ from poise.solvers.natural.limbs import (
     bend_to_poles,
     carry_limb,
     carry_root,
+    find_facing,
     find_poles,
     find_rotation_columns,
+    find_up,
     lower_poles,
     pose_limb,
     reach_with_legs,
@@ -622,12 +624,14 @@ def _carry_root(
     tips = np.stack([place if toes is None else stand_flat(toes, start, place) for toes, place in places], axis=1)
     root, limbs = stage.goals[0], [limb.bends for limb in stage.carries if limb.bends is not None]
     assert isinstance(root, Place)
-    turn = None if all(stage.pinned) else find_counter_leans(limbs, stage.pinned, start, tips)
-    twisted = twist_spine(limbs, start, stage.spine, tips)
+    ahead = find_facing(limbs, start, find_up(problem.skeleton), len(targets))
+    turn = find_counter_leans(limbs, stage.pinned, start, tips, ahead)
+    twisted = twist_spine(limbs, start, stage.spine, tips, ahead)
     if twisted is not None:
         q, twist = twisted
-        start, turn = problem.make_pose_unchecked(q), twist if turn is None else rotations.multiply(turn, twist)
-    found = carry_root(limbs, start, root.joint, stage.spine, tips, turn)
+        start = problem.make_pose_unchecked(q)
+        turn = twist if turn is None else turn if twist is None else rotations.multiply(turn, twist)
+    found = carry_root(limbs, start, root.joint, stage.spine, tips, ahead, turn)
     after = _place_root(problem, stage, start, found, sharp, request)
     if not any(stage.pinned):
         return after, found.lean
@@ -640,7 +644,7 @@ def _carry_root(
         shifted, lean = found._replace(place=place, bend=np.zeros(len(place))), found.lean
     else:  # hands follow from where the weight is
         moved = place[:, :3] - after.world[root.joint].positions.reshape(-1, 3)
-        shifted = carry_root(limbs, start, root.joint, stage.spine, tips, turn, moved)
+        shifted = carry_root(limbs, start, root.joint, stage.spine, tips, ahead, turn, moved)
         lean = shifted.lean
     q = _place_root(problem, stage, start, shifted, sharp, request).flat_q
     is_shifted = (shift != 0.0).any(axis=1)[:, None]
